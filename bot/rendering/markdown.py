@@ -66,52 +66,63 @@ class _Renderer:
 
     def blocks(self, tokens: Sequence[Token], lines: Sequence[str]) -> None:
         for index, token in enumerate(tokens):
-            self._block(token, lines, tokens[index + 2] if token.type == "list_item_open" else token)
+            if token.nesting > 0:
+                self._enter(token, lines, tokens[index + 2] if token.type == "list_item_open" else token)
+            elif token.nesting < 0:
+                self._leave(token)
+            else:
+                self._content(token)
 
-    def _block(self, token: Token, lines: Sequence[str], inner: Token) -> None:
+    def _enter(self, token: Token, lines: Sequence[str], inner: Token) -> None:
         """`inner` is the first text of a list item."""
         match token.type:
-            case "paragraph_open" | "heading_open" | "hr" | "table_open" | "blockquote_open":
+            case "paragraph_open":
                 self._begin(token)
+            case "heading_open" | "blockquote_open":
+                self._begin(token)
+                self._open(token.type.removesuffix("_open"))
+                self._at_start = True
+            case "bullet_list_open":
+                self._lists.append(None)
+            case "ordered_list_open":
+                self._lists.append(1)
+            case "list_item_open":
+                self._item(token, inner)
+            case "table_open":
+                self._begin(token)
+                self._rows, self._in_cell = [], True
+            case "tr_open":
+                self._rows.append([])
+                self._line = lines[token.map[0]] if token.map else ""
+
+    def _leave(self, token: Token) -> None:
+        match token.type:
+            case "heading_close" | "blockquote_close":
+                self._close(token.type.removesuffix("_close"), level=int(token.tag[1:]) if token.tag[0] == "h" else 0)
+                self._at_start = False
+            case "bullet_list_close" | "ordered_list_close":
+                self._lists.pop()
+            case "tr_close":
+                self._keep_excess_cells()
+            case "table_close":
+                self._table()
+
+    def _content(self, token: Token) -> None:
+        if token.type != "inline":
+            self._begin(token)
         match token.type:
             case "inline" if self._in_cell:
                 self._cell(token.children or ())
             case "inline":
                 self._inline(token.children or ())
-            case "heading_open" | "blockquote_open":
-                self._open(token.type.removesuffix("_open"))
-                self._at_start = True
-            case "heading_close" | "blockquote_close":
-                self._close(token.type.removesuffix("_close"), level=int(token.tag[1:]) if token.tag[0] == "h" else 0)
-                self._at_start = False
-            case "bullet_list_open":
-                self._lists.append(None)
-            case "ordered_list_open":
-                self._lists.append(1)
-            case "bullet_list_close" | "ordered_list_close":
-                self._lists.pop()
-            case "list_item_open":
-                self._item(token, inner)
             case "fence" | "code_block":
-                self._begin(token)
                 self._code_block(token.content, token.info.strip())
             case "math_block":
-                self._begin(token)
                 self._pre(unicode_formula(token.content, block=True))
             case "html_block":
-                self._begin(token)
                 self._write(token.content.rstrip("\n"))
             case "hr":
                 self._write(RULE)
-            case "table_open":
-                self._rows, self._in_cell = [], True
-            case "tr_open":
-                self._rows.append([])
-                self._line = lines[token.map[0]] if token.map else ""
-            case "tr_close":
-                self._keep_excess_cells()
-            case "table_close":
-                self._table()
 
     def _begin(self, token: Token) -> None:
         """Starts a block on a line of its own, after a blank line if the source has a gap there."""
@@ -167,26 +178,15 @@ class _Renderer:
     def _inline(self, tokens: Sequence[Token]) -> None:
         for token in tokens:
             kind, _, edge = token.type.rpartition("_")
-            if kind in _STYLES:
-                if edge == "open":
-                    self._open(_STYLES[kind])
-                else:
-                    self._close(_STYLES[kind])
-                continue
+            if style := _STYLES.get(kind):
+                self._open(style) if edge == "open" else self._close(style)
             match token.type:
                 case "text" | "text_special":
                     self._write(token.content)
                 case "softbreak" | "hardbreak":
                     self._write(" " if self._in_cell else "\n")
-                case "code_inline":
-                    self._code(token.content)
-                case "math_inline" if token.block and not self._in_cell:
-                    if not self._at_line_start():
-                        self._write("\n")
-                    self._pre(unicode_formula(token.content, block=True))
-                    self._after_block = True
-                case "math_inline":
-                    self._code(unicode_formula(token.content))
+                case "code_inline" | "math_inline":
+                    self._code(token)
                 case "html_inline":
                     self._write(" " if self._in_cell and _LINE_BREAK.fullmatch(token.content) else token.content)
                 case "link_open":
@@ -202,10 +202,17 @@ class _Renderer:
     def _at_line_start(self) -> bool:
         return self._at_start or not self._length or self._parts[-1].endswith("\n")
 
-    def _code(self, code: str) -> None:
-        self._open("code")
-        self._write(code)
-        self._close("code")
+    def _code(self, token: Token) -> None:
+        is_formula = token.type == "math_inline"
+        if is_formula and token.block and not self._in_cell:
+            if not self._at_line_start():
+                self._write("\n")
+            self._pre(unicode_formula(token.content, block=True))
+            self._after_block = True
+        else:
+            self._open("code")
+            self._write(unicode_formula(token.content) if is_formula else token.content)
+            self._close("code")
 
     def _link(self) -> None:
         """Where the platform takes no address behind the label, it follows in brackets."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
 from handlers.dependencies import Needs
@@ -73,24 +73,28 @@ class ModelCommand:
                 return await self._picker(ask, tier, provider)
             case [provider, page] if page.isdecimal():
                 return await self._picker(ask, tier, provider, int(page[:4]))
-            case ["reset"]:
-                said = await self._reset(ask, tier)
-            case ["reasoning", level]:
-                said = await self._set_reasoning(ask, tier, level)
-            case [typed] if typed != "reasoning":
+            case [typed] if typed not in ("reasoning", "reset"):
                 name = self._normalised(words[1])
                 if (unknown := await self._unknown(ask, tier, name)) is not None:
                     return unknown
-                said = await self._set_model(ask, tier, name)
-            case [_, last] if last == ANYWAY:
-                name = self._normalised(words[1])
-                if self._check_name(name) == LOCAL_PROVIDER and not await self._known(name):
-                    raise Refused("There is no model {name} on this machine. Nothing was changed.", name=name)
-                said = await self._set_model(ask, tier, name)
-            case _:
-                raise _usage()
+        said = await self._change(ask, tier, words[1:])
         shown = await self._show(ask)
         return Reply(f"{said}\n\n{shown.text}", shown.buttons)
+
+    async def _change(self, ask: CommandContext, tier: Tier, words: Sequence[str]) -> str:
+        match [word.lower() for word in words]:
+            case ["reset"]:
+                return await self._reset(ask, tier)
+            case ["reasoning", level]:
+                return await self._set_reasoning(ask, tier, level)
+            case [typed] if typed != "reasoning":
+                return await self._set_model(ask, tier, self._normalised(words[0]))
+            case [_, last] if last == ANYWAY:
+                name = self._normalised(words[0])
+                if self._check_name(name) == LOCAL_PROVIDER and not await self._known(name):
+                    raise Refused("There is no model {name} on this machine. Nothing was changed.", name=name)
+                return await self._set_model(ask, tier, name)
+        raise _usage()
 
     async def _show(self, ask: CommandContext) -> Reply:
         preferences = await self._preferences.get(ask.person.id)

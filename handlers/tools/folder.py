@@ -56,10 +56,17 @@ def parts_of(path: str) -> tuple[str, ...]:
         raise ToolFailed(f"The path is longer than {MOST_PATH} characters: use a shorter one.")
     if not all(map(_is_plain, path)):
         raise ToolFailed("The path contains a control character: use a plain name such as notes/a.txt.")
-    if path == MOUNT or path.startswith(MOUNT + "/"):
-        path = path[len(MOUNT) + 1 :]
-    elif path.startswith("/"):
+    if path.startswith("/") and not f"{path}/".startswith(f"{MOUNT}/"):
         raise ToolFailed(f"{path} is outside the folder: use a path relative to it, or one below {MOUNT}/.")
+    parts = _normalized(path.removeprefix(MOUNT))
+    if len(parts) > MOST_DEPTH:
+        raise ToolFailed(f"The path is more than {MOST_DEPTH} folders deep: use a shorter one.")
+    if any(len(name.encode()) > MOST_NAME_BYTES for name in parts):
+        raise ToolFailed(f"A name in the path is longer than {MOST_NAME_BYTES} bytes: use a shorter one.")
+    return tuple(parts)
+
+
+def _normalized(path: str) -> list[str]:
     parts: list[str] = []
     for name in path.split("/"):
         if name == ".." and not parts:
@@ -68,11 +75,7 @@ def parts_of(path: str) -> tuple[str, ...]:
             parts.pop()
         elif name not in ("", "."):
             parts.append(name)
-    if len(parts) > MOST_DEPTH:
-        raise ToolFailed(f"The path is more than {MOST_DEPTH} folders deep: use a shorter one.")
-    if any(len(name.encode()) > MOST_NAME_BYTES for name in parts):
-        raise ToolFailed(f"A name in the path is longer than {MOST_NAME_BYTES} bytes: use a shorter one.")
-    return tuple(parts)
+    return parts
 
 
 def shown(parts: tuple[str, ...]) -> str:

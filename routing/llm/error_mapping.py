@@ -68,6 +68,8 @@ CREDIT_WORDS = (
 Moonshot, Alibaba."""
 _CREDIT_STATUSES = (400, 401, 403, 429)
 _KEY_STATUSES = (401, 403)
+_NO_PROVIDER = "llm provider not provided"
+_NOT_PULLED = "try pulling it first"
 _POLICY_WORDS = ("content_policy", "content_filter")
 _MESSAGE = re.compile(r"""["']message["']: *(["'])((?:\\++.|(?!\1)[^\\])++)\1""")
 _ESCAPED = re.compile(r"""(?<!\\)\\++(["'])""")
@@ -136,44 +138,63 @@ def explain(error: BaseException, model: str, profile: ProviderProfile, clock: C
     """Map an exception to a ModelError by the most specific known class."""
     error = getattr(error, "original_exception", None) or error
     text = " ".join(str(each) for each in _chain(error)).lower()
-    reason = _reason(error, profile)
-    statuses = {getattr(each, "status_code", None) for each in _chain(error)}
-    if 402 in statuses or (statuses.intersection(_CREDIT_STATUSES) and any(words in text for words in CREDIT_WORDS)):
-        return OutOfCredit(model, Reason(OUT_OF_CREDIT))
-    if any(words in text for words in OVERFLOW_WORDS):
-        overflow = ContextOverflow(model, Reason("the conversation is longer than its context window"))
-        named = _WINDOW.search(text)
-        overflow.window = int(named.group(1)) if named else None
-        return overflow
-    kind = next((BY_NAME[each.__name__] for each in type(error).__mro__ if each.__name__ in BY_NAME), Unreachable)
-    if kind is Unreachable and getattr(error, "status_code", None) == 403:
-        kind = KeyRejected  # OpenAI-compatible endpoints: LiteLLM has no class for 403
-    if kind is BadModelRequest and any(words in text for words in _POLICY_WORDS):
-        kind = PolicyRefused
-    if kind is BadModelRequest and any(getattr(each, "status_code", 0) in _KEY_STATUSES for each in _chain(error)):
-        kind = KeyRejected  # LiteLLM maps Gemini's 403 to a 400
-    if "llm provider not provided" in text:
-        words = "an unknown provider needs an address: llm.providers.{provider}.baseUrl"
-        return BadModelRequest(model, Reason(words, provider=profile.name))
-    if kind is KeyRejected:
-        words = "{provider} refused the key in {variable}"
-        return KeyRejected(model, Reason(words, provider=profile.name, variable=profile.variable))
+    kind = _kind(error, text, profile)
+    if known := _known_reason(kind, text, model, profile):
+        explained = kind(model, known)
+        if isinstance(explained, ContextOverflow) and (window := _WINDOW.search(text)):
+            explained.window = int(window.group(1))
+        return explained
+    wait = _retry_after(error, clock)
     if kind is RateLimited:
-        wait = _retry_after(error, clock)
-        if wait is None:
-            return RateLimited(model, Reason("too many requests"))
-        return RateLimited(model, Reason("try again in {seconds:g} s", seconds=wait), wait)
-    if profile.name == OLLAMA and "try pulling it first" in text:
-        return ModelUnknown(model, Reason("run: ollama pull {name}", name=model.partition("/")[2]))
-    if kind is Unreachable and profile.name == OLLAMA and _broken(error):
-        return Unreachable(model, Reason("Ollama is not running"), _retry_after(error, clock))
+        words = Reason("too many requests") if wait is None else Reason("try again in {seconds:g} s", seconds=wait)
+        return RateLimited(model, words, wait)
     plain = PLAIN.get(kind, PLAIN[Unreachable])
-    if kind is Unreachable and type(error).__name__ != "Timeout" and _broken(error):
-        plain = NO_CONNECTION
-    explained = kind(model, Reason(plain) if reason else _unsaid(error), _retry_after(error, clock), reason)
+    if kind is Unreachable and _broken(error):
+        if profile.name == OLLAMA:
+            return Unreachable(model, Reason("Ollama is not running"), wait)
+        if type(error).__name__ != "Timeout":
+            plain = NO_CONNECTION
+    raw = _reason(error, profile)
+    explained = kind(model, Reason(plain) if raw else _unsaid(error), wait, raw)
     if isinstance(explained, Unreachable):
         explained.own = _status(error) >= 500
     return explained
+
+
+def _kind(error: BaseException, text: str, profile: ProviderProfile) -> type[ModelError]:
+    statuses = {getattr(each, "status_code", None) for each in _chain(error)}
+    if 402 in statuses or (statuses.intersection(_CREDIT_STATUSES) and any(words in text for words in CREDIT_WORDS)):
+        return OutOfCredit
+    if any(words in text for words in OVERFLOW_WORDS):
+        return ContextOverflow
+    if _NO_PROVIDER in text:
+        return BadModelRequest
+    kind = next((BY_NAME[each.__name__] for each in type(error).__mro__ if each.__name__ in BY_NAME), Unreachable)
+    if kind is Unreachable and getattr(error, "status_code", None) == 403:
+        return KeyRejected  # OpenAI-compatible endpoints: LiteLLM has no class for 403
+    if kind is BadModelRequest and any(words in text for words in _POLICY_WORDS):
+        return PolicyRefused
+    if kind is BadModelRequest and statuses.intersection(_KEY_STATUSES):
+        return KeyRejected  # LiteLLM maps Gemini's 403 to a 400
+    is_missing = profile.name == OLLAMA and _NOT_PULLED in text and kind not in (KeyRejected, RateLimited)
+    return ModelUnknown if is_missing else kind
+
+
+def _known_reason(kind: type[ModelError], text: str, model: str, profile: ProviderProfile) -> Reason | None:
+    """The reason of an error that needs none of the provider's own words."""
+    if kind is OutOfCredit:
+        return Reason(OUT_OF_CREDIT)
+    if kind is ContextOverflow:
+        return Reason("the conversation is longer than its context window")
+    if kind is KeyRejected:
+        words = "{provider} refused the key in {variable}"
+        return Reason(words, provider=profile.name, variable=profile.variable)
+    if kind is BadModelRequest and _NO_PROVIDER in text:
+        words = "an unknown provider needs an address: llm.providers.{provider}.baseUrl"
+        return Reason(words, provider=profile.name)
+    if kind is ModelUnknown and profile.name == OLLAMA and _NOT_PULLED in text:
+        return Reason("run: ollama pull {name}", name=model.partition("/")[2])
+    return None
 
 
 def _status(error: BaseException) -> int:

@@ -91,11 +91,14 @@ async def test_tokens_and_intents_are_checked() -> None:
 
 async def test_a_revoked_token_ends_the_connection() -> None:
     async with DiscordServer() as dc:
-        client = Client()
-        with pytest.raises(discord.ConnectionClosed) as closed:
-            async with running(dc, client):
+
+        async def revoked_while_running() -> None:
+            async with running(dc, Client()):
                 dc.revoke()
                 await dc.wait_for(lambda dc: not dc.sessions[0].is_connected)
+
+        with pytest.raises(discord.ConnectionClosed) as closed:
+            await revoked_while_running()
         assert closed.value.code == 4004
         resume = {"token": dc.token, "session_id": dc.sessions[0].id, "seq": 1}
         async with aiohttp.ClientSession() as session:

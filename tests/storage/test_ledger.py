@@ -5,7 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
+from sqlalchemy.exc import SQLAlchemyError
 
+from routing.errors import StorageFault
 from routing.types.llm import Usage
 from routing.types.messages import OutboundMessage, UserKey
 from storage.database import Database
@@ -26,7 +28,7 @@ async def test_the_ledger_does_all_or_nothing(database: Database, clock: Hand) -
     (entry,) = await inbox.accept([message("1")])
     here = await history.current(HOME)
     broken = record(here.id, ann.id, "q", "a", seconds="not a number")
-    with pytest.raises(Exception):  # noqa: B017 — each driver has its own
+    with pytest.raises((SQLAlchemyError, StorageFault)):
         await SqlLedger(database, clock).finish([entry.id], [OutboundMessage(HOME, "reply")], broken)
     assert [e.id for e in await inbox.unfinished()] == [entry.id]
     assert await outbox.unsent() == ()

@@ -61,32 +61,40 @@ class _Written(Markdown):
 def _readable(tokens: Iterable[Token]) -> Iterator[Token]:
     """Convert tokens so that rich shows all of their text. Cleaned again, since a URL may hide control characters."""
     for token in tokens:
-        if token.markup == "autolink" and token.type in ("link_open", "link_close"):
-            continue
-        if token.type == "image":
-            address = token.attrs.get("src", "")
-            yield Token("text", "", 0, content=printable(f"{token.content} ({address})"))
-            continue
-        if token.type == "math_inline":
-            yield Token("code_inline", "code", 0, content=printable(unicode_formula(token.content)))
-            continue
-        if token.type in ("html_inline", "spoiler_open", "spoiler_close"):
-            yield Token("text", "", 0, content=printable(token.content or "||"))
-            continue
-        if token.type == "math_block":
-            yield from _paragraph(Token("code_inline", "code", 0, content=printable(unicode_formula(token.content))))
-            continue
-        if token.type == "html_block":
-            yield from _paragraph(Token("text", "", 0, content=printable(token.content).rstrip("\n")))
-            continue
-        if token.type == "softbreak":
-            token.type = "hardbreak"
-        if token.type == "link_open":
-            token.attrs["href"] = printable(str(token.attrs.get("href", "")))
-        if token.children:
-            token.children = list(_readable(token.children))
-        token.content = printable(token.content)
-        yield token
+        match token.type:
+            case "link_open" | "link_close" if token.markup == "autolink":
+                pass
+            case "image":
+                yield _text(f"{token.content} ({token.attrs.get('src', '')})")
+            case "html_inline" | "spoiler_open" | "spoiler_close":
+                yield _text(token.content or "||")
+            case "html_block":
+                yield from _paragraph(_text(token.content.rstrip("\n")))
+            case "math_inline":
+                yield _formula(token)
+            case "math_block":
+                yield from _paragraph(_formula(token))
+            case _:
+                yield _cleaned(token)
+
+
+def _cleaned(token: Token) -> Token:
+    if token.type == "softbreak":
+        token.type = "hardbreak"
+    if token.type == "link_open":
+        token.attrs["href"] = printable(str(token.attrs.get("href", "")))
+    if token.children:
+        token.children = list(_readable(token.children))
+    token.content = printable(token.content)
+    return token
+
+
+def _text(content: str) -> Token:
+    return Token("text", "", 0, content=printable(content))
+
+
+def _formula(token: Token) -> Token:
+    return Token("code_inline", "code", 0, content=printable(unicode_formula(token.content)))
 
 
 def _paragraph(content: Token) -> tuple[Token, Token, Token]:

@@ -16,7 +16,7 @@ _BY_NAME = ("properties", "patternProperties", "dependentSchemas")
 _DROPPED = ("title", "$defs", "definitions", "$schema", "$id", "$comment", "discriminator")
 _FIRST = ("type", "description")
 _ANNOTATIONS = frozenset({"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"})
-_FOREIGN = ("$dynamicRef", "$recursiveRef")
+_FOREIGN = frozenset({"$dynamicRef", "$recursiveRef"})
 
 
 class IllegalSchema(ValueError):
@@ -115,21 +115,11 @@ class _Writer:
             raise IllegalSchema(f"is too large: more than {MOST_PARTS:,} parts with its references written out")
         if not isinstance(schema, dict):
             return {} if schema is True else schema
-        for key in _FOREIGN:
-            if key in schema:
-                raise IllegalSchema(f"uses {key}: write the schema out")
+        for key in schema.keys() & _FOREIGN:
+            raise IllegalSchema(f"uses {key}: write the schema out")
         if "$ref" in schema:
             return self._referred(schema, inside)
-        found = {key: value for key, value in schema.items() if key not in _DROPPED}
-        for key in _ONE:
-            if isinstance(found.get(key), dict):
-                found[key] = self.written(found[key], inside)
-        for key in _ONE_EACH:
-            if key in found:
-                found[key] = [self.written(each, inside) for each in found[key]]
-        for key in _BY_NAME:
-            if key in found:
-                found[key] = {name: self.written(each, inside) for name, each in found[key].items()}
+        found = {key: self._value(key, value, inside) for key, value in schema.items() if key not in _DROPPED}
         if "const" in found:
             found["enum"] = [found.pop("const")]
         if "array" in _types(found):
@@ -138,6 +128,13 @@ class _Writer:
             free = found["properties"].keys() - set(required(found))
             found["properties"] |= {name: _left_out(found["properties"][name]) for name in free}
         return {key: found[key] for key in _FIRST if key in found} | found
+
+    def _value(self, keyword: str, value: Any, inside: tuple[str, ...]) -> Any:
+        if keyword in _ONE_EACH:
+            return [self.written(each, inside) for each in value]
+        if keyword in _BY_NAME:
+            return {name: self.written(each, inside) for name, each in value.items()}
+        return self.written(value, inside) if keyword in _ONE and isinstance(value, dict) else value
 
     def _referred(self, schema: dict[str, Any], inside: tuple[str, ...]) -> Any:
         reference = schema["$ref"]

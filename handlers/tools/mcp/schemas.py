@@ -39,14 +39,21 @@ def schema_fault(schema: Mapping[str, Any], max_chars: int) -> str:
         return f"its schema has {size:,} characters, and {max_chars:,} are allowed"
     if schema.get("type") != "object" or not isinstance(schema.get("$schema", ""), str):
         return "its schema is not one of an object"
-    for each in nested(schema):
-        if isinstance(each, list) and len(each) > _MIXED_ITEMS and _is_mixed(each):
-            return f"its schema has a list of more than {_MIXED_ITEMS} things that are not all texts or all numbers"
-        for reference in _references(each):
-            if not reference.startswith("#"):  # never fetched, here or by anybody who gets the schema
-                return "its schema refers to another document"
-            if reference[1:2] not in ("", "/"):
-                return f"its schema refers to {reference[:_QUOTED_CHARS]}: only what begins with #/ is followed"
+    return next(filter(None, map(_part_fault, nested(schema))), "") or _validity_fault(schema)
+
+
+def _part_fault(value: Any) -> str:
+    if isinstance(value, list) and len(value) > _MIXED_ITEMS and _is_mixed(value):
+        return f"its schema has a list of more than {_MIXED_ITEMS} things that are not all texts or all numbers"
+    for reference in _references(value):
+        if not reference.startswith("#"):  # never fetched, neither here nor by the model's provider
+            return "its schema refers to another document"
+        if reference[1:2] not in ("", "/"):
+            return f"its schema refers to {reference[:_QUOTED_CHARS]}: only what begins with #/ is followed"
+    return ""
+
+
+def _validity_fault(schema: Mapping[str, Any]) -> str:
     try:
         validator = validator_for(schema, default=Draft202012Validator)
         if validator is not Draft202012Validator or next(_flat_metaschema().iter_errors(schema), None):

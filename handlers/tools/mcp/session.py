@@ -114,7 +114,9 @@ class Session:
         return text
 
     def reason(self, error: BaseException | None) -> str:
-        """Why the connection ended, for the owner, without secrets."""
+        """Why the connection ended, for the owner, without secrets. The first error of a group counts."""
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
         hidden, words = self._server.hidden, self._diagnosis.reason or _reason(error)
         lines = [line.strip() for line in hidden(self._diagnosis.log).splitlines() if line.strip()]
         last = " · ".join(lines[-_LOG_LINES:])[-_LOG_CHARS:]
@@ -197,9 +199,7 @@ class Session:
 
 
 def _reason(error: BaseException | None) -> str:
-    """Why a connection ended, as a clause; of a group the first error counts."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
+    """Why a connection ended, as a clause."""
     match error:
         case None | MCPError(code=types.CONNECTION_CLOSED):
             return "it hung up"
@@ -217,10 +217,10 @@ def _reason(error: BaseException | None) -> str:
             return "it does not speak the protocol"
         case httpx2.InvalidURL():
             return f"its url in mcp.json is no address ({error})"
-        case UnicodeError():
-            return "its entry in mcp.json, or what it sends, has characters that can't be encoded (UTF-8)"
         case ValueError() | OverflowError():
-            return f"its entry in mcp.json, or what it sends, can't be used ({error})"
+            encoding = isinstance(error, UnicodeError)
+            fault = "has characters that can't be encoded (UTF-8)" if encoding else f"can't be used ({error})"
+            return f"its entry in mcp.json, or what it sends, {fault}"
     return f"it failed ({type(error).__name__})"
 
 

@@ -88,14 +88,8 @@ def _parts(reading: Reading) -> Iterator[str]:
         words = (*words[:FIRST_WORDS], *words[-LAST_WORDS:])
     for word in words:
         yield word
-        if word.isdecimal():
-            continue
-        for length in BEGINNINGS if word < "\uac00" else (2,):
-            if len(word) > length:
-                yield f"{word[:length]}*"
-        if len(word) > PIECE + 1:
-            for start in range(1, len(word) - PIECE + 1):
-                yield f"~{word[start : start + PIECE]}"
+        if not word.isdecimal():
+            yield from _word_parts(word)
     for first, second in pairwise(words):
         yield f"{first} {second}"
     for run in runs(reading.text[:CHARACTERS]):
@@ -103,6 +97,15 @@ def _parts(reading: Reading) -> Iterator[str]:
         for length in (2, 3):
             for start in range(len(run) - length + 1):
                 yield run[start : start + length]
+
+
+def _word_parts(word: str) -> Iterator[str]:
+    for length in BEGINNINGS if word < "\uac00" else (2,):
+        if len(word) > length:
+            yield f"{word[:length]}*"
+    if len(word) > PIECE + 1:
+        for start in range(1, len(word) - PIECE + 1):
+            yield f"~{word[start : start + PIECE]}"
 
 
 def traits(reading: Reading, weight: Weight) -> tuple[float, ...]:

@@ -291,8 +291,8 @@ async def test_a_foreign_schema_is_followed_for_a_bounded_time(
     asked = ToolSpec("t", "…", {"type": "object", **schema})
     arguments = Arguments()
     assert await arguments.read(ToolCall("1", "t", json.dumps(given)), asked, foreign=True) == given
+    closed = ToolSpec("u", "…", {"type": "object", "properties": {"x": {"type": "array"}}})
     with pytest.raises(BadArguments, match="is not of type"):
-        closed = ToolSpec("u", "…", {"type": "object", "properties": {"x": {"type": "array"}}})
         await arguments.read(ToolCall("1", "u", '{"x": 1}'), closed, foreign=True)
 
 

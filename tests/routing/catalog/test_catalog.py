@@ -259,7 +259,7 @@ def test_a_model_is_added_and_removed_and_nonsense_is_refused() -> None:
 def test_a_save_that_fails_leaves_the_old_file_and_no_litter(tmp_path: Path) -> None:
     target = tmp_path / "models.json"
     target.mkdir()
-    with pytest.raises(OSError):
+    with pytest.raises(IsADirectoryError):
         catalog({}).save(target)
     assert [path.name for path in tmp_path.iterdir()] == ["models.json"]
 

@@ -223,6 +223,6 @@ def test_a_connection_that_breaks_is_called_so(vendor: str) -> None:
 
 
 def test_an_answer_that_is_no_json_can_not_be_read() -> None:
-    with pytest.raises(ValueError) as broken:
+    with pytest.raises(json.JSONDecodeError) as broken:
         json.loads('{"half')
     assert explain(broken.value, "acme/m", ACME).reason == "its answer can't be read"

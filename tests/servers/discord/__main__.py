@@ -82,20 +82,16 @@ def _order(dc: DiscordServer, text: str) -> Any:
     match first, words:
         case "!press", _:
             return _press(dc, rest)
-        case "!react", [emoji]:
-            return dc.react(_newest(dc), emoji)
-        case "!unreact", [emoji]:
-            return dc.unreact(_newest(dc), emoji)
+        case "!react" | "!unreact", [emoji]:
+            return getattr(dc, first[1:])(_newest(dc), emoji)
         case "!thread", [name, *said]:
             return dc.say(" ".join(said), thread=dc.thread(name), mention=True)
         case "!fault", [call, kind]:
             return dc.fault(call, kind)  # type: ignore[arg-type]
         case "!kick", [*guild]:
             return dc.kick(*guild)
-        case "!forbid", [channel, *permissions]:
-            return dc.forbid(channel, *permissions)
-        case "!allow", [channel, *permissions]:
-            return dc.allow(channel, *permissions)
+        case "!forbid" | "!allow", [channel, *permissions]:
+            return getattr(dc, first[1:])(channel, *permissions)
         case "!advance", [seconds]:
             return dc.advance(float(seconds))
     orders: dict[str, Any] = {"!reconnect": dc.ask_reconnect, "!invalidate": dc.invalidate}

@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -51,70 +52,85 @@ def tools() -> list[Any]:
     return [*named, *state["extra"]]
 
 
+def die(request: dict[str, Any], given: dict[str, Any]) -> None:
+    print("no more of this", file=sys.stderr, flush=True)
+    os._exit(3)
+
+
+def deaf(request: dict[str, Any], given: dict[str, Any]) -> None:
+    text(request, "from now on")
+    time.sleep(10_000)
+
+
+def flood(request: dict[str, Any], given: dict[str, Any]) -> None:
+    for _ in range(given["count"]):
+        say({"method": "notifications/message", "params": {"level": "info", "data": "x" * 50}})
+    text(request, "done")
+
+
+def ask(request: dict[str, Any], given: dict[str, Any]) -> None:
+    for number in range(given["count"]):
+        say({"id": f"q{number}", "method": "ping"})
+    text(request, "done")
+
+
+def blocks(request: dict[str, Any], given: dict[str, Any]) -> None:
+    data = base64.b64encode(b"0123456789" * 300).decode()
+    content = [
+        {"type": "image", "data": data, "mimeType": "image/png"},
+        {"type": "resource_link", "name": "log", "uri": "file:///log"},
+        {"type": "resource", "resource": {"uri": "file:///a", "text": "inside"}},
+        {"type": "resource", "resource": {"uri": "file:///b", "blob": data, "mimeType": "application/pdf"}},
+    ]
+    answer(request, {"content": content})
+
+
+def rename(request: dict[str, Any], given: dict[str, Any]) -> None:
+    changed(given.get("to", "renamed"))
+    text(request, "done")
+
+
+def garbage(request: dict[str, Any], given: dict[str, Any]) -> None:
+    sys.stdout.write('{"jsonrpc": "2.0", "id":\nnot json\n[]\n\xff\n')
+    text(request, "still here")
+
+
+def shout(request: dict[str, Any], given: dict[str, Any]) -> None:
+    sys.stderr.write("x" * given["size"] + "\n")
+    text(request, "done")
+
+
+CALLS: dict[str, Callable[[dict[str, Any], dict[str, Any]], object]] = {
+    "ask": ask,
+    "blocks": blocks,
+    "deaf": deaf,
+    "die": die,
+    "environ": lambda request, _: text(request, json.dumps(dict(os.environ))),
+    "fail": lambda request, _: text(request, "the disk is full", isError=True),
+    "flood": flood,
+    "garbage": garbage,
+    "hang": lambda request, _: None,
+    "huge": lambda request, given: text(request, "x" * given["size"]),
+    "lists": lambda request, _: text(request, str(state["lists"])),
+    "nonsense": lambda request, _: answer(request, {"content": "a text where a list belongs"}),
+    "pid": lambda request, _: text(request, str(os.getpid())),
+    "refuse": lambda request, _: say({"id": request["id"], "error": {"code": -32602, "message": "no such thing"}}),
+    "rename": rename,
+    "renames": rename,
+    "shout": shout,
+    "stop": lambda request, _: os.kill(os.getpid(), signal.SIGSTOP),
+    "structured": lambda request, _: answer(request, {"content": [], "structuredContent": {"n": 5}}),
+    "twice": lambda request, _: text(request, '{"n": 5}', structuredContent={"n": 5}),
+    "where": lambda request, _: text(request, os.getcwd()),
+}
+
+
 def call(request: dict[str, Any]) -> None:
     name, given = request["params"]["name"], request["params"].get("arguments", {})
-    match name:
-        case "die":
-            print("no more of this", file=sys.stderr, flush=True)
-            os._exit(3)
-        case "hang":
-            return
-        case "stop":
-            os.kill(os.getpid(), signal.SIGSTOP)
-        case "deaf":
-            text(request, "from now on")
-            time.sleep(10_000)
-        case "huge":
-            text(request, "x" * given["size"])
-        case "garbage":
-            sys.stdout.write('{"jsonrpc": "2.0", "id":\nnot json\n[]\n\xff\n')
-            text(request, "still here")
-        case "flood":
-            for _ in range(given["count"]):
-                say({"method": "notifications/message", "params": {"level": "info", "data": "x" * 50}})
-            text(request, "done")
-        case "shout":
-            sys.stderr.write("x" * given["size"] + "\n")
-            text(request, "done")
-        case "ask":
-            for number in range(given["count"]):
-                say({"id": f"q{number}", "method": "ping"})
-            text(request, "done")
-        case "rename":
-            changed("renamed")
-            text(request, "done")
-        case "renames":
-            changed(given["to"])
-            text(request, "done")
-        case "lists":
-            text(request, str(state["lists"]))
-        case "pid":
-            text(request, str(os.getpid()))
-        case "environ":
-            text(request, json.dumps(dict(os.environ)))
-        case "where":
-            text(request, os.getcwd())
-        case "fail":
-            text(request, "the disk is full", isError=True)
-        case "refuse":
-            say({"id": request["id"], "error": {"code": -32602, "message": "no such thing"}})
-        case "nonsense":
-            answer(request, {"content": "a text where a list belongs"})
-        case "blocks":
-            data = base64.b64encode(b"0123456789" * 300).decode()
-            blocks = [
-                {"type": "image", "data": data, "mimeType": "image/png"},
-                {"type": "resource_link", "name": "log", "uri": "file:///log"},
-                {"type": "resource", "resource": {"uri": "file:///a", "text": "inside"}},
-                {"type": "resource", "resource": {"uri": "file:///b", "blob": data, "mimeType": "application/pdf"}},
-            ]
-            answer(request, {"content": blocks})
-        case "structured":
-            answer(request, {"content": [], "structuredContent": {"n": 5}})
-        case "twice":
-            text(request, '{"n": 5}', structuredContent={"n": 5})
-        case _:
-            text(request, f"{name} {json.dumps(given)}")
+    if name in CALLS:
+        CALLS[name](request, given)
+    else:
+        text(request, f"{name} {json.dumps(given)}")
 
 
 def begin(how: str) -> None:
@@ -134,6 +150,22 @@ def begin(how: str) -> None:
             state["child"] = subprocess.Popen(["sleep", "10000"])
 
 
+def list_tools(request: dict[str, Any]) -> None:
+    if plan().get("list") == "hang":
+        return
+    state["lists"] += 1
+    if raw := plan().get("raw_tools"):  # what this program could not write as JSON itself
+        print(f'{{"jsonrpc": "2.0", "id": {request["id"]}, "result": {{"tools": {raw}}}}}', flush=True)
+    else:
+        answer(request, {"tools": tools()})
+
+
+def initialize(request: dict[str, Any]) -> None:
+    info = {"serverInfo": {"name": "unruly", "version": "1"}, **plan().get("info", {})}
+    version = request["params"]["protocolVersion"]
+    answer(request, {"protocolVersion": version, "capabilities": {"tools": {"listChanged": True}}, **info})
+
+
 def main() -> None:
     how = plan().get("start", "")
     begin(how)
@@ -143,19 +175,9 @@ def main() -> None:
             os._exit(5)
         match request.get("method"):
             case "initialize":
-                info = {"serverInfo": {"name": "unruly", "version": "1"}, **plan().get("info", {})}
-                capabilities = {"tools": {"listChanged": True}}
-                version = request["params"]["protocolVersion"]
-                answer(request, {"protocolVersion": version, "capabilities": capabilities, **info})
+                initialize(request)
             case "tools/list":
-                if plan().get("list") == "hang":
-                    continue
-                state["lists"] += 1
-                raw = plan().get("raw_tools")  # what this program could not write as JSON itself
-                if raw:
-                    print(f'{{"jsonrpc": "2.0", "id": {request["id"]}, "result": {{"tools": {raw}}}}}', flush=True)
-                    continue
-                answer(request, {"tools": tools()})
+                list_tools(request)
             case "tools/call":
                 call(request)
             case "notifications/cancelled":
