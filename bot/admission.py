@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
-from routing.types.stop import Stop
+from routing.types.stop import Stop, Stopped
 
 ALWAYS = 8
 """This many turns may always run at once."""
@@ -53,16 +53,14 @@ class Admission:
         """Wait in order until another turn may start, or until this one is stopped."""
         now = asyncio.get_running_loop().time
         if self._running >= ALWAYS or self._line.locked() or now() < self._burst_until:
-            await stop.guard(self._wait_in_line())
+            with suppress(Stopped), stop.guard():
+                async with self._line:
+                    await self._wait()
         self._running += 1
         try:
             yield
         finally:
             self._running -= 1
-
-    async def _wait_in_line(self) -> None:
-        async with self._line:
-            await self._wait()
 
     async def _wait(self) -> None:
         now = asyncio.get_running_loop().time

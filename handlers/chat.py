@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from handlers.confirmations import card, conversation, pressed, unanswered
@@ -28,6 +29,7 @@ from routing.types.history import TurnFacts, TurnRecord
 from routing.types.llm import ChatMessage
 from routing.types.messages import Attachment, InboundMessage
 from routing.types.model_names import LOCAL_MODEL
+from routing.types.stop import Stopped
 from routing.types.tiers import DEFAULT_TIER
 from routing.types.tools import ToolScope
 from routing.types.turns import Outcome, Question
@@ -151,13 +153,10 @@ class Chat:
         answer = outcome.completion.text.strip() if outcome.completion is not None else ""
         if not contract.requires_peer_review or not answer or outcome.waiting is not None:
             return []
-        verdicts: list[Doubt] = []
-
-        async def review() -> None:
-            left = min(contract.deadline_seconds, self._router.models.config.turn.seconds) - outcome.seconds
-            verdicts.extend(await self._critic.review(question.text, answer, outcome.choice.model, cost, left))
-
-        await ask.stop.guard(review())
+        verdicts: Sequence[Doubt] = ()
+        left = min(contract.deadline_seconds, self._router.models.config.turn.seconds) - outcome.seconds
+        with suppress(Stopped), ask.stop.guard():
+            verdicts = await self._critic.review(question.text, answer, outcome.choice.model, cost, left)
         if not verdicts:
             return [ask.say("⚠️ No model of another vendor reviewed this answer.")]
         words = "🔍 Peer review: {model} disagrees: {why}"

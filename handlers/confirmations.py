@@ -6,6 +6,7 @@ import json
 import logging
 import unicodedata
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
@@ -25,6 +26,7 @@ from routing.types.confirmation import Allowance, PendingAction
 from routing.types.history import TurnRecord
 from routing.types.llm import ChatMessage, ToolCall
 from routing.types.messages import Button, Document
+from routing.types.stop import Stopped
 from routing.types.tools import ToolScope, Traits
 from routing.types.usage import TurnCost
 
@@ -177,7 +179,8 @@ class Confirmations:
         executor = ToolExecutor(_Confirmed(self._toolbox, action), 1, config.most_result_chars)
         calls = [_call(action)]
         results = executor.not_run(calls)
-        await ask.stop.guard(executor.run(calls, scope, config.turn.seconds, results))
+        with suppress(Stopped), ask.stop.guard():
+            await executor.run(calls, scope, config.turn.seconds, results)
         result = results[0].content
         await retry_storage(self._actions.end, action.id, "done", result)
         log.info("[Confirm] %s ran for person %d", action.tool, ask.person.id)

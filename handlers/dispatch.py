@@ -27,7 +27,7 @@ from routing.types.people import Person
 from routing.types.queues import InboxEntry, OutboxEntry
 from routing.types.stop import Stop
 
-MOST_ATTEMPTS = 3
+MAX_ATTEMPTS = 3
 """Give up on a message after this many interrupted attempts."""
 SHORT_TEXT = 2_000
 """Characters that fit into two messages on every platform, with or without code."""
@@ -135,27 +135,25 @@ class Dispatcher:
         return kept
 
     async def _reply(self, message: InboundMessage, entry: InboxEntry, live: LiveReply, stop: Stop) -> Reply:
+        ask = await self._admitted(message, entry, live, stop)
+        if isinstance(ask, Reply):
+            return ask
         typed = typed_command(message)
-        if typed is not None and typed.elsewhere:
-            return NOTHING
-        person = await self._admit(message)
-        if isinstance(person, Reply) and message.kind != "press":
-            return person
-        if isinstance(person, Reply):
-            await live.acknowledge(person.text)
-        if not isinstance(person, Person):
-            return NOTHING
-        say, attempts = _speak(person, message), entry.attempts
-        ask = CommandContext(turn_id.get(), message, person, say, live, stop, attempts=attempts, fixed=entry.fixed)
         try:
-            if (
-                not attempts
-                and person.role != "owner"
-                and not self._limit.take(_speaker(person, message), message.sent_at, _weight(message))
-            ):
-                return NOTHING
-            reply = await self._answer(ask, typed, attempts)
-            return replace(reply, owner=person.id, attached=ask.say("📎 {name} is attached."))
+            if message.kind == "press":
+                button = await self._buttons.button(message, ask.person.id)
+                ask, typed = replace(ask, button=button), parse_command(button.command, message.bot_name)
+            if message.kind == "edited":
+                reply = await self._edits.answer(ask)
+            elif message.kind == "unsupported":
+                reply = Reply(_unreadable(ask.say, message.text))
+            elif entry.attempts >= MAX_ATTEMPTS:
+                reply = await self._give_up(ask, typed)
+            elif typed is None:
+                reply = await self._chat.answer(ask)
+            else:
+                reply = await self._command(ask, typed)
+            return replace(reply, owner=ask.person.id, attached=ask.say("📎 {name} is attached."))
         except Refused as refusal:
             words = ask.say(refusal.template, **refusal.values)
             if message.kind == "press":
@@ -163,22 +161,10 @@ class Dispatcher:
                 return NOTHING
             return Reply(words)
 
-    async def _answer(self, ask: CommandContext, typed: Typed | None, attempts: int) -> Reply:
-        message = ask.message
-        if message.kind == "press":
-            button = await self._buttons.button(message, ask.person.id)
-            ask, typed = replace(ask, button=button), parse_command(button.command, message.bot_name)
-        if message.kind == "edited":
-            return await self._edits.answer(ask)
-        if message.kind == "unsupported":
-            return Reply(_unreadable(ask.say, message.text))
-        if attempts >= MOST_ATTEMPTS:
-            given_up = "⚠️ I was interrupted {times} times and stopped trying. Send it again, or use /retry."
-            sorry = ask.say(given_up, times=attempts)
-            return Reply(sorry, apart=True) if typed else await self._chat.unanswered(ask, sorry)
-        if typed is None:
-            return await self._chat.answer(ask)
-        return await self._command(ask, typed)
+    async def _give_up(self, ask: CommandContext, typed: Typed | None) -> Reply:
+        given_up = "⚠️ I was interrupted {times} times and stopped trying. Send it again, or use /retry."
+        sorry = ask.say(given_up, times=ask.attempts)
+        return Reply(sorry, apart=True) if typed else await self._chat.unanswered(ask, sorry)
 
     async def _command(self, ask: CommandContext, typed: Typed) -> Reply:
         found = self._commands.get(typed.name)
@@ -201,6 +187,29 @@ class Dispatcher:
             return await handler(ask)
         except Refused as refusal:  # the command waited in the queue, too late for a pop-up at the button
             return Reply(ask.say(refusal.template, **refusal.values), apart=True)
+
+    async def _admitted(
+        self, message: InboundMessage, entry: InboxEntry, live: LiveReply, stop: Stop
+    ) -> CommandContext | Reply:
+        """The request of a person with access, within the rate limit; else the reply. A button press gets no reply,
+        only a pop-up."""
+        typed = typed_command(message)
+        if typed is not None and typed.elsewhere:
+            return NOTHING
+        person = await self._admit(message)
+        if isinstance(person, Reply):
+            if message.kind != "press":
+                return person
+            await live.acknowledge(person.text)
+        if not isinstance(person, Person):
+            return NOTHING
+        counts = not entry.attempts and person.role != "owner"
+        if counts and not self._limit.take(_speaker(person, message), message.sent_at, _weight(message)):
+            return NOTHING
+        say = _speak(person, message)
+        return CommandContext(
+            turn_id.get(), message, person, say, live, stop, attempts=entry.attempts, fixed=entry.fixed
+        )
 
     async def _admit(self, message: InboundMessage) -> Person | Reply | None:
         verdict = await self._access.decide(message)

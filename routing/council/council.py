@@ -13,7 +13,7 @@ from routing.council.prompts import for_chairman, for_member, for_voter, split_d
 from routing.council.seats import Seat, strongest
 from routing.council.verdict import Failure, Form, Member, Progress, Stage, Verdict
 from routing.ports import Clock
-from routing.types.stop import Stop
+from routing.types.stop import Stop, Stopped
 
 ANSWER_SECONDS = 60.0
 """Time limit of each member's answer."""
@@ -36,8 +36,12 @@ class Council:
     async def run(self, question: str, seats: Sequence[Seat], stop: Stop, show: Callable[[Progress], None]) -> Verdict:
         """Ask two or more different models, the strongest first. `show` returns at once."""
         sitting = _Sitting(question, seats, self._ask, self._clock, self._random, show)
-        finished = await stop.guard(sitting.run())
-        return sitting.verdict(stopped=not finished)
+        try:
+            with stop.guard():
+                await sitting.run()
+        except Stopped:
+            return sitting.verdict(stopped=True)
+        return sitting.verdict(stopped=False)
 
 
 class _Sitting:

@@ -8,7 +8,7 @@ import logging
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, aclosing, nullcontext
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
@@ -86,18 +86,33 @@ class LiteLlm:
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
         """Stream one completion."""
         litellm = await asyncio.shield(self.load())
+        where, busy = await self._endpoint(request)
         if request.profile.name == LOCAL_PROVIDER:
-            model = request.model.partition("/")[2]
-            address = await self._local.address(model)
-            name, key = f"openai/{address.model_name}", address.api_key
-            where: dict[str, Any] = {"model": name, "api_base": address.base_url, "api_key": key, **_LOCAL_EXTRA}
             request = replace(request, max_output=min(request.max_output or _LOCAL_OUTPUT, _LOCAL_OUTPUT))
-            busy: AbstractContextManager[None] = self._local.in_use()
-        else:
-            where, busy = where_of(request.model, request.profile), nullcontext()
+        adapted = message_codec.adapt(request.messages, request.model, request.tools)
+        request = replace(request, messages=adapted.messages, tools=adapted.tools)
         with busy:
-            async for event in _events(litellm, request, where):
-                yield event
+            try:
+                async with aclosing(chat_stream.reader(await _begin(litellm, request, where))) as reader:
+                    async for event in reader:
+                        yield event
+            except Exception as error:  # litellm also raises its providers' own exceptions
+                raise explain(error, request.model, request.profile) from error
+            counted = litellm.Usage(**reader.usage) if isinstance(reader.usage, dict) else reader.usage
+            usage = _usage(litellm, request, counted) if counted else None
+            if reader.finish == "tools" and not request.may_call:
+                yield StreamEnd("stop", usage)
+                return
+            calls = tuple([replace(call, name=adapted.ours.get(call.name, call.name)) for call in reader.calls])
+            yield StreamEnd(reader.finish, usage, calls, reader.thinking)
+
+    async def _endpoint(self, request: ModelRequest) -> tuple[dict[str, Any], AbstractContextManager[None]]:
+        """LiteLLM's arguments for the model and its provider; a local model is started, and kept for the context."""
+        if request.profile.name != LOCAL_PROVIDER:
+            return where_of(request.model, request.profile), nullcontext()
+        address = await self._local.address(request.model.partition("/")[2])
+        where = {"model": f"openai/{address.model_name}", "api_base": address.base_url, "api_key": address.api_key}
+        return where | _LOCAL_EXTRA, self._local.in_use()
 
     async def knows(self, model: str) -> bool:
         """Whether LiteLLM's bundled map contains the model, with or without its provider."""
@@ -135,7 +150,7 @@ class LiteLlm:
                 )
         except TimeoutError as error:
             raise Unreachable(model, Reason("no answer within {seconds:g} s", seconds=seconds)) from error
-        except Exception as error:  # litellm also raises its providers' own exceptions
+        except Exception as error:  # see stream
             raise explain(error, model, profile) from error
         counted = getattr(getattr(heard, "usage", None), "seconds", None) or getattr(heard, "duration", None)
         return Transcript(str(heard.text), float(counted) if isinstance(counted, int | float) and counted > 0 else None)
@@ -146,34 +161,13 @@ class LiteLlm:
         return await embeddings.ask(litellm, where_of(model, profile), model, profile, texts)
 
 
-async def _events(litellm: ModuleType, request: ModelRequest, where: dict[str, Any]) -> AsyncIterator[StreamEvent]:
-    adapted = message_codec.adapt(request.messages, request.model, request.tools)
-    request = replace(request, messages=adapted.messages, tools=adapted.tools)
-    try:
-        reader = chat_stream.reader(await _begin(litellm, request, where))
-        try:
-            async for event in reader:
-                yield event
-        finally:
-            await reader.close()
-    except Exception as error:  # see transcribe
-        raise explain(error, request.model, request.profile) from error
-    counted = litellm.Usage(**reader.usage) if isinstance(reader.usage, dict) else reader.usage
-    usage = _usage(litellm, request, counted) if counted else None
-    if reader.finish == "tools" and not request.may_call:
-        yield StreamEnd("stop", usage)
-        return
-    calls = tuple([replace(call, name=adapted.ours.get(call.name, call.name)) for call in reader.calls])
-    yield StreamEnd(reader.finish, usage, calls, reader.thinking)
-
-
 async def _begin(litellm: ModuleType, request: ModelRequest, where: dict[str, Any]) -> Any:
     """Start the stream. If the provider can't verify earlier thinking or the model can't use tools, calls again without
     them."""
     target = _target(litellm, request, where)
     try:
         return await litellm.acompletion(**where, **parameters(request, target))
-    except Exception as error:  # see transcribe; handles only a refusal of thinking or tools
+    except Exception as error:  # see stream; handles only a refusal of thinking or tools
         if request.tools and takes_no_tools(error):
             log.info("[LLM] %s can't use tools; calling again without them", request.model)
             return await litellm.acompletion(**where, **parameters(replace(request, tools=()), target))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import nullcontext
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 
 from routing.budget.guard import BudgetGuard
@@ -29,7 +30,7 @@ from routing.types.llm import (
     Usage,
 )
 from routing.types.model_names import provider_of
-from routing.types.stop import Stop
+from routing.types.stop import Stop, Stopped
 from routing.types.usage import CallRecord, TurnCost
 
 log = logging.getLogger("routing")
@@ -72,6 +73,11 @@ class _Answer:
                 self.finish, self.usage = finish, usage
                 self.calls, self.thinking = tuple(map(_clean, calls)), storable(thinking)
 
+    def completion(self, now: float) -> Completion:
+        """The answer as it is `now`."""
+        seconds = now - self.began
+        return Completion(self.text, self.finish, self.usage, seconds, self.calls, self.thinking, self.first_token)
+
 
 class ModelCaller:
     """Calls models. Without a `guard`, spending is not limited."""
@@ -87,17 +93,26 @@ class ModelCaller:
         ends it, the answer finishes as `late`. Raises ModelError if no text was received, BudgetExceeded if the budget
         is used up."""
         answer = _Answer(began=self._clock())
-        if not await stop.guard(self._paid(request, options, answer, live)):
+        try:
+            with stop.guard():
+                async with self._paid(request, options, answer), self._slot(request, options, answer, live) as trial:
+                    if trial is None:
+                        return answer.completion(self._clock())
+                    log.info(
+                        "[LLM] Model tier: %s, selected model: %s, reasoning: %s",
+                        request.tier,
+                        request.model,
+                        request.reasoning or "none",
+                    )
+                    try:
+                        await self._stream(request, options, answer, live, trial)
+                    except ModelError as error:
+                        self._failed(error, answer, trial)
+                        if not answer.text.strip():
+                            raise
+        except Stopped:
             answer.finish = "stopped"
-        return Completion(
-            text=answer.text,
-            finish=answer.finish,
-            usage=answer.usage,
-            seconds=self._clock() - answer.began,
-            calls=answer.calls,
-            thinking=answer.thinking,
-            first_token=answer.first_token,
-        )
+        return answer.completion(self._clock())
 
     def learn_window(self, model: str, window: int, said: int | None) -> int:
         """Learn the window of a model that rejected a prompt planned for `window` tokens and named `said` as its
@@ -108,11 +123,12 @@ class ModelCaller:
         """Drop the learned window: the model rejected a smaller prompt, too."""
         self._health.windows.forget(model)
 
-    async def _paid(self, request: ModelRequest, options: CallOptions, answer: _Answer, live: LiveReply) -> None:
-        """Reserve the expected cost and record the real one, also if the call fails."""
+    @asynccontextmanager
+    async def _paid(self, request: ModelRequest, options: CallOptions, answer: _Answer) -> AsyncIterator[None]:
+        """Reserves the expected cost, then records the real one, also if the call fails."""
         with await self._guard.hold(request, options.cost) if self._guard else nullcontext() as held:
             try:
-                await self._placed(request, options, answer, live)
+                yield
             finally:
                 if answer.billed:
                     if self._guard is not None and held is not None:
@@ -121,73 +137,64 @@ class ModelCaller:
                     seconds = self._clock() - answer.began
                     options.cost.calls.append(CallRecord(request.tier, request.model, answer.usage, seconds, charged))
 
-    async def _placed(self, request: ModelRequest, options: CallOptions, answer: _Answer, live: LiveReply) -> None:
-        """Retry while another turn's probe of the model is running."""
-        while not await self._entered(request, options, answer, live):
+    @asynccontextmanager
+    async def _slot(
+        self, request: ModelRequest, options: CallOptions, answer: _Answer, live: LiveReply
+    ) -> AsyncIterator[Trial | None]:
+        """Wait for a concurrency slot and the circuit breaker. While another turn probes the model, its result is
+        awaited without a slot. Yields None if the turn's time ends first."""
+        deadline, health = options.deadline, self._health
+        while True:
+            async with health.parallel.place(provider_of(request.model), options.cost.person_id) as waited:
+                deadline.wait(waited)
+                await self._llm.ready()
+                answer.began = self._clock()
+                try:
+                    async with asyncio.timeout(deadline.left):
+                        trial = await self._begin(request, options, live)
+                except TimeoutError:  # during the provider's Retry-After
+                    break
+                if trial is not None:
+                    with trial:
+                        yield trial
+                    return
             try:
-                async with asyncio.timeout(options.deadline.left):
-                    await self._health.probed(request.model, request.profile)
-            except TimeoutError:  # the turn's time ended during the wait for another probe
-                answer.finish = "late"
-                return
+                async with asyncio.timeout(deadline.left):
+                    await health.probed(request.model, request.profile)
+            except TimeoutError:
+                break
+        answer.finish = "late"
+        yield None
 
-    async def _entered(self, request: ModelRequest, options: CallOptions, answer: _Answer, live: LiveReply) -> bool:
-        """Attempt the call in a concurrency slot. False: another turn is probing the model, and the slot is free
-        again."""
-        async with self._health.parallel.place(provider_of(request.model), options.cost.person_id) as waited:
-            options.deadline.wait(waited)
-            await self._llm.ready()
-            answer.began = self._clock()
-            wait = self._health.cooldowns.left(request.model) if options.probe else 0.0
-            if 1 <= wait <= LONGEST_WAIT_SECONDS:
-                live.show(waiting_line(request.model, wait))
-            try:
-                async with asyncio.timeout(options.deadline.left):
-                    trial = await self._health.begin(request.model, request.profile, options.probe)
-            except TimeoutError:  # the turn's time ended during the provider's Retry-After
-                answer.finish = "late"
-                return True
-            except ModelError as error:
-                error.asked = False
-                raise
-            if trial is None:
-                return False
-            try:
-                with trial, ProgressIndicator(live) as shown:
-                    await self._watched(request, options, answer, shown, trial)
-            except ModelError as error:
-                log.warning("[LLM] %s failed: %s", error.model, error.raw or error.reason)
-                self._health.failed(error)
-                answer.billed = answer.finish == "late" or not (answer.first_token is None and answer.usage is None)
-                if not answer.text.strip():
-                    answer.text = ""
-                    raise
-        return True
+    async def _begin(self, request: ModelRequest, options: CallOptions, live: LiveReply) -> Trial | None:
+        wait = self._health.cooldowns.left(request.model) if options.probe else 0.0
+        if 1 <= wait <= LONGEST_WAIT_SECONDS:
+            live.show(waiting_line(request.model, wait))
+        try:
+            return await self._health.begin(request.model, request.profile, options.probe)
+        except ModelError as error:
+            error.asked = False
+            raise
 
-    async def _watched(
-        self, request: ModelRequest, options: CallOptions, answer: _Answer, live: ProgressIndicator, trial: Trial
+    async def _stream(
+        self, request: ModelRequest, options: CallOptions, answer: _Answer, live: LiveReply, trial: Trial
     ) -> None:
         """Stream with three time limits: first token, attempt, turn."""
-        log.info(
-            "[LLM] Model tier: %s, selected model: %s, reasoning: %s",
-            request.tier,
-            request.model,
-            request.reasoning or "none",
-        )
         now, left = asyncio.get_running_loop().time(), options.deadline.left
         whole = min(options.contract.try_seconds, request.profile.timeout_seconds)
         patience = min(options.contract.first_token_seconds, whole)
         try:
             answer.billed = True
-            async with asyncio.timeout_at(now + min(patience, left)) as limit:
-                async for event in self._llm.stream(request):
-                    if answer.first_token is None:
-                        answer.first_token = self._clock() - answer.began
-                        trial.speaks()
-                        patience = whole
-                        if not limit.expired():  # a library may swallow the cancellation
-                            limit.reschedule(now + min(patience, left))
-                    await answer.take(event, live)
+            with ProgressIndicator(live) as shown:
+                async with asyncio.timeout_at(now + min(patience, left)) as limit:
+                    async for event in self._llm.stream(request):
+                        if answer.first_token is None:
+                            answer.first_token = self._clock() - answer.began
+                            trial.speaks()
+                            patience = whole
+                            if not limit.expired():  # a library may swallow the cancellation
+                                limit.reschedule(now + min(patience, left))
+                        await answer.take(event, shown)
         except TimeoutError:
             answer.finish = "late"
             if left < patience:
@@ -205,6 +212,12 @@ class ModelCaller:
         self._health.took(request.model, options.contract, seconds)
         if answer.first_token is not None:
             self._health.pace.note(request.model, answer.first_token, seconds, answer.usage)
+
+    def _failed(self, error: ModelError, answer: _Answer, trial: Trial) -> None:
+        log.warning("[LLM] %s failed: %s", error.model, error.raw or error.reason)
+        trial.end(error)
+        self._health.failed(error)
+        answer.billed = answer.finish == "late" or answer.first_token is not None or answer.usage is not None
 
 
 def waiting_line(model: str, seconds: float) -> str:

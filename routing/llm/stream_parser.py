@@ -41,7 +41,7 @@ class Reader:
         """Thinking to send back with the calls; empty without calls."""
         return self._thoughts.text() if self.calls else ""
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """Release or abort the connection."""
         await self._stream.aclose()
 

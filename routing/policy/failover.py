@@ -11,18 +11,21 @@ from routing.types.turns import Why
 
 LEAST_SECONDS = 2.0
 """No attempt starts with less time left in the turn."""
-MOST_SHORTER = 3
+MAX_SHORTENED = 3
 """Maximum number of times a prompt is shortened for one answer."""
 PAUSE_SECONDS = (0.5, 1.0)
 """Pause before the only candidate is tried again."""
+
+Failure = ModelError | Literal["length"]
+"""`length`: the answer hit the output limit before its first word."""
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
     """The state of a turn after a failed attempt. `asked` of the `candidates` were tried, this one included, after
-    `repeats` earlier attempts with it. `tries` of `attempts` are used up. `shown`: the person has seen part of the
-    answer. `shortened` counts how often the prompt was shortened; `larger`: an untried model has a larger window.
-    `siblings` counts further models of the same provider."""
+    `repeats` earlier attempts with it. `tries` of `attempts` are used up. `shortened` counts how often the
+    prompt was shortened; `larger`: an untried model has a larger window. `siblings` counts further models of the same
+    provider."""
 
     candidates: int
     asked: int
@@ -30,7 +33,6 @@ class Situation:
     attempts: int
     seconds_left: float
     repeats: int = 0
-    shown: bool = False
     shortened: int = 0
     larger: bool = False
     siblings: int = 0
@@ -47,11 +49,9 @@ class Step:
     seconds: float = 0.0
 
 
-def after(failure: ModelError | Literal["length"], at: Situation, chance: float = 0.5) -> Step:
+def after(failure: Failure, at: Situation, chance: float = 0.5) -> Step:
     """Decide what follows a failure, or an answer that hit the output limit without any text. `chance` (0 to 1) selects
     a pause within PAUSE_SECONDS, so that concurrent failures don't retry at the same moment."""
-    if at.shown:
-        return Step("stop", "shown")
     step = _step(failure, at, PAUSE_SECONDS[0] + chance * (PAUSE_SECONDS[1] - PAUSE_SECONDS[0]))
     if step.do == "stop":
         return step
@@ -62,7 +62,7 @@ def after(failure: ModelError | Literal["length"], at: Situation, chance: float 
     return step
 
 
-def _step(failure: ModelError | Literal["length"], at: Situation, pause: float) -> Step:
+def _step(failure: Failure, at: Situation, pause: float) -> Step:
     match failure:
         case PolicyRefused():
             return Step("stop", "policy")
@@ -74,7 +74,7 @@ def _step(failure: ModelError | Literal["length"], at: Situation, pause: float) 
         case ContextOverflow() if at.larger:
             return Step("next", "larger window")
         case ContextOverflow():
-            return Step("again", "shorten") if at.shortened < MOST_SHORTER else Step("stop", "nobody left")
+            return Step("again", "shorten") if at.shortened < MAX_SHORTENED else Step("stop", "nobody left")
         case RateLimited(retry_after=wait) if at.asked >= at.candidates:
             fits = at.siblings == 0 or (wait or 0.0) <= at.seconds_left - LEAST_SECONDS
             if wait is not None and wait <= LONGEST_WAIT_SECONDS and fits:
@@ -86,7 +86,7 @@ def _step(failure: ModelError | Literal["length"], at: Situation, pause: float) 
     return _next(at, failure)
 
 
-def _next(at: Situation, failure: ModelError | Literal["length"]) -> Step:
+def _next(at: Situation, failure: Failure) -> Step:
     """The next model. If a failure affects all models of a provider, `asked` already counts them."""
     if at.asked < at.candidates:
         return Step("next", "other model")

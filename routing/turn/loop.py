@@ -7,13 +7,13 @@ import logging
 import random
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import Literal
 
 from routing.config.contracts import output_limit
 from routing.errors import ContextOverflow, EmptyAnswer, ModelError
 from routing.llm.attempt import CallOptions, ModelCaller, waiting_line
-from routing.policy.failover import LEAST_SECONDS, MOST_SHORTER, Situation, Step, after
+from routing.policy.failover import LEAST_SECONDS, MAX_SHORTENED, Failure, Situation, Step, after
 from routing.ports import LiveReply
 from routing.turn.planner import plan_call
 from routing.turn.state import CallPlan, TurnInput, TurnState
@@ -21,15 +21,12 @@ from routing.turn.truncation import emergency_all, emergency_chars
 from routing.types.budgets import BudgetExceeded
 from routing.types.llm import ChatMessage, Completion, ModelRequest, ToolCall
 from routing.types.model_names import provider_of
-from routing.types.stop import Stop
+from routing.types.stop import Stop, Stopped
 from routing.types.turns import Failed, Outcome
 
 TOOLS_NAMED = 3
 _NAME = re.compile(r"[^\w-]")
 _NOTHING = Completion("", "stopped", None, 0.0)
-
-Failure = ModelError | Literal["length"]
-"""`length`: the answer was cut by its length before its first word."""
 
 log = logging.getLogger("routing")
 
@@ -48,8 +45,14 @@ class TurnLoop:
         plan = await self._plan(turn, state)
         state.begin_answer(plan)
         while True:
-            completion, failure = await self._attempt(plan, state, live, stop)
-            following: CallPlan | None = None
+            options = CallOptions(plan.contract, state.deadline, state.cost, plan.choice.probe)
+            completion, failure, following = _NOTHING, None, None
+            state.begin_attempt()
+            try:
+                completion = await self._caller.complete(plan.request, options, live, stop)
+                failure = state.end_attempt(completion)
+            except ModelError as error:
+                failure = state.fail_attempt(error)
             try:
                 if failure is not None:
                     following = await self._plan_after(failure, plan, turn, state, live, stop)
@@ -71,25 +74,6 @@ class TurnLoop:
                 state.may_call_tools = False
                 return await self._plan_call(turn, state)
         return plan
-
-    async def _attempt(
-        self, plan: CallPlan, state: TurnState, live: LiveReply, stop: Stop
-    ) -> tuple[Completion, Failure | None]:
-        state.answer.tries += 1
-        began = state.deadline.taken
-        try:
-            options = CallOptions(plan.contract, state.deadline, state.cost, plan.choice.probe)
-            completion = await self._caller.complete(plan.request, options, live, stop)
-        except ModelError as error:
-            if not error.asked or isinstance(error, BudgetExceeded):
-                state.answer.tries -= 1
-            return _NOTHING, error
-        if state.first_token is None and completion.first_token is not None:
-            state.first_token = began + completion.first_token
-        if completion.finish == "late" and state.deadline.passed:
-            state.reach("seconds", state.deadline.seconds)
-        empty = completion.finish == "length" and not completion.text.strip()
-        return completion, "length" if empty else None
 
     async def _plan_after(
         self, failure: Failure, plan: CallPlan, turn: TurnInput, state: TurnState, live: LiveReply, stop: Stop
@@ -119,7 +103,7 @@ class TurnLoop:
         """Learn the model's window from the refusal and plan for it. None: nothing more can be left out, so the same
         request would be refused again."""
         said, model, window = overflow.window, plan.choice.model, plan.window
-        while state.shortened < MOST_SHORTER:
+        while state.shortened < MAX_SHORTENED:
             state.shortened += 1
             window = self._caller.learn_window(model, window, said)
             log.info("[Failover] %s: shortening the prompt to %d tokens", model, window)
@@ -166,7 +150,8 @@ class TurnLoop:
             live.show(_below(completion.text, _activity(calls)))
             await live.working()
             scope = replace(plan.scope, show=lambda line: live.show(_below(completion.text, line)))
-            await stop.guard(executor.run(calls, scope, max(0.1, state.deadline.left), results))
+            with suppress(Stopped), stop.guard():
+                await executor.run(calls, scope, max(0.1, state.deadline.left), results)
             state.deadline.wait(executor.own_seconds)
         state.said += [each.message() for each in results]
         state.unknown_calls |= {each.call_id for each in results if each.unknown_tool}
@@ -245,7 +230,10 @@ async def _paused(step: Step, plan: CallPlan, live: LiveReply, stop: Stop) -> bo
     if step.why == "asked to wait":
         live.show(waiting_line(plan.choice.model, step.seconds))
     await live.working()
-    return await stop.guard(asyncio.sleep(step.seconds)) if step.seconds else not stop.requested
+    with suppress(Stopped), stop.guard():
+        await asyncio.sleep(step.seconds)
+        return True
+    return False
 
 
 def _activity(calls: Sequence[ToolCall]) -> str:

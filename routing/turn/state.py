@@ -8,16 +8,18 @@ from dataclasses import dataclass, field, replace
 
 from routing.config.contracts import TierContract
 from routing.config.turn_limits import TurnBounds
-from routing.policy.failover import LEAST_SECONDS
+from routing.errors import ModelError
+from routing.policy.failover import LEAST_SECONDS, Failure
 from routing.policy.models import Models
 from routing.ports import PriceList
 from routing.tools.offer import TurnTools
 from routing.turn.context import Context
 from routing.turn.plan import Plan, RecentPlans
 from routing.turn.tool_executor import ToolExecutor
+from routing.types.budgets import BudgetExceeded
 from routing.types.deadline import Deadline
 from routing.types.decisions import ModelChoice, TierDecision
-from routing.types.llm import ChatMessage, ModelRequest
+from routing.types.llm import ChatMessage, Completion, ModelRequest
 from routing.types.people import PersonSettings, Preferences
 from routing.types.skills import Skills
 from routing.types.tools import ToolScope
@@ -67,13 +69,15 @@ class CallPlan:
 @dataclass(slots=True)
 class Answer:
     """The attempts at one answer: `asked` counts the models tried (first the `candidates`, then the `siblings`),
-    `repeats` the earlier attempts with the current model."""
+    `repeats` the earlier attempts with the current model. `began` is when the current attempt began, in seconds of the
+    turn."""
 
     candidates: int
     siblings: int
     tries: int = 0
     asked: int = 1
     repeats: int = 0
+    began: float = 0.0
 
 
 @dataclass(slots=True)
@@ -108,6 +112,25 @@ class TurnState:
     def begin_answer(self, plan: CallPlan) -> None:
         """Start counting attempts for a new answer."""
         self.answer = Answer(1 + len(plan.choice.fallbacks), len(plan.choice.siblings))
+
+    def begin_attempt(self) -> None:
+        """Count an attempt at the current answer."""
+        self.answer.tries += 1
+        self.answer.began = self.deadline.taken
+
+    def end_attempt(self, completion: Completion) -> Failure | None:
+        """Record how an attempt ended."""
+        if self.first_token is None and completion.first_token is not None:
+            self.first_token = self.answer.began + completion.first_token
+        if completion.finish == "late" and self.deadline.passed:
+            self.reach("seconds", self.deadline.seconds)
+        return "length" if completion.finish == "length" and not completion.text.strip() else None
+
+    def fail_attempt(self, error: ModelError) -> ModelError:
+        """Don't count an attempt that made no call."""
+        if not error.asked or isinstance(error, BudgetExceeded):
+            self.answer.tries -= 1
+        return error
 
     def prompt(self) -> Sequence[ChatMessage]:
         """The messages after the question; before the last call, with a note that no more tools may be called."""

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Stopped(Exception):
+    """The person stopped the turn."""
 
 
 class Stop:
@@ -19,19 +24,18 @@ class Stop:
             self._listening.cancel()
         self.requested = True
 
-    async def guard(self, work: Coroutine[None, None, None]) -> bool:
-        """Run `work`; False if `request` ended it."""
+    @contextmanager
+    def guard(self) -> Iterator[None]:
+        """Lets `request` end the block. Raises Stopped then, or at once if the turn was stopped before."""
         if self.requested:
-            work.close()
-            return False
+            raise Stopped
         self._listening = asyncio.current_task()
         try:
-            await work
+            yield
         except asyncio.CancelledError:
             if not self.requested or self._listening is None:
                 raise
             self._listening.uncancel()
-            return False
+            raise Stopped from None
         finally:
             self._listening = None
-        return True

@@ -75,7 +75,6 @@ class Question:
 
 
 Why = Literal[
-    "shown",
     "policy",
     "attempts",
     "deadline",

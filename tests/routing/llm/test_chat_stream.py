@@ -203,5 +203,5 @@ async def test_responses_that_fail(event: dict[str, Any]) -> None:
 
 async def test_a_reader_gives_the_connection_back() -> None:
     held = body([])
-    await ResponsesReader(held).close()
+    await ResponsesReader(held).aclose()
     assert held.closed

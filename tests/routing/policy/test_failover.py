@@ -83,8 +83,6 @@ SIBLING = Step("next", "same provider")
         ("Unreachable", None, at(seconds_left=2.0), NEXT),
         ("RateLimited", 3.0, at(asked=3, seconds_left=4.9), Step("stop", "deadline")),
         ("RateLimited", 3.0, at(asked=3, seconds_left=5.0), Step("again", "asked to wait", 3.0)),
-        ("Unreachable", None, at(shown=True), Step("stop", "shown")),
-        ("EmptyAnswer", None, at(shown=True), Step("stop", "shown")),
     ],
 )
 def test_what_follows(name: str, wait: float | None, situation: Situation, step: Step) -> None:
@@ -116,7 +114,6 @@ def test_every_kind_of_failure_has_a_row() -> None:
         attempts=st.integers(1, 4),
         seconds_left=st.floats(-5, 100),
         repeats=st.integers(0, 2),
-        shown=st.booleans(),
         shortened=st.integers(0, 4),
         larger=st.booleans(),
     ),
@@ -124,7 +121,6 @@ def test_every_kind_of_failure_has_a_row() -> None:
 def test_no_try_is_begun_that_the_contract_has_no_room_for(name: str, wait: float | None, it: Situation) -> None:
     step = after(failed(name, wait), it)
     if step.do != "stop":
-        assert not it.shown
         assert it.tries < it.attempts
         assert it.seconds_left - step.seconds >= LEAST_SECONDS
         assert name != "PolicyRefused"

@@ -1,0 +1,53 @@
+"""How deep our own code is between the worker of a conversation and LiteLLM."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.library import litellm_without_clients
+from tests.stories.harness import Stage, running
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("bot", "handlers", "routing", "storage")
+DOCUMENTED = re.compile(r"^KeyedQueue\._run (?:→ [\w.]+\s+)+", re.MULTILINE)
+MAX_FRAMES = 14
+
+
+def frames_of_ours() -> list[str]:
+    """The functions of our packages that wait for the caller, outermost first.
+
+    A coroutine that awaits another one is its caller's frame (`f_back`), so the stack from here to the event loop is
+    the chain of awaits. Only frames whose file is in one of our packages count; each resumed generator or coroutine is
+    one frame, and a context manager is none.
+    """
+    found, frame = [], sys._getframe(1).f_back
+    while frame is not None:
+        path = Path(frame.f_code.co_filename)
+        if path.is_relative_to(ROOT) and path.relative_to(ROOT).parts[0] in PACKAGES:
+            found.append(frame.f_code.co_qualname)
+        frame = frame.f_back
+    return found[::-1]
+
+
+async def test_a_worker_is_at_most_fourteen_frames_from_litellm(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    litellm = litellm_without_clients()
+    acompletion, stacks = litellm.acompletion, []
+
+    async def counting(**arguments: Any) -> Any:
+        stacks.append(frames_of_ours())
+        return await acompletion(**arguments)
+
+    monkeypatch.setattr(litellm, "acompletion", counting)
+    on.ms.reply("Hello!")
+    async with running(on):
+        on.tg.say("hi")
+        await on.tg.reply()
+    (stack,) = stacks
+    (documented,) = DOCUMENTED.findall((ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"))
+    assert stack == documented.split()[::2]
+    assert len(stack) <= MAX_FRAMES
