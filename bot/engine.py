@@ -79,7 +79,7 @@ async def build_engine(
         library_levels=lambda model: llm.levels(model),
     )
     await remembered.recall()
-    local = LocalRuntime(workspace.models, steady)
+    local = LocalRuntime(workspace.models)
     llm = LiteLlm(local, models.catalog, settings.https_proxy)
     budget = Budget(lambda: models.config.budget, kept.spending, kept.budgets, clock)
 

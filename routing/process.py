@@ -1,16 +1,22 @@
-"""A child process in its own process group, which can be stopped with everything it started."""
+"""Child processes: started in their own process group, stopped with everything they started, and supervised."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Generic, Protocol, TypeVar
 
+ROOT = Path(__file__).resolve().parents[1]
+"""The working folder of `python -m` commands that run a module of this project."""
 _POLL_SECONDS = 0.01
+_KILL_SECONDS = 5.0
+"""Time for the system to remove a killed process."""
 _PIPE_SECONDS = 0.5
 """Time to read the rest of a dead process's output. A grandchild outside its group may hold the pipes longer."""
 _CHUNK = 65536
@@ -27,6 +33,8 @@ kill -s KILL -- "-$group"
 """
 """Its stdin closes when this process dies for any reason. Then it stops the group with the same grace time as
 `stop`."""
+
+log = logging.getLogger("routing.process")
 
 
 class ChildProcess:
@@ -53,13 +61,13 @@ class ChildProcess:
         cls,
         command: Sequence[str],
         *,
-        environment: Mapping[str, str],
-        folder: Path,
-        line_bytes: int = _CHUNK,
         grace_seconds: float,
+        environment: Mapping[str, str] | None = None,
+        folder: Path = ROOT,
+        line_bytes: int = _CHUNK,
     ) -> ChildProcess:
-        """Start `command` with exactly this environment. `line_bytes` limits `stdout.readuntil`; `grace_seconds` is the
-        time to exit after stdin closes, and again after SIGTERM. Raises OSError."""
+        """Start `command` with exactly this environment, by default with ours. `line_bytes` limits `stdout.readuntil`;
+        `grace_seconds` is the time to exit after stdin closes, and again after SIGTERM. Raises OSError."""
         watchdog = await asyncio.create_subprocess_exec(
             *("/bin/sh", "-c", _WATCHDOG, "watchdog", f"{grace_seconds:g}"),
             stdin=PIPE,
@@ -76,7 +84,7 @@ class ChildProcess:
                 stdout=PIPE,
                 stderr=PIPE,
                 limit=line_bytes,
-                env=dict(environment),
+                env=None if environment is None else dict(environment),
                 cwd=folder,
                 start_new_session=True,
             )
@@ -85,6 +93,15 @@ class ChildProcess:
             await watchdog.wait()
             raise
         return cls(process, watchdog, grace_seconds)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs; negative for a signal."""
+        return self._process.returncode
 
     @property
     def log(self) -> str:
@@ -107,6 +124,10 @@ class ChildProcess:
             await asyncio.sleep(_POLL_SECONDS)
         return self._process.returncode is not None
 
+    async def wait(self) -> None:
+        """Wait until the process and everything that holds its pipes has exited."""
+        await self._process.wait()
+
     async def stop(self) -> None:
         """Close stdin, send SIGTERM, then SIGKILL to the group, with the grace time after each."""
         self.stdin.close()
@@ -114,10 +135,14 @@ class ChildProcess:
         if not await self.exited(self._grace_seconds):
             self._signal(signal.SIGTERM)
             await self.exited(self._grace_seconds)
-        self._signal(signal.SIGKILL)
-        await self.exited(self._grace_seconds)
-        await asyncio.wait({draining, self._logging}, timeout=_PIPE_SECONDS)
         draining.cancel()
+        await self.kill()
+
+    async def kill(self) -> None:
+        """Send SIGKILL to the group and wait until the process is gone and its stderr is read."""
+        self._signal(signal.SIGKILL)
+        await self.exited(_KILL_SECONDS)
+        await asyncio.wait({self._logging}, timeout=_PIPE_SECONDS)
         self._logging.cancel()
         self._process._transport.close()  # type: ignore[attr-defined]  # nothing public closes pipes of grandchildren
         with suppress(ProcessLookupError):
@@ -138,3 +163,131 @@ class ChildProcess:
 async def _drain(pipe: asyncio.StreamReader) -> None:
     while await pipe.read(_CHUNK):
         pass
+
+
+class Worker(Protocol):
+    """A child process that is ready for use."""
+
+    @property
+    def process(self) -> ChildProcess: ...
+
+    async def stop(self) -> None:
+        """Stop the process. Calls under way fail."""
+
+
+W = TypeVar("W", bound=Worker)
+
+
+class Supervisor(Generic[W]):
+    """Runs at most one worker: starts it on first use, replaces it after a crash and stops it when idle."""
+
+    def __init__(
+        self,
+        name: str,
+        start: Callable[[], Awaitable[W]],
+        idle_seconds: float,
+        crashed: Callable[[W], None],
+    ) -> None:
+        """`name` is for the log. `crashed` is called once for each worker that exits by itself."""
+        self.closed = False
+        self.starting: asyncio.Task[W] | None = None
+        self._name = name
+        self._start_worker = start
+        self._idle_seconds = idle_seconds
+        self._crashed = crashed
+        self._worker: W | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._idle: asyncio.TimerHandle | None = None
+        self._users = 0
+
+    @property
+    def worker(self) -> W | None:
+        """The running worker."""
+        return self._worker if self._worker is not None and self._worker.process.exit_code is None else None
+
+    async def ready(self) -> W:
+        """The running worker, or a new one. Concurrent callers share a start, which continues when a caller is
+        cancelled. Raises what the start raises; CancelledError if `close` interrupts it."""
+        self.reap()
+        worker = self.worker
+        if worker is None:
+            worker = await asyncio.shield(self.start())
+        self._restart_idle_timer()
+        return worker
+
+    def start(self) -> asyncio.Task[W]:
+        """The start under way, or a new one."""
+        if self.starting is None:
+            self.starting = asyncio.create_task(self._start())
+            self.starting.add_done_callback(self._started)
+        return self.starting
+
+    def reap(self) -> None:
+        """Clean up after a worker that has exited by itself."""
+        if self._worker is not None and self.worker is None and not self.closed:
+            worker = self._worker
+            self._discard()
+            self._crashed(worker)
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Keep the worker running; the idle time starts at the end."""
+        self._users += 1
+        try:
+            yield
+        finally:
+            self._users -= 1
+            self._restart_idle_timer()
+
+    async def close(self) -> None:
+        """Stop the worker, also one that is still starting."""
+        self.closed = True
+        if self._idle is not None:
+            self._idle.cancel()
+        if self.starting is not None:
+            self.starting.cancel()
+            await asyncio.gather(self.starting, return_exceptions=True)
+        self._discard()
+        await asyncio.gather(*self._tasks)
+
+    async def _start(self) -> W:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        worker = await self._start_worker()
+        log.info("%s loaded, process %d, %.1f s", self._name, worker.process.pid, loop.time() - began)
+        return worker
+
+    def _started(self, start: asyncio.Task[W]) -> None:
+        self.starting = None
+        if start.cancelled() or start.exception() is not None:
+            return
+        self._worker = start.result()
+        self._spawn(self._watch(self._worker))
+        self._restart_idle_timer()
+
+    async def _watch(self, worker: W) -> None:
+        await worker.process.wait()
+        if worker is self._worker:
+            self.reap()
+
+    def _restart_idle_timer(self) -> None:
+        if self._idle is not None:
+            self._idle.cancel()
+        if self._worker is not None and not self.closed:
+            self._idle = asyncio.get_running_loop().call_later(self._idle_seconds, self._unload)
+
+    def _unload(self) -> None:
+        if not self._users and self.worker is not None:
+            log.info("%s unloaded after %.0f s without use", self._name, self._idle_seconds)
+            self._discard()
+
+    def _discard(self) -> None:
+        """Remove the worker before the first await, so that no caller gets one that is stopping."""
+        if self._worker is not None:
+            self._spawn(self._worker.stop())
+            self._worker = None
+
+    def _spawn(self, work: Coroutine[object, object, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

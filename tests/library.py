@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -33,7 +32,7 @@ def litellm_without_clients() -> Any:
 @asynccontextmanager
 async def opened(folder: Path) -> AsyncIterator[LiteLlm]:
     """Our door, loaded, with the bundled catalogue; local models would be in `folder`."""
-    local = LocalRuntime(folder, time.time)
+    local = LocalRuntime(folder)
     made = LiteLlm(local, Catalog.load(BUNDLED))
     await made.load()
     litellm_without_clients()

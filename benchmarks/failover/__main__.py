@@ -89,7 +89,7 @@ async def _on_the_wire(name: str, litellm: LiteLlm, control: Control, root: str,
 @asynccontextmanager
 async def _library(folder: Path) -> AsyncIterator[LiteLlm]:
     """LiteLLM, loaded."""
-    local = LocalRuntime(folder, time.time)
+    local = LocalRuntime(folder)
     made = LiteLlm(local, Catalog.load(BUNDLED))
     await made.ready()
     try:

@@ -8,7 +8,7 @@ import logging
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, aclosing, nullcontext
+from contextlib import aclosing, asynccontextmanager, nullcontext
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
@@ -86,12 +86,11 @@ class LiteLlm:
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
         """Stream one completion."""
         litellm = await asyncio.shield(self.load())
-        where, busy = await self._endpoint(request)
         if request.profile.name == LOCAL_PROVIDER:
             request = replace(request, max_output=min(request.max_output or _LOCAL_OUTPUT, _LOCAL_OUTPUT))
         adapted = message_codec.adapt(request.messages, request.model, request.tools)
         request = replace(request, messages=adapted.messages, tools=adapted.tools)
-        with busy:
+        async with self._endpoint(request) as where:
             try:
                 async with aclosing(chat_stream.reader(await _begin(litellm, request, where))) as reader:
                     async for event in reader:
@@ -106,13 +105,15 @@ class LiteLlm:
             calls = tuple([replace(call, name=adapted.ours.get(call.name, call.name)) for call in reader.calls])
             yield StreamEnd(reader.finish, usage, calls, reader.thinking)
 
-    async def _endpoint(self, request: ModelRequest) -> tuple[dict[str, Any], AbstractContextManager[None]]:
-        """LiteLLM's arguments for the model and its provider; a local model is started, and kept for the context."""
+    @asynccontextmanager
+    async def _endpoint(self, request: ModelRequest) -> AsyncIterator[dict[str, Any]]:
+        """LiteLLM's arguments for the model and its provider. A local model is started and kept for the context."""
         if request.profile.name != LOCAL_PROVIDER:
-            return where_of(request.model, request.profile), nullcontext()
-        address = await self._local.address(request.model.partition("/")[2])
-        where = {"model": f"openai/{address.model_name}", "api_base": address.base_url, "api_key": address.api_key}
-        return where | _LOCAL_EXTRA, self._local.in_use()
+            yield where_of(request.model, request.profile)
+            return
+        async with self._local.serve(request.model.partition("/")[2]) as address:
+            where = {"model": f"openai/{address.model_name}", "api_base": address.base_url, "api_key": address.api_key}
+            yield where | _LOCAL_EXTRA
 
     async def knows(self, model: str) -> bool:
         """Whether LiteLLM's bundled map contains the model, with or without its provider."""

@@ -102,7 +102,7 @@ from routing.llm.adapter import LiteLlm
 from routing.llm.local.runtime import LocalRuntime
 
 async def load():
-    await LiteLlm(LocalRuntime(Path("nowhere"), time.time), Catalog.load(BUNDLED), None).load()
+    await LiteLlm(LocalRuntime(Path("nowhere")), Catalog.load(BUNDLED), None).load()
 
 configure("INFO", "text", [{KEY!r}])
 asyncio.run(load())

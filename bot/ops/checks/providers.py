@@ -40,7 +40,7 @@ async def tiers(inspection: Inspection) -> list[Finding]:
     if models is None:
         return []
     if any((ignored := models.ignored_level(tier)) and not ignored.levels for tier in TIERS):
-        llm = LiteLlm(LocalRuntime(inspection.workspace.models, inspection.clock), models.catalog)
+        llm = LiteLlm(LocalRuntime(inspection.workspace.models), models.catalog)
         await llm.ready()  # its model map may have models that the catalogue lacks
         models = Models(models.config, models.catalog, library_levels=llm.levels)
     await keyless.look(models, inspection.network_seconds)
@@ -154,7 +154,7 @@ def _models(inspection: Inspection) -> Models | None:
 async def _ask_models(inspection: Inspection, models: Models, names: list[str]) -> dict[str, ModelError]:
     """Ask all models for one word, concurrently; returns the errors. While the bot is running, a local model is only
     looked up, because two copies would not fit into a small memory."""
-    local = LocalRuntime(inspection.workspace.models, inspection.clock)
+    local = LocalRuntime(inspection.workspace.models)
     llm = LiteLlm(local, models.catalog, inspection.environment.settings.https_proxy)
     busy = inspection.workspace.in_use()
 

@@ -99,7 +99,7 @@ def embeddings_check(build: Build = build_embedder, seconds: float = EMBEDDING_S
         def profile(provider: str) -> ProviderProfile:
             return replace(config.profile(provider), timeout_seconds=inspection.network_seconds)
 
-        local = LocalRuntime(inspection.workspace.models, inspection.clock)
+        local = LocalRuntime(inspection.workspace.models)
         llm = LiteLlm(local, catalog, inspection.environment.settings.https_proxy)
         try:
             embedder = await asyncio.to_thread(build, backend, llm, profile, inspection.clock)

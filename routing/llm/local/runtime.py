@@ -3,137 +3,173 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+import secrets
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from routing.errors import Reason, Unreachable
-from routing.llm.local.process import Launch, LocalAddress, LocalServer
-from routing.llm.local.weights import PREFIX, available, find
-from routing.ports import Clock
+from routing.llm.local.server import EXIT_PACKAGE_BROKEN, EXIT_PACKAGE_MISSING
+from routing.llm.local.weights import PREFIX, find
+from routing.process import ChildProcess, Supervisor
 
-__all__ = ["LocalAddress", "LocalRuntime", "RunningModel", "available"]
+_EXIT_SECONDS = 5.0
+"""The output of a process may end a moment before it does."""
+_ERROR_SIGNS = ("error loading model:", "failed to load model", "failed to initialize the context:", "GGML_ASSERT")
+_NO_MEMORY = ("failed to allocate", "insufficient memory", "MemoryError", "bad_alloc", "Cannot allocate memory")
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class RunningModel:
-    """A loaded model and its process id, for /status."""
+class LocalAddress:
+    """Base URL of a local OpenAI-compatible server, its key and the model's name."""
 
-    name: str
-    pid: int
+    base_url: str
+    api_key: str
+    model_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How to start a child: interpreter command, context in tokens, and seconds to become ready and to exit."""
+
+    interpreter: tuple[str, ...] = (sys.executable,)
+    context: int = 4096
+    ready_seconds: float = 120.0
+    end_seconds: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class LocalServer:
+    """A child process that accepts requests. Created by `start`."""
+
+    process: ChildProcess
+    address: LocalAddress
+
+    @classmethod
+    async def start(cls, name: str, weights: Path, launch: Launch) -> LocalServer:
+        """Start a child and wait until it accepts requests. Raises Unreachable with advice."""
+        model = PREFIX + name
+        command = (*launch.interpreter, "-m", "routing.llm.local.server", "--model", str(weights), "--name", name)
+        try:
+            process = await ChildProcess.start(
+                (*command, "--context", str(launch.context)), grace_seconds=launch.end_seconds
+            )
+        except OSError as error:
+            raise Unreachable(model, Reason("its process can't be started ({error})", error=error.strerror)) from error
+        address = None
+        try:
+            async with asyncio.timeout(launch.ready_seconds):
+                address = await _address(process, name)
+        except TimeoutError as error:
+            words = "{file} was not loaded within {seconds:g} s"
+            raise Unreachable(model, Reason(words, file=weights.name, seconds=launch.ready_seconds)) from error
+        finally:
+            if address is None:
+                await process.kill()
+        if address is None:
+            raise Unreachable(model, _explanation(process, weights))
+        return cls(process, address)
+
+    async def stop(self) -> None:
+        """Stop the child; running answers are aborted."""
+        await self.process.stop()
 
 
 class LocalRuntime:
     """Starts and stops the processes of local models, one per file."""
 
-    def __init__(
-        self,
-        models_folder: Path,
-        clock: Clock,
-        idle_seconds: float = 600.0,
-        *,
-        check_seconds: float = 15.0,
-        launch: Launch | None = None,
-    ) -> None:
+    def __init__(self, models_folder: Path, idle_seconds: float = 600.0, launch: Launch | None = None) -> None:
         self._models_folder = models_folder
-        self._clock = clock
         self._idle_seconds = idle_seconds
-        self._check_seconds = check_seconds
         self._launch = launch or Launch()
-        self._servers: dict[Path, LocalServer] = {}
-        self._starts: dict[Path, asyncio.Task[LocalServer]] = {}
-        self._watch: asyncio.Task[None] | None = None
-        self._users = 0
-        self._closing = asyncio.Event()
+        self._servers: dict[Path, Supervisor[LocalServer]] = {}
+        self._closed = False
 
-    async def address(self, model: str) -> LocalAddress:
-        """Return the address of `model` (with or without `local/`); start or restart its process if needed.
+    @asynccontextmanager
+    async def serve(self, model: str) -> AsyncIterator[LocalAddress]:
+        """The address of `model` (with or without `local/`); starts or restarts its process if needed and keeps it
+        loaded inside the context.
 
         Concurrent callers share one start, which continues when a caller is cancelled. Raises ModelUnknown (no such
         file, or not a GGUF) or Unreachable (the process failed to start; the reason contains advice).
         """
-        weights = await asyncio.to_thread(find, model, self._models_folder)
-        if self._closing.is_set():
-            raise Unreachable(PREFIX + model.removeprefix(PREFIX), Reason("the bot is stopping"))
-        server = self._servers.get(weights)
-        if server is None or not server.running:
-            if weights not in self._starts:
-                name = model.removeprefix(PREFIX)
-                self._begin(weights.stem if name.startswith("/") else name, weights)
-            server = await asyncio.shield(self._starts[weights])
-        server.last_used = self._clock()
-        return server.address
-
-    @contextmanager
-    def in_use(self) -> Iterator[None]:
-        """Keep the models loaded while an answer is generated; the idle time starts at the end."""
-        self._users += 1
-        try:
-            yield
-        finally:
-            self._users -= 1
-            for server in self._servers.values():
-                server.last_used = self._clock()
-
-    def running(self) -> tuple[RunningModel, ...]:
-        """The currently loaded models."""
-        servers = self._servers.values()
-        return tuple(RunningModel(server.address.model_name, server.pid) for server in servers if server.running)
+        server = await self._server(model)
+        with server.in_use():
+            try:
+                ready = await server.ready()
+            except Unreachable as error:
+                _log.warning("[Local] %s", error)
+                raise
+            yield ready.address
 
     async def close(self) -> None:
-        """Stop every child, also those still loading. Afterwards `address` raises Unreachable."""
-        self._closing.set()
-        for start in self._starts.values():
-            start.cancel()
-        tasks = [*self._starts.values(), *([self._watch] if self._watch else [])]
-        await asyncio.gather(*tasks, return_exceptions=True)
-        servers = tuple(self._servers.values())
-        self._servers.clear()
-        await asyncio.gather(*(server.close() for server in servers))
+        """Stop every child, also those still loading. Afterwards `serve` raises Unreachable."""
+        self._closed = True
+        await asyncio.gather(*(server.close() for server in self._servers.values()))
 
-    def _begin(self, name: str, weights: Path) -> None:
-        task = asyncio.create_task(self._start(name, weights))
-        self._starts[weights] = task
-        task.add_done_callback(lambda done: self._begun(weights, done))
+    async def _server(self, model: str) -> Supervisor[LocalServer]:
+        weights = await asyncio.to_thread(find, model, self._models_folder)
+        name = model.removeprefix(PREFIX)
+        if self._closed:
+            raise Unreachable(PREFIX + name, Reason("the bot is stopping"))
+        if weights not in self._servers:
+            name = weights.stem if name.startswith("/") else name
+            start = partial(LocalServer.start, name, weights, self._launch)
+            self._servers[weights] = Supervisor(f"[Local] {name}", start, self._idle_seconds, _log_crash)
+        return self._servers[weights]
 
-    def _begun(self, weights: Path, task: asyncio.Task[LocalServer]) -> None:
-        del self._starts[weights]
-        if not task.cancelled() and (error := task.exception()) is not None:
-            _log.warning("[Local] %s", error)
 
-    async def _start(self, name: str, weights: Path) -> LocalServer:
-        if (dead := self._servers.pop(weights, None)) is not None:
-            _log.warning("[Local] %s ended unexpectedly; restarting it", name)
-            await dead.close()
-        began = self._clock()
-        server = await LocalServer.start(name, weights, self._launch)
-        server.last_used = self._clock()
-        self._servers[weights] = server
-        _log.info("[Local] Loaded %s, process %d, %.1f s", name, server.pid, server.last_used - began)
-        if self._watch is None or self._watch.done():
-            self._watch = asyncio.create_task(self._watch_idle())
-        return server
+def _log_crash(server: LocalServer) -> None:
+    _log.warning("[Local] %s %s", server.address.model_name, server.process.ending)
 
-    async def _watch_idle(self) -> None:
-        """Stop idle models; return when none is left. The next start calls it again."""
-        while self._servers and not self._closing.is_set():
-            with suppress(TimeoutError):
-                async with asyncio.timeout(self._check_seconds):
-                    await self._closing.wait()
-            await self._stop_idle()
 
-    async def _stop_idle(self) -> None:
-        if self._users:
-            return
-        limit = self._clock() - self._idle_seconds
-        idle = {weights: server for weights, server in self._servers.items() if server.last_used <= limit}
-        for weights in idle:
-            # Removed before the first await, so that no caller gets the address of a stopping process.
-            del self._servers[weights]
-        for server in idle.values():
-            await server.close()
-            _log.info("[Local] Unloaded idle model %s", server.address.model_name)
+async def _address(process: ChildProcess, name: str) -> LocalAddress | None:
+    """Wait until the child accepts requests; None if it exits before."""
+    api_key = secrets.token_urlsafe(32)
+    with suppress(ConnectionError):
+        process.stdin.write(api_key.encode() + b"\n")
+        await process.stdin.drain()
+    line = await process.stdout.readline()
+    if not line:
+        await process.exited(_EXIT_SECONDS)
+        return None
+    return LocalAddress(f"http://127.0.0.1:{json.loads(line)['port']}/v1", api_key, name)
+
+
+def _explanation(process: ChildProcess, weights: Path) -> Reason:
+    """Why a child exited before it was ready, with advice where there is any."""
+    code, last = process.exit_code, _error_line(process.log)
+    if code == EXIT_PACKAGE_MISSING:
+        return Reason("llama.cpp is not installed: pip install xllamacpp")
+    if code == EXIT_PACKAGE_BROKEN:
+        if "libgomp" in last:
+            return Reason("llama.cpp can't be loaded: {error} (install the system package libgomp1)", error=last)
+        return Reason("llama.cpp can't be loaded: {error}", error=last)
+    if code == -signal.SIGILL:
+        return Reason(
+            "this processor lacks instructions that the prebuilt llama.cpp needs (AVX2 on x86-64); "
+            "build it here: pip install --force-reinstall --no-binary xllamacpp xllamacpp"
+        )
+    if code == -signal.SIGKILL or any(sign in process.log for sign in _NO_MEMORY):
+        return Reason("not enough memory for {file}: free some, or use a smaller model", file=weights.name)
+    ended = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+    words = "llama.cpp ended with {ended} on {file}: {error}"
+    return Reason(words, ended=ended, file=weights.name, error=last or "-")
+
+
+def _error_line(text: str) -> str:
+    """The first known error line of a log, else its last line."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    for line in lines:
+        for sign in _ERROR_SIGNS:
+            if sign in line:
+                return line[line.index(sign) :]
+    return lines[-1] if lines else ""

@@ -1,19 +1,16 @@
 """`python -m routing.llm.local.server --model FILE`: llama.cpp as an OpenAI-compatible server on 127.0.0.1.
 
 The first line of stdin is the API key, which keeps it out of process lists. Once the server accepts requests, it
-writes one line of JSON, `{"port": N}`, to stdout; llama.cpp's output goes to stderr. The process exits on SIGTERM and
-when stdin closes, so it can't outlive its parent. The only importer of xllamacpp.
+writes one line of JSON, `{"port": N}`, to stdout; llama.cpp's output goes to stderr. The process exits on SIGTERM, and
+when stdin closes after loading. The only importer of xllamacpp.
 """
 
 from __future__ import annotations
 
 import argparse
-import fcntl
 import http.client
 import json
 import os
-import select
-import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -44,7 +41,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not api_key:
         print("the first line of stdin must be the API key", file=sys.stderr)
         return EXIT_LOAD_FAILED
-    _end_with_stdin_while_loading()
     os.putenv("GOMP_SPINCOUNT", str(SPIN_COUNT))
     try:
         server = _load(options, api_key)
@@ -55,7 +51,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(repr(error), file=sys.stderr)
         return EXIT_LOAD_FAILED
     port = _checked_port(server.listening_address)
-    signal.signal(signal.SIGIO, signal.SIG_IGN)
     with report:
         report.write(json.dumps({"port": port}) + "\n")
     sys.stdin.buffer.read()
@@ -69,15 +64,6 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--context", type=int, default=8192, help="tokens a slot; the model's own maximum caps it")
     parser.add_argument("--verbosity", type=int, default=1, help="llama.cpp's: 1 errors, 2 warnings, 3 everything")
     return parser.parse_args(arguments)
-
-
-def _end_with_stdin_while_loading() -> None:
-    """Exit when stdin closes during loading. Loading holds the GIL, so SIGIO is used instead of a thread."""
-    signal.signal(signal.SIGIO, signal.SIG_DFL)
-    fcntl.fcntl(0, fcntl.F_SETOWN, os.getpid())
-    fcntl.fcntl(0, fcntl.F_SETFL, fcntl.fcntl(0, fcntl.F_GETFL) | os.O_ASYNC)
-    if select.select([0], [], [], 0)[0]:
-        sys.exit(0)
 
 
 def _load(options: argparse.Namespace, api_key: str) -> Any:

@@ -11,10 +11,9 @@ from typing import Literal, get_args
 from routing.errors import ConfigError
 from routing.ports import Clock, Embedder, EmbeddingModel
 from routing.text import nearest
-from routing.tools.embedding.child import Launch
 from routing.tools.embedding.remote import RemoteEmbedder
 from routing.tools.embedding.static import StaticEmbedder
-from routing.tools.embedding.worker import WorkerEmbedder
+from routing.tools.embedding.worker import Launch, WorkerEmbedder
 from routing.types.llm import ProviderProfile
 from routing.types.model_names import LOCAL_PROVIDER
 

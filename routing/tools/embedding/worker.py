@@ -1,35 +1,54 @@
-"""Vectors from a model of sentence-transformers, in a process that starts at the first need and ends when idle."""
+"""Vectors from a sentence-transformers model in a worker process."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from routing.backoff import exponential
 from routing.errors import EmbedderFailed
 from routing.ports import Clock
-from routing.tools.embedding.child import Child, Launch
+from routing.process import ChildProcess, Supervisor
+from routing.tools.embedding.framing import BrokenFrame, Frame, receive
 from routing.tools.embedding.texts import FEW_TEXTS, answered
+from routing.tools.embedding.worker_process import LOADER, REASON_CHARS
 
 if TYPE_CHECKING:
     from routing.types.vectors import Floats
 
 _BATCH = 8
-"""Texts asked for at once: a message waits behind one batch at most, about 40 ms of a MiniLM."""
-_MOST_DOUBLINGS = 10
+"""Texts per request, so that a message waits for at most one batch of bulk work: about 40 ms for a MiniLM."""
+_GRACE_SECONDS = 1.0
+_EXIT_SECONDS = 5.0
+"""The output of a process may end a moment before it does."""
 
 log = logging.getLogger("routing.tools.embedding")
 
 
 @dataclass(frozen=True, slots=True)
+class Launch:
+    """How to start a worker: model, function that loads it, interpreter command, and seconds to load the model
+    (perhaps over the network) and to answer one request."""
+
+    model: str
+    loader: str = LOADER
+    interpreter: tuple[str, ...] = (sys.executable,)
+    load_seconds: float = 600.0
+    answer_seconds: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
 class Patience:
-    """Seconds: without a call until the process ends, that a message waits for a model to load (less than it waits for
-    its vectors, so that it hears why there are none), until a start is tried again (doubled each time, up to the
-    longest)."""
+    """Seconds: `idle` without a call until the process stops; `loading` that a message waits for a model to load (less
+    than it waits for its vectors, so that it gets the reason); `again` until a failing start is retried, doubled each
+    time up to `longest`."""
 
     idle: float = 300.0
     loading: float = 0.03
@@ -37,43 +56,129 @@ class Patience:
     longest: float = 300.0
 
 
+class EmbeddingProcess:
+    """A worker process with a loaded model. Created by `start`."""
+
+    def __init__(self, process: ChildProcess, launch: Launch) -> None:
+        self.process = process
+        self._launch = launch
+        self._turn = asyncio.Lock()
+        self._reason = ""
+
+    @classmethod
+    async def start(cls, launch: Launch) -> EmbeddingProcess:
+        """Start a process and wait until its model is loaded. Raises EmbedderFailed with advice."""
+        command = (*launch.interpreter, "-m", "routing.tools.embedding.worker_process", "--model", launch.model)
+        try:
+            process = await ChildProcess.start((*command, "--loader", launch.loader), grace_seconds=_GRACE_SECONDS)
+        except OSError as error:
+            raise EmbedderFailed(f"{launch.model}: its process can't be started ({error.strerror})") from error
+        worker, ready = cls(process, launch), False
+        try:
+            async with asyncio.timeout(launch.load_seconds):
+                frame = await worker._receive()
+            if "failed" in frame.header:
+                raise EmbedderFailed(f"{launch.model}: {frame.header['failed']}")
+            ready = True
+        except TimeoutError as error:
+            raise EmbedderFailed(f"{launch.model} was not loaded within {launch.load_seconds:g} s") from error
+        finally:
+            if not ready:
+                await process.kill()
+        return worker
+
+    @property
+    def failure(self) -> EmbedderFailed:
+        """Why the process exited. A new error for each caller."""
+        return EmbedderFailed(f"{self._launch.model}: {self._reason or self._ending()}")
+
+    async def ask(self, texts: Sequence[str]) -> Frame:
+        """The answer to `texts`. A cancelled call is still watched for a hang. Raises EmbedderFailed."""
+        return await asyncio.shield(asyncio.create_task(self._exchange(texts)))
+
+    async def stop(self, reason: str = "the program is ending") -> None:
+        """Kill the process, which has nothing to save. Calls under way fail with `reason`."""
+        if self.process.exit_code is None:
+            self._reason = self._reason or reason
+        await self.process.kill()
+
+    async def _exchange(self, texts: Sequence[str]) -> Frame:
+        """One request at a time, so that each answer belongs to the last request."""
+        async with self._turn:
+            seconds = self._launch.answer_seconds
+            try:
+                async with asyncio.timeout(seconds):
+                    self.process.stdin.write(Frame({"texts": list(texts)}).packed())
+                    frame = await self._receive()
+            except TimeoutError:
+                await self.stop(f"no answer within {seconds:g} s")
+                raise self.failure from None
+        if "failed" in frame.header:
+            raise EmbedderFailed(f"{self._launch.model}: {frame.header['failed']}")
+        return frame
+
+    async def _receive(self) -> Frame:
+        try:
+            frame = await receive(self.process.stdout)
+        except BrokenFrame as error:
+            await self.stop(f"its process sent something other than vectors ({error})")
+            frame = None
+        if frame is None:
+            await self.process.exited(_EXIT_SECONDS)
+            await self.process.kill()
+            raise self.failure
+        return frame
+
+    def _ending(self) -> str:
+        code = self.process.exit_code
+        if code == -signal.SIGKILL:
+            return "its process was killed, probably because memory ran out"
+        lines = [line.strip() for line in self.process.log.splitlines() if line.strip()]
+        return f"its process {self.process.ending}: {lines[-1][:REASON_CHARS] if lines else 'no output'}"
+
+
 class WorkerEmbedder:
-    """`Embedder`. Nothing runs before it is asked for. While the model loads (seconds), a message is told so and bulk
-    waits. A process that ends by itself fails the calls under way, and another is started at once, for it was in use
-    (an idle one is ended); one that fails again before it has answered is left alone for a while, until a call."""
+    """Implements `Embedder`. The process starts on the first call and stops when idle. While the model loads (seconds),
+    messages fail at once and bulk work waits. After a crash, calls under way fail and the process restarts at once; if
+    it fails again before it has answered, it restarts on a later call."""
 
     def __init__(self, name: str, launch: Launch, clock: Clock, patience: Patience | None = None) -> None:
         self.name = name
         self._launch = launch
         self._clock = clock
         self._patience = patience or Patience()
-        self._child: Child | None = None
-        self._starting: asyncio.Task[Child] | None = None
-        self._ends: set[asyncio.Task[None]] = set()
-        self._idle: asyncio.TimerHandle | None = None
-        self._users = 0
+        start = partial(EmbeddingProcess.start, launch)
+        self._supervisor = Supervisor(f"[Embedding] {name}", start, self._patience.idle, self._crashed)
         self._failures = 0
-        self._again = 0.0
-        self._last = ""
-        self._closed = False
+        self._retry_at = 0.0
+        self._last_failure = ""
 
     @property
     def pid(self) -> int | None:
-        """The process, while there is one with a loaded model."""
-        return self._child.pid if self._child is not None and self._child.running else None
+        """The process id while a model is loaded."""
+        worker = self._supervisor.worker
+        return worker.process.pid if worker else None
 
     async def embed(self, texts: Sequence[str]) -> Floats:
-        """As the port says. Up to FEW_TEXTS are a message, which does not wait for a model to load."""
+        """See the port. Up to FEW_TEXTS are a message, which does not wait for a model to load."""
         return await answered(texts, partial(self._ask, hurried=len(texts) <= FEW_TEXTS))
+
+    def at_once(self, texts: Sequence[str]) -> Floats | None:
+        """Always None: vectors come from another process."""
+        return None
+
+    async def close(self) -> None:
+        """Stop the process, also one that is still loading."""
+        await self._supervisor.close()
 
     async def _ask(self, texts: Sequence[str], hurried: bool) -> Floats:
         from routing.tools.embedding.rows import joined, received, unit
 
         parts: list[tuple[bytes, Any, Any]] = []
-        with self._in_use():
+        with self._supervisor.in_use():
             for start in range(0, len(texts), _BATCH):
-                child = await self._ready(hurried)
-                frame = await child.ask(texts[start : start + _BATCH])
+                worker = await self._ready(hurried)
+                frame = await worker.ask(texts[start : start + _BATCH])
                 self._failures = 0
                 parts.append((frame.body, frame.header.get("rows"), frame.header.get("width")))
         try:
@@ -81,101 +186,44 @@ class WorkerEmbedder:
         except (TypeError, ValueError) as error:
             raise EmbedderFailed(f"{self._launch.model}: its process sent {error}") from error
 
-    def at_once(self, texts: Sequence[str]) -> Floats | None:
-        """Never."""
-        return None
-
-    async def close(self) -> None:
-        """End the process, also one that is still loading."""
-        self._closed = True
-        if self._idle is not None:
-            self._idle.cancel()
-        if self._starting is not None:
-            self._starting.cancel()
-            await asyncio.gather(self._starting, return_exceptions=True)
-        self._put_down()
-        await asyncio.gather(*self._ends)
-
-    async def _ready(self, hurried: bool) -> Child:
-        if self._closed:
-            raise EmbedderFailed(f"{self._launch.model}: the program is ending")
-        if self._child is not None and self._child.running:
-            return self._child
-        starting = self._starting or self._begin()
+    async def _ready(self, hurried: bool) -> EmbeddingProcess:
+        ending = EmbedderFailed(f"{self._launch.model}: the program is ending")
+        if self._supervisor.closed:
+            raise ending
+        if self._supervisor.worker is not None:
+            return self._supervisor.worker
+        starting = self._start()
         await asyncio.wait([starting], timeout=self._patience.loading if hurried else None)
         if not starting.done():
             raise EmbedderFailed(f"{self._launch.model} is still loading")
         if starting.cancelled():
-            raise EmbedderFailed(f"{self._launch.model}: the program is ending")
+            raise ending
         return starting.result()
 
-    def _begin(self) -> asyncio.Task[Child]:
-        """Raises EmbedderFailed when the last start is too near."""
-        if self._child is not None:
-            self._failed(self._child.why, self._failures + 1)
-            self._put_down()
-        wait = self._again - self._clock()
+    def _start(self) -> asyncio.Task[EmbeddingProcess]:
+        """Raises EmbedderFailed if the last failure was too recent."""
+        self._supervisor.reap()
+        starting = self._supervisor.starting
+        if starting is not None:
+            return starting
+        wait = self._retry_at - self._clock()
         if self._failures > 1 and wait > 0:
-            raise EmbedderFailed(f"{self._last}; trying again in {wait:.0f} s")
-        self._starting = asyncio.create_task(self._start())
-        self._starting.add_done_callback(self._started)
-        return self._starting
+            raise EmbedderFailed(f"{self._last_failure}; trying again in {wait:.0f} s")
+        starting = self._supervisor.start()
+        starting.add_done_callback(self._started)
+        return starting
 
-    async def _start(self) -> Child:
-        began = self._clock()
-        child = await Child.start(self._launch)
-        log.info("[Embedding] Loaded %s, process %d, %.1f s", self.name, child.pid, self._clock() - began)
-        return child
-
-    def _started(self, task: asyncio.Task[Child]) -> None:
-        self._starting = None
-        if task.cancelled():
-            return
-        if (error := task.exception()) is not None:
+    def _started(self, starting: asyncio.Task[EmbeddingProcess]) -> None:
+        if not starting.cancelled() and (error := starting.exception()) is not None:
             self._failed(error, max(2, self._failures + 1))
-            return
-        self._child = child = task.result()
-        child.on_end(partial(self._ended, child))
-        self._rest()
 
-    def _ended(self, child: Child) -> None:
-        """Start another, unless this one was put down, or a call has done so already."""
-        if child is self._child and not self._closed:
-            with suppress(EmbedderFailed):
-                self._begin()
+    def _crashed(self, worker: EmbeddingProcess) -> None:
+        self._failed(worker.failure, self._failures + 1)
+        with suppress(EmbedderFailed):
+            self._start()
 
     def _failed(self, error: BaseException, failures: int) -> None:
-        """The first end of a process that had loaded is forgiven: it is started again at once."""
-        self._failures, self._last = failures, str(error)
-        pause = self._patience.again * 2 ** min(max(0, failures - 2), _MOST_DOUBLINGS)
-        self._again = self._clock() + min(pause, self._patience.longest)
+        """The first crash of a loaded process is followed by an immediate restart."""
+        self._failures, self._last_failure = failures, str(error)
+        self._retry_at = self._clock() + exponential(max(1, failures - 1), self._patience.again, self._patience.longest)
         log.warning("[Embedding] %s", error)
-
-    @contextmanager
-    def _in_use(self) -> Iterator[None]:
-        self._users += 1
-        try:
-            yield
-        finally:
-            self._users -= 1
-            self._rest()
-
-    def _rest(self) -> None:
-        """Count the seconds without a call from here."""
-        if self._idle is not None:
-            self._idle.cancel()
-        if self._child is not None and not self._closed:
-            self._idle = asyncio.get_running_loop().call_later(self._patience.idle, self._unload)
-
-    def _unload(self) -> None:
-        if not self._users and self._child is not None and self._child.running:
-            log.info("[Embedding] Unloaded idle model %s", self.name)
-            self._put_down()
-
-    def _put_down(self) -> None:
-        """Out of reach before the first await: nobody is handed a process that ends."""
-        if self._child is not None:
-            task = asyncio.create_task(self._child.end())
-            self._ends.add(task)
-            task.add_done_callback(self._ends.discard)
-            self._child = None

@@ -1,17 +1,15 @@
-"""`python -m routing.tools.embedding.worker_process --model M --parent PID`: vectors of texts, asked for over stdin.
+"""`python -m routing.tools.embedding.worker_process --model M`: computes vectors of the texts that it reads from stdin.
 
-The first message on stdout says `{"ready": true}` or `{"failed": "…"}`, each further one answers a message
-`{"id", "texts"}`: `{"id", "rows", "width"}` with the rows as float32, or `{"id", "failed"}`. Everything that the
-libraries print goes to stderr. The process ends when stdin closes and, on Linux, with its parent.
+The first message on stdout is `{"ready": true}` or `{"failed": "…"}`. After that, each message `{"texts": […]}` on
+stdin is answered with `{"rows", "width"}` and the rows as float32, or with `{"failed": "…"}`. The output of libraries
+goes to stderr. The process exits when stdin closes.
 """
 
 from __future__ import annotations
 
 import argparse
-import ctypes
 import importlib
 import os
-import signal
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -28,21 +26,20 @@ _ONE_THREAD = {
     "OPENBLAS_NUM_THREADS": "1",
     "TOKENIZERS_PARALLELISM": "false",
 }
-"""Two threads on two busy cores were 48 times slower than one (dependencies of the specification)."""
-_PR_SET_PDEATHSIG = 1
-_LONGEST_REASON = 160
+"""Two threads on two busy cores were 48 times slower than one (measured)."""
+REASON_CHARS = 160
+"""Maximum length of the reason for a failure."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Answer until stdin closes. Exit codes: 0, or 1 when there is no model."""
+    """Answer until stdin closes. The exit code is 1 if the model can't be loaded."""
     options = _options(arguments)
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    _end_with(options.parent)
     os.environ.update(_ONE_THREAD)
     try:
         encode = _loader(options.loader)(options.model)
-    except Exception as error:  # the libraries raise whatever they like
+    except Exception as error:  # child entry point: the parent logs the reason
         _say(out, Frame({"failed": _reason(error)}))
         return 1
     _say(out, Frame({"ready": True}))
@@ -54,17 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m routing.tools.embedding.worker_process")
     parser.add_argument("--model", required=True, help="a model's name, or its folder")
-    parser.add_argument("--parent", type=int, required=True, help="the process to end with")
     parser.add_argument("--loader", default=LOADER, help=f"module:function that loads the model ({LOADER})")
     return parser.parse_args(arguments)
-
-
-def _end_with(parent: int) -> None:
-    """A process that computes does not see its stdin close; Linux can end it with its parent all the same."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(0)
 
 
 def _loader(place: str) -> Callable[[str], Callable[[Sequence[str]], Floats]]:
@@ -78,13 +66,13 @@ def _answer(encode: Callable[[Sequence[str]], Floats], asked: Frame) -> Frame:
 
     try:
         count, width, data = sent(encode(asked.header["texts"]))
-    except Exception as error:  # as above; the next texts may do
-        return Frame({"id": asked.header.get("id"), "failed": _reason(error)})
-    return Frame({"id": asked.header["id"], "rows": count, "width": width}, data)
+    except Exception as error:  # child entry point: other texts may still work
+        return Frame({"failed": _reason(error)})
+    return Frame({"rows": count, "width": width}, data)
 
 
 def _say(out: Any, frame: Frame) -> None:
-    """A parent that is gone needs no answer."""
+    """Exits if the parent is gone."""
     try:
         out.write(frame.packed())
         out.flush()
@@ -93,13 +81,13 @@ def _say(out: Any, frame: Frame) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """The first line, without a full stop; the kind of error where it says nothing."""
+    """The first line of the message without its full stop, or the type of the error."""
     line = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
-    return line[:_LONGEST_REASON].rstrip(" .:") or type(error).__name__
+    return line[:REASON_CHARS].rstrip(" .:") or type(error).__name__
 
 
 if __name__ == "__main__":
     code = main()
     sys.stderr.flush()
-    # Not sys.exit: the libraries' threads and destructors take seconds, and nothing is left to save.
+    # Not sys.exit: the libraries' threads and destructors take seconds.
     os._exit(code)

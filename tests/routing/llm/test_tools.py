@@ -146,7 +146,7 @@ from routing.llm.local.runtime import LocalRuntime
 
 async def main(addresses):
     tools = (ToolSpec("a", "d", {}),)
-    llm = LiteLlm(LocalRuntime(Path(sys.argv[1]), time.time), Catalog.load(BUNDLED))
+    llm = LiteLlm(LocalRuntime(Path(sys.argv[1])), Catalog.load(BUNDLED))
     for model, kind, address in addresses:
         where = ProviderProfile(kind, kind, address, "sk-mine", 30.0, "X")
         request = ModelRequest("balanced", model, (ChatMessage("user", "hi"),), where, None, None, tools)

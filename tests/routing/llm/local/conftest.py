@@ -1,22 +1,25 @@
-"""A runtime over the real shipped model, with a clock that moves by hand."""
+"""The shipped model, served once for all tests of a worker, and helpers for processes."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
-from collections.abc import AsyncIterator, Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from routing.llm.local.process import Launch
-from routing.llm.local.runtime import LocalRuntime
+from routing.llm.local.runtime import LocalAddress
+from routing.llm.local.weights import SHIPPED, shipped_weights
+from routing.process import ROOT
 
-IDLE_SECONDS = 600.0
 # Long enough for a machine that does ten other things; no test waits it out.
 PATIENCE = 60.0
-SHORT = Launch(context=512)
+SERVER = [sys.executable, "-m", "routing.llm.local.server", "--context", "512"]
 
 
 @dataclass(slots=True)
@@ -34,11 +37,18 @@ def clock() -> HandClock:
     return HandClock()
 
 
-@pytest.fixture
-async def runtime(tmp_path: Path, clock: HandClock) -> AsyncIterator[LocalRuntime]:
-    runtime = LocalRuntime(tmp_path, clock, IDLE_SECONDS, check_seconds=0.01, launch=SHORT)
-    yield runtime
-    await runtime.close()
+@pytest.fixture(scope="session")
+def served() -> Iterator[LocalAddress]:
+    """The address of the shipped model."""
+    command = [*SERVER, "--model", str(shipped_weights()), "--name", SHIPPED]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(b"the key\n")
+    process.stdin.flush()
+    port = json.loads(process.stdout.readline())["port"]
+    yield LocalAddress(f"http://127.0.0.1:{port}/v1", "the key", SHIPPED)
+    process.communicate(timeout=PATIENCE)
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -48,13 +58,8 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
-def command_line(pid: int) -> list[str]:
-    """The arguments of a process, as everybody on the machine can read them."""
-    return Path(f"/proc/{pid}/cmdline").read_text("utf-8").split("\0")
-
-
 def alive(pid: int) -> bool:
-    """Whether a process runs; one that ended and waits to be collected does not."""
+    """Whether a process runs; a zombie does not."""
     try:
         os.kill(pid, 0)
         return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text("utf-8")

@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 
 from routing.errors import Unreachable
-from routing.llm.local.process import Launch
-from routing.llm.local.runtime import LocalRuntime
+from routing.llm.local.runtime import Launch, LocalRuntime
 from routing.llm.local.weights import SHIPPED, shipped_weights
-from tests.routing.llm.local.conftest import HandClock
 
 Reason = Callable[[Launch, str], Awaitable[str]]
 
@@ -23,16 +21,16 @@ def shell(script: str) -> Launch:
 
 
 @pytest.fixture
-async def reason(tmp_path: Path, clock: HandClock) -> AsyncIterator[Reason]:
-    """Why `address` fails under a launch; nothing may be left running."""
+async def reason(tmp_path: Path) -> AsyncIterator[Reason]:
+    """Why a model can't be served under a launch."""
     runtimes: list[LocalRuntime] = []
 
     async def ask(launch: Launch, name: str = SHIPPED) -> str:
-        runtimes.append(LocalRuntime(tmp_path, clock, launch=launch))
+        runtimes.append(LocalRuntime(tmp_path, launch=launch))
         with pytest.raises(Unreachable) as caught:
-            await runtimes[-1].address(name)
+            async with runtimes[-1].serve(name):
+                pass
         assert caught.value.model == f"local/{name}"
-        assert runtimes[-1].running() == ()
         return caught.value.reason
 
     yield ask

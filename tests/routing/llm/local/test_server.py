@@ -1,41 +1,23 @@
-"""The child by itself: its protocol on stdin and stdout, and that it never outlives whoever started it."""
+"""The server process by itself: its protocol on stdin and stdout."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import signal
-import sys
 from asyncio.subprocess import PIPE, Process
 from pathlib import Path
 
 import httpx
-import pytest
 
 from routing.llm.local import server
 from routing.llm.local.weights import shipped_weights
-from tests.routing.llm.local.conftest import PATIENCE, alive, until
-
-ROOT = Path(__file__).resolve().parents[4]
-
-PARENT = """
-import subprocess, sys
-child = subprocess.Popen(
-    [sys.executable, "-m", "routing.llm.local.server", "--model", sys.argv[1], "--context", "512"],
-    stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
-child.stdin.write(b"key\\n")
-child.stdin.flush()
-print(child.pid, flush=True)
-if sys.argv[2] == "ready":
-    child.stdout.readline()
-    print("ready", flush=True)
-sys.stdin.read()
-"""
+from routing.process import ROOT
+from tests.routing.llm.local.conftest import PATIENCE, SERVER
 
 
 async def child(*arguments: str) -> Process:
-    command = (sys.executable, "-m", "routing.llm.local.server", "--context", "512", *arguments)
-    return await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=ROOT)
+    return await asyncio.create_subprocess_exec(*SERVER, *arguments, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=ROOT)
 
 
 async def test_one_line_with_the_port_then_quiet_until_stdin_closes() -> None:
@@ -71,19 +53,6 @@ async def test_it_ends_on_sigterm() -> None:
     process.send_signal(signal.SIGTERM)
     async with asyncio.timeout(PATIENCE):
         assert await process.wait() == -signal.SIGTERM
-
-
-@pytest.mark.parametrize("moment", ["loading", "ready"])
-async def test_it_ends_with_a_parent_that_was_killed(moment: str) -> None:
-    command = (sys.executable, "-c", PARENT, str(shipped_weights()), moment)
-    parent = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, cwd=ROOT)
-    assert parent.stdout
-    pid = int(await parent.stdout.readline())
-    if moment == "ready":
-        assert await parent.stdout.readline() == b"ready\n"
-    parent.kill()
-    await parent.wait()
-    await until(lambda: not alive(pid))
 
 
 def test_threads_are_physical_cores_and_few() -> None:

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from routing.tools.embedding.child import Launch
-from routing.tools.embedding.worker import Patience, WorkerEmbedder
+from routing.tools.embedding.worker import Launch, Patience, WorkerEmbedder
 from tests.routing.llm.local.conftest import HandClock
 from tests.routing.tools.embedding.loaders import HERE
 

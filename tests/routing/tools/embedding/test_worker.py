@@ -118,7 +118,7 @@ async def test_an_idle_process_ends_and_only_the_next_call_starts_another(
     await until(lambda: embedder.pid is None)
     for other in others:
         await loaded(other)
-    assert caplog.text.count("[Embedding] Loaded ") == 3, "nobody loaded it again meanwhile"
+    assert caplog.text.count(" loaded, process ") == 3, "nobody loaded it again meanwhile"
     assert np.array_equal(await embedder.embed(MANY), expected(MANY))
 
 

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from routing.errors import EmbedderFailed
-from routing.tools.embedding.child import Launch
-from routing.tools.embedding.worker import Patience, WorkerEmbedder
+from routing.tools.embedding.worker import Launch, Patience, WorkerEmbedder
 from tests.routing.llm.local.conftest import PATIENCE, HandClock, alive, until
 from tests.routing.tools.embedding.calling import MANY, failure, gone, loaded
 from tests.routing.tools.embedding.conftest import Make
@@ -34,7 +33,7 @@ async def test_killed_in_mid_call_it_fails_that_call_alone(make: Make, pipe: Pat
         assert embedder.pid != pid
 
 
-@pytest.mark.parametrize("turns", [0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89])
+@pytest.mark.parametrize("turns", [0, 1, 3, 13, 55])
 async def test_killed_at_any_instant_it_answers_or_fails_once(make: Make, turns: int) -> None:
     embedder = make()
     pid = await loaded(embedder)

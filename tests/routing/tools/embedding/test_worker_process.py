@@ -10,15 +10,14 @@ import sys
 from asyncio.subprocess import PIPE
 from pathlib import Path
 
+from routing.process import ROOT
 from routing.tools.embedding.framing import Frame, receive
 from tests.routing.llm.local.conftest import PATIENCE, alive, until
 from tests.routing.tools.embedding.loaders import HERE, row
 
-ROOT = Path(__file__).resolve().parents[4]
 PARENT = """
 import asyncio, sys, time
-from routing.tools.embedding.child import Launch
-from routing.tools.embedding.worker import WorkerEmbedder
+from routing.tools.embedding.worker import Launch, WorkerEmbedder
 
 async def main():
     embedder = WorkerEmbedder("w", Launch("m", "tests.routing.tools.embedding.loaders:load"), time.time)
@@ -30,9 +29,9 @@ asyncio.run(main())
 """
 
 
-def command(loader: str = "load", parent: int | None = None) -> list[str]:
+def command(loader: str = "load") -> list[str]:
     module = [sys.executable, "-m", "routing.tools.embedding.worker_process"]
-    return [*module, "--model", "m", "--parent", str(parent or os.getpid()), "--loader", f"{HERE}:{loader}"]
+    return [*module, "--model", "m", "--loader", f"{HERE}:{loader}"]
 
 
 async def test_it_ends_when_its_stdin_closes() -> None:
@@ -41,21 +40,14 @@ async def test_it_ends_when_its_stdin_closes() -> None:
     assert process.stdout is not None
     async with asyncio.timeout(PATIENCE):
         assert await receive(process.stdout) == Frame({"ready": True})
-        process.stdin.write(Frame({"id": 7, "texts": ["tea"]}).packed() + Frame({"id": 8, "texts": []}).packed()[:-3])
+        process.stdin.write(Frame({"texts": ["tea"]}).packed() + Frame({"texts": []}).packed()[:-3])
         process.stdin.write_eof()
         answer = await receive(process.stdout)
         assert await receive(process.stdout) is None
         assert await process.wait() == 0
     assert answer is not None
-    assert answer.header == {"id": 7, "rows": 1, "width": len(row("tea"))}
+    assert answer.header == {"rows": 1, "width": len(row("tea"))}
     assert len(answer.body) == 4 * len(row("tea"))
-
-
-def test_it_ends_at_once_for_another_parent() -> None:
-    ended = subprocess.run(
-        command(parent=1), stdin=subprocess.DEVNULL, capture_output=True, cwd=ROOT, timeout=PATIENCE, check=False
-    )
-    assert (ended.returncode, ended.stdout) == (0, b"")
 
 
 def test_without_a_model_it_says_why_and_ends(tmp_path: Path) -> None:
