@@ -26,7 +26,8 @@ async def drip(request: web.BaseRequest, answer: web.Response, seconds: float) -
 class Listener:
     """`port` 0 takes a free one, and keeps it. Bodies of requests may have `most_bytes`."""
 
-    def __init__(self, handle: Handler, port: int, most_bytes: int) -> None:
+    def __init__(self, handle: Handler, port: int, most_bytes: int, host: str = "127.0.0.1") -> None:
+        self.host = host
         self.port = port
         self._handle = handle
         self._most_bytes = most_bytes
@@ -56,7 +57,7 @@ class Listener:
         await runner.setup()
         while True:
             try:
-                await web.TCPSite(runner, "127.0.0.1", self.port, reuse_address=True).start()
+                await web.TCPSite(runner, self.host, self.port, backlog=1024, reuse_address=True).start()
                 break
             except OSError as error:
                 if error.errno != errno.EADDRINUSE or self.port == 0:
@@ -74,11 +75,23 @@ class Listener:
 class Leaving:
     """What a server that can go away offers around its `go_down` and `come_back`."""
 
+    _listener: Listener
+
+    @property
+    def port(self) -> int:
+        return self._listener.port
+
+    @property
+    def is_up(self) -> bool:
+        return self._listener.is_up
+
     async def go_down(self) -> None:
-        raise NotImplementedError
+        """Stop listening and cut every connection."""
+        await self._listener.down()
 
     async def come_back(self) -> None:
-        raise NotImplementedError
+        """Listen (again), on the same port."""
+        await self._listener.up()
 
     async def __aenter__(self) -> Self:
         await self.come_back()

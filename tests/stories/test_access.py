@@ -238,5 +238,5 @@ async def test_a_guest_of_a_group_is_a_stranger_in_private(on: Stage) -> None:
         code = code_in(await ask(on, "/start", user="bob"))
         assert len(on.ms.calls) == calls
         await ask(on, f"/access pair {code}")
-        await on.tg.reply(chat=on.tg.private("bob").id)
+        await on.tg.reply(on.tg.private("bob").id)
         assert (await ask(on, "and now?", user="bob")).text == "You said: and now?"

@@ -57,9 +57,9 @@ async def test_a_blocked_person_stops_nobody(on: Stage) -> None:
         question = on.tg.say("@tierbot tell me", group="Team")
         await gate.reached()
         on.tg.say("@tierbot stop", user="bob", group="Team")
-        await on.tg.reply(chat=question.chat.id, matching="may not use this bot")
+        await on.tg.reply(question.chat.id, matching="may not use this bot")
         gate.open()
-        assert (await on.tg.reply(chat=question.chat.id, matching="a long answer")).text == "a long answer"
+        assert (await on.tg.reply(question.chat.id, matching="a long answer")).text == "a long answer"
 
 
 async def test_an_owner_forgets_somebody(on: Stage) -> None:

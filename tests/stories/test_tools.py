@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers.telegram.observing import PATIENCE
+from tests.servers.observing import PATIENCE
 from tests.stories.harness import BotProcess, Stage, ask, press, running, tool_results
 from tests.stories.killing import until
 

@@ -9,8 +9,8 @@ import re
 import pytest
 
 from handlers.commands.tools import BUTTONS
+from tests.servers.observing import PATIENCE
 from tests.servers.telegram.entities import utf16_length
-from tests.servers.telegram.observing import PATIENCE
 from tests.stories.harness import Stage, ask, press, running
 from tests.stories.kits import until
 

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tests.servers.discord.values import Json, Upload
+from tests.servers.discord.values import Json
+from tests.servers.uploads import Upload
 
 if TYPE_CHECKING:
     from tests.servers.discord.world import World

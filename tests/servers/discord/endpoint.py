@@ -15,10 +15,10 @@ from tests.servers.discord.journal import Request
 from tests.servers.discord.limits import Limits
 from tests.servers.discord.schema import Complaint, Operation, Schema, schema
 from tests.servers.discord.sending import SENDING
-from tests.servers.discord.values import Upload
 from tests.servers.discord.wire import answer, read_body, refused
 from tests.servers.discord.world import World
 from tests.servers.listening import drip
+from tests.servers.uploads import Upload
 
 BASE = "/api/v10"
 HANDLERS = SENDING | ASKING | COMMANDS | INTERACTING

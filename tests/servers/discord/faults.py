@@ -1,11 +1,11 @@
 """Failures on order: what a caller meets instead of, before or after the real answer."""
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from tests.servers.discord.errors import ApiError
+from tests.servers.ordered import OrderedFault
 
 Kind = Literal[
     "rate_limit",
@@ -21,13 +21,11 @@ Kind = Literal[
     "error_after",
     "drip",
 ]
-KINDS: tuple[str, ...] = Kind.__args__  # type: ignore[attr-defined]
 
 
-@dataclass(slots=True, eq=False)
-class Fault:
-    """Strikes calls that match `call` and satisfy `when` (of the body), after `skip` of them, `times` times (None:
-    until `clear`). `hits` counts.
+@dataclass(slots=True, eq=False, kw_only=True)
+class Fault(OrderedFault):
+    """Strikes calls that match `call`.
 
     `call` is a method and a path below the API's root, such as "POST /channels/*/messages", where * (or {a_name}) is
     one segment and ** any number; "*" is any call, "POST *" any call of that method.
@@ -46,39 +44,16 @@ class Fault:
     error_after        the call was done and is answered with `status`, 504 if none is given
     """
 
+    KINDS = Kind.__args__  # type: ignore[attr-defined]
+
     call: str
-    kind: Kind
-    times: int | None = 1
     retry_after: float = 1.0
-    seconds: float = 60.0
     status: int = 0
     code: int = 0
-    text: str = ""
     scope: str = "user"
-    skip: int = 0
-    when: Callable[[Any], Any] | None = None
-    hits: int = 0
-
-    def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(f"unknown fault {self.kind!r}; one of {', '.join(KINDS)}")
 
     def strikes(self, method: str, path: str, body: Any) -> bool:
-        if self.times == 0 or not _pattern(self.call).fullmatch(f"{method} {path}"):
-            return False
-        if self.when is not None and not self.when(body):
-            return False
-        if self.skip > 0:
-            self.skip -= 1
-            return False
-        self.hits += 1
-        if self.times is not None:
-            self.times -= 1
-        return True
-
-    def clear(self) -> None:
-        """It strikes no more."""
-        self.times = 0
+        return _pattern(self.call).fullmatch(f"{method} {path}") is not None and self.counts(body)
 
     def answer(self) -> ApiError | None:
         """The refusal that takes the place of the real answer, if this fault is one."""

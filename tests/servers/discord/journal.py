@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.servers.discord.message import Message
-from tests.servers.discord.values import EPHEMERAL, Channel, Json, Upload, User
+from tests.servers.discord.values import EPHEMERAL, Channel, Json, User
+from tests.servers.uploads import Upload
 
 COMMAND, COMPONENT, AUTOCOMPLETE, MODAL = 2, 3, 4, 5
 """Types of interactions."""

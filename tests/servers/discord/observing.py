@@ -1,8 +1,6 @@
 """Waiting for what the bot does, and asking what it did."""
 
-import time
 from collections.abc import Callable
-from typing import Any, Literal, Self, TypeVar, overload
 
 from tests.servers.discord.journal import Interaction, Request
 from tests.servers.discord.message import Message
@@ -11,82 +9,38 @@ from tests.servers.discord.script import Script
 from tests.servers.discord.session import Session
 from tests.servers.discord.transcript import transcript
 from tests.servers.discord.values import Channel, Json, User
+from tests.servers.observing import PATIENCE, Waiting
 
-PATIENCE = 30.0
-"""Seconds; a bot that starts on a busy machine takes most of them until its first answer."""
 Source = Message | Channel | User | Interaction | int | str
-T = TypeVar("T")
 
 
-class Observing(Script):
-    """Every wait ends on the event that it waits for, or fails with the whole log as its text."""
+class Observing(Script, Waiting[Source, Message]):
+    """What a story waits for and asks of the server."""
 
     def __init__(self, bot: User, clock: Callable[[], float], privileged: set[str]) -> None:
         super().__init__(bot, clock, privileged)
         self._returned: set[Message] = set()
 
-    async def wait_for(self, condition: Callable[[Self], T], timeout: float = PATIENCE) -> T:
-        """The condition's first true value; asked again after every change. AssertionError after `timeout` s."""
-        deadline = time.monotonic() + timeout
-        while not (value := condition(self)):
-            left = deadline - time.monotonic()
-            if left <= 0 or not await self.wait_for_change(left):
-                if value := condition(self):
-                    break
-                raise AssertionError(f"not true within {timeout} s\n{transcript(self)}")
-        return value
+    @property
+    def returned(self) -> set[Message]:
+        return self._returned
+
+    def replies_to(self, to: Source | None, after: Message | None) -> list[Message]:
+        """`to` is a channel, a message in it, a user (their DM), an id, a channel's name in Team, or an interaction
+        (its answers). A deferral is no message yet."""
+        if isinstance(to, Interaction):
+            found = [message for message in to.answers if not message.deleted]
+        else:
+            found = self.place(to, self.user()).from_bot()
+        return [each for each in found if not each.loading and (after is None or each.id > after.id)]
+
+    def log(self) -> str:
+        return transcript(self)
 
     async def ready(self, timeout: float = PATIENCE) -> Session:
         """The newest session that is connected; to its bot everything up to now was sent."""
         found = await self.wait_for(lambda dc: [one for one in dc.sessions if one.is_connected], timeout)
         return found[-1]
-
-    @overload
-    async def reply(  # type: ignore[overload-overlap]
-        self,
-        to: Source | None = None,
-        *,
-        after: Message | None = None,
-        count: Literal[1] = 1,
-        matching: Callable[[Message], Any] | str | None = None,
-        timeout: float = PATIENCE,
-    ) -> Message: ...
-
-    @overload
-    async def reply(
-        self,
-        to: Source | None = None,
-        *,
-        after: Message | None = None,
-        count: int,
-        matching: Callable[[Message], Any] | str | None = None,
-        timeout: float = PATIENCE,
-    ) -> list[Message]: ...
-
-    async def reply(
-        self,
-        to: Source | None = None,
-        *,
-        after: Message | None = None,
-        count: int = 1,
-        matching: Callable[[Message], Any] | str | None = None,
-        timeout: float = PATIENCE,
-    ) -> Message | list[Message]:
-        """The next bot message that was not returned before; with `count` > 1 a list. `to` is a channel, a message in
-        it, a user (their DM), an id, a channel's name in Team, or an interaction (its answers); default Alice's DM.
-
-        `after`: only later ones. `matching`: only those whose text contains it, or for which it is true; asked again
-        after every edit, so it can wait for the final state of a streamed answer. A deferral is no message yet.
-        """
-
-        def fresh(_: object) -> list[Message]:
-            found = [m for m in self._answers(to) if m not in self._returned and not m.loading]
-            found = [m for m in found if (after is None or m.id > after.id) and _matches(m, matching)]
-            return found[:count] if len(found) >= count else []
-
-        messages = await self.wait_for(fresh, timeout)
-        self._returned.update(messages)
-        return messages[0] if count == 1 else messages
 
     async def autocomplete(
         self,
@@ -123,14 +77,3 @@ class Observing(Script):
     def transcript(self, channel: Channel | None = None) -> str:
         """The log as text: of one channel, or all there is."""
         return transcript(self, channel)
-
-    def _answers(self, to: Source | None) -> list[Message]:
-        if isinstance(to, Interaction):
-            return [message for message in to.answers if not message.deleted]
-        return self.place(to, self.user()).from_bot()
-
-
-def _matches(message: Message, wanted: Callable[[Message], Any] | str | None) -> bool:
-    if wanted is None:
-        return True
-    return wanted in message.text if isinstance(wanted, str) else bool(wanted(message))

@@ -3,7 +3,8 @@
 from tests.servers.discord.components import check_components
 from tests.servers.discord.errors import Breach, invalid
 from tests.servers.discord.pings import check_allowed_mentions
-from tests.servers.discord.values import Json, Upload
+from tests.servers.discord.values import Json
+from tests.servers.uploads import Upload
 
 MAX_TEXT = 2000
 """Code points: Discord's API counts with Python's len (a developer of Discord in discord-api-docs issue 1315)."""

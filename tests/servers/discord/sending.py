@@ -10,9 +10,10 @@ from tests.servers.discord.journal import Typing
 from tests.servers.discord.message import Message, Pings, Version
 from tests.servers.discord.pings import pings_of, shown_text
 from tests.servers.discord.rules import SENDABLE_FLAGS, check_message, check_not_empty
-from tests.servers.discord.values import Attachment, Channel, Json, Upload
+from tests.servers.discord.values import Attachment, Channel, Json
 from tests.servers.discord.views import message_json
 from tests.servers.discord.world import World
+from tests.servers.uploads import Upload
 
 
 def written(world: World, channel: Channel, call: Call, body: Json, answered: Message | None = None) -> Version:

@@ -48,17 +48,9 @@ class DiscordServer(Leaving, Observing):
         return f"ws://127.0.0.1:{self.port}/"
 
     @property
-    def port(self) -> int:
-        return self._listener.port
-
-    @property
     def root(self) -> str:
         """The address of the REST API, with /api/v10: discord.py's Route.BASE."""
         return f"http://127.0.0.1:{self.port}{BASE}"
-
-    @property
-    def is_up(self) -> bool:
-        return self._listener.is_up
 
     @property
     def heartbeat_interval(self) -> float:
@@ -93,7 +85,7 @@ class DiscordServer(Leaving, Observing):
 
     def fault(self, call: str, kind: Kind, *, times: int | None = 1, **details: Any) -> Fault:
         """Order a failure of the next `times` calls that match; `Fault` explains the kinds and the details."""
-        fault = Fault(call, kind, times, **details)
+        fault = Fault(call=call, kind=kind, times=times, **details)
         self._endpoint.faults.append(fault)
         return fault
 

@@ -6,7 +6,8 @@ from tests.servers.discord.message import Message
 from tests.servers.discord.people import Home, People, Where, Who
 from tests.servers.discord.pings import pings_of
 from tests.servers.discord.rules import MAX_FILE, MAX_TEXT
-from tests.servers.discord.values import Attachment, Channel, Upload, User
+from tests.servers.discord.values import Attachment, Channel, User
+from tests.servers.uploads import Upload
 
 mimetypes.init()
 File = tuple[str, bytes] | tuple[str, bytes, str]

@@ -52,15 +52,6 @@ class Role:
 
 
 @dataclass(frozen=True, slots=True)
-class Upload:
-    """A file part of a multipart request."""
-
-    name: str
-    data: bytes = field(repr=False)
-    mime: str
-
-
-@dataclass(frozen=True, slots=True)
 class Attachment:
     id: int
     name: str

@@ -7,7 +7,7 @@ from typing import Any
 from aiohttp import BodyPartReader, web
 
 from tests.servers.discord.errors import ApiError, Breach
-from tests.servers.discord.values import Upload
+from tests.servers.uploads import Upload
 
 MAX_BODY = 30 * 2**20
 _FILE = re.compile(r"files\[(\d+)\]")

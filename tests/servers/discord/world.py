@@ -14,9 +14,9 @@ from tests.servers.discord.values import (
     Channel,
     Guild,
     Json,
-    Upload,
     User,
 )
+from tests.servers.uploads import Upload
 
 ALICE = User(1001, "Alice")
 """Who speaks when a test names nobody; she owns the application."""

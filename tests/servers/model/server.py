@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from types import TracebackType
-from typing import Any, Final, Self, cast
+from collections.abc import Callable
+from typing import Final, cast
 
 from aiohttp import web
 
+from tests.servers.listening import Leaving, Listener
 from tests.servers.model import ollama
 from tests.servers.model.checks import violations
 from tests.servers.model.control import Control, Refused
@@ -29,7 +28,7 @@ _BODY_LIMIT: Final = 32 * 1024 * 1024
 """Bytes; Anthropic's limit for one request, the smallest of the three."""
 
 
-class ModelServer(Scripting):
+class ModelServer(Leaving, Scripting):
     """`async with ModelServer() as ms`: answers at `ms.root` until the block ends.
 
     Requests are validated first (400 with `violations`), then served by the next script that fits.
@@ -37,7 +36,6 @@ class ModelServer(Scripting):
 
     def __init__(self, port: int = 0, host: str = "127.0.0.1", keep: int | None = None) -> None:
         super().__init__()
-        self.host, self.port = host, port
         self.journal = Journal(keep)
         self.models = {provider: list(names) for provider, names in MODELS.items()}
         self.parameter_sizes: dict[str, str] = {}
@@ -48,12 +46,11 @@ class ModelServer(Scripting):
         self.missing_models: set[str] = set()
         self.on_finish: Callable[[ModelRequest], None] | None = None
         self._control = Control(self)
-        self._web: web.Server | None = None
-        self._listener: asyncio.Server | None = None
+        self._listener = Listener(self._handle, port, _BODY_LIMIT, host)
 
     @property
     def root(self) -> str:
-        return f"http://{self.host}:{self.port}"
+        return f"http://{self._listener.host}:{self.port}"
 
     @property
     def openai_base(self) -> str:
@@ -86,45 +83,12 @@ class ModelServer(Scripting):
         await self.journal.wait(lambda: len(self.calls) >= count, timeout)
         return self.calls
 
-    async def __aenter__(self) -> Self:
-        self._web = web.Server(self._handle, request_factory=_request, handler_cancellation=True, access_log=None)
-        await self.come_back()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.go_down()
-
     async def go_down(self) -> None:
         """A dead host: the port refuses, every open connection breaks. The port stays ours to come back to."""
-        if self._listener is None or self._web is None:
-            return
-        self._listener.close()
-        self._listener = None
-        for request in self.journal:
-            request.finish("stopped")
-        for connection in self._web.connections:
-            if connection.transport is not None:
-                connection.transport.abort()
-        await self._web.shutdown(timeout=1.0)
-
-    async def come_back(self) -> None:
-        """Listens again, on the same port."""
-        if self._listener is not None or self._web is None:
-            return
-        loop = asyncio.get_running_loop()
-        self._listener = await loop.create_server(self._web, self.host, self.port, backlog=1024, reuse_address=True)
-        self.port = self._listener.sockets[0].getsockname()[1]
-
-    @asynccontextmanager
-    async def outage(self) -> AsyncIterator[None]:
-        """A dead host for the length of the block."""
-        await self.go_down()
-        try:
-            yield
-        finally:
-            await self.come_back()
+        if self.is_up:
+            for request in self.journal:
+                request.finish("stopped")
+        await super().go_down()
 
     async def _handle(self, http: web.BaseRequest) -> web.StreamResponse:
         if http.path.startswith("/control/"):
@@ -187,12 +151,6 @@ class ModelServer(Scripting):
         if request.model in self.missing_models:
             return failure(404)
         return None
-
-
-def _request(*parts: Any) -> web.BaseRequest:
-    message, payload, protocol, writer, task = parts
-    loop = asyncio.get_running_loop()
-    return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=_BODY_LIMIT)
 
 
 def _entry(http: web.BaseRequest, number: int) -> ModelRequest:

@@ -1,9 +1,9 @@
 """Failures on order: what a caller meets instead of, before or after the real answer."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from tests.servers.ordered import OrderedFault
 from tests.servers.telegram.errors import ApiError, bad_request
 from tests.servers.telegram.values import Json
 
@@ -22,13 +22,11 @@ Kind = Literal[
     "slow",
     "drip",
 ]
-KINDS: tuple[str, ...] = Kind.__args__  # type: ignore[attr-defined]
 
 
-@dataclass(slots=True, eq=False)
-class Fault:
-    """Strikes calls of `method` ("*" is any) that satisfy `when`, after `skip` of them, `times` times (None: until
-    `clear`). `hits` counts.
+@dataclass(slots=True, eq=False, kw_only=True)
+class Fault(OrderedFault):
+    """Strikes calls of `method` ("*" is any).
 
     too_many      429 with `retry_after` seconds        conflict      409        unauthorized  401
     server_error  502                                   bad_request   400 with `text`    forbidden  403 with `text`
@@ -41,36 +39,13 @@ class Fault:
     drip          the call is done at once and answered byte by byte, each after `seconds`
     """
 
-    method: str
-    kind: Kind
-    times: int | None = 1
-    retry_after: int = 1
-    seconds: float = 60.0
-    text: str = ""
-    skip: int = 0
-    when: Callable[[Json], bool] | None = None
-    hits: int = 0
+    KINDS = Kind.__args__  # type: ignore[attr-defined]
 
-    def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(f"unknown fault {self.kind!r}; one of {', '.join(KINDS)}")
+    method: str
+    retry_after: int = 1
 
     def strikes(self, method: str, params: Json) -> bool:
-        if self.method not in ("*", method) or self.times == 0:
-            return False
-        if self.when is not None and not self.when(params):
-            return False
-        if self.skip > 0:
-            self.skip -= 1
-            return False
-        self.hits += 1
-        if self.times is not None:
-            self.times -= 1
-        return True
-
-    def clear(self) -> None:
-        """It strikes no more."""
-        self.times = 0
+        return self.method in ("*", method) and self.counts(params)
 
     def answer(self) -> ApiError | None:
         """The refusal that takes the place of the real answer, if this fault is one."""

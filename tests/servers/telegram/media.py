@@ -3,8 +3,9 @@
 from collections.abc import Callable
 
 from tests.servers.telegram.errors import Breach, bad_request
-from tests.servers.telegram.values import Json, StoredFile, Upload
+from tests.servers.telegram.values import Json, StoredFile
 from tests.servers.telegram.world import World, file_json
+from tests.servers.uploads import Upload
 
 PICTURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")
 """How the files begin that the server makes a photo of."""

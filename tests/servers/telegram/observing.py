@@ -2,9 +2,9 @@
 
 import itertools
 import time
-from collections.abc import Callable
-from typing import Any, Literal, Self, TypeVar, overload
+from typing import Any
 
+from tests.servers.observing import PATIENCE, Waiting
 from tests.servers.telegram.journal import Draft, Press, Request
 from tests.servers.telegram.script import Script
 from tests.servers.telegram.transcript import transcript
@@ -12,79 +12,31 @@ from tests.servers.telegram.values import Chat, Message, StoredFile, User
 
 DRAFT_LIFE = 30.0
 """Seconds a draft stays visible unless it is sent again (Bot API, sendMessageDraft)."""
-PATIENCE = 30.0
-"""Seconds; a bot that starts on a busy machine takes most of them until its first answer."""
 Source = Message | Chat | User | int | str
-T = TypeVar("T")
 
 
-class Observing(Script):
-    """Every wait ends on the event that it waits for, or fails with the whole log as its text."""
+class Observing(Script, Waiting[Source, Message]):
+    """What a story waits for and asks of the server."""
 
     def __init__(self, bot: User) -> None:
         super().__init__(bot)
         self._returned: set[Message] = set()
 
-    async def wait_for(self, condition: Callable[[Self], T], timeout: float = PATIENCE) -> T:
-        """The condition's first true value; asked again after every change. AssertionError after `timeout` s."""
-        deadline = time.monotonic() + timeout
-        while not (value := condition(self)):
-            left = deadline - time.monotonic()
-            if left <= 0 or not await self.wait_for_change(left):
-                if value := condition(self):
-                    break
-                raise AssertionError(f"not true within {timeout} s\n{transcript(self)}")
-        return value
+    @property
+    def returned(self) -> set[Message]:
+        return self._returned
 
-    @overload
-    async def reply(  # type: ignore[overload-overlap]
-        self,
-        chat: Source | None = None,
-        *,
-        after: Message | None = None,
-        count: Literal[1] = 1,
-        matching: Callable[[Message], Any] | str | None = None,
-        timeout: float = PATIENCE,
-    ) -> Message: ...
+    def replies_to(self, to: Source | None, after: Message | None) -> list[Message]:
+        """`to` is a chat, or what `chat_of` takes."""
+        where = self.chat_of(to)
+        found = where.from_bot()
+        if after is None:
+            return found
+        later = where.messages[where.messages.index(after) + 1 :]
+        return [message for message in found if message in later]
 
-    @overload
-    async def reply(
-        self,
-        chat: Source | None = None,
-        *,
-        after: Message | None = None,
-        count: int,
-        matching: Callable[[Message], Any] | str | None = None,
-        timeout: float = PATIENCE,
-    ) -> list[Message]: ...
-
-    async def reply(
-        self,
-        chat: Source | None = None,
-        *,
-        after: Message | None = None,
-        count: int = 1,
-        matching: Callable[[Message], Any] | str | None = None,
-        timeout: float = PATIENCE,
-    ) -> Message | list[Message]:
-        """The next bot message of the chat (default: Alice's) that was not returned before; with `count` > 1 a list.
-
-        `after`: only later ones. `matching`: only those whose text contains it, or for which it is true; asked again
-        after every edit, so it can wait for the final state of a streamed answer.
-        """
-        where = self.chat_of(chat)
-
-        def fresh(_: object) -> list[Message]:
-            found = [message for message in where.from_bot() if message not in self._returned]
-            if after is not None:
-                later = where.messages[where.messages.index(after) + 1 :]
-                found = [message for message in found if message in later]
-            found = [message for message in found if _matches(message, matching)]
-            return found[:count] if len(found) >= count else []
-
-        messages = await self.wait_for(fresh, timeout)
-        self._returned.update(messages)
-        return messages[0] if count == 1 else messages
+    def log(self) -> str:
+        return transcript(self)
 
     def chat_of(self, source: Source | None) -> Chat:
         """The chat meant by a message in it, a user (their private chat), an id or a title; default Alice's."""
@@ -144,9 +96,3 @@ class Observing(Script):
     def transcript(self) -> str:
         """The log as text."""
         return transcript(self)
-
-
-def _matches(message: Message, wanted: Callable[[Message], Any] | str | None) -> bool:
-    if wanted is None:
-        return True
-    return wanted in message.text if isinstance(wanted, str) else bool(wanted(message))

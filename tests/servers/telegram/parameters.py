@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.servers.telegram.values import Json, Upload
+from tests.servers.telegram.values import Json
+from tests.servers.uploads import Upload
 
 Check = Callable[[Any, str], None]
 """A function (value, path) that raises Mismatch when the value is not of its type."""

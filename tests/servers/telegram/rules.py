@@ -7,7 +7,8 @@ from tests.servers.telegram.entities import check_entities, utf16_length
 from tests.servers.telegram.errors import Breach
 from tests.servers.telegram.markup import parse
 from tests.servers.telegram.schema import SCHEMA
-from tests.servers.telegram.values import Json, Upload
+from tests.servers.telegram.values import Json
+from tests.servers.uploads import Upload
 
 MAX_TEXT = 4096
 MAX_CAPTION = 1024

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from types import TracebackType
+from typing import Any
 
 from aiohttp import web
 
@@ -9,7 +10,7 @@ from tests.servers.listening import Leaving, Listener
 from tests.servers.telegram.endpoint import Endpoint
 from tests.servers.telegram.faults import Fault, Kind
 from tests.servers.telegram.observing import Observing
-from tests.servers.telegram.values import Json, User
+from tests.servers.telegram.values import User
 from tests.servers.telegram.wire import MAX_BODY
 
 TOKEN = "123456:TEST-TOKEN"
@@ -41,10 +42,6 @@ class TelegramServer(Leaving, Observing):
         self._listener = Listener(self._handle, port, MAX_BODY)
 
     @property
-    def port(self) -> int:
-        return self._listener.port
-
-    @property
     def root(self) -> str:
         """The API's address without /bot<token>; files are under root/file/bot<token>/."""
         return f"http://127.0.0.1:{self.port}"
@@ -54,10 +51,6 @@ class TelegramServer(Leaving, Observing):
     ) -> None:
         await super().__aexit__(kind, error, trace)
         await self.updates.aclose()
-
-    @property
-    def is_up(self) -> bool:
-        return self._listener.is_up
 
     async def go_down(self) -> None:
         """Stop listening and cut every connection; what people say meanwhile waits."""
@@ -80,20 +73,9 @@ class TelegramServer(Leaving, Observing):
         """The token is valid again."""
         self._endpoint.revoked = False
 
-    def fault(
-        self,
-        method: str,
-        kind: Kind,
-        *,
-        times: int | None = 1,
-        retry_after: int = 1,
-        seconds: float = 60.0,
-        text: str = "",
-        skip: int = 0,
-        when: Callable[[Json], bool] | None = None,
-    ) -> Fault:
-        """Order a failure of the next `times` calls of `method` ("*": any); `Fault` explains the kinds."""
-        fault = Fault(method, kind, times, retry_after, seconds, text, skip, when)
+    def fault(self, method: str, kind: Kind, *, times: int | None = 1, **details: Any) -> Fault:
+        """Order a failure of the next `times` calls of `method` ("*": any); `Fault` explains the rest."""
+        fault = Fault(method=method, kind=kind, times=times, **details)
         self._endpoint.faults.append(fault)
         return fault
 

@@ -3,7 +3,8 @@
 from tests.servers.telegram.media import MEDIA
 from tests.servers.telegram.people import Where, Who
 from tests.servers.telegram.talk import Talk
-from tests.servers.telegram.values import Json, Message, Topic, Upload
+from tests.servers.telegram.values import Json, Message, Topic
+from tests.servers.uploads import Upload
 
 UNSUPPORTED: dict[str, Json] = {
     "sticker": {

@@ -25,15 +25,6 @@ class User:
 
 
 @dataclass(frozen=True, slots=True)
-class Upload:
-    """A file part of a multipart request."""
-
-    name: str
-    data: bytes = field(repr=False)
-    mime: str
-
-
-@dataclass(frozen=True, slots=True)
 class StoredFile:
     id: str
     unique_id: str

@@ -7,7 +7,8 @@ from urllib.parse import parse_qsl
 from aiohttp import BodyPartReader, web
 
 from tests.servers.telegram.errors import ApiError, Breach
-from tests.servers.telegram.values import Json, Upload
+from tests.servers.telegram.values import Json
+from tests.servers.uploads import Upload
 
 MAX_BODY = 64 * 2**20
 

@@ -8,7 +8,8 @@ from tests.servers.changes import Changes
 from tests.servers.telegram.errors import ApiError, Breach, bad_request, forbidden
 from tests.servers.telegram.journal import Action, Draft, Press, Request, Violation
 from tests.servers.telegram.updates import UpdateQueue
-from tests.servers.telegram.values import Chat, Json, Message, StoredFile, Topic, Upload, User, Version
+from tests.servers.telegram.values import Chat, Json, Message, StoredFile, Topic, User, Version
+from tests.servers.uploads import Upload
 
 GENERAL_TOPIC = 1
 FIRST_TOPIC_MESSAGE = 10

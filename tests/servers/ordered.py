@@ -1,0 +1,41 @@
+"""What a fault on order has on both chat servers."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class OrderedFault:
+    """Strikes the calls that satisfy `when` (of the body), after `skip` of them, `times` times (None: until `clear`).
+    `hits` counts."""
+
+    KINDS: ClassVar[tuple[str, ...]]
+
+    kind: str
+    times: int | None = 1
+    seconds: float = 60.0
+    text: str = ""
+    skip: int = 0
+    when: Callable[[Any], Any] | None = None
+    hits: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        if self.kind not in self.KINDS:
+            raise ValueError(f"unknown fault {self.kind!r}; one of {', '.join(self.KINDS)}")
+
+    def counts(self, body: Any) -> bool:
+        """Whether it strikes this call, which it is meant for."""
+        if self.times == 0 or (self.when is not None and not self.when(body)):
+            return False
+        if self.skip > 0:
+            self.skip -= 1
+            return False
+        self.hits += 1
+        if self.times is not None:
+            self.times -= 1
+        return True
+
+    def clear(self) -> None:
+        """It strikes no more."""
+        self.times = 0
