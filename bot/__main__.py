@@ -54,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"tierbot {VERSION}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
-    commands.add_parser("run", help="start every platform whose token is set")
+    commands.add_parser("run", help="start every platform that is switched on")
     chat = commands.add_parser("chat", help="chat in the terminal or through a pipe")
     chat.add_argument("--as", dest="name", metavar="NAME", help="your name in the chat (default: your user name)")
     commands.add_parser("migrate", help="bring the database to the current revision")

@@ -39,7 +39,8 @@ class Progress:
     """State of a connection, for /status and the watchdog. Times are in seconds of the platform's clock.
 
     A step is anything the receiving loop has completed, even a failed request; a contact is a step that the platform
-    answered. `trouble` is empty if there is no problem.
+    answered. Without a step for 150 s the watchdog restarts the process (`bot/ops/systemd.py`), so a platform without
+    a loop sets `last_step` to infinity. `trouble` is empty if there is no problem.
     """
 
     up_since: float = 0.0

@@ -1,4 +1,5 @@
-"""The chat platforms. To add one, add a folder to `bot/adapters` and a line here."""
+"""The chat platforms. To add one, add a folder to `bot/adapters` and a line at the end here: without any,
+the doctor recommends the first."""
 
 from __future__ import annotations
 

@@ -26,18 +26,18 @@ from routing.types.messages import UserKey
 from routing.types.tiers import TIERS
 
 NO_PLATFORM = (
-    "No chat platform is configured: set {tokens} in the environment or in {env}, or talk here with `make chat`."
+    "No chat platform is configured: set {variables} in the environment or in {env}, or talk here with `make chat`."
 )
 
 log = logging.getLogger("bot")
 
 
 async def run(environment: Environment, workspace: Workspace) -> int:
-    """Run every platform whose token is set, until SIGTERM or SIGINT."""
+    """Run every platform that is switched on, until SIGTERM or SIGINT."""
     settings = environment.settings
     if not any(platform.configured(settings) for platform in PLATFORMS):
-        tokens = " or ".join(platform.token.upper() for platform in PLATFORMS)
-        raise ConfigError(NO_PLATFORM.format(tokens=tokens, env=workspace.root / ".env"))
+        variables = " or ".join(platform.enabled_by.upper() for platform in PLATFORMS)
+        raise ConfigError(NO_PLATFORM.format(variables=variables, env=workspace.root / ".env"))
     ended = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
@@ -84,7 +84,7 @@ def hints(models: Models) -> tuple[CommandHint, ...]:
 
 
 def platforms_of(settings: Settings, app: App) -> list[Platform]:
-    """Build the platforms whose token is set."""
+    """Build the platforms that are switched on."""
     services = Services(
         accept=app.accept,
         state=app.kept.state,

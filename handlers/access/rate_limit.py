@@ -40,7 +40,7 @@ def parse_limits(text: str) -> tuple[Window, ...]:
     for part in text.split(","):
         found = _LIMIT.fullmatch(part.lower())
         if found is None or int(found.group(1)) == 0:
-            raise ConfigError(f"USER_RATE_LIMIT must look like 20/minute,100/hour or off, not {text!r}.")
+            raise ConfigError("USER_RATE_LIMIT must look like 20/minute,100/hour or off.")
         windows.append(Window(int(found.group(1)), _SECONDS[found.group(2)]))
     return tuple(windows)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.__main__ import main
+from bot.platforms import PLATFORMS
 from storage.schema import REVISION
 from tests.bot.house import always, configured, tierbot
 from tests.servers.model import ModelServer
@@ -35,10 +36,11 @@ def test_an_unknown_or_missing_command_says_what_is_valid(
 
 
 async def test_run_without_a_token_names_the_variables_and_chat(tmp_path: Path) -> None:
+    variables = " or ".join(platform.enabled_by.upper() for platform in PLATFORMS)
     code, output, complaint = await tierbot(tmp_path / "ws", "run")
     assert (code, output) == (2, "")
     assert complaint == (
-        "tierbot: No chat platform is configured: set TELEGRAM_BOT_TOKEN or DISCORD_BOT_TOKEN in the environment or in "
+        f"tierbot: No chat platform is configured: set {variables} in the environment or in "
         f"{tmp_path / 'ws' / '.env'}, "
         "or talk here with `make chat`.\n"
     )

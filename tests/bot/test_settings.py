@@ -9,6 +9,7 @@ import pytest
 from bot.settings import Settings, load, strange_names
 from routing.errors import ConfigError
 from routing.types.messages import UserKey
+from tests.pages import first_cells
 
 SECRET = "hunter2-correct-horse"
 
@@ -173,11 +174,17 @@ def test_every_setting_says_what_it_is() -> None:
     assert silent == []
 
 
+def test_every_setting_is_documented() -> None:
+    missing = {name.upper() for name in Settings.model_fields} - set(first_cells("docs/configuration.md", "[A-Z0-9_]+"))
+    assert missing == set(), "without a row in docs/configuration.md"
+
+
 def test_the_example_file_names_every_setting_and_sets_none(tmp_path: Path) -> None:
     example = Path(__file__).resolve().parents[2] / ".env.example"
     text = example.read_text(encoding="utf-8")
     told = {line.lstrip("# ").partition("=")[0] for line in text.splitlines() if "=" in line}
-    assert {name.upper() for name in Settings.model_fields} - {"WORKSPACE"} <= told
+    missing = {name.upper() for name in Settings.model_fields} - {"WORKSPACE"} - told
+    assert missing == set(), "not in .env.example"
     assert load(workspace(tmp_path, text)).settings == load({"WORKSPACE": str(tmp_path / "ws")}).settings
     uncommented = "\n".join(
         line.removeprefix("# ") for line in text.splitlines() if line.startswith("# ") and "=" in line

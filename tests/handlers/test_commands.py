@@ -3,20 +3,18 @@
 import inspect
 import re
 from importlib import import_module
-from pathlib import Path
 from pkgutil import iter_modules
 
 import pytest
 
 from bot.adapters.telegram.descriptor import menu
-from bot.settings import Settings
 from handlers import commands
 from handlers.commands import COMMANDS, build_commands
 from handlers.context import CommandSpec
 from handlers.dependencies import Needs
 from handlers.parsing import parse_command
+from tests.pages import first_cells
 
-ROOT = Path(__file__).resolve().parents[2]
 COMMAND_PAGES = ("README.md", "docs/commands.md")
 
 
@@ -80,32 +78,6 @@ def test_the_menu_has_every_command_in_every_language() -> None:
     assert all(len(text) <= 256 for entry in entries for text in entry.summary.values())
 
 
-def first_cells(page: str, pattern: str) -> list[str]:
-    """Names in backticks in the first column of the page's tables; a cell may have several."""
-    return names_in((ROOT / page).read_text(encoding="utf-8"), pattern)
-
-
-def names_in(text: str, pattern: str) -> list[str]:
-    cells = re.findall(r"^\|([^|]*)\|", text, re.MULTILINE)
-    return [name for cell in cells for name in re.findall(rf"`({pattern})`", cell)]
-
-
 @pytest.mark.parametrize("page", COMMAND_PAGES)
 def test_every_command_is_documented_and_none_that_is_gone(page: str) -> None:
     assert sorted(first_cells(page, r"/\w+")) == sorted(f"/{spec.name}" for spec in COMMANDS)
-
-
-def test_every_variable_is_documented() -> None:
-    known = {name.upper() for name in Settings.model_fields}
-    assert known - set(first_cells("docs/configuration.md", r"[A-Z][A-Z0-9_]+")) == set()
-
-
-def test_names_are_read_from_the_first_column_only() -> None:
-    text = "| `A_B` | `/c` |\n| `/d` `/e` | x |\n| --- | --- |"
-    assert (names_in(text, r"/\w+"), names_in(text, r"[A-Z_]+")) == (["/d", "/e"], ["A_B"])
-
-
-def test_every_setting_is_explained_in_one_sentence() -> None:
-    for name, field in Settings.model_fields.items():
-        assert field.description
-        assert field.description.endswith("."), name

@@ -18,6 +18,7 @@ import pytest
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
+import bot.platforms
 from handlers.access.roles import may
 from handlers.commands import COMMANDS
 from handlers.context import CommandSpec
@@ -145,6 +146,11 @@ async def test_the_terminal_completes_every_command(tmp_path: Path, monkeypatch:
     assert [(each.text, each.display_meta_text) for each in offered] == [
         (f"/{spec.name}", spec.summary) for spec in COMMANDS
     ]
+
+
+def test_every_platform_takes_part() -> None:
+    known = {platform.name for platform in bot.platforms.PLATFORMS}
+    assert PLATFORMS.keys() - {"terminal"} == known, "PLATFORMS of tests/stories/everywhere.py lacks one"
 
 
 @pytest.mark.parametrize("role", ["owner", "guest"])

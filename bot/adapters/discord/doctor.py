@@ -43,7 +43,7 @@ async def check(settings: DiscordSettings, inspection: Inspection) -> list[Findi
     except ConfigError as error:
         return [fail("discord", str(error), "Fix that variable.")]
     except PlatformSilent as error:
-        return [unreachable("discord", settings.discord_api_root, error)]
+        return [unreachable("discord", settings.discord_api_root, "DISCORD_API_ROOT and DISCORD_PROXY", error)]
     return findings(report, settings.discord_sharded, inspection.clock())
 
 

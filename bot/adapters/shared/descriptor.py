@@ -54,19 +54,19 @@ class Services:
 
 @dataclass(frozen=True, slots=True)
 class PlatformDescriptor:
-    """`token` is the settings field without which the platform is off. `build` and `check` get settings of the
-    platform's own class and import its SDK only when they are called."""
+    """`enabled_by` is the settings field that switches the platform on; it is off while that is None. `build` and
+    `check` get settings of the platform's own class and import its SDK only when they are called."""
 
     name: str
     title: str
-    token: str
-    how_to_get_token: str
+    enabled_by: str
+    how_to_enable: str
     build: Callable[[Any, Services], Platform]
     check: Callable[[Any, Inspection], Awaitable[list[Finding]]]
 
     def configured(self, settings: CommonSettings) -> bool:
-        """Whether the token is set."""
-        return getattr(settings, self.token) is not None
+        """Whether the platform is switched on."""
+        return getattr(settings, self.enabled_by) is not None
 
 
 def secret(value: SecretStr | None) -> str:

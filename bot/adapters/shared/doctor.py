@@ -17,11 +17,10 @@ class PlatformSilent(TierbotError):
     """The platform could not be asked; one clause without secrets says why."""
 
 
-def unreachable(name: str, api_root: str, error: PlatformSilent) -> Finding:
-    """The platform does not answer."""
-    prefix = name.upper()
-    mend = f"Check the internet connection, {prefix}_API_ROOT and {prefix}_PROXY."
-    return fail(name, f"{api_root} can't be reached: {error}", mend)
+def unreachable(name: str, address: str, variables: str, error: PlatformSilent) -> Finding:
+    """The platform does not answer at this address, which these environment variables decide."""
+    mend = f"Check the internet connection, {variables}."
+    return fail(name, f"{address} can't be reached: {error}", mend)
 
 
 def clock(title: str, now: float, dates: Sequence[str]) -> list[Finding]:

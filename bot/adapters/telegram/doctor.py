@@ -25,7 +25,7 @@ async def check(settings: TelegramSettings, inspection: Inspection) -> list[Find
     except ConfigError as error:
         return [fail("telegram", str(error), "Fix that variable.")]
     except PlatformSilent as error:
-        return [unreachable("telegram", settings.telegram_api_root, error)]
+        return [unreachable("telegram", settings.telegram_api_root, "TELEGRAM_API_ROOT and TELEGRAM_PROXY", error)]
     return [
         ok("telegram", f"the token belongs to @{me.get('username', '?')}"),
         _groups(bool(me.get("can_join_groups")), bool(me.get("can_read_all_group_messages"))),

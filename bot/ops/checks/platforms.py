@@ -1,4 +1,4 @@
-"""One check per chat platform. A platform's check runs only if its token is set."""
+"""One check per chat platform. A platform's check runs only if the platform is switched on."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ def check_of(platform: PlatformDescriptor) -> Check:
         settings = inspection.environment.settings
         if platform.configured(settings):
             return await platform.check(settings, inspection)
+        variable = platform.enabled_by.upper()
         if platform is PLATFORMS[0] and not any(each.configured(settings) for each in PLATFORMS):
-            how = f"{platform.how_to_get_token} and set {platform.token.upper()} in .env"
+            how = f"{platform.how_to_enable} and set {variable} in .env"
             mend = f"{how}; `make chat` works without one."
-            return [warn(platform.name, "no token, so `make run` will not start", mend)]
-        return [ok(platform.name, f"no token, so the bot is not on {platform.title}")]
+            return [warn(platform.name, f"{variable} is not set, so `make run` will not start", mend)]
+        return [ok(platform.name, f"{variable} is not set, so the bot is not on {platform.title}")]
 
     check.__name__ = platform.name
     return check
