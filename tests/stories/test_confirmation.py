@@ -150,6 +150,17 @@ async def test_a_card_outlives_the_bot_but_not_its_time_nor_another_tool_of_its_
     assert office.done == SENT
 
 
+async def test_other_arguments_than_those_of_the_card_are_refused(on: Stage) -> None:
+    office = Office(on)
+    calls(on, "send_mail", MAIL)
+    async with at_work(on):
+        asked = await card(on)
+    on.change("UPDATE actions SET arguments = replace(arguments, 'bob@', 'eve@')")
+    async with at_work(on):
+        assert "has changed since it was confirmed" in (await pressed(on, ONCE, asked)).text
+    assert office.done == []
+
+
 async def test_without_a_model_the_result_itself_is_shown(on: Stage) -> None:
     office = Office(on)
     calls(on, "send_mail", MAIL)
