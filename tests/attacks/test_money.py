@@ -6,8 +6,10 @@ import pytest
 
 from handlers.access.rate_limit import RateLimit, parse_limits
 from routing.errors import Refused
+from tests.servers.discord import DiscordServer
 from tests.servers.model.script import Usage
 from tests.servers.telegram import User
+from tests.stories.discording import up
 from tests.stories.harness import Stage, ask, running
 from tests.stories.test_media import with_ears
 
@@ -25,6 +27,18 @@ def test_each_voice_of_an_album_counts_for_the_rate_limit() -> None:
     assert RateLimit(parse_limits("3/minute")).take(1, 100.0, 10), "what never fits takes the whole window"
 
 
+async def test_each_voice_of_one_message_counts(on: Stage, dc: DiscordServer) -> None:
+    listener = with_ears(on)
+    on.env |= {"BOT_ACCESS": "open", "USER_RATE_LIMIT": "4/hour"}
+    async with running(on) as app:
+        await up(dc, app)
+        said = dc.say("", user="bob", attachments=[(f"{number}.ogg", b"OggS", "audio/ogg") for number in range(4)])
+        assert (await dc.reply(said, after=said)).text.startswith("You said: what I said aloud")
+        more = dc.say("and this?", user="bob")
+        assert "Too many messages at once" in (await dc.reply(more, after=more)).text
+    assert len(listener.heard) == 4
+
+
 async def test_a_voice_message_is_priced_held_and_listed(on: Stage) -> None:
     listener = with_ears(on)
     async with running(on):
@@ -40,6 +54,18 @@ async def test_a_voice_message_is_priced_held_and_listed(on: Stage) -> None:
         said = on.tg.say_voice(b"OggS" + b"x" * 20_000)
         assert "$0.0001 a day" in (await on.tg.reply(after=said)).text
     assert len(listener.heard) == 1
+
+
+async def test_a_voice_message_costs_what_its_seconds_cost(on: Stage) -> None:
+    with_ears(on)
+    mine = {"apiType": "openai", "baseUrl": on.ms.openai_base, "apiKey": "sk-mine-000000000000"}
+    openai = {"apiType": "openai", "baseUrl": f"{on.tg.root}/v1"}
+    on.config["llm"] = {"providers": {"mine": mine, "openai": openai}}
+    on.env |= {"TRANSCRIPTION_MODEL": "openai/whisper-1", "TIER_BALANCED_POOL": "mine/gpt-5.1"}
+    async with running(on):
+        on.tg.say_voice()
+        assert (await on.tg.reply()).text == "You said: what I said aloud"
+    assert on.rows("select model, cost_nano from usage where tier = 'voice'") == [("openai/whisper-1", 90 * 100_000)]
 
 
 async def test_a_guest_has_a_daily_budget_without_any_setting(on: Stage) -> None:

@@ -191,7 +191,7 @@ class Listener:
         self.heard.append((str(form["model"]), file.file.read(), request.headers["Authorization"]))
         if self.status != 200:
             return web.json_response({"error": {"message": "not today"}}, status=self.status)
-        return web.json_response({"text": "what I said aloud"})
+        return web.json_response({"text": "what I said aloud", "usage": {"type": "duration", "seconds": 90}})
 
 
 def with_ears(on: Stage, status: int = 200) -> Listener:
