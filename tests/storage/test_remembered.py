@@ -9,12 +9,13 @@ from typing import TypeVar
 import pytest
 from sqlalchemy import Connection
 
-from routing.types.messages import ChatKey
-from storage import history, preferences
+from routing.types.messages import ChatKey, UserKey
+from storage import history, people, preferences, state
 from storage.database import Database
 from storage.history import SqlHistory
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
+from storage.state import SqlChats
 from tests.storage.samples import ANN, Hand
 
 MOST = 20
@@ -44,6 +45,23 @@ async def test_memory_is_bounded_and_what_was_forgotten_is_read_again(
     assert (await talks.current(chats[0])).id == first.id
     assert (await talks.switches(first.id)).skill == "poet"
     assert (await settings.get(ann.id)).tier == "smart"
+
+
+async def test_memory_of_accounts_and_groups_is_bounded(
+    database: Database, clock: Hand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (people, state):
+        monkeypatch.setattr(module, "_CACHE_SIZE", MOST)
+    everyone, groups = SqlPeople(database, SqlPreferences(database), clock), SqlChats(database, clock)
+    accounts = [UserKey("telegram", str(number)) for number in range(2 * MOST)]
+    for user in accounts:
+        await everyone.admit(user, "", "user", "t")
+        await everyone.seen(user, "", f"name{user.user_id}")
+    for user in accounts:
+        await everyone.find(user)
+        await groups.allowed(ChatKey("telegram", user.user_id))
+        assert max(kept(everyone), kept(groups)) <= MOST
+    assert (await everyone.usernames())[accounts[0]] == "name0"
 
 
 class Late:
