@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import accumulate
 
-from bot.rendering import escapes, graphemes, source
+from bot.rendering import escapes, source
 from bot.rendering.escapes import ZERO_WIDTH
 from bot.rendering.plain import clean, is_blank, rendered
-from bot.rendering.spans import Span, clipped, legal
-from bot.rendering.split import ranges
+from bot.rendering.spans import FormattedText, Span, legal, with_headings
+from bot.rendering.split import neat_start
 from bot.rendering.telegram import accepted
 
 MAX_TEXT = 2000
@@ -32,7 +31,7 @@ def pieces(markdown: str, limit: int = MAX_TEXT) -> tuple[str, ...]:
     if limit < _LEAST:
         raise ValueError(f"a message needs room for at least {_LEAST} characters, not {limit}")
     page = _Page(clean(markdown), limit)
-    made = (page.part(start, end) for start, end in page.ranges(limit))
+    made = (page.part(start, end) for start, end in page.ranges(limit, page.shorten))
     return tuple(part for part in made if not is_blank(part))
 
 
@@ -47,42 +46,31 @@ def preview(markdown: str, limit: int = MAX_TEXT) -> str:
     if len(kept) >= len(markdown) and len(page.part(0, end)) <= limit:
         return page.part(0, end)
     first = bisect_left(range(end), True, key=lambda start: len(page.part(start, end)) <= limit - 2)
-    start = graphemes.boundary_after(page.text, _neat(page.text, first)) if first else 0
-    return f"…\n{page.part(start, end)}"
+    return f"…\n{page.part(neat_start(page.text, first), end)}"
 
 
-class _Page:
+class _Page(FormattedText):
     """Visible text with its spans and escapes."""
 
     def __init__(self, markdown: str, limit: int) -> None:
         text, spans = rendered(markdown, lambda source: _converted(source, limit // 2))
-        self.text = text.rstrip()
-        self.spans = [span for span in spans if span.start < len(self.text)]
-        self._changes = list(escapes.changes(self.text))
+        text = text.rstrip()
+        super().__init__(text, [span for span in spans if span.start < len(text)])
+        self._limit = limit
+        self._changes = list(escapes.changes(text))
         self._starts = [change.start for change in self._changes]
-        self._reached = list(accumulate((span.end for span in self.spans), max))
 
-    def ranges(self, limit: int) -> list[tuple[int, int]]:
-        """The start and end of each message."""
-        fences = [(s.start, s.end) for s in self.spans if s.type == "pre"]
-        whole = [(s.start, s.end) for s in self.spans if s.type in ("text_link", "code")]
-
-        def end(start: int, hard: int) -> int:
-            # A shorter part may need a mark that a longer one does not, so a few characters are kept for it.
-            while hard > start + 1 and (length := len(self.part(start, hard))) > limit - 4:
-                hard = max(start + 1, min(hard - 1, start + (hard - start) * (limit - 4) // length))
-            return hard
-
-        return ranges(self.text, limit, fences, whole, end)
+    def shorten(self, start: int, hard: int) -> int:
+        """An end up to `hard` at which the content fits into a message. A shorter part may need a mark that a longer
+        one does not, so a few characters are kept for it."""
+        room = self._limit - 4
+        while hard > start + 1 and (length := len(self.part(start, hard))) > room:
+            hard = max(start + 1, min(hard - 1, start + (hard - start) * room // length))
+        return hard
 
     def part(self, start: int, end: int) -> str:
         """The content of a message."""
-        near = self.spans[bisect_right(self._reached, start) :]
-        spans = [
-            replace(span, start=span.start + start, end=span.end + start)
-            for span in clipped(self.text, near, start, end)
-        ]
-        return self._written(start, end, spans).strip()
+        return self._written(start, end, self.clipped(start, end)).strip()
 
     def _written(self, start: int, end: int, spans: Sequence[Span]) -> str:
         """The spans are sorted and nested."""
@@ -143,21 +131,9 @@ def _converted(markdown: str, longest: int) -> tuple[str, list[Span]]:
         return url if url and url.startswith("http") and "://" not in label and short else None
 
     text, spans = render(markdown, accept)
-    return text, legal(text, _with_headings(spans))
+    return text, legal(text, with_headings(spans, _heading))
 
 
-def _with_headings(spans: Sequence[Span]) -> Iterator[Span]:
-    """Headings below the third level are bold; nothing else in a heading is."""
-    end = 0
-    for span in spans:
-        if span.type == "heading":
-            end = span.end
-            yield span if span.level <= _MAX_HEADING else replace(span, type="bold", level=0)
-        elif span.type != "bold" or span.start >= end:
-            yield span
-
-
-def _neat(text: str, start: int) -> int:
-    """The start of the next line, else word, if one is near."""
-    line, word = text.find("\n", start, start + 200), text.find(" ", start, start + 50)
-    return line + 1 if line >= 0 else word + 1 if word >= 0 else start
+def _heading(span: Span) -> Iterator[Span]:
+    """Headings below the third level are bold."""
+    yield span if span.level <= _MAX_HEADING else replace(span, type="bold", level=0)

@@ -1,10 +1,13 @@
-"""Formatted stretches of a text, counted in characters."""
+"""Text with formatted spans, counted in characters."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
+
+from bot.rendering.split import Extent, ranges
 
 STYLES = ("bold", "italic", "underline", "strikethrough")
 
@@ -21,37 +24,47 @@ class Span:
     level: int = 0
 
 
-def trimmed(text: str, span: Span) -> Span | None:
-    """The span without the whitespace at its ends (the indentation of code stays); None when nothing is left."""
+class FormattedText:
+    """Visible text with sorted, nested spans, and its division into messages."""
+
+    def __init__(self, text: str, spans: Sequence[Span]) -> None:
+        self.text = text
+        self.spans = spans
+        self._reached = list(accumulate((span.end for span in spans), max))
+
+    def ranges(self, limit: int, shorten: Callable[[int, int], int]) -> list[Extent]:
+        """The start and end of each message of at most `limit` UTF-16 units; see `split.ranges`."""
+        fences = [(span.start, span.end) for span in self.spans if span.type == "pre"]
+        whole = [(span.start, span.end) for span in self.spans if span.type in ("text_link", "code")]
+        return ranges(self.text, limit, fences, whole, shorten)
+
+    def clipped(self, start: int, end: int) -> list[Span]:
+        """The parts of spans within text[start:end], without whitespace at their ends."""
+        found: list[Span] = []
+        for span in self.spans[bisect_right(self._reached, start) :]:
+            if span.start >= end:
+                break
+            if span.end > start:
+                part = replace(span, start=max(span.start, start), end=min(span.end, end))
+                found += trimmed(self.text, part)
+        return found
+
+
+def trimmed(text: str, span: Span) -> tuple[Span, ...]:
+    """The span without the whitespace at its ends (the indentation of code stays); none if nothing is left."""
     content = text[span.start : span.end]
     end = span.start + len(content.rstrip())
-    lead = "\n" if span.type in ("pre", "blockquote") else None
-    start = span.start + len(content) - len(content.lstrip(lead))
-    if (start, end) == (span.start, span.end):
-        return span
-    return replace(span, start=start, end=end) if start < end else None
-
-
-def clipped(text: str, spans: Sequence[Span], start: int, end: int) -> list[Span]:
-    """The parts in text[start:end] of spans sorted by their start, trimmed and counted from `start`."""
-    found = []
-    for span in spans:
-        if span.start >= end:
-            break
-        if span.end > start:
-            whole = start <= span.start and span.end <= end
-            part = trimmed(text, span if whole else replace(span, start=max(span.start, start), end=min(span.end, end)))
-            if part:
-                found.append(replace(part, start=part.start - start, end=part.end - start))
-    return found
+    start = span.start + len(content) - len(content.lstrip("\n" if span.type in ("pre", "blockquote") else None))
+    return (replace(span, start=start, end=end),) if start < end else ()
 
 
 def legal(text: str, spans: Iterable[Span]) -> list[Span]:
-    """Sorted, nested spans as the platforms take them: code lies in nothing but a quote.
+    """Sorted, nested spans as the platforms accept them: only a quote may contain code.
 
-    Styles end before code and go on after it. Code in a link or a spoiler is given up, so that address and secret stay.
+    Styles end before code and continue after it. Code in a link or a spoiler loses its formatting, so that the address
+    and the secret stay.
     """
-    holes: list[tuple[int, int]] = []
+    code: list[Extent] = []
     kept: list[Span] = []
     covered = 0
     for span in spans:
@@ -60,19 +73,30 @@ def legal(text: str, spans: Iterable[Span]) -> list[Span]:
         if span.type in ("code", "pre"):
             if span.start < covered:
                 continue
-            holes.append((span.start, span.end))
+            code.append((span.start, span.end))
         kept.append(span)
-    cut = (piece for span in kept for piece in (_outside(span, holes) if span.type in STYLES else (span,)))
-    return sorted((fit for span in cut if (fit := trimmed(text, span))), key=lambda span: (span.start, -span.end))
+    cut = (piece for span in kept for piece in (_outside(span, code) if span.type in STYLES else (span,)))
+    return sorted((fit for span in cut for fit in trimmed(text, span)), key=lambda span: (span.start, -span.end))
 
 
-def _outside(span: Span, holes: Sequence[tuple[int, int]]) -> Iterator[Span]:
+def with_headings(spans: Iterable[Span], heading: Callable[[Span], Iterable[Span]]) -> Iterator[Span]:
+    """The spans with each heading replaced. Bold text within a heading is dropped."""
+    end = 0
+    for span in spans:
+        if span.type == "heading":
+            end = span.end
+            yield from heading(span)
+        elif span.type != "bold" or span.start >= end:
+            yield span
+
+
+def _outside(span: Span, code: Sequence[Extent]) -> Iterator[Span]:
     start = span.start
-    for hole in holes[bisect_left(holes, (start, start)) :]:
-        if hole[0] >= span.end:
+    for first, last in code[bisect_left(code, (start, start)) :]:
+        if first >= span.end:
             break
-        if start < hole[0]:
-            yield replace(span, start=start, end=hole[0])
-        start = hole[1]
+        if start < first:
+            yield replace(span, start=start, end=first)
+        start = last
     if start < span.end:
         yield replace(span, start=start)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from operator import itemgetter
 
-from bot.rendering.graphemes import boundary_before
+from bot.rendering.graphemes import boundary_after, boundary_before
 
 Extent = tuple[int, int]
 
@@ -54,6 +54,16 @@ def ranges(
             found.append((start, trimmed))
         start = _skip_space(text, end, fences)
     return found
+
+
+def neat_start(text: str, start: int) -> int:
+    """Where the end of a long text should begin: at the next line, else word, if one is near, and never within a
+    character."""
+    if not start:
+        return 0
+    rest = (len(text) - start) // 4
+    line = text.find("\n", start, start + min(300, rest)) + 1
+    return boundary_after(text, line or text.find(" ", start, start + min(50, rest)) + 1 or start)
 
 
 def inside(extents: Sequence[Extent], position: int) -> Extent | None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 
-from bot.rendering import graphemes, source
+from bot.rendering import source
 from bot.rendering.plain import clean, is_blank, rendered
-from bot.rendering.spans import Span, clipped, legal
-from bot.rendering.split import ranges, utf16_offsets
+from bot.rendering.spans import FormattedText, Span, legal, with_headings
+from bot.rendering.split import neat_start, utf16_offsets
 
 MAX_ENTITIES = 100  # a message; the Bot API's server drops the rest
 # The last are dropped first; the first three carry content (an address, a block, a secret).
@@ -49,19 +48,15 @@ class Piece:
 
 
 def pieces(markdown: str, limit: int = 4096) -> tuple[Piece, ...]:
-    """The whole answer in messages of at most `limit` UTF-16 units; () when nothing is visible.
+    """The whole answer in messages of at most `limit` UTF-16 units; () if nothing is visible.
 
-    Entities keep Telegram's rules. Breaks prefer paragraphs, then lines, sentences and words. Both parts of a broken
-    code block are code with its language; links and characters are never broken. A part with more than 100 entities
-    ends earlier, or drops the least important ones if it would get too short. Text that can't be parsed is sent as it
-    is. Raises ValueError for a limit below 2.
+    Breaks prefer paragraphs, then lines, sentences and words. Both parts of a broken code block are code with its
+    language; links and characters are never broken. A part with more than 100 entities ends earlier, or drops the
+    least important ones if it would get too short. Text that can't be parsed is sent as it is. Raises ValueError for a
+    limit below 2.
     """
-    text, spans = rendered(clean(markdown), converted)
-    fences = [(s.start, s.end) for s in spans if s.type == "pre"]
-    whole = [(s.start, s.end) for s in spans if s.type in ("text_link", "code")]
-    parts = ranges(text, limit, fences, whole, _crowding(spans, limit))
-    reached = list(accumulate((span.end for span in spans), max))
-    made = (_piece(text, spans[bisect_right(reached, start) :], start, end) for start, end in parts)
+    page = FormattedText(*rendered(clean(markdown), converted))
+    made = (_piece(page, start, end) for start, end in page.ranges(limit, _crowding(page.spans, limit)))
     return tuple(piece for piece in made if not is_blank(piece.text))
 
 
@@ -75,48 +70,34 @@ def preview(markdown: str, limit: int = 4096) -> Piece:
         raise ValueError(f"a message needs room for at least 2 units, not {limit}")
     kept = source.tail(clean(markdown), 2 * limit)
     text, spans = rendered(source.finished(kept), converted)
-    text = text.rstrip()
-    if is_blank(text):
+    page = FormattedText(text.rstrip(), spans)
+    if is_blank(page.text):
         return Piece("", ())
-    offsets = utf16_offsets(text)
+    offsets, end = utf16_offsets(page.text), len(page.text)
     if offsets[-1] <= limit and len(kept) >= len(markdown):
-        return _piece(text, spans, 0, len(text))
+        return _piece(page, 0, end)
     start = bisect_left(offsets, offsets[-1] - (limit - 1)) if offsets[-1] >= limit else 0
-    if start:
-        start = graphemes.boundary_after(text, _neat_start(text, start))
-    return _piece(text, spans, start, len(text), "…")
-
-
-def _neat_start(text: str, start: int) -> int:
-    """The start of the next line, else word, if one is near."""
-    line = text.find("\n", start, start + min(300, (len(text) - start) // 4))
-    word = text.find(" ", start, start + min(50, (len(text) - start) // 4))
-    return line + 1 if line >= 0 else word + 1 if word >= 0 else start
+    return _piece(page, neat_start(page.text, start), end, "…")
 
 
 def converted(markdown: str) -> tuple[str, list[Span]]:
-    """The text and its spans, as Telegram takes them."""
+    """The text and its spans, as Telegram accepts them."""
     from bot.rendering.markdown import render
 
     text, spans = render(markdown, lambda address, label: accepted(address))
-    return text, legal(text, _without_headings(spans))
+    return text, legal(text, with_headings(spans, _heading))
 
 
-def _without_headings(spans: list[Span]) -> Iterator[Span]:
-    """Headings are bold, those of the first level underlined as well."""
-    end = 0
-    for span in spans:
-        if span.type == "heading":
-            end = span.end
-            yield replace(span, type="bold", level=0)
-            if span.level == 1:
-                yield replace(span, type="underline", level=0)
-        elif span.type != "bold" or span.start >= end:
-            yield span
+def _heading(span: Span) -> Iterator[Span]:
+    """Headings are bold, those of the first level also underlined."""
+    yield replace(span, type="bold", level=0)
+    if span.level == 1:
+        yield replace(span, type="underline", level=0)
 
 
 def accepted(address: str) -> str | None:
-    """The address as Telegram takes it for a `text_link`, or None: http and https with a real host, tg and ton."""
+    """The address of a `text_link`; None if Telegram does not accept it. It accepts http and https with a real host, tg
+    and ton."""
     if address.startswith("www."):
         address = "https://" + address
     if len(address) > _MAX_ADDRESS:
@@ -125,49 +106,35 @@ def accepted(address: str) -> str | None:
     return address if _WEB.fullmatch(folded) or _APP.fullmatch(folded) else None
 
 
-def _crowding(spans: list[Span], limit: int) -> Callable[[int, int], int]:
+def _crowding(spans: Sequence[Span], limit: int) -> Callable[[int, int], int]:
     """Ends a part early to keep its entities, unless it would get so short that dropping some is better."""
-    content = [span for span in spans if span.type in _CONTENT]
-    starts, ends = _edges(spans)
-    content_starts, content_ends = _edges(content)
+    every = _room(spans)
+    content = _room([span for span in spans if span.type in _CONTENT])
 
     def end(start: int, hard: int) -> int:
-        allowed = _room(starts, ends, start, hard)
-        if allowed - start < min(limit, hard - start) // 4:
-            allowed = _room(content_starts, content_ends, start, hard)
-        return allowed
+        allowed = every(start, hard)
+        return content(start, hard) if allowed - start < min(limit, hard - start) // 4 else allowed
 
     return end
 
 
-def _edges(spans: list[Span]) -> tuple[list[int], list[int]]:
-    return [span.start for span in spans], sorted(span.end for span in spans)
+def _room(spans: Sequence[Span]) -> Callable[[int, int], int]:
+    """Finds the last end up to `hard` for which text[start:end] has at most 100 of the spans."""
+    starts, ends = [span.start for span in spans], sorted(span.end for span in spans)
+
+    def end(start: int, hard: int) -> int:
+        last = bisect_right(ends, start) + MAX_ENTITIES
+        return min(hard, starts[last]) if last < len(starts) else hard
+
+    return end
 
 
-def _room(starts: list[int], ends: list[int], start: int, hard: int) -> int:
-    """The last end up to `hard` for which text[start:end] has at most 100 of the spans."""
-    begun = bisect_right(starts, start)
-    open_before = begun - bisect_right(ends, start)
-    last = begun + MAX_ENTITIES - open_before
-    return min(hard, starts[last]) if last < len(starts) else hard
-
-
-def _piece(text: str, spans: list[Span], start: int, end: int, prefix: str = "") -> Piece:
-    shown = prefix + text[start:end]
-    offsets = utf16_offsets(shown)
-    kept = clipped(text, spans, start, end)
+def _piece(page: FormattedText, start: int, end: int, prefix: str = "") -> Piece:
+    text, kept = prefix + page.text[start:end], page.clipped(start, end)
+    offsets, shift = utf16_offsets(text), len(prefix) - start
     if len(kept) > MAX_ENTITIES:
         by_weight = sorted(range(len(kept)), key=lambda index: (_IMPORTANCE.index(kept[index].type), -index))
         kept = [kept[index] for index in sorted(by_weight[:MAX_ENTITIES])]
-    shift = len(prefix)
-    entities = (
-        Entity(
-            span.type,
-            offsets[span.start + shift],
-            offsets[span.end + shift] - offsets[span.start + shift],
-            span.url,
-            span.language,
-        )
-        for span in kept
-    )
-    return Piece(shown, tuple(entities))
+    edges = ((offsets[span.start + shift], offsets[span.end + shift], span) for span in kept)
+    entities = (Entity(span.type, first, last - first, span.url, span.language) for first, last, span in edges)
+    return Piece(text, tuple(entities))
