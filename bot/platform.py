@@ -26,14 +26,6 @@ class Sent:
     last: bool
 
 
-@dataclass(frozen=True, slots=True)
-class MenuEntry:
-    """A command in a platform's menu. `summary` maps language codes to texts and always has "en"."""
-
-    name: str
-    summary: dict[str, str]
-
-
 @dataclass(slots=True)
 class Progress:
     """State of a connection, for /status and the watchdog. Times are in seconds of the platform's clock.

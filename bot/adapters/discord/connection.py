@@ -10,7 +10,7 @@ import discord
 
 from bot.adapters.discord.client import NETWORK, Client
 from bot.adapters.discord.options import OFFICIAL_ROOT, DiscordOptions, Pace
-from bot.adapters.shared.connection import ConnectionBackoff, cause_of
+from bot.adapters.shared.connection import ConnectionBackoff, FirstAttempt
 from bot.platform import Progress
 from routing.errors import ConfigError, Reason
 from routing.ports import Clock
@@ -37,6 +37,8 @@ class Alert(Protocol):
 class DiscordBackoff(ConnectionBackoff):
     """Backoff that also tells the owners through `alert` what they have to fix, and when it is fixed."""
 
+    UNSAVED = "messages can't be saved ({error}); they wait in memory until they can"
+
     def __init__(self, progress: Progress, pace: Pace, alert: Alert) -> None:
         super().__init__("Discord", progress, pace.backoff, pace.longest_backoff)
         self._pace = pace
@@ -44,19 +46,13 @@ class DiscordBackoff(ConnectionBackoff):
 
     def recovered(self) -> None:
         super().recovered()
-        self._alert(self._standing and f"⚠️ Discord: {self._standing}")
+        self._alert(self._lasting and f"⚠️ Discord: {self._lasting}")
 
     def without_content(self, missing: bool) -> None:
         """Whether the message content intent is missing."""
-        if missing and not self._standing:
+        if missing and not self._lasting:
             log.warning("Discord: %s", NO_CONTENT)
-        self._standing = NO_CONTENT if missing else ""
-
-    def saving_failed(self, error: Exception) -> float:
-        """Seconds to wait after messages could not be saved."""
-        why = cause_of(error)
-        self._report(Reason("messages can't be saved ({error}); they wait in memory until they can", error=why))
-        return self._pause()
+        self._lasting = NO_CONTENT if missing else ""
 
     def connection_failed(self, error: BaseException) -> float:
         """Seconds to wait after the login failed or the connection ended for good."""
@@ -94,7 +90,7 @@ class Connection:
         self._clock = clock
         self._pace = options.pace
         self._entered = False
-        self._first: asyncio.Future[None] | None = None
+        self._first = FirstAttempt()
         self._task: asyncio.Task[None] | None = None
         self._watchdog: asyncio.Task[None] | None = None
         self._beats: dict[int, tuple[float, float]] = {}
@@ -104,18 +100,14 @@ class Connection:
         """Per shard: disconnects since it last worked."""
 
     async def start(self) -> None:
-        """Return once Discord sends events, or after `Pace.first_try` seconds while connecting continues.
+        """Return once Discord sends events, or after a few seconds while connecting continues.
 
         Raises ConfigError if the token is refused.
         """
-        self._first = asyncio.get_running_loop().create_future()
         self._heard_at = self._clock()
         self._task = asyncio.create_task(self._run())
         self._watchdog = asyncio.create_task(self._watch())
-        either: set[asyncio.Future[None]] = {self._first, self._task}
-        await asyncio.wait(either, timeout=self._pace.first_try, return_when=asyncio.FIRST_COMPLETED)
-        if self._first.done():
-            self._first.result()
+        await self._first.wait(self._task)
 
     async def stop(self) -> None:
         """Stop connecting."""
@@ -130,7 +122,7 @@ class Connection:
         self._heard_at = self._progress.last_step = self._progress.last_contact = self._clock()
         if max(self._losses.values(), default=0) <= 1:
             self._backoff.recovered()
-        self._first_attempt(None)
+        self._first.end()
 
     def disconnected(self, shard: int) -> None:
         """Note a disconnect. A single one is normal, because Discord sometimes asks for it."""
@@ -138,12 +130,7 @@ class Connection:
         self._losses[shard] = self._losses.get(shard, 0) + 1
         if self._losses[shard] > 1:
             self._backoff.disconnected()
-            self._first_attempt(None)
-
-    def _first_attempt(self, error: Exception | None) -> None:
-        """Give `start` the result of the first attempt."""
-        if self._first is not None and not self._first.done():
-            self._first.set_exception(error) if error is not None else self._first.set_result(None)
+            self._first.end()
 
     async def _run(self) -> None:
         while True:
@@ -157,13 +144,12 @@ class Connection:
                 pause = 0.0 if self._client.content else self._backoff.connection_failed(error)
                 self._client.do_without_content()
             except Exception as error:  # the next attempt may succeed after any error
-                first = self._first is not None and not self._first.done()
-                if first and is_refusal(error):
+                if self._first.pending and is_refusal(error):
                     self._progress.trouble = refused(self._options.api_root)
-                    self._first_attempt(ConfigError(self._progress.trouble))
+                    self._first.end(ConfigError(self._progress.trouble))
                     return
                 pause = self._backoff.connection_failed(error)
-                self._first_attempt(None)
+                self._first.end()
             else:
                 return
             self._progress.last_step = self._clock()

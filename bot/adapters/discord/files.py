@@ -9,21 +9,17 @@ import discord
 
 from bot.adapters.discord.client import NETWORK, Client, unlocking
 from bot.adapters.discord.messages import REF, with_forwarded
-from routing.errors import Refused
+from bot.adapters.shared.files import MAX_BYTES, gone, too_large, unreachable
 from routing.types.messages import Attachment
 
 log = logging.getLogger(__name__)
-MAX_MEGABYTES = 20  # as on the other platforms
 _SECONDS = 30.0
-_TOO_LARGE = "That file is too large; I accept up to {limit} MB. Send a smaller one."
-_GONE = "Discord no longer has that file. Send it again."
-_UNREACHABLE = "I couldn't get the file from Discord. Send it again in a minute."
 
 
 async def fetch(client: Client, attachment: Attachment) -> bytes:
     """Raises Refused if the file is too large, deleted or can't be reached."""
-    if attachment.size > MAX_MEGABYTES * 2**20:
-        raise Refused(_TOO_LARGE, limit=MAX_MEGABYTES)
+    if attachment.size > MAX_BYTES:
+        raise too_large()
     place, _, url = attachment.ref.removeprefix(REF).partition(" ")
     try:
         async with asyncio.timeout(_SECONDS):
@@ -32,10 +28,10 @@ async def fetch(client: Client, attachment: Attachment) -> bytes:
             except (discord.NotFound, discord.Forbidden):
                 return await client.http.get_from_cdn(await _new_address(client, place))
     except (discord.NotFound, discord.Forbidden, LookupError):
-        raise Refused(_GONE) from None
+        raise gone("Discord") from None
     except (*NETWORK, discord.DiscordException) as error:
         log.warning("a file could not be fetched: %s", type(error).__name__)
-        raise Refused(_UNREACHABLE) from None
+        raise unreachable("Discord") from None
 
 
 async def _new_address(client: Client, place: str) -> str:

@@ -18,7 +18,6 @@ class Pace:
     seconds, acknowledges a heartbeat about every 41 seconds, and allows 1000 sessions a day, so a refused token
     (`revoked`) is tried again less than once a minute."""
 
-    first_try: float = 3.0
     backoff: float = 1.0
     longest_backoff: float = 30.0
     revoked: float = 100.0

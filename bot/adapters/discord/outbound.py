@@ -13,6 +13,7 @@ from bot.adapters.discord.client import Json
 from bot.adapters.discord.context import EPHEMERAL, PROTECTED_SECONDS, ClientContext, File, InteractionRef, created
 from bot.adapters.discord.failures import CALL_ERRORS, Refusal, failure, may_have_arrived, reason, refused_as
 from bot.adapters.discord.parts import MAX_NONCE, Part, parts, written_out
+from bot.adapters.shared.outbound import FileRefused, PieceSender
 from bot.platform import SendFailed, SendRefused, Sent
 from handlers.access.bounded_table import Recent
 from handlers.languages import Say
@@ -22,19 +23,15 @@ TOO_LATE_FOR_ONE = (
     "📭 Your answer is private and came too late to be shown here, and I can't "
     "send you direct messages. Please ask again."
 )
-_REMEMBERED = 256  # pieces remembered
+_REMEMBERED = 256  # unconfirmed pieces
 
 log = logging.getLogger(__name__)
 
 _Write = Callable[[Json, Sequence[File]], Awaitable[Json]]
 
 
-class _FileRefused(Exception):
-    """Discord refused the files. The person is told why, and the whole answer is sent as text."""
-
-    def __init__(self, error: discord.HTTPException) -> None:
-        super().__init__(error.text)
-        self.reason = error.text or str(error.status)
+class _WholeAnswerRefused(Exception):
+    """Discord refused the file with the whole answer, which is then sent as text."""
 
 
 @dataclass(slots=True)
@@ -42,7 +39,8 @@ class Target:
     """Where a reply goes, and the alternative if that is gone.
 
     `asked` is the time of the question in Unix seconds, 0 if unknown. `person` is set when the interaction takes no
-    more answers and only this person may see the rest. `unreachable`: this person accepts no direct messages.
+    more answers and only this person may see the rest. `unreachable`: this person accepts no direct messages, and the
+    channel got a note.
     """
 
     channel_id: str
@@ -53,6 +51,7 @@ class Target:
     asked: float
     person: InteractionRef | None = None
     unreachable: bool = False
+    note_id: str = ""
 
     @staticmethod
     def of(message: OutboundMessage) -> Target:
@@ -101,8 +100,7 @@ class Outbound:
         self._context = context
         self._unconfirmed: Recent[str, float] = Recent(_REMEMBERED)
         """Per nonce, the time at which a piece may first have arrived without confirmation."""
-        self._unsent: Recent[tuple[int, int], list[Part]] = Recent(_REMEMBERED)
-        """Per reply and piece, the messages left to send in place of refused files."""
+        self._pieces: PieceSender[Part] = PieceSender()
 
     async def send(
         self, message: OutboundMessage, outbox_id: int, first_piece: int, recovered: bool
@@ -115,48 +113,36 @@ class Outbound:
             made = parts(message, outbox_id, in_full=True)
         target, index = Target.of(message), first_piece
         while index < len(made):
-            again = recovered and index == first_piece
+            deliver = partial(self._deliver, target, recovered and index == first_piece)
+            instead = partial(written_out, message, outbox_id, index + 1)
             try:
-                sent = await self._send_piece(target, (outbox_id, index), made[index], again)
-            except _FileRefused as refused:
-                if made[index].whole:
-                    made = parts(message, outbox_id, in_full=True)
-                else:
-                    code = written_out(message, outbox_id, made[index].instead, index + 1)
-                    self._unsent.put((outbox_id, index), [made[index].noted(refused.reason), *code])
-                sent = await self._send_piece(target, (outbox_id, index), made[index], again)
+                sent = await self._pieces.send((outbox_id, index), made[index], deliver, instead)
+            except _WholeAnswerRefused:
+                made = parts(message, outbox_id, in_full=True)
+                continue
             index += 1
             last = index == len(made) or target.unreachable
             yield Sent(sent, last)
             if last:
                 return
 
-    async def _send_piece(self, target: Target, place: tuple[int, int], part: Part, again: bool) -> str:
-        """Send a piece and return the id of its last message. Code sent in place of a refused file resumes where an
-        earlier attempt stopped."""
-        unsent = self._unsent.get(place) or [part]
-        while True:
-            sent = await self._deliver(target, unsent[0], place[1] == 0 and unsent[0].nonce == part.nonce, again)
-            del unsent[0]
-            if not unsent or target.unreachable:
-                self._unsent.drop(place)
-                return sent
-
-    async def _deliver(self, target: Target, part: Part, first: bool, again: bool) -> str:
+    async def _deliver(self, target: Target, again: bool, part: Part) -> str:
         """Send one message and return its id."""
+        if target.unreachable:
+            return target.note_id
         if target.ref is not None:
-            if self._context.accepts(target.ref) and (sent := await self._answer(target.ref, part, first, again)):
+            if self._context.accepts(target.ref) and (sent := await self._answer(target.ref, part, again)):
                 return sent
             target.leave_interaction()
-        if first and target.edits and (sent := await self._edit(target, part)):
+        if part.first and target.edits and (sent := await self._edit(target, part)):
             return sent
         if target.person is not None:  # a button in the direct channel would belong to no conversation
             part = replace(part, controls=())
-        return await self._new(target, part, first, again)
+        return await self._new(target, part, again)
 
-    async def _answer(self, ref: InteractionRef, part: Part, first: bool, again: bool) -> str:
+    async def _answer(self, ref: InteractionRef, part: Part, again: bool) -> str:
         """Answer the interaction and return the message's id; empty if it takes no more answers."""
-        rewriting = first and not ref.apart
+        rewriting = part.first and not ref.apart
         if rewriting and (sent := await self._as_shown(str(ref.interaction_id), part)):
             return sent
         if again and not rewriting:  # follow-ups have no nonce
@@ -183,7 +169,7 @@ class Outbound:
                 return ""
             raise failure(error, repeatable=True) from error
 
-    async def _new(self, target: Target, part: Part, first: bool, again: bool) -> str:
+    async def _new(self, target: Target, part: Part, again: bool) -> str:
         """Send a new message. If the message it replies to or its thread is gone, it is sent without them."""
         now = self._context.clock()
         if again:  # an earlier process may have sent it, at the earliest when the question was asked
@@ -191,7 +177,7 @@ class Outbound:
         if self._unconfirmed_for(part, now) >= PROTECTED_SECONDS:
             part = part.marked()
         content = part.content() | {"nonce": part.nonce, "enforce_nonce": True}
-        if first and target.reply_to and self._context.in_guild(target.channel_id):
+        if part.first and target.reply_to and self._context.in_guild(target.channel_id):
             content["message_reference"] = {"message_id": target.reply_to, "fail_if_not_exists": False}
         while True:
             try:
@@ -203,7 +189,8 @@ class Outbound:
                     continue
                 if refused_as(error, Refusal.PERSON) and (words := target.leave_person()):
                     log.info("Someone doesn't accept direct messages; their channel gets a note instead")
-                    return await self._new(target, Part(words, f"shut-{part.nonce}"[:MAX_NONCE]), False, False)
+                    target.note_id = await self._new(target, Part(words, f"shut-{part.nonce}"[:MAX_NONCE]), False)
+                    return target.note_id
                 raise self._failure(error, part, now) from error
             self._unconfirmed.drop(part.nonce)
             return sent
@@ -215,14 +202,17 @@ class Outbound:
         return failure(error, repeatable=False, protected=self._unconfirmed_for(part, now) < PROTECTED_SECONDS)
 
     async def _write(self, write: _Write, content: Json, part: Part) -> str:
-        """Make the call and return the message's id. Raises _FileRefused if Discord refuses the files."""
+        """Make the call and return the message's id. Raises FileRefused or _WholeAnswerRefused if Discord
+        refuses the files."""
         try:
             return str((await write(content, part.files))["id"])
         except discord.HTTPException as error:
             if not part.files or not (refused_as(error, Refusal.FILE) or error.status == 403):
                 raise
             log.warning("Discord refused a file: %s", error.text or error.status)  # `reason` is about messages
-            raise _FileRefused(error) from error
+            if part.whole:
+                raise _WholeAnswerRefused from error
+            raise FileRefused(error.text or str(error.status)) from error
 
     async def _as_shown(self, key: str, part: Part) -> str:
         """The id of a preview that already shows this part; empty once the preview may be edited."""

@@ -35,7 +35,7 @@ _Cells = list[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One message. Discord shows only one message with the same `nonce` in two minutes.
+    """One message. Discord shows only one message with the same `nonce` in two minutes. `first`: it begins the reply.
 
     `whole`: the first file is the whole answer, and the text only its beginning. `instead`: Markdown for the files of
     code, if they are refused.
@@ -43,6 +43,7 @@ class Part:
 
     text: str
     nonce: str = ""
+    first: bool = False
     files: tuple[File, ...] = ()
     controls: tuple[Json, ...] = ()
     whole: bool = False
@@ -73,7 +74,9 @@ def parts(message: OutboundMessage, outbox_id: int, in_full: bool = False) -> li
     whole = len(texts) > MAX_PIECES and not in_full
     if whole:
         texts, files = (f"{texts[0]}\n…",), (Document(WHOLE_ANSWER, text), *files)
-    made = [Part(text, _nonce(message, outbox_id, n, text)) for n, text in enumerate(texts or ("",) * len(files))]
+    made = [
+        Part(text, _nonce(message, outbox_id, n, text), n == 0) for n, text in enumerate(texts or ("",) * len(files))
+    ]
     if made:
         controls = tuple(components(message.buttons, outbox_id))
         instead = "\n\n".join(each.markdown for each in code)
@@ -81,10 +84,11 @@ def parts(message: OutboundMessage, outbox_id: int, in_full: bool = False) -> li
     return made
 
 
-def written_out(message: OutboundMessage, outbox_id: int, code: str, number: int) -> list[Part]:
-    """Code instead of refused files, as messages numbered from `number` on."""
-    texts = pieces(code, MAX_TEXT - _ROOM)
-    return [Part(text, _nonce(message, outbox_id, n, text)) for n, text in enumerate(texts, number)]
+def written_out(message: OutboundMessage, outbox_id: int, number: int, part: Part, why: str) -> list[Part]:
+    """The part without its refused files, then their code as messages numbered from `number` on."""
+    texts = pieces(part.instead, MAX_TEXT - _ROOM)
+    code = (Part(text, _nonce(message, outbox_id, n, text)) for n, text in enumerate(texts, number))
+    return [part.noted(why), *code]
 
 
 def components(buttons: Sequence[Sequence[Button]], outbox_id: int) -> list[Json]:

@@ -1,16 +1,52 @@
-"""What is wrong with receiving, reported once, and how long to wait before the next attempt."""
+"""Connecting to a platform: the first attempt, problems reported once, and pauses between attempts."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 from bot.platform import Progress
 from routing.backoff import exponential
-from routing.errors import TierbotError
+from routing.errors import Reason, TierbotError
+
+FIRST_SECONDS = 3.0
+"""How long `FirstAttempt.wait` waits."""
+
+
+class FirstAttempt:
+    """The outcome of the first attempt to connect, for which the start of a platform waits."""
+
+    def __init__(self) -> None:
+        self._ended = asyncio.Event()
+        self._error: Exception | None = None
+
+    @property
+    def pending(self) -> bool:
+        return not self._ended.is_set()
+
+    def end(self, error: Exception | None = None) -> None:
+        """Set the outcome; later calls are ignored."""
+        if self.pending:
+            self._error = error
+            self._ended.set()
+
+    async def wait(self, connecting: asyncio.Task[None], seconds: float = FIRST_SECONDS) -> None:
+        """Return after the first attempt, or after `seconds` while connecting continues. Raises the error of the
+        attempt, or of the task that makes it."""
+        ended = asyncio.create_task(self._ended.wait())
+        await asyncio.wait({ended, connecting}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        ended.cancel()
+        if self._error is not None:
+            raise self._error
+        if connecting.done():
+            connecting.result()
 
 
 class ConnectionBackoff:
-    """Logs each kind of problem once and keeps it in `progress.trouble`. Waits grow until `recovered`."""
+    """Logs each kind of problem once and keeps it in `progress.trouble`. Pauses grow until `recovered`."""
+
+    UNSAVED: str
+    """What happens to messages that can't be saved because of `{error}`."""
 
     def __init__(self, platform: str, progress: Progress, first: float, longest: float) -> None:
         self._platform = platform
@@ -18,16 +54,22 @@ class ConnectionBackoff:
         self._first = first
         self._longest = longest
         self._failures = 0
-        self._standing = ""
+        self._lasting = ""
         """A problem that remains while the connection works."""
         self._log = logging.getLogger(f"bot.adapters.{platform.lower()}")
 
     def recovered(self) -> None:
         """Receiving works again."""
         self._failures = 0
-        if self._progress.trouble not in ("", self._standing):
+        if self._progress.trouble not in ("", self._lasting):
             self._log.info("%s works again", self._platform)
-        self._progress.trouble = self._standing
+        self._progress.trouble = self._lasting
+
+    def saving_failed(self, error: Exception) -> float:
+        """Seconds to wait after messages could not be saved."""
+        why = str(error).rstrip(".") if isinstance(error, TierbotError) else type(error).__name__
+        self._report(Reason(self.UNSAVED, error=why))
+        return self._pause()
 
     def _pause(self, first: float | None = None, longest: float | None = None) -> float:
         """Seconds to wait after one more failure."""
@@ -40,8 +82,3 @@ class ConnectionBackoff:
             self._failures = 0
             self._log.log(level, "%s: %s", self._platform, text)
         self._progress.trouble = text
-
-
-def cause_of(error: Exception) -> str:
-    """Why messages could not be saved: one clause without secrets."""
-    return str(error).rstrip(".") if isinstance(error, TierbotError) else type(error).__name__

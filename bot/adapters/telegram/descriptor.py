@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field, SecretStr
 
 from bot.adapters.shared.descriptor import CommonSettings, PlatformDescriptor, Services, secret
 from bot.adapters.telegram.options import OFFICIAL_ROOT, TelegramOptions
-from bot.platform import MenuEntry, Platform
-from handlers.context import CommandSpec
-from handlers.languages import Say, languages
+from bot.platform import Platform
 
 if TYPE_CHECKING:
     from bot.ops.checks.finding import Finding, Inspection
@@ -21,27 +18,13 @@ if TYPE_CHECKING:
 def _build(settings: TelegramSettings, services: Services) -> Platform:
     from bot.adapters.telegram.platform import TelegramPlatform
 
-    return TelegramPlatform(
-        settings.telegram_options(),
-        accept=services.accept,
-        state=services.state,
-        chats=services.chats,
-        menu=menu(services.specs),
-        clock=services.clock,
-        steady=services.steady,
-    )
+    return TelegramPlatform(settings.telegram_options(), services)
 
 
 async def _check(settings: TelegramSettings, inspection: Inspection) -> list[Finding]:
     from bot.adapters.telegram.doctor import check
 
     return await check(settings, inspection)
-
-
-def menu(specs: Sequence[CommandSpec]) -> tuple[MenuEntry, ...]:
-    """The commands with their summaries in every language."""
-    speak = {code: Say(code) for code in languages()}
-    return tuple(MenuEntry(spec.name, {code: say(spec.summary) for code, say in speak.items()}) for spec in specs)
 
 
 class TelegramSettings(CommonSettings):

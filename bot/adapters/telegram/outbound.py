@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from telegram.error import BadRequest, ChatMigrated, TelegramError
 
+from bot.adapters.shared.outbound import FileRefused, PieceSender
 from bot.adapters.telegram.api import Json
 from bot.adapters.telegram.context import ClientContext, address, body
 from bot.adapters.telegram.failures import Refusal, failure, refusal
@@ -15,12 +17,9 @@ from bot.adapters.telegram.messages import PLATFORM
 from bot.adapters.telegram.parts import NO_PREVIEW, RECOVERED, Part, parts
 from bot.platform import SendRefused, Sent
 from bot.rendering.telegram import Piece, pieces
-from handlers.access.bounded_table import Recent
 from handlers.replies.callback_buttons import token
 from routing.ports import ChatStore
 from routing.types.messages import ChatKey, OutboundMessage, Picture
-
-_REMEMBERED = 256  # pieces remembered whose file was refused
 
 log = logging.getLogger(__name__)
 _ENTITIES = ("entities", "caption_entities")
@@ -28,19 +27,13 @@ _ENTITIES = ("entities", "caption_entities")
 
 @dataclass(slots=True)
 class _Target:
-    """Where a reply goes; changes if the chat has moved or the topic is gone. `plain`: entities were refused."""
+    """Where a reply goes; changes if the chat has moved or the topic is gone. `plain`: entities were refused. `again`:
+    the next message may be a copy."""
 
     chat_id: str
     thread_id: str
+    again: bool
     plain: bool = False
-
-
-class _FileRefused(Exception):
-    """A file with code was refused; `parts` hold the same code as text."""
-
-    def __init__(self, parts: list[Part]) -> None:
-        super().__init__()
-        self.parts = parts
 
 
 class Outbound:
@@ -49,8 +42,7 @@ class Outbound:
     def __init__(self, context: ClientContext, chats: ChatStore) -> None:
         self._context = context
         self._chats = chats
-        self._unsent: Recent[tuple[int, int], list[tuple[Part, Json]]] = Recent(_REMEMBERED)
-        """Per reply and piece, the messages left to send in place of a refused file."""
+        self._pieces: PieceSender[Part] = PieceSender()
 
     async def send(
         self, message: OutboundMessage, outbox_id: int, first_piece: int, recovered: bool
@@ -59,38 +51,25 @@ class Outbound:
         made = parts(message)
         if not made:
             raise SendRefused("the reply has no visible content")
-        target = _Target(message.chat.person or message.chat.chat_id, message.chat.thread_id)
+        target = _Target(message.chat.person or message.chat.chat_id, message.chat.thread_id, recovered)
         for index in range(first_piece, len(made)):
             part, last = made[index], index == len(made) - 1
             markup = _keyboard(message, outbox_id) if last and message.buttons else None
             sent = ""
             if index == 0 and message.edits and part.file is None:
                 sent = await self._edit(target, message.edits, part.piece, markup)
+                target.again = target.again and not sent
             if not sent:
                 quoted = index == 0 and target.chat_id.startswith("-")  # a private chat needs no quote
-                extras = _extras(markup, message.reply_to if quoted else "")
-                again = recovered and index == first_piece
-                sent = await self._send_piece((outbox_id, index), target, part, extras, again)
+                part = replace(part, extras=_extras(markup, message.reply_to if quoted else ""))
+                sent = await self._pieces.send((outbox_id, index), part, partial(self._deliver, target), _instead)
             yield Sent(sent, last)
 
-    async def _send_piece(self, place: tuple[int, int], target: _Target, part: Part, extras: Json, again: bool) -> str:
-        """Send a piece and return the id of its last message. Code sent in place of a refused file resumes where an
-        earlier attempt stopped."""
-        unsent = self._unsent.get(place) or [(part, extras)]
-        while True:
-            part, extras = unsent[0]
-            try:
-                sent = await self._new(target, await self._marked(target, part) if again else part, extras)
-            except _FileRefused as refused:
-                note, *code = refused.parts
-                unsent = [(note, extras), *((each, {}) for each in code)]
-                self._unsent.put(place, unsent)
-            else:
-                del unsent[0]
-                if not unsent:
-                    self._unsent.drop(place)
-                    return sent
-            again = False
+    async def _deliver(self, target: _Target, part: Part) -> str:
+        """Send one message and return its id."""
+        sent = await self._new(target, await self._marked(target, part) if target.again else part)
+        target.again = False
+        return sent
 
     async def _edit(self, target: _Target, message_id: str, piece: Piece, markup: Json | None) -> str:
         """Edit a message and return its id; empty if it can't be edited and a new one is needed. Repeating an edit is
@@ -112,19 +91,20 @@ class Outbound:
             raise failure(error) from error
         return message_id
 
-    async def _new(self, target: _Target, part: Part, extras: Json) -> str:
+    async def _new(self, target: _Target, part: Part) -> str:
         """Send a new message. If its file is refused, the text gets a note: without a picture the reply counts as
-        delivered, without a document it does not. Raises _FileRefused for code."""
+        delivered, without a document it does not. Raises FileRefused for code."""
         method, data = await part.call()
         try:
-            result: Json = await self._call(method, address(target.chat_id, target.thread_id) | data | extras, target)
+            result: Json = await self._call(
+                method, address(target.chat_id, target.thread_id) | data | part.extras, target
+            )
         except BadRequest as error:
             if part.file is not None:
                 log.warning("Telegram refused a file: %s", error.message)
-                note = part.noted(error.message)
                 if part.instead:
-                    raise _FileRefused([note, *map(Part, pieces(part.instead))]) from error
-                told = await self._new(target, note, extras)
+                    raise FileRefused(error.message) from error
+                told = await self._new(target, part.noted(error.message))
                 if isinstance(part.file, Picture):
                     return told
             raise failure(error) from error
@@ -135,7 +115,7 @@ class Outbound:
         it."""
         if (marked := part.marked()) is not None:
             return marked
-        await self._new(target, Part(Piece(RECOVERED, ())), {})
+        await self._new(target, Part(Piece(RECOVERED, ())))
         return part
 
     async def _call(self, method: str, data: Json, target: _Target) -> Json:
@@ -175,6 +155,11 @@ class Outbound:
             target.thread_id = ""
             return {name: value for name, value in data.items() if name != "message_thread_id"}
         raise error
+
+
+def _instead(part: Part, reason: str) -> list[Part]:
+    """The code of a refused file as text."""
+    return [part.noted(reason), *map(Part, pieces(part.instead))]
 
 
 def _extras(markup: Json | None, reply_to: str) -> Json:

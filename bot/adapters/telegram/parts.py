@@ -7,7 +7,7 @@ replaces a preview comes first, because a text message can't become a file.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from bot.adapters.telegram.api import Json, upload
 from bot.adapters.telegram.context import body
@@ -25,11 +25,13 @@ _BARE = Piece("", ())
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One message: a text, or a file with its caption. `instead`: Markdown to send if the file is refused."""
+    """One message: a text, or a file with its caption. `instead`: Markdown to send if the file is refused. `extras`:
+    further parameters of the call."""
 
     piece: Piece
     file: Document | Picture | None = None
     instead: str = ""
+    extras: Json = field(default_factory=dict)
 
     async def call(self) -> tuple[str, Json]:
         """The API method to send it and its parameters, without the chat."""
@@ -54,7 +56,7 @@ class Part:
     def noted(self, why: str) -> Part:
         """The part without its file, with a note about it below the text."""
         note = f"⚠️ {self.file.name}: {why}" if self.file else ""
-        return Part(Piece(f"{self.piece.text}\n{note}".strip(), self.piece.entities))
+        return Part(Piece(f"{self.piece.text}\n{note}".strip(), self.piece.entities), extras=self.extras)
 
 
 def parts(message: OutboundMessage) -> tuple[Part, ...]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Protocol
 
 from telegram import BotCommandScopeAllGroupChats, BotCommandScopeAllPrivateChats, User
 from telegram.error import InvalidToken, TelegramError
 
+from bot.adapters.shared.connection import FirstAttempt
+from bot.adapters.shared.descriptor import Services
 from bot.adapters.shared.registration import register_if_changed
 from bot.adapters.telegram import files
 from bot.adapters.telegram.api import Api
@@ -20,10 +22,12 @@ from bot.adapters.telegram.messages import PLATFORM, BotIdentity
 from bot.adapters.telegram.options import OFFICIAL_ROOT, TelegramOptions
 from bot.adapters.telegram.outbound import Outbound
 from bot.adapters.telegram.receiving import Poller, Receiver, Take, TelegramBackoff
-from bot.platform import Accept, KeepPlaceholder, MenuEntry, Progress, Sent
+from bot.platform import KeepPlaceholder, Progress, Sent
 from bot.rendering.telegram import pieces
+from handlers.context import CommandSpec
+from handlers.languages import Say, languages
 from routing.errors import ConfigError
-from routing.ports import ChatStore, Clock, LiveReply, StateStore
+from routing.ports import LiveReply
 from routing.types.messages import Attachment, InboundMessage, OutboundMessage
 
 log = logging.getLogger(__name__)
@@ -32,7 +36,6 @@ MAX_COMMANDS = 100
 MAX_SUMMARY = 256
 _DEFAULT_LANGUAGE = "en"
 _SCOPES = (BotCommandScopeAllPrivateChats(), BotCommandScopeAllGroupChats())
-_FIRST_TRY = 3.0  # seconds that start() waits for the result of the first attempt
 _GRACE = 1.0  # seconds that close() gives to pending acknowledgements
 _EYES = [{"type": "emoji", "emoji": "👀"}]
 
@@ -52,43 +55,24 @@ class TelegramPlatform:
 
     name = PLATFORM
 
-    def __init__(
-        self,
-        options: TelegramOptions,
-        *,
-        accept: Accept,
-        state: StateStore,
-        chats: ChatStore,
-        menu: tuple[MenuEntry, ...],
-        clock: Clock,
-        steady: Clock | None = None,
-    ) -> None:
+    def __init__(self, options: TelegramOptions, services: Services) -> None:
         self.progress = Progress()
         self.me: BotIdentity | None = None
         self._options = options
-        self._accept = accept
-        self._state = state
-        self._chats = chats
-        self._menu = menu
-        self._clock = clock
-        self._steady = steady or clock
+        self._services = services
+        self._steady = services.steady
         self._api = Api(options)
         self._context = ClientContext(self._api, RateLimiter(parse(options.flood_limit)), options.pace)
-        self._outbound = Outbound(self._context, chats)
+        self._outbound = Outbound(self._context, services.chats)
         self._connecting: asyncio.Task[None] | None = None
+        self._first = FirstAttempt()
         self._source = self._make_source()
 
     async def start(self) -> None:
         """Return once updates can arrive, or after a few seconds while connecting continues."""
         self.progress.up_since = self._steady()
-        first: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._connecting = asyncio.create_task(self._connect(first))
-        either: set[asyncio.Future[None]] = {first, self._connecting}
-        await asyncio.wait(either, timeout=_FIRST_TRY, return_when=asyncio.FIRST_COMPLETED)
-        if first.done():
-            first.result()
-        elif self._connecting.done():
-            self._connecting.result()
+        self._connecting = asyncio.create_task(self._connect())
+        await self._first.wait(self._connecting)
 
     async def stop_receiving(self) -> None:
         if self._connecting is not None:
@@ -122,35 +106,35 @@ class TelegramPlatform:
 
         return Webhook(options, self._api, self.progress, self._steady)
 
-    async def _connect(self, first: asyncio.Future[None]) -> None:
-        """Greet until Telegram answers, then receive. `first` is set to the outcome of the first attempt."""
+    async def _connect(self) -> None:
+        """Greet until Telegram answers, then receive."""
         backoff = TelegramBackoff(self.progress, self._options.pace)
         try:
-            while (user := await self._greet(backoff, first)) is None:
+            while (user := await self._greet(backoff)) is None:
                 pass
             self.progress.last_step = self._steady()
         except ConfigError as error:
             self.progress.trouble = str(error)
-            if first.done():
+            if not self._first.pending:
                 log.error("Telegram: %s", error)
-            else:
-                first.set_exception(error)
+            self._first.end(error)
             return
         backoff.recovered()
         self.me = BotIdentity(user.id, user.username or "")
-        receiver = Receiver(self.me, self._accept, self._chats, self.progress, self._clock, self._steady)
+        receiver = Receiver(self.me, self._services, self.progress)
         self._source.start(receiver.take)
         log.info("Telegram: @%s, %s", self.me.username, "by webhook" if self._options.webhook_url else "polling")
-        if not first.done():
-            first.set_result(None)
+        self._first.end()
         self._context.background.spawn(self._settle(user.id))
 
     async def _settle(self, bot_id: int) -> None:
         """Import the Markdown converter (0.1 s) before the first answer needs it, and set the command menu."""
         await asyncio.to_thread(pieces, "**warm**")
-        menus = {language: _commands(self._menu, language) for language in _languages(self._menu)}
+        menus = {
+            language: _commands(self._services.specs, Say(language)) for language in languages() if len(language) == 2
+        }
         try:
-            await register_if_changed(self._state, MENU_KEY, [bot_id, menus], lambda: self._set_menus(menus))
+            await register_if_changed(self._services.state, MENU_KEY, [bot_id, menus], lambda: self._set_menus(menus))
         except TelegramError as error:
             log.warning("the command menu could not be set (%s); the next start tries again", error)
 
@@ -160,20 +144,19 @@ class TelegramPlatform:
             for scope in _SCOPES:
                 await self._api.set_my_commands(commands, scope=scope, language_code=code)
 
-    async def _greet(self, backoff: TelegramBackoff, first: asyncio.Future[None]) -> User | None:
+    async def _greet(self, backoff: TelegramBackoff) -> User | None:
         """The bot's account, once updates can be received; None after a failure and its pause."""
         try:
             user, _ = await asyncio.gather(self._api.get_me(), self._source.greet())
         except InvalidToken:
-            if not first.done():
+            if self._first.pending:
                 raise ConfigError(_refused(self._options.api_root)) from None
             self.progress.last_step = self._steady()
             await asyncio.sleep(backoff.call_failed(InvalidToken()))
         except TelegramError as error:
             self.progress.last_step = self._steady()
             pause = backoff.call_failed(error)
-            if not first.done():
-                first.set_result(None)
+            self._first.end()
             await asyncio.sleep(pause)
         else:
             return user
@@ -185,14 +168,5 @@ def _refused(api_root: str) -> str:
     return f"Telegram refuses TELEGRAM_BOT_TOKEN; copy the token again from @BotFather{own}."
 
 
-def _languages(entries: tuple[MenuEntry, ...]) -> list[str]:
-    """English, which is the default menu, then the other two-letter codes."""
-    others = {language for entry in entries for language in entry.summary if len(language) == 2}
-    return [_DEFAULT_LANGUAGE, *sorted(others - {_DEFAULT_LANGUAGE})]
-
-
-def _commands(entries: tuple[MenuEntry, ...], language: str) -> list[tuple[str, str]]:
-    return [
-        (entry.name, entry.summary.get(language, entry.summary[_DEFAULT_LANGUAGE])[:MAX_SUMMARY])
-        for entry in entries[:MAX_COMMANDS]
-    ]
+def _commands(specs: Sequence[CommandSpec], say: Say) -> list[tuple[str, str]]:
+    return [(spec.name, say(spec.summary)[:MAX_SUMMARY]) for spec in specs[:MAX_COMMANDS]]

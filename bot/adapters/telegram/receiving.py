@@ -10,13 +10,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from telegram import Update
 from telegram.error import Conflict, InvalidToken, NetworkError, TelegramError
 
-from bot.adapters.shared.connection import ConnectionBackoff, cause_of
+from bot.adapters.shared.connection import ConnectionBackoff
+from bot.adapters.shared.descriptor import Services
 from bot.adapters.telegram.api import Api, Json, ServerTrouble, TooMany
 from bot.adapters.telegram.messages import BotIdentity, moved, read
 from bot.adapters.telegram.options import Pace
-from bot.platform import Accept, Progress
+from bot.platform import Progress
 from routing.errors import Reason
-from routing.ports import ChatStore, Clock
+from routing.ports import Clock
 from routing.types.messages import ChatKey, InboundMessage
 
 log = logging.getLogger(__name__)
@@ -31,15 +32,11 @@ REVOKED = Reason("Telegram refuses the token; set a valid TELEGRAM_BOT_TOKEN and
 class TelegramBackoff(ConnectionBackoff):
     """See ConnectionBackoff."""
 
+    UNSAVED = "updates can't be saved ({error}); nothing is acknowledged until they can"
+
     def __init__(self, progress: Progress, pace: Pace) -> None:
         super().__init__("Telegram", progress, pace.backoff, pace.longest_backoff)
         self._pace = pace
-
-    def saving_failed(self, error: Exception) -> float:
-        """Seconds to wait after updates could not be saved."""
-        why = cause_of(error)
-        self._report(Reason("updates can't be saved ({error}); nothing is acknowledged until they can", error=why))
-        return self._pause()
 
     def call_failed(self, error: TelegramError) -> float:
         """Seconds to wait after a call failed."""
@@ -60,34 +57,29 @@ class TelegramBackoff(ConnectionBackoff):
 class Receiver:
     """Parses and accepts updates, for polling and for the webhook."""
 
-    def __init__(
-        self, me: BotIdentity, accept: Accept, chats: ChatStore, progress: Progress, clock: Clock, steady: Clock
-    ) -> None:
+    def __init__(self, me: BotIdentity, services: Services, progress: Progress) -> None:
         self._me = me
-        self._accept = accept
-        self._chats = chats
+        self._services = services
         self._progress = progress
-        self._clock = clock
-        self._steady = steady
 
     async def take(self, updates: Sequence[Json]) -> None:
         """See Take."""
-        now = self._clock()
+        now = self._services.clock()
         messages: list[InboundMessage] = []
         for raw in updates:
             message, migration = self._parse(raw, now)
             if migration is not None:
                 await self._save(messages)
                 messages = []
-                await self._chats.moved(*migration)
+                await self._services.chats.moved(*migration)
             if message is not None:
                 messages.append(message)
         await self._save(messages)
-        self._progress.last_update = self._steady()
+        self._progress.last_update = self._services.steady()
 
     async def _save(self, messages: list[InboundMessage]) -> None:
         if messages:
-            await self._accept(messages)
+            await self._services.accept(messages)
 
     def _parse(self, raw: Json, now: float) -> tuple[InboundMessage | None, tuple[ChatKey, str] | None]:
         """Parse an update. One that the library can't parse is skipped, because it would block all others."""

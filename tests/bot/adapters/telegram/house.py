@@ -9,16 +9,15 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from bot.adapters.shared.descriptor import Services
 from bot.adapters.telegram.options import Pace, TelegramOptions
 from bot.adapters.telegram.platform import TelegramPlatform
-from bot.platform import MenuEntry, Platform, Sent
+from bot.platform import Platform, Sent
+from handlers.commands import COMMANDS
 from routing.types.messages import ChatKey, InboundMessage, OutboundMessage
+from tests.handlers.suggesting import suggestions
 from tests.servers.telegram import Chat, Message, TelegramServer
 
-MENU = (
-    MenuEntry("tier", {"en": "Show or set the tier", "de": "Stufe zeigen oder setzen"}),
-    MenuEntry("help", {"en": "What I can do"}),
-)
 QUICK = Pace(
     backoff=0.02,
     longest_backoff=0.1,
@@ -64,20 +63,10 @@ class States:
 
 
 class Chats:
-    """What the adapter asks of a ChatStore; the rest has its simplest answer."""
+    """The part of a ChatStore that the adapter uses."""
 
     def __init__(self) -> None:
         self.moves: list[tuple[ChatKey, str]] = []
-
-    async def streaming(self, chat: ChatKey) -> bool:
-        return True
-
-    async def set_streaming(self, chat: ChatKey, on: bool) -> None: ...
-
-    async def allowed(self, chat: ChatKey) -> bool:
-        return True
-
-    async def set_allowed(self, chat: ChatKey, allowed: bool, actor: str) -> None: ...
 
     async def moved(self, old: ChatKey, new_chat_id: str) -> None:
         self.moves.append((old, new_chat_id))
@@ -108,15 +97,25 @@ class House:
         self.clock = Clock()
         pace: Pace = replace(QUICK, **given.pop("pace", {}))
         settings: dict[str, Any] = {"token": tg.token, "api_root": tg.root, "flood_limit": "off", "pace": pace}
+        chats: Any = self.chats  # the adapter only reports moves
         self.platform = TelegramPlatform(
             TelegramOptions(**(settings | given)),
-            accept=self._accept,
-            state=self.state,
-            chats=self.chats,
-            menu=MENU,
-            clock=self.clock,
+            Services(
+                accept=self._accept,
+                state=self.state,
+                chats=chats,
+                specs=COMMANDS,
+                suggestions=suggestions(),
+                unanswered=self._unused,
+                tell=self._unused,
+                clock=self.clock,
+                steady=self.clock,
+            ),
         )
         self.kept: list[str] = []
+
+    async def _unused(self, *_: object, **__: object) -> None:
+        raise AssertionError("only Discord uses this")
 
     async def _accept(self, messages: Sequence[InboundMessage]) -> None:
         self.batches += 1

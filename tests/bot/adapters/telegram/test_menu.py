@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 from bot.adapters.telegram.platform import MENU_KEY
+from handlers.commands import COMMANDS
+from handlers.languages import Say
 from tests.bot.adapters.telegram.house import States, house
 from tests.servers.telegram import TelegramServer
 
@@ -17,11 +19,10 @@ async def test_the_menu_is_set_for_each_scope_and_language_and_not_again() -> No
         async with house(tg, state):
             await tg.wait_for(lambda _: MENU_KEY in state.kept)
             menus = {key: [entry["description"] for entry in commands] for key, commands in tg.commands.items()}
-        english, german = ["Show or set the tier", "What I can do"], ["Stufe zeigen oder setzen", "What I can do"]
         assert menus == {
-            json.dumps([scope, language], sort_keys=True): texts
+            json.dumps([scope, code], sort_keys=True): [Say(language)(spec.summary) for spec in COMMANDS]
             for scope in (PRIVATE, GROUPS)
-            for language, texts in (("", english), ("de", german))
+            for code, language in (("", "en"), ("de", "de"))
         }
         tg.requests.clear()
         async with house(tg, state) as home:

@@ -1,0 +1,52 @@
+"""Sends one piece of a reply, which becomes several messages if the platform refuses its file."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Generic, TypeVar
+
+from handlers.access.bounded_table import Recent
+
+_REMEMBERED = 256  # pieces whose file was refused
+P = TypeVar("P")
+
+Place = tuple[int, int]
+"""Outbox id and number of the piece."""
+
+
+class FileRefused(Exception):
+    """The platform refused a file, but other messages can replace it."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class PieceSender(Generic[P]):
+    """Remembers which of the messages that replace a refused file are left, so that a failed attempt is continued and
+    not repeated."""
+
+    def __init__(self) -> None:
+        self._left: Recent[Place, list[P]] = Recent(_REMEMBERED)
+
+    async def send(
+        self,
+        place: Place,
+        part: P,
+        deliver: Callable[[P], Awaitable[str]],
+        instead: Callable[[P, str], Sequence[P]],
+    ) -> str:
+        """Send a piece and return the id of its last message. If `deliver` raises FileRefused, the messages that
+        `instead` makes of the part and the reason are sent."""
+        left = self._left.get(place) or [part]
+        while True:
+            try:
+                sent = await deliver(left[0])
+            except FileRefused as refused:
+                left = [*instead(left[0], refused.reason)]
+                self._left.put(place, left)
+            else:
+                del left[0]
+                if not left:
+                    self._left.drop(place)
+                    return sent
