@@ -10,11 +10,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from bot import keyless
-from bot.command_order import CommandOrder
 from bot.engine import Engine, build_engine
-from bot.inbox import Inbox
+from bot.inbox.command_order import CommandOrder
+from bot.inbox.inbox import Inbox
 from bot.live_config import keep_fresh
-from bot.no_reply import NoReplyEvents
 from bot.outbox import OutboxSender
 from bot.platform import Accept, Platform
 from bot.post_turn import build_post_turn_hooks
@@ -69,7 +68,6 @@ class App:
     inbox: Inbox
     outbox: OutboxSender
     engine: Engine
-    no_replies: NoReplyEvents
     platforms: dict[str, Platform]
     clock: Clock
     steady: Clock
@@ -129,7 +127,7 @@ async def assembled(
     settings = environment.settings
     kept = open_stores(open_database(settings.database), clock, steady)
     platforms: dict[str, Platform] = {}
-    running, no_replies = RunningTurns(), NoReplyEvents()
+    running = RunningTurns()
     engine = await build_engine(
         environment, workspace, kept, platforms, running, clock, steady, lambda error: outages.note(error)
     )
@@ -190,7 +188,7 @@ async def assembled(
         kept.inbox, kept.people, kept.links, kept.preferences, kept.history, settings.bot_access == "open"
     )
     reactions = Reactions(kept.people, kept.turns, kept.ratings, kept.ledger)
-    inbox = Inbox(kept.inbox, kept.chats, dispatcher, outbox, platforms, running, no_replies, reactions, order)
+    inbox = Inbox(kept.inbox, kept.chats, dispatcher, outbox, running, reactions, order)
     tips = Suggestions(COMMANDS, engine.models, engine.tooling.toolbox, engine.owned.skills, access, kept.preferences)
     app = App(
         inbox.accept,
@@ -201,7 +199,6 @@ async def assembled(
         inbox,
         outbox,
         engine,
-        no_replies,
         platforms,
         clock,
         steady,

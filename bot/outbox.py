@@ -48,7 +48,7 @@ class OutboxSender:
         clock: Clock,
     ) -> None:
         self._store = store
-        self._platforms = platforms
+        self.platforms = platforms
         self._undeliverable = undeliverable
         self._unconfirmed = unconfirmed
         self._noted: Recent[ChatKey, bool] = Recent()
@@ -67,7 +67,7 @@ class OutboxSender:
     def take(self, entries: Sequence[OutboxEntry]) -> None:
         """Send stored replies. Those for a platform that is not running stay in the store."""
         for entry in entries:
-            if entry.message.chat.platform in self._platforms:
+            if entry.message.chat.platform in self.platforms:
                 self._queue.put(entry.message.chat, entry)
 
     def is_sending(self, chat: ChatKey) -> bool:
@@ -131,7 +131,7 @@ class OutboxSender:
         await asyncio.sleep(seconds_left(entry, self._clock()))
         recovered = entry.ambiguous > 0 or entry.state == "attempting"
         await retry_storage(self._store.attempting, entry.id)
-        platform = self._platforms[entry.message.chat.platform]
+        platform = self.platforms[entry.message.chat.platform]
         done = entry.pieces_sent
         try:
             async for sent in platform.send(entry.message, entry.id, done, recovered):

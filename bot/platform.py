@@ -32,14 +32,14 @@ class Progress:
 
     A step is anything the receiving loop has completed, even a failed request; a contact is a step that the platform
     answered. Without a step for 150 s the watchdog restarts the process (`bot/ops/systemd.py`), so a platform without
-    a loop sets `last_step` to infinity. `trouble` is empty if there is no problem.
+    a loop sets `last_step` to infinity. `problem` is empty if there is no problem.
     """
 
     up_since: float = 0.0
     last_step: float = 0.0
     last_contact: float = 0.0
     last_update: float = 0.0
-    trouble: str = ""
+    problem: str = ""
 
 
 class SendFailed(TierbotError):

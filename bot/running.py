@@ -68,7 +68,7 @@ async def chat(environment: Environment, workspace: Workspace, name: str | None)
             stdin=sys.stdin,
             stdout=sys.stdout,
             stderr=sys.stderr,
-            unanswered=app.no_replies.wait,
+            unanswered=app.inbox.no_replies.wait,
             notice=keyless.sentence(app.engine.models) or "",
         )
         app.engine.llm.load()
@@ -91,7 +91,7 @@ def platforms_of(settings: Settings, app: App) -> list[Platform]:
         chats=app.kept.chats,
         specs=COMMANDS,
         suggestions=app.suggestions,
-        unanswered=app.no_replies.wait,
+        unanswered=app.inbox.no_replies.wait,
         tell=Notices(app.kept.people, app.outbox.post).tell_owners,
         clock=app.clock,
         steady=app.steady,

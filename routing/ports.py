@@ -160,7 +160,7 @@ class Link(Protocol):
 
     up_since: float
     last_update: float
-    trouble: str
+    problem: str
 
 
 @dataclass(frozen=True, slots=True)

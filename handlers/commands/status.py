@@ -261,5 +261,5 @@ def _links(ask: CommandContext, facts: Facts) -> list[str]:
         quiet = ask.say("{span} ago", span=span(now - link.last_update)) if link.last_update else ask.say("never")
         words = "{platform}: up {span}, last message {quiet}"
         line = ask.say(words, platform=name, span=span(now - link.up_since), quiet=quiet)
-        lines.append(f"{line}{': ⚠️ ' + ask.say(link.trouble) if link.trouble else ''}")
+        lines.append(f"{line}{': ⚠️ ' + ask.say(link.problem) if link.problem else ''}")
     return lines

@@ -151,8 +151,8 @@ class MetaTools:
 def _process(facts: Facts) -> Iterator[str]:
     """The process facts of /status, with times instead of durations because the model knows the time."""
     for name, link in facts.links:
-        trouble = f"; trouble: {link.trouble}" if link.trouble else ""
-        yield f"{name}: up since {_time(link.up_since)}, last message {_time(link.last_update)}{trouble}."
+        problem = f"; problem: {link.problem}" if link.problem else ""
+        yield f"{name}: up since {_time(link.up_since)}, last message {_time(link.last_update)}{problem}."
     yield from (f"{model} failed {_time(at)}: {reason}." for model, reason, at in facts.failures)
     yield (
         f"Turns running: {facts.running}, waiting: {facts.queued}. "

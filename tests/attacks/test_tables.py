@@ -13,8 +13,8 @@ import pytest
 from bot.adapters.discord.channels import Channels
 from bot.adapters.telegram.flood import Limits, Rate, RateLimiter
 from bot.adapters.telegram.webhook import nesting
-from bot.command_order import CommandOrder
-from bot.inbox import ANSWERED_CHATS
+from bot.inbox.command_order import CommandOrder
+from bot.inbox.inbox import ANSWERED_CHATS
 from handlers.access.bounded_table import MOST, Recent
 from handlers.access.codes import WRONG_LIMIT, WrongCodes
 from handlers.access.rate_limit import RateLimit, Window

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from bot.admission import ALWAYS, BURST, Admission
+from bot.inbox.admission import ALWAYS, BURST, Admission
 from routing.types.stop import Stop
 
 
@@ -25,8 +25,8 @@ async def test_turns_that_cost_nothing_all_begin() -> None:
 
 
 async def test_while_the_loop_is_late_a_turn_begins_when_another_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.admission.MOST_LAG_SECONDS", -1.0)
-    monkeypatch.setattr("bot.admission.LONGEST_SECONDS", 600.0)
+    monkeypatch.setattr("bot.inbox.admission.MAX_LAG_SECONDS", -1.0)
+    monkeypatch.setattr("bot.inbox.admission.LONGEST_SECONDS", 600.0)
     admission = Admission()
     running = await begin(admission, ALWAYS)
     order: list[int] = []
@@ -50,8 +50,8 @@ async def test_while_the_loop_is_late_a_turn_begins_when_another_ends(monkeypatc
 
 async def test_a_burst_holds_turns_back_for_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that the rest of a backlog, and the commands in it, are fetched first."""
-    monkeypatch.setattr("bot.admission.BURST_SECONDS", 600.0)
-    monkeypatch.setattr("bot.admission.LONGEST_SECONDS", 600.0)
+    monkeypatch.setattr("bot.inbox.admission.BURST_SECONDS", 600.0)
+    monkeypatch.setattr("bot.inbox.admission.LONGEST_SECONDS", 600.0)
     admission = Admission()
     admission.accepted(BURST - 1)
     await begin(admission, 1)
@@ -63,17 +63,17 @@ async def test_a_burst_holds_turns_back_for_a_moment(monkeypatch: pytest.MonkeyP
 
 
 async def test_the_first_turn_in_line_is_not_held_back_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.admission.BURST_SECONDS", 600.0)
-    monkeypatch.setattr("bot.admission.LONGEST_SECONDS", 0.02)
+    monkeypatch.setattr("bot.inbox.admission.BURST_SECONDS", 600.0)
+    monkeypatch.setattr("bot.inbox.admission.LONGEST_SECONDS", 0.02)
     admission = Admission()
     admission.accepted(BURST)
     await begin(admission, 3)
 
 
 async def test_bursts_without_end_do_not_hold_turns_back_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.admission.BURST_SECONDS", 600.0)
-    monkeypatch.setattr("bot.admission.LONGEST_SECONDS", 600.0)
-    monkeypatch.setattr("bot.admission.LONGEST_BURST_SECONDS", 0.05)
+    monkeypatch.setattr("bot.inbox.admission.BURST_SECONDS", 600.0)
+    monkeypatch.setattr("bot.inbox.admission.LONGEST_SECONDS", 600.0)
+    monkeypatch.setattr("bot.inbox.admission.LONGEST_BURST_SECONDS", 0.05)
     admission = Admission()
     admission.accepted(BURST)
     turns = asyncio.create_task(begin(admission, 3))

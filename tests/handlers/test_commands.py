@@ -7,7 +7,6 @@ from pkgutil import iter_modules
 
 import pytest
 
-from bot.adapters.telegram.descriptor import menu
 from handlers import commands
 from handlers.commands import COMMANDS, build_commands
 from handlers.context import CommandSpec
@@ -69,13 +68,6 @@ def test_a_command_fits_the_menus_and_its_own_usage(spec: CommandSpec) -> None:
 def test_names_are_told_apart_and_no_more_than_telegram_takes() -> None:
     names = [spec.name for spec in COMMANDS]
     assert len(set(names)) == len(names) <= 100
-
-
-def test_the_menu_has_every_command_in_every_language() -> None:
-    entries = menu(COMMANDS)
-    assert [entry.name for entry in entries] == [spec.name for spec in COMMANDS]
-    assert all({"en", "de"} <= entry.summary.keys() for entry in entries)
-    assert all(len(text) <= 256 for entry in entries for text in entry.summary.values())
 
 
 @pytest.mark.parametrize("page", COMMAND_PAGES)

@@ -12,10 +12,11 @@ from typing import get_args
 
 import pytest
 
-from bot import mime_types, outbox
+from bot import outbox
 from bot.adapters.discord import connection, guilds
 from bot.adapters.discord.failures import REASONS as DISCORD_REASONS
 from bot.adapters.discord.messages import UNREADABLE
+from bot.adapters.shared import mime_types
 from bot.adapters.telegram import messages as telegram_messages
 from handlers import languages
 from handlers.access.linking import LINKED, MERGES
@@ -52,7 +53,7 @@ REASONS = (NO_SKILLS, UNAVAILABLE, NOT_INSTALLED, NO_PROCESSES)
 TABLES: Mapping[str, tuple[str, ...]] = {
     "reason": REASONS,
     "member.failure.reason": (),  # of Reason
-    "link.trouble": (),  # of Reason
+    "link.problem": (),  # of Reason
     "why": (),
     "toolkit.description": DESCRIPTIONS,
     "of numbers": (",", ".", "${amount}"),  # said by Say itself

@@ -33,7 +33,7 @@ async def test_of_many_messages_that_wait_the_newest_is_shown_to_wait(on: Stage)
 async def test_nothing_is_shown_to_wait_while_replies_are_on_their_way(
     on: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.inbox.BUSY_CHATS", 0)
+    monkeypatch.setattr("bot.inbox.inbox.BUSY_CHATS", 0)
     on.env |= {"BOT_ACCESS": "open"}
     held = on.ms.gate("done", when=lambda request: request.last_user_text == "think")
     async with running(on):
@@ -54,9 +54,9 @@ async def test_nothing_is_shown_to_wait_while_replies_are_on_their_way(
 async def test_a_turn_waits_for_a_busy_process_and_a_command_does_not(
     on: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.admission.ALWAYS", 1)
-    monkeypatch.setattr("bot.admission.MOST_LAG_SECONDS", -1.0)
-    monkeypatch.setattr("bot.admission.LONGEST_SECONDS", 600.0)
+    monkeypatch.setattr("bot.inbox.admission.ALWAYS", 1)
+    monkeypatch.setattr("bot.inbox.admission.MAX_LAG_SECONDS", -1.0)
+    monkeypatch.setattr("bot.inbox.admission.LONGEST_SECONDS", 600.0)
     on.env |= {"BOT_ACCESS": "open"}
     gate = on.ms.gate("done")
     async with running(on):
@@ -72,9 +72,9 @@ async def test_a_turn_waits_for_a_busy_process_and_a_command_does_not(
 
 
 async def test_a_turn_that_waits_for_a_busy_process_can_be_stopped(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.admission.ALWAYS", 1)
-    monkeypatch.setattr("bot.admission.MOST_LAG_SECONDS", -1.0)
-    monkeypatch.setattr("bot.admission.LONGEST_SECONDS", 600.0)
+    monkeypatch.setattr("bot.inbox.admission.ALWAYS", 1)
+    monkeypatch.setattr("bot.inbox.admission.MAX_LAG_SECONDS", -1.0)
+    monkeypatch.setattr("bot.inbox.admission.LONGEST_SECONDS", 600.0)
     on.env |= {"BOT_ACCESS": "open"}
     gate = on.ms.gate("done")
     async with running(on):
@@ -91,9 +91,9 @@ async def test_a_turn_that_waits_for_a_busy_process_can_be_stopped(on: Stage, mo
 async def test_a_turn_that_waits_for_a_busy_process_does_not_begin_while_it_ends(
     on: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.admission.ALWAYS", 1)
-    monkeypatch.setattr("bot.admission.MOST_LAG_SECONDS", -1.0)
-    monkeypatch.setattr("bot.admission.LONGEST_SECONDS", 600.0)
+    monkeypatch.setattr("bot.inbox.admission.ALWAYS", 1)
+    monkeypatch.setattr("bot.inbox.admission.MAX_LAG_SECONDS", -1.0)
+    monkeypatch.setattr("bot.inbox.admission.LONGEST_SECONDS", 600.0)
     on.env |= {"BOT_ACCESS": "open"}
     gate = on.ms.gate("done")
     async with running(on) as app:
@@ -139,7 +139,7 @@ async def test_people_are_told_once_that_nothing_can_be_saved(
     on: Stage, monkeypatch: pytest.MonkeyPatch, store: type, step: str
 ) -> None:
     monkeypatch.setattr("handlers.storage_retry.PAUSES", (0.05,))
-    for module in ("bot.inbox", "handlers.storage_retry"):
+    for module in ("bot.inbox.inbox", "handlers.storage_retry"):
         monkeypatch.setattr(f"{module}.TELL_SECONDS", 0.0)
     faulty = Faulty(monkeypatch, store, step)
     async with running(on):
@@ -158,7 +158,7 @@ async def test_a_known_person_is_told_that_nothing_can_be_saved_also_before_the_
     on: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a restart, say. A stranger, who is never answered, hears nothing."""
-    monkeypatch.setattr("bot.inbox.TELL_SECONDS", 0.0)
+    monkeypatch.setattr("bot.inbox.inbox.TELL_SECONDS", 0.0)
     on.env["BOT_ACCESS"] = "allowlist"
     faulty = Faulty(monkeypatch, SqlInbox, "accept")
     faulty.times = 10**6

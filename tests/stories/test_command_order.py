@@ -171,7 +171,7 @@ async def test_the_order_holds_for_somebody_who_writes_for_the_first_time(
     on: Stage, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where everybody is answered; turns wait for the rest of a backlog, commands don't."""
-    monkeypatch.setattr("bot.admission.BURST", 1)
+    monkeypatch.setattr("bot.inbox.admission.BURST", 1)
     on.env["BOT_ACCESS"] = "open"
     for text in ("one", command, "two"):
         last = on.tg.say(text, user="bob")

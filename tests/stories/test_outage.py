@@ -200,7 +200,7 @@ async def test_a_second_poller_is_what_troubles_the_platform(on: Stage) -> None:
         await ask(on, "hello")
         on.tg.updates.interrupt("other getUpdates request; make sure that only one bot instance is running")
         telegram = app.platforms["telegram"]
-        await until(lambda: "another program is polling" in telegram.progress.trouble)
+        await until(lambda: "another program is polling" in telegram.progress.problem)
 
 
 async def test_a_token_revoked_while_it_runs_is_said_and_retried(on: Stage, hurried: None) -> None:
@@ -211,11 +211,11 @@ async def test_a_token_revoked_while_it_runs_is_said_and_retried(on: Stage, hurr
         on.tg.revoke()
         gate.open()
         telegram = app.platforms["telegram"]
-        await until(lambda: "TELEGRAM_BOT_TOKEN" in telegram.progress.trouble)
+        await until(lambda: "TELEGRAM_BOT_TOKEN" in telegram.progress.problem)
         on.tg.restore()
         assert (await on.tg.reply()).text == "kept"
         await on.tg.wait_for(lambda tg: tg.updates.is_polled)
-        assert telegram.progress.trouble == "" or (await ask(on, "two")).text == "You said: two"
+        assert telegram.progress.problem == "" or (await ask(on, "two")).text == "You said: two"
 
 
 async def test_a_chat_that_blocked_the_bot_holds_up_nobody_and_the_owner_hears_of_it(on: Stage) -> None:

@@ -145,8 +145,8 @@ class Connection:
                 self._client.do_without_content()
             except Exception as error:  # the next attempt may succeed after any error
                 if self._first.pending and is_refusal(error):
-                    self._progress.trouble = refused(self._options.api_root)
-                    self._first.end(ConfigError(self._progress.trouble))
+                    self._progress.problem = refused(self._options.api_root)
+                    self._first.end(ConfigError(self._progress.problem))
                     return
                 pause = self._backoff.connection_failed(error)
                 self._first.end()

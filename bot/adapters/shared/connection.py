@@ -43,7 +43,7 @@ class FirstAttempt:
 
 
 class ConnectionBackoff:
-    """Logs each kind of problem once and keeps it in `progress.trouble`. Pauses grow until `recovered`."""
+    """Logs each kind of problem once and keeps it in `progress.problem`. Pauses grow until `recovered`."""
 
     UNSAVED: str
     """What happens to messages that can't be saved because of `{error}`."""
@@ -61,9 +61,9 @@ class ConnectionBackoff:
     def recovered(self) -> None:
         """Receiving works again."""
         self._failures = 0
-        if self._progress.trouble not in ("", self._lasting):
+        if self._progress.problem not in ("", self._lasting):
             self._log.info("%s works again", self._platform)
-        self._progress.trouble = self._lasting
+        self._progress.problem = self._lasting
 
     def saving_failed(self, error: Exception) -> float:
         """Seconds to wait after messages could not be saved."""
@@ -78,7 +78,7 @@ class ConnectionBackoff:
 
     def _report(self, text: str, level: int = logging.ERROR) -> None:
         """Texts that differ only in brackets are one kind of problem."""
-        if self._progress.trouble.partition("(")[0] != text.partition("(")[0]:
+        if self._progress.problem.partition("(")[0] != text.partition("(")[0]:
             self._failures = 0
             self._log.log(level, "%s: %s", self._platform, text)
-        self._progress.trouble = text
+        self._progress.problem = text

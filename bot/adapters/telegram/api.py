@@ -1,6 +1,6 @@
 """The Bot API: python-telegram-bot's Bot with two connection pools, and errors that keep the HTTP status.
 
-Besides the library's errors it raises TooMany, a TelegramError, for a 429 with `seconds` to wait, and ServerTrouble, a
+Besides the library's errors it raises TooMany, a TelegramError, for a 429 with `seconds` to wait, and ServerError, a
 NetworkError, for a 5xx with its `code`: after a gateway timeout the call may have been carried out.
 """
 
@@ -39,7 +39,7 @@ class TooMany(TelegramError):
         self.seconds = seconds
 
 
-class ServerTrouble(NetworkError):
+class ServerError(NetworkError):
     """The server, or a gateway before it, answered with a 5xx."""
 
     def __init__(self, code: int) -> None:
@@ -79,7 +79,7 @@ class Request(HTTPXRequest):
         if code == 429:
             raise TooMany(_retry_after(body))
         if code >= 500:
-            raise ServerTrouble(code)
+            raise ServerError(code)
         return code, body
 
     @staticmethod

@@ -87,16 +87,16 @@ def _groups(joins: bool, reads: bool) -> Finding:
 def _updates(hook: Json, wanted: bool, running: bool) -> Finding:
     """Who receives the updates: a webhook, this bot, or another program."""
     webhook = urlsplit(str(hook.get("url", ""))).hostname or ""
-    trouble, pending = str(hook.get("last_error_message", "")), int(hook.get("pending_update_count", 0))
+    problem, pending = str(hook.get("last_error_message", "")), int(hook.get("pending_update_count", 0))
     if webhook and not wanted:
         mend = (
             f"If no other program of yours serves it at {webhook}, do nothing: `make run` removes the webhook. "
             "Else stop that program, or give this bot its own token."
         )
         return warn("updates", f"a webhook at {webhook} receives them, but TELEGRAM_WEBHOOK_URL is not set", mend)
-    if webhook and trouble:
+    if webhook and problem:
         mend = "Check that the address is reachable from the internet and leads to TELEGRAM_WEBHOOK_LISTEN."
-        return warn("updates", f"Telegram can't deliver to {webhook}: {trouble}", mend)
+        return warn("updates", f"Telegram can't deliver to {webhook}: {problem}", mend)
     if pending and running:
         mend = (
             "Check the log: 409 means that another program is polling with this token; stop it, or ask @BotFather "

@@ -8,7 +8,7 @@ import httpx
 from telegram.error import BadRequest, Forbidden, InvalidToken, TelegramError
 
 from bot.adapters.shared.failures import not_sent, token_refused, unanswered
-from bot.adapters.telegram.api import ServerTrouble, TooMany
+from bot.adapters.telegram.api import ServerError, TooMany
 from bot.platform import SendFailed, SendLater, SendRefused
 
 # Raised before a request was sent; the library wraps them like later errors.
@@ -50,7 +50,7 @@ def may_have_arrived(error: TelegramError) -> bool:
     """Whether the call may have been carried out despite the error."""
     if isinstance(error, (TooMany, InvalidToken, Forbidden, BadRequest)):
         return False
-    if isinstance(error, ServerTrouble):
+    if isinstance(error, ServerError):
         return error.code == 504
     return not isinstance(error.__cause__, _NOT_SENT)
 
@@ -66,4 +66,4 @@ def failure(error: TelegramError, editing: bool = False) -> SendFailed:
     reason = type(error.__cause__).__name__ if error.__cause__ else error.message
     if may_have_arrived(error):
         return unanswered("Telegram", reason, repeatable=editing)
-    return SendLater(error.message) if isinstance(error, ServerTrouble) else not_sent("Telegram", reason)
+    return SendLater(error.message) if isinstance(error, ServerError) else not_sent("Telegram", reason)

@@ -114,7 +114,7 @@ class TelegramPlatform:
                 pass
             self.progress.last_step = self._steady()
         except ConfigError as error:
-            self.progress.trouble = str(error)
+            self.progress.problem = str(error)
             if not self._first.pending:
                 log.error("Telegram: %s", error)
             self._first.end(error)

@@ -12,7 +12,7 @@ from telegram.error import Conflict, InvalidToken, NetworkError, TelegramError
 
 from bot.adapters.shared.connection import ConnectionBackoff
 from bot.adapters.shared.descriptor import Services
-from bot.adapters.telegram.api import Api, Json, ServerTrouble, TooMany
+from bot.adapters.telegram.api import Api, Json, ServerError, TooMany
 from bot.adapters.telegram.messages import BotIdentity, moved, read
 from bot.adapters.telegram.options import Pace
 from bot.platform import Progress
@@ -154,7 +154,7 @@ class Poller:
                 updates = await self._api.poll(self._offset, self._pace.long_poll)
             except TelegramError as error:
                 self._progress.last_step = self._clock()
-                if not isinstance(error, NetworkError) or isinstance(error, ServerTrouble):
+                if not isinstance(error, NetworkError) or isinstance(error, ServerError):
                     self._heard_at = self._clock()
                 await asyncio.sleep(self._backoff.call_failed(error))
                 continue

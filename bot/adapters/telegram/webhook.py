@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 _HEADER = "X-Telegram-Bot-Api-Secret-Token"
 _MAX_BYTES = 4 * 2**20  # maximum size of an update in bytes
 _MAX_NESTING = 64  # maximum nesting of objects and arrays; Telegram's own updates have fewer than 20 levels
-_RECENT = 300.0  # seconds during which a failed delivery counts as trouble
+_RECENT = 300.0  # seconds during which a failed delivery counts as a problem
 
 
 class Webhook:
@@ -98,10 +98,10 @@ class Webhook:
         except Exception as error:  # after any error, Telegram sends it again
             log.error("a Telegram update can't be saved (%s); Telegram will send it again", type(error).__name__)
             log.debug("accepting failed", exc_info=True)
-            self._progress.trouble = Reason("updates can't be saved; Telegram will send them again")
+            self._progress.problem = Reason("updates can't be saved; Telegram will send them again")
             return web.Response(status=503)
         self._progress.last_step = self._progress.last_contact = self._clock()
-        self._progress.trouble = ""
+        self._progress.problem = ""
         return web.Response()
 
     async def _look_after(self) -> None:
@@ -112,17 +112,17 @@ class Webhook:
                 info = await self._api.get_webhook_info()
             except TelegramError as error:
                 self._progress.last_step = self._clock()
-                self._progress.trouble = Reason("no connection to Telegram ({error})", error=type(error).__name__)
+                self._progress.problem = Reason("no connection to Telegram ({error})", error=type(error).__name__)
                 continue
             self._progress.last_step = self._progress.last_contact = now = self._clock()
-            trouble = ""
+            problem = ""
             if info.url != self._url:
-                trouble = "another program changed the webhook of this token; restart this bot"
+                problem = "another program changed the webhook of this token; restart this bot"
             elif info.last_error_date and now - info.last_error_date.timestamp() < _RECENT:
-                trouble = f"Telegram cannot deliver to the webhook: {info.last_error_message}"
-            if trouble and trouble != self._progress.trouble:
-                log.error("Telegram: %s", trouble)
-            self._progress.trouble = trouble
+                problem = f"Telegram cannot deliver to the webhook: {info.last_error_message}"
+            if problem and problem != self._progress.problem:
+                log.error("Telegram: %s", problem)
+            self._progress.problem = problem
 
 
 def nesting(value: object) -> int:

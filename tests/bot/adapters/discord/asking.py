@@ -13,7 +13,7 @@ from bot.adapters.discord.commands import tree
 from bot.adapters.discord.context import ClientContext
 from bot.adapters.discord.interactions import SAVE_SECONDS, Interactions
 from bot.adapters.discord.options import Pace
-from bot.no_reply import NoReplyEvents
+from bot.inbox.no_reply import NoReplyEvents
 from handlers.commands import COMMANDS
 from handlers.suggestions import Suggestions
 from routing.errors import StorageFault

@@ -23,7 +23,7 @@ async def test_it_asks_for_what_it_needs_and_no_more() -> None:
         await home.heard(dc.say("hi"))
         assert [session.intents for session in dc.sessions] == [1 << 0 | 1 << 9 | 1 << 10 | 1 << 12 | 1 << 13 | 1 << 15]
         assert dc.sessions[0].presence is None
-        assert home.platform.progress.trouble == ""
+        assert home.platform.progress.problem == ""
         assert home.platform.progress.up_since > 0
         assert home.platform.progress.last_step > 0
         assert home.platform.progress.last_update > 0
@@ -33,9 +33,9 @@ async def test_without_the_content_intent_it_goes_on_and_says_so() -> None:
     async with DiscordServer(privileged=()) as dc, house(dc) as home:
         await home.heard(dc.say("hi"))
         assert [session.intents & MESSAGE_CONTENT for session in dc.sessions] == [0]
-        assert home.platform.progress.trouble == NO_CONTENT
+        assert home.platform.progress.problem == NO_CONTENT
         dc.close_gateway(4013)
-        await dc.wait_for(lambda _: len(dc.sessions) == 2 and home.platform.progress.trouble == NO_CONTENT)
+        await dc.wait_for(lambda _: len(dc.sessions) == 2 and home.platform.progress.problem == NO_CONTENT)
         assert home.log.said.count(f"Discord: {NO_CONTENT}") == 1
 
 
@@ -45,7 +45,7 @@ async def test_an_intent_that_is_refused_all_the_same_is_done_without() -> None:
         dc.grant()
         dc.invalidate()
         dc.say("two")
-        await dc.wait_for(lambda _: home.platform.progress.trouble == NO_CONTENT)
+        await dc.wait_for(lambda _: home.platform.progress.problem == NO_CONTENT)
         await home.heard(dc.say("three"))
         assert dc.sessions[-1].intents & MESSAGE_CONTENT == 0
         assert await home.texts(3) == ["one", "two", "three"]
@@ -59,7 +59,7 @@ async def test_a_token_that_is_refused_is_one_sentence(sharded: bool) -> None:
             home = House(dc, sharded=sharded)
             with pytest.raises(ConfigError, match=r"^Discord refuses DISCORD_BOT_TOKEN; copy .*DISCORD_API_ROOT"):
                 await home.platform.start()
-            assert home.platform.progress.trouble.startswith("Discord refuses DISCORD_BOT_TOKEN")
+            assert home.platform.progress.problem.startswith("Discord refuses DISCORD_BOT_TOKEN")
             await home.platform.close()
 
 
@@ -68,11 +68,11 @@ async def test_a_token_that_is_revoked_later_is_said_and_tried_again(sharded: bo
     async with DiscordServer() as dc, house(dc, sharded=sharded) as home:
         await home.heard(dc.say("before"))
         dc.revoke()
-        await dc.wait_for(lambda _: home.platform.progress.trouble == REVOKED)
+        await dc.wait_for(lambda _: home.platform.progress.problem == REVOKED)
         assert home.log.said.count(f"Discord: {REVOKED}") == 1
         dc.restore()
         dc.say("meanwhile")
-        await dc.wait_for(lambda _: home.platform.progress.trouble == "")
+        await dc.wait_for(lambda _: home.platform.progress.problem == "")
         await home.heard(dc.say("after"))
         assert await home.texts(3) == ["before", "meanwhile", "after"]
         await home.send(dc.dm(), "still here")
@@ -86,7 +86,7 @@ async def test_a_cut_connection_is_resumed_and_nothing_is_lost() -> None:
         assert await home.texts(2) == ["one", "two"]
         assert len(dc.sessions) == 1
         assert dc.sessions[0].resumes
-        assert home.platform.progress.trouble == ""
+        assert home.platform.progress.problem == ""
 
 
 async def test_discord_may_ask_to_connect_anew() -> None:
@@ -143,9 +143,9 @@ async def test_an_outage_is_said_once_and_ends() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         await home.heard(dc.say("one"))
         async with dc.outage():
-            await dc.wait_for(lambda _: home.platform.progress.trouble.startswith("no connection to Discord"))
+            await dc.wait_for(lambda _: home.platform.progress.problem.startswith("no connection to Discord"))
             dc.say("two", user="Bob")
-        await dc.wait_for(lambda _: home.platform.progress.trouble == "")
+        await dc.wait_for(lambda _: home.platform.progress.problem == "")
         assert await home.texts(2) == ["one", "two"]
         assert len([line for line in home.log.said if "no connection" in line]) == 1
         assert "Discord works again" in home.log.said
@@ -156,12 +156,12 @@ async def test_a_discord_that_is_away_at_the_start_holds_up_nobody() -> None:
         await dc.go_down()
         kept = Kept()
         async with house(dc, kept) as home:  # start() has returned
-            assert home.platform.progress.trouble.startswith("no connection to Discord (")
+            assert home.platform.progress.problem.startswith("no connection to Discord (")
             assert home.platform.progress.last_step > 0
             await dc.come_back()
             await dc.ready()
             await home.heard(dc.say("hi"))
-            assert home.platform.progress.trouble == ""
+            assert home.platform.progress.problem == ""
 
 
 async def test_a_discord_that_only_stumbles_at_the_start_is_tried_again() -> None:
@@ -269,12 +269,12 @@ async def test_one_connection_that_works_does_not_hide_another_that_does_not() -
             platform = home.platform
             for shard in (0, 1):
                 platform.disconnected(shard)
-            assert platform.progress.trouble == "", "Discord asks for that now and then"
+            assert platform.progress.problem == "", "Discord asks for that now and then"
             platform.disconnected(1)
             platform.session_resumed({"__shard_id__": 0})
-            assert platform.progress.trouble.startswith("no connection to Discord")
+            assert platform.progress.problem.startswith("no connection to Discord")
             platform.session_resumed({"__shard_id__": 1})
-            assert platform.progress.trouble == ""
+            assert platform.progress.problem == ""
 
 
 @pytest.mark.parametrize("sharded", [False, True])

@@ -14,11 +14,11 @@ async def test_messages_keep_their_order_while_they_cannot_be_kept() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         home.failures = 3
         dc.say("one")
-        await dc.wait_for(lambda _: "can't be saved (OSError)" in home.platform.progress.trouble)
+        await dc.wait_for(lambda _: "can't be saved (OSError)" in home.platform.progress.problem)
         dc.say("two")
         dc.say("three")
         assert await home.texts(3) == ["one", "two", "three"]
-        assert home.platform.progress.trouble == ""
+        assert home.platform.progress.problem == ""
         assert len([line for line in home.log.said if "can't be saved" in line]) == 1
 
 

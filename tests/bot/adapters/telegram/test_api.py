@@ -10,7 +10,7 @@ import telegram.error
 from aiohttp import web
 from telegram.error import ChatMigrated, RetryAfter, TelegramError, TimedOut
 
-from bot.adapters.telegram.api import Api, ServerTrouble, TooMany
+from bot.adapters.telegram.api import Api, ServerError, TooMany
 from bot.adapters.telegram.failures import failure
 from bot.adapters.telegram.options import TelegramOptions
 from bot.platform import SendLater, SendRefused
@@ -45,7 +45,7 @@ async def test_answers_that_are_not_the_bot_apis_are_errors_of_the_library() -> 
     ("code", "maybe_sent", "seconds"), [(500, False, None), (502, False, None), (503, False, None), (504, True, 30)]
 )
 def test_only_a_gateways_time_out_leaves_open_what_happened(code: int, maybe_sent: bool, seconds: float | None) -> None:
-    failed = failure(ServerTrouble(code))
+    failed = failure(ServerError(code))
     assert isinstance(failed, SendLater)
     assert (failed.maybe_sent, failed.seconds) == (maybe_sent, seconds)
 
@@ -60,7 +60,7 @@ def test_what_failed_before_the_request_left_was_not_sent(cause: type[httpx.Tran
 
 
 def test_every_error_of_the_library_has_a_meaning() -> None:
-    made: list[TelegramError] = [TooMany(3), ServerTrouble(500)]
+    made: list[TelegramError] = [TooMany(3), ServerError(500)]
     for thing in list(vars(telegram.error).values()):
         if isinstance(thing, type) and issubclass(thing, TelegramError):
             argument: Any = 5 if thing in _NUMBERED else "x"

@@ -55,7 +55,7 @@ async def test_the_offset_moves_only_after_accept_returned() -> None:
         assert offsets.index(acknowledged) >= 3
         assert set(offsets[: offsets.index(acknowledged)]) == {None}
         assert (home.batches, inbound.text) == (3, "keep me")
-        await tg.wait_for(lambda _: home.platform.progress.trouble == "")
+        await tg.wait_for(lambda _: home.platform.progress.problem == "")
 
 
 async def test_what_was_said_while_the_bot_was_away_is_waiting() -> None:
@@ -99,10 +99,10 @@ async def test_a_second_poller_is_explained_once_and_waited_for(caplog: pytest.L
     async with TelegramServer() as tg:
         fault = tg.fault("getUpdates", "conflict", times=3)
         async with house(tg) as home:
-            await tg.wait_for(lambda _: fault.hits == 1 and home.platform.progress.trouble)
-            assert "another program is polling with this token" in home.platform.progress.trouble
+            await tg.wait_for(lambda _: fault.hits == 1 and home.platform.progress.problem)
+            assert "another program is polling with this token" in home.platform.progress.problem
             assert (await home.heard(tg.say("mine again"))).text == "mine again"
-            assert home.platform.progress.trouble == ""
+            assert home.platform.progress.problem == ""
     assert fault.hits == 3
     assert caplog.text.count("another program is polling") == 1
 
@@ -129,9 +129,9 @@ async def test_an_outage_is_survived_and_told() -> None:
         await tg.wait_for(lambda _: tg.updates.is_polled)
         async with tg.outage():
             said = tg.say("during")
-            await tg.wait_for(lambda _: "no connection" in home.platform.progress.trouble)
+            await tg.wait_for(lambda _: "no connection" in home.platform.progress.problem)
         assert (await home.heard(said)).text == "during"
-        assert home.platform.progress.trouble == ""
+        assert home.platform.progress.problem == ""
 
 
 async def test_no_connection_at_the_start_is_not_the_end() -> None:
@@ -139,9 +139,9 @@ async def test_no_connection_at_the_start_is_not_the_end() -> None:
         home = House(tg)
         async with tg.outage():
             await home.platform.start()
-            assert "no connection" in home.platform.progress.trouble
+            assert "no connection" in home.platform.progress.problem
         assert (await home.heard(tg.say("late but here"))).text == "late but here"
-        assert home.platform.progress.trouble == ""
+        assert home.platform.progress.problem == ""
         await home.platform.close()
 
 
@@ -159,7 +159,7 @@ async def test_a_token_revoked_later_is_said_once_and_tried_slowly(caplog: pytes
         await tg.wait_for(lambda _: tg.updates.is_polled)
         tg.revoke()
         await tg.wait_for(lambda _: sum(poll.status == 401 for poll in tg.calls("getUpdates")) == 3)
-        assert "TELEGRAM_BOT_TOKEN" in home.platform.progress.trouble
+        assert "TELEGRAM_BOT_TOKEN" in home.platform.progress.problem
         tg.restore()
         assert (await home.heard(tg.say("back"))).text == "back"
     assert caplog.text.count("refuses the token") == 1

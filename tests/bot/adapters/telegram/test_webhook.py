@@ -43,7 +43,7 @@ async def test_what_cannot_be_kept_is_brought_again() -> None:
         home.failures = 2
         assert (await home.heard(tg.say("keep me"))).text == "keep me"
         assert home.batches == 3
-        assert home.platform.progress.trouble == ""
+        assert home.platform.progress.problem == ""
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ async def test_a_secret_is_drawn_when_none_is_given() -> None:
 async def test_failing_deliveries_are_noticed() -> None:
     async with TelegramServer() as tg, house(tg, pace={"webhook_check": 0.05}, **hook()) as home:
         tg.updates.webhook = {"url": "https://elsewhere.example/hook"}
-        await tg.wait_for(lambda _: "another program" in home.platform.progress.trouble)
+        await tg.wait_for(lambda _: "another program" in home.platform.progress.problem)
 
 
 async def test_a_taken_port_ends_the_start_with_one_sentence() -> None:

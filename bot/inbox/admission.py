@@ -12,7 +12,7 @@ from routing.types.stop import Stop, Stopped
 ALWAYS = 8
 """This many turns may always run at once."""
 PROBE_SECONDS = 0.01
-MOST_LAG_SECONDS = 0.03
+MAX_LAG_SECONDS = 0.03
 """Start another turn only if timers are at most this late. A command takes about twenty steps."""
 LONGEST_SECONDS = 2.0
 """Maximum wait of the first turn in the queue."""
@@ -68,5 +68,5 @@ class Admission:
         while now() < latest and (self._running >= ALWAYS or now() < self._burst_until):
             began = now()
             await asyncio.sleep(PROBE_SECONDS)
-            if now() - began - PROBE_SECONDS <= MOST_LAG_SECONDS and now() >= self._burst_until:
+            if now() - began - PROBE_SECONDS <= MAX_LAG_SECONDS and now() >= self._burst_until:
                 return

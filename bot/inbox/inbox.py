@@ -5,17 +5,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 from bot.adapters.shared.background import Background
 from bot.adapters.shared.keyed_queue import KeyedQueue
-from bot.admission import Admission
-from bot.command_order import CommandOrder
-from bot.no_reply import NoReplyEvents
+from bot.inbox.admission import Admission
+from bot.inbox.command_order import CommandOrder
+from bot.inbox.no_reply import NoReplyEvents
 from bot.outbox import OutboxSender
-from bot.platform import Platform, SendFailed
+from bot.platform import SendFailed
 from handlers.access.bounded_table import Recent
 from handlers.dispatch import Dispatcher
 from handlers.languages import Say
@@ -74,21 +74,19 @@ class Inbox:
         chats: ChatStore,
         dispatcher: Dispatcher,
         outbox: OutboxSender,
-        platforms: Mapping[str, Platform],
         running: RunningTurns,
-        no_replies: NoReplyEvents,
         reactions: Reactions,
         order: CommandOrder,
     ) -> None:
-        self._order = order
-        self._reactions = reactions
-        self._no_replies = no_replies
+        self.no_replies = NoReplyEvents()
         self._store = store
         self._chats = chats
         self._dispatcher = dispatcher
         self._outbox = outbox
-        self._platforms = platforms
+        self._platforms = outbox.platforms
         self._running = running
+        self._reactions = reactions
+        self._order = order
         self._turns: KeyedQueue[ChatKey, InboxEntry] = KeyedQueue("[Inbox]", self._run_turn)
         self._commands: KeyedQueue[ChatKey, InboxEntry | asyncio.Event] = KeyedQueue("[Inbox]", self._run_command)
         """An event in the queue is set when the commands before it have been handled."""
@@ -267,7 +265,7 @@ class Inbox:
         if replies:
             self._answered.put(chat, True)
         else:
-            self._no_replies.note(first.message)
+            self.no_replies.note(first.message)
 
 
 def _may_continue(message: InboundMessage) -> bool:
