@@ -14,10 +14,12 @@ import pytest
 
 from bot import outbox
 from bot.adapters.discord import connection, guilds
+from bot.adapters.discord.connection import DiscordBackoff
 from bot.adapters.discord.failures import REASONS as DISCORD_REASONS
 from bot.adapters.discord.messages import UNREADABLE
 from bot.adapters.shared import mime_types
 from bot.adapters.telegram import messages as telegram_messages
+from bot.adapters.telegram.receiving import TelegramBackoff
 from handlers import languages
 from handlers.access.linking import LINKED, MERGES
 from handlers.access.roles import LINK_CODE_BURNED, OWNER_CODE_BURNED, PAIRING_CODE_BURNED
@@ -55,6 +57,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "member.failure.reason": (),  # of Reason
     "link.problem": (),  # of Reason
     "why": (),
+    "self.UNSAVED": (DiscordBackoff.UNSAVED, TelegramBackoff.UNSAVED),
     "toolkit.description": DESCRIPTIONS,
     "of numbers": (",", ".", "${amount}"),  # said by Say itself
     "topic": tuple(help.TOPICS),
