@@ -39,6 +39,17 @@ async def test_each_voice_of_one_message_counts(on: Stage, dc: DiscordServer) ->
     assert len(listener.heard) == 4
 
 
+async def test_an_edited_caption_counts_and_is_not_heard_for_nothing(on: Stage) -> None:
+    listener = with_ears(on)
+    on.env |= {"BOT_ACCESS": "open", "USER_RATE_LIMIT": "1/hour"}
+    async with running(on):
+        said = on.tg.say_voice(user="bob")
+        await on.tg.reply(said, after=said)
+        on.tg.edit(said, "louder")
+        await on.tg.reply(said, matching="Too many messages at once")
+    assert len(listener.heard) == 1
+
+
 async def test_a_voice_message_is_priced_held_and_listed(on: Stage) -> None:
     listener = with_ears(on)
     async with running(on):
