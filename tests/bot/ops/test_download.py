@@ -53,7 +53,10 @@ async def test_it_goes_on_where_it_stopped(hub: tuple[Hub, str], tmp_path: Path)
     with pytest.raises(ConfigError, match="it resumes where it stopped"):
         await fetch(SPEC, tmp_path, base, httpx.AsyncClient, quiet)
     made.sends = DATA
-    assert (await fetch(SPEC, tmp_path, base, httpx.AsyncClient, quiet)).read_bytes() == DATA
+    shown: list[tuple[int, int]] = []
+    fetched = await fetch(SPEC, tmp_path, base, httpx.AsyncClient, lambda done, size: shown.append((done, size)))
+    assert fetched.read_bytes() == DATA
+    assert shown[-1] == (len(DATA), len(DATA))
     assert made.ranges == ["", "bytes=1000-"]
     await fetch(SPEC, tmp_path, base, httpx.AsyncClient, quiet)
     assert len(made.ranges) == 2, "what is there is not fetched again"
