@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import subprocess
 import sys
 import tomllib
 from fnmatch import fnmatch
+from itertools import pairwise
 from pathlib import Path
 
 from bot.version import VERSION
@@ -43,6 +45,26 @@ def test_every_module_and_every_data_file_is_installed() -> None:
 
 def test_nothing_but_the_program_is_installed() -> None:
     assert {name.partition(".")[0] for name in found()} == set(PACKAGES)
+
+
+def test_embeddings_come_without_the_packages_of_the_tests() -> None:
+    rules = dict(re.findall(r"^(\S+): (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    needed, wanted = set[str](), ["embeddings"]
+    while wanted:
+        needed.add(target := wanted.pop())
+        wanted += set(rules.get(target, "").split()) - needed
+    assert "$(VENV)/.sentence-transformers" in needed
+    assert "$(VENV)/.dev" not in needed
+
+
+def test_whoever_waits_for_the_installation_is_told_what_for() -> None:
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    rules = dict(re.findall(r"^(\S+):.*\n((?:\t.*\n)+)", text, re.MULTILINE))
+    for target in ("$(VENV)/.base", "$(VENV)/.sentence-transformers"):
+        steps = rules[target].splitlines()
+        told = [before for before, step in pairwise(steps) if "$(PIP)" in step]
+        assert told
+        assert all(before.startswith("\t@echo ") for before in told)
 
 
 def test_the_command_leads_to_main() -> None:
