@@ -12,6 +12,7 @@ from bot import logs
 from bot.settings import Environment, EnvironmentFault, load
 from bot.version import VERSION
 from bot.workspace import Workspace
+from handlers.languages import Say
 from routing.errors import ConfigError, StorageFault
 
 
@@ -112,10 +113,8 @@ def _terminal_environment(
     """The environment and workspace of a terminal chat while the bot is running: the same keys, models, skills and
     tools, but its own conversations and files, because two processes must not share an inbox."""
     own = taken.root / "terminal"
-    print(
-        f"The bot is already running in {taken.root}, so this terminal keeps its own conversations in {own}.",
-        file=sys.stderr,
-    )
+    words = "The bot is already running in {folder}, so this terminal keeps its own conversations in {own}."
+    print(Say(environment.language)(words, folder=taken.root, own=own), file=sys.stderr)
     settings = environment.settings.model_copy(update={"database_url": f"sqlite+aiosqlite:///{own / 'tierbot.db'}"})
     beside = Environment(settings, environment.keys, environment.variables, environment.given)
     return beside, Workspace(beside, redactor.add, own)

@@ -39,7 +39,7 @@ from handlers.running import RunningTurns
 from handlers.suggestions import Suggestions
 from routing.catalog.discovery import load_discovered
 from routing.critic.critic import Critic
-from routing.errors import ConfigError, StorageFault
+from routing.errors import ConfigError, Reason, StorageFault
 from routing.llm.local.weights import available
 from routing.ports import Clock
 from routing.types.deadline import steady_clock
@@ -96,17 +96,19 @@ class App:
             )
             await notices.tell_owners(words, messages=unreadable[0], replies=unreadable[1])
 
-    async def _connect(self, platforms: Sequence[Platform]) -> list[str]:
+    async def _connect(self, platforms: Sequence[Platform]) -> list[Reason]:
         """Start all platforms; returns the errors of those that can't work. Raises ConfigError if none can."""
         results = await asyncio.gather(*(platform.start() for platform in platforms), return_exceptions=True)
         failed = {at: result for at, result in enumerate(results) if isinstance(result, BaseException)}
+        reasons = []
         for at, error in failed.items():
             if not isinstance(error, ConfigError) or len(failed) == len(platforms):
                 raise error
             log.error("%s", error)
             del self.platforms[platforms[at].name]  # its replies stay in the outbox
             await platforms[at].close()
-        return [str(error) for error in failed.values()]
+            reasons.append(error.reason)
+        return reasons
 
     async def stop(self) -> None:
         """Stop receiving, let running turns end, and send finished replies. The next start continues with the rest."""

@@ -10,6 +10,7 @@ import httpx
 from handlers.commands.start import OLLAMA
 from handlers.replies.demo_model import NOTE
 from routing.catalog.ollama import best_chat_model
+from routing.errors import Reason
 from routing.policy.models import Models
 from routing.types.model_names import OLLAMA as PROVIDER
 
@@ -42,10 +43,10 @@ async def keep_looking(models: Models, seconds: float = AGAIN_SECONDS) -> None:
                 log.warning("[Models] %s", sentence(models))
 
 
-def sentence(models: Models) -> str | None:
+def sentence(models: Models) -> Reason | None:
     """Which model answers instead of a provider, for the banner and the log; None if a provider has a key."""
     if not models.without_keys():
         return None
     if models.ollama is None:
-        return NOTE.replace("`", "")
-    return OLLAMA.format(model=models.ollama.partition("/")[2])
+        return Reason(NOTE)
+    return Reason(OLLAMA, model=models.ollama.partition("/")[2])

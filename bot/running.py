@@ -58,6 +58,11 @@ async def chat(environment: Environment, workspace: Workspace, name: str | None)
         user = UserKey("console", user_name)
         if await app.kept.people.find(user) is None:
             await app.kept.people.admit(user, user_name, "owner", "terminal")
+
+        async def chosen() -> str:
+            person = await app.kept.people.find(user)
+            return person.language if person else ""
+
         platform = ConsolePlatform(
             user_name=user_name,
             accept=app.accept,
@@ -70,6 +75,8 @@ async def chat(environment: Environment, workspace: Workspace, name: str | None)
             stderr=sys.stderr,
             unanswered=app.inbox.no_replies.wait,
             notice=keyless.sentence(app.engine.models) or "",
+            locale=environment.language,
+            chosen=chosen,
         )
         app.engine.llm.load()
         await app.start([platform])

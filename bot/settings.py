@@ -121,6 +121,13 @@ class Environment:
         self.settings = before.model_copy(update={name: getattr(new.settings, name) for name in LIVE})
         return tuple(name.upper() for name in changed if name not in LIVE)
 
+    @property
+    def language(self) -> str:
+        """Language code of the terminal's locale, such as "de" of de_DE.UTF-8; empty for C and POSIX."""
+        locale = next(filter(None, map(self.variables.get, ("LC_ALL", "LC_MESSAGES", "LANG"))), "")
+        code = re.split("[_.@]", locale, maxsplit=1)[0].lower()
+        return "" if code in ("c", "posix") else code
+
     def secrets(self) -> tuple[str, ...]:
         """All texts that must not appear in logs."""
         values = {name: getattr(self.settings, name) for name in Settings.model_fields}

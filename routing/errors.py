@@ -22,7 +22,36 @@ TierbotError
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Reason(str):
+    """Words for people: English text that keeps its template, so that it can be translated. A value may be a Reason."""
+
+    template: str
+    values: Mapping[str, object]
+
+    def __new__(cls, template: str, /, **values: object) -> Reason:
+        reason = super().__new__(cls, template.format(**values) if values else template)
+        reason.template, reason.values = template, values
+        return reason
+
+    def changed(self, change: Callable[[str], str]) -> Reason:
+        """The same words with every text among their values changed."""
+        return Reason(self.template, **{name: changed(value, change) for name, value in self.values.items()})
+
+
+NO_REASON = Reason("")
+
+
+def changed(value: T, change: Callable[[str], str]) -> T | str:
+    """A text after the change; of a Reason, only the values are changed. Other values stay."""
+    if isinstance(value, Reason):
+        return value.changed(change)
+    return change(value) if isinstance(value, str) else value
 
 
 class TierbotError(Exception):
@@ -30,14 +59,18 @@ class TierbotError(Exception):
 
 
 class ConfigError(TierbotError):
-    """For the owner: one sentence that names the problem and its fix."""
+    """For the owner: one sentence that names the problem and its fix, as a template with values."""
+
+    def __init__(self, template: str, /, **values: object) -> None:
+        self.reason = template if isinstance(template, Reason) else Reason(template, **values)
+        super().__init__(str(self.reason))
 
 
 class FileFault(ConfigError):
     """An invalid value in one of the owner's JSON files; `path` leads to it from the top."""
 
-    def __init__(self, sentence: str, path: tuple[str | int, ...]) -> None:
-        super().__init__(sentence)
+    def __init__(self, path: tuple[str | int, ...], template: str, /, **values: object) -> None:
+        super().__init__(template, **values)
         self.path = path
 
 
@@ -64,18 +97,6 @@ class UnknownTool(ToolFailed):
 
 class BadArguments(ToolFailed):
     """The arguments are not JSON, or don't match the tool's schema."""
-
-
-class Reason(str):
-    """A clause for people: English text that keeps its template, so that it can be translated."""
-
-    template: str
-    values: Mapping[str, object]
-
-    def __new__(cls, template: str, /, **values: object) -> Reason:
-        reason = super().__new__(cls, template.format(**values) if values else template)
-        reason.template, reason.values = template, values
-        return reason
 
 
 class ModelError(TierbotError):

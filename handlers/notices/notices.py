@@ -68,7 +68,7 @@ class Notices:
             say = Say(owner.language)
             row = tuple(Button(say(button.label), button.command) for button in buttons)
             rows = (row,) if row else ()
-            given = values | {"reason": say(str(values["reason"]))} if "reason" in values else values
-            text = say(template, **given)
+            reason = values.get("reason")
+            text = say(template, **values | ({"reason": say(reason)} if isinstance(reason, str) else {}))
             messages.append(OutboundMessage(ChatKey.of(user), text, owner=owner.id, buttons=rows, secret=True))
         await self._post(messages)

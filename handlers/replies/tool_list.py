@@ -113,10 +113,10 @@ class ToolList:
         found = self._toolkits.found
         for file, reason in found.broken.items():
             words = ask.say("The last good version is in use.") if file in found.manifests else ""
-            yield f"- ⚠️ {plain(reason)} {words}".rstrip()
+            yield f"- ⚠️ {plain(ask.say(reason))} {words}".rstrip()
         for manifest in found.manifests.values():
-            yield from (f"- ⚠️ {plain(warning)}" for warning in manifest.warnings[:MOST_WARNINGS])
-        yield from (f"- ⚠️ {plain(problem)}" for problem in self._mcp.problems())
+            yield from (f"- ⚠️ {plain(ask.say(warning))}" for warning in manifest.warnings[:MOST_WARNINGS])
+        yield from (f"- ⚠️ {plain(ask.say(problem))}" for problem in self._mcp.problems())
 
     def _left_out(self, ask: CommandContext) -> Iterator[str]:
         told = self._toolbox.left_out()
@@ -128,9 +128,9 @@ class ToolList:
         since = span(self._clock() - state.since)
         words = ask.say(STANDING[state.status], span=since, n=state.tools)
         mark = "⚠️ " if state.status == "failed" else ""
-        reason = f": {plain(state.reason)}" if state.reason else ""
+        reason = f": {plain(ask.say(state.reason))}" if state.reason else ""
         yield f"- {mark}**{plain(state.name)}**: {words}{reason}"
-        yield from (f"- ⚠️ {plain(warning)}" for warning in state.warnings[:MOST_WARNINGS])
+        yield from (f"- ⚠️ {plain(ask.say(warning))}" for warning in state.warnings[:MOST_WARNINGS])
 
 
 def plain(text: str, most: int = 400) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from handlers.tools.authoring.manifests import Manifest, read_toolkit
-from routing.errors import ConfigError
+from routing.errors import ConfigError, Reason
 from routing.types.toolkits import Toolkit
 
 Stamps = Mapping[str, tuple[int, int]]
@@ -22,7 +22,7 @@ class Found:
     with its last good version."""
 
     manifests: Mapping[str, Manifest] = field(default_factory=dict)
-    broken: Mapping[str, str] = field(default_factory=dict)
+    broken: Mapping[str, Reason] = field(default_factory=dict)
 
 
 class WorkspaceToolkits:
@@ -33,7 +33,7 @@ class WorkspaceToolkits:
         self._folder = folder
         self._ours = tuple(ours)
         self._stamps: Stamps = {}
-        self._read: dict[str, Manifest | str] = {}
+        self._read: dict[str, Manifest | Reason] = {}
         self._good: dict[str, Manifest] = {}
         self.found = Found()
 
@@ -43,7 +43,7 @@ class WorkspaceToolkits:
         return tuple(self.found.manifests.values())
 
     @property
-    def broken(self) -> Mapping[str, str]:
+    def broken(self) -> Mapping[str, Reason]:
         """The faulty files by name, with the reason."""
         return self.found.broken
 
@@ -53,7 +53,13 @@ class WorkspaceToolkits:
         try:
             stamps = self._stamped()
         except OSError as error:
-            return self._take({self._folder.name: f"{self._folder.name} can't be read: {error.strerror or error}."})
+            return self._take(
+                {
+                    self._folder.name: Reason(
+                        "{file} can't be read: {error}.", file=self._folder.name, error=error.strerror or error
+                    )
+                }
+            )
         for name in self._stamps.keys() - stamps.keys():
             self._read.pop(name)
             self._good.pop(name, None)
@@ -77,28 +83,29 @@ class WorkspaceToolkits:
                 found[path.name] = (0, 0)
         return found
 
-    def _manifest(self, name: str) -> Manifest | str:
+    def _manifest(self, name: str) -> Manifest | Reason:
         try:
             return read_toolkit(self._folder / name)
         except ConfigError as error:
-            return _printable(str(error))
+            return error.reason.changed(_printable)
         except Exception as error:  # file boundary: an unforeseen error in one file must not stop the bot
             log.exception("[Toolkits] %s", _printable(name))
-            return _printable(f"{name} can't be loaded ({type(error).__name__}).")
+            words = "{file} can't be loaded ({error})."
+            return Reason(words, file=_printable(name), error=type(error).__name__)
 
-    def _take(self, broken: dict[str, str]) -> bool:
+    def _take(self, broken: dict[str, Reason]) -> bool:
         """Combines the loaded files. A faulty file keeps its last good version."""
         names = _Names(self._ours)
         used: dict[str, Manifest] = {}
         for file in sorted(self._read):
             read, title = self._read[file], _printable(file)
-            fault = read if isinstance(read, str) else names.fault(title, read.toolkit)
+            fault = read if isinstance(read, Reason) else names.conflict(title, read.toolkit)
             if fault is None and isinstance(read, Manifest):
                 self._good[file] = read
             elif fault is not None:
                 broken[title] = fault
             good = self._good.get(file)
-            if good is not None and names.fault(title, good.toolkit) is None:
+            if good is not None and names.conflict(title, good.toolkit) is None:
                 names.take(title, good.toolkit)
                 used[title] = good
         before, self.found = self.found, Found(used, broken)
@@ -117,19 +124,21 @@ class _Names:
         self._toolkits: dict[str, str] = {}
         self._tools: dict[str, str] = {}
         for each in ours:
-            self.take(f"our toolkit {each.name}", each)
+            self.take(Reason("our toolkit {name}", name=each.name), each)
 
     def take(self, owner: str, toolkit: Toolkit) -> None:
         self._toolkits[toolkit.name] = owner
         self._tools |= dict.fromkeys((tool.name for tool in toolkit.tools), owner)
 
-    def fault(self, file: str, toolkit: Toolkit) -> str | None:
+    def conflict(self, file: str, toolkit: Toolkit) -> Reason | None:
         """Why the toolkit is rejected; None if it is accepted."""
         if owner := self._toolkits.get(toolkit.name):
-            return f"{file}: the name {toolkit.name} is taken by {owner}. Give the toolkit another name."
+            words = "{file}: the name {name} is taken by {owner}. Give the toolkit another name."
+            return Reason(words, file=file, name=toolkit.name, owner=owner)
         for tool in toolkit.tools:
             if owner := self._tools.get(tool.name):
-                return f"{file}: the tool {tool.name} is there already, in {owner}. Give it another name."
+                words = "{file}: the tool {name} is there already, in {owner}. Give it another name."
+                return Reason(words, file=file, name=tool.name, owner=owner)
         return None
 
 

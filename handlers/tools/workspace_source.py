@@ -13,7 +13,7 @@ from handlers.tools.programs import programs_of
 from handlers.tools.sandbox import Sandbox
 from handlers.tools.tool_source import BoundToolkit
 from handlers.tools.workspace import WorkspaceToolkits
-from routing.errors import ToolFailed
+from routing.errors import Reason, ToolFailed
 from routing.types.people import ROLES
 from routing.types.toolkits import Toolkit
 from routing.types.tools import ToolScope
@@ -72,5 +72,6 @@ class WorkspaceSource:
         return name if name in there else None
 
 
-def _missing(way: McpTool) -> str:
-    return f"the MCP server {way.server} is not connected, or has no tool {way.tool}"
+def _missing(way: McpTool) -> Reason:
+    words = "the MCP server {server} is not connected, or has no tool {tool}"
+    return Reason(words, server=way.server, tool=way.tool)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
-from routing.errors import ConfigError, FileFault
+from routing.errors import ConfigError, FileFault, Reason
 
 Keys = tuple[str | int, ...]
 Document = dict[str, object]
@@ -34,15 +34,16 @@ class JsonFile:
         """The whole document."""
         return JsonObject(self, (), self.document)
 
-    def fault(self, path: Keys, reason: str) -> FileFault:
-        """An error with the line of `path`, or of its nearest ancestor in the file."""
+    def fault(self, path: Keys, reason: str, /, **values: object) -> FileFault:
+        """An error with the line of `path`, or of its nearest ancestor in the file. `reason` is a template."""
         at = path
         while at and at not in self.lines:
             at = at[:-1]
-        place = ".".join(str(part) for part in path)
-        subject = f"{place} {reason}" if place else reason
-        end = "" if subject.endswith("?") else "."
-        return FileFault(f"{self.origin} line {self.lines.get(at, 1)}: {subject}{end}", path)
+        place, clause = ".".join(str(part) for part in path), Reason(reason, **values)
+        end = "" if clause.endswith("?") else "."
+        words = "{file} line {line}: {place} {reason}{end}" if place else "{file} line {line}: {reason}{end}"
+        line = str(self.lines.get(at, 1))
+        return FileFault(path, words, file=self.origin, line=line, place=place, reason=clause, end=end)
 
     def without(self, path: Keys) -> JsonFile:
         """The same file without a value, or without the list that contains it; the other lines stay."""
@@ -87,13 +88,13 @@ class JsonObject:
 
     def tokens(self, key: str, default: int) -> int:
         """A positive whole number of tokens."""
-        return self.whole(key, default, "a whole number of tokens")
+        return self.whole(key, default, "must be a whole number of tokens above 0")
 
-    def whole(self, key: str, default: int, kind: str = "a whole number") -> int:
-        """A positive whole number; errors call it `kind`."""
+    def whole(self, key: str, default: int, rule: str = "must be a whole number above 0") -> int:
+        """A positive whole number; errors state the `rule`."""
         value = self.values.get(key, default)
         if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
-            raise self.file.fault((*self.path, key), f"must be {kind} above 0")
+            raise self.file.fault((*self.path, key), rule)
         return value
 
 
@@ -102,11 +103,11 @@ def load_bounded(path: Path, most_bytes: int) -> JsonFile:
     try:
         found = path.stat()
     except OSError as error:
-        raise ConfigError(f"{path.name} can't be read: {error.strerror or error}.") from error
+        raise ConfigError("{file} can't be read: {error}.", file=path.name, error=error.strerror or error) from error
     if not stat.S_ISREG(found.st_mode):
-        raise ConfigError(f"{path.name} is not a file.")
+        raise ConfigError("{file} is not a file.", file=path.name)
     if found.st_size > most_bytes:
-        raise ConfigError(f"{path.name} is longer than {most_bytes // 1000:,} kB.")
+        raise ConfigError("{file} is longer than {limit:,} kB.", file=path.name, limit=most_bytes // 1000)
     return load(path)
 
 
@@ -115,12 +116,12 @@ def load(path: Path) -> JsonFile:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise ConfigError(f"{path.name} can't be read: {error.strerror or error}.") from error
+        raise ConfigError("{file} can't be read: {error}.", file=path.name, error=error.strerror or error) from error
     try:
         return parse(data.decode("utf-8-sig"), path.name)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise ConfigError(f"{path.name} line {line}: the text is not UTF-8.") from error
+        raise ConfigError("{file} line {line}: the text is not UTF-8.", file=path.name, line=str(line)) from error
 
 
 def parse(text: str, origin: str) -> JsonFile:
@@ -128,15 +129,38 @@ def parse(text: str, origin: str) -> JsonFile:
     try:
         document = json.loads(text)
     except json.JSONDecodeError as error:
-        raise ConfigError(f"{origin} line {error.lineno}: not valid JSON, {error.msg.lower()}.") from error
+        words = "{file} line {line}: not valid JSON, {error}."
+        raise ConfigError(words, file=origin, line=str(error.lineno), error=explained(error)) from error
     except RecursionError as error:
-        raise ConfigError(f"{origin} line 1: nested too deeply.") from error
+        raise ConfigError("{file} line {line}: nested too deeply.", file=origin, line="1") from error
     except ValueError as error:
-        raise ConfigError(f"{origin} line 1: not valid JSON, {error}.") from error
+        raise ConfigError("{file} line {line}: not valid JSON, {error}.", file=origin, line="1", error=error) from error
     lines = _locate(text, origin)
     if not isinstance(document, dict):
-        raise ConfigError(f"{origin} line {lines.get((), 1)}: a JSON object is expected.")
+        words = "{file} line {line}: a JSON object is expected."
+        raise ConfigError(words, file=origin, line=str(lines.get((), 1)))
     return JsonFile(document, lines, origin)
+
+
+SYNTAX: Mapping[str, str] = {
+    "Expecting value": "a value is expected",
+    "Expecting property name enclosed in double quotes": "a key in double quotes is expected",
+    "Expecting ',' delimiter": "a comma is missing",
+    "Expecting ':' delimiter": "a colon is missing",
+    "Extra data": "there is more text after the end",
+    "Unterminated string starting at": "a text has no closing quote",
+    "Invalid control character at": "a text has a line break or another control character in it",
+    "Invalid \\escape": "a backslash in a text must be doubled",
+    "Invalid \\uXXXX escape": "a backslash in a text must be doubled",
+    "Illegal trailing comma before end of object": "there is a comma after the last entry",
+    "Illegal trailing comma before end of array": "there is a comma after the last entry",
+}
+"""Clauses for the owner, by Python's words for an error of syntax."""
+
+
+def explained(error: json.JSONDecodeError) -> Reason:
+    """What is wrong with a JSON text, as a clause."""
+    return Reason(SYNTAX.get(error.msg.removesuffix(": "), error.msg.lower()))
 
 
 def write(path: Path, document: Mapping[str, object]) -> None:
@@ -186,12 +210,14 @@ def _locate(text: str, origin: str) -> dict[Keys, int]:
             key = json.loads(token)
             path[-1], key_next = key, False
             if key in names:
-                raise ConfigError(f"{origin} line {line}: {json.dumps(key)} is given twice.")
+                words = "{file} line {line}: {key} is given twice."
+                raise ConfigError(words, file=origin, line=str(line), key=json.dumps(key))
             names.add(key)
             lines[tuple(path)] = line
         else:
             if token in _NOT_NUMBERS:
-                raise ConfigError(f"{origin} line {line}: {token} is not a JSON number.")
+                words = "{file} line {line}: {token} is not a JSON number."
+                raise ConfigError(words, file=origin, line=str(line), token=token)
             lines.setdefault(tuple(path), line)
             if token in "{[":
                 key_next = token == "{"

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 
-from routing.errors import ConfigError
+from routing.errors import ConfigError, Reason
 from routing.types.skills import Skill, Skills
 from routing.types.tiers import TIERS, Tier
 
@@ -30,7 +30,7 @@ def read_skills(folder: Path) -> Skills:
     """Read every skill of a folder, which may be missing. Broken skills are reported and don't affect others; of two
     with the same name the first folder's wins. Blocks on disk access."""
     found: dict[str, Skill] = {}
-    broken: dict[str, str] = {}
+    broken: dict[str, Reason] = {}
     owners: dict[str, str] = {}
     try:
         entries = sorted(
@@ -39,7 +39,14 @@ def read_skills(folder: Path) -> Skills:
     except FileNotFoundError:
         entries = []
     except OSError as error:
-        return Skills({}, {folder.name: f"{folder.name} can't be read: {error.strerror or error}."})
+        return Skills(
+            {},
+            {
+                folder.name: ConfigError(
+                    "{file} can't be read: {error}.", file=folder.name, error=error.strerror or error
+                ).reason
+            },
+        )
     for entry in entries:
         title = _printable(entry.name)
         try:
@@ -47,11 +54,14 @@ def read_skills(folder: Path) -> Skills:
             owner = owners.setdefault(skill.name.casefold(), entry.name)
             if owner != entry.name:
                 raise ConfigError(
-                    f"{title}/{FILE}: the name {skill.name} is taken by the skill in {_printable(owner)}."
+                    "{file}: the name {name} is taken by the skill in {folder}.",
+                    file=f"{title}/{FILE}",
+                    name=skill.name,
+                    folder=_printable(owner),
                 )
             found[skill.name] = skill
         except ConfigError as error:
-            broken[title] = str(error)
+            broken[title] = error.reason
     return Skills(dict(sorted(found.items())), broken)
 
 
@@ -61,17 +71,21 @@ def parse_skill(folder_name: str, text: str) -> Skill:
     origin = f"{_printable(folder_name)}/{FILE}"
     parts = _FRONTMATTER.match(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
     if parts is None:
-        raise ConfigError(f"{origin}: it must begin with YAML between two lines of ---, with a description in it.")
+        raise ConfigError(
+            "{file}: it must begin with YAML between two lines of ---, with a description in it.", file=origin
+        )
     values = _frontmatter(origin, parts.group(1), parts.string.count("\n", 0, parts.start(1)) + 1)
     name = unicodedata.normalize("NFC", _value(origin, values, "name") or folder_name)
     if not _legal(name):
         raise ConfigError(
-            f"{origin}: the name {_printable(name[:_LONGEST_NAME])!r} must be 1 to {_LONGEST_NAME} letters, digits, "
-            "hyphens, underscores or dots."
+            "{file}: the name {name!r} must be 1 to {limit} letters, digits, hyphens, underscores or dots.",
+            file=origin,
+            name=_printable(name[:_LONGEST_NAME]),
+            limit=_LONGEST_NAME,
         )
     description = " ".join(_value(origin, values, "description").split())
     if not description:
-        raise ConfigError(f"{origin}: description is missing; say in a sentence what the skill is for.")
+        raise ConfigError("{file}: description is missing; say in a sentence what the skill is for.", file=origin)
     return Skill(name, description, _tier(origin, values), _keywords(origin, values), parts.group(2).strip())
 
 
@@ -103,48 +117,51 @@ def _text(path: Path, title: str) -> str:
     try:
         found = os.stat(path)
         if not stat.S_ISREG(found.st_mode):
-            raise ConfigError(f"{origin} is not a file.")
+            raise ConfigError("{file} is not a file.", file=origin)
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
     except FileNotFoundError as error:
-        raise ConfigError(f"{title} has no {FILE}.") from error
+        raise ConfigError("{folder} has no {file}.", folder=title, file=FILE) from error
     except OSError as error:
-        raise ConfigError(f"{origin} can't be read: {error.strerror or error}.") from error
+        raise ConfigError("{file} can't be read: {error}.", file=origin, error=error.strerror or error) from error
     if len(data) > MOST_BYTES:
-        raise ConfigError(f"{origin} is longer than {MOST_BYTES // 1000} kB.")
+        raise ConfigError("{file} is longer than {limit:,} kB.", file=origin, limit=MOST_BYTES // 1000)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise ConfigError(f"{origin} line {line}: the text is not UTF-8.") from error
+        raise ConfigError("{file} line {line}: the text is not UTF-8.", file=origin, line=str(line)) from error
 
 
 def _frontmatter(origin: str, text: str, first_line: int) -> Mapping[str, object]:
     """Parse the frontmatter as texts and lists of texts. This loader creates no dates, objects or merged keys, and an
     alias stays one object however often it is used."""
     if len(text) > _MOST_FRONTMATTER:
-        raise ConfigError(f"{origin}: the frontmatter is longer than {_MOST_FRONTMATTER:,} characters.")
+        words = "{file}: the frontmatter is longer than {limit:,} characters."
+        raise ConfigError(words, file=origin, limit=_MOST_FRONTMATTER)
     import yaml  # takes 20 ms, needed only with skills
 
     try:
         values = yaml.load(text, Loader=yaml.BaseLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        where = f" line {mark.line + first_line}" if mark else ""
-        raise ConfigError(f"{origin}{where}: not valid YAML, {error.problem or error.context}.") from error
+        where = Reason("{file} line {line}", file=origin, line=str(mark.line + first_line)) if mark else origin
+        raise ConfigError(
+            "{file}: not valid YAML, {error}.", file=where, error=error.problem or error.context
+        ) from error
     except yaml.reader.ReaderError as error:
-        raise ConfigError(f"{origin}: not valid YAML, {error.reason}.") from error
+        raise ConfigError("{file}: not valid YAML, {error}.", file=origin, error=error.reason) from error
     except (yaml.YAMLError, RecursionError) as error:
-        raise ConfigError(f"{origin}: not valid YAML, or nested too deeply.") from error
+        raise ConfigError("{file}: not valid YAML, or nested too deeply.", file=origin) from error
     if values not in (None, "") and not isinstance(values, dict):
-        raise ConfigError(f"{origin}: the frontmatter must be lines of the form `key: value`.")
+        raise ConfigError("{file}: the frontmatter must be lines of the form `key: value`.", file=origin)
     return values or {}
 
 
 def _value(origin: str, values: Mapping[str, object], key: str) -> str:
     value = values.get(key, "")
     if not isinstance(value, str):
-        raise ConfigError(f"{origin}: {key} must be a string.")
+        raise ConfigError("{file}: {key} must be a string.", file=origin, key=key)
     return "" if value.strip() in _ABSENT else value.strip()
 
 
@@ -152,7 +169,8 @@ def _tier(origin: str, values: Mapping[str, object]) -> Tier | None:
     named = _value(origin, values, "model_tier")
     tier = next((known for known in TIERS if known == named.lower()), None)
     if named and tier is None:
-        raise ConfigError(f"{origin}: model_tier {named[:_LONGEST_NAME]!r} must be one of {', '.join(TIERS)}.")
+        words = "{file}: model_tier {name!r} must be one of {choices}."
+        raise ConfigError(words, file=origin, name=named[:_LONGEST_NAME], choices=", ".join(TIERS))
     return tier
 
 
@@ -161,7 +179,7 @@ def _keywords(origin: str, values: Mapping[str, object]) -> tuple[str, ...]:
     given = values.get("keywords", "")
     words = _value(origin, values, "keywords").split(",") if isinstance(given, str) else given
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise ConfigError(f"{origin}: keywords must be a list of strings.")
+        raise ConfigError("{file}: keywords must be a list of strings.", file=origin)
     return tuple(dict.fromkeys(clean for word in words if (clean := " ".join(word.split()))))
 
 

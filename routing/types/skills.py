@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from routing.errors import Reason
 from routing.text import nearest
 from routing.types.tiers import Tier
 
@@ -25,7 +26,7 @@ class Skills:
     """The skills of a folder: `found` by name, `broken` by folder with the reason; both sorted."""
 
     found: Mapping[str, Skill]
-    broken: Mapping[str, str]
+    broken: Mapping[str, Reason]
 
     def nearest(self, name: str) -> str | None:
         """The skill name closest to `name`, ignoring case; None if none is similar."""

@@ -19,11 +19,12 @@ from bot.adapters.discord.failures import REASONS as DISCORD_REASONS
 from bot.adapters.discord.messages import UNREADABLE
 from bot.adapters.shared import mime_types
 from bot.adapters.telegram import messages as telegram_messages
+from bot.adapters.telegram.failures import REASONS as TELEGRAM_REASONS
 from bot.adapters.telegram.receiving import TelegramBackoff
 from handlers import languages
 from handlers.access.linking import LINKED, MERGES
 from handlers.access.roles import LINK_CODE_BURNED, OWNER_CODE_BURNED, PAIRING_CODE_BURNED
-from handlers.commands import COMMANDS, access, budget, help, status, tier
+from handlers.commands import COMMANDS, access, budget, help, start, status, tier
 from handlers.council import replies as council
 from handlers.languages import Say
 from handlers.notices import alarms, outages
@@ -34,6 +35,7 @@ from handlers.replies import outcome as wording
 from handlers.tools.conversation import NO_SKILLS
 from handlers.tools.council import UNAVAILABLE
 from handlers.tools.sandbox.sandbox import NO_PROCESSES, NOT_INSTALLED
+from routing.config.jsonfile import SYNTAX
 from routing.errors import Reason
 from routing.llm import error_mapping as failures
 from routing.policy.auto.decision import EVIDENCE
@@ -43,19 +45,43 @@ from routing.types.people import ROLES
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(Path(languages.__file__).parent.glob("*.json"))
 SPEAKERS = {"say", "Refused", "Greeting", "to", "tell_owners", "_tell_owners", "Reason"}
+FAULTS: Mapping[str, int] = {
+    "ConfigError": 0,
+    "FileFault": 1,
+    "IllegalSchema": 0,
+    "Unresponsive": 0,
+    "fault": 1,
+    "_fault": 2,
+}
+"""Errors in files and servers, by the position of their template. `/tools`, `/skills` and `/skill` show them."""
+FAULTY = (
+    *("handlers/tools/", "routing/config/jsonfile.py", "routing/config/skills.py"),
+    *("telegram/platform.py", "telegram/webhook.py", "discord/connection.py"),
+)
+"""Where they are raised; owners hear of the last three on their other platforms. Other ConfigErrors are only logged or
+printed by the command line."""
+SHELL_ONLY = ("handlers/tools/mcp/server.py", "handlers/tools/tool_router.py")
 
 DESCRIPTIONS = tuple(
     json.loads(file.read_text(encoding="utf-8"))["description"]
     for file in sorted((ROOT / "handlers" / "tools" / "toolkits").glob("*.json"))
 )
+UNSENT = ("the reply has no visible content", "the chat moved to itself")
+"""Why a reply was not sent, besides what the platforms say."""
 REASONS = (NO_SKILLS, UNAVAILABLE, NOT_INSTALLED, NO_PROCESSES)
 """Why a tool can't be used, where that is the same everywhere."""
 
 # Sentences that are not written where they are said: the expression that says them, and where they come from.
 TABLES: Mapping[str, tuple[str, ...]] = {
-    "reason": REASONS,
+    "reason": (*REASONS, *TELEGRAM_REASONS.values(), *DISCORD_REASONS.values(), outbox.UNCONFIRMED, *UNSENT),
     "member.failure.reason": (),  # of Reason
     "link.problem": (),  # of Reason
+    **dict.fromkeys(("state.reason", "warning", "problem", "self.template", "fault.template"), ()),  # of Reason
+    **dict.fromkeys(("_refused(self._options.api_root)", "self._progress.problem"), ()),  # of Reason
+    **{"OLLAMA": (start.OLLAMA,), "self._notice": ()},  # the notice below the terminal's banner
+    "each.summary": (),  # of a command
+    "SYNTAX.get(error.msg.removesuffix(': '), error.msg.lower())": tuple(SYNTAX.values()),
+    "rule": (),  # of numbers in runtime-config.json, whose faults are only logged
     "why": (),
     "self.UNSAVED": (DiscordBackoff.UNSAVED, TelegramBackoff.UNSAVED),
     "toolkit.description": DESCRIPTIONS,
@@ -108,7 +134,6 @@ TABLES: Mapping[str, tuple[str, ...]] = {
         *(limits.NEVER, limits.BUSY, limits.FULL),
         *(guilds.NO_HISTORY, guilds.NO_FILES, guilds.NO_THREADS),
     ),
-    "str(values['reason'])": (*DISCORD_REASONS.values(), outbox.UNCONFIRMED),
     "plain": (*failures.PLAIN.values(), failures.OUT_OF_CREDIT),
     "message": (),  # the console's way to show a reply
 }
@@ -120,14 +145,15 @@ def sources() -> Iterator[Path]:
         yield from sorted((ROOT / package).rglob("*.py"))
 
 
-def speaks(call: ast.Call) -> bool:
-    """say(…), ask.say(…), Refused(…), notices.tell_owners(…), Say(…)(…), _speak(…)(…)."""
+def template_at(call: ast.Call, faulty: bool) -> int | None:
+    """Position of the template in say(…), ask.say(…), Refused(…), notices.tell_owners(…), Say(…)(…), _speak(…)(…) and,
+    in a module that is `faulty`, file.fault(path, …) and the like; None for other calls."""
     match call.func:
         case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name in SPEAKERS
+            return 0 if name in SPEAKERS else FAULTS.get(name) if faulty else None
         case ast.Call(func=ast.Name(id=name)):
-            return name in ("Say", "_speak")
-    return False
+            return 0 if name in ("Say", "_speak") else None
+    return None
 
 
 class Collector:
@@ -136,13 +162,16 @@ class Collector:
     def __init__(self, path: Path) -> None:
         self.templates: set[str] = set()
         self.unknown: set[str] = set()
+        name = path.as_posix()
+        faulty = any(f"/{each}" in name for each in FAULTY) and not name.endswith(SHELL_ONLY)
         tree = ast.parse(path.read_text(encoding="utf-8"))
         self._constants = _assigned(tree.body)
         for function in [tree, *(each for each in ast.walk(tree) if isinstance(each, _FUNCTIONS))]:
             local = {} if isinstance(function, ast.Module) else _assigned(ast.walk(function))
             for node in _own(function):
-                if isinstance(node, ast.Call) and speaks(node) and node.args:
-                    self._follow(node.args[0], local)
+                at = template_at(node, faulty) if isinstance(node, ast.Call) else None
+                if isinstance(node, ast.Call) and at is not None and len(node.args) > at:
+                    self._follow(node.args[at], local)
                 if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "tell_owners":
                     self._labels(node)
 
@@ -154,7 +183,7 @@ class Collector:
     def _follow(self, value: ast.expr, local: Mapping[str, list[ast.expr]]) -> None:
         match value:
             case ast.Constant(value=str(text)):
-                self.templates.add(text)
+                self.templates |= {text} - {""}
             case ast.IfExp(body=one, orelse=other):
                 self._follow(one, local)
                 self._follow(other, local)

@@ -12,18 +12,21 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory, ThreadedHistory
 
 from bot.adapters.console.hints import CommandHint, suggestions
+from bot.adapters.console.speaker import Speaker
 
 
 class CommandCompleter(Completer):
     """Completes slash commands, then their arguments."""
 
-    def __init__(self, commands: Sequence[CommandHint]) -> None:
+    def __init__(self, commands: Sequence[CommandHint], speaker: Speaker) -> None:
         self._commands = commands
+        self._speaker = speaker
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
         """Completions of the word before the cursor."""
+        say = self._speaker.say
         for each in suggestions(self._commands, document.text_before_cursor):
-            yield Completion(each.word, start_position=-each.replaces, display_meta=each.summary)
+            yield Completion(each.word, start_position=-each.replaces, display_meta=say(each.summary))
 
 
 class _BestEffortHistory(FileHistory):

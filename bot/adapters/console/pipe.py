@@ -54,7 +54,7 @@ class Pipe:
             try:
                 await self._take(message)
             except Exception as error:  # any storage error means that no reply will come
-                await self._complain(not_taken(error) + "\n")
+                await self._complain(not_taken(error, self._speaker.say) + "\n")
                 return 1
             await self._reply(message)
             if not self._over.is_set():
@@ -66,8 +66,9 @@ class Pipe:
         if message.document is not None:
             message = replace(message, text=message.document.text)
         elif commands := typed_instead(message.buttons):
-            message = replace(message, text=f"{message.text.rstrip()}\nYou can type: {commands}")
-        text = body(message, recovered) + "\n\n"
+            typed = self._speaker.say("You can type: {commands}", commands=commands)
+            message = replace(message, text=f"{message.text.rstrip()}\n{typed}")
+        text = body(message, recovered, self._speaker.say) + "\n\n"
         if recovered or not self._asked or message.reply_to not in ("", self._asked):
             await self._complain(text)
         else:
@@ -97,7 +98,9 @@ class Pipe:
             await _first(reading, asyncio.ensure_future(self._over.wait()))
             return None if self._over.is_set() else reading.result()
         except OSError as error:
-            await self._complain(f"The input can't be read ({error.strerror or error}).\n")
+            await self._complain(
+                self._speaker.say("The input can't be read ({error}).", error=error.strerror or error) + "\n"
+            )
             self._code = 1
             return None
 

@@ -11,10 +11,10 @@ from typing import TextIO
 
 from bot.adapters.console.hints import PRESS, CommandHint, press_only
 from bot.adapters.console.pipe import Pipe
-from bot.adapters.console.speaker import PLATFORM, Front, Speaker, Unanswered
+from bot.adapters.console.speaker import PLATFORM, Chosen, Front, Speaker, Unanswered
 from bot.platform import Accept, KeepPlaceholder, Progress, SendLater, Sent
 from handlers.replies.callback_buttons import token
-from routing.errors import Refused
+from routing.errors import Reason, Refused
 from routing.ports import Clock, LiveReply
 from routing.types.messages import Attachment, InboundMessage, OutboundMessage, Press
 
@@ -33,7 +33,7 @@ class ConsolePlatform:
     A line is answered by the first reply whose `reply_to` is its `message_id` or empty. A pipe needs `unanswered` to
     learn that no reply will come. A prompt requires `stdin` and `stdout` to be the process's terminal. It saves
     documents in the folder `exports` beside `history_file`; a pipe prints them. `notice` is shown below the banner of a
-    prompt.
+    prompt. Its own lines are in the language that `chosen` returns, else in `locale`.
     """
 
     def __init__(
@@ -51,10 +51,12 @@ class ConsolePlatform:
         unanswered: Unanswered | None = None,
         name: str = PLATFORM,
         notice: str = "",
+        locale: str = "",
+        chosen: Chosen | None = None,
     ) -> None:
         self.name = name
         self.progress = Progress()
-        self._speaker = Speaker(user_name, clock)
+        self._speaker = Speaker(user_name, clock, locale, chosen)
         self._keep = accept
         self._commands = commands
         self._history_file = history_file
@@ -74,6 +76,7 @@ class ConsolePlatform:
     async def start(self) -> None:
         """Prepare for printing; `run` takes the lines."""
         if self._front is None:
+            await self._speaker.listen()
             self._front = await asyncio.to_thread(self._prompt) if self.interactive else self._pipe()
             self.progress.up_since = self.progress.last_contact = self._steady()
 
@@ -102,10 +105,11 @@ class ConsolePlatform:
         if not outbox_id:
             message = replace(message, reply_to=NOTICE)
         if not first_piece:
+            await self._speaker.listen()
             try:
                 await self._ready().say(message, recovered)
             except OSError as error:
-                reason = f"the terminal was closed ({error.strerror or error})"
+                reason = Reason("the terminal was closed ({error})", error=error.strerror or error)
                 raise SendLater(reason, GONE_SECONDS, maybe_sent=True) from error
         yield Sent(message_id=str(outbox_id), last=True)
 

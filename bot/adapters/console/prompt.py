@@ -58,7 +58,7 @@ class Prompt:
         self._tasks: set[asyncio.Task[None]] = set()
         self._session: PromptSession[str] = PromptSession(
             self._message,
-            completer=CommandCompleter(commands),
+            completer=CommandCompleter(commands, speaker),
             complete_while_typing=Condition(lambda: get_app().current_buffer.text.startswith("/")),
             history=history(history_file),
             key_bindings=self._keys(),
@@ -67,9 +67,9 @@ class Prompt:
 
     async def run(self) -> int:
         """Run until Ctrl-D, `/exit` or end of input; always returns 0."""
-        await self._note(BANNER)
+        await self._note(self._speaker.say(BANNER))
         if self._notice:
-            await self._note(self._notice)
+            await self._note(self._speaker.say(self._notice).replace("`", ""))
         drawing = asyncio.create_task(self._draw())
         try:
             with patch_stdout(raw=True):
@@ -88,13 +88,13 @@ class Prompt:
 
     async def say(self, message: OutboundMessage, recovered: bool) -> None:
         """Print a reply above the prompt in place of its live view."""
-        width = self._width()
-        text = await asyncio.to_thread(rendered, body(message, recovered), width)
+        width, say = self._width(), self._speaker.say
+        text = await asyncio.to_thread(rendered, body(message, recovered, say), width)
         if message.document is not None:
-            note = await asyncio.to_thread(told, message.document, self._exports)
+            note = await asyncio.to_thread(told, message.document, self._exports, say)
             text += dim(note, max(width, 2 * len(note)))  # people copy the path, so only the terminal may wrap it
         if commands := typed_instead(message.buttons):
-            text += dim(f"You can type: {commands}", width)
+            text += dim(say("You can type: {commands}", commands=commands), width)
         self._views.drop_closed()
         self._drawn = await self._picture()
         await self._above(text + "\n")
@@ -105,7 +105,7 @@ class Prompt:
 
     async def waiting(self, message: InboundMessage) -> None:
         """Say that the line waits for the running turn."""
-        await self._note(f"queued: {one_line(message.text)}")
+        await self._note(self._speaker.say("queued: {text}", text=one_line(message.text)))
 
     def stop(self) -> None:
         """End the prompt, even while something is typed."""
@@ -129,7 +129,7 @@ class Prompt:
             await self._take(self._speaker.says(line))
         except Exception as error:  # any storage error: the person is told and can try again
             async with in_terminal():
-                self._stderr.write(not_taken(error) + "\n")
+                self._stderr.write(not_taken(error, self._speaker.say) + "\n")
                 self._stderr.flush()
 
     async def _note(self, text: str) -> None:
@@ -162,7 +162,7 @@ class Prompt:
     async def _picture(self) -> StyleAndTextTuples:
         """The last lines of the newest unfinished answer, with room left for typing."""
         if not self._views.text:
-            status = self._views.status()
+            status = self._views.status(self._speaker.say)
             return [("fg:ansibrightblack", status + "\n")] if status else []
         size = get_app_session().output.get_size()
         text = await asyncio.to_thread(rendered, self._views.text, self._width())
@@ -181,7 +181,7 @@ class Prompt:
             elif event.current_buffer.text:
                 event.current_buffer.reset()
             else:
-                self._begin(self._note("Type /exit or press Ctrl-D to quit."))
+                self._begin(self._note(self._speaker.say("Type /exit or press Ctrl-D to quit.")))
 
         @keys.add("escape", "enter")
         def another_line(event: KeyPressEvent) -> None:

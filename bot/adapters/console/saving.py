@@ -7,6 +7,7 @@ from itertools import count
 from pathlib import Path
 
 from bot.adapters.console.printable import one_line
+from handlers.languages import Say
 from routing.types.messages import Document
 
 LONGEST_NAME = 60
@@ -34,12 +35,13 @@ def saved(document: Document, folder: Path) -> Path:
     return path.absolute()
 
 
-def told(document: Document, folder: Path) -> str:
+def told(document: Document, folder: Path, say: Say) -> str:
     """Save the document and return a line that says where it is, or why it could not be saved."""
     try:
-        return f"Saved as {saved(document, folder)}"
+        return say("Saved as {path}", path=saved(document, folder))
     except OSError as error:
-        return f"{_safe(document.name)} could not be saved in {folder} ({error.strerror or error})."
+        words = "{name} could not be saved in {folder} ({error})."
+        return say(words, name=_safe(document.name), folder=folder, error=error.strerror or error)
 
 
 def _safe(name: str) -> str:

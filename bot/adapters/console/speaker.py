@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import uuid4
 
 from bot.adapters.console.printable import one_line, printable
-from routing.errors import TierbotError
+from handlers.languages import Say
+from routing.errors import StorageFault, TierbotError
 from routing.ports import Clock, LiveReply
 from routing.types.messages import ChatKey, InboundMessage, OutboundMessage, UserKey
 
@@ -22,15 +24,30 @@ Take = Callable[[InboundMessage], Awaitable[None]]
 Unanswered = Callable[[InboundMessage], Awaitable[None]]
 """Returns only when it is certain that a message gets no reply."""
 
+Chosen = Callable[[], Awaitable[str]]
+"""The language that the person chose; empty if none. Raises StorageFault."""
+
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Speaker:
-    """The person at the terminal."""
+    """The person at the terminal. `locale` is the language of the terminal, `chosen` the one set with `/settings`."""
 
     name: str
     clock: Clock
+    locale: str = ""
+    chosen: Chosen | None = None
+    say: Say = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.say = Say(self.locale)
+
+    async def listen(self) -> None:
+        """Speak the language that the person has chosen by now."""
+        if self.chosen is not None:
+            with suppress(StorageFault):
+                self.say = Say(await self.chosen() or self.locale)
 
     def says(self, text: str) -> InboundMessage:
         """A line as a message; its id is the `reply_to` of the reply."""
@@ -43,6 +60,7 @@ class Speaker:
             text=printable(text),
             sent_at=self.clock(),
             user_name=self.name,
+            language=self.locale,
             bot_name=BOT_NAME,
             message_id=key,
         )
@@ -70,15 +88,15 @@ class Front(Protocol):
         """Stop the threads."""
 
 
-def body(message: OutboundMessage, recovered: bool) -> str:
+def body(message: OutboundMessage, recovered: bool, say: Say) -> str:
     """The Markdown of a reply, safe to print."""
     text = printable(message.text).strip("\n")
-    return f"(recovered)\n{text}" if recovered else text
+    return f"{say('(recovered)')}\n{text}" if recovered else text
 
 
-def not_taken(error: Exception) -> str:
+def not_taken(error: Exception, say: Say) -> str:
     """A sentence about a line that could not be saved; unexpected errors are also logged."""
     if not isinstance(error, TierbotError):
         log.debug("A message could not be saved", exc_info=error)
     reason = one_line(str(error), 200).rstrip(".") or type(error).__name__
-    return f"Your message could not be saved ({reason}). Please send it again."
+    return say("Your message could not be saved ({reason}). Please send it again.", reason=reason)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import cycle
 from typing import Literal
 
+from handlers.languages import Say
 from routing.ports import Clock
 
 LINGER_SECONDS = 1.0
@@ -86,10 +87,12 @@ class Views:
         """The text of the newest answer; empty before its first words."""
         return self._views[-1].text if self._views else ""
 
-    def status(self) -> str:
+    def status(self, say: Say) -> str:
         """The spinner's text; empty without an unfinished answer."""
         if not self.answering:
             return ""
         seconds = max(0, int(self._clock() - self._views[-1].since))
-        words = f"{next(self._frames)} thinking… {seconds} s"
-        return f"{words} (still working; Ctrl-C stops it)" if seconds > PATIENCE_SECONDS else words
+        words = "{spinner} thinking… {seconds} s"
+        if seconds > PATIENCE_SECONDS:
+            words = "{spinner} thinking… {seconds} s (still working; Ctrl-C stops it)"
+        return say(words, spinner=next(self._frames), seconds=seconds)

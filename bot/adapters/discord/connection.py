@@ -177,11 +177,17 @@ class Connection:
             self._task = asyncio.create_task(self._run())
 
 
-def refused(api_root: str) -> str:
+def refused(api_root: str) -> Reason:
     """The error for a token that can't log in."""
-    own = "" if api_root == OFFICIAL_ROOT else f", and see that DISCORD_API_ROOT ({api_root}) is right"
-    how = "copy the token again from the developer portal (Bot, Reset Token)"
-    return f"Discord refuses DISCORD_BOT_TOKEN; {how}{own}."
+    if api_root == OFFICIAL_ROOT:
+        return Reason(
+            "Discord refuses DISCORD_BOT_TOKEN; copy the token again from the developer portal (Bot, Reset Token)."
+        )
+    return Reason(
+        "Discord refuses DISCORD_BOT_TOKEN; copy the token again from the developer portal (Bot, Reset Token), and "
+        "check DISCORD_API_ROOT ({root}).",
+        root=api_root,
+    )
 
 
 def is_refusal(error: BaseException) -> bool:

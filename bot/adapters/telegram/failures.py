@@ -40,6 +40,25 @@ _TEXTS = (
 )
 
 
+REASONS = {
+    "bot was blocked by the user": "this person has blocked the bot",
+    "user is deactivated": "this account was deleted",
+    "chat not found": "the chat does not exist any more, or the bot was removed from it",
+    "bot was kicked": "the bot was removed from that chat",
+    "bot is not a member": "the bot was removed from that chat",
+    "bot can't initiate conversation": "this person has not started a chat with the bot",
+    "not enough rights": "the bot may not write in that chat",
+    "have no rights": "the bot may not write in that chat",
+    "need administrator rights": "the bot may not write in that chat",
+}
+"""Clauses for the owner, by what Telegram says."""
+
+
+def _reason(said: str) -> str:
+    """Why Telegram refuses a reply, for the owner."""
+    return next((clause for part, clause in REASONS.items() if part in said.lower()), said)
+
+
 def refusal(error: BadRequest) -> Refusal:
     """The kind of this refusal."""
     text = error.message.lower()
@@ -62,7 +81,7 @@ def failure(error: TelegramError, editing: bool = False) -> SendFailed:
     if isinstance(error, InvalidToken):
         return token_refused("Telegram")
     if isinstance(error, (Forbidden, BadRequest)):
-        return SendRefused(error.message)
+        return SendRefused(_reason(error.message))
     reason = type(error.__cause__).__name__ if error.__cause__ else error.message
     if may_have_arrived(error):
         return unanswered("Telegram", reason, repeatable=editing)

@@ -26,7 +26,7 @@ from bot.platform import KeepPlaceholder, Progress, Sent
 from bot.rendering.telegram import pieces
 from handlers.context import CommandSpec
 from handlers.languages import Say, languages
-from routing.errors import ConfigError
+from routing.errors import ConfigError, Reason
 from routing.ports import LiveReply
 from routing.types.messages import Attachment, InboundMessage, OutboundMessage
 
@@ -114,7 +114,7 @@ class TelegramPlatform:
                 pass
             self.progress.last_step = self._steady()
         except ConfigError as error:
-            self.progress.problem = str(error)
+            self.progress.problem = error.reason
             if not self._first.pending:
                 log.error("Telegram: %s", error)
             self._first.end(error)
@@ -163,9 +163,14 @@ class TelegramPlatform:
         return None
 
 
-def _refused(api_root: str) -> str:
-    own = "" if api_root == OFFICIAL_ROOT else f", and see that TELEGRAM_API_ROOT ({api_root}) is right"
-    return f"Telegram refuses TELEGRAM_BOT_TOKEN; copy the token again from @BotFather{own}."
+def _refused(api_root: str) -> Reason:
+    if api_root == OFFICIAL_ROOT:
+        return Reason("Telegram refuses TELEGRAM_BOT_TOKEN; copy the token again from @BotFather.")
+    return Reason(
+        "Telegram refuses TELEGRAM_BOT_TOKEN; copy the token again from @BotFather, and check TELEGRAM_API_ROOT "
+        "({root}).",
+        root=api_root,
+    )
 
 
 def _commands(specs: Sequence[CommandSpec], say: Say) -> list[tuple[str, str]]:

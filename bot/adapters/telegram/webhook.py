@@ -61,7 +61,9 @@ class Webhook:
         except OSError as error:
             await runner.cleanup()
             raise ConfigError(
-                f"TELEGRAM_WEBHOOK_LISTEN: cannot listen on {self._host}:{self._port} ({error.strerror})."
+                "TELEGRAM_WEBHOOK_LISTEN: cannot listen on {address} ({error}).",
+                address=f"{self._host}:{self._port}",
+                error=error.strerror,
             ) from error
         self._runner = runner
 
@@ -137,5 +139,6 @@ def nesting(value: object) -> int:
 def _address(listen: str) -> tuple[str, int]:
     host, colon, port = listen.rpartition(":")
     if not colon or not port.isdecimal() or not 0 < int(port) < 65536:
-        raise ConfigError(f"TELEGRAM_WEBHOOK_LISTEN must be host:port, such as 127.0.0.1:8443, not {listen!r}.")
+        words = "TELEGRAM_WEBHOOK_LISTEN must be host:port, such as 127.0.0.1:8443, not {value!r}."
+        raise ConfigError(words, value=listen)
     return host.strip("[]") or "0.0.0.0", int(port)

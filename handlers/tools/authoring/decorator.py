@@ -90,15 +90,22 @@ class FunctionTool:
         """Raises ConfigError unless these are parameters of the function."""
         if isinstance(shown, str) or not isinstance(shown, Iterable):
             raise ConfigError(
-                f"The parameters of the tool {self.name} for {size} are {shown!r}: give a list of names, such as "
-                f'["{shown}"].'
+                "The parameters of the tool {tool} for {size} are {value!r}: give a list of names, such as {example}.",
+                tool=self.name,
+                size=size,
+                value=shown,
+                example=f'["{shown}"]',
             )
         given = tuple(shown)
         unknown = next((name for name in given if name not in names(schema)), None)
         if unknown is not None:
-            known = ", ".join(names(schema)) or "none"
+            known = ", ".join(names(schema)) or "-"
             raise ConfigError(
-                f"The tool {self.name} has no parameter {unknown!r}, which {size} should be shown: there are {known}."
+                "The tool {tool} has no parameter {parameter!r}, which {size} should be shown: there are {known}.",
+                tool=self.name,
+                parameter=unknown,
+                size=size,
+                known=known,
             )
         return given
 
@@ -174,7 +181,8 @@ def role_of(tool: AuthoredTool) -> Role:
     given = getattr(tool, "role", "user")
     role = next((each for each in _MAY if each == given), None)
     if role is None:
-        raise ConfigError(f"The tool {tool.name} has the role {given!r}: give it one of {', '.join(_MAY)}.")
+        words = "The tool {tool} has the role {role!r}: give it one of {choices}."
+        raise ConfigError(words, tool=tool.name, role=given, choices=", ".join(_MAY))
     return role
 
 

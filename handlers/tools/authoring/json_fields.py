@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from routing.config.jsonfile import JsonFile, JsonObject, Keys
-from routing.errors import ConfigError
+from routing.errors import ConfigError, Reason
 from routing.text import nearest
 
 
@@ -14,13 +14,13 @@ def only(section: JsonObject, known: Iterable[str]) -> None:
     """Raises ConfigError for unknown fields."""
     for key in section.values:
         if key not in known:
-            raise section.file.fault((*section.path, key), f"is not a known field{meant(key, known)}")
+            raise section.file.fault((*section.path, key), "is not a known field{hint}", hint=meant(key, known))
 
 
-def meant(word: str, known: Iterable[str]) -> str:
+def meant(word: str, known: Iterable[str]) -> Reason | str:
     """`; did you mean …?`, or nothing if no name is similar."""
     near = nearest(word, known)
-    return f"; did you mean {near}?" if near else ""
+    return Reason("; did you mean {name}?", name=near) if near else ""
 
 
 def needed(section: JsonObject, key: str) -> str:
@@ -68,4 +68,5 @@ def placed(section: JsonObject, key: str) -> Iterator[None]:
     except ConfigError as error:
         lines = section.file.lines
         line = lines.get((*section.path, key), lines.get(section.path, 1))
-        raise ConfigError(f"{section.file.origin} line {line}: {error}") from None
+        place = {"file": section.file.origin, "line": str(line)}
+        raise ConfigError("{file} line {line}: {reason}", **place, reason=error.reason) from None

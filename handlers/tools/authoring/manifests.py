@@ -14,7 +14,7 @@ from handlers.tools.authoring.tasks import Way, card_in, examples_in, way_in
 from handlers.tools.mcp.hints import NO_LABEL, is_label
 from routing.config import jsonfile
 from routing.config.jsonfile import JsonFile, JsonObject
-from routing.errors import ConfigError
+from routing.errors import ConfigError, Reason
 from routing.types.people import ROLES, Role
 from routing.types.toolkits import ToolCard, Toolkit, ToolkitSource
 
@@ -33,7 +33,7 @@ class Manifest:
     toolkit: Toolkit
     role: Role = "user"
     ways: Mapping[str, Way] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Reason, ...] = ()
 
 
 @cache
@@ -49,13 +49,13 @@ def read_toolkit(path: Path, source: ToolkitSource = "workspace", proven: bool =
     only(root, _TOOLKIT)
     name, category, examples = needed(root, "name"), optional(root, "category"), examples_in(root)
     with placed(root, "name"):
-        legal_name(name, "the toolkit")
+        legal_name(name, Reason("the toolkit"))
     role = _role(root)
     tools: dict[str, ToolCard] = {}
     ways: dict[str, Way] = {}
-    warnings: list[str] = []
+    warnings: list[Reason] = []
     if not is_label(category):
-        warnings, category = [f"{root.file.origin}: {NO_LABEL}; it is ignored."], ""
+        warnings, category = [Reason("{file}: {reason}; it is ignored.", file=root.file.origin, reason=NO_LABEL)], ""
     for task in objects(root, "tasks"):
         card, ignored = card_in(task, category, examples, tools, proven)
         tools[card.name] = card
@@ -64,7 +64,7 @@ def read_toolkit(path: Path, source: ToolkitSource = "workspace", proven: bool =
             ways[card.name] = way_in(task)
     for tool in examples if isinstance(examples, Mapping) else ():
         if tool not in tools:
-            raise root.file.fault(("examples", tool), f"is for no tool of this toolkit{meant(tool, tools)}")
+            raise root.file.fault(("examples", tool), "is for no tool of this toolkit{hint}", hint=meant(tool, tools))
     toolkit = Toolkit(
         name=name,
         description=needed(root, "description"),
@@ -80,11 +80,12 @@ def read_toolkit(path: Path, source: ToolkitSource = "workspace", proven: bool =
 def _role(root: JsonObject) -> Role:
     """The minimum role; by default every admitted person."""
     if root.values.get("tier", FREE) != FREE:
-        raise root.file.fault(("tier",), f'must be "{FREE}"; who may use it is said by "role": {", ".join(_MAY)}')
+        words = 'must be "{free}"; who may use it is said by "role": {roles}'
+        raise root.file.fault(("tier",), words, free=FREE, roles=", ".join(_MAY))
     given = root.values.get("role", "user")
     role = next((each for each in _MAY if each == given), None)
     if role is None:
-        raise root.file.fault(("role",), f"must be one of {', '.join(_MAY)}")
+        raise root.file.fault(("role",), "must be one of {choices}", choices=", ".join(_MAY))
     return role
 
 
@@ -94,11 +95,12 @@ def _load(path: Path) -> JsonFile:
         file = jsonfile.load_bounded(path, MOST_BYTES)
         json.dumps(file.document, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise ConfigError(f"{path.name}: there is half a character (a lone surrogate) in it.") from None
+        raise ConfigError("{file}: there is half a character (a lone surrogate) in it.", file=path.name) from None
     except ConfigError as error:
         fault = error.__cause__
         if not isinstance(fault, json.JSONDecodeError):
             raise
-        place = f"{path.name} line {fault.lineno} column {fault.colno}"
-        raise ConfigError(f"{place}: not valid JSON, {fault.msg.lower()}.") from None
+        place = {"file": path.name, "line": str(fault.lineno), "column": str(fault.colno)}
+        words = "{file} line {line} column {column}: not valid JSON, {error}."
+        raise ConfigError(words, **place, error=jsonfile.explained(fault)) from None
     return file

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from handlers.tools.authoring.decorator import AuthoredTool, FunctionTool, role_of
 from handlers.tools.authoring.schemas import IllegalSchema, names, plain, required
 from handlers.tools.authoring.signatures import is_typed, typed_schema
-from routing.errors import ConfigError
+from routing.errors import ConfigError, Reason
 from routing.llm.message_codec import MAX_NAME
 from routing.types.llm import ToolSpec
 from routing.types.sizes import SIZES, Size
@@ -19,7 +19,7 @@ from routing.types.toolkits import ToolCard, ToolText
 
 _LEGAL = re.compile(rf"[A-Za-z_][A-Za-z0-9_-]{{0,{MAX_NAME - 1}}}")
 """OpenAI and Anthropic allow 64 letters, digits, `_` and `-`; Gemini requires a letter or `_` first."""
-LEGAL = f"1 to {MAX_NAME} of the characters A-Z a-z 0-9 _ and -, the first a letter or _"
+LEGAL = "1 to {limit} of the characters A-Z a-z 0-9 _ and -, the first a letter or _"
 _EMPTY = '{"type": "object", "properties": {}}'
 
 T = TypeVar("T")
@@ -29,11 +29,11 @@ def register(tool: AuthoredTool, taken: Collection[str] = ()) -> ToolCard:
     """Validates a tool and returns its card. Raises ConfigError with the tool and how to fix it. `taken` contains the
     names of existing tools."""
     if isinstance(tool, type):
-        raise ConfigError(f"The tool {tool.__name__} is a class: register an object of it, {tool.__name__}().")
+        raise ConfigError("The tool {tool} is a class: register an object of it, {tool}().", tool=tool.__name__)
     name = getattr(tool, "name", "")
-    legal_name(name, f"a tool ({type(tool).__name__})")
+    legal_name(name, Reason("a tool ({type})", type=type(tool).__name__))
     if not callable(getattr(tool, "execute", None)):
-        raise ConfigError(f"The tool {name} has no execute: give it a method execute(input, size).")
+        raise ConfigError("The tool {tool} has no execute: give it a method execute(input, size).", tool=name)
     role_of(tool)
     return card_of(
         name,
@@ -59,22 +59,23 @@ def card_of(
     proven: bool = False,
 ) -> ToolCard:
     """Builds a card from its parts. `proven` skips the check that the schemas are valid JSON Schema."""
-    legal_name(name, "a tool")
+    legal_name(name, Reason("a tool"))
     if name in taken:
-        raise ConfigError(f"The tool {name} is there already: give one of the two another name.")
+        raise ConfigError("The tool {tool} is there already: give one of the two another name.", tool=name)
     if is_typed(parameters):
         parameters = {"XL": typed_schema(name, parameters)}
     elif isinstance(parameters, Mapping) and not set(parameters) & set(SIZES) and "type" in parameters:
         parameters = dict.fromkeys(SIZES, parameters)
     said = _said(name, descriptions)
-    schemas = _by_size(name, "parameters", parameters, f'{{"XL": {_EMPTY}}}')
+    schemas = _by_size(name, Reason("parameters"), parameters, f'{{"XL": {_EMPTY}}}')
     schemas = {size: typed_schema(name, each) if is_typed(each) else each for size, each in schemas.items()}
     written = {size: _written(name, size, schema, proven) for size, schema in schemas.items()}
     texts = {size: ToolText(_for(size, said).strip(), _for(size, written)) for size in SIZES}
     _compare(name, texts)
     if not isinstance(category, str):
-        raise ConfigError(f'The tool {name} has a category that is no text: give category="…", or leave it out.')
-    _whole(name, "a category", category)
+        words = 'The tool {tool} has a category that is no text: give category="…", or leave it out.'
+        raise ConfigError(words, tool=name)
+    _whole(name, Reason("a category"), category)
     return ToolCard(name, texts, category, _examples(name, examples), _priority(name, priority))
 
 
@@ -89,51 +90,62 @@ def native(spec: ToolSpec) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-def legal_name(name: object, whose: str) -> None:
+def legal_name(name: object, whose: Reason) -> None:
     """Raises ConfigError for a name that a provider would reject. `whose` names it in the message."""
+    legal = Reason(LEGAL, limit=MAX_NAME)
     if not isinstance(name, str) or not name.strip():
-        raise ConfigError(f"The name of {whose} is missing: give it {LEGAL}.")
+        raise ConfigError("The name of {whose} is missing: give it {legal}.", whose=whose, legal=legal)
     if not _LEGAL.fullmatch(name):
         mended = re.sub(r"[^A-Za-z0-9_-]+", "_", name).strip("_")[: MAX_NAME - 1]
         would = mended if mended[:1].isalpha() else f"_{mended}"
-        hint = f"; {would} would do" if mended else ""
-        raise ConfigError(f"The name of {whose}, {name[: MAX_NAME + 8]!r}, is not legal: it takes {LEGAL}{hint}.")
+        hint = Reason("; {name} would do", name=would) if mended else ""
+        words = "The name of {whose}, {name!r}, is not legal: it takes {legal}{hint}."
+        raise ConfigError(words, whose=whose, name=name[: MAX_NAME + 8], legal=legal, hint=hint)
 
 
-def _by_size(tool: str, what: str, given: object, form: str) -> dict[Size, Any]:
+def _by_size(tool: str, what: Reason, given: object, form: str) -> dict[Size, Any]:
     if not isinstance(given, Mapping) or not given:
-        raise ConfigError(f"The tool {tool} has no {what} for any of {', '.join(SIZES)}: give at least one, as {form}.")
+        words = "The tool {tool} has no {what} for any of {sizes}: give at least one, as {form}."
+        raise ConfigError(words, tool=tool, what=what, sizes=", ".join(SIZES), form=form)
     unknown = next((key for key in given if key not in SIZES), None)
     if unknown is not None:
-        raise ConfigError(f"The {what} of the tool {tool} are for {unknown!r}: the sizes are {', '.join(SIZES)}.")
+        words = "The {what} of the tool {tool} are for {size!r}: the sizes are {sizes}."
+        raise ConfigError(words, what=what, tool=tool, size=unknown, sizes=", ".join(SIZES))
     return dict(given)
 
 
 def _said(tool: str, descriptions: object) -> dict[Size, str]:
     given = dict.fromkeys(SIZES, descriptions) if isinstance(descriptions, str) else descriptions
-    said = _by_size(tool, "descriptions", given, '{"S": "…", "XL": "…"}')
+    said = _by_size(tool, Reason("descriptions"), given, '{"S": "…", "XL": "…"}')
     for size, text in said.items():
         if not isinstance(text, str) or not text.strip():
             raise ConfigError(
-                f"The tool {tool} has an empty description for {size}: say in a sentence what it does, and when."
+                "The tool {tool} has an empty description for {size}: say in a sentence what it does, and when.",
+                tool=tool,
+                size=size,
             )
-        _whole(tool, f"a description for {size}", text)
+        _whole(tool, Reason("a description for {size}", size=size), text)
     return said
 
 
 def _written(tool: str, size: Size, schema: object, proven: bool) -> dict[str, Any]:
     if not isinstance(schema, Mapping):
-        raise ConfigError(f"The parameters of the tool {tool} for {size} are no JSON Schema: give {_EMPTY}, or more.")
+        words = "The parameters of the tool {tool} for {size} are no JSON Schema: give {empty}, or more."
+        raise ConfigError(words, tool=tool, size=size, empty=_EMPTY)
     try:
         written = plain(schema, proven)
     except IllegalSchema as error:
-        raise ConfigError(f"The schema of the tool {tool} for {size} {error}.") from None
-    _whole(tool, f"a schema for {size}", json.dumps(written, ensure_ascii=False))
+        words = "The schema of the tool {tool} for {size} {reason}."
+        raise ConfigError(words, tool=tool, size=size, reason=error.reason) from None
+    _whole(tool, Reason("a schema for {size}", size=size), json.dumps(written, ensure_ascii=False))
     unknown = [name for name in required(written) if name not in names(written)]
     if unknown:
         raise ConfigError(
-            f"The tool {tool} requires {', '.join(unknown)} for {size} without saying what that is: "
-            f"add it to the properties there, or leave it out of required."
+            "The tool {tool} requires {names} for {size} without saying what that is: "
+            "add it to the properties there, or leave it out of required.",
+            tool=tool,
+            names=", ".join(unknown),
+            size=size,
         )
     return written
 
@@ -143,11 +155,12 @@ def _examples(tool: str, given: object) -> tuple[str, ...]:
     said = tuple(each for each in listed or () if isinstance(each, str) and each.strip())
     if listed is None or len(said) < len(listed):
         raise ConfigError(
-            f'The tool {tool} has examples that are no list of texts, none of them blank: give examples=["…", "…"], '
-            "or leave them out."
+            'The tool {tool} has examples that are no list of texts, none of them blank: give examples=["…", "…"], '
+            "or leave them out.",
+            tool=tool,
         )
     for each in said:
-        _whole(tool, "an example", each)
+        _whole(tool, Reason("an example"), each)
     return said
 
 
@@ -157,17 +170,20 @@ def _priority(tool: str, given: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise ConfigError(f"The tool {tool} has a priority that is no number of a bearable size: 0 is the usual one.")
+        words = "The tool {tool} has a priority that is not a finite number: 0 is the usual one."
+        raise ConfigError(words, tool=tool)
     return number
 
 
-def _whole(tool: str, what: str, text: str) -> None:
+def _whole(tool: str, what: Reason, text: str) -> None:
     """Raises ConfigError for a text that can't be encoded as UTF-8, since no provider accepts it."""
     try:
         text.encode()
     except UnicodeEncodeError:
         raise ConfigError(
-            f"The tool {tool} has {what} with half a character (a lone surrogate) in it: write the whole one."
+            "The tool {tool} has {what} with half a character (a lone surrogate) in it: write the whole one.",
+            tool=tool,
+            what=what,
         ) from None
 
 
@@ -183,18 +199,25 @@ def _compare(tool: str, texts: Mapping[Size, ToolText]) -> None:
         lacking = [name for name in names(texts[size].parameters) if name not in names(largest)]
         if lacking:
             raise ConfigError(
-                f"The tool {tool} has {', '.join(lacking)} for {size}, which XL lacks: "
-                f"leave it out for {size}, or give it to XL."
+                "The tool {tool} has {names} for {size}, which XL lacks: leave it out for {size}, or give it to XL.",
+                tool=tool,
+                names=", ".join(lacking),
+                size=size,
             )
         hidden = [name for name in required(largest) if name not in names(texts[size].parameters)]
         if hidden:
             raise ConfigError(
-                f"The tool {tool} requires {', '.join(hidden)} and hides it for {size}: "
-                f"show it there, or give it a default."
+                "The tool {tool} requires {names} and hides it for {size}: show it there, or give it a default.",
+                tool=tool,
+                names=", ".join(hidden),
+                size=size,
             )
         stricter = [name for name in required(texts[size].parameters) if name not in required(largest)]
         if stricter:
             raise ConfigError(
-                f"The tool {tool} requires {', '.join(stricter)} for {size}, which XL leaves free: "
-                f"require it for XL, too, or leave it free for {size}."
+                "The tool {tool} requires {names} for {size}, which XL leaves free: "
+                "require it for XL, too, or leave it free for {size}.",
+                tool=tool,
+                names=", ".join(stricter),
+                size=size,
             )

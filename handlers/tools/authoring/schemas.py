@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
+from routing.errors import Reason
+
 MOST_PARTS = 5_000
 """Maximum number of subschemas after expanding references."""
 _ONE = ("items", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else")
@@ -20,7 +22,11 @@ _FOREIGN = frozenset({"$dynamicRef", "$recursiveRef"})
 
 
 class IllegalSchema(ValueError):
-    """The fault of a schema, as a clause."""
+    """The fault of a schema, as a clause: a template with values."""
+
+    def __init__(self, template: str, /, **values: object) -> None:
+        self.reason = Reason(template, **values)
+        super().__init__(str(self.reason))
 
 
 def plain(schema: Mapping[str, Any], proven: bool = False) -> dict[str, Any]:
@@ -32,7 +38,7 @@ def plain(schema: Mapping[str, Any], proven: bool = False) -> dict[str, Any]:
     try:
         copy = json.loads(json.dumps(schema, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
-        raise IllegalSchema(f"is not JSON ({error})") from None
+        raise IllegalSchema("is not JSON ({error})", error=error) from None
     if not isinstance(copy, dict) or copy.get("type") != "object":
         raise IllegalSchema('must be of "type": "object"')
     try:
@@ -75,7 +81,7 @@ def part(schema: Mapping[str, Any], name: str) -> Any:
 def referred(root: Mapping[str, Any], reference: str) -> dict[str, Any]:
     """Resolves a reference inside `root`. Raises IllegalSchema."""
     if reference != "#" and not reference.startswith("#/"):
-        raise IllegalSchema(f"refers to {reference[:100]}: write it out, or put it into $defs")
+        raise IllegalSchema("refers to {reference}: write it out, or put it into $defs", reference=reference[:100])
     found: Any = root
     for part in reference.split("/")[1:]:
         step = unquote(part).replace("~1", "/").replace("~0", "~")
@@ -87,7 +93,7 @@ def referred(root: Mapping[str, Any], reference: str) -> dict[str, Any]:
     if isinstance(found, bool):
         return {} if found else {"not": {}}
     if not isinstance(found, dict):
-        raise IllegalSchema(f"refers to {reference[:100]}, which is not in it")
+        raise IllegalSchema("refers to {reference}, which is not in it", reference=reference[:100])
     return found
 
 
@@ -98,7 +104,8 @@ def _prove(schema: Mapping[str, Any]) -> None:
         jsonschema.Draft202012Validator.check_schema(schema)
     except jsonschema.SchemaError as error:
         place = ".".join(str(part) for part in error.absolute_path)
-        raise IllegalSchema(f"is not valid JSON Schema: {f'{place}: ' if place else ''}{error.message[:200]}") from None
+        where = f"{place}: {error.message[:200]}" if place else error.message[:200]
+        raise IllegalSchema("is not valid JSON Schema: {error}", error=where) from None
 
 
 class _Writer:
@@ -112,11 +119,13 @@ class _Writer:
         """Expands a subschema. `inside` are the references that lead to it."""
         self._left -= 1
         if self._left < 0:
-            raise IllegalSchema(f"is too large: more than {MOST_PARTS:,} parts with its references written out")
+            raise IllegalSchema(
+                "is too large: more than {limit:,} parts with its references written out", limit=MOST_PARTS
+            )
         if not isinstance(schema, dict):
             return {} if schema is True else schema
         for key in schema.keys() & _FOREIGN:
-            raise IllegalSchema(f"uses {key}: write the schema out")
+            raise IllegalSchema("uses {key}: write the schema out", key=key)
         if "$ref" in schema:
             return self._referred(schema, inside)
         found = {key: self._value(key, value, inside) for key, value in schema.items() if key not in _DROPPED}

@@ -43,7 +43,7 @@ class Signature:
             hints = typing.get_type_hints(function, localns=dict(local), include_extras=True)
             parameters = list(inspect.signature(function).parameters.values())
         except (NameError, TypeError, ValueError) as error:
-            raise ConfigError(f"The types of the tool {tool} can't be read: {error}.") from error
+            raise ConfigError("The types of the tool {tool} can't be read: {error}.", tool=tool, error=error) from error
         self.scoped = bool(parameters) and hints.get(parameters[0].name) is ToolScope
         texts = arguments_of(inspect.getdoc(function) or "")
         self._names: dict[str, str] = {}
@@ -72,11 +72,13 @@ class Signature:
         return field in read.model_fields_set or field in self._given
 
     def _field(self, parameter: inspect.Parameter, hint: Any, text: str | None) -> tuple[Any, Any]:
-        place = f"The parameter {parameter.name} of the tool {self._tool}"
+        place = {"parameter": parameter.name, "tool": self._tool}
         if parameter.kind not in _NAMED:
-            raise ConfigError(f"{place} has no name that a model could give: write its parameters out, by name.")
+            words = "The parameter {parameter} of the tool {tool} has no name: write its parameters out, by name."
+            raise ConfigError(words, **place)
         if hint is None:
-            raise ConfigError(f"{place} has no type: write `{parameter.name}: str`, for instance.")
+            words = "The parameter {parameter} of the tool {tool} has no type: write `{parameter}: str`, for instance."
+            raise ConfigError(words, **place)
         said = [note for note in getattr(hint, "__metadata__", ()) if isinstance(note, str)]
         described = any(isinstance(note, FieldInfo) and note.description for note in getattr(hint, "__metadata__", ()))
         if said or (text and not described):
@@ -93,8 +95,10 @@ class Signature:
         except (PydanticUserError, NameError, TypeError, RecursionError) as error:
             reason = str(error).splitlines()[0].rstrip(".")
             raise ConfigError(
-                f"The parameters of the tool {self._tool} can't be described to a model: {reason}. "
-                "Use plain types: str, int, float, bool, list, dict, Literal, Enum, dataclass, TypedDict, BaseModel."
+                "The parameters of the tool {tool} can't be described to a model: {error}. "
+                "Use plain types: str, int, float, bool, list, dict, Literal, Enum, dataclass, TypedDict, BaseModel.",
+                tool=self._tool,
+                error=reason,
             ) from error
         return model, plain(schema, proven=True)
 
@@ -120,7 +124,9 @@ def typed_schema(tool: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     wrong = next((name for name in given if not isinstance(name, str) or not name.isidentifier()), None)
     if wrong is not None:
         raise ConfigError(
-            f"The parameter {wrong!r} of the tool {tool} is no name in Python: write a JSON Schema for it."
+            "The parameter {parameter!r} of the tool {tool} is no name in Python: write a JSON Schema for it.",
+            parameter=wrong,
+            tool=tool,
         )
     function.__annotations__ = {name: hint for name, (hint, _) in given.items()}
     named = [

@@ -11,6 +11,7 @@ from handlers.tools.authoring.registration import card_of
 from handlers.tools.authoring.schemas import IllegalSchema, plain
 from handlers.tools.mcp.hints import read_hints
 from routing.config.jsonfile import JsonObject
+from routing.errors import Reason
 from routing.types.sizes import SIZES, Size
 from routing.types.toolkits import ToolCard, ToolText
 
@@ -50,7 +51,7 @@ Way = Program | McpTool
 
 def card_in(
     task: JsonObject, category: str, examples: Examples, taken: Collection[str], proven: bool
-) -> tuple[ToolCard, tuple[str, ...]]:
+) -> tuple[ToolCard, tuple[Reason, ...]]:
     """The tool's card and the ignored hints. `category` and `examples` come from the toolkit. Raises ConfigError."""
     function, hints = _function(task), _beside(task, "capabilityHints")
     name = needed(function, "name")
@@ -72,15 +73,16 @@ def card_in(
             proven=proven,
         )
     ignored = (*hinted.ignored, *dict.fromkeys(useless.values()))
-    return card, tuple(f"{task.file.origin}: the tool {name}: {reason}; it is ignored." for reason in ignored)
+    words = "{file}: the tool {name}: {reason}; it is ignored."
+    return card, tuple(Reason(words, file=task.file.origin, name=name, reason=reason) for reason in ignored)
 
 
 def way_in(task: JsonObject) -> Way:
     """How the tool runs. Raises ConfigError if the task does not say."""
     execute = _beside(task, "execute")
     if execute is None:
-        how = 'say how it runs, {"command": ["program", "argument"]} or {"mcp": "server/tool"}'
-        raise task.file.fault((*task.path, "execute"), f"is missing: {how}")
+        how = '{"command": ["program", "argument"]}, {"mcp": "server/tool"}'
+        raise task.file.fault((*task.path, "execute"), "is missing: say how it runs, {how}", how=how)
     only(execute, _EXECUTE)
     confirm = execute.flag("confirm", False)
     if ("mcp" in execute.values) == ("command" in execute.values):
@@ -138,14 +140,15 @@ def _checked(hints: JsonObject) -> JsonObject:
     return hints
 
 
-def _useless(hinted: Mapping[Size, ToolText], own: ToolText) -> dict[Size, str]:
+def _useless(hinted: Mapping[Size, ToolText], own: ToolText) -> dict[Size, Reason]:
     """The sizes whose hint has an invalid schema, and why."""
-    found: dict[Size, str] = {}
+    found: dict[Size, Reason] = {}
     tiers: Mapping[Size, str] = {**{size: tier for tier, size in _TIERS.items()}, "L": "large"}
     for size, text in hinted.items():
         try:
             if text.parameters is not own.parameters:
                 plain(text.parameters)
         except IllegalSchema as error:
-            found[size] = f"its hint for {tiers[size]} has a schema that {error}"
+            words = "its hint for {tier} has a schema that {reason}"
+            found[size] = Reason(words, tier=tiers[size], reason=error.reason)
     return found

@@ -16,7 +16,7 @@ from handlers.tools.mcp.config import DEFAULT_LIMITS, Limits, Server, Servers, r
 from handlers.tools.mcp.connection import Connection, ServerState
 from handlers.tools.mcp.naming import prefixes
 from handlers.tools.tool_source import BoundToolkit
-from routing.errors import ConfigError, UnknownTool
+from routing.errors import ConfigError, Reason, UnknownTool
 from routing.ports import Clock
 from routing.types.people import Role
 from routing.types.toolkits import Toolkit
@@ -60,7 +60,7 @@ class McpClient:
         self._limits = limits
         self._version = version
         self._connections: dict[str, Connection] = {}
-        self._problems: tuple[str, ...] = ()
+        self._problems: tuple[Reason, ...] = ()
         self._stamp: object = None
         self._refreshing = asyncio.Lock()
         self._importing = asyncio.Lock()
@@ -88,7 +88,7 @@ class McpClient:
             try:
                 servers = await asyncio.to_thread(read_servers, self._path, self._environment)
             except ConfigError as error:
-                self._problems, self._stamp = (str(error),), stamp
+                self._problems, self._stamp = (error.reason,), stamp
                 log.warning("[MCP] %s", error)
                 return
             self._conceal(secret for server in servers.found.values() for secret in server.secrets)
@@ -107,7 +107,7 @@ class McpClient:
         """Every server of the file, in its order."""
         return tuple(connection.state for connection in self._connections.values())
 
-    def problems(self) -> tuple[str, ...]:
+    def problems(self) -> tuple[Reason, ...]:
         """What is wrong with the file itself, in sentences."""
         return self._problems
 

@@ -19,7 +19,7 @@ from rapidfuzz import process
 
 from routing.config import jsonfile
 from routing.config.jsonfile import JsonObject
-from routing.errors import ConfigError
+from routing.errors import NO_REASON, ConfigError, Reason
 from routing.redaction import spellings
 from routing.text import storable
 from routing.types.people import Role
@@ -104,7 +104,7 @@ class Server:
     role: Role = "owner"
     disabled: bool = False
     seconds: float = CALL_SECONDS
-    fault: str = ""
+    fault: Reason = NO_REASON
     secrets: tuple[str, ...] = field(default=(), repr=False)
     allow: frozenset[str] | None = frozenset()
 
@@ -120,7 +120,7 @@ class Servers:
     """The contents of the file; `problems` are sentences with file and line."""
 
     found: Mapping[str, Server]
-    problems: tuple[str, ...] = ()
+    problems: tuple[Reason, ...] = ()
 
 
 def read_servers(path: Path, environment: Mapping[str, str]) -> Servers:
@@ -139,12 +139,13 @@ def read_servers(path: Path, environment: Mapping[str, str]) -> Servers:
     return Servers(found, tuple(problems))
 
 
-def _unknown(section: JsonObject, known: Collection[str]) -> list[str]:
+def _unknown(section: JsonObject, known: Collection[str]) -> list[Reason]:
     problems = []
     for key in (each for each in section.values if each not in known):
         nearest = process.extractOne(key, known, score_cutoff=_MIN_SIMILARITY)
-        hint = f"; did you mean {nearest[0]}?" if nearest else ""
-        problems.append(str(section.file.fault((*section.path, key), f"is not known and has no effect{hint}")))
+        hint = Reason("; did you mean {name}?", name=nearest[0]) if nearest else ""
+        fault = section.file.fault((*section.path, key), "is not known and has no effect{hint}", hint=hint)
+        problems.append(fault.reason)
     return problems
 
 
@@ -171,7 +172,7 @@ def _server(listed: JsonObject, name: str, environment: Mapping[str, str], folde
         is_endpoint = _is_endpoint(section)
         return (_with_endpoint if is_endpoint else _with_command)(server, section, environment, folder)
     except ConfigError as error:
-        return replace(server, fault=str(error))
+        return replace(server, fault=error.reason)
 
 
 def _is_endpoint(section: JsonObject) -> bool:
@@ -179,10 +180,11 @@ def _is_endpoint(section: JsonObject) -> bool:
     if kind == "sse":
         raise _fault(section, "type", "is the old transport of 2024; use the server's streamable HTTP url")
     if kind not in _TYPES:
-        raise _fault(section, "type", f"must be one of {', '.join(_TYPES[:2])}")
+        raise _fault(section, "type", "must be one of {choices}", choices=", ".join(_TYPES[:2]))
     if ("command" in section.values) == ("url" in section.values):
-        hint = _unknown(section, _FIELDS)
-        raise _fault(section, "", "must have either command or url" + (f" ({hint[0].rstrip('.')})" if hint else ""))
+        if unknown := _unknown(section, _FIELDS):
+            raise _fault(section, "", "must have either command or url ({problem})", problem=unknown[0])
+        raise _fault(section, "", "must have either command or url")
     return "url" in section.values
 
 
@@ -192,7 +194,7 @@ def _with_endpoint(server: Server, section: JsonObject, environment: Mapping[str
     headers = _texts(section, "headers", environment)
     for key, fault in (("url", _url_fault(url)), ("headers", _header_fault(headers))):
         if fault:
-            raise _fault(section, key, fault)
+            raise _fault(section, key, fault.template, **fault.values)
     secrets = _secrets([*headers.values(), *_url_secrets(url), *_variables(written, environment)])
     return replace(server, reached=Endpoint(url, headers), secrets=secrets)
 
@@ -202,7 +204,7 @@ def _with_command(server: Server, section: JsonObject, environment: Mapping[str,
     own = _texts(section, "env", environment)
     wrong = next((name for name in own if not name or "=" in name), None)
     if wrong is not None:
-        raise _fault(section, "env", f"has a name that no variable has: {wrong[:40]!r}")
+        raise _fault(section, "env", "has a name that no variable has: {name!r}", name=wrong[:40])
     inherited = {key: environment[key] for key in INHERITED if key in environment}
     arguments = tuple(_expanded(section, "args", word, environment) for word in words)
     changed = [after for before, after in zip(words, arguments, strict=True) if before != after]
@@ -214,27 +216,28 @@ def _with_command(server: Server, section: JsonObject, environment: Mapping[str,
     )
 
 
-def _url_fault(url: str) -> str:
+def _url_fault(url: str) -> Reason | None:
     """Never quotes the URL, which may hold a secret."""
     if not re.match(r"https?://[^/\s]", url):
-        return "must begin with http:// or https://"
+        return Reason("must begin with http:// or https://")
     if not url.isprintable() or " " in url:
-        return "contains a blank or a character that no address may contain"
+        return Reason("contains a blank or a character that no address may contain")
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError as error:
-        return f"is no address ({error})"
-    return "" if host else "names no host"
+        return Reason("is no address ({error})", error=error)
+    return None if host else Reason("names no host")
 
 
-def _header_fault(headers: Mapping[str, str]) -> str:
+def _header_fault(headers: Mapping[str, str]) -> Reason | None:
     for name, value in headers.items():
         if not _HEADER_NAME.fullmatch(name):
-            return f"has a name that no header has: {name[:40]!r}"
+            return Reason("has a name that no header has: {name!r}", name=name[:40])
         if not value.isascii() or not value.isprintable():
-            return f"has a value for {name} with characters that no header may contain: was it pasted wrongly?"
-    return ""
+            words = "has a value for {name} with characters that no header may contain: was it pasted wrongly?"
+            return Reason(words, name=name)
+    return None
 
 
 def _secrets(values: Collection[str]) -> tuple[str, ...]:
@@ -268,7 +271,7 @@ def _texts(section: JsonObject, key: str, environment: Mapping[str, str]) -> dic
     found = {}
     for name, value in child.values.items() if child else ():
         if not isinstance(value, str):
-            raise _fault(section, key, f"must only have strings; {name} is not one")
+            raise _fault(section, key, "must only have strings; {name} is not one", name=name)
         found[name] = _expanded(section, key, value, environment)
     return found
 
@@ -290,7 +293,8 @@ def _expanded(section: JsonObject, key: str, text: str, environment: Mapping[str
     def value(found: re.Match[str]) -> str:
         given = environment.get(found[1]) or found[2]
         if given is None:
-            raise _fault(section, key, f"names the variable {found[1]}, which is not set in the environment")
+            words = "names the variable {variable}, which is not set in the environment"
+            raise _fault(section, key, words, variable=found[1])
         return given
 
     return _VARIABLE.sub(value, text)
@@ -300,7 +304,7 @@ def _role(section: JsonObject) -> Role:
     value = section.values.get("role", "owner")
     role = next((each for each in ROLES if each == value), None)
     if role is None:
-        raise _fault(section, "role", f"must be one of {', '.join(ROLES)}")
+        raise _fault(section, "role", "must be one of {choices}", choices=", ".join(ROLES))
     return role
 
 
@@ -319,8 +323,9 @@ def _seconds(section: JsonObject) -> float:
     value = section.values.get("timeout", CALL_SECONDS)
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= MAX_CALL_SECONDS:
         return float(value)
-    raise _fault(section, "timeout", f"must be seconds, at most {MAX_CALL_SECONDS} (some programs count milliseconds)")
+    words = "must be seconds, at most {limit} (some programs count milliseconds)"
+    raise _fault(section, "timeout", words, limit=MAX_CALL_SECONDS)
 
 
-def _fault(section: JsonObject, key: str, reason: str) -> ConfigError:
-    return section.file.fault((*section.path, key) if key else section.path, reason)
+def _fault(section: JsonObject, key: str, reason: str, /, **values: object) -> ConfigError:
+    return section.file.fault((*section.path, key) if key else section.path, reason, **values)

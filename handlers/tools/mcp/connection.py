@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from handlers.tools.mcp.config import Limits, Server
 from handlers.tools.mcp.text import shown
-from routing.errors import ToolFailed
+from routing.errors import NO_REASON, Reason, ToolFailed
 from routing.ports import Clock
 from routing.types.people import Role
 
@@ -47,10 +47,10 @@ class ServerState:
     name: str
     status: Status
     tools: int
-    reason: str
+    reason: Reason
     since: float
     role: Role
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Reason, ...] = ()
 
 
 class Connection:
@@ -123,7 +123,8 @@ class Connection:
             try:
                 session = await self._dial(self.server, self.prefix)
             except ImportError as missing:
-                return self._set_status("failed", f"the package mcp can't be imported ({missing})")
+                words = "the package mcp can't be imported ({error})"
+                return self._set_status("failed", Reason(words, error=missing))
             error: BaseException | None = None
             try:
                 await session.run(partial(self._publish, session), legacy)
@@ -156,10 +157,10 @@ class Connection:
         self._session = self._last_session = session
         if self.last_offer is None or self.last_offer.digest != offer.digest:
             self.last_offer = offer
-        self._set_status("connected", "")
+        self._set_status("connected", NO_REASON)
         self._connected.set()
 
-    def _set_status(self, status: Status, reason: str) -> None:
+    def _set_status(self, status: Status, reason: Reason) -> None:
         if (status, reason) != (self._status, self._reason) and status != "connecting":
             log.info("[MCP] %s: %s%s", self.server.name, status, f" ({reason})" if reason else "")
         if status != self._status:

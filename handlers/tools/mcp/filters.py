@@ -15,6 +15,7 @@ from mcp.shared.message import SessionMessage
 from handlers.tools.mcp.config import Limits
 from handlers.tools.mcp.schemas import nested, schema_fault
 from handlers.tools.mcp.text import hidden_fault, shown
+from routing.errors import Reason
 
 _LIST_CHANGED = "notifications/tools/list_changed"
 _NOTIFICATIONS = (_LIST_CHANGED, "notifications/cancelled", "notifications/subscriptions/acknowledged")
@@ -84,7 +85,7 @@ class ServerMessages(ReadFilter):
         self.over = asyncio.Event()
         self.tools: dict[str, Mapping[str, Any]] = {}
         """The current list, by name."""
-        self.left_out: list[str] = []
+        self.left_out: list[Reason] = []
         self._limits = limits
         self._room = limits.tools
         self._second = (0.0, 0)
@@ -134,20 +135,21 @@ class ServerMessages(ReadFilter):
             given = tool.get("name") if isinstance(tool, Mapping) else None
             name = given if isinstance(given, str) else ""
             if fault := self._name_fault(name):
-                self.left_out.append(f"{shown(name)} is left out: {fault}")
+                self.left_out.append(Reason("{tool} is left out: {reason}", tool=shown(name), reason=fault))
             else:
                 self.tools[name] = tool
                 stubs.append({"name": name, "inputSchema": self._stub_schema(tool.get("inputSchema"))})
         if more:
-            self.left_out.append(f"only the first {self._limits.tools:,} of its tools are used")
+            self.left_out.append(Reason("only the first {limit:,} of its tools are used", limit=self._limits.tools))
         return stubs
 
-    def _name_fault(self, name: str) -> str:
+    def _name_fault(self, name: str) -> Reason | None:
         if not name:
-            return "it can't be called"
+            return Reason("it can't be called")
         if name in self.tools:
-            return "there is another of this name"
-        return "its name can't be shown" if len(name) > _NAME_CHARS or hidden_fault(name) else ""
+            return Reason("there is another of this name")
+        unshown = len(name) > _NAME_CHARS or hidden_fault(name)
+        return Reason("its name can't be shown") if unshown else None
 
     def _stub_schema(self, schema: Any) -> Mapping[str, Any]:
         has_headers = any(isinstance(each, dict) and _HEADER in each for each in nested(schema))

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from routing.errors import Reason
 from routing.types.sizes import SIZES, Size
 from routing.types.toolkits import ToolCard, ToolText
 
@@ -19,7 +20,7 @@ RAW = "capabilityHints"
 _TIERS: Mapping[str, tuple[Size, ...]] = {"small": ("S",), "medium": ("M",), "large": ("L", "XL")}
 _MAX_PRIORITY = 1_000.0
 _LABEL_CHARS = 32
-NO_LABEL = f"its category is no label of up to {_LABEL_CHARS} letters, digits, spaces and - _ /"
+NO_LABEL = Reason("its category is no label of up to {limit} letters, digits, spaces and - _ /", limit=_LABEL_CHARS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Hinted:
     texts: Mapping[Size, ToolText]
     category: str = ""
     priority: float = 0.0
-    ignored: tuple[str, ...] = ()
+    ignored: tuple[Reason, ...] = ()
 
 
 def read_hints(hints: object, plain: ToolText) -> Hinted:
@@ -38,13 +39,13 @@ def read_hints(hints: object, plain: ToolText) -> Hinted:
     if hints is None:
         return Hinted({})
     if not isinstance(hints, Mapping):
-        return Hinted({}, ignored=("its hints are not an object",))
+        return Hinted({}, ignored=(Reason("its hints are not an object"),))
     texts: dict[Size, ToolText] = {}
-    ignored = []
+    ignored: list[Reason] = []
     tiers = hints.get("tiers")
     for tier, hint in tiers.items() if isinstance(tiers, Mapping) else ():
-        if fault := _fault(tier, hint, plain):
-            ignored.append(f"its hint for {tier} {fault}")
+        if fault := _tier_fault(tier, hint, plain):
+            ignored.append(Reason("its hint for {tier} {reason}", tier=str(tier), reason=fault))
             continue
         text = ToolText(hint.get("description") or plain.description, hint.get("inputSchema") or plain.parameters)
         texts.update(dict.fromkeys(_TIERS[tier], text))
@@ -78,22 +79,22 @@ def with_hints(name: str, plain: ToolText, hinted: Hinted) -> ToolCard:
     return ToolCard(name, texts, category=hinted.category, priority=hinted.priority)
 
 
-def _fault(tier: object, hint: object, plain: ToolText) -> str:
+def _tier_fault(tier: object, hint: object, plain: ToolText) -> Reason | None:
     if tier not in _TIERS:
-        return f"is for none of {', '.join(_TIERS)}"
+        return Reason("is for none of {tiers}", tiers=", ".join(_TIERS))
     if not isinstance(hint, Mapping):
-        return "is not an object"
+        return Reason("is not an object")
     description, schema = hint.get("description"), hint.get("inputSchema")
     if not isinstance(description, str | None) or not isinstance(schema, Mapping | None):
-        return "has a description that is no text, or a schema that is no object"
+        return Reason("has a description that is no text, or a schema that is no object")
     schema = schema or plain.parameters
     needed, shown = _names(plain.parameters.get("required")), _names(schema.get("properties"))
     if hidden := needed - shown:
-        return f"hides what is required: {', '.join(sorted(hidden))}"
+        return Reason("hides what is required: {names}", names=", ".join(sorted(hidden)))
     if unknown := shown - _names(plain.parameters.get("properties")):
-        return f"has what the tool does not take: {', '.join(sorted(unknown))}"
+        return Reason("has what the tool does not take: {names}", names=", ".join(sorted(unknown)))
     free = _names(schema.get("required")) - needed
-    return f"requires what the tool leaves free: {', '.join(sorted(free))}" if free else ""
+    return Reason("requires what the tool leaves free: {names}", names=", ".join(sorted(free))) if free else None
 
 
 def _names(value: object) -> set[str]:

@@ -14,6 +14,7 @@ from handlers.tools.mcp.hints import HINTS, RAW, Hinted, read_hints, with_hints
 from handlers.tools.mcp.naming import NAMESPACE, tool_names
 from handlers.tools.mcp.schemas import is_deeper, schema_fault
 from handlers.tools.mcp.text import cleaned_schema, readable, shown
+from routing.errors import Reason
 from routing.types.toolkits import Toolkit, ToolText
 
 _ABOUT_CHARS = 500
@@ -34,7 +35,7 @@ class Offer:
 
     toolkit: Toolkit
     tools: Mapping[str, ListedTool]
-    warnings: tuple[str, ...]
+    warnings: tuple[Reason, ...]
     digest: bytes
 
 
@@ -45,7 +46,7 @@ def read_listing(
     listed: Mapping[str, Mapping[str, Any]],
     taken: Collection[str],
     limits: Limits,
-    warnings: Sequence[str] = (),
+    warnings: Sequence[Reason] = (),
 ) -> Offer:
     """`listed` are the tools as the server wrote them, by name; `taken` are names that they can't have; `warnings` are
     known already. Takes some milliseconds a tool, so call it in a thread."""
@@ -53,14 +54,15 @@ def read_listing(
     texts: dict[str, tuple[ToolText, Hinted]] = {}
     for number, (name, tool) in enumerate(listed.items()):
         if monotonic() > deadline:
-            late = f"{len(listed) - number:,} of its tools are left out"
-            reader.warnings.append(f"{late}: reading took longer than {limits.reading_seconds:g} s")
+            late = "{n:,} of its tools are left out: reading took longer than {seconds:g} s"
+            reader.warnings.append(Reason(late, n=len(listed) - number, seconds=limits.reading_seconds))
             break
         if text := reader.read(name, tool):
             texts[name] = text
     names = tool_names(prefix, list(texts), taken)
     for name in (each for each in texts if each not in names):
-        reader.warnings.append(f"{shown(name)} is left out: its name and what it could be called here are other tools'")
+        taken_twice = "{tool} is left out: its name and what it could be called here are other tools'"
+        reader.warnings.append(Reason(taken_twice, tool=shown(name)))
     cards = tuple(with_hints(names[name], *text) for name, text in texts.items() if name in names)
     categories = Counter(card.category for card in cards if card.category).most_common(1)
     toolkit = Toolkit(
@@ -71,7 +73,7 @@ def read_listing(
         source="mcp",
     )
     tools = {names[name]: ListedTool(name, _is_read_only(listed[name])) for name in texts if name in names}
-    warnings = tuple(map(server.hidden, reader.warnings))
+    warnings = tuple(each.changed(server.hidden) for each in reader.warnings)
     digest = hashlib.sha256(repr((replace(toolkit, tools=()), tools, warnings)).encode())
     for card in cards:  # one by one: other threads wait while one of them is written
         digest.update(repr(card).encode())
@@ -81,7 +83,7 @@ def read_listing(
 class _Reader:
     """Reads the texts of tools without the secrets that a server may repeat, and collects warnings."""
 
-    def __init__(self, limits: Limits, hidden: Callable[[str], str], warnings: Sequence[str]) -> None:
+    def __init__(self, limits: Limits, hidden: Callable[[str], str], warnings: Sequence[Reason]) -> None:
         self._limits = limits
         self._hidden = hidden
         self.warnings = [*warnings]
@@ -90,37 +92,39 @@ class _Reader:
         """The text of a tool and its hints; None when it can't be used."""
         schema, fault = self._schema(tool.get("inputSchema"))
         if fault:
-            self.warnings.append(f"{shown(name)} is left out: {fault}")
+            self.warnings.append(Reason("{tool} is left out: {reason}", tool=shown(name), reason=fault))
             return None
         about = next((each for key in ("description", "title") if isinstance(each := tool.get(key), str) and each), "")
         plain = ToolText(readable(self._hidden(about), self._limits.description_chars) or shown(name), schema)
         hinted = self._hinted(tool, plain)
-        self.warnings += (f"{shown(name)}: {reason}; it is ignored" for reason in hinted.ignored)
+        self.warnings += (
+            Reason("{tool}: {reason}; it is ignored", tool=shown(name), reason=reason) for reason in hinted.ignored
+        )
         return plain, hinted
 
     def _hinted(self, tool: Mapping[str, Any], plain: ToolText) -> Hinted:
         meta = tool.get("_meta")
         hints = (meta.get(HINTS) if isinstance(meta, Mapping) else None) or tool.get(RAW)
         if is_deeper(hints):
-            return Hinted({}, ignored=("its hint object is nested too deeply",))
+            return Hinted({}, ignored=(Reason("its hint object is nested too deeply"),))
         hinted = read_hints(cleaned_schema(hints, self._hidden), plain)
         texts, ignored = {}, [*hinted.ignored]
         for size, text in hinted.texts.items():
-            schema, fault = plain.parameters, ""
+            schema, fault = plain.parameters, None
             if text.parameters is not plain.parameters:
                 schema, fault = self._schema(text.parameters)
             if fault:
-                ignored.append(f"its hint for size {size} is wrong, {fault}")
+                ignored.append(Reason("its hint for size {size} is wrong, {reason}", size=size, reason=fault))
             else:
                 texts[size] = ToolText(readable(text.description, self._limits.description_chars), schema)
         return replace(hinted, texts=texts, ignored=tuple(ignored))
 
-    def _schema(self, schema: object) -> tuple[Mapping[str, Any], str]:
+    def _schema(self, schema: object) -> tuple[Mapping[str, Any], Reason | None]:
         """The schema as models and providers get it, and why it can't be used."""
         if not isinstance(schema, Mapping):
-            return {}, "its schema is not one of an object"
+            return {}, Reason("its schema is not one of an object")
         if is_deeper(schema):
-            return {}, "its schema is nested too deeply"
+            return {}, Reason("its schema is nested too deeply")
         clean: dict[str, Any] = cleaned_schema({"type": "object", **schema}, self._hidden)
         fault = schema_fault(clean, self._limits.schema_chars)
         return {"properties": {}, **{key: each for key, each in clean.items() if key != "$schema"}}, fault

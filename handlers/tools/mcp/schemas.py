@@ -15,6 +15,7 @@ from jsonschema_specifications import REGISTRY
 
 from handlers.tools.authoring.schemas import MOST_PARTS, IllegalSchema, referred
 from handlers.tools.mcp.text import hidden_fault
+from routing.errors import Reason
 
 MAX_DEPTH = 100
 """Objects and lists inside one another. The SDK fails at 255, providers at fewer."""
@@ -27,47 +28,51 @@ _SAME_VALUE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else")
 """Schemas under these keywords apply to the same value as the schema that has them."""
 
 
-def schema_fault(schema: Mapping[str, Any], max_chars: int) -> str:
-    """Why the schema of a tool can't be used, as a clause; empty if it can. Takes 2 ms for a usual schema, up to a
+def schema_fault(schema: Mapping[str, Any], max_chars: int) -> Reason | None:
+    """Why the schema of a tool can't be used, as a clause; None if it can. Takes 2 ms for a usual schema, up to a
     second for the largest, so call it in a thread."""
     if fault := hidden_fault(schema):
-        return f"its schema {fault}"
+        return Reason("its schema {reason}", reason=fault)
     if is_deeper(schema):
-        return "its schema is nested too deeply"
+        return Reason("its schema is nested too deeply")
     size = len(json.dumps(schema, ensure_ascii=False))
     if size > max_chars:
-        return f"its schema has {size:,} characters, and {max_chars:,} are allowed"
+        return Reason("its schema has {size:,} characters, and {limit:,} are allowed", size=size, limit=max_chars)
     if schema.get("type") != "object" or not isinstance(schema.get("$schema", ""), str):
-        return "its schema is not one of an object"
-    return next(filter(None, map(_part_fault, nested(schema))), "") or _validity_fault(schema)
+        return Reason("its schema is not one of an object")
+    return next(filter(None, map(_part_fault, nested(schema))), None) or _validity_fault(schema)
 
 
-def _part_fault(value: Any) -> str:
+def _part_fault(value: Any) -> Reason | None:
     if isinstance(value, list) and len(value) > _MIXED_ITEMS and _is_mixed(value):
-        return f"its schema has a list of more than {_MIXED_ITEMS} things that are not all texts or all numbers"
+        words = "its schema has a list of more than {limit} things that are not all texts or all numbers"
+        return Reason(words, limit=_MIXED_ITEMS)
     for reference in _references(value):
         if not reference.startswith("#"):  # never fetched, neither here nor by the model's provider
-            return "its schema refers to another document"
+            return Reason("its schema refers to another document")
         if reference[1:2] not in ("", "/"):
-            return f"its schema refers to {reference[:_QUOTED_CHARS]}: only what begins with #/ is followed"
-    return ""
+            words = "its schema refers to {reference}: only what begins with #/ is followed"
+            return Reason(words, reference=reference[:_QUOTED_CHARS])
+    return None
 
 
-def _validity_fault(schema: Mapping[str, Any]) -> str:
+def _validity_fault(schema: Mapping[str, Any]) -> Reason | None:
     try:
         validator = validator_for(schema, default=Draft202012Validator)
         if validator is not Draft202012Validator or next(_flat_metaschema().iter_errors(schema), None):
             validator.check_schema(schema)
         if _Parts(schema).count(schema) > MOST_PARTS:
-            return f"its schema is too large: more than {MOST_PARTS:,} parts with its references written out"
+            words = "its schema is too large: more than {limit:,} parts with its references written out"
+            return Reason(words, limit=MOST_PARTS)
     except SchemaError as error:
         where = ".".join(str(part) for part in error.absolute_path)
-        return f"its schema is not valid ({where or 'root'}: {error.message[:_QUOTED_CHARS]})"
+        wrong = f"{where or 'root'}: {error.message[:_QUOTED_CHARS]}"
+        return Reason("its schema is not valid ({error})", error=wrong)
     except IllegalSchema as error:
-        return f"its schema {error}"
+        return Reason("its schema {reason}", reason=error.reason)
     except RecursionError:  # a chain of references
-        return "its schema is nested too deeply"
-    return ""
+        return Reason("its schema is nested too deeply")
+    return None
 
 
 @cache

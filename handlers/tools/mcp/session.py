@@ -24,7 +24,7 @@ from handlers.tools.mcp.listing import Offer, read_listing
 from handlers.tools.mcp.schemas import MAX_DEPTH, is_deeper
 from handlers.tools.mcp.text import json_fault, readable
 from handlers.tools.mcp.transport import Diagnosis, http, stdio
-from routing.errors import ToolFailed
+from routing.errors import Reason, ToolFailed
 from routing.text import storable
 
 _REFRESH_FACTOR = 10
@@ -41,7 +41,11 @@ for _name, _level in (("mcp", logging.CRITICAL), ("client", logging.CRITICAL), (
 
 
 class Unresponsive(Exception):
-    """The server does not answer."""
+    """The server does not answer; `reason` is a clause."""
+
+    def __init__(self, template: str, /, **values: object) -> None:
+        self.reason = Reason(template, **values)
+        super().__init__(str(self.reason))
 
 
 class Session:
@@ -78,7 +82,7 @@ class Session:
                         self._client = None
                         tasks.cancel_scope.cancel()
         if starting.cancelled_caught:
-            raise Unresponsive(f"it did not answer within {self._start_seconds:g} s")
+            raise Unresponsive("it did not answer within {seconds:g} s", seconds=self._start_seconds)
         if not self._messages.over.is_set():  # this task was cancelled, and a cancel scope inside took that for its own
             raise asyncio.CancelledError
 
@@ -113,14 +117,19 @@ class Session:
             raise ToolFailed(f"{tool} of {server} failed: {readable(text, _ERROR_CHARS) or 'it does not say why'}")
         return text
 
-    def reason(self, error: BaseException | None) -> str:
+    def reason(self, error: BaseException | None) -> Reason:
         """Why the connection ended, for the owner, without secrets. The first error of a group counts."""
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
         hidden, words = self._server.hidden, self._diagnosis.reason or _reason(error)
         lines = [line.strip() for line in hidden(self._diagnosis.log).splitlines() if line.strip()]
         last = " · ".join(lines[-_LOG_LINES:])[-_LOG_CHARS:]
-        return readable(hidden(f"{words}; last output: {last}" if last else words), _REASON_CHARS)
+        reason = (
+            Reason("{reason}; last output: {output}", reason=words, output=last)
+            if last
+            else Reason("{reason}", reason=words)
+        )
+        return reason.changed(lambda text: readable(hidden(text), _REASON_CHARS))
 
     def _transport(self) -> AbstractAsyncContextManager[Any]:
         match self._server.reached:
@@ -161,7 +170,7 @@ class Session:
             with anyio.move_on_after(self._start_seconds) as scope:
                 publish(await self._list_tools(client))
             if scope.cancelled_caught:
-                raise Unresponsive(f"it did not list its tools within {self._start_seconds:g} s")
+                raise Unresponsive("it did not list its tools within {seconds:g} s", seconds=self._start_seconds)
             pause = max(self._limits.refresh_seconds, _REFRESH_FACTOR * (monotonic() - began))
             with anyio.move_on_after(pause):
                 await messages.over.wait()
@@ -198,30 +207,31 @@ class Session:
             self._doubt_list()
 
 
-def _reason(error: BaseException | None) -> str:
+def _reason(error: BaseException | None) -> Reason:
     """Why a connection ended, as a clause."""
     match error:
         case None | MCPError(code=types.CONNECTION_CLOSED):
-            return "it hung up"
+            return Reason("it hung up")
         case Unresponsive():
-            return str(error)
+            return error.reason
         case FileNotFoundError():
-            return f"{error.filename} is not there: install it, or fix command or cwd in mcp.json"
+            words = "{file} is not there: install it, or fix command or cwd in mcp.json"
+            return Reason(words, file=str(error.filename))
         case OSError():
-            return f"it can't be started ({error.strerror or error})"
+            return Reason("it can't be started ({error})", error=error.strerror or str(error))
         case MCPError():
-            return f"it answers: {error.message}"
+            return Reason("it answers: {error}", error=error.message)
         case httpx2.TransportError():
-            return f"it can't be reached ({error or type(error).__name__})"
+            return Reason("it can't be reached ({error})", error=str(error) or type(error).__name__)
         case ValidationError() | RuntimeError():
-            return "it does not speak the protocol"
+            return Reason("it does not speak the protocol")
         case httpx2.InvalidURL():
-            return f"its url in mcp.json is no address ({error})"
+            return Reason("its url in mcp.json is no address ({error})", error=str(error))
         case ValueError() | OverflowError():
-            encoding = isinstance(error, UnicodeError)
-            fault = "has characters that can't be encoded (UTF-8)" if encoding else f"can't be used ({error})"
-            return f"its entry in mcp.json, or what it sends, {fault}"
-    return f"it failed ({type(error).__name__})"
+            if isinstance(error, UnicodeError):
+                return Reason("its entry in mcp.json, or what it sends, has characters that can't be encoded (UTF-8)")
+            return Reason("its entry in mcp.json, or what it sends, can't be used ({error})", error=str(error))
+    return Reason("it failed ({error})", error=type(error).__name__)
 
 
 def result_text(result: types.CallToolResult, max_chars: int, hidden: Callable[[str], str] = str) -> str:

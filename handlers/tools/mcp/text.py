@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from routing.errors import Reason
 from routing.text import storable
 
 _COVERT = "\u202a-\u202e\u2066-\u2069\U000e0000-\U000e0fff"
@@ -56,26 +57,28 @@ def cleaned_schema(schema: Any, hidden: Callable[[str], str] = str) -> Any:
     return found
 
 
-def json_fault(value: object) -> str:
-    """Why a value can't be written as JSON in UTF-8, as a clause; empty if it can."""
+def json_fault(value: object) -> Reason | None:
+    """Why a value can't be written as JSON in UTF-8, as a clause; None if it can."""
     return _written(value)[1]
 
 
-def hidden_fault(value: object) -> str:
+def hidden_fault(value: object) -> Reason | None:
     """The same, and whether there is a character in it that hides others."""
     text, fault = _written(value)
     hiding = _HIDING.search(text)
-    return fault or (f"hides a sign in a name or a value (U+{ord(hiding[0]):04X})" if hiding else "")
+    if fault or hiding is None:
+        return fault
+    return Reason("hides a character in a name or a value ({code})", code=f"U+{ord(hiding[0]):04X}")
 
 
-def _written(value: object) -> tuple[str, str]:
+def _written(value: object) -> tuple[str, Reason | None]:
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
         text.encode()
     except UnicodeEncodeError:
-        return "", "has half a character (a lone surrogate) in it"
+        return "", Reason("has half a character (a lone surrogate) in it")
     except RecursionError:
-        return "", "is nested too deeply"
+        return "", Reason("is nested too deeply")
     except ValueError:
-        return "", "has a number that JSON does not know (NaN or Infinity)"
-    return text, ""
+        return "", Reason("has a number that JSON does not know (NaN or Infinity)")
+    return text, None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
 from handlers.tools.mcp.config import Command, Endpoint, Limits
+from routing.errors import Reason
 from routing.process import ChildProcess
 
 _EXIT_SECONDS = 0.1
@@ -44,7 +46,7 @@ _REFUSALS = (401, 403, 407, 429)
 class Diagnosis:
     """Why a connection ended, as far as its transport knows, and the end of a child's stderr."""
 
-    reason: str = ""
+    reason: Reason | None = None
     log: str = ""
 
 
@@ -99,9 +101,15 @@ async def _child(command: Command, limits: Limits, diagnosis: Diagnosis) -> Asyn
     finally:
         with anyio.CancelScope(shield=True):
             if await child.exited(_EXIT_SECONDS) and not diagnosis.reason:
-                diagnosis.reason = f"it {child.ending}"
+                diagnosis.reason = _ending(child.exit_code)
             await child.stop()
             diagnosis.log = child.log
+
+
+def _ending(code: int | None) -> Reason:
+    if code is not None and code < 0:
+        return Reason("it was killed ({signal})", signal=signal.Signals(-code).name)
+    return Reason("it ended with exit code {code}", code=str(code))
 
 
 async def _read(
@@ -166,7 +174,7 @@ async def _write(
             async with asyncio.timeout(_WRITE_SECONDS):
                 await pipe.drain()
     except TimeoutError:
-        diagnosis.reason = f"it did not read its stdin for {_WRITE_SECONDS:.0f} s"
+        diagnosis.reason = Reason("it did not read its stdin for {seconds:.0f} s", seconds=_WRITE_SECONDS)
     except OSError:  # the process is gone, and the end of its stdout says more
         pass
     else:
@@ -181,7 +189,8 @@ async def http(endpoint: Endpoint, limits: Limits, diagnosis: Diagnosis) -> Asyn
     async def bound(response: httpx2.Response) -> None:
         if response.request.method == "POST":
             refused = response.status_code in _REFUSALS or response.status_code >= 500
-            diagnosis.reason = f"it answers HTTP {response.status_code}" if refused else ""
+            status = str(response.status_code)
+            diagnosis.reason = Reason("it answers HTTP {status}", status=status) if refused else None
         if response.headers.get("content-encoding", "identity") != "identity":  # it would unpack behind the limit
             raise httpx2.DecodingError("compressed, although that was not asked for", request=response.request)
         response.stream = _BoundedBody(response, limits)

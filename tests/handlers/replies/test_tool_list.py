@@ -13,10 +13,12 @@ from handlers.replies.tool_list import MOST_WARNINGS, SOURCES, STANDING, ToolLis
 from handlers.tools.authoring.tool import Tool
 from handlers.tools.dependencies import Stock
 from handlers.tools.mcp.client import McpClient
+from handlers.tools.mcp.config import read_servers
 from handlers.tools.mcp.connection import ServerState, Status
 from handlers.tools.tool_source import BoundToolkit, BuiltinSource
 from handlers.tools.toolbox import Toolbox
 from handlers.tools.workspace import WorkspaceToolkits
+from routing.errors import Reason
 from routing.ports import Embedder
 from routing.tools.chooser import ToolChooser
 from routing.types.people import Person
@@ -31,7 +33,7 @@ NOW = 1_000.0
 class Servers(McpClient):
     """Servers that stand as they are told to."""
 
-    def __init__(self, *states: ServerState, problems: tuple[str, ...] = ()) -> None:
+    def __init__(self, *states: ServerState, problems: tuple[Reason, ...] = ()) -> None:
         super().__init__(Path("/nowhere/mcp.json"), {})
         self._told = states
         self._problems = problems
@@ -88,7 +90,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def made(folder: Path, *states: ServerState, problems: tuple[str, ...] = ()) -> ToolList:
+def made(folder: Path, *states: ServerState, problems: tuple[Reason, ...] = ()) -> ToolList:
     toolkits = WorkspaceToolkits(folder)
     toolkits.refresh()
     return ToolList(stock(box(), toolkits, Servers(*states, problems=problems)), lambda: NOW)
@@ -130,12 +132,14 @@ async def test_the_more_toolkits_the_less_is_said_of_each(folder: Path, count: i
 
 async def test_how_each_server_stands(folder: Path) -> None:
     states = (
-        ServerState("up", "connected", 3, "", NOW - 60, "user", tuple(f"warning {n}" for n in range(9))),
-        ServerState("slow", "connecting", 0, "it hung up", NOW - 5, "user"),
-        ServerState("down", "failed", 0, "it can't\nbe reached", NOW - 3600, "user"),
-        ServerState("not", "disabled", 0, "", NOW, "user"),
+        ServerState(
+            "up", "connected", 3, Reason(""), NOW - 60, "user", tuple(Reason(f"warning {n}") for n in range(9))
+        ),
+        ServerState("slow", "connecting", 0, Reason("it hung up"), NOW - 5, "user"),
+        ServerState("down", "failed", 0, Reason("it can't\nbe reached"), NOW - 3600, "user"),
+        ServerState("not", "disabled", 0, Reason(""), NOW, "user"),
     )
-    there = made(folder, *states, problems=("mcp.json line 1: x is not known",))
+    there = made(folder, *states, problems=(Reason("mcp.json line 1: x is not known"),))
     assert there.faults(asked(role="user")) == ""
     assert there.counted(asked(role="user")) == []
     assert there.faults(asked(role="owner", private=False)) == "", "a group reads it"
@@ -146,7 +150,7 @@ async def test_how_each_server_stands(folder: Path) -> None:
         "- ⚠️ **down**: not connected for 1 h 0 min: it can't be reached", "- **not**: disabled in mcp.json",
     ]  # fmt: skip
     assert there.counted(asked(role="admin")) == ["⚠️ MCP servers with errors: down; /tools says why."]
-    file = made(folder, problems=("mcp.json line 1 column 2: not valid JSON",))
+    file = made(folder, problems=(Reason("mcp.json line 1 column 2: not valid JSON"),))
     assert file.counted(asked()) == ["⚠️ MCP servers with errors: mcp.json; /tools says why."]
     assert made(folder, states[0], states[3]).counted(asked()) == []
 
@@ -212,3 +216,31 @@ def test_every_source_and_status_has_its_words() -> None:
 
 def test_signs_that_would_format_a_reason_do_not() -> None:
     assert plain("/nowhere/__main__/x_y*\nz") == r"/nowhere/\_\_main\_\_/x_y z"
+
+
+async def test_faults_are_german_for_a_german_owner(folder: Path, tmp_path: Path) -> None:
+    (folder / "a.json").write_text("{")
+    (folder / "b.json").write_text('{"name": "b", "nmae": "b"}')
+    toolkits = WorkspaceToolkits(folder)
+    toolkits.refresh()
+    entries = {"up": {"command": "x", "url": "http://y"}, "url": {"url": "ftp://y"}, "env": {"command": "${NONE}"}}
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": entries, "mcpServer": {}}))
+    read = read_servers(tmp_path / "mcp.json", {})
+    states = [ServerState(each.name, "failed", 0, each.fault, NOW - 60, "owner") for each in read.found.values()]
+    twice = Toolbox(BuiltinSource([shelf("open", Tool("a", does)), shelf("lame", Tool("a", does))]))
+    there = ToolList(stock(twice, toolkits, Servers(*states, problems=read.problems)), lambda: NOW)
+    told = there.faults(asked(language="de"))
+    assert [line for line in told.splitlines() if line] == [
+        "Dateien mit Fehlern:",
+        "- ⚠️ a.json Zeile 1 Spalte 2: kein gültiges JSON, ein Schlüssel in doppelten Anführungszeichen wird erwartet.",
+        "- ⚠️ b.json Zeile 1: nmae ist kein bekanntes Feld; meintest du name?",
+        "- ⚠️ mcp.json Zeile 1: mcpServer ist unbekannt und hat keine Wirkung; meintest du mcpServers?",
+        "Ausgelassene Werkzeuge:",
+        "- ⚠️ Das Werkzeug a von lame fehlt: open hat schon eines mit diesem Namen.",
+        "MCP-Server:",
+        "- ⚠️ **up**: nicht verbunden seit 1 min: mcp.json Zeile 1: mcpServers.up muss entweder command oder url haben.",
+        "- ⚠️ **url**: nicht verbunden seit 1 min: mcp.json Zeile 1: mcpServers.url.url muss mit http:// oder https:// "
+        "beginnen.",
+        "- ⚠️ **env**: nicht verbunden seit 1 min: mcp.json Zeile 1: mcpServers.env.args nennt die Variable NONE, die "
+        "in der Umgebung nicht gesetzt ist.",
+    ]

@@ -14,7 +14,7 @@ from routing.types.messages import Button, InboundMessage, OutboundMessage
 COMMANDS = (
     CommandHint("tier", "show or set the tier", (("auto", "balanced", "smart"), ("force",))),
     CommandHint("tools", "what I can use"),
-    CommandHint("stop", "stop the answer"),
+    CommandHint("stop", "Stop the answer in progress"),
 )
 PATIENCE = 20.0
 
@@ -46,6 +46,7 @@ class Desk:
         self.replies_before: list[int] = []
         self.clock = Hands()
         self.fault: Exception | None = None
+        self.locale = self.language = ""
         self.failures: list[BaseException] = []
         self._ids = count(1)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -76,8 +77,14 @@ class Desk:
             stdout=stdout,
             stderr=stderr,
             unanswered=unanswered,
+            locale=self.locale,
+            chosen=self.chosen,
         )
         return self._platform
+
+    async def chosen(self) -> str:
+        """The language set with /settings."""
+        return self.language
 
     async def accept(self, messages: Sequence[InboundMessage]) -> None:
         """Keep them; replies follow on their own."""

@@ -14,9 +14,11 @@ from bot.adapters.console.completion import CommandCompleter
 from bot.adapters.console.hints import suggestions, typed_instead
 from bot.adapters.console.markdown import dim, rendered
 from bot.adapters.console.printable import one_line, printable
+from bot.adapters.console.speaker import Speaker
 from bot.adapters.console.views import LINGER_SECONDS, Views
 from bot.rendering import formulas
 from bot.running import hints
+from handlers.languages import Say
 from routing.catalog.catalog import BUNDLED, Catalog
 from routing.config.jsonfile import parse
 from routing.config.runtime import read_config
@@ -24,6 +26,7 @@ from routing.policy.models import Models
 from routing.types.messages import Button
 from tests.bot.adapters.console.desk import COMMANDS, Hands
 
+SPEAKER = Speaker("ann", Hands())
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 PIECES = [
     "**",
@@ -80,9 +83,9 @@ def test_suggestions(typed: str, words: list[str]) -> None:
 
 
 def test_a_completion_replaces_what_was_typed_of_a_word() -> None:
-    found = CommandCompleter(COMMANDS).get_completions(Document("/tier SM and more", 8), CompleteEvent())
+    found = CommandCompleter(COMMANDS, SPEAKER).get_completions(Document("/tier SM and more", 8), CompleteEvent())
     assert [(each.text, each.start_position) for each in found] == [("smart", -2)]
-    (tools,) = CommandCompleter(COMMANDS).get_completions(Document("/to"), CompleteEvent())
+    (tools,) = CommandCompleter(COMMANDS, SPEAKER).get_completions(Document("/to"), CompleteEvent())
     assert (tools.text, tools.start_position, tools.display_meta_text) == ("/tools", -3, "what I can use")
 
 
@@ -153,17 +156,17 @@ async def test_a_view_is_seen_from_its_first_sign_to_its_reply() -> None:
     views = Views(clock)
     view = views.new(streaming=True)
     assert not views.shown.is_set()
-    assert views.status() == ""
+    assert views.status(Say("en")) == ""
     await view.working()
     clock.now += 3.9
     assert views.shown.is_set()
     assert views.answering
-    assert "thinking… 3 s" in views.status()
+    assert "thinking… 3 s" in views.status(Say("en"))
     view.show("so far")
     await view.close()
     assert views.text == "so far"
     assert not views.answering
-    assert views.status() == ""
+    assert views.status(Say("en")) == ""
     clock.now += LINGER_SECONDS / 2
     views.drop_closed(LINGER_SECONDS)
     assert views.text == "so far"

@@ -194,7 +194,7 @@ async def test_commands_are_completed(history: Path) -> None:
         seat.type("/t")
         await seat.sees("show or set the tier")
         assert "what I can use" in seat.shown
-        assert "stop the answer" not in seat.shown
+        assert "Stop the answer" not in seat.shown
         seat.type("ier ")
         await seat.sees("balanced")
         seat.type("smart" + ENTER)
@@ -233,3 +233,43 @@ async def test_a_history_that_cannot_be_kept_stops_nobody(tmp_path: Path) -> Non
     async with seated(Desk(), tmp_path / "file" / "history") as seat:
         seat.type("one" + ENTER)
         await seat.sees("You said one")
+
+
+async def test_a_german_terminal_is_german(history: Path) -> None:
+    desk = Desk(lambda _: None)
+    desk.locale = "de"
+    async with seated(desk, history) as seat:
+        assert "tierbot im Terminal · /help zeigt die Befehle · Alt-Enter: neue Zeile" in seat.shown
+        seat.type("/st")
+        await seat.sees("Bricht die laufende ")
+        seat.type("op" + ENTER)
+        await until(lambda: desk.texts == ["/stop"])
+        assert desk.messages[0].language == "de", "replies follow it, too"
+        live = desk.platform.live(desk.messages[0], "", True, kept)
+        await live.working()
+        await seat.sees("denke nach … 0 s")
+        desk.clock.now += 11
+        await seat.sees("(noch dabei; Strg-C bricht ab)")
+        await live.close()
+        buttons = ((Button("Rolle", "/access"),),)
+        await desk.reply(desk.messages[0], "Du bist Ann.", recovered=True, buttons=buttons)
+        await seat.sees("(wiederhergestellt)")
+        await seat.sees("Du kannst eingeben: /access")
+        await desk.platform.waiting(desk.messages[0])
+        await seat.sees("wartet: /stop")
+        seat.type(CTRL_C)
+        await seat.sees("Zum Beenden /exit eingeben oder Strg-D drücken.")
+        desk.fault = StorageFault("Festplatte voll")
+        seat.type("verloren" + ENTER)
+        await until(lambda: "ließ sich nicht speichern (Festplatte voll)" in seat.errors.getvalue())
+
+
+async def test_the_language_chosen_with_settings_is_followed_at_once(history: Path) -> None:
+    desk = Desk()
+    async with seated(desk, history) as seat:
+        assert "tierbot in your terminal" in seat.shown
+        desk.language = "de"
+        seat.type("/settings language de" + ENTER)
+        await seat.sees("You said")
+        seat.type(CTRL_C)
+        await seat.sees("Zum Beenden /exit eingeben")

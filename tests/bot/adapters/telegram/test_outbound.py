@@ -157,15 +157,15 @@ async def test_nobody_there_is_final() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         tg.block("bob")
         tg.deactivate("carol")
-        for chat, reason in ((tg.private("bob"), "blocked"), (tg.private("carol"), "deactivated")):
+        for chat, reason in ((tg.private("bob"), "blocked"), (tg.private("carol"), "account was deleted")):
             with pytest.raises(SendRefused, match=reason):
                 await home.send(to(chat, "hello?"))
         stranger = tg.private("dave")
         del tg.chats[stranger.id]
-        with pytest.raises(SendRefused, match=r"(?i)chat not found"):
+        with pytest.raises(SendRefused, match="chat does not exist"):
             await home.send(to(stranger, "hello?"))
         tg.fault("sendMessage", "bad_request", text="not enough rights to send text messages to the chat")
-        with pytest.raises(SendRefused, match=r"(?i)not enough rights"):
+        with pytest.raises(SendRefused, match="may not write in that chat"):
             await home.send(to(tg.private(), "hello?"))
         with pytest.raises(SendRefused, match="no visible content"):
             await home.send(to(tg.private(), " \n "))

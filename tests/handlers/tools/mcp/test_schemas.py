@@ -57,8 +57,11 @@ def doubling(levels: int, key: str = "allOf") -> dict[str, Any]:
         ),
         ({"type": "object", "enum": ["\ud800"]}, "its schema has half a character (a lone surrogate) in it"),
         ({"type": "object", "properties": {"\udfff": {}}}, "its schema has half a character (a lone surrogate) in it"),
-        ({"type": "object", "enum": ["\U000e0041"]}, "its schema hides a sign in a name or a value (U+E0041)"),
-        ({"type": "object", "properties": {"a\u202e": {}}}, "its schema hides a sign in a name or a value (U+202E)"),
+        ({"type": "object", "enum": ["\U000e0041"]}, "its schema hides a character in a name or a value (U+E0041)"),
+        (
+            {"type": "object", "properties": {"a\u202e": {}}},
+            "its schema hides a character in a name or a value (U+202E)",
+        ),
         (
             {
                 "$schema": "http://json-schema.org/draft-04/schema#",
@@ -76,7 +79,7 @@ def doubling(levels: int, key: str = "allOf") -> dict[str, Any]:
     ],
 )
 def test_schemas(schema: dict[str, Any], fault: str) -> None:
-    assert schema_fault(schema, DEFAULT_LIMITS.schema_chars) == fault
+    assert (schema_fault(schema, DEFAULT_LIMITS.schema_chars) or "") == fault
 
 
 @pytest.mark.parametrize("key", ["allOf", "anyOf", "prefixItems", "properties"])
@@ -89,11 +92,11 @@ def test_references_that_double_are_counted_and_not_followed(key: str, place: st
     assert schema_fault(wide, DEFAULT_LIMITS.schema_chars) == (
         "its schema is too large: more than 5,000 parts with its references written out"
     )
-    assert schema_fault({**wide, "$defs": doubling(9, key)}, DEFAULT_LIMITS.schema_chars) == ""
+    assert schema_fault({**wide, "$defs": doubling(9, key)}, DEFAULT_LIMITS.schema_chars) is None
 
 
 def test_definitions_that_nothing_refers_to_do_not_count() -> None:
-    assert schema_fault({"type": "object", "$defs": doubling(40)}, DEFAULT_LIMITS.schema_chars) == ""
+    assert schema_fault({"type": "object", "$defs": doubling(40)}, DEFAULT_LIMITS.schema_chars) is None
 
 
 def test_those_that_refer_to_each_other_are_looked_at_once() -> None:
@@ -103,7 +106,7 @@ def test_those_that_refer_to_each_other_are_looked_at_once() -> None:
         every = {f"x{n}": {"$ref": f"#/$defs/d{n}"} for n in range(size)}
         defined = {f"d{n}": {"properties": every} for n in range(size)}
         schema = {"type": "object", "$defs": defined, "properties": every}
-        return schema_fault(json.loads(json.dumps(schema)), 100_000)
+        return schema_fault(json.loads(json.dumps(schema)), 100_000) or ""
 
     assert circle(6) == ""
     assert circle(30).startswith("its schema is too large")

@@ -61,9 +61,9 @@ def test_a_schemas_descriptions_are_cleaned_and_its_values_stay() -> None:
         ({"b": "ü", "a": 1, "c": "می\u200cخواهم"}, ""),
         (["\ud800"], "has half a character (a lone surrogate) in it"),
         (float("nan"), "has a number that JSON does not know (NaN or Infinity)"),
-        ({"a\u202e": 1}, "hides a sign in a name or a value (U+202E)"),
+        ({"a\u202e": 1}, "hides a character in a name or a value (U+202E)"),
     ],
 )
 def test_why_a_value_is_not_shown(value: object, fault: str) -> None:
-    assert hidden_fault(value) == fault
-    assert json_fault(value) == ("" if fault.startswith("hides") else fault), "it can still be sent"
+    assert (hidden_fault(value) or "") == fault
+    assert (json_fault(value) or "") == ("" if fault.startswith("hides") else fault), "it can still be sent"
