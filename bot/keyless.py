@@ -9,7 +9,7 @@ import httpx
 
 from handlers.commands.start import OLLAMA
 from handlers.replies.demo_model import NOTE
-from routing.catalog.ollama import best_chat_model
+from routing.catalog.ollama import running_ollama
 from routing.errors import Reason
 from routing.policy.models import Models
 from routing.types.model_names import OLLAMA as PROVIDER
@@ -22,13 +22,13 @@ log = logging.getLogger("bot.keyless")
 
 
 async def look(models: Models, seconds: float = FIRST_LOOK_SECONDS) -> None:
-    """Use the best chat model of a running Ollama if no model of any tier can be called."""
+    """Find a running Ollama, whose models answer if no model of a provider with a key can be called."""
     base = models.config.profile(PROVIDER).base_url
-    if not models.without_keys() or base is None:
+    if not models.at_home() or base is None:
         return
     base = base.rstrip("/").removesuffix("/v1")
     async with await asyncio.to_thread(httpx.AsyncClient, timeout=seconds) as web:
-        models.ollama = await best_chat_model(web, base, seconds) or models.ollama
+        models.running = await running_ollama(web, base, seconds) or models.running
 
 
 async def keep_looking(models: Models, seconds: float = AGAIN_SECONDS) -> None:
@@ -37,7 +37,7 @@ async def keep_looking(models: Models, seconds: float = AGAIN_SECONDS) -> None:
         log.warning("[Models] %s", said)
     while True:
         await asyncio.sleep(seconds)
-        if models.ollama is None and models.without_keys():
+        if models.running is None and models.at_home():
             await look(models)
             if models.ollama is not None:
                 log.warning("[Models] %s", sentence(models))

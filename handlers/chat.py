@@ -70,7 +70,7 @@ class Chat:
         if ask.button is not None:
             await ask.live.acknowledge(spent=not ask.attempts)
             ask = replace(ask, message=replace(ask.message, text=ask.button.command))
-        prefix, written = typed_prefix(ask.message)
+        prefix, written = typed_prefix(ask.message, ask.person.role)
         if prefix is not None and not (written.strip() or ask.message.attachments or ask.message.quoted):
             raise Refused("Write your question after !{tier}, in the same message.", tier=prefix)
         await ask.live.working()
@@ -92,7 +92,7 @@ class Chat:
             turn_id=ask.turn_id,
             conversation_id=await ask.conversation_id(self._history),
             person_id=ask.person.id,
-            question=await self.whole_text(ask, typed_prefix(ask.message)[1]),
+            question=await self.whole_text(ask, typed_prefix(ask.message, ask.person.role)[1]),
             pictures=_pictures(ask.message),
             source=_source(ask.message),
         )

@@ -30,7 +30,7 @@ class Edits:
         if last is None and ask.message.chat not in self._running:
             words = "I saw your edit, but I only answer edits of your last message. Send the new version instead."
             return Reply(ask.say(words))
-        tier, written = typed_prefix(ask.message)
+        tier, written = typed_prefix(ask.message, ask.person.role)
         text = await self._chat.whole_text(ask, written)
         if not text:
             return Reply("")

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from routing.errors import Refused
-from routing.policy.tiers import split_prefix
+from routing.policy.tiers import open_to, split_prefix
 from routing.types.messages import InboundMessage, UserKey
+from routing.types.people import Role
 from routing.types.tiers import Tier
 
 _COMMAND = re.compile(r"\s*/([^\W\d_][^\s/@]*)(?:@(\w+))?(?:\s+(.*))?\s*", re.DOTALL)
@@ -81,9 +82,9 @@ def typed_command(message: InboundMessage) -> Typed | None:
     return None if message.kind == "press" else parse_command(message.own_text, message.bot_name)
 
 
-def typed_prefix(message: InboundMessage) -> tuple[Tier | None, str]:
-    """The tier prefix that the sender typed, and the text without it."""
-    return split_prefix(message.text) if message.forwarded_from is None else (None, message.text)
+def typed_prefix(message: InboundMessage, role: Role = "user") -> tuple[Tier | None, str]:
+    """The tier prefix that the sender typed, and the text without it. Raises Refused for a misspelt one."""
+    return split_prefix(message.text, open_to(role)) if message.forwarded_from is None else (None, message.text)
 
 
 def is_stop(text: str) -> bool:

@@ -91,6 +91,8 @@ class Inbox:
         self._commands: KeyedQueue[ChatKey, InboxEntry | asyncio.Event] = KeyedQueue("[Inbox]", self._run_command)
         """An event in the queue is set when the commands before it have been handled."""
         self._behind: dict[int, asyncio.Event] = {}
+        self._gathering: set[ChatKey] = set()
+        """Chats whose next message may still get more parts."""
         """Per inbox id, the commands that a turn waits for: a /tier just before a question applies to it."""
         self._background = Background("[Inbox]")
         self._admission = Admission()
@@ -196,7 +198,7 @@ class Inbox:
         if chat in self._commands:
             self._behind[entry.id] = asyncio.Event()
             self._commands.put(chat, self._behind[entry.id])
-        if chat in self._turns and chat in self._running:
+        if chat in self._turns and chat in self._running and chat not in self._gathering:
             self._unmarked[chat] = entry
             if self._marking < MARKS_AT_ONCE:
                 self._marking += 1
@@ -217,14 +219,16 @@ class Inbox:
             self._marking -= 1
 
     async def _run_turn(self, chat: ChatKey) -> None:
-        entries = await self._gather(chat)
-        self._running.queued = self._turns.waiting
-        before = [self._behind.pop(entry.id, None) for entry in entries]
-        if before[0] is not None:
-            await before[0].wait()
-        stop = Stop()
+        entries, stop = [self._turns.take(chat)], Stop()
         try:
-            with self._running.enter(chat, stop, entries[0].message.user):
+            before = self._behind.pop(entries[0].id, None)
+            if before is not None:
+                await before.wait()
+            with self._running.enter(chat, stop, entries[0].message.user):  # from here on /stop reaches it
+                await self._gather(chat, entries)
+                self._running.queued = self._turns.waiting
+                for entry in entries:
+                    self._behind.pop(entry.id, None)
                 async with self._admission.turn(stop):
                     if self._closing:
                         return  # the next start continues with it
@@ -235,15 +239,17 @@ class Inbox:
         finally:
             self._order.answered(entries)
 
-    async def _gather(self, chat: ChatKey) -> list[InboxEntry]:
-        """The next message, with the rest of its album or split text."""
-        together = [self._turns.take(chat)]
-        while _may_continue(together[-1].message):
-            following = await self._turns.peek(chat, GATHER_SECONDS)
-            if following is None or not _belong_together(together[-1].message, following.message):
-                break
-            together.append(self._turns.take(chat))
-        return together
+    async def _gather(self, chat: ChatKey, together: list[InboxEntry]) -> None:
+        """Add the rest of an album or split text to its first message."""
+        self._gathering.add(chat)
+        try:
+            while _may_continue(together[-1].message):
+                following = await self._turns.peek(chat, GATHER_SECONDS)
+                if following is None or not _belong_together(together[-1].message, following.message):
+                    break
+                together.append(self._turns.take(chat))
+        finally:
+            self._gathering.discard(chat)
 
     async def _handle(self, entries: Sequence[InboxEntry], stop: Stop) -> None:
         first = entries[0]

@@ -203,22 +203,15 @@ class ModelCommand:
         if provider and await self._known(name):
             return None
         nearest = ", ".join(self._models.catalog.nearest(name, self._models.config.allowed))
-        if not provider or provider == LOCAL_PROVIDER or not self._models.has_key(provider):
-            if nearest:
-                words = "I don't know the model {name}. Did you mean {nearest}? Nothing was changed."
-                raise Refused(words, name=name, nearest=nearest)
-            words = "I don't know the model {name}. /model list shows those I know. Nothing was changed."
-            raise Refused(words, name=name)
-        command = f"/model {tier} {name} {ANYWAY}"
+        words = "I don't know the model {name}. /model list shows those I know. Nothing was changed."
         if nearest:
-            said = ask.say(
-                "I don't know the model {name}. Did you mean {nearest}? Nothing was changed.",
-                name=name,
-                nearest=nearest,
-            )
-        else:
-            words = "I don't know the model {name}. /model list shows those I know. Nothing was changed."
-            said = ask.say(words, name=name)
+            words = "I don't know the model {name}. Did you mean {nearest}? Nothing was changed."
+        if not provider or provider == LOCAL_PROVIDER:
+            raise Refused(words, name=name, nearest=nearest)
+        said = ask.say(words, name=name, nearest=nearest)
+        if not self._models.has_key(provider):
+            return Reply(f"{said}\n{self._without_key(ask, provider)}")
+        command = f"/model {tier} {name} {ANYWAY}"
         how = ask.say("To use it anyway, write {command}.", command=f"`{command}`")
         return Reply(f"{said}\n{how}", ((Button(ask.say("Use it anyway"), command),),))
 
@@ -229,12 +222,12 @@ class ModelCommand:
         said = ask.say("✅ {tier} now uses {model}.", tier=tier, model=f"`{name}`")
         if self._models.has_key(provider):
             return said
-        missing = ask.say(
-            "⚠️ {provider} has no API key yet: add {variable} to workspace/.env.",
-            provider=provider,
-            variable=f"`{self._models.config.profile(provider).variable}`",
-        )
-        return f"{said}\n{missing}"
+        return f"{said}\n{self._without_key(ask, provider)}"
+
+    def _without_key(self, ask: CommandContext, provider: str) -> str:
+        """Which variable to set for a provider without a key."""
+        words = "⚠️ {provider} has no API key yet: add {variable} to workspace/.env."
+        return ask.say(words, provider=provider, variable=f"`{self._models.config.profile(provider).variable}`")
 
     async def _known(self, name: str) -> bool:
         known = self._models.catalog.lookup(name).known

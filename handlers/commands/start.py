@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
 from handlers.dependencies import Needs
 from handlers.replies.demo_model import NOTE
 from routing.policy.models import Models
+from routing.policy.tiers import open_to
 from routing.types.messages import Button
+from routing.types.tiers import Tier
 
 SPEC = CommandSpec("start", "What this bot does", ("/start",), free_text=True, personal=True)
 
 WORDS = (
-    "👋 Write anything and a model answers. You choose which class of model:\n\n"
-    "- **balanced** for most things\n- **smart** when it should think harder\n"
-    "- **coding** for programs\n- **deep** for the hardest questions\n\n"
+    "👋 Write anything and a model answers. You choose which class of model:\n\n{tiers}\n\n"
     "Choose with /tier, or put `!smart` before one message. /status shows what answers you, /help the commands."
 )
+PURPOSES: Mapping[Tier, str] = {
+    "balanced": "**balanced** for most things",
+    "smart": "**smart** when it should think harder",
+    "coding": "**coding** for programs",
+    "deep": "**deep** for the hardest questions",
+}
 OLLAMA = "Ollama is running with {model}. It answers in every tier, because no API key is set."
 
 
@@ -30,7 +38,8 @@ class Start:
         self._models = models
 
     async def __call__(self, ask: CommandContext) -> Reply:
-        parts = [ask.say(WORDS)]
+        tiers = "\n".join(f"- {ask.say(PURPOSES[tier])}" for tier in open_to(ask.person.role))
+        parts = [ask.say(WORDS, tiers=tiers)]
         if self._models.without_keys():
             found = self._models.ollama
             parts.append(ask.say(NOTE) if found is None else ask.say(OLLAMA, model=f"`{found.partition('/')[2]}`"))

@@ -70,7 +70,7 @@ class TierCommand:
 
     async def _set(self, ask: CommandContext) -> None:
         name, *more = ask.arguments
-        tier = tiers.parse_preference(name)
+        tier = tiers.parse_preference(name, tiers.open_to(ask.person.role))
         if tier is not None:
             tiers.check_role(tier, ask.person.role)
         if more and tier is None:

@@ -14,7 +14,7 @@ WHOLE_SECONDS = 1.0
 
 
 class Sessions:
-    """Keyed by person id, so all accounts of a person share a session."""
+    """Keyed by person id, so all accounts of a person share a session. `clock` is monotonic."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -24,16 +24,20 @@ class Sessions:
     @contextmanager
     def enter(self, person_id: int, sent_at: float | None = None) -> Iterator[None]:
         """Runs the council inside the block. Raises Refused if another council of this person is running, or was
-        running when the command was sent (`sent_at`, Unix seconds) and queued it."""
+        running when the command was sent and queued it. `sent_at` are seconds on the platform's clock, which may differ
+        from this machine's: only the platform's times of two commands are compared."""
         if person_id in self._running:
             raise Refused("You already have a council running. Wait for it, or end it with /stop in its chat.")
-        if sent_at is not None and sent_at < (self._ended.get(person_id) or 0.0) - WHOLE_SECONDS:
+        ended = self._ended.get(person_id)
+        if sent_at is not None and ended is not None and sent_at < ended - WHOLE_SECONDS:
             raise Refused(
                 "Your last council was still running when you sent this. To start another one, send it again."
             )
         self._running.add(person_id)
+        began = self._clock()
         try:
             yield
         finally:
             self._running.discard(person_id)
-            self._ended.put(person_id, self._clock())
+            if sent_at is not None:
+                self._ended.put(person_id, sent_at + self._clock() - began)

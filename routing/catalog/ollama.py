@@ -67,9 +67,21 @@ def _split(place: str) -> tuple[str, str]:
         return name.strip("[]"), port
 
 
-async def best_chat_model(web: httpx.AsyncClient, base: str, seconds: float) -> str | None:
-    """The default model, `ollama/<name>`: of those that can chat, first those with tool support, then the largest. None
-    if Ollama doesn't answer within `seconds` or has no such model."""
+@dataclass(frozen=True, slots=True)
+class RunningOllama:
+    """An Ollama that answers. `best` is its default model, `ollama/<name>`; `pulled` are the names of all."""
+
+    best: str
+    pulled: frozenset[str]
+
+    def has(self, name: str) -> bool:
+        """Whether a model of this name, with or without its tag, is pulled."""
+        return name in self.pulled or f"{name}:latest" in self.pulled
+
+
+async def running_ollama(web: httpx.AsyncClient, base: str, seconds: float) -> RunningOllama | None:
+    """Its best model is, of those that can chat, one with tool support, then the largest. None if Ollama doesn't answer
+    within `seconds` or has no model that can chat."""
     try:
         async with asyncio.timeout(seconds):
             rows = _rows(await _json(web, "GET", f"{base}/api/tags"))
@@ -80,7 +92,7 @@ async def best_chat_model(web: httpx.AsyncClient, base: str, seconds: float) -> 
     if not able:
         return None
     best, _ = max(able, key=lambda each: ("tools" in each[1], _size(each[0])))
-    return f"{OLLAMA}/{best['name']}"
+    return RunningOllama(f"{OLLAMA}/{best['name']}", frozenset(str(row["name"]) for row in rows))
 
 
 def capabilities(document: Any) -> frozenset[str]:

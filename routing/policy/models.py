@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from routing.catalog.catalog import Catalog, ModelCard
-from routing.catalog.ollama import UNTOLD, ToldWindow
+from routing.catalog.ollama import UNTOLD, RunningOllama, ToldWindow
 from routing.catalog.ollama_models import ASKED, StatedSizes
 from routing.catalog.sizes import size_of
 from routing.config.contracts import output_limit
@@ -62,8 +62,8 @@ class Models:
         self.config = config
         self.catalog = catalog
         self.stated = stated or StatedSizes()
-        self.ollama: str | None = None
-        """The best chat model of a running Ollama, for tiers whose pool has no key."""
+        self.running: RunningOllama | None = None
+        """A running Ollama, for tiers whose pool has no key."""
 
     def snapshot(self) -> Models:
         """A copy that keeps the current configuration and catalogue when they are reloaded."""
@@ -216,7 +216,24 @@ class Models:
         """The substitute if no model of the tier's pool can be called: the first usable model of another tier, else a
         running Ollama's. None: only the demo model is left."""
         others = (model for each in TIERS if each != tier for model in self.config.contracts[each].pool)
-        return next((model for model in others if self.has_key(provider_of(model))), self.ollama)
+        usable = [model for model in others if self.has_key(provider_of(model))]
+        best = self.running.best if self.running is not None else next(iter(usable), None)
+        return next((model for model in usable if not self._is_absent(model)), best)
+
+    def _is_absent(self, model: str) -> bool:
+        """Whether a running Ollama lacks the model."""
+        provider, _, name = model.partition("/")
+        return provider in ASKED and self.running is not None and not self.running.has(name)
+
+    @property
+    def ollama(self) -> str | None:
+        """The best chat model of a running Ollama; None if a model of some tier can be called."""
+        return self.running.best if self.running is not None and self.without_keys() else None
+
+    def at_home(self) -> bool:
+        """Whether no model of any tier can be called, except Ollama's."""
+        pools = self.config.pools.values()
+        return all(provider_of(each) in ASKED or not self.has_key(provider_of(each)) for pool in pools for each in pool)
 
     def without_keys(self) -> bool:
         """Whether no model of any tier can be called."""

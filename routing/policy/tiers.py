@@ -96,9 +96,9 @@ def is_auto(preferences: Preferences, default: TierChoice | None) -> bool:
     return preferences.auto or (preferences.tier is None and default == AUTO)
 
 
-def split_prefix(text: str) -> tuple[Tier | None, str]:
+def split_prefix(text: str, usable: Sequence[Tier] = TIERS) -> tuple[Tier | None, str]:
     """Split off a tier prefix: `!smart why?` → ("smart", "why?"). `!wow` is text. Raises Refused for words that were
-    clearly meant as a tier, such as `!smrt` or `!turbo`."""
+    clearly meant as a tier, such as `!smrt` or `!turbo`, and suggests the `usable` ones."""
     found = _PREFIX.match(text)
     if found is None:
         return None, text
@@ -106,12 +106,12 @@ def split_prefix(text: str) -> tuple[Tier | None, str]:
     tier = known(name)
     if tier is not None:
         return tier, text[found.end() :]
-    meant = nearest(name, TIERS)
+    meant = nearest(name, usable)
     if meant is not None:
         raise Refused("There is no tier !{name}. Did you mean !{nearest}? Nothing was sent.", name=name, nearest=meant)
     if name.lower() in _CLASSES:
         words = "There is no tier !{name}. Write {valid} before a message. Nothing was sent."
-        raise Refused(words, name=name, valid=", ".join(f"!{each}" for each in TIERS))
+        raise Refused(words, name=name, valid=", ".join(f"!{each}" for each in usable))
     return None, text
 
 
@@ -123,8 +123,9 @@ def parse(name: str) -> Tier:
     return tier
 
 
-def parse_preference(name: str) -> TierChoice | None:
-    """Like `parse`, and also accepts `auto`, and `default` or `reset` (None) to clear the choice."""
+def parse_preference(name: str, usable: Sequence[Tier] = TIERS) -> TierChoice | None:
+    """Like `parse`, and also accepts `auto`, and `default` or `reset` (None) to clear the choice. The error names the
+    `usable` tiers."""
     word = name.strip().lower()
     if word == AUTO:
         return AUTO
@@ -132,7 +133,7 @@ def parse_preference(name: str) -> TierChoice | None:
         return None
     tier = known(name)
     if tier is None:
-        raise _unknown(name, (*TIERS, AUTO), DEFAULT, RESET)
+        raise _unknown(name, (*usable, AUTO), DEFAULT, RESET)
     return tier
 
 

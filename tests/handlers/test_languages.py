@@ -13,6 +13,7 @@ from typing import get_args
 import pytest
 
 from bot import outbox
+from bot.adapters.console.prompt import EXIT
 from bot.adapters.discord import connection, guilds
 from bot.adapters.discord.connection import DiscordBackoff
 from bot.adapters.discord.failures import REASONS as DISCORD_REASONS
@@ -79,7 +80,8 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("state.reason", "warning", "problem", "self.template", "fault.template"), ()),  # of Reason
     **dict.fromkeys(("_refused(self._options.api_root)", "self._progress.problem"), ()),  # of Reason
     **{"OLLAMA": (start.OLLAMA,), "self._notice": ()},  # the notice below the terminal's banner
-    "each.summary": (),  # of a command
+    "PURPOSES[tier]": tuple(start.PURPOSES.values()),
+    "each.summary": (EXIT.summary,),  # of a command
     "SYNTAX.get(error.msg.removesuffix(': '), error.msg.lower())": tuple(SYNTAX.values()),
     "rule": (),  # of numbers in runtime-config.json, whose faults are only logged
     "why": (),

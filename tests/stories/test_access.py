@@ -229,6 +229,17 @@ async def test_a_guest_cannot_administer(on: Stage, typed: str) -> None:
         assert "Only admins and owners" in (await ask(on, typed, user=bob, group="Team")).text
 
 
+async def test_a_guest_is_told_only_of_tiers_that_guests_may_use(on: Stage) -> None:
+    async with running(on):
+        bob = on.tg.user("bob")
+        assert "deep" in (await ask(on, "/start")).text
+        await ask(on, "/access here on", group="Team")
+        for typed in ("/start", "!turbo hi", "/tier turbo"):
+            told = await ask(on, typed, user=bob, group="Team")
+            assert "smart" in told.text, typed
+            assert "deep" not in told.text, typed
+
+
 async def test_a_guest_of_a_group_is_a_stranger_in_private(on: Stage) -> None:
     async with running(on):
         on.tg.user("bob")

@@ -72,6 +72,20 @@ async def test_an_album_is_one_turn(on: Stage) -> None:
     assert len(on.ms.calls) == 2
 
 
+@pytest.mark.parametrize("cut", [False, True])
+async def test_stop_reaches_a_message_whose_parts_are_still_being_joined(on: Stage, cut: bool) -> None:
+    async with running(on):
+        if cut:
+            on.tg.say("word " * 819)
+        else:
+            on.tg.say_photo(RED, caption="Compare", media_group="a1")
+        on.tg.say("/stop")
+        stopped = await on.tg.reply()
+        assert "Stopped" in stopped.text
+        await ask(on, "hello")
+    assert [call.last_user_text for call in on.ms.calls] == ["hello"]
+
+
 async def test_what_is_beyond_four_pictures_or_20_mb_is_named(on: Stage) -> None:
     async with running(on):
         for number in range(6):

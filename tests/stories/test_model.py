@@ -128,6 +128,14 @@ async def test_a_refusal_gives_its_reason_and_saves_nothing(on: Stage, typed: st
     assert on.ms.calls == []
 
 
+async def test_an_unknown_model_of_a_provider_without_a_key_names_the_variable(on: Stage) -> None:
+    async with running(on):
+        refusal = await ask(on, "/model smart anthropic/claude-tomorrow")
+        assert "I don't know the model anthropic/claude-tomorrow." in refusal.text
+        assert "anthropic has no API key yet: add ANTHROPIC_API_KEY to workspace/.env." in refusal.text
+        assert overrides(on) == []
+
+
 async def test_a_model_that_does_not_reason_takes_no_level(on: Stage) -> None:
     async with running(on):
         await ask(on, "/model smart openai/gpt-4.1")

@@ -65,6 +65,15 @@ async def test_a_model_that_was_not_pulled_is_named(house: Stage) -> None:
     assert "The provider doesn't know ollama/llama3.2:3b (run: ollama pull llama3.2:3b)" in said
 
 
+async def test_other_tiers_use_what_runs_and_not_a_missing_model(house: Stage) -> None:
+    house.env["TIER_CODING_POOL"] = "ollama/llama3.2:3b"
+    async with running(house):
+        assert (await ask(house, "hello")).text == "You said: hello"
+        assert house.ms.last.model == "qwen2.5:3b"
+        assert "Model: ollama/qwen2.5:3b (stand-in)." in (await ask(house, "/tier smart")).text
+        assert "run: ollama pull llama3.2:3b" in (await ask(house, "!coding hello")).text
+
+
 async def test_an_ollama_that_stopped_is_named(house: Stage) -> None:
     async with running(house):
         await ask(house, "hello")

@@ -22,10 +22,13 @@ from bot.adapters.console.printable import one_line
 from bot.adapters.console.saving import told
 from bot.adapters.console.speaker import Speaker, Take, body, not_taken
 from bot.adapters.console.views import LINGER_SECONDS, View, Views
+from routing.text import nearest
 from routing.types.messages import InboundMessage, OutboundMessage
 
 BANNER = "tierbot in your terminal · /help lists the commands · Alt-Enter: new line · /exit or Ctrl-D: quit"
-LEAVE = ("exit", "quit", *pipe.LEAVE)
+LEAVE_NAMES = ("exit", "quit")
+LEAVE = (*LEAVE_NAMES, *pipe.LEAVE)
+EXIT = CommandHint("exit", "Leave the terminal")
 REFRESH_SECONDS = 0.125
 """Minimum time between two redraws of a growing answer."""
 MENU_ROWS = 8
@@ -48,6 +51,7 @@ class Prompt:
         notice: str = "",
     ) -> None:
         self._notice = notice
+        self._known = (*LEAVE_NAMES, *(each.name for each in commands))
         self._speaker = speaker
         self._take = take
         self._stderr = stderr
@@ -58,7 +62,7 @@ class Prompt:
         self._tasks: set[asyncio.Task[None]] = set()
         self._session: PromptSession[str] = PromptSession(
             self._message,
-            completer=CommandCompleter(commands, speaker),
+            completer=CommandCompleter((*commands, EXIT), speaker),
             complete_while_typing=Condition(lambda: get_app().current_buffer.text.startswith("/")),
             history=history(history_file),
             key_bindings=self._keys(),
@@ -77,7 +81,10 @@ class Prompt:
                     line = (await self._read()).strip()
                     if line.lower() in LEAVE:
                         break
-                    if line:
+                    if line.startswith("/") and nearest(line[1:], self._known) in LEAVE_NAMES:
+                        words = "There is no command /{name}. Did you mean /{nearest}? /help lists them all."
+                        await self._note(self._speaker.say(words, name=one_line(line[1:]), nearest="exit"))
+                    elif line:
                         await self._ask(line)
         except EOFError:
             pass

@@ -131,13 +131,20 @@ def test_the_votes_as_a_file() -> None:
     assert text.endswith("## B · `anthropic/moon`\n\n```\nmoon says\n```\n")
 
 
-def test_one_at_a_time_and_what_waited_for_its_end_is_refused() -> None:
-    sessions = Sessions(lambda: 100.0)
-    with sessions.enter(1, 90.0), pytest.raises(Refused, match="already have a council"), sessions.enter(1):
+@pytest.mark.parametrize("sent", [90.0, 90.0 - 86_400, 90.0 + 86_400], ids=["same clock", "behind", "ahead"])
+def test_one_at_a_time_and_what_waited_for_its_end_is_refused(sent: float) -> None:
+    """Whatever the platform's clock says: the council takes 10 s."""
+    now = 100.0
+    sessions = Sessions(lambda: now)
+    with sessions.enter(1, sent), pytest.raises(Refused, match="already have a council"), sessions.enter(1):
         raise AssertionError
-    with pytest.raises(Refused, match="still running when you sent this"), sessions.enter(1, 98.5):
+    with sessions.enter(1, sent):
+        now += 10
+    with pytest.raises(Refused, match="still running when you sent this"), sessions.enter(1, sent + 8.5):
         raise AssertionError
-    with sessions.enter(1, 99.0), sessions.enter(2, 98.5):
+    with sessions.enter(2, sent + 8.5):
+        pass
+    with sessions.enter(1, sent + 9):
         pass
     with sessions.enter(1):
         pass

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from routing.catalog.catalog import BUNDLED, Catalog
-from routing.catalog.ollama import ToldWindow, address, best_chat_model, loaded_window, shown_window
+from routing.catalog.ollama import ToldWindow, address, loaded_window, running_ollama, shown_window
 from routing.config.jsonfile import parse
 from routing.config.runtime import read_config
 from routing.policy.models import Models
@@ -60,13 +60,14 @@ CHAT, TOOLS = ("completion",), ("completion", "tools")
 async def test_the_best_chat_model(models: dict[str, OllamaModel], expected: str | None) -> None:
     async with ModelServer() as server, httpx.AsyncClient() as web:
         server.ollama = models
-        assert await best_chat_model(web, server.vendor("ollama"), 10) == expected
+        found = await running_ollama(web, server.vendor("ollama"), 10)
+        assert (found and found.best) == expected
 
 
 async def test_no_ollama_is_no_model() -> None:
     async with ModelServer() as server, httpx.AsyncClient() as web:
         await server.go_down()
-        assert await best_chat_model(web, server.vendor("ollama"), 10) is None
+        assert await running_ollama(web, server.vendor("ollama"), 10) is None
 
 
 async def test_what_ollama_says_of_tools_stands_above_the_catalogue() -> None:

@@ -32,7 +32,7 @@ class Journal(list[ModelRequest]):
     @property
     def calls(self) -> list[ModelRequest]:
         """Requests for an answer, without those that only ask about models or lead nowhere."""
-        return [request for request in self if request.endpoint not in ("models", "show", "ps", "unknown")]
+        return [request for request in self if request.endpoint not in ("models", "tags", "show", "ps", "unknown")]
 
     async def wait(self, enough: Callable[[], bool], timeout: float) -> None:
         """Returns when `enough()` holds, looked at after each arrival; TimeoutError after `timeout` s."""

@@ -20,6 +20,7 @@ from bot.rendering import formulas
 from bot.running import hints
 from handlers.languages import Say
 from routing.catalog.catalog import BUNDLED, Catalog
+from routing.catalog.ollama import RunningOllama
 from routing.config.jsonfile import parse
 from routing.config.runtime import read_config
 from routing.policy.models import Models
@@ -187,11 +188,12 @@ async def test_a_view_closed_before_it_was_seen_is_never_seen() -> None:
 def test_the_prompt_completes_the_models_that_can_be_called() -> None:
     config = read_config(parse("{}", "test"), {"openai": "sk"}, {})
     models = Models(config, Catalog.load(BUNDLED))
-    models.ollama = "ollama/odd:3b"
     words = [each.word for each in suggestions(hints(models), "/model smart o")]
-    assert words[0] == "ollama/odd:3b"
     assert "openai/gpt-5.1" in words
     assert not [each for each in suggestions(hints(models), "/model smart a")]
+    keyless = Models(read_config(parse("{}", "test"), {}, {}), models.catalog)
+    keyless.running = RunningOllama("ollama/odd:3b", frozenset(["odd:3b"]))
+    assert next(iter(suggestions(hints(keyless), "/model smart o"))).word == "ollama/odd:3b"
 
 
 def test_formulas_prices_and_products_in_the_terminal() -> None:

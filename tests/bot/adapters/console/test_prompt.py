@@ -38,6 +38,18 @@ async def test_exit_leaves(history: Path) -> None:
         assert seat.desk.texts == []
 
 
+async def test_a_mistyped_exit_is_offered_exit(history: Path) -> None:
+    async with seated(Desk(), history) as seat:
+        seat.type("/exitt" + ENTER)
+        await seat.sees("There is no command /exitt. Did you mean /exit?")
+        seat.type("/ex")
+        await seat.sees("Leave the terminal")
+        seat.type("it" + ENTER)
+        async with asyncio.timeout(PATIENCE):
+            assert await seat.run == 0
+        assert seat.desk.texts == []
+
+
 async def test_stopping_ends_the_prompt_whatever_is_typed(history: Path) -> None:
     async with seated(Desk(), history) as seat:
         seat.type("half a li")
