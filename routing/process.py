@@ -109,9 +109,12 @@ class ChildProcess:
         return self._log.decode(errors="replace")
 
     @property
-    def exit_code(self) -> int | None:
-        """Its exit code; negative is the signal that ended it, None means that it runs."""
-        return self._process.returncode
+    def ending(self) -> str:
+        """How it ended, as a clause: "ended with exit code 1" or "was killed (SIGKILL)"."""
+        code = self._process.returncode
+        if code is not None and code < 0:
+            return f"was killed ({signal.Signals(-code).name})"
+        return f"ended with exit code {code}"
 
     async def exited(self, seconds: float) -> bool:
         """Wait at most `seconds` for the exit. `Process.wait` would also wait for grandchildren that hold its pipes."""

@@ -27,17 +27,17 @@ async def test_it_gets_its_environment_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "code"),
+    ("script", "ending"),
     [
-        ("echo the last words >&2; exit 3", 3),
-        ("echo the last words >&2; kill -KILL $$", -9),
-        ("cat; echo the last words >&2", 0),
+        ("echo the last words >&2; exit 3", "ended with exit code 3"),
+        ("echo the last words >&2; kill -KILL $$", "was killed (SIGKILL)"),
+        ("cat; echo the last words >&2", "ended with exit code 0"),
     ],
 )
-async def test_how_it_ended_and_what_it_said(script: str, code: int) -> None:
+async def test_how_it_ended_and_what_it_said(script: str, ending: str) -> None:
     child = await start(script)
     await child.stop()
-    assert (child.exit_code, child.log) == (code, "the last words\n")
+    assert (child.ending, child.log) == (ending, "the last words\n")
 
 
 async def test_of_a_flood_the_end_is_kept() -> None:
@@ -52,7 +52,7 @@ async def test_a_process_that_writes_without_end_and_ignores_signals_is_killed_w
     child = await start("trap '' TERM; sleep 1000 & echo $!; while :; do echo more; done", grace_seconds=0.1)
     grandchild = int(await child.stdout.readline())
     await child.stop()
-    assert child.exit_code == -9
+    assert child.ending == "was killed (SIGKILL)"
     assert ended(grandchild)
 
 

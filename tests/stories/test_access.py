@@ -234,7 +234,7 @@ async def test_a_guest_is_told_only_of_tiers_that_guests_may_use(on: Stage) -> N
         bob = on.tg.user("bob")
         assert "deep" in (await ask(on, "/start")).text
         await ask(on, "/access here on", group="Team")
-        for typed in ("/start", "!turbo hi", "/tier turbo"):
+        for typed in ("/start", "@tierbot !turbo hi", "/tier turbo"):
             told = await ask(on, typed, user=bob, group="Team")
             assert "smart" in told.text, typed
             assert "deep" not in told.text, typed

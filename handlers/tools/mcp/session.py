@@ -228,9 +228,9 @@ def _reason(error: BaseException | None) -> Reason:
         case httpx2.InvalidURL():
             return Reason("its url in mcp.json is no address ({error})", error=str(error))
         case ValueError() | OverflowError():
-            if isinstance(error, UnicodeError):
-                return Reason("its entry in mcp.json, or what it sends, has characters that can't be encoded (UTF-8)")
-            return Reason("its entry in mcp.json, or what it sends, can't be used ({error})", error=str(error))
+            words = "its entry in mcp.json, or what it sends, can't be used ({error})"
+            encoding = Reason("characters that can't be encoded in UTF-8")
+            return Reason(words, error=encoding if isinstance(error, UnicodeError) else str(error))
     return Reason("it failed ({error})", error=type(error).__name__)
 
 

@@ -227,7 +227,7 @@ async def test_faults_are_german_for_a_german_owner(folder: Path, tmp_path: Path
     (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": entries, "mcpServer": {}}))
     read = read_servers(tmp_path / "mcp.json", {})
     states = [ServerState(each.name, "failed", 0, each.fault, NOW - 60, "owner") for each in read.found.values()]
-    twice = Toolbox(BuiltinSource([shelf("open", Tool("a", does)), shelf("lame", Tool("a", does))]))
+    twice = Toolbox(BuiltinSource([bound("open", Tool("a", does)), bound("lame", Tool("a", does))]))
     there = ToolList(stock(twice, toolkits, Servers(*states, problems=read.problems)), lambda: NOW)
     told = there.faults(asked(language="de"))
     assert [line for line in told.splitlines() if line] == [
@@ -236,7 +236,7 @@ async def test_faults_are_german_for_a_german_owner(folder: Path, tmp_path: Path
         "- ⚠️ b.json Zeile 1: nmae ist kein bekanntes Feld; meintest du name?",
         "- ⚠️ mcp.json Zeile 1: mcpServer ist unbekannt und hat keine Wirkung; meintest du mcpServers?",
         "Ausgelassene Werkzeuge:",
-        "- ⚠️ Das Werkzeug a von lame fehlt: open hat schon eines mit diesem Namen.",
+        "- ⚠️ Das Werkzeug a aus lame fehlt: open hat schon eines mit diesem Namen.",
         "MCP-Server:",
         "- ⚠️ **up**: nicht verbunden seit 1 min: mcp.json Zeile 1: mcpServers.up muss entweder command oder url haben.",
         "- ⚠️ **url**: nicht verbunden seit 1 min: mcp.json Zeile 1: mcpServers.url.url muss mit http:// oder https:// "
