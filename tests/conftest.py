@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.read_once import share_texts
+
 gc.disable()  # until the test modules are imported: their objects stay
 SHARED_MEMORY = Path("/dev/shm")
 ROOM_BYTES = 2**30
@@ -19,6 +21,13 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS, 20, 20)
     gc.enable()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def texts_read_once() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        share_texts(patch)
+        yield
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from itertools import count
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
+import pytest
 from blockbuster import BlockBuster
 
 from bot.app import App, assembled
@@ -25,6 +26,7 @@ from bot.workspace import Workspace
 from routing.catalog.catalog import BUNDLED
 from routing.ports import Clock
 from storage.migrate import migrate
+from tests.read_once import share_indexes
 from tests.servers.model import ModelServer
 from tests.servers.telegram import Message, TelegramServer, User
 from tests.stories import preloaded
@@ -108,16 +110,16 @@ async def running(on: Stage, clock: Clock = time.time, steady: Clock | None = No
     environment = load(on.environment())
     workspace = Workspace(environment)
     workspace.prepare()
-    _use_index(workspace.tool_index)
     try:
         await asyncio.to_thread(migrate, environment.settings.database, workspace.backups)
-        async with assembled(environment, workspace, clock, steady or clock) as app:
-            await app.start(platforms_of(environment.settings, app))
-            with _nothing_blocks():
-                yield app
+        with pytest.MonkeyPatch.context() as patch:
+            share_indexes(patch)
+            async with assembled(environment, workspace, clock, steady or clock) as app:
+                await app.start(platforms_of(environment.settings, app))
+                with _nothing_blocks():
+                    yield app
     finally:
         workspace.release()
-        _keep_index(workspace.tool_index)
 
 
 @contextmanager
@@ -139,19 +141,6 @@ def _nothing_blocks() -> Iterator[None]:
 
 _WAITS = ("time.", "sqlite3.", "socket.", "ssl.", "builtins.input")
 _guards: list[BlockBuster] = []
-_index: list[bytes] = []
-"""The index of our own tools, built by the first story of this process. It takes 0.2 s of CPU."""
-
-
-def _use_index(path: Path) -> None:
-    if _index and not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(_index[0])
-
-
-def _keep_index(path: Path) -> None:
-    if not _index and path.exists():
-        _index.append(path.read_bytes())
 
 
 def tool_results(on: Stage) -> list[str]:
