@@ -22,8 +22,13 @@ embeddings: $(VENV)/.sentence-transformers
 
 # Attacks through the bot, and those on the sandbox and the webhook beside the other tests of these.
 ATTACKS := tests/attacks tests/bot/adapters/telegram/test_webhook.py $(wildcard tests/handlers/tools/test_sandbox*.py)
-# The benchmarks, the servers that the tests talk to, and the bot with servers and clients of other people.
-SUPPORT := tests/benchmarks tests/servers tests/independent tests/simulator
+# The benchmarks, the servers that the tests talk to, other people's servers and clients, real local models and torch.
+SUPPORT := tests/benchmarks tests/servers tests/independent tests/simulator \
+	$(addprefix tests/routing/llm/local/,test_first_minute.py test_runtime.py) \
+	tests/routing/tools/embedding/test_sentence_transformers.py tests/routing/tools/selection/test_encoder_files.py
+
+# Several workers and hundreds of processes import the same modules.
+export PYTHONDONTWRITEBYTECODE =
 
 # All but these two sets and the slow tests.
 test: $(VENV)/.dev

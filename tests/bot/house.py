@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,7 +22,8 @@ async def tierbot(workspace: Path, *arguments: str, **environ: str) -> tuple[int
     environment = {"PATH": "/usr/bin:/bin", "WORKSPACE": str(workspace), **environ}
     with TemporaryDirectory() as folder:
         output, errors = Path(folder, "output"), Path(folder, "errors")
-        process = preloaded.forking.Process(target=preloaded.run, args=(arguments, environment, 0o022, output, errors))
+        given = (arguments, environment, 0o022, Path(os.devnull), output, errors)
+        process = preloaded.forking.Process(target=preloaded.run, args=given)
         await asyncio.to_thread(process.start)
         await asyncio.to_thread(process.join, 60)
         assert process.exitcode is not None

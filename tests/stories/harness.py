@@ -195,7 +195,7 @@ class BotProcess:
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         environment = kept | self._on.environment() | dict(self._env)
         os.umask(mask := os.umask(0))
-        given = (self._arguments, environment, mask, self._output, self._output)
+        given = (self._arguments, environment, mask, Path(os.devnull), self._output, self._output)
         self._process = preloaded.forking.Process(target=preloaded.run, args=given)
         await asyncio.to_thread(self._process.start)
         return self

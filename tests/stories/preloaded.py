@@ -8,29 +8,51 @@ import multiprocessing
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 from routing.llm.adapter import _OFFLINE
 
+Stream = Path | Connection
+Process = ForkServerProcess
+
 
 def load() -> None:
     """What every bot imports sooner or later."""
+    gc.disable()
     os.environ.update(_OFFLINE)
-    for name in ("litellm", "bot.__main__", "bot.app", "bot.running", "telegram.ext", "discord", "alembic.command"):
+    for name in (
+        "litellm",
+        "bot.__main__",
+        "bot.app",
+        "bot.running",
+        "telegram.ext",
+        "discord",
+        "alembic.command",
+        "mcp.server",
+    ):
         importlib.import_module(name)
     gc.freeze()
+    gc.enable()
 
 
-def run(arguments: Sequence[str], environment: Mapping[str, str], mask: int, output: Path, errors: Path) -> None:
-    """The bot's command line in this process, which was forked for it. `output` and `errors` may be one file."""
+def run(
+    arguments: Sequence[str], environment: Mapping[str, str], mask: int, stdin: Stream, stdout: Stream, stderr: Stream
+) -> None:
+    """The bot's command line in this process, which was forked for it. Output files may be one and the same."""
     from bot.__main__ import main
 
     os.environ.clear()
     os.environ.update(environment)
     os.umask(mask)
-    for number, file in ((1, output), (2, errors)):
-        os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), number)
-    sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
+    for number, stream in enumerate((stdin, stdout, stderr)):
+        if isinstance(stream, Path):
+            os.dup2(os.open(stream, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), number)
+        else:
+            os.dup2(stream.fileno(), number)
+            stream.close()
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stdout, sys.stderr = (open(number, "w", encoding="utf-8", buffering=1) for number in (1, 2))  # noqa: SIM115
     sys.argv = ["tierbot", *arguments]
     sys.exit(main(arguments))

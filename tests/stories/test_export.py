@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-import sys
 import time
 
 from tests.servers.telegram import Message
-from tests.stories.harness import ROOT, BotProcess, Stage, ask, running
+from tests.stories.forked import forked
+from tests.stories.harness import BotProcess, Stage, ask, running
 from tests.stories.killing import until
 
 
@@ -143,13 +142,10 @@ async def test_from_a_pipe_the_markdown_is_the_reply(on: Stage) -> None:
     on.write_config()
     on.ms.reply("Apples are red.")
     on.env["TELEGRAM_BOT_TOKEN"] = ""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bot", "chat", "--as", "ann",
-        cwd=ROOT, env=on.environment(), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-    output, _ = await asyncio.wait_for(process.communicate(b"Tell me\n/history export\n"), 60)
-    answer, _, text = output.decode().partition("\n\n")
-    assert (process.returncode, answer) == (0, "Apples are red.")
+    async with forked("chat", "--as", "ann", env=on.environment()) as process:
+        code, output, _ = await process.ended(b"Tell me\n/history export\n")
+    answer, _, text = output.partition("\n\n")
+    assert (code, answer) == (0, "Apples are red.")
     assert text.startswith("# Tell me\n\n")
     assert text.endswith("\n\nApples are red.\n\n")
     assert "📄" not in text

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import sys
 from io import BytesIO
 
 from PIL import Image
@@ -11,7 +9,8 @@ from PIL import Image
 from routing.types.messages import Button, ChatKey, OutboundMessage
 from tests.servers.discord import DiscordServer
 from tests.stories.discording import shown, up
-from tests.stories.harness import ROOT, BotProcess, Stage, ask, running
+from tests.stories.forked import forked
+from tests.stories.harness import BotProcess, Stage, ask, running
 from tests.stories.killing import until
 
 BAR = (0x00, 0x72, 0xB2)
@@ -68,14 +67,11 @@ async def test_on_discord_it_comes_with_the_answer_to_the_command(on: Stage, dc:
 async def test_in_the_terminal_it_is_the_text_alone(on: Stage) -> None:
     on.write_config()
     on.env["TELEGRAM_BOT_TOKEN"] = ""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bot", "chat", "--as", "ann",
-        cwd=ROOT, env=on.environment(), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-    output, _ = await asyncio.wait_for(process.communicate(b"hello\n/usage 7d\n"), 60)
-    assert process.returncode == 0
-    assert "Last 7 days" in output.decode()
-    assert "PNG" not in output.decode()
+    async with forked("chat", "--as", "ann", env=on.environment()) as process:
+        code, output, _ = await process.ended(b"hello\n/usage 7d\n")
+    assert code == 0
+    assert "Last 7 days" in output
+    assert "PNG" not in output
     ((kept,),) = on.rows(
         "select count(*) from outbox where state = 'sent' and picture is null and payload like '%.png%'"
     )

@@ -26,6 +26,7 @@ from storage.preferences import SqlPreferences
 from tests.bot.house import ROOT, tierbot
 from tests.bot.ops.inspecting import migrated
 from tests.handlers.tools.mcp.test_server import START, TOKEN
+from tests.stories.forked import PATIENCE, Forked, forked
 from tests.stories.harness import BotProcess, Stage
 
 HINTS = "io.github.tierbot/capabilityHints"
@@ -44,16 +45,16 @@ def environ(workspace: Path, **more: str) -> dict[str, str]:
 class Line:
     """Raw lines to and from the process."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: Forked) -> None:
         self.process = process
         self._number = 0
 
-    async def send(self, method: str, **params: object) -> None:
+    def send(self, method: str, **params: object) -> None:
         self._number += 1
-        await self._write({"id": self._number, "method": method, "params": params})
+        self._write({"id": self._number, "method": method, "params": params})
 
     async def ask(self, method: str, **params: object) -> dict[str, Any]:
-        await self.send(method, **params)
+        self.send(method, **params)
         return await self.answer()
 
     async def call(self, name: str, **arguments: object) -> tuple[str, bool]:
@@ -61,40 +62,25 @@ class Line:
         return result["content"][0]["text"], result["isError"]
 
     async def answer(self) -> dict[str, Any]:
-        assert self.process.stdout is not None
-        return dict(json.loads(await asyncio.wait_for(self.process.stdout.readline(), 60)))
+        return dict(json.loads(await asyncio.wait_for(self.process.stdout.readline(), PATIENCE)))
 
     async def begin(self) -> None:
         for message in OPENING:
-            await self._write(message)
+            self._write(message)
         assert (await self.answer())["result"]["serverInfo"]["name"] == "tierbot"
 
-    async def _write(self, message: dict[str, Any]) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write((json.dumps({"jsonrpc": "2.0", **message}) + "\n").encode())
-        await self.process.stdin.drain()
+    def _write(self, message: dict[str, Any]) -> None:
+        self.process.write((json.dumps({"jsonrpc": "2.0", **message}) + "\n").encode())
 
-    async def ended(self) -> tuple[int, str, str]:
+    async def ended(self, *, close: bool = True) -> tuple[int, str, str]:
         """Exit code, what was left on standard output, and the log."""
-        assert self.process.stdin is not None
-        output, log = await asyncio.wait_for(self.process.communicate(), 60)
-        assert self.process.returncode is not None
-        return self.process.returncode, output.decode(), log.decode()
+        return await self.process.ended(close=close)
 
 
 @asynccontextmanager
 async def started(workspace: Path, *arguments: str, **more: str) -> AsyncIterator[Line]:
-    pipe = asyncio.subprocess.PIPE
-    command = (sys.executable, "-m", "bot", "mcp", *arguments)
-    process = await asyncio.create_subprocess_exec(
-        *command, cwd=ROOT, env=environ(workspace, **more), stdin=pipe, stdout=pipe, stderr=pipe
-    )
-    try:
+    async with forked("mcp", *arguments, env=environ(workspace, **more)) as process:
         yield Line(process)
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
 
 
 @asynccontextmanager
@@ -155,18 +141,16 @@ async def test_times_are_where_the_owner_lives(tmp_path: Path) -> None:
 async def test_beside_a_running_bot(on: Stage) -> None:
     async with BotProcess(on) as bot:
         on.tg.say("hi")
-        await on.tg.reply(timeout=60)
+        await on.tg.reply(timeout=PATIENCE)
         async with talking(on.workspace, USER_RATE_LIMIT="off") as line:
             assert await line.call("calculate", expression="1+1") == ("1+1 = 2", False)
             assert not (await line.call("write_file", path="x.txt", content="x"))[1]
             on.tg.say("again")
-            await on.tg.reply(timeout=60)
-            assert line.process.stdin is not None
-            line.process.stdin.close()
+            await on.tg.reply(timeout=PATIENCE)
             code, output, _ = await line.ended()
             assert (code, output) == (0, "")
         on.tg.say("and again")
-        await on.tg.reply(timeout=60)
+        await on.tg.reply(timeout=PATIENCE)
         assert await bot.terminate() == 0
 
 
@@ -183,7 +167,7 @@ async def test_several_at_once_on_a_new_machine(tmp_path: Path) -> None:
 async def test_a_bot_can_start_while_it_serves(on: Stage) -> None:
     async with talking(on.workspace) as line, BotProcess(on) as bot:
         on.tg.say("hi")
-        await on.tg.reply(timeout=60)
+        await on.tg.reply(timeout=PATIENCE)
         assert await line.call("calculate", expression="1+1") == ("1+1 = 2", False)
         assert await bot.terminate() == 0
 
@@ -194,16 +178,13 @@ async def test_it_ends_cleanly(tmp_path: Path, how: str, busy: bool) -> None:
     begun = tmp_path / "files" / "1" / "begun"
     async with talking(tmp_path) as line:
         if busy:
-            await line.send("tools/call", name="run_command", arguments={"command": "touch begun; exec sleep 7777"})
-            async with asyncio.timeout(60):
+            line.send("tools/call", name="run_command", arguments={"command": "touch begun; exec sleep 7777"})
+            async with asyncio.timeout(PATIENCE):
                 while not begun.exists():  # noqa: ASYNC110
                     await asyncio.sleep(0.02)
-        if how == "end":
-            assert line.process.stdin is not None
-            line.process.stdin.close()
-        else:
+        if how != "end":
             line.process.send_signal(getattr(signal, how))
-        code, output, log = await line.ended()
+        code, output, log = await line.ended(close=how == "end")
     assert code == 0
     assert "Traceback" not in log
     assert all(json.loads(each)["id"] == 1 for each in output.splitlines()), "nothing else is on standard output"
@@ -212,17 +193,12 @@ async def test_it_ends_cleanly(tmp_path: Path, how: str, busy: bool) -> None:
 
 
 async def test_a_client_that_is_gone_is_no_error(tmp_path: Path) -> None:
-    pipe, (reading, writing) = asyncio.subprocess.PIPE, os.pipe()
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bot", "mcp", cwd=ROOT, env=environ(tmp_path), stdin=pipe, stdout=writing, stderr=pipe
-    )
-    os.close(writing)
-    os.close(reading)
-    asked = ({"jsonrpc": "2.0", **message} for message in OPENING)
-    _, log = await asyncio.wait_for(process.communicate("".join(f"{json.dumps(m)}\n" for m in asked).encode()), 60)
-    assert process.returncode == 0
-    assert b"Traceback" not in log
-    assert b"disconnected" in log
+    asked = "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in OPENING)
+    async with forked("mcp", env=environ(tmp_path), deaf=True) as process:
+        code, _, log = await process.ended(asked.encode())
+    assert code == 0
+    assert "Traceback" not in log
+    assert "disconnected" in log
 
 
 async def test_over_http_with_the_token(tmp_path: Path) -> None:
@@ -235,8 +211,7 @@ async def test_over_http_with_the_token(tmp_path: Path) -> None:
         where = f"127.0.0.1:{free.getsockname()[1]}"
     (tmp_path / "token").write_text(f"{TOKEN}\n")
     async with started(tmp_path, "--http", where, TIERBOT_MCP_TOKEN_FILE=str(tmp_path / "token")) as line:
-        assert line.process.stderr is not None
-        while b"Serving at" not in (said := await asyncio.wait_for(line.process.stderr.readline(), 60)):
+        while b"Serving at" not in (said := await asyncio.wait_for(line.process.stderr.readline(), PATIENCE)):
             assert said
         body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": START}
         headers = {"Authorization": f"Bearer {TOKEN}", "Accept": "application/json, text/event-stream"}
@@ -244,8 +219,8 @@ async def test_over_http_with_the_token(tmp_path: Path) -> None:
             assert (await web.post(f"http://{where}/mcp", json=body, headers=headers)).status_code == 200
             headers["Authorization"] += "x"
             assert (await web.post(f"http://{where}/mcp", json=body, headers=headers)).status_code == 401
-        line.process.terminate()
-        code, output, log = await line.ended()
+        line.process.send_signal(signal.SIGTERM)
+        code, output, log = await line.ended(close=False)
     assert (code, output) == (0, "")
     assert TOKEN not in log
     assert "Traceback" not in log
