@@ -16,22 +16,19 @@ from routing.llm.adapter import _OFFLINE
 
 Stream = Path | Connection
 Process = ForkServerProcess
+_LIBRARIES = (
+    *("litellm", "openai.resources.chat", "telegram.ext", "discord", "alembic.command", "mcp.server", "numpy"),
+    *("bot.__main__", "bot.app", "bot.running", "bot.ops.doctor", "bot.ops.mcp", "bot.rendering.markdown"),
+    *(f"bot.adapters.{each}.platform" for each in ("telegram", "discord", "console")),
+    *("routing.tools.selection.catalogue", "routing.tools.embedding.static"),
+)
 
 
 def load() -> None:
     """What every bot imports sooner or later."""
     gc.disable()
     os.environ.update(_OFFLINE)
-    for name in (
-        "litellm",
-        "bot.__main__",
-        "bot.app",
-        "bot.running",
-        "telegram.ext",
-        "discord",
-        "alembic.command",
-        "mcp.server",
-    ):
+    for name in _LIBRARIES:
         importlib.import_module(name)
     gc.freeze()
     gc.enable()
