@@ -17,9 +17,8 @@ from routing.budget.reservation import Reservation
 from routing.catalog.catalog import Catalog
 from routing.config.runtime import RouterConfig
 from routing.council.calling import ModelCalls, obstacle
+from routing.council.costs import Estimate, charged, estimate, for_books
 from routing.council.council import Council
-from routing.council.estimates import Estimate
-from routing.council.paying import charged, expected, for_books, to_hold
 from routing.council.prompts import MOST_QUESTION_CHARS
 from routing.council.seats import LEAST_SEATS, MOST_SEATS, USUAL_SEATS, Missing, Seat, members
 from routing.council.verdict import Progress, Verdict
@@ -133,8 +132,8 @@ class CouncilSessions:
             raise Refused(words, most=MOST_QUESTION_CHARS, n=len(question))
         seats, passed = self._seats(say, wanted)
         prices, assumed = await self._guard.prices(), self._guard.budget.limits.assumed
-        reckoned = expected(question, seats, prices)
-        dollars = to_hold(expected(question, seats, prices, assumed))
+        reckoned = estimate(question, seats, prices)
+        dollars = estimate(question, seats, prices, assumed).dollars
         return Plan(question, wanted, seats, passed, reckoned, assumed, dollars)
 
     async def hold(self, say: Say, plan: Plan, cost: TurnCost, now: float) -> Reservation:
@@ -149,10 +148,11 @@ class CouncilSessions:
     ) -> Verdict:
         """Runs the council. Its calls are charged and added to `cost`, even if it is cancelled."""
         own = TurnCost(cost.person_id, cost.chat, cost.payer)
-        council = Council(ModelCalls(self.models, self._caller, self._clock, own), self._clock, SystemRandom())
+        ask = ModelCalls(self.models, self._caller, self._clock, own)
+        council = Council(plan.question, plan.seats, ask, self._clock, SystemRandom(), show)
         with held:
             try:
-                return await council.run(plan.question, plan.seats, stop, show)
+                return await council.run(stop)
             finally:
                 if own.calls:
                     held.settle(charged(own.calls, plan.assumed, plan.each))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from handlers.languages import Say
 from handlers.replies.costs import cost, dollars, unpriced
 from handlers.replies.footer import PASSED
-from routing.council.estimates import Estimate
+from routing.council.costs import Estimate
 from routing.council.verdict import Cause, Member, Progress, Verdict, Voting
 from routing.policy.models import Models
 from routing.types.decisions import Passed

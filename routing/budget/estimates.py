@@ -14,10 +14,9 @@ SHARE = 0.25
 limit should refuse rather too early than too late."""
 PRIOR = 4
 """The initial expectation counts as this many calls and fades with the first real ones."""
-MOST_CALLS = 50
+MAX_CALLS = 50
 """The mean covers about this many calls; newer ones count more."""
-
-MOST_MODELS = 1_000
+MAX_MODELS = 1_000
 """Maximum number of models per tier in memory. People can enter any model name."""
 
 
@@ -38,10 +37,10 @@ class Outputs:
     def note(self, tier: Tier, model: str, tokens: int) -> None:
         """Record the output tokens of a finished call."""
         mean, calls = self._means.get((tier, model), (0.0, 0))
-        calls = min(calls + 1, MOST_CALLS)
+        calls = min(calls + 1, MAX_CALLS)
         self._means.pop((tier, model), None)
         self._means[tier, model] = (mean + (tokens - mean) / calls, calls)
-        if len(self._means) > MOST_MODELS:
+        if len(self._means) > MAX_MODELS:
             del self._means[next(iter(self._means))]
 
 
@@ -57,17 +56,11 @@ class Estimate:
     assumed: bool = False
 
 
-class Estimates:
-    """Prices calls by their prompt and expected output."""
-
-    def __init__(self, prices: PriceList, outputs: Outputs) -> None:
-        self._prices = prices
-        self._outputs = outputs
-
-    def of(self, tier: Tier, model: str, input_tokens: int, most_output: int, assumed: Price | None = None) -> Estimate:
-        """`assumed` replaces an unknown price. Assumes that nothing comes from the provider's cache."""
-        output = self._outputs.expected(tier, model, most_output)
-        price = self._prices(model) or assumed
-        if price is None:
-            return Estimate(model, input_tokens, output, None)
-        return Estimate(model, input_tokens, output, price.cost(input_tokens, output), price.assumed)
+def estimated(
+    model: str, input_tokens: int, output_tokens: int, prices: PriceList, assumed: Price | None = None
+) -> Estimate:
+    """`assumed` replaces an unknown price. Assumes that nothing comes from the provider's cache."""
+    price = prices(model) or assumed
+    if price is None:
+        return Estimate(model, input_tokens, output_tokens, None)
+    return Estimate(model, input_tokens, output_tokens, price.cost(input_tokens, output_tokens), price.assumed)

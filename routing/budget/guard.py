@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from decimal import Decimal
 
 from routing.budget.budget import Budget
-from routing.budget.estimates import Estimate, Estimates, Outputs
+from routing.budget.estimates import Estimate, Outputs, estimated
 from routing.budget.reservation import Reservation
 from routing.ports import PriceList
 from routing.types.budgets import BudgetExceeded, Reached
@@ -18,8 +18,6 @@ from routing.types.usage import TurnCost
 UNCOUNTED_TOKENS = 3_000
 """Assumed tokens of a call without the provider's count, if unknown prices are charged: a question in a conversation
 with the bot's instructions."""
-
-
 UNLIMITED_OUTPUT = 4_096
 """Assumed output tokens of a call without a limit."""
 
@@ -34,11 +32,10 @@ class BudgetGuard:
 
     async def estimate(self, request: ModelRequest, tokens: int | None = None) -> Estimate:
         """The expected cost of a call with a prompt of `tokens` (None: counted from the request)."""
-        estimates = Estimates(await self.prices(), self._outputs)
         if tokens is None:
             tokens = round(estimate(request.messages) + _weight(request.tools) / UNITS)
-        most = request.max_output or UNLIMITED_OUTPUT
-        return estimates.of(request.tier, request.model, tokens, most, self.budget.limits.assumed)
+        output = self._outputs.expected(request.tier, request.model, request.max_output or UNLIMITED_OUTPUT)
+        return estimated(request.model, tokens, output, await self.prices(), self.budget.limits.assumed)
 
     async def hold(self, request: ModelRequest, cost: TurnCost) -> Reservation:
         """Reserve the cost of a call in every limit of its payer. Does nothing without limits. Raises

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from routing.config.jsonfile import Document, JsonObject
+from routing.config.jsonfile import JsonObject
 from routing.types.sizes import SIZES, Size
 
 TINY_TOKENS = 2048
@@ -139,36 +138,3 @@ def _reasoning(entry: JsonObject | None, window: int) -> Reasoning | None:
         known = ", ".join(levels.values)
         raise entry.file.fault((*entry.path, "default"), f'is "{default}", which is not a level ({known})')
     return Reasoning(default, tuple(windows))
-
-
-def write_card(card: ModelCard, old: Mapping[str, object]) -> Document:
-    """The entry for a card; unknown keys of the old entry are kept."""
-    new: Document = {
-        **old,
-        "provider": card.provider,
-        "displayName": card.display_name,
-        "supportsTemperature": card.supports_temperature,
-        "supportsVision": card.supports_vision,
-        "maxInputTokens": card.max_input_tokens,
-    }
-    if not card.supports_tools or "supportsTools" in old:
-        new["supportsTools"] = card.supports_tools
-    if card.temperature is not None or "temperature" in old:
-        new["temperature"] = card.temperature
-    if card.size_class is not None or "sizeClass" in old:
-        new["sizeClass"] = card.size_class
-    new.pop("reasoning", None)
-    if card.reasoning is not None:
-        before = mapping(old, "reasoning")
-        levels = mapping(before, "levels")
-        windows = {
-            level: {**mapping(levels, level), "maxInputTokens": tokens} for level, tokens in card.reasoning.levels
-        }
-        new["reasoning"] = {**before, "default": card.reasoning.default, "levels": windows}
-    return new
-
-
-def mapping(values: Mapping[str, object], key: str) -> Document:
-    """The object under a key, or an empty one."""
-    value = values.get(key)
-    return value if isinstance(value, dict) else {}

@@ -8,14 +8,7 @@ from pathlib import Path
 
 from rapidfuzz import fuzz
 
-from routing.catalog.cards import (
-    ModelCard,
-    Reasoning,
-    mapping,
-    read_card,
-    read_defaults,
-    write_card,
-)
+from routing.catalog.cards import ModelCard, Reasoning, read_card, read_defaults
 from routing.config import jsonfile
 from routing.config.jsonfile import JsonFile
 
@@ -39,7 +32,7 @@ _ALIKE = 60.0
 
 
 class Catalog:
-    """Model cards by name. Immutable: an edit returns a new catalogue and keeps unknown keys."""
+    """Model cards by name; immutable."""
 
     def __init__(self, file: JsonFile) -> None:
         """Raises ConfigError with file, line and reason for invalid values."""
@@ -47,7 +40,6 @@ class Catalog:
         models = root.child("models")
         if models is None:
             raise file.fault((), 'has no object "models"')
-        self._file = file
         self._defaults = read_defaults(root.child("defaults"))
         self._cards = {key: read_card(models, key, self._defaults) for key in models.values}
         scoped = {key for key, card in self._cards.items() if key.startswith(f"{card.provider}/")}
@@ -91,29 +83,6 @@ class Catalog:
         }
         best = sorted((full for full in scores if scores[full] >= _ALIKE), key=lambda full: -scores[full])
         return tuple(best[:count])
-
-    def with_model(self, card: ModelCard) -> Catalog:
-        """A catalogue with this card; unknown keys of its old entry are kept."""
-        models = dict(mapping(self._file.document, "models"))
-        models[card.id] = write_card(card, mapping(models, card.id))
-        return self._edited(models)
-
-    def without_model(self, key: str) -> Catalog:
-        """A catalogue without this id."""
-        models = mapping(self._file.document, "models")
-        return self._edited({other: entry for other, entry in models.items() if other != key})
-
-    def to_json(self) -> str:
-        """The whole file, with all its keys."""
-        return jsonfile.render(self._file.document)
-
-    def save(self, path: Path) -> None:
-        """Replace the file atomically."""
-        jsonfile.write(path, self._file.document)
-
-    def _edited(self, models: Mapping[str, object]) -> Catalog:
-        text = jsonfile.render({**self._file.document, "models": models})
-        return Catalog.parse(text, self._file.origin)
 
     def _resolve(self, name: str) -> ModelCard:
         bare = tuple(_without_prefixes(name))

@@ -40,11 +40,6 @@ class Tally:
         """The only label in first place, if any."""
         return self.places[0][0] if self.places and len(self.places[0]) == 1 else None
 
-    @property
-    def ties(self) -> tuple[tuple[str, ...], ...]:
-        """The places with several labels."""
-        return tuple(place for place in self.places if len(place) > 1)
-
 
 def read_ballot(reply: str, voter: str, labels: Collection[str]) -> Ranking:
     """Parse the ranking in a reply: the last list named "ranking", else the last list with a known label. Unknown,

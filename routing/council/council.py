@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from random import Random
+from typing import Protocol
 
-from routing.council.asking import Asking, AskModel, side_by_side
 from routing.council.ballots import Tally, count, read_ballot, unassailable
 from routing.council.prompts import for_chairman, for_member, for_voter, split_dissent, unknown_mark
 from routing.council.seats import Seat, strongest
 from routing.council.verdict import Failure, Form, Member, Progress, Stage, Verdict
+from routing.errors import ModelError
 from routing.ports import Clock
+from routing.text import storable
+from routing.types.llm import ChatMessage
 from routing.types.stop import Stop, Stopped
+from routing.types.usage import CallRecord
 
 ANSWER_SECONDS = 60.0
 """Time limit of each member's answer."""
@@ -23,29 +28,25 @@ ALL_SECONDS = 180.0
 LEAST_FOR_VOTE = 3
 """With two members each could only rank the other one."""
 LABELS = "ABCDEFGH"
+LEAST_SECONDS = 2.0
+"""No call starts with less time left."""
+
+
+class AskModel(Protocol):
+    """Calls models without tools. Unwanted calls are cancelled. A Stop passed to it must be its own, because a Stop has
+    one listener."""
+
+    @property
+    def paid_calls(self) -> Sequence[CallRecord]:
+        """All calls so far that have to be paid for; cancelled ones have no token count."""
+
+    async def __call__(self, seat: Seat, messages: tuple[ChatMessage, ...], seconds: float) -> str:
+        """Return the model's answer. Raises ModelError, or TimeoutError after `seconds`."""
 
 
 class Council:
-    """Asks the members, lets them rank each other and lets the chair write. Always returns a verdict."""
-
-    def __init__(self, ask: AskModel, clock: Clock, random: Random) -> None:
-        self._ask = ask
-        self._clock = clock
-        self._random = random
-
-    async def run(self, question: str, seats: Sequence[Seat], stop: Stop, show: Callable[[Progress], None]) -> Verdict:
-        """Ask two or more different models, the strongest first. `show` returns at once."""
-        sitting = _Sitting(question, seats, self._ask, self._clock, self._random, show)
-        try:
-            with stop.guard():
-                await sitting.run()
-        except Stopped:
-            return sitting.verdict(stopped=True)
-        return sitting.verdict(stopped=False)
-
-
-class _Sitting:
-    """The state of one council."""
+    """Asks two or more different models, the strongest first, lets them rank each other and lets the chair write.
+    `show` gets the progress and returns at once."""
 
     def __init__(
         self,
@@ -57,7 +58,7 @@ class _Sitting:
         show: Callable[[Progress], None],
     ) -> None:
         self._question, self._seats = question, seats
-        self._asking, self._paid_calls = Asking(ask, clock), ask.paid_calls
+        self._ask_model = ask
         self._clock, self._random, self._show = clock, random, show
         self._began = clock()
         self._members = {seat.model: Member(seat, failure=Failure("stopped")) for seat in seats}
@@ -68,7 +69,16 @@ class _Sitting:
         self._chairman = self._answer = self._dissent = ""
         self._trouble: Failure | None = None
 
-    async def run(self) -> None:
+    async def run(self, stop: Stop) -> Verdict:
+        """Always returns a verdict, also if it is stopped."""
+        try:
+            with stop.guard():
+                await self._deliberate()
+        except Stopped:
+            return self._verdict(stopped=True)
+        return self._verdict(stopped=False)
+
+    async def _deliberate(self) -> None:
         answers = {seat.model: self._hear(seat) for seat in self._seats}
         await side_by_side(answers, partial(self._tell, "answers"))
         answered = self._answered()
@@ -80,7 +90,7 @@ class _Sitting:
                 await self._vote()
             await self._conclude()
 
-    def verdict(self, stopped: bool) -> Verdict:
+    def _verdict(self, stopped: bool) -> Verdict:
         """The current verdict; if several members answered and there is no synthesis, the best answer."""
         answered = self._answered()
         writer, answer, form = self._chairman, self._answer, _form(len(answered), bool(self._answer))
@@ -100,11 +110,11 @@ class _Sitting:
             stopped=stopped,
             chairman=self._chairman,
             trouble=self._trouble,
-            calls=tuple(self._paid_calls),
+            calls=tuple(self._ask_model.paid_calls),
         )
 
     async def _hear(self, seat: Seat) -> None:
-        got = await self._asking.words(seat, for_member(self._question), ANSWER_SECONDS)
+        got = await self._ask(seat, for_member(self._question), ANSWER_SECONDS)
         given = Member(seat, failure=got) if isinstance(got, Failure) else Member(seat, answer=got)
         self._members[seat.model] = given
 
@@ -129,7 +139,7 @@ class _Sitting:
         others = [(each.label, each.answer) for each in self._answered() if each.label != voter.label]
         self._random.shuffle(others)
         messages = for_voter(self._question, dict(others), self._mark)
-        got = await self._asking.words(voter.seat, messages, SYNTHESIS_AT - self._elapsed())
+        got = await self._ask(voter.seat, messages, SYNTHESIS_AT - self._elapsed())
         if isinstance(got, Failure):
             voted = replace(voter, voting="abstained" if got.cause == "empty" else got.cause)
         else:
@@ -149,12 +159,30 @@ class _Sitting:
         self._chairman, self._trouble = chair.model, Failure("stopped")
         self._tell("synthesis", (chair.model,))
         messages = for_chairman(self._question, self._answers(), self._tally.scores, self._mark)
-        got = await self._asking.words(chair, messages, ALL_SECONDS - self._elapsed())
+        got = await self._ask(chair, messages, ALL_SECONDS - self._elapsed())
         if isinstance(got, Failure):
             self._trouble = got
             return
         self._answer, self._dissent = split_dissent(got, self._mark)
         self._trouble = None if self._answer else Failure("empty")
+
+    async def _ask(self, seat: Seat, messages: tuple[ChatMessage, ...], seconds: float) -> str | Failure:
+        """A model's answer, or why there is none."""
+        if seconds < LEAST_SECONDS:
+            return Failure("late")
+        began, before = self._clock(), self._calls(seat)
+        try:
+            async with asyncio.timeout(seconds):
+                text = await self._ask_model(seat, messages, seconds)
+        except TimeoutError:
+            return Failure("late" if self._calls(seat) > before else "line")
+        except ModelError as error:
+            return Failure("late" if self._clock() - began >= seconds else "failed", error.reason)
+        return storable(text).strip() or Failure("empty")
+
+    def _calls(self, seat: Seat) -> int:
+        """The number of this seat's calls that reached the provider."""
+        return sum(call.model == seat.model for call in self._ask_model.paid_calls)
 
     def _tell(self, stage: Stage, waiting: tuple[str, ...]) -> None:
         answered = tuple(member.model for member in self._answered())
@@ -178,3 +206,29 @@ def _form(answers: int, concluded: bool) -> Form:
     if concluded:
         return "synthesis"
     return "member" if answers > 1 else "single" if answers else "none"
+
+
+async def side_by_side(
+    work: Mapping[str, Coroutine[None, None, None]],
+    tell: Callable[[tuple[str, ...]], None],
+    enough: Callable[[Sequence[str]], bool] = lambda waiting: False,
+) -> tuple[str, ...]:
+    """Run all named tasks concurrently. `tell` gets the names still running; once they are `enough`, the rest is
+    cancelled and its names are returned."""
+    names = {asyncio.create_task(each): name for name, each in work.items()}
+    waiting = set(names)
+    try:
+        tell(tuple(names.values()))
+        while waiting:
+            done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+            left = tuple(name for task, name in names.items() if task in waiting)
+            tell(left)
+            if left and enough(left):
+                return left
+    finally:
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*names, return_exceptions=True)
+    return ()

@@ -148,16 +148,22 @@ def explain(error: BaseException, model: str, profile: ProviderProfile, clock: C
     if kind is RateLimited:
         words = Reason("too many requests") if wait is None else Reason("try again in {seconds:g} s", seconds=wait)
         return RateLimited(model, words, wait)
-    plain = PLAIN.get(kind, PLAIN[Unreachable])
-    if kind is Unreachable and _broken(error):
+    if kind is Unreachable:
+        return _unreachable(error, model, profile, wait)
+    raw = _reason(error, profile)
+    return kind(model, Reason(PLAIN[kind]) if raw else _unsaid(error), wait, raw)
+
+
+def _unreachable(error: BaseException, model: str, profile: ProviderProfile, wait: float | None) -> Unreachable:
+    plain = PLAIN[Unreachable]
+    if _broken(error):
         if profile.name == OLLAMA:
             return Unreachable(model, Reason("Ollama is not running"), wait)
         if type(error).__name__ != "Timeout":
             plain = NO_CONNECTION
     raw = _reason(error, profile)
-    explained = kind(model, Reason(plain) if raw else _unsaid(error), wait, raw)
-    if isinstance(explained, Unreachable):
-        explained.own = _status(error) >= 500
+    explained = Unreachable(model, Reason(plain) if raw else _unsaid(error), wait, raw)
+    explained.own = _status(error) >= 500
     return explained
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from routing.errors import ModelError, Reason, Unreachable
 from routing.llm.attempt import CallOptions, ModelCaller
+from routing.llm.null_reply import NullLiveReply
 from routing.policy.models import Models
 from routing.ports import LiveReply
 from routing.turn.compaction import Compactor
@@ -70,7 +71,7 @@ class Summariser:
         request = replace(self._models.request("balanced", self._choice, messages), reasoning=self._effort())
         deadline = self._deadline.part(min(SUMMARY_SECONDS, self._deadline.left * SHARE_OF_TIME))
         options = CallOptions(self._models.config.contracts["balanced"], deadline, self._cost)
-        completion = await self._caller.complete(request, options, _Unseen(self._live), self._stop)
+        completion = await self._caller.complete(request, options, _HiddenReply(self._live), self._stop)
         if completion.finish not in ("stop", "length"):
             raise Unreachable(model, Reason("its summary ended early ({finish})", finish=completion.finish))
         return completion.text
@@ -91,18 +92,11 @@ class Summariser:
         return EFFORT if EFFORT in levels else self._choice.reasoning
 
 
-class _Unseen:
-    """A live reply that shows activity but hides the text of a summary."""
+class _HiddenReply(NullLiveReply):
+    """Shows activity but hides the text of a summary."""
 
     def __init__(self, live: LiveReply) -> None:
         self._live = live
 
     async def working(self) -> None:
         await self._live.working()
-
-    def show(self, text: str) -> None: ...
-
-    async def acknowledge(self, text: str = "", spent: bool = False) -> None: ...
-
-    async def close(self) -> str:
-        return ""

@@ -93,10 +93,14 @@ def _parts(reading: Reading) -> Iterator[str]:
     for first, second in pairwise(words):
         yield f"{first} {second}"
     for run in runs(reading.text[:CHARACTERS]):
-        yield from run
-        for length in (2, 3):
-            for start in range(len(run) - length + 1):
-                yield run[start : start + length]
+        yield from _run_parts(run)
+
+
+def _run_parts(run: str) -> Iterator[str]:
+    """The characters of a text in a script without spaces, in ones, twos and threes."""
+    for length in (1, 2, 3):
+        for start in range(len(run) - length + 1):
+            yield run[start : start + length]
 
 
 def _word_parts(word: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ from handlers.council.sessions import Sessions
 from handlers.council.votes import document_text
 from handlers.languages import Say
 from routing.council.ballots import Tally
-from routing.council.estimates import Estimate
+from routing.council.costs import Estimate
 from routing.council.seats import Seat
 from routing.council.verdict import Failure, Member, Progress, Verdict
 from routing.errors import Refused

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from routing.budget.estimates import MOST_CALLS, PRIOR, Estimates, Outputs
+from routing.budget.estimates import MAX_CALLS, PRIOR, Outputs, estimated
 from routing.types.prices import Price, Rates
 
 PRICE = Price((Rates(Decimal("1e-6"), Decimal("1e-5"), Decimal("1e-7")),))
@@ -28,9 +28,9 @@ def test_experience_takes_the_place_of_the_share() -> None:
 
 def test_the_newest_calls_count_most() -> None:
     outputs = Outputs()
-    for _ in range(10 * MOST_CALLS):
+    for _ in range(10 * MAX_CALLS):
         outputs.note("smart", "a/x", 100)
-    for _ in range(3 * MOST_CALLS):
+    for _ in range(3 * MAX_CALLS):
         outputs.note("smart", "a/x", 2_000)
     assert 1_800 < outputs.expected("smart", "a/x", 4_000) < 2_000
 
@@ -43,17 +43,13 @@ def test_never_more_than_the_call_may_have() -> None:
 
 
 def test_an_estimate_is_the_price_of_prompt_and_answer() -> None:
-    outputs = Outputs()
-    found = Estimates(KNOWN.get, outputs).of("balanced", "a/known", 3_000, 2_000)
-    assert (found.output_tokens, found.dollars, found.assumed) == (500, Decimal("0.008"), False)
-    for _ in range(PRIOR):
-        outputs.note("balanced", "a/known", 100)
-    assert Estimates(KNOWN.get, outputs).of("balanced", "a/known", 3_000, 2_000).dollars == Decimal("0.004")
+    found = estimated("a/known", 3_000, 500, KNOWN.get)
+    assert (found.input_tokens, found.output_tokens, found.dollars) == (3_000, 500, Decimal("0.008"))
+    assert not found.assumed
 
 
 def test_an_unknown_price_is_unknown_or_the_owners() -> None:
-    estimates = Estimates(KNOWN.get, Outputs())
-    assert estimates.of("balanced", "b/other", 3_000, 2_000).dollars is None
-    found = estimates.of("balanced", "b/other", 3_000, 2_000, Price.flat(Decimal(2)))
+    assert estimated("b/other", 3_000, 500, KNOWN.get).dollars is None
+    found = estimated("b/other", 3_000, 500, KNOWN.get, Price.flat(Decimal(2)))
     assert (found.dollars, found.assumed) == (Decimal("0.007"), True)
-    assert not estimates.of("balanced", "a/known", 3_000, 2_000, Price.flat(Decimal(2))).assumed
+    assert not estimated("a/known", 3_000, 500, KNOWN.get, Price.flat(Decimal(2))).assumed

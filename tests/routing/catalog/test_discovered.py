@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from routing.catalog.discovery import DiscoveredModel, load_discovered, save_discovered
+from routing.config import jsonfile
 from routing.errors import ConfigError
 
 
@@ -39,3 +40,11 @@ def test_a_broken_file_is_refused_with_its_line(tmp_path: Path, text: str, line:
     path.write_text(text, "utf-8")
     with pytest.raises(ConfigError, match=rf"^discovered\.json line {line}: "):
         load_discovered(path)
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_no_litter(tmp_path: Path) -> None:
+    target = tmp_path / "models.json"
+    target.mkdir()
+    with pytest.raises(IsADirectoryError):
+        jsonfile.write(target, {})
+    assert [path.name for path in tmp_path.iterdir()] == ["models.json"]

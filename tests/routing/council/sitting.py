@@ -147,8 +147,9 @@ class Sitting:
     on_progress: Callable[[Progress], None] = lambda progress: None
 
     async def run(self, seats: Sequence[Seat] = SEATS, question: str = "Is it so?") -> Verdict:
-        council = Council(self.members, lambda: BEGAN + elapsed(), Random(self.seed))
-        return await council.run(question, seats, self.stop, self._see)
+        clock = lambda: BEGAN + elapsed()  # noqa: E731
+        council = Council(question, seats, self.members, clock, Random(self.seed), self._see)
+        return await council.run(self.stop)
 
     def _see(self, progress: Progress) -> None:
         self.shown.append(progress)

@@ -101,10 +101,10 @@ def test_points_lie_evenly_between_first_and_last() -> None:
 
 def test_a_tie_has_no_leader_and_is_shown() -> None:
     tied = count(ABC, {"A": ("B", "C"), "B": ("A", "C")})
-    assert (tied.leader, tied.ties) == (None, (("A", "B"),))
-    assert (Tally().leader, Tally().ties) == (None, ())
+    assert (tied.leader, tied.places) == (None, (("A", "B"), ("C",)))
+    assert (Tally().leader, Tally().places) == (None, ())
     led = count(ABC, {"A": ("C",), "B": ("C", "A")})
-    assert (led.leader, led.ties) == ("C", (("A", "B"),))
+    assert (led.leader, led.places) == ("C", (("C",), ("A", "B")))
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def test_three_answer_three_rank_and_the_strongest_writes() -> None:
     assert [member.voting for member in verdict.members] == ["counted"] * 3
     assert set(verdict.tally.scores.values()) == {Fraction(1, 2)}
     assert verdict.leader is None
-    assert verdict.tally.ties == (("A", "B", "C"),)
+    assert verdict.tally.places == (("A", "B", "C"),)
     assert (verdict.early, verdict.stopped, verdict.trouble, verdict.late) == (False, False, None, ())
     assert [call.stage for call in members.calls] == ["answers"] * 3 + ["ranking"] * 3 + ["synthesis"]
     assert {call.seconds for call in members.made("answers")} == {ANSWER_SECONDS}
@@ -119,7 +119,7 @@ def test_a_strange_ballot_harms_nobody(reply: str | Unreachable, voting: Voting,
     assert verdict.form == "synthesis"
     if not kept:
         assert sorted(verdict.tally.scores.values()) == [0, 1, 1]
-        assert len(verdict.tally.ties) == 1
+        assert [len(place) for place in verdict.tally.places] == [2, 1]
 
 
 def test_nobody_ranks_and_the_chair_still_writes() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from routing.council.costs import ANSWER_TOKENS, BALLOT_TOKENS, SYNTHESIS_TOKENS, estimate
 from routing.council.council import ALL_SECONDS
-from routing.council.estimates import ANSWER_TOKENS, BALLOT_TOKENS, SYNTHESIS_TOKENS, estimate
+from routing.types.prices import Price
 from tests.routing.council.sitting import MOON, SEATS, STAR, SUN
 
 CENT = Decimal("0.01")
@@ -18,9 +19,15 @@ class Prices:
         self.asked: list[tuple[str, int, int]] = []
         self._unknown = unknown
 
-    def __call__(self, model: str, into: int, out: int) -> Decimal | None:
-        self.asked.append((model, into, out))
-        return None if model in self._unknown else CENT
+    def __call__(self, model: str, /) -> Price | None:
+        asked = self.asked
+
+        class Cent(Price):
+            def cost(self, input_tokens: int, output_tokens: int, cached_tokens: int = 0) -> Decimal:
+                asked.append((model, input_tokens, output_tokens))
+                return CENT
+
+        return None if model in self._unknown else Cent(())
 
 
 def test_three_answer_three_rank_and_the_chair_writes() -> None:

@@ -11,7 +11,7 @@ import pytest
 from routing.config import jsonfile
 from routing.config.council import KEYS, CouncilConfig, read_council
 from routing.config.jsonfile import JsonObject
-from routing.council.paying import charged, expected, for_books, to_hold
+from routing.council.costs import charged, estimate, for_books
 from routing.errors import ConfigError
 from routing.types.llm import Usage
 from routing.types.prices import Price
@@ -35,13 +35,13 @@ def call(cost: str | None, tokens: int = 500_000) -> CallRecord:
 
 
 def test_what_is_known_is_held_and_where_nothing_is_nobody_knows() -> None:
-    some = expected("Is it so?", SEATS, only_the_sun)
+    some = estimate("Is it so?", SEATS, only_the_sun)
     assert (some.calls, some.unknown) == (7, 4)
-    assert to_hold(some) == some.cost > 0
-    assert to_hold(expected("Is it so?", SEATS, nobody_knows)) is None
-    assumed = expected("Is it so?", SEATS, nobody_knows, DOLLAR)
+    assert some.dollars == some.cost > 0
+    assert estimate("Is it so?", SEATS, nobody_knows).dollars is None
+    assumed = estimate("Is it so?", SEATS, nobody_knows, DOLLAR)
     assert assumed.unknown == 0
-    assert to_hold(assumed) == assumed.cost > some.cost
+    assert assumed.dollars == assumed.cost > some.cost
 
 
 def test_all_calls_are_charged_as_one() -> None:

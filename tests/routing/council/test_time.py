@@ -6,8 +6,7 @@ import asyncio
 
 import pytest
 
-from routing.council.asking import LEAST_SECONDS
-from routing.council.council import ALL_SECONDS, ANSWER_SECONDS, SYNTHESIS_AT
+from routing.council.council import ALL_SECONDS, ANSWER_SECONDS, LEAST_SECONDS, SYNTHESIS_AT
 from routing.council.seats import Seat
 from routing.council.verdict import Failure, Stage
 from routing.errors import ModelError, Unreachable

@@ -127,7 +127,7 @@ def test_a_model_with_a_temperature_of_its_own_gets_that() -> None:
 
 @pytest.mark.parametrize(("own", "sent"), [(0, 0.0), (1.5, 1.5), (None, 0.9)])
 def test_the_owners_catalogue_says_the_temperature(own: float | None, sent: float) -> None:
-    document = json.loads(CATALOG.to_json())
+    document = json.loads(BUNDLED.read_text("utf-8"))
     document["models"][LOCAL_MODEL]["temperature"] = own
     assert sent_temperature(Catalog.parse(json.dumps(document), "models.json"), LOCAL_MODEL) == sent
 
