@@ -99,10 +99,11 @@ class StatedSizes:
         try:
             async with await asyncio.to_thread(self._web) as web:
                 await asyncio.gather(*(self._ask(web, where, profile) for where, profile in asked.items()))
-        except Exception as error:  # creating a client may fail: no certificates, invalid proxy
+        except (OSError, ValueError, ImportError, httpx.InvalidURL) as error:  # no certificates, invalid proxy, no SOCKS
             log.debug("[Sizes] No provider could be asked (%s)", type(error).__name__)
-        for where in asked:
-            del self._wanted[where]
+        finally:
+            for where in asked:
+                del self._wanted[where]
 
     async def _ask(self, web: httpx.AsyncClient, where: Where, profile: ProviderProfile) -> None:
         name = where[1].partition("/")[2]

@@ -33,7 +33,7 @@ def cost(litellm: ModuleType, model: str, profile: ProviderProfile, usage: Any) 
         return None
     try:
         into, out = litellm.cost_per_token(model=name, custom_llm_provider=profile.name, usage_object=usage)
-    except Exception:  # litellm raises a bare Exception for gaps in its map
+    except (litellm.exceptions.ModelNotMappedError, LookupError, TypeError, ValueError):  # gaps in litellm's map
         return None
     total = Decimal(str(into)) + Decimal(str(out))
     return total or None

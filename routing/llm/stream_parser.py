@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
 
+import httpx
+
 from routing.llm.thinking import Thoughts
 from routing.llm.tool_call_accumulator import Assembly
 from routing.types.llm import Finish, ToolCall
@@ -70,7 +72,8 @@ async def server_sent(body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 async def drain(events: AsyncIterator[bytes]) -> None:
     """Read the rest of the body after the last event."""
-    with suppress(Exception):  # the answer is complete; later errors don't matter
+    # The answer is complete; later errors don't matter.
+    with suppress(TimeoutError, OSError, httpx.HTTPError, httpx.StreamError):
         async with asyncio.timeout(_DRAIN_SECONDS):
             async for _ in events:
                 pass
