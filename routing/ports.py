@@ -21,7 +21,17 @@ from routing.types.tiers import Tier, TierChoice
 from routing.types.toolkits import Toolkit
 from routing.types.tools import ToolScope, Traits
 from routing.types.turns import Switches, TurnSettings
-from routing.types.usage import Day, Payer, PersonSpending, Rating, Spending, Spent, TierSpending, Trouble, TurnReport
+from routing.types.usage import (
+    Day,
+    Payer,
+    PersonSpending,
+    Rating,
+    RecentProblems,
+    Spending,
+    Spent,
+    TierSpending,
+    TurnReport,
+)
 from routing.types.vectors import Floats, Vectors
 
 
@@ -61,7 +71,7 @@ class TurnStore(Protocol):
         """Reports in the order of the tiers, councils last; models by number of turns. For one person, or for
         everyone."""
 
-    async def newest(self, limit: int) -> Trouble:
+    async def newest(self, limit: int) -> RecentProblems:
         """Counts over the newest turns of everyone, councils excluded."""
 
 

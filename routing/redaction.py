@@ -13,7 +13,7 @@ SHORTEST = 6
 """Minimum length of a secret, in characters."""
 _ECHOED = 4
 """Characters at the start and end of a key that providers repeat: `sk-p…abcd`."""
-_LEAST_ECHOED = 16
+_MIN_ECHOED = 16
 
 _PREFIXES = (
     "sk", "pk", "rk", "gsk", "xai", "hf", "pplx", "tgp_v1", "nvapi", "ghp", "gho", "ghu", "ghs", "ghr", "github_pat",
@@ -84,7 +84,7 @@ class Secrets:
         known = [secret for secret in secrets if len(secret) >= SHORTEST]
         spelt = {spelling for secret in known for spelling in spellings(secret)}
         self._spelt = tuple(sorted({*self._spelt, *spelt}, key=len, reverse=True))
-        self._ends |= {(each[:_ECHOED], each[-_ECHOED:]) for each in known if len(each) >= _LEAST_ECHOED}
+        self._ends |= {(each[:_ECHOED], each[-_ECHOED:]) for each in known if len(each) >= _MIN_ECHOED}
         if self._ends:
             cut = r"[\w\-]{0,8}(?:[*•….]{2,60}|…)[\w\-]{0,4}"
             pairs = (f"{re.escape(first)}{cut}{re.escape(last)}" for first, last in sorted(self._ends))

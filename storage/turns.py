@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, case, func, inser
 
 from routing.types.history import TurnFacts, TurnRecord
 from routing.types.tiers import TIERS
-from routing.types.usage import Rating, Trouble, TurnReport
+from routing.types.usage import Rating, RecentProblems, TurnReport
 from storage.codec import NAMES, dollars, nano
 from storage.database import Database
 from storage.hours import add_turn, between, rate, turn_sums
@@ -75,10 +75,12 @@ class SqlTurns:
         reports = await self._database.read(step)
         return tuple(sorted(reports, key=lambda each: _GROUPS.index(each.tier)))
 
-    async def newest(self, limit: int) -> Trouble:
+    async def newest(self, limit: int) -> RecentProblems:
         last = select(turns).where(turns.c.source != "council").order_by(turns.c.id.desc()).limit(limit).subquery()
         marks = (_count_if(last.c.fallback), _count_if(last.c.timed_out), _count_if(last.c.escalated))
-        return await self._database.read(lambda c: Trouble(*c.execute(select(func.count(last.c.id), *marks)).one()))
+        return await self._database.read(
+            lambda c: RecentProblems(*c.execute(select(func.count(last.c.id), *marks)).one())
+        )
 
 
 def _count_if(mark: ColumnElement[bool]) -> ColumnElement[int]:

@@ -32,7 +32,7 @@ class Watched:
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
         self.tries[number_of(request)] += 1
         place = request.model, fingerprint(request.profile)
-        probing = self._health.breakers.standing(*place).state != "closed"
+        probing = self._health.breakers.status(*place).state != "closed"
         self._begun(place, probing)
         try:
             async for event in self._llm.stream(request):

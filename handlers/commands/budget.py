@@ -10,10 +10,10 @@ from handlers.context import CommandContext, CommandSpec, Handler, Reply
 from handlers.dependencies import Needs
 from handlers.parsing import parse_account
 from handlers.replies.budget_limits import payer_of
-from handlers.replies.costs import dollars, standing
+from handlers.replies.costs import dollars, status
 from handlers.replies.duration import span
 from routing.budget.budget import Budget
-from routing.config.budget import MOST_DOLLARS
+from routing.config.budget import MAX_DOLLARS
 from routing.errors import Refused
 from routing.ports import Clock, PeopleStore
 from routing.types.budgets import AtLimit, PersonLimits, payer_kind
@@ -62,14 +62,14 @@ class BudgetCommand:
 
     async def _show(self, ask: CommandContext, person: Person, user: UserKey, head: str) -> Reply:
         payer = payer_of(ask) if person.id == ask.person.id else payer_kind(person.role, user)
-        found = await self._budget.standings(person.id, ask.message.chat, payer)
+        found = await self._budget.statuses(person.id, ask.message.chat, payer)
         if not found:
             return Reply(ask.say("{head}: there is no limit.", head=head))
         lines = []
         for each in found:
             opens = ask.say("{left} left, resets in {span}", left=dollars(each.left), span=self._span(each.opens_at))
             own = ask.say(", personal limit") if each.ceiling.own and person.id != ask.person.id else ""
-            lines.append(f"- {standing(ask.say, each)} ({opens}{own})")
+            lines.append(f"- {status(ask.say, each)} ({opens}{own})")
         notes = [ask.say(THEN[self._budget.limits.at_limit])]
         rate = self._budget.limits.unknown
         if any(each.unknown for each in found) and rate is not None:
@@ -100,7 +100,7 @@ def _amount(word: str) -> Decimal | None:
         amount = Decimal(word.removeprefix("$").replace(",", "."))
     except InvalidOperation:
         amount = Decimal("NaN")
-    if not amount.is_finite() or not 0 < amount <= MOST_DOLLARS:
+    if not amount.is_finite() or not 0 < amount <= MAX_DOLLARS:
         words = "A limit is a number of US dollars above 0, such as 2.50, or off; not {word}. Nothing was changed."
         raise Refused(words, word=word)
     return amount

@@ -10,7 +10,7 @@ from handlers.council.replies import about, estimate_line, names, progress, skip
 from handlers.council.votes import document_text
 from handlers.dependencies import Needs
 from handlers.replies.budget_limits import cost_of, over_budget_notice
-from routing.council.seats import LEAST_SEATS, MOST_SEATS
+from routing.council.seats import MAX_SEATS, MIN_SEATS
 from routing.council.verdict import Verdict
 from routing.errors import Refused
 from routing.ports import ChatStore, HistoryStore
@@ -20,7 +20,7 @@ from routing.types.messages import Button, Document
 from routing.types.tiers import TIERS
 from routing.types.usage import TurnCost
 
-NUMBERS = tuple(str(number) for number in range(LEAST_SEATS, MOST_SEATS + 1))
+NUMBERS = tuple(str(number) for number in range(MIN_SEATS, MAX_SEATS + 1))
 
 SPEC = CommandSpec(
     "council",
@@ -141,7 +141,7 @@ class CouncilCommand:
         return Reply(text, ((Button(ask.say("🗳 Votes"), "/council votes", left.votes),),), record)
 
     def _passed(self, ask: CommandContext, plan: Plan) -> list[str]:
-        told = skipped_members(ask.say, self._models, plan.passed)
+        told = skipped_members(ask.say, self._models, plan.skipped)
         return [ask.say("Skipped: {models}.", models=told)] if told else []
 
     async def _help(self, ask: CommandContext, wanted: Wanted) -> Reply:
@@ -157,7 +157,7 @@ class CouncilCommand:
             models=names(each.model for each in plan.seats),
             reckoning=estimate_line(ask.say, plan.reckoned),
         )
-        return Reply("\n\n".join([ask.say(words, least=LEAST_SEATS, most=MOST_SEATS), now, *self._passed(ask, plan)]))
+        return Reply("\n\n".join([ask.say(words, least=MIN_SEATS, most=MAX_SEATS), now, *self._passed(ask, plan)]))
 
 
 def _confirmed(rest: str) -> Wanted | None:

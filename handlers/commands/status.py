@@ -14,7 +14,7 @@ from handlers.context import CommandContext, CommandSpec, Handler, Reply
 from handlers.dependencies import Needs
 from handlers.replies.budget_limits import payer_of
 from handlers.replies.contract_view import ContractView
-from handlers.replies.costs import dollars, standings
+from handlers.replies.costs import dollars, statuses
 from handlers.replies.duration import span
 from handlers.replies.tool_status import ToolStatus, tool_status
 from routing.catalog.ollama import WindowSource
@@ -106,7 +106,7 @@ class StatusCommand:
         """Today's cost, and the limit with the least money left."""
         today = await self._usage.by_model(person_id=ask.person.id, since=await self._midnight(ask))
         line = ask.say("Cost today: {cost}", cost=money(ask, today))
-        found = await self._budget.standings(ask.person.id, ask.message.chat, payer_of(ask))
+        found = await self._budget.statuses(ask.person.id, ask.message.chat, payer_of(ask))
         if not found:
             return f"{line} · {ask.say('no budget limit')}"
         least = min(found, key=lambda each: each.left)
@@ -147,7 +147,7 @@ class StatusCommand:
 
     def _window(self, ask: CommandContext, plan: Plan) -> str:
         """The model's context window and the source."""
-        told = self._router.models.told_window(plan.choice.model, plan.choice.reasoning)
+        told = self._router.models.known_window(plan.choice.model, plan.choice.reasoning)
         words = "Context window: {tokens} tokens ({reason})."
         return ask.say(words, tokens=told.tokens, reason=ask.say(WHY_WINDOW[told.source]))
 
@@ -187,7 +187,7 @@ class StatusCommand:
             lines += [f"• `{each.model}`: {spending(ask, [each])}" for each in day]
         return [
             *lines,
-            *standings(ask.say, await self._budget.standings(ask.person.id, ask.message.chat, payer_of(ask))),
+            *statuses(ask.say, await self._budget.statuses(ask.person.id, ask.message.chat, payer_of(ask))),
         ]
 
     async def _midnight(self, ask: CommandContext) -> float:

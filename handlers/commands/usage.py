@@ -11,7 +11,7 @@ from handlers.context import CommandContext, CommandSpec, Handler, Reply
 from handlers.dependencies import Needs
 from handlers.replies.budget_limits import payer_of
 from handlers.replies.charts import usage_chart
-from handlers.replies.costs import cost, standings
+from handlers.replies.costs import cost, statuses
 from handlers.replies.tier_report import tier_report
 from routing.budget.budget import Budget
 from routing.errors import Refused
@@ -78,7 +78,7 @@ class UsageCommand:
         """Usage by model and tier, and how far the person's limits in this chat are used."""
         since, mine = self._since(count), ask.person.id
         spent = await self._usage.by_model(person_id=mine, since=since)
-        limits = " · ".join(standings(ask.say, await self._budget.standings(mine, ask.message.chat, payer_of(ask))))
+        limits = " · ".join(statuses(ask.say, await self._budget.statuses(mine, ask.message.chat, payer_of(ask))))
         if not spent:
             return Reply("\n\n".join(filter(None, [ask.say("{when}: nothing yet.", when=_head(ask, count)), limits])))
         tiers = await self._spending.by_tier(since, mine)
@@ -115,7 +115,7 @@ class UsageCommand:
         if not people:
             return Reply(ask.say("{when}: nothing yet.", when=head))
         rows = await self._rows(ask, people)
-        limits = standings(ask.say, await self._budget.standings(ask.person.id, ask.message.chat), "all")
+        limits = statuses(ask.say, await self._budget.statuses(ask.person.id, ask.message.chat), "all")
         everyone = [each.spent for each in people]
         whole = ask.say("Total: {sum}", sum=spending(ask, everyone)) if len(people) > 1 else ""
         parts = [f"**{head}**", "\n".join(rows), whole, " · ".join(limits)]
@@ -129,11 +129,11 @@ class UsageCommand:
         rows = []
         for each in people:
             payer = payers.get(each.person_id, "known")
-            found = await self._budget.standings(each.person_id, ask.message.chat, payer)
+            found = await self._budget.statuses(each.person_id, ask.message.chat, payer)
             reached = [limit for limit in found if not limit.left]
             name = " ".join(each.name.split()).replace("`", "'") or accounts.get(each.person_id, "?")
             said = f"`{name}`: {spending(ask, [each.spent])}"
-            rows.append("- " + " · ".join([said, *standings(ask.say, reached, "person")]))
+            rows.append("- " + " · ".join([said, *statuses(ask.say, reached, "person")]))
         return rows
 
     async def _picture(self, count: int, person_id: int | None) -> Picture | None:

@@ -19,15 +19,15 @@ from routing.config.runtime import RouterConfig
 from routing.council.calling import ModelCalls, obstacle
 from routing.council.costs import Estimate, charged, estimate, for_books
 from routing.council.council import Council
-from routing.council.prompts import MOST_QUESTION_CHARS
-from routing.council.seats import LEAST_SEATS, MOST_SEATS, USUAL_SEATS, Missing, Seat, members
+from routing.council.prompts import MAX_QUESTION_CHARS
+from routing.council.seats import MAX_SEATS, MIN_SEATS, USUAL_SEATS, Missing, Seat, members
 from routing.council.verdict import Progress, Verdict
 from routing.errors import Refused
 from routing.llm.attempt import ModelCaller
 from routing.policy.models import Models
 from routing.ports import Clock
 from routing.types.budgets import Reached
-from routing.types.decisions import Passed
+from routing.types.decisions import SkippedModel
 from routing.types.model_names import provider_of
 from routing.types.people import Role
 from routing.types.prices import Price
@@ -70,24 +70,24 @@ def read_wanted(rest: str) -> tuple[Wanted, str]:
 
 
 def _checked(number: int) -> int:
-    if not LEAST_SEATS <= number <= MOST_SEATS:
+    if not MIN_SEATS <= number <= MAX_SEATS:
         words = (
             "A council has {least} to {most} members, not {n}. No model was asked. Write for example /council {least} "
             "and your question; if the question itself begins with a number, put a word before it."
         )
-        raise Refused(words, least=LEAST_SEATS, most=MOST_SEATS, n=number)
+        raise Refused(words, least=MIN_SEATS, most=MAX_SEATS, n=number)
     return number
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A council before it runs. `passed` lists members that are unavailable now. `dollars` is the amount to reserve,
+    """A council before it runs. `skipped` lists members that are unavailable now. `dollars` is the amount to reserve,
     with the `assumed` price for models of unknown price; None if there is no such price."""
 
     question: str
     wanted: Wanted
     seats: tuple[Seat, ...]
-    passed: tuple[Passed, ...]
+    skipped: tuple[SkippedModel, ...]
     reckoned: Estimate
     assumed: Price | None
     dollars: Decimal | None
@@ -125,11 +125,11 @@ class CouncilSessions:
     async def plan(self, say: Say, question: str, wanted: Wanted = ANYBODY) -> Plan:
         """Chooses the members and estimates the cost. Raises Refused if the question is too long, or if there are too
         few models or vendors."""
-        if len(question) > MOST_QUESTION_CHARS:
+        if len(question) > MAX_QUESTION_CHARS:
             words = (
                 "This question is too long for a council: {n} characters, and the limit is {most}. Nothing was asked."
             )
-            raise Refused(words, most=MOST_QUESTION_CHARS, n=len(question))
+            raise Refused(words, most=MAX_QUESTION_CHARS, n=len(question))
         seats, passed = self._seats(say, wanted)
         prices, assumed = await self._guard.prices(), self._guard.budget.limits.assumed
         reckoned = estimate(question, seats, prices)
@@ -160,7 +160,7 @@ class CouncilSessions:
                 cost.consulted += len(own.calls)
                 cost.over = held.reached or cost.over
 
-    def _seats(self, say: Say, wanted: Wanted) -> tuple[tuple[Seat, ...], tuple[Passed, ...]]:
+    def _seats(self, say: Say, wanted: Wanted) -> tuple[tuple[Seat, ...], tuple[SkippedModel, ...]]:
         pools, catalog, now = self.models.config.pools, self.models.catalog, self._clock()
         asked, tier = wanted.members or USUAL_SEATS, wanted.tier
         found = members(pools, catalog, lambda model: obstacle(self.models, model, now) is None, tier, asked)
@@ -173,7 +173,7 @@ class CouncilSessions:
             raise self._too_few(say, wanted.members, found, reasons)
         return found, tuple(reasons)
 
-    def _too_few(self, say: Say, asked: int, found: Sequence[Seat], passed: Iterable[Passed]) -> Refused:
+    def _too_few(self, say: Say, asked: int, found: Sequence[Seat], passed: Iterable[SkippedModel]) -> Refused:
         told = skipped_members(say, self.models, passed)
         return Refused(
             "You asked for {asked} members, but only {n} models can take part: {models}. {passed} No model was asked.",
@@ -186,9 +186,9 @@ class CouncilSessions:
         )
 
     def _refusal(self, say: Say, missing: Missing, now: float) -> Refused:
-        reasons = (obstacle(self.models, model, now) for model in missing.passed)
+        reasons = (obstacle(self.models, model, now) for model in missing.skipped)
         passed = skipped_members(say, self.models, (each for each in reasons if each is not None))
         found = names(seat.model for seat in missing.found) or say("none")
         words = "A council needs at least {least} models from {least} vendors; I can ask {found}. {passed}"
         rest = say("Skipped: {models}.", models=passed) if passed else ""
-        return Refused(words, least=LEAST_SEATS, found=found, passed=rest)
+        return Refused(words, least=MIN_SEATS, found=found, passed=rest)

@@ -10,7 +10,7 @@ from handlers.replies.footer import PASSED
 from routing.council.costs import Estimate
 from routing.council.verdict import Cause, Member, Progress, Verdict, Voting
 from routing.policy.models import Models
-from routing.types.decisions import Passed
+from routing.types.decisions import SkippedModel
 from routing.types.model_names import provider_of
 
 FAILED: dict[Cause, str] = {
@@ -37,10 +37,10 @@ def names(models: Iterable[str]) -> str:
     return ", ".join(f"`{model}`" for model in models)
 
 
-def skipped_members(say: Say, models: Models, passed: Iterable[Passed]) -> str:
+def skipped_members(say: Say, models: Models, skipped: Iterable[SkippedModel]) -> str:
     """The unavailable members, each with the reason."""
     told = []
-    for each in passed:
+    for each in skipped:
         variable = models.config.profile(provider_of(each.model)).variable
         told.append(f"`{each.model}` {say(PASSED[each.why], variable=variable, reason=each.reason)}")
     return "; ".join(told)

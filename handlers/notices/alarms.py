@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from handlers.notices.notices import Notices
 from routing.ports import StateStore, TurnStore
 from routing.types.history import TurnFacts
-from routing.types.usage import Trouble
+from routing.types.usage import RecentProblems
 
 LAST = 50
 """Number of newest turns to examine. There is no alarm before that many turns."""
@@ -26,7 +26,7 @@ class Alarm:
 
     name: str
     most: int
-    count: Callable[[Trouble], int]
+    count: Callable[[RecentProblems], int]
     words: str
 
 

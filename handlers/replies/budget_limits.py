@@ -53,25 +53,25 @@ def refused(ask: CommandContext, reached: Reached) -> str:
 
 def over_budget_notice(ask: CommandContext, reached: Reached, cheapest: bool) -> str:
     """A notice that the answer exceeded a limit. Always shown."""
-    limit = _name(ask.say, reached.standing.ceiling)
+    limit = _name(ask.say, reached.status.ceiling)
     if cheapest:
         return ask.say("💰 This goes beyond {limit}, so the cheapest model answered.", limit=limit)
     return ask.say("💰 This goes beyond {limit}. /budget shows where you are.", limit=limit)
 
 
 def _why(say: Say, reached: Reached, now: float) -> tuple[str, dict[str, object]]:
-    standing = reached.standing
+    status = reached.status
     needs = say("price unknown") if reached.needs is None else dollars(reached.needs)
     values: dict[str, object] = {
-        "limit": _name(say, standing.ceiling),
+        "limit": _name(say, status.ceiling),
         "needs": needs,
-        "spent": dollars(standing.spent),
+        "spent": dollars(status.spent),
     }
     if reached.never:
         return NEVER, values
     if reached.busy:
         return BUSY, values
-    return FULL, values | {"span": span(standing.opens_at - now)}
+    return FULL, values | {"span": span(status.opens_at - now)}
 
 
 def _name(say: Say, ceiling: Ceiling) -> str:

@@ -52,7 +52,7 @@ class ContractView:
     def _passed(self, ask: CommandContext, plan: Plan) -> list[str]:
         """The models that are skipped now, why, and for how long."""
         lines = []
-        for each in plan.choice.passed:
+        for each in plan.choice.skipped:
             if each.why == "key":
                 continue
             variable = self._models.config.profile(provider_of(each.model)).variable

@@ -28,12 +28,12 @@ def dollars(amount: Decimal) -> Dollars:
     return Dollars(amount)
 
 
-def standings(say: Say, found: Iterable[BudgetStatus], *scopes: Scope) -> list[str]:
+def statuses(say: Say, found: Iterable[BudgetStatus], *scopes: Scope) -> list[str]:
     """How far these limits are used, one line each. `scopes` restricts the lines to those scopes."""
-    return [standing(say, each) for each in found if not scopes or each.ceiling.scope in scopes]
+    return [status(say, each) for each in found if not scopes or each.ceiling.scope in scopes]
 
 
-def standing(say: Say, each: BudgetStatus) -> str:
+def status(say: Say, each: BudgetStatus) -> str:
     """`Today: $0.12 of $2.00`, with a mark if nothing is left."""
     match each.ceiling.scope, each.ceiling.period:
         case "person", "day":

@@ -13,7 +13,7 @@ from routing.types.periods import Period, PeriodKind, current
 from routing.types.usage import Payer
 
 NOTHING = Decimal(0)
-MOST_ACCOUNTS = 10_000
+MAX_ACCOUNTS = 10_000
 """Maximum number of idle accounts in memory."""
 IDLE = 3_600.0
 """Seconds after which an account is no longer in use by a turn."""
@@ -41,7 +41,7 @@ class Accounts:
         self._spending = spending
         self._clock = clock
         self._accounts: dict[Key, Account] = {}
-        self._most = MOST_ACCOUNTS
+        self._most = MAX_ACCOUNTS
 
     async def opened(
         self,
@@ -63,7 +63,7 @@ class Accounts:
             wanted.append((account, payer))
         if len(self._accounts) > self._most:
             self._accounts = {key: each for key, each in self._accounts.items() if each.held or each.used > now - IDLE}
-            self._most = max(MOST_ACCOUNTS, 2 * len(self._accounts))
+            self._most = max(MAX_ACCOUNTS, 2 * len(self._accounts))
         unread = [(account, payer) for account, payer in wanted if account.period != payer.period]
         if unread:
             sums = await self._spending.sums([payer for _, payer in unread])

@@ -42,14 +42,14 @@ class Budget:
         found = await self._found(person_id, chat, limits, payer)
         # No await from here on, so that two turns can't both take the last of a limit.
         reached = [Reached(each, dollars) for each, _ in found if not each.fits(dollars)]
-        last = max(reached, key=lambda each: (each.never, each.standing.opens_at), default=None)
+        last = max(reached, key=lambda each: (each.never, each.status.opens_at), default=None)
         if last is not None and not even_so and limits.at_limit != "warn":
             return last
         return Reservation([account for _, account in found], dollars, limits.assumed, last)
 
-    async def standings(self, person_id: int, chat: ChatKey, payer: PayerKind = "known") -> tuple[BudgetStatus, ...]:
+    async def statuses(self, person_id: int, chat: ChatKey, payer: PayerKind = "known") -> tuple[BudgetStatus, ...]:
         """The status of every limit that applies to this person in this chat."""
-        return tuple(standing for standing, _ in await self._found(person_id, chat, self._now(), payer))
+        return tuple(status for status, _ in await self._found(person_id, chat, self._now(), payer))
 
     @property
     def limits(self) -> BudgetLimits:

@@ -62,7 +62,7 @@ class BudgetGuard:
     async def has_room(self, request: ModelRequest, tokens: int, cost: TurnCost) -> bool:
         """Whether every limit of the payer has room for a call with a prompt of `tokens`."""
         dollars = (await self.estimate(request, tokens)).dollars
-        return all(each.fits(dollars) for each in await self.budget.standings(cost.person_id, cost.chat, cost.payer))
+        return all(each.fits(dollars) for each in await self.budget.statuses(cost.person_id, cost.chat, cost.payer))
 
     def settle(self, held: Reservation, request: ModelRequest, usage: Usage | None) -> None:
         """Charge a finished call."""

@@ -18,7 +18,7 @@ _PORTS = {"http": "80", "https": "443"}
 _PORT = "11434"
 _ANY = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 """Listening addresses; clients connect to this machine instead."""
-MOST_MODELS = 50
+MAX_MODELS = 50
 """Maximum number of models to query."""
 MAX_BYTES = 8 * 1024 * 1024
 """Maximum size of one response."""
@@ -30,14 +30,14 @@ WindowSource = Literal["catalogue", "assumed", "refusal", "loaded", "num_ctx", "
 
 
 @dataclass(frozen=True, slots=True)
-class ToldWindow:
+class KnownWindow:
     """A context window in tokens, and its source."""
 
     tokens: int
     source: WindowSource
 
 
-UNTOLD = ToldWindow(4096, "default")
+OLLAMA_DEFAULT = KnownWindow(4096, "default")
 """Ollama's default window (its documentation, "Context length"); Ollama drops the rest without an error."""
 
 
@@ -101,17 +101,17 @@ def capabilities(document: Any) -> frozenset[str]:
     return frozenset(each for each in said if isinstance(each, str)) if isinstance(said, list) else frozenset()
 
 
-def loaded_window(running: Any, model: str) -> ToldWindow | None:
+def loaded_window(running: Any, model: str) -> KnownWindow | None:
     """The context window of a loaded model from /api/ps; None if it isn't loaded or Ollama is too old."""
     rows = running.get("models") if isinstance(running, dict) else None
     for row in rows if isinstance(rows, list) else ():
         if isinstance(row, dict) and row.get("name") in (model, f"{model}:latest"):
             tokens = _tokens(row.get("context_length"))
-            return None if tokens is None else ToldWindow(tokens, "loaded")
+            return None if tokens is None else KnownWindow(tokens, "loaded")
     return None
 
 
-def shown_window(shown: Any) -> ToldWindow | None:
+def shown_window(shown: Any) -> KnownWindow | None:
     """The context window from /api/show: `num_ctx` of the model file, else Ollama's default, capped by the model's own
     limit. None for a cloud model without the information."""
     if not isinstance(shown, dict):
@@ -119,12 +119,12 @@ def shown_window(shown: Any) -> ToldWindow | None:
     info = shown.get("model_info")
     rows = info.items() if isinstance(info, dict) else ()
     made_for = next((_tokens(value) for key, value in rows if str(key).endswith(".context_length")), None)
-    told = [] if made_for is None else [ToldWindow(made_for, "made for")]
+    told = [] if made_for is None else [KnownWindow(made_for, "made for")]
     if not shown.get("remote_host"):
         parameters = shown.get("parameters")
         lines = (line.split() for line in parameters.splitlines()) if isinstance(parameters, str) else ()
         own = next((_tokens(line[1]) for line in lines if line[:1] == ["num_ctx"] and len(line) > 1), None)
-        told.append(UNTOLD if own is None else ToldWindow(own, "num_ctx"))
+        told.append(OLLAMA_DEFAULT if own is None else KnownWindow(own, "num_ctx"))
     return min(told, key=lambda each: each.tokens, default=None)
 
 
@@ -163,7 +163,7 @@ def _rows(document: Any) -> Sequence[Mapping[str, Any]]:
     """The models on this machine; Ollama's cloud models need an account."""
     listed = document.get("models") if isinstance(document, dict) else None
     rows = [row for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []
-    return [row for row in rows if isinstance(row.get("name"), str) and not row.get("remote_host")][:MOST_MODELS]
+    return [row for row in rows if isinstance(row.get("name"), str) and not row.get("remote_host")][:MAX_MODELS]
 
 
 def _size(row: Mapping[str, Any]) -> int:

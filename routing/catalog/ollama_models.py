@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 
 from routing.catalog.discovery import DiscoveryError, address_of
-from routing.catalog.ollama import ToldWindow, capabilities, loaded_window, shown_window
+from routing.catalog.ollama import KnownWindow, capabilities, loaded_window, shown_window
 from routing.ports import Clock
 from routing.types.llm import ProviderProfile
 from routing.types.model_names import OLLAMA_HOME
@@ -26,7 +26,7 @@ KEPT_SECONDS = 3600.0
 FAILED_SECONDS = 300.0
 UNLOADED_SECONDS = 30.0
 """When to ask again about a model that isn't loaded; only loaded models show the server's setting."""
-MOST_MODELS = 1_000
+MAX_MODELS = 1_000
 """Maximum number of models in memory. People can enter any model name."""
 MAX_BYTES = 8 * 1024 * 1024
 """Maximum size of one response. Licence, template and one row per tensor of a large model are under 1 MB."""
@@ -54,7 +54,7 @@ class StatedSizes:
         self._seconds = seconds
         self._stated: dict[Where, str] = {}
         self._able: dict[Where, frozenset[str]] = {}
-        self._windows: dict[Where, ToldWindow] = {}
+        self._windows: dict[Where, KnownWindow] = {}
         self._again: dict[Where, float] = {}
         self._wanted: dict[Where, ProviderProfile] = {}
         self._news = asyncio.Event()
@@ -68,7 +68,7 @@ class StatedSizes:
         """The model's abilities ("completion", "tools", "vision", "thinking"); empty if not known yet."""
         return self._able.get(self._want(model, profile), frozenset())
 
-    def window(self, model: str, profile: ProviderProfile) -> ToldWindow | None:
+    def window(self, model: str, profile: ProviderProfile) -> KnownWindow | None:
         """The window that Ollama uses for this model; None if not known yet."""
         return self._windows.get(self._want(model, profile))
 
@@ -92,14 +92,19 @@ class StatedSizes:
         asked = dict(self._wanted)
         if not asked:
             return
-        if len(self._again) > MOST_MODELS:
+        if len(self._again) > MAX_MODELS:
             for known in (self._again, self._stated, self._able, self._windows):
                 known.clear()
         self._again |= dict.fromkeys(asked, self._clock() + FAILED_SECONDS)
         try:
             async with await asyncio.to_thread(self._web) as web:
                 await asyncio.gather(*(self._ask(web, where, profile) for where, profile in asked.items()))
-        except (OSError, ValueError, ImportError, httpx.InvalidURL) as error:  # no certificates, invalid proxy, no SOCKS
+        except (
+            OSError,
+            ValueError,
+            ImportError,
+            httpx.InvalidURL,
+        ) as error:  # no certificates, invalid proxy, no SOCKS
             log.debug("[Sizes] No provider could be asked (%s)", type(error).__name__)
         finally:
             for where in asked:
@@ -118,7 +123,7 @@ class StatedSizes:
         except (DiscoveryError, httpx.HTTPError, OSError, ValueError, RecursionError) as error:
             log.debug("[Sizes] %s gives no size (%s: %s)", where[1], type(error).__name__, error)
 
-    def _keep_window(self, where: Where, loaded: ToldWindow | None, shown: ToldWindow | None) -> None:
+    def _keep_window(self, where: Where, loaded: KnownWindow | None, shown: KnownWindow | None) -> None:
         """Ollama unloads idle models; the window of the last load stays valid until the next one."""
         before = self._windows.get(where)
         told = loaded or (before if before is not None and before.source == "loaded" else shown)
@@ -126,7 +131,7 @@ class StatedSizes:
             self._windows[where] = told
 
 
-async def _loaded(web: httpx.AsyncClient, profile: ProviderProfile, model: str) -> ToldWindow | None:
+async def _loaded(web: httpx.AsyncClient, profile: ProviderProfile, model: str) -> KnownWindow | None:
     """The context window of a loaded model; None if Ollama is too old."""
     try:
         return loaded_window(await _told(web, profile, "GET", "ps"), model)

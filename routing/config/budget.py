@@ -12,7 +12,7 @@ from routing.types.budgets import AT_LIMIT, CEILINGS, BudgetLimits
 UNKNOWN_PER_MILLION = Decimal(10)
 """US dollars per million tokens, input and output, assumed for unknown prices by default: the output price of the
 default balanced model (LiteLLM's map, gpt-5.1). Rather too high than free."""
-MOST_DOLLARS = 1_000_000
+MAX_DOLLARS = 1_000_000
 """Larger amounts are typing errors, and would approach the limit of nano-dollars in 64 bits."""
 
 GUEST_KEY = "perGuestDailyUsd"
@@ -41,10 +41,10 @@ def _dollars(section: JsonObject, key: str) -> Decimal | None:
     value = section.values.get(key)
     if value is None:
         return None
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= MOST_DOLLARS:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= MAX_DOLLARS:
         return Decimal(str(value))
     raise section.file.fault(
-        (*section.path, key), f"must be a number above 0, at most {MOST_DOLLARS:,}, or null for none"
+        (*section.path, key), f"must be a number above 0, at most {MAX_DOLLARS:,}, or null for none"
     )
 
 

@@ -9,7 +9,7 @@ from routing.config.jsonfile import JsonObject
 
 KEYS = frozenset({"confirmAboveUsd", "toolConfirmAboveUsd"})
 """Allowed keys of the section."""
-MOST_DOLLARS = 1_000_000
+MAX_DOLLARS = 1_000_000
 """Larger amounts are typing errors."""
 
 
@@ -36,6 +36,6 @@ def _dollars(section: JsonObject, key: str, usual: Decimal) -> Decimal:
     value = section.values.get(key)
     if value is None:
         return usual
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST_DOLLARS:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MAX_DOLLARS:
         return Decimal(str(value))
-    raise section.file.fault((*section.path, key), f"must be a number from 0 to {MOST_DOLLARS:,}")
+    raise section.file.fault((*section.path, key), f"must be a number from 0 to {MAX_DOLLARS:,}")

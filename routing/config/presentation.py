@@ -18,7 +18,7 @@ published by yantrikos/tier); `all`: every tool in stable order, whatever its si
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
 
-MOST_DEFINITIONS = 128
+MAX_DEFINITIONS = 128
 """OpenAI's limit per request, stubs included."""
 
 
@@ -36,7 +36,7 @@ PRESENTATIONS: Mapping[Size, Presentation] = {
     "S": Presentation("top_k", 8, 800),
     "M": Presentation("top_k", 12, 2_000),
     "L": Presentation("reorder", 40, 8_000),
-    "XL": Presentation("full", MOST_DEFINITIONS, 32_000),
+    "XL": Presentation("full", MAX_DEFINITIONS, 32_000),
 }
 """S and M: in published runs, a 1.5 B model was best with 4 to 8 tools."""
 

@@ -14,11 +14,11 @@ from routing.types.skills import Skill, Skills
 from routing.types.tiers import TIERS, Tier
 
 FILE = "SKILL.md"
-MOST_BYTES = 200_000
-_MOST_FRONTMATTER = 16_000
+MAX_BYTES = 200_000
+_MAX_FRONTMATTER = 16_000
 """Maximum length in characters; YAML takes about a second for 100,000."""
 _LONGEST_NAME = 64
-MOST_CATALOGUE_CHARS = 6_000
+MAX_CATALOGUE_CHARS = 6_000
 """Sent with every call."""
 _CATALOGUE_CHARS = 300
 """Maximum length of a skill's description, and of its keywords, in the list for the model."""
@@ -106,7 +106,7 @@ def catalogue(skills: Skills) -> str:
     for skill in skills.found.values():
         keywords = f" (keywords: {_short(', '.join(skill.keywords))})" if skill.keywords else ""
         line = f"- {skill.name}: {_short(skill.description)}{keywords}"
-        lines.append(line if length + len(line) <= MOST_CATALOGUE_CHARS else f"- {skill.name}")
+        lines.append(line if length + len(line) <= MAX_CATALOGUE_CHARS else f"- {skill.name}")
         length += len(lines[-1])
     return "\n".join(lines)
 
@@ -119,13 +119,13 @@ def _text(path: Path, title: str) -> str:
         if not stat.S_ISREG(found.st_mode):
             raise ConfigError("{file} is not a file.", file=origin)
         with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
+            data = file.read(MAX_BYTES + 1)
     except FileNotFoundError as error:
         raise ConfigError("{folder} has no {file}.", folder=title, file=FILE) from error
     except OSError as error:
         raise ConfigError("{file} can't be read: {error}.", file=origin, error=error.strerror or error) from error
-    if len(data) > MOST_BYTES:
-        raise ConfigError("{file} is longer than {limit:,} kB.", file=origin, limit=MOST_BYTES // 1000)
+    if len(data) > MAX_BYTES:
+        raise ConfigError("{file} is longer than {limit:,} kB.", file=origin, limit=MAX_BYTES // 1000)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -136,9 +136,9 @@ def _text(path: Path, title: str) -> str:
 def _frontmatter(origin: str, text: str, first_line: int) -> Mapping[str, object]:
     """Parse the frontmatter as texts and lists of texts. This loader creates no dates, objects or merged keys, and an
     alias stays one object however often it is used."""
-    if len(text) > _MOST_FRONTMATTER:
+    if len(text) > _MAX_FRONTMATTER:
         words = "{file}: the frontmatter is longer than {limit:,} characters."
-        raise ConfigError(words, file=origin, limit=_MOST_FRONTMATTER)
+        raise ConfigError(words, file=origin, limit=_MAX_FRONTMATTER)
     import yaml  # takes 20 ms, needed only with skills
 
     try:

@@ -10,10 +10,10 @@ from fractions import Fraction
 from itertools import permutations, product
 from math import perm, prod
 
-MOST_CHARS = 20_000
+MAX_CHARS = 20_000
 """The length of a reply's end that is searched for a ballot."""
 
-MOST_OUTCOMES = 300
+MAX_OUTCOMES = 300
 """Maximum number of outcomes to try; above that, all ballots are awaited."""
 
 Ranking = tuple[str, ...]
@@ -44,7 +44,7 @@ class Tally:
 def read_ballot(reply: str, voter: str, labels: Collection[str]) -> Ranking:
     """Parse the ranking in a reply: the last list named "ranking", else the last list with a known label. Unknown,
     repeated and the voter's own labels are dropped. A refusal or invalid JSON is an abstention."""
-    text = reply[-MOST_CHARS:]
+    text = reply[-MAX_CHARS:]
     others = {label.lower(): label for label in labels if label != voter}
     plain: Ranking = ()
     for found in reversed(list(_LIST.finditer(text))):
@@ -71,8 +71,8 @@ def count(labels: Collection[str], votes: Mapping[str, Ranking]) -> Tally:
 
 def unassailable(labels: Collection[str], votes: Mapping[str, Ranking], left: Collection[str]) -> str | None:
     """The label that stays first alone whatever the voters `left` do. None if there is none yet, or if there are more
-    outcomes than MOST_OUTCOMES. Tries each outcome: 25 for two voters of three."""
-    if prod(_ballots(len(labels) - (voter in labels)) for voter in left) > MOST_OUTCOMES:
+    outcomes than MAX_OUTCOMES. Tries each outcome: 25 for two voters of three."""
+    if prod(_ballots(len(labels) - (voter in labels)) for voter in left) > MAX_OUTCOMES:
         return None
     outcomes = product(*(tuple(possible(labels, voter)) for voter in left))
     leaders = {count(labels, {**votes, **dict(zip(left, ballots, strict=True))}).leader for ballots in outcomes}

@@ -12,7 +12,7 @@ from routing.llm.null_reply import NullLiveReply
 from routing.policy.models import Models
 from routing.ports import Clock
 from routing.types.deadline import Deadline
-from routing.types.decisions import ModelChoice, Passed
+from routing.types.decisions import ModelChoice, SkippedModel
 from routing.types.llm import ChatMessage, ModelRequest
 from routing.types.model_names import provider_of
 from routing.types.stop import Stop
@@ -23,22 +23,22 @@ EFFORT = "low"
 """Several models think at the same time, so each should think little."""
 BROKEN = "\n\n[…]"
 """Appended to an answer that broke off."""
-LEAST_TOKENS = 256
+MIN_TOKENS = 256
 """Minimum output limit of a request, in tokens. The provider decides whether it fits."""
-MOST_TOKENS = 4_000
+MAX_TOKENS = 4_000
 """Maximum visible tokens per call: twice the estimate; without it a deep member could write ten times the estimate."""
 
 
-def obstacle(models: Models, model: str, now: float) -> Passed | None:
+def obstacle(models: Models, model: str, now: float) -> SkippedModel | None:
     """Why a model can't be called now; None if it can."""
     profile = models.config.profile(provider_of(model))
     if not models.has_key(profile.name):
-        return Passed(model, "key")
+        return SkippedModel(model, "key")
     health = models.health.of(model, profile, "deep")
     if health.cooldown is not None and health.cooldown > now:
-        return Passed(model, "cooldown", health.cooldown)
+        return SkippedModel(model, "cooldown", health.cooldown)
     if health.breaker.state == "open" and health.breaker.until > now:
-        return Passed(model, "breaker", health.breaker.until, health.breaker.why)
+        return SkippedModel(model, "breaker", health.breaker.until, health.breaker.why)
     return None
 
 
@@ -69,7 +69,7 @@ class ModelCalls:
     def _request(self, seat: Seat, messages: tuple[ChatMessage, ...]) -> ModelRequest:
         level = self._models.reasoning(seat.model, EFFORT)
         choice = ModelChoice(seat.model, level, "configured")
-        room = max(LEAST_TOKENS, self._models.window(seat.model, level) - round(tokens(messages)))
+        room = max(MIN_TOKENS, self._models.window(seat.model, level) - round(tokens(messages)))
         request = self._models.request(seat.tier, choice, messages, room=room)
-        short = replace(self._models.config.contracts[seat.tier], max_output_tokens=MOST_TOKENS)
+        short = replace(self._models.config.contracts[seat.tier], max_output_tokens=MAX_TOKENS)
         return replace(request, max_output=min(request.max_output or room, output_limit(short, level, room)))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from routing.council.council import ALL_SECONDS, LEAST_FOR_VOTE
+from routing.council.council import ALL_SECONDS, MIN_FOR_VOTE
 from routing.council.prompts import for_chairman, for_member, for_voter
 from routing.council.seats import Seat, strongest
 from routing.ports import PriceList
@@ -51,7 +51,7 @@ def _calls(question: str, seats: Sequence[Seat]) -> list[tuple[str, float, int]]
     """Model, input tokens and output tokens of each call."""
     labels = {seat.model: "" for seat in seats}
     calls = [(seat.model, tokens(for_member(question)), ANSWER_TOKENS) for seat in seats]
-    if len(seats) >= LEAST_FOR_VOTE:
+    if len(seats) >= MIN_FOR_VOTE:
         for seat in seats:
             others = {model: "" for model in labels if model != seat.model}
             calls.append((seat.model, _reading(for_voter(question, others, _MARK), others), BALLOT_TOKENS))

@@ -25,10 +25,10 @@ ANSWER_SECONDS = 60.0
 SYNTHESIS_AT = 150.0
 """Seconds after the start when missing votes are dropped and the chair begins to write."""
 ALL_SECONDS = 180.0
-LEAST_FOR_VOTE = 3
+MIN_FOR_VOTE = 3
 """With two members each could only rank the other one."""
 LABELS = "ABCDEFGH"
-LEAST_SECONDS = 2.0
+MIN_SECONDS = 2.0
 """No call starts with less time left."""
 
 
@@ -62,7 +62,7 @@ class Council:
         self._clock, self._random, self._show = clock, random, show
         self._began = clock()
         self._members = {seat.model: Member(seat, failure=Failure("stopped")) for seat in seats}
-        self._voters = len(seats) if len(seats) >= LEAST_FOR_VOTE else 0
+        self._voters = len(seats) if len(seats) >= MIN_FOR_VOTE else 0
         self._mark = ""
         self._tally = Tally()
         self._early = False
@@ -82,7 +82,7 @@ class Council:
         answers = {seat.model: self._hear(seat) for seat in self._seats}
         await side_by_side(answers, partial(self._tell, "answers"))
         answered = self._answered()
-        if len(answered) < LEAST_FOR_VOTE:
+        if len(answered) < MIN_FOR_VOTE:
             self._voters = 0
         if len(answered) > 1:
             self._label(answered)
@@ -168,7 +168,7 @@ class Council:
 
     async def _ask(self, seat: Seat, messages: tuple[ChatMessage, ...], seconds: float) -> str | Failure:
         """A model's answer, or why there is none."""
-        if seconds < LEAST_SECONDS:
+        if seconds < MIN_SECONDS:
             return Failure("late")
         began, before = self._clock(), self._calls(seat)
         try:

@@ -11,8 +11,8 @@ from routing.catalog.catalog import Catalog, vendor_of
 from routing.types.tiers import Tier
 
 USUAL_SEATS = 3
-LEAST_SEATS = 2
-MOST_SEATS = 7
+MIN_SEATS = 2
+MAX_SEATS = 7
 STRONGEST_FIRST: tuple[Tier, ...] = ("deep", "coding", "smart", "balanced")
 """A model is as strong as the strongest tier it serves."""
 
@@ -29,12 +29,12 @@ class Seat:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Why there is no council: too few models, or only one vendor. `found` are usable models, `passed` those that are
+    """Why there is no council: too few models, or only one vendor. `found` are usable models, `skipped` those that are
     not ready."""
 
     why: Literal["models", "vendors"]
     found: tuple[Seat, ...]
-    passed: tuple[str, ...]
+    skipped: tuple[str, ...]
 
 
 def members(
@@ -49,10 +49,10 @@ def members(
     known = tuple(_seats(pools, catalog, tier))
     found = tuple(seat for seat in known if ready(seat.model))
     chosen = _different(found, tier, most)
-    if len({seat.vendor for seat in chosen}) >= LEAST_SEATS:
+    if len({seat.vendor for seat in chosen}) >= MIN_SEATS:
         return chosen
-    passed = tuple(seat.model for seat in known if seat not in found)
-    return Missing("models" if len(found) < LEAST_SEATS else "vendors", found, passed)
+    skipped = tuple(seat.model for seat in known if seat not in found)
+    return Missing("models" if len(found) < MIN_SEATS else "vendors", found, skipped)
 
 
 def strength(seat: Seat) -> int:

@@ -31,9 +31,9 @@ SECONDS = 6.0
 REVIEW_SECONDS = 30.0
 """Time limit of a review that the person waits for, within the deadline of the tier."""
 REVIEWERS = 2
-MOST_TOKENS = 200
-MOST_QUESTION_CHARS = 8_000
-MOST_ANSWER_CHARS = 16_000
+MAX_TOKENS = 200
+MAX_QUESTION_CHARS = 8_000
+MAX_ANSWER_CHARS = 16_000
 SYSTEM = """\
 You check an answer that another model gave to a person, for factual red flags: claims that are false beyond doubt, \
 wrong arithmetic, contradictions, sources or names that do not exist. Style, omissions and opinions are none; nor is \
@@ -140,12 +140,12 @@ class Critic:
     def _request(self, model: str, question: str, answer: str) -> ModelRequest:
         """A request with the least thinking that the model supports, in addition to its text."""
         mark = secrets.token_hex(8)
-        asked, said = shorten(question, MOST_QUESTION_CHARS), shorten(answer, MOST_ANSWER_CHARS)
+        asked, said = shorten(question, MAX_QUESTION_CHARS), shorten(answer, MAX_ANSWER_CHARS)
         data = f"{_block('question', mark, asked)}\n{_block('answer', mark, said)}"
         messages = (ChatMessage("system", SYSTEM.format(mark=mark)), ChatMessage("user", data))
         levels = self._models.catalog.lookup(model).levels
         effort = None if SENDS_NOTHING in levels or _CLAUDE in model else next(iter(levels), None)
-        short = replace(self._models.config.contracts["balanced"], max_output_tokens=MOST_TOKENS)
+        short = replace(self._models.config.contracts["balanced"], max_output_tokens=MAX_TOKENS)
         request = self._models.request("balanced", ModelChoice(model, effort, "configured"), messages)
         return replace(request, max_output=output_limit(short, effort))
 

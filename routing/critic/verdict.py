@@ -7,7 +7,7 @@ import re
 
 from routing.text import storable
 
-MOST_WORDS = 20
+MAX_WORDS = 20
 LONG_WORD = 15
 """Maximum characters per word; longer ones are cut."""
 _LINK = re.compile(r"://|www\.|@", re.IGNORECASE)
@@ -32,9 +32,9 @@ def verdict(text: str) -> str | None:
 
 
 def plain(why: str) -> str:
-    """Make foreign text safe for a code span, in which no platform links words such as `Node.js`: at most MOST_WORDS
+    """Make foreign text safe for a code span, in which no platform links words such as `Node.js`: at most MAX_WORDS
     words, without links and invisible characters."""
     seen = _UNSEEN.sub("", storable(why)).replace("`", "'").split()
     words = ["…" if _LINK.search(word) else word for word in seen]
-    cut = " ".join(words[:MOST_WORDS])[: MOST_WORDS * LONG_WORD].rstrip()
-    return f"{cut} …" if len(words) > MOST_WORDS else cut
+    cut = " ".join(words[:MAX_WORDS])[: MAX_WORDS * LONG_WORD].rstrip()
+    return f"{cut} …" if len(words) > MAX_WORDS else cut

@@ -22,12 +22,12 @@ from routing.errors import (
 from routing.ports import Clock
 
 WINDOW_SECONDS = 600.0
-LEAST_REQUESTS = 5
-MOST_FAILED = 0.5
+MIN_REQUESTS = 5
+MAX_FAILED = 0.5
 IN_A_ROW = 3
 FIRST_SECONDS = 60.0
 LONGEST_SECONDS = 900.0
-"""The breaker opens after IN_A_ROW failures, or if more than MOST_FAILED of at least LEAST_REQUESTS requests within
+"""The breaker opens after IN_A_ROW failures, or if more than MAX_FAILED of at least MIN_REQUESTS requests within
 the window fail. It opens for FIRST_SECONDS, doubling to LONGEST_SECONDS."""
 REMEMBERED = 200
 """Maximum number of requests per window; enough for a reliable share."""
@@ -81,7 +81,7 @@ class Breaker:
         self._era = 0
         self._probe: _Probe | None = None
 
-    def standing(self) -> BreakerStatus:
+    def status(self) -> BreakerStatus:
         """The current state."""
         if not self._seconds:
             return CLOSED
@@ -164,7 +164,7 @@ class Breaker:
     def _is_bad(self) -> bool:
         count = len(self._tries)
         in_a_row = count >= IN_A_ROW and all(failed for _, failed in islice(reversed(self._tries), IN_A_ROW))
-        return in_a_row or (count >= LEAST_REQUESTS and self._failed > MOST_FAILED * count)
+        return in_a_row or (count >= MIN_REQUESTS and self._failed > MAX_FAILED * count)
 
     def _open(self, why: str, seconds: float) -> None:
         self._until, self._seconds, self._why = self._clock() + seconds, seconds, why

@@ -9,7 +9,7 @@ from routing.health.breaker import CLOSED, Breaker, BreakerStatus, Kept
 from routing.ports import Clock
 from routing.types.llm import ProviderProfile
 
-MOST = 500
+MAX_ENTRIES = 500
 """Maximum number of breakers in memory. People can enter any model name."""
 Place = tuple[str, str]
 """A model and the fingerprint of its key and address."""
@@ -34,20 +34,20 @@ class Breakers:
         """The breaker of a model under a key's fingerprint."""
         found = self._breakers.get((model, key))
         if found is None:
-            if len(self._breakers) >= MOST:
+            if len(self._breakers) >= MAX_ENTRIES:
                 self._make_room()
             found = self._breakers[model, key] = Breaker(self._clock, self._changed)
         return found
 
-    def standing(self, model: str, key: str) -> BreakerStatus:
+    def status(self, model: str, key: str) -> BreakerStatus:
         """The state of a breaker; closed if there is none."""
         found = self._breakers.get((model, key))
-        return CLOSED if found is None else found.standing()
+        return CLOSED if found is None else found.status()
 
-    def standings(self) -> dict[Place, BreakerStatus]:
+    def statuses(self) -> dict[Place, BreakerStatus]:
         """The breakers that are not closed, for /status."""
-        every = ((place, each.standing()) for place, each in self._breakers.items())
-        return {place: standing for place, standing in every if standing is not CLOSED}
+        every = ((place, each.status()) for place, each in self._breakers.items())
+        return {place: status for place, status in every if status is not CLOSED}
 
     def keep(self) -> dict[Place, Kept]:
         """The breakers with any state to save."""
@@ -62,7 +62,7 @@ class Breakers:
     def _make_room(self) -> None:
         """Drop all closed breakers without state; if there are none, the oldest closed one."""
         known = self.keep()
-        closed = [place for place, each in self._breakers.items() if each.standing() is CLOSED]
+        closed = [place for place, each in self._breakers.items() if each.status() is CLOSED]
         spare = [place for place in closed if place not in known] or closed[:1] or list(self._breakers)[:1]
         for place in spare:
             del self._breakers[place]

@@ -12,7 +12,7 @@ def percentile(values: Sequence[float], share: float) -> float:
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else 0.0
 
 
-MOST_FAILURES = 100
+MAX_FAILURES = 100
 """Maximum number of models in memory. People can enter any model name."""
 
 
@@ -26,7 +26,7 @@ class Failures:
         """Record a failure."""
         self._last.pop(model, None)
         self._last[model] = (reason, at)
-        if len(self._last) > MOST_FAILURES:
+        if len(self._last) > MAX_FAILURES:
             del self._last[next(iter(self._last))]
 
     def recent(self) -> tuple[tuple[str, str, float], ...]:

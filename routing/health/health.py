@@ -55,8 +55,8 @@ class ModelHealth:
 
     def of(self, model: str, profile: ProviderProfile, tier: Tier) -> Condition:
         """The health of a model with this profile in this tier."""
-        standing = self.breakers.standing(model, fingerprint(profile))
-        return Condition(self.cooldowns.until(model), standing, self.latencies.slow(model, tier))
+        status = self.breakers.status(model, fingerprint(profile))
+        return Condition(self.cooldowns.until(model), status, self.latencies.slow(model, tier))
 
     async def begin(self, model: str, profile: ProviderProfile, probe: bool) -> Trial | None:
         """Start an attempt. Raises ModelError if the model may not be called. With `probe` (no other model is left) an
@@ -68,7 +68,7 @@ class ModelHealth:
         breaker = self.breakers.of(model, fingerprint(profile))
         trial = breaker.begin(early=probe)
         if trial is None and not probe:
-            raise Unreachable(model, breaker.standing().why)
+            raise Unreachable(model, breaker.status().why)
         return trial
 
     async def probed(self, model: str, profile: ProviderProfile) -> None:

@@ -13,14 +13,14 @@ from routing.ports import Clock
 from routing.types.tiers import Tier
 
 TRIES = 50
-LEAST_TRIES = 20
+MIN_TRIES = 20
 P95_SHARE = 0.6
 P99_SHARE = 0.9
-"""A model is slow if p95 or p99 of its last TRIES (at least LEAST_TRIES) exceeds this share of the deadline."""
+"""A model is slow if p95 or p99 of its last TRIES (at least MIN_TRIES) exceeds this share of the deadline."""
 COOLDOWN_SECONDS = 600.0
-"""How long a slow model is tried last. After that it starts with an empty record, so it takes LEAST_TRIES attempts to
+"""How long a slow model is tried last. After that it starts with an empty record, so it takes MIN_TRIES attempts to
 judge it again. Equal to the breaker's window."""
-MOST = 500
+MAX_ENTRIES = 500
 """Maximum number of entries in memory. People can enter any model name."""
 Service = tuple[str, Tier]
 """A model in a tier: tiers differ in reasoning effort and so in speed."""
@@ -59,11 +59,11 @@ class Latencies:
         service, deadline = (model, contract.tier), contract.deadline_seconds
         tries = self._tries.get(service)
         if tries is None:
-            if len(self._tries) >= MOST:
+            if len(self._tries) >= MAX_ENTRIES:
                 del self._tries[min(self._tries, key=lambda each: len(self._tries[each]))]
             tries = self._tries[service] = deque(maxlen=TRIES)
         tries.append(seconds if finished else max(seconds, P99_SHARE * deadline))
-        if len(tries) < LEAST_TRIES or max(tries) <= P95_SHARE * deadline:
+        if len(tries) < MIN_TRIES or max(tries) <= P95_SHARE * deadline:
             return
         if _above(tries, 0.95, P95_SHARE * deadline) or _above(tries, 0.99, P99_SHARE * deadline):
             until = self._clock() + COOLDOWN_SECONDS

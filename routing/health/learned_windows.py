@@ -10,9 +10,9 @@ SAID_SECONDS = 7 * 86_400.0
 """How long a limit named by the provider is kept; the model may get a larger window later."""
 GUESSED_SECONDS = 3_600.0
 """How long a guessed window is kept; it may be far too small."""
-LEAST_TOKENS = 512
+MIN_TOKENS = 512
 """Minimum window to learn; conversations don't fit into less."""
-MOST = 500
+MAX_ENTRIES = 500
 """Maximum number of models in memory. People can enter any model name."""
 
 Kept = tuple[int, float]
@@ -37,8 +37,8 @@ class Windows:
         new window is that limit if it is smaller; three quarters of the old one if not, because our estimate was too
         low; half if no limit was named."""
         smaller = window // 2 if said is None else said if said < window else window * 3 // 4
-        learned = min(window, max(smaller, LEAST_TOKENS))
-        if model not in self._learned and len(self._learned) >= MOST:
+        learned = min(window, max(smaller, MIN_TOKENS))
+        if model not in self._learned and len(self._learned) >= MAX_ENTRIES:
             del self._learned[next(iter(self._learned))]
         kept = SAID_SECONDS if learned == said else GUESSED_SECONDS
         self._learned[model] = (learned, self._clock() + kept)

@@ -150,8 +150,8 @@ def explain(error: BaseException, model: str, profile: ProviderProfile, clock: C
         return RateLimited(model, words, wait)
     if kind is Unreachable:
         return _unreachable(error, model, profile, wait)
-    raw = _reason(error, profile)
-    return kind(model, Reason(PLAIN[kind]) if raw else _unsaid(error), wait, raw)
+    plain, raw = PLAIN[kind], _reason(error, profile)
+    return kind(model, Reason(plain) if raw else _unsaid(error), wait, raw)
 
 
 def _unreachable(error: BaseException, model: str, profile: ProviderProfile, wait: float | None) -> Unreachable:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from routing.health.breaker import CLOSED, BreakerStatus
 from routing.health.cooldown import LONGEST_WAIT_SECONDS
-from routing.types.decisions import Passed as Passed
+from routing.types.decisions import SkippedModel as SkippedModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +36,11 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The models to try, best first. `passed` lists the skipped ones in pool order; slow models are in both. With
+    """The models to try, best first. `skipped` lists the skipped ones in pool order; slow models are in both. With
     `last_resort` no model was ready: `order` then holds skipped models, and an open breaker is probed early."""
 
     order: tuple[str, ...]
-    passed: tuple[Passed, ...]
+    skipped: tuple[SkippedModel, ...]
     last_resort: bool = False
 
 
@@ -54,30 +54,30 @@ def candidates(members: Sequence[Member], needs: Needs, now: float) -> Candidate
 
     If none is ready, doubtful models are tried: first those that meet the needs, by the time they become ready, then
     healthy ones that don't, then the rest. Models without a key, or with a cooldown longer than LONGEST_WAIT_SECONDS,
-    are never tried, so `order` may be empty; `passed` then holds the reasons.
+    are never tried, so `order` may be empty; `skipped` then holds the reasons.
     """
     ready: list[Member] = []
-    passed: list[Passed] = []
+    skipped: list[SkippedModel] = []
     for member in members:
         obstacle = _lacks(member, needs) or _rests(member, now)
         if obstacle is None:
             ready.append(member)
         else:
-            passed.append(obstacle)
+            skipped.append(obstacle)
     if not ready:
-        return _last_resort(members, passed, needs, now)
+        return _last_resort(members, skipped, needs, now)
     slow = [each for each in ready if each.slow is not None]
     if not slow or len(slow) == len(ready):
-        return Candidates(tuple(each.model for each in ready), tuple(passed))
+        return Candidates(tuple(each.model for each in ready), tuple(skipped))
     quick = [each for each in ready if each.slow is None]
     overtaken = [each for each in slow if ready.index(each) < ready.index(quick[-1])]
-    passed += [Passed(each.model, "slow", each.slow) for each in overtaken]
+    skipped += [SkippedModel(each.model, "slow", each.slow) for each in overtaken]
     place = {each.model: at for at, each in enumerate(members)}
-    passed.sort(key=lambda each: place[each.model])
-    return Candidates(tuple(each.model for each in (*quick, *slow)), tuple(passed))
+    skipped.sort(key=lambda each: place[each.model])
+    return Candidates(tuple(each.model for each in (*quick, *slow)), tuple(skipped))
 
 
-def _last_resort(members: Sequence[Member], passed: Sequence[Passed], needs: Needs, now: float) -> Candidates:
+def _last_resort(members: Sequence[Member], skipped: Sequence[SkippedModel], needs: Needs, now: float) -> Candidates:
     def rank(member: Member) -> tuple[bool, float]:
         rests = _rests(member, now)
         soon = 0.0 if rests is None else (rests.until or now)
@@ -86,28 +86,28 @@ def _last_resort(members: Sequence[Member], passed: Sequence[Passed], needs: Nee
     longest = now + LONGEST_WAIT_SECONDS
     able = [each for each in members if each.has_key and (each.cooldown is None or each.cooldown <= longest)]
     order = sorted(able, key=rank)
-    return Candidates(tuple(each.model for each in order), tuple(passed), last_resort=True)
+    return Candidates(tuple(each.model for each in order), tuple(skipped), last_resort=True)
 
 
-def _lacks(member: Member, needs: Needs) -> Passed | None:
+def _lacks(member: Member, needs: Needs) -> SkippedModel | None:
     """A permanent obstacle."""
     if not member.has_key:
-        return Passed(member.model, "key")
+        return SkippedModel(member.model, "key")
     if needs.vision and not member.vision:
-        return Passed(member.model, "vision")
+        return SkippedModel(member.model, "vision")
     if needs.tools and not member.tools:
-        return Passed(member.model, "tools")
+        return SkippedModel(member.model, "tools")
     if needs.tokens > member.window:
-        return Passed(member.model, "window")
+        return SkippedModel(member.model, "window")
     return None
 
 
-def _rests(member: Member, now: float) -> Passed | None:
+def _rests(member: Member, now: float) -> SkippedModel | None:
     """A temporary obstacle. A running probe may end at any moment."""
     if member.cooldown is not None and member.cooldown > now:
-        return Passed(member.model, "cooldown", member.cooldown)
-    standing = member.breaker
-    if standing.state == "probing" or (standing.state == "open" and standing.until > now):
-        until = standing.until if standing.until > now else None
-        return Passed(member.model, "breaker", until, standing.why)
+        return SkippedModel(member.model, "cooldown", member.cooldown)
+    status = member.breaker
+    if status.state == "probing" or (status.state == "open" and status.until > now):
+        until = status.until if status.until > now else None
+        return SkippedModel(member.model, "breaker", until, status.why)
     return None

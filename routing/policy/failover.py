@@ -9,7 +9,7 @@ from routing.errors import ContextOverflow, EmptyAnswer, ModelError, PolicyRefus
 from routing.health.cooldown import LONGEST_WAIT_SECONDS
 from routing.types.turns import Why
 
-LEAST_SECONDS = 2.0
+MIN_SECONDS = 2.0
 """No attempt starts with less time left in the turn."""
 MAX_SHORTENED = 3
 """Maximum number of times a prompt is shortened for one answer."""
@@ -57,7 +57,7 @@ def after(failure: Failure, at: Situation, chance: float = 0.5) -> Step:
         return step
     if at.tries >= at.attempts:
         return Step("stop", "attempts")
-    if at.seconds_left - step.seconds < LEAST_SECONDS:
+    if at.seconds_left - step.seconds < MIN_SECONDS:
         return Step("stop", "deadline")
     return step
 
@@ -76,7 +76,7 @@ def _step(failure: Failure, at: Situation, pause: float) -> Step:
         case ContextOverflow():
             return Step("again", "shorten") if at.shortened < MAX_SHORTENED else Step("stop", "nobody left")
         case RateLimited(retry_after=wait) if at.asked >= at.candidates:
-            fits = at.siblings == 0 or (wait or 0.0) <= at.seconds_left - LEAST_SECONDS
+            fits = at.siblings == 0 or (wait or 0.0) <= at.seconds_left - MIN_SECONDS
             if wait is not None and wait <= LONGEST_WAIT_SECONDS and fits:
                 return Step("again", "asked to wait", wait)
         case Unreachable(retry_after=wait) if at.candidates == 1 and at.repeats == 0:

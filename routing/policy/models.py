@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from routing.catalog.catalog import Catalog, ModelCard
-from routing.catalog.ollama import UNTOLD, RunningOllama, ToldWindow
+from routing.catalog.ollama import OLLAMA_DEFAULT, RunningOllama, KnownWindow
 from routing.catalog.ollama_models import ASKED, StatedSizes
 from routing.catalog.sizes import size_of
 from routing.config.contracts import output_limit
@@ -18,7 +18,7 @@ from routing.errors import Refused
 from routing.health.health import ModelHealth
 from routing.policy.candidates import Member, Needs, candidates, pool_of
 from routing.ports import Clock
-from routing.types.decisions import ModelChoice, ModelSource, Passed
+from routing.types.decisions import ModelChoice, ModelSource, SkippedModel
 from routing.types.llm import ChatMessage, ModelRequest, ToolSpec
 from routing.types.model_names import LOCAL_MODEL, LOCAL_PROVIDER, is_model_name, provider_of
 from routing.types.people import Override, Preferences
@@ -30,7 +30,7 @@ RUN_AT_HOME = frozenset({LOCAL_PROVIDER, "ollama", "ollama_chat", "lm_studio", "
 NOTHING = Needs()
 SENDS_NOTHING = "none"
 """The reasoning level that omits the parameter."""
-MOST_SIBLINGS = 2
+MAX_SIBLINGS = 2
 """Maximum number of other models of the only provider to try after the pool."""
 
 
@@ -74,12 +74,12 @@ class Models:
         key, the stand-in or the demo model."""
         own = self.override(tier, preferences)
         pool = self.config.contracts[tier].pool
-        without = tuple(Passed(model, "key") for model in pool if not self.has_key(provider_of(model)))
+        without = tuple(SkippedModel(model, "key") for model in pool if not self.has_key(provider_of(model)))
         able = [own.model] if own else [model for model in pool if self.has_key(provider_of(model))]
         if not able and (stand_in := self.stand_in(tier)) is not None:
             able = [stand_in]
         if not able:
-            return ModelChoice(LOCAL_MODEL, None, "local", passed=without)
+            return ModelChoice(LOCAL_MODEL, None, "local", skipped=without)
         model, *rest = able
         level, source = self._level(model, tier, own)
         return ModelChoice(model, level, source, tuple(rest), without)
@@ -98,21 +98,21 @@ class Models:
             order = [model for model in siblings if model not in tried]
         order = order or list(found.order)
         if self.only_local(tier, preferences):
-            return ModelChoice(LOCAL_MODEL, None, "local", passed=found.passed)
+            return ModelChoice(LOCAL_MODEL, None, "local", skipped=found.skipped)
         if not order:  # all have a long cooldown; calling the first reports it
-            order = [next(each.model for each in found.passed if each.why != "key")]
+            order = [next(each.model for each in found.skipped if each.why != "key")]
         model, *rest = order
         level, source = self._level(model, tier, own)
         if model in siblings:
-            return ModelChoice(model, self.reasoning(model, None), "fallback", tuple(rest), found.passed)
+            return ModelChoice(model, self.reasoning(model, None), "fallback", tuple(rest), found.skipped)
         ahead = pool[: pool.index(model)]
         instead_of = [
             each
-            for each in found.passed
+            for each in found.skipped
             if each.model in ahead and (each.why != "key" or (own is not None and each.model == own.model))
         ]
         last = found.last_resort
-        return ModelChoice(model, level, source, tuple(rest), found.passed, tuple(instead_of), last, siblings)
+        return ModelChoice(model, level, source, tuple(rest), found.skipped, tuple(instead_of), last, siblings)
 
     def override(self, tier: Tier, preferences: Preferences) -> Override | None:
         """A person's own model for a tier. Ignores stored names that are not valid."""
@@ -124,7 +124,7 @@ class Models:
         return is_model_name(model, self.config.profile(provider_of(model)).api_type)
 
     def _siblings(self, pool: Collection[str], needs: Needs, tier: Tier) -> tuple[str, ...]:
-        """If only one provider has a key, up to MOST_SIBLINGS of its other models, in case only the chosen one is down:
+        """If only one provider has a key, up to MAX_SIBLINGS of its other models, in case only the chosen one is down:
         those of other tiers, else the catalogue's most similar names."""
         able = [model for model in pool if self.has_key(provider_of(model))]
         providers = {provider_of(model) for model in able}
@@ -135,7 +135,7 @@ class Models:
         others = [model for model in dict.fromkeys(named) if model not in pool]
         others = others or [model for model in self.catalog.nearest(able[0], providers) if model not in pool]
         found = candidates([self._member(model, tier) for model in others], needs, self._clock())
-        return () if found.last_resort else found.order[:MOST_SIBLINGS]
+        return () if found.last_resort else found.order[:MAX_SIBLINGS]
 
     def _level(self, model: str, tier: Tier, own: Override | None) -> tuple[str | None, ModelSource]:
         """The reasoning level of a model and the source of the choice."""
@@ -185,18 +185,18 @@ class Models:
 
     def window(self, model: str, level: str | None) -> int:
         """The context window at a reasoning level, in tokens."""
-        return self.told_window(model, level).tokens
+        return self.known_window(model, level).tokens
 
-    def told_window(self, model: str, level: str | None) -> ToldWindow:
+    def known_window(self, model: str, level: str | None) -> KnownWindow:
         """The smallest context window known from the catalogue, a refusal or Ollama. Unknown Ollama models get Ollama's
         default window, because Ollama drops what exceeds it without an error."""
         card, learned = self.catalog.lookup(model), self.health.windows.of(model)
         ollama = self.stated.window(model, self.config.profile(provider_of(model)))
         if ollama is None and not card.known and provider_of(model) in ASKED:
-            ollama = UNTOLD
-        told = [ToldWindow(card.limit(level), "catalogue" if card.known else "assumed")]
+            ollama = OLLAMA_DEFAULT
+        told = [KnownWindow(card.limit(level), "catalogue" if card.known else "assumed")]
         if learned is not None:
-            told.append(ToldWindow(learned, "refusal"))
+            told.append(KnownWindow(learned, "refusal"))
         if ollama is not None:
             told.append(ollama)
         return min(told, key=lambda each: each.tokens)

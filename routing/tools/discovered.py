@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
-from routing.config.presentation import MOST_DEFINITIONS
+from routing.config.presentation import MAX_DEFINITIONS
 from routing.tools.candidates import DISCOVERY
 from routing.tools.presentation import Shown
 from routing.types.llm import ToolSpec
@@ -101,7 +101,7 @@ class DiscoveredTools:
         kept: set[str] = set()
         for spec in sorted(specs, key=importance):
             cost = self._cards[spec.name].weights[size] if spec.description else 0
-            if (cost <= room or importance(spec) == (0, 0)) and len(kept) < MOST_DEFINITIONS:
+            if (cost <= room or importance(spec) == (0, 0)) and len(kept) < MAX_DEFINITIONS:
                 room -= cost
                 kept.add(spec.name)
         return tuple(spec for spec in specs if spec.name in kept)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice, tee
 from operator import attrgetter
 
-from routing.config.presentation import MOST_DEFINITIONS, Presentation
+from routing.config.presentation import MAX_DEFINITIONS, Presentation
 from routing.tools.candidates import DISCOVERY, Candidate, discovery_first, likeliest, ranked
 from routing.tools.hints import SEARCH, kinds_line, names_line, that_fit
 from routing.types.llm import ToolSpec
@@ -45,7 +45,7 @@ def tokens(specs: Sequence[ToolSpec]) -> int:
 
 def present(candidates: Sequence[Candidate], size: Size, presentation: Presentation) -> Shown:
     """What a model of this size is shown of `candidates`, which come in their stable order."""
-    presentation = replace(presentation, most_tools=min(presentation.most_tools, MOST_DEFINITIONS))
+    presentation = replace(presentation, most_tools=min(presentation.most_tools, MAX_DEFINITIONS))
     match presentation.strategy:
         case "top_k":
             return _top_k(candidates, size, presentation)
@@ -54,7 +54,7 @@ def present(candidates: Sequence[Candidate], size: Size, presentation: Presentat
         case "reorder":
             return _reorder(candidates, size, presentation)
         case "all":
-            kept = {each.card.name for each in likeliest(candidates, MOST_DEFINITIONS)}
+            kept = {each.card.name for each in likeliest(candidates, MAX_DEFINITIONS)}
             return Shown(tuple(each.card.spec(size) for each in candidates if each.card.name in kept))
         case "full":
             kept = _kept(candidates, size, presentation)
@@ -105,14 +105,14 @@ def _top_k(candidates: Sequence[Candidate], size: Size, limits: Presentation) ->
 
 
 def _hybrid(candidates: Sequence[Candidate], size: Size, limits: Presentation) -> Shown:
-    order: Iterable[Candidate] = ranked(candidates, TRIED * MOST_DEFINITIONS)
-    if len(candidates) > MOST_DEFINITIONS:
+    order: Iterable[Candidate] = ranked(candidates, TRIED * MAX_DEFINITIONS)
+    if len(candidates) > MAX_DEFINITIONS:
         order = discovery_first(candidates, order)
-    tried = list(islice(order, TRIED * MOST_DEFINITIONS))
+    tried = list(islice(order, TRIED * MAX_DEFINITIONS))
     detailed = _fitting(tried, size, limits)
     shown = {spec.name for spec in detailed}
     stubs = (ToolSpec(each.card.name, "", STUB) for each in tried if each.card.name not in shown)
-    return Shown((*detailed, *islice(stubs, MOST_DEFINITIONS - len(detailed))))
+    return Shown((*detailed, *islice(stubs, MAX_DEFINITIONS - len(detailed))))
 
 
 def _discovery_last(specs: Iterable[ToolSpec]) -> tuple[ToolSpec, ...]:

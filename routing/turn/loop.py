@@ -13,7 +13,7 @@ from dataclasses import replace
 from routing.config.contracts import output_limit
 from routing.errors import ContextOverflow, EmptyAnswer, ModelError
 from routing.llm.attempt import CallOptions, ModelCaller, waiting_line
-from routing.policy.failover import LEAST_SECONDS, MAX_SHORTENED, Failure, Situation, Step, after
+from routing.policy.failover import MAX_SHORTENED, MIN_SECONDS, Failure, Situation, Step, after
 from routing.ports import LiveReply
 from routing.turn.planner import plan_call
 from routing.turn.state import CallPlan, TurnInput, TurnState
@@ -165,8 +165,8 @@ def _outcome(plan: CallPlan, completion: Completion, failure: Failure | None, st
         error = None
     last_words = state.last_words()
     if isinstance(error, BudgetExceeded) and last_words:
-        state.reach("budget", float(error.reached.standing.ceiling.dollars))
-    elif error is not None and error.retryable and state.deadline.left < LEAST_SECONDS:
+        state.reach("budget", float(error.reached.status.ceiling.dollars))
+    elif error is not None and error.retryable and state.deadline.left < MIN_SECONDS:
         state.reach("seconds", state.deadline.seconds)
     answer: Completion | None = completion
     if isinstance(error, EmptyAnswer | BudgetExceeded) and last_words:

@@ -23,7 +23,7 @@ from routing.types.tokens import estimate
 from routing.types.tools import ToolScope
 
 ESCALATED: Tier = "coding"
-LEAST_ANSWER = 256
+MIN_ANSWER = 256
 """Minimum output limit of a request, in tokens. The provider decides whether it fits."""
 
 log = logging.getLogger("routing")
@@ -58,7 +58,7 @@ async def plan_call(turn: TurnInput, state: TurnState) -> CallPlan:
         messages,
         shown.specs,
         state.may_call_tools,
-        room=max(LEAST_ANSWER, window.limit - fit.tokens),
+        room=max(MIN_ANSWER, window.limit - fit.tokens),
     )
     turn.recent.note(turn.question.conversation_id, decided)
     widest = max((models.window(each, None) for each in decided.choice.fallbacks), default=0)

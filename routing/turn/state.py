@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from routing.config.contracts import TierContract
 from routing.config.turn_limits import TurnBounds
 from routing.errors import ModelError
-from routing.policy.failover import LEAST_SECONDS, Failure
+from routing.policy.failover import MIN_SECONDS, Failure
 from routing.policy.models import Models
 from routing.ports import PriceList
 from routing.tools.offer import TurnTools
@@ -151,7 +151,7 @@ class TurnState:
         """Record the limit if the time or the money is used up."""
         if self.bounds.dollars is not None and known_cost(self.cost.calls) >= self.bounds.dollars:
             self.reach("money", float(self.bounds.dollars))
-        elif self.deadline.left < (LEAST_SECONDS if self.said else 0.0) or self.deadline.passed:
+        elif self.deadline.left < (MIN_SECONDS if self.said else 0.0) or self.deadline.passed:
             self.reach("seconds", self.deadline.seconds)
 
     def is_last_call(self) -> bool:

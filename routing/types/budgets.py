@@ -108,7 +108,7 @@ class BudgetExceeded(ModelError):
     to answer instead."""
 
     def __init__(self, model: str, reached: Reached, cheaper: bool = False) -> None:
-        ceiling = reached.standing.ceiling
+        ceiling = reached.status.ceiling
         super().__init__(model, f"a limit of ${ceiling.dollars} a {ceiling.period} has no room for it")
         self.reached = reached
         self.cheaper = cheaper
@@ -143,15 +143,15 @@ class BudgetStatus:
 class Reached:
     """A limit without room for a call; `needs` is the cost of the call, None if unknown."""
 
-    standing: BudgetStatus
+    status: BudgetStatus
     needs: Decimal | None
 
     @property
     def never(self) -> bool:
         """The call alone exceeds the limit, so waiting doesn't help."""
-        return self.needs is not None and self.needs > self.standing.ceiling.dollars
+        return self.needs is not None and self.needs > self.status.ceiling.dollars
 
     @property
     def busy(self) -> bool:
         """Only reservations of running calls block it, so there may be room when they finish."""
-        return self.standing.fits(self.needs, held=False)
+        return self.status.fits(self.needs, held=False)

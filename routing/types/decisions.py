@@ -42,7 +42,7 @@ Obstacle = Literal["key", "cooldown", "breaker", "slow", "vision", "tools", "win
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
+class SkippedModel:
     """A model that was skipped, until a time (Unix seconds) if known; `reason` is its last failure."""
 
     model: str
@@ -53,7 +53,7 @@ class Passed:
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """The model for a call. `reasoning` None omits the parameter. `fallbacks` are tried next, in order. `passed` are
+    """The model for a call. `reasoning` None omits the parameter. `fallbacks` are tried next, in order. `skipped` are
     the skipped models; `instead_of` are those of them that would have come first, except models whose key was never
     set. `probe`: no model was ready, so this one is called anyway. `siblings` are other models of the only provider
     with a key, tried if the pool fails for reasons specific to its models."""
@@ -62,12 +62,12 @@ class ModelChoice:
     reasoning: str | None
     source: ModelSource
     fallbacks: tuple[str, ...] = ()
-    passed: tuple[Passed, ...] = ()
-    instead_of: tuple[Passed, ...] = ()
+    skipped: tuple[SkippedModel, ...] = ()
+    instead_of: tuple[SkippedModel, ...] = ()
     probe: bool = False
     siblings: tuple[str, ...] = ()
 
     @property
     def keyless(self) -> tuple[str, ...]:
         """The models without a key."""
-        return tuple(each.model for each in self.passed if each.why == "key")
+        return tuple(each.model for each in self.skipped if each.why == "key")

@@ -143,7 +143,7 @@ class TurnReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class RecentProblems:
     """How many of the newest turns did not go as planned."""
 
     turns: int

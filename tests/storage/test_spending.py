@@ -224,11 +224,11 @@ async def test_a_budget_over_the_books_holds_before_and_after_a_restart(
     await held(again, ann)
     found = await again.reserve(ann, HOME, CENT)
     assert isinstance(found, Reached)
-    assert found.standing.spent == 4 * CENT
+    assert found.status.spent == 4 * CENT
     await held(again, ben)
     found = await again.reserve(ben, HOME, CENT)
     assert isinstance(found, Reached)
-    assert found.standing.ceiling.scope == "chat"
+    assert found.status.ceiling.scope == "chat"
     await again.set_limits(ann, PersonLimits(daily=Decimal(1)), "t")
     assert isinstance(await again.reserve(ann, OTHER, CENT), Reservation)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from routing.health.latency import COOLDOWN_SECONDS, LEAST_TRIES
+from routing.health.latency import COOLDOWN_SECONDS, MIN_TRIES
 from tests.library import litellm_without_clients
 from tests.stories.failing import POOLS, Clock, asked, at, facts, vendors
 from tests.stories.harness import Stage, ask, running
@@ -23,7 +23,7 @@ async def test_whoever_has_become_slow_is_asked_last_and_that_is_said(on: Stage)
     async with running(on, clock) as app:
         models = app.engine.models
         contract = models.config.contracts["balanced"]
-        for _ in range(LEAST_TRIES):
+        for _ in range(MIN_TRIES):
             models.health.took(FIRST, contract, 0.65 * contract.deadline_seconds)
         answer = await ask(on, "hm")
         assert answer.text == f"You said: hm\n\n↪ {CLAUDE} answered: {FIRST} is slow right now."

@@ -22,7 +22,7 @@ SHORT_OF_CODE = 14
 """Maximum length, in words, of a message after code that needs only a hint of code."""
 GIVEN_WITHIN, ALL_ABOUT_WORDS = 25, 40
 """The first words of a longer message that may announce a given text; the length up to which any word may."""
-MOST_SIGNALS = 2
+MAX_SIGNALS = 2
 HINT = 0.8
 """Minimum score of a short message that stays with the smart tier."""
 MUCH = 3.0
@@ -127,7 +127,7 @@ def _weighed(weight: Weight) -> Choice:
     if weight.code >= ENOUGH:
         return "coding", ("code",)
     if weight.smart >= ENOUGH:
-        return "smart", weight.signals[:MOST_SIGNALS]
+        return "smart", weight.signals[:MAX_SIGNALS]
     return DEFAULT_TIER, ()
 
 
@@ -148,7 +148,7 @@ def _of_given(weight: Weight) -> Choice:
     if weight.intent:
         return "smart", ("intent", "words")
     if weight.smart >= MUCH:
-        return "smart", weight.signals[:MOST_SIGNALS]
+        return "smart", weight.signals[:MAX_SIGNALS]
     return DEFAULT_TIER, ("words",)
 
 

@@ -65,7 +65,7 @@ EVIDENCE: Mapping[Signal, str] = {
     "sounds technical": "sounds like programming",
     "sounds very hard": "sounds like a proof or research",
 }
-MOST_SAID = 3
+MAX_SAID = 3
 
 _INSTEAD: Mapping[Tier, tuple[Tier, ...]] = {
     "balanced": ("balanced", "smart", "coding", "deep"),
@@ -89,7 +89,7 @@ class AutoDecision:
 def decided(wanted: Tier, signals: tuple[Signal, ...], allowed: Collection[Tier]) -> AutoDecision:
     """The best allowed tier with its reason; the default tier if none is allowed."""
     tier = next((each for each in _INSTEAD[wanted] if each in allowed), DEFAULT_TIER)
-    said = signals[:MOST_SAID] or ("everyday",)
+    said = signals[:MAX_SAID] or ("everyday",)
     evidence = ", ".join(EVIDENCE[each] for each in said)
     if tier != wanted:
         evidence += f"; {wanted} is not allowed"

@@ -38,7 +38,7 @@ SITUATION, SITUATION_OF = 0.6, 8
 """Weight of a question after a statement, and the minimum length of its message in words."""
 SYSTEM = 0.8
 """Extra weight for the design of a system rather than, say, a birthday card."""
-FORMULA, MOST_FORMULAS = 1.0, 3
+FORMULA, MAX_FORMULAS = 1.0, 3
 LENGTHS = ((400, 2.0), (120, 1.6), (60, 1.2), (25, 0.8), (14, 0.4))
 """Weights by minimum length in words."""
 QUESTIONS, FEWEST_QUESTIONS, QUESTIONED = 1.0, 3, 18
@@ -74,7 +74,7 @@ def weigh(reading: Reading, hits: Hits, material: str | None = None) -> Weight:
             parts[signal] = parts.get(signal, 0.0) + _of_many(many, first, more, most)
     if "design" in parts and hits.get("system"):
         parts["design"] += SYSTEM
-    formulas = min(MOST_FORMULAS, features.formulas(reading.raw)) + 2 * features.is_hardness(reading.raw)
+    formulas = min(MAX_FORMULAS, features.formulas(reading.raw)) + 2 * features.is_hardness(reading.raw)
     if formulas:
         parts["mathematics"] = parts.get("mathematics", 0.0) + FORMULA * formulas
     parts.update(_size(reading))

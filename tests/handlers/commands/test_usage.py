@@ -24,9 +24,9 @@ from routing.types.usage import (
     Day,
     PersonSpending,
     Rating,
+    RecentProblems,
     Spending,
     TierSpending,
-    Trouble,
     TurnReport,
 )
 from tests.handlers.asked import asked
@@ -90,8 +90,8 @@ class Turns:
         self._kept.questions.append(("turns", NOON - since, person_id))
         return self._kept.reports
 
-    async def newest(self, limit: int) -> Trouble:
-        return Trouble(0, 0, 0, 0)
+    async def newest(self, limit: int) -> RecentProblems:
+        return RecentProblems(0, 0, 0, 0)
 
 
 class People:

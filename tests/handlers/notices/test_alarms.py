@@ -12,10 +12,10 @@ from routing.errors import StorageFault
 from routing.types.history import TurnFacts
 from routing.types.messages import OutboundMessage, UserKey
 from routing.types.people import Person
-from routing.types.usage import Trouble
+from routing.types.usage import RecentProblems
 
 OWNER = UserKey("telegram", "1")
-NOTHING = Trouble(0, 0, 0, 0)
+NOTHING = RecentProblems(0, 0, 0, 0)
 WELL = TurnFacts("balanced", "default", "openai/m", 1.0)
 AMISS = replace(WELL, fallback=True)
 
@@ -24,13 +24,13 @@ AMISS = replace(WELL, fallback=True)
 class House:
     """Turns as they are said to have gone, one owner, and what outlives a restart."""
 
-    trouble: Trouble = NOTHING
+    trouble: RecentProblems = NOTHING
     kept: dict[str, str] = field(default_factory=dict)
     posted: list[OutboundMessage] = field(default_factory=list)
     asked: int = 0
     broken: bool = False
 
-    async def newest(self, limit: int) -> Trouble:
+    async def newest(self, limit: int) -> RecentProblems:
         assert limit == LAST
         self.asked += 1
         return self.trouble
@@ -64,13 +64,23 @@ class House:
 @pytest.mark.parametrize(
     ("quiet", "loud", "words"),
     [
-        (Trouble(50, 15, 0, 0), Trouble(50, 16, 0, 0), "🔔 32% of the last 50 answers came from a fallback model"),
-        (Trouble(50, 0, 7, 0), Trouble(50, 0, 8, 0), "🔔 16% of the last 50 answers missed their deadline"),
-        (Trouble(50, 0, 0, 15), Trouble(50, 0, 0, 16), "🔔 32% of the last 50 answers moved up a tier"),
+        (
+            RecentProblems(50, 15, 0, 0),
+            RecentProblems(50, 16, 0, 0),
+            "🔔 32% of the last 50 answers came from a fallback model",
+        ),
+        (
+            RecentProblems(50, 0, 7, 0),
+            RecentProblems(50, 0, 8, 0),
+            "🔔 16% of the last 50 answers missed their deadline",
+        ),
+        (RecentProblems(50, 0, 0, 15), RecentProblems(50, 0, 0, 16), "🔔 32% of the last 50 answers moved up a tier"),
     ],
     ids=["fallbacks", "timeouts", "escalations"],
 )
-async def test_each_rings_above_its_limit_and_not_at_it(quiet: Trouble, loud: Trouble, words: str) -> None:
+async def test_each_rings_above_its_limit_and_not_at_it(
+    quiet: RecentProblems, loud: RecentProblems, words: str
+) -> None:
     house = House(quiet)
     alarms = house.alarms()
     await alarms.look(AMISS)
@@ -85,13 +95,13 @@ async def test_each_rings_above_its_limit_and_not_at_it(quiet: Trouble, loud: Tr
 
 
 async def test_the_limit_is_named() -> None:
-    house = House(Trouble(50, 20, 20, 20))
+    house = House(RecentProblems(50, 20, 20, 20))
     await house.alarms().look(AMISS)
     assert [("30%" in each, "15%" in each) for each in house.rung()] == [(True, False), (False, True), (True, False)]
 
 
 async def test_before_there_are_fifty_turns_nothing_is_said() -> None:
-    house = House(Trouble(49, 49, 49, 49))
+    house = House(RecentProblems(49, 49, 49, 49))
     await house.alarms().look(AMISS)
     assert house.rung() == []
 
@@ -99,12 +109,14 @@ async def test_before_there_are_fifty_turns_nothing_is_said() -> None:
 @pytest.mark.parametrize(
     ("begun", "above_half", "half"),
     [
-        (Trouble(50, 30, 0, 0), Trouble(50, 8, 0, 0), Trouble(50, 7, 0, 0)),
-        (Trouble(50, 0, 30, 0), Trouble(50, 0, 4, 0), Trouble(50, 0, 3, 0)),
+        (RecentProblems(50, 30, 0, 0), RecentProblems(50, 8, 0, 0), RecentProblems(50, 7, 0, 0)),
+        (RecentProblems(50, 0, 30, 0), RecentProblems(50, 0, 4, 0), RecentProblems(50, 0, 3, 0)),
     ],
     ids=["30%", "15%"],
 )
-async def test_once_and_once_more_after_it_was_much_better(begun: Trouble, above_half: Trouble, half: Trouble) -> None:
+async def test_once_and_once_more_after_it_was_much_better(
+    begun: RecentProblems, above_half: RecentProblems, half: RecentProblems
+) -> None:
     house = House(begun)
     alarms = house.alarms()
     for _ in range(3):
@@ -119,22 +131,22 @@ async def test_once_and_once_more_after_it_was_much_better(begun: Trouble, above
 
 
 async def test_what_has_rung_is_known_after_a_restart() -> None:
-    house = House(Trouble(50, 30, 0, 0))
+    house = House(RecentProblems(50, 30, 0, 0))
     await house.alarms().look(AMISS)
-    house.trouble = Trouble(50, 30, 10, 0)
+    house.trouble = RecentProblems(50, 30, 10, 0)
     await house.alarms().look(AMISS)
     first, second = house.rung()
     assert "fallback model" in first
     assert "missed their deadline" in second
-    house.trouble = Trouble(50, 0, 10, 0)
+    house.trouble = RecentProblems(50, 0, 10, 0)
     await house.alarms().look(AMISS)
-    house.trouble = Trouble(50, 30, 10, 0)
+    house.trouble = RecentProblems(50, 30, 10, 0)
     await house.alarms().look(AMISS)
     assert ["fallback model" in each for each in house.rung()] == [True]
 
 
 async def test_what_could_not_be_told_is_told_later() -> None:
-    house = House(Trouble(50, 30, 0, 0), broken=True)
+    house = House(RecentProblems(50, 30, 0, 0), broken=True)
     alarms = house.alarms()
     with pytest.raises(StorageFault):
         await alarms.look(AMISS)
@@ -147,7 +159,7 @@ async def test_what_could_not_be_told_is_told_later() -> None:
     "amiss", [AMISS, replace(WELL, timed_out=True), replace(WELL, escalated=True)], ids=["fallback", "late", "up"]
 )
 async def test_one_question_for_a_turn_that_went_amiss(amiss: TurnFacts) -> None:
-    house = House(Trouble(50, 0, 0, 0))
+    house = House(RecentProblems(50, 0, 0, 0))
     alarms = house.alarms()
     await alarms.look(amiss)
     await alarms.look(WELL)
@@ -155,27 +167,27 @@ async def test_one_question_for_a_turn_that_went_amiss(amiss: TurnFacts) -> None
 
 
 async def test_what_has_rung_is_looked_at_until_it_is_much_better() -> None:
-    house = House(Trouble(50, 30, 0, 0))
+    house = House(RecentProblems(50, 30, 0, 0))
     alarms = house.alarms()
     for turn in (AMISS, WELL, WELL):
         await alarms.look(turn)
-    house.trouble = Trouble(50, 7, 0, 0)
+    house.trouble = RecentProblems(50, 7, 0, 0)
     for turn in (WELL, WELL):
         await alarms.look(turn)
     assert house.asked == 4
 
 
 async def test_the_fiftieth_turn_rings_also_if_it_went_well() -> None:
-    house = House(Trouble(49, 49, 0, 0))
+    house = House(RecentProblems(49, 49, 0, 0))
     alarms = house.alarms()
     for turn in (AMISS, WELL):
         await alarms.look(turn)
-    house.trouble = Trouble(50, 49, 0, 0)
+    house.trouble = RecentProblems(50, 49, 0, 0)
     await alarms.look(WELL)
     assert len(house.rung()) == 1
 
 
 async def test_a_council_is_no_turn_of_a_tier() -> None:
-    house = House(Trouble(50, 30, 0, 0))
+    house = House(RecentProblems(50, 30, 0, 0))
     await house.alarms().look(replace(AMISS, source="council"))
     assert (house.asked, house.rung()) == (0, [])

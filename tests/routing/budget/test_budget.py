@@ -22,7 +22,7 @@ async def test_without_limits_nothing_is_read_and_nothing_refused() -> None:
     (await till.held("1000")).settle(cost("1000"))
     await till.held(None)
     assert till.books.asked == 0
-    assert await till.budget.standings(ANN, HOME) == ()
+    assert await till.budget.statuses(ANN, HOME) == ()
 
 
 async def test_two_turns_cannot_both_take_the_last_of_a_limit() -> None:
@@ -36,7 +36,7 @@ async def test_two_turns_cannot_both_take_the_last_of_a_limit() -> None:
     assert [type(each) for each in found].count(Reservation) == 1
     refused = [each for each in found if isinstance(each, Reached)]
     assert len(refused) == 19
-    assert all(each.busy and each.standing.held == Decimal("0.6") for each in refused)
+    assert all(each.busy and each.status.held == Decimal("0.6") for each in refused)
 
 
 async def test_a_late_answer_of_the_books_forgets_nothing() -> None:
@@ -68,13 +68,13 @@ async def test_each_limit_counts_who_it_is_for(scope: str, period: str) -> None:
 async def test_a_reservation_is_held_from_every_limit_and_given_back_to_every_one() -> None:
     till = Till(limits(person_day=1, chat_day=1, all_day=1, person_month=1, chat_month=1, all_month=1))
     held = await till.held("0.7")
-    assert [each.held for each in await till.budget.standings(ANN, HOME)] == [Decimal("0.7")] * 6
+    assert [each.held for each in await till.budget.statuses(ANN, HOME)] == [Decimal("0.7")] * 6
     held.settle(cost("0.3"))
-    standings = await till.budget.standings(ANN, HOME)
-    assert [(each.spent, each.held, each.left) for each in standings] == [(Decimal("0.3"), NOTHING, Decimal("0.7"))] * 6
+    statuses = await till.budget.statuses(ANN, HOME)
+    assert [(each.spent, each.held, each.left) for each in statuses] == [(Decimal("0.3"), NOTHING, Decimal("0.7"))] * 6
     held.settle(cost("0.3"))
     held.release()
-    assert await till.budget.standings(ANN, HOME) == standings, "settled once"
+    assert await till.budget.statuses(ANN, HOME) == statuses, "settled once"
 
 
 async def test_a_turn_that_fails_or_is_cancelled_gives_back_what_it_held() -> None:
@@ -95,10 +95,10 @@ async def test_a_turn_that_fails_or_is_cancelled_gives_back_what_it_held() -> No
     await asyncio.gather(turn, return_exceptions=True)
     with await till.held("0.5") as held:
         held.release()
-    assert (await till.budget.standings(ANN, HOME))[0].held == 0, "given back once"
+    assert (await till.budget.statuses(ANN, HOME))[0].held == 0, "given back once"
     with await till.held("1") as held:
         held.settle(cost("0.25"))
-    assert (await till.budget.standings(ANN, HOME))[0].left == Decimal("0.75")
+    assert (await till.budget.statuses(ANN, HOME))[0].left == Decimal("0.75")
 
 
 async def test_the_books_are_read_once_a_day_and_a_restart_finds_what_was_spent() -> None:
@@ -117,13 +117,13 @@ async def test_days_and_months_open_again() -> None:
     till = Till(limits(person_day=1, person_month=2))
     await till.spend("1")
     found = await till.refused("0.5")
-    assert (found.standing.ceiling.period, found.standing.opens_at) == ("day", MIDNIGHT)
+    assert (found.status.ceiling.period, found.status.opens_at) == ("day", MIDNIGHT)
     till.now = MIDNIGHT - 1
     await till.refused("0.5")
     till.now = MIDNIGHT
     await till.spend("1")
     found = await till.refused("0.5")
-    assert (found.standing.ceiling.period, found.standing.opens_at) == ("month", NEXT_MONTH), "the last to open"
+    assert (found.status.ceiling.period, found.status.opens_at) == ("month", NEXT_MONTH), "the last to open"
     till.now = NEXT_MONTH
     await till.held("1")
 
@@ -131,7 +131,7 @@ async def test_days_and_months_open_again() -> None:
 async def test_days_are_those_of_the_owners_zone() -> None:
     till = Till(limits(person_day=1, zone=ZoneInfo("Asia/Tokyo")))
     await till.spend("1")
-    assert (await till.refused("1")).standing.opens_at == MIDNIGHT - 9 * 3600
+    assert (await till.refused("1")).status.opens_at == MIDNIGHT - 9 * 3600
 
 
 async def test_what_is_held_over_midnight_stays_held() -> None:
@@ -140,14 +140,14 @@ async def test_what_is_held_over_midnight_stays_held() -> None:
     till.now = MIDNIGHT
     await till.refused("0.5")
     held.settle(cost("0.6"))
-    assert (await till.budget.standings(ANN, HOME))[0].spent == Decimal("0.6"), "it ended today"
+    assert (await till.budget.statuses(ANN, HOME))[0].spent == Decimal("0.6"), "it ended today"
 
 
 async def test_the_refusal_says_what_is_in_the_way() -> None:
     till = Till(limits(person_day=1, chat_day=5))
     await till.spend("0.25")
     found = await till.refused("0.8")
-    assert (found.standing.ceiling.scope, found.standing.left, found.needs) == (
+    assert (found.status.ceiling.scope, found.status.left, found.needs) == (
         "person",
         Decimal("0.75"),
         Decimal("0.8"),
@@ -159,7 +159,7 @@ async def test_the_refusal_says_what_is_in_the_way() -> None:
     held = await till.held("0.5")
     found = await till.refused("0.6")
     assert found.busy
-    assert (found.standing.held, found.standing.left) == (Decimal("0.5"), Decimal("0.25"))
+    assert (found.status.held, found.status.left) == (Decimal("0.5"), Decimal("0.25"))
     held.release()
     assert isinstance(await till.ask("0.6", ANN, HOME), Reservation)
 
@@ -170,25 +170,25 @@ async def test_a_free_call_always_passes_and_one_of_unknown_price_until_nothing_
     (await till.held("0.9")).settle(cost("1.4"))
     await till.held("0")
     found = await till.refused(None)
-    assert (found.standing.unknown, found.standing.spent, found.needs, found.never) == (1, Decimal("1.4"), None, False)
-    assert found.standing.left == 0
+    assert (found.status.unknown, found.status.spent, found.needs, found.never) == (1, Decimal("1.4"), None, False)
+    assert found.status.left == 0
 
 
 async def test_unknown_prices_may_be_reckoned_with() -> None:
     till = Till(limits(person_day=1, unknown=Decimal(100)))
     till.books.rows.append((NOON - 60, ANN, HOME, None, 4_000))
-    assert (await till.budget.standings(ANN, HOME))[0].spent == Decimal("0.4")
+    assert (await till.budget.statuses(ANN, HOME))[0].spent == Decimal("0.4")
     (await till.held("0.2")).settle(cost(None, 3_000))
-    standing = (await till.budget.standings(ANN, HOME))[0]
-    assert (standing.spent, standing.unknown, standing.held) == (Decimal("0.7"), 2, NOTHING)
+    status = (await till.budget.statuses(ANN, HOME))[0]
+    assert (status.spent, status.unknown, status.held) == (Decimal("0.7"), 2, NOTHING)
     await till.refused("0.4")
 
 
 async def test_a_call_that_nobody_counted_is_taken_to_have_cost_what_was_expected() -> None:
     till = Till(limits(person_day=1))
     (await till.held("0.6")).settle(None)
-    standing = (await till.budget.standings(ANN, HOME))[0]
-    assert (standing.spent, standing.unknown) == (Decimal("0.6"), 1)
+    status = (await till.budget.statuses(ANN, HOME))[0]
+    assert (status.spent, status.unknown) == (Decimal("0.6"), 1)
 
 
 async def test_at_the_limit_a_call_may_be_made_all_the_same() -> None:
@@ -199,11 +199,11 @@ async def test_at_the_limit_a_call_may_be_made_all_the_same() -> None:
     assert isinstance(found, Reservation)
     assert found.reached is not None
     found.settle(cost("0.1"))
-    assert (await till.budget.standings(ANN, HOME))[0].spent == Decimal("1.1")
+    assert (await till.budget.statuses(ANN, HOME))[0].spent == Decimal("1.1")
     till.limits = limits(person_day=1, at_limit="warn")
     warned = await till.held("0.1")
     assert warned.reached is not None
-    assert warned.reached.standing.ceiling.dollars == 1
+    assert warned.reached.status.ceiling.dollars == 1
     assert (await till.held("0.1", BEN)).reached is None
 
 
@@ -218,8 +218,8 @@ async def test_the_owners_word_on_one_person() -> None:
     await till.budget.set_limits(ANN, PersonLimits(monthly=Decimal(0)), "owner")
     found = await till.refused("0.5")
     assert found.never
-    assert found.standing.ceiling.own
-    assert found.standing.ceiling.period == "month"
+    assert found.status.ceiling.own
+    assert found.status.ceiling.period == "month"
     await till.held("0")
 
 
@@ -231,15 +231,15 @@ async def test_who_was_joined_is_read_anew() -> None:
     till.books.rows = [(at, ANN, chat, dollars, tokens) for at, _, chat, dollars, tokens in till.books.rows]
     till.own.limits[ANN] = PersonLimits(daily=Decimal(2))
     till.budget.reread(ANN, BEN)
-    standing = (await till.budget.standings(ANN, HOME))[0]
-    assert (standing.spent, standing.held, standing.ceiling.dollars) == (Decimal("0.9"), Decimal("0.05"), Decimal(2))
+    status = (await till.budget.statuses(ANN, HOME))[0]
+    assert (status.spent, status.held, status.ceiling.dollars) == (Decimal("0.9"), Decimal("0.05"), Decimal(2))
     held.release()
-    assert (await till.budget.standings(ANN, HOME))[0].held == 0
+    assert (await till.budget.statuses(ANN, HOME))[0].held == 0
 
 
 async def test_a_changed_configuration_holds_at_once() -> None:
     till = Till(limits(person_day=1))
     await till.spend("0.5")
     till.limits = limits(person_day="0.4", chat_day=9)
-    assert [each.spent for each in await till.budget.standings(ANN, HOME)] == [Decimal("0.5")] * 2
+    assert [each.spent for each in await till.budget.statuses(ANN, HOME)] == [Decimal("0.5")] * 2
     await till.refused("0.1")

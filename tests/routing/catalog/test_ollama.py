@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from routing.catalog.catalog import BUNDLED, Catalog
-from routing.catalog.ollama import ToldWindow, address, loaded_window, running_ollama, shown_window
+from routing.catalog.ollama import KnownWindow, address, loaded_window, running_ollama, shown_window
 from routing.config.jsonfile import parse
 from routing.config.runtime import read_config
 from routing.policy.models import Models
@@ -112,6 +112,6 @@ def test_a_loaded_model_tells_the_window_that_its_server_gave_it() -> None:
     running = {
         "models": [None, {"name": "a:latest", "context_length": 32_768}, {"name": "b:1b", "context_length": "x"}]
     }
-    loaded = ToldWindow(32_768, "loaded")
+    loaded = KnownWindow(32_768, "loaded")
     assert [loaded_window(running, name) for name in ("a", "a:latest", "b:1b", "c")] == [loaded, loaded, None, None]
     assert loaded_window([], "a") is None

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from routing.catalog.catalog import BUNDLED, Catalog
-from routing.catalog.ollama import UNTOLD, ToldWindow
+from routing.catalog.ollama import OLLAMA_DEFAULT, KnownWindow
 from routing.catalog.ollama_models import (
     FAILED_SECONDS,
     KEPT_SECONDS,
@@ -249,12 +249,12 @@ async def test_the_window_is_the_smallest_that_anything_tells() -> None:
     async def told(model: str = "ollama/odd") -> tuple[int, str]:
         models.window(model, None)
         await models.stated.ask()
-        window = models.told_window(model, None)
+        window = models.known_window(model, None)
         return window.tokens, window.source
 
-    assert models.told_window("ollama/odd", None) == UNTOLD  # nothing is known yet
-    assert models.told_window("ollama/qwen3:4b", None).source == "catalogue"
-    assert models.told_window("openai/odd", None) == ToldWindow(128_000, "assumed")
+    assert models.known_window("ollama/odd", None) == OLLAMA_DEFAULT  # nothing is known yet
+    assert models.known_window("ollama/qwen3:4b", None).source == "catalogue"
+    assert models.known_window("openai/odd", None) == KnownWindow(128_000, "assumed")
     ollama.loaded.clear()
     assert await told() == (4096, "default")
     ollama.loaded.append({"name": "odd:latest", "context_length": 16_384})

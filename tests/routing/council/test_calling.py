@@ -17,7 +17,7 @@ from routing.errors import KeyRejected, ModelError, RateLimited
 from routing.health.health import ModelHealth
 from routing.llm.attempt import ModelCaller
 from routing.policy.models import Models
-from routing.types.decisions import Passed
+from routing.types.decisions import SkippedModel
 from routing.types.llm import ChatMessage, StreamEnd, TextDelta, Usage
 from tests.fakes import END, FakeLlm, Step, says
 from tests.routing.council.sitting import BEGAN, elapsed, in_no_time
@@ -120,10 +120,10 @@ def test_the_caller_may_be_left_at_any_moment() -> None:
 def test_who_can_not_be_asked_and_why() -> None:
     known = models(lambda: BEGAN)
     key = known.config.profile("anthropic")
-    assert obstacle(known, "gemini/gemini-2.5-pro", BEGAN) == Passed("gemini/gemini-2.5-pro", "key")
+    assert obstacle(known, "gemini/gemini-2.5-pro", BEGAN) == SkippedModel("gemini/gemini-2.5-pro", "key")
     assert obstacle(known, GPT.model, BEGAN) is None
     known.health.failed(RateLimited(GPT.model, "busy", 30.0))
-    assert obstacle(known, GPT.model, BEGAN) == Passed(GPT.model, "cooldown", BEGAN + 30.0)
+    assert obstacle(known, GPT.model, BEGAN) == SkippedModel(GPT.model, "cooldown", BEGAN + 30.0)
 
     async def refused() -> None:
         trial = await known.health.begin("anthropic/claude", key, False)
@@ -134,5 +134,5 @@ def test_who_can_not_be_asked_and_why() -> None:
     with pytest.raises(KeyRejected):
         in_no_time(refused())
     found = obstacle(known, "anthropic/claude", BEGAN)
-    assert found == Passed("anthropic/claude", "breaker", BEGAN + 60.0, "no such key")
+    assert found == SkippedModel("anthropic/claude", "breaker", BEGAN + 60.0, "no such key")
     assert obstacle(known, "anthropic/claude", BEGAN + 60.0) is None

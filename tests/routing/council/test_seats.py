@@ -75,7 +75,7 @@ def test_a_model_that_follows_only_short_instructions_has_no_seat() -> None:
     none = chosen({"deep": ["openai/gpt-5.2", "local/smollm2-135m-instruct"]})
     assert isinstance(none, Missing)
     assert none.why == "models"
-    assert none.passed == ()
+    assert none.skipped == ()
 
 
 def test_what_is_missing() -> None:

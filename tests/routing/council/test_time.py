@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from routing.council.council import ALL_SECONDS, ANSWER_SECONDS, LEAST_SECONDS, SYNTHESIS_AT
+from routing.council.council import ALL_SECONDS, ANSWER_SECONDS, MIN_SECONDS, SYNTHESIS_AT
 from routing.council.seats import Seat
 from routing.council.verdict import Failure, Stage
 from routing.errors import ModelError, Unreachable
@@ -116,7 +116,7 @@ def test_who_waits_in_line_was_never_asked_and_is_not_late() -> None:
 
 def test_no_call_is_made_for_the_last_moment() -> None:
     class Stubborn(Translating):
-        lingers = ALL_SECONDS - ANSWER_SECONDS - LEAST_SECONDS + 0.1
+        lingers = ALL_SECONDS - ANSWER_SECONDS - MIN_SECONDS + 0.1
 
     members = Stubborn(after={(STAR, "answers"): NEVER})
     verdict = held(members)

@@ -8,7 +8,7 @@ import pytest
 
 from routing.config import jsonfile
 from routing.config.critic import CriticConfig, read_critic
-from routing.critic.verdict import MOST_WORDS, plain, verdict
+from routing.critic.verdict import MAX_WORDS, plain, verdict
 from routing.errors import ConfigError
 
 
@@ -68,8 +68,8 @@ def test_anything_else_is_none(text: str) -> None:
         ("see https:/\u200b/bad.example and ww\u2060w.bad.example", "see … and …"),
         ("\u200b\u200f\u202a\u202e\u2060\u2069\ufeffgpj.exe", "gpj.exe"),
         ("half \ud800 and \0nothing", "half \ufffd and nothing"),
-        (" ".join(["word"] * MOST_WORDS), " ".join(["word"] * MOST_WORDS)),
-        (" ".join(["word"] * (MOST_WORDS + 1)), " ".join(["word"] * MOST_WORDS) + " …"),
+        (" ".join(["word"] * MAX_WORDS), " ".join(["word"] * MAX_WORDS)),
+        (" ".join(["word"] * (MAX_WORDS + 1)), " ".join(["word"] * MAX_WORDS) + " …"),
         ("x" * 10_000, "x" * 300),
     ],
 )

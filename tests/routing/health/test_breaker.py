@@ -18,7 +18,7 @@ from routing.errors import (
     Unreachable,
 )
 from routing.health.breaker import LONGEST_SECONDS, REMEMBERED, Breaker, BreakerStatus, Kept
-from tests.routing.policy.standing import DOWN, REFUSED, Time, opened, tried
+from tests.routing.health.breaking import DOWN, REFUSED, Time, opened, tried
 
 BAD, OK = DOWN, None
 Results = list[ModelError | None]
@@ -47,30 +47,30 @@ def made(time: Time | None = None) -> Breaker:
 def test_it_opens_at_more_than_half_of_five_or_at_three_in_a_row(results: Results, state: str) -> None:
     breaker = made()
     tried(breaker, *results)
-    assert breaker.standing().state == state
+    assert breaker.status().state == state
 
 
 @pytest.mark.parametrize("kind", [Unreachable, RateLimited, EmptyAnswer])
 def test_every_failure_of_the_provider_counts(kind: type[ModelError]) -> None:
     breaker = made()
     tried(breaker, *[kind("a/1", "x")] * 3)
-    assert breaker.standing() == BreakerStatus("open", 1_000_060.0, "x")
+    assert breaker.status() == BreakerStatus("open", 1_000_060.0, "x")
 
 
 @pytest.mark.parametrize("kind", [ContextOverflow, PolicyRefused, BadModelRequest])
 def test_what_a_person_asked_for_never_counts(kind: type[ModelError]) -> None:
     breaker, theirs = made(), kind("a/1", "x")
     tried(breaker, *[theirs] * 50, BAD, theirs, BAD, theirs)
-    assert breaker.standing().state == "closed"
+    assert breaker.status().state == "closed"
     tried(breaker, BAD)
-    assert breaker.standing().state == "open", "nor does it come between failures"
+    assert breaker.status().state == "open", "nor does it come between failures"
 
 
 @pytest.mark.parametrize("kind", [KeyRejected, ModelUnknown])
 def test_what_the_next_one_would_meet_again_opens_it_at_once(kind: type[ModelError]) -> None:
     breaker = made()
     tried(breaker, *[OK] * 20, kind("a/1", "no"))
-    assert breaker.standing() == BreakerStatus("open", 1_000_060.0, "no")
+    assert breaker.status() == BreakerStatus("open", 1_000_060.0, "no")
 
 
 def test_only_the_last_ten_minutes_count() -> None:
@@ -79,19 +79,19 @@ def test_only_the_last_ten_minutes_count() -> None:
     tried(breaker, BAD, BAD)
     time.now += 600.0
     tried(breaker, BAD, OK, OK)
-    assert breaker.standing().state == "closed"
+    assert breaker.status().state == "closed"
     time.now += 599.0
     tried(breaker, BAD, BAD)
-    assert breaker.standing().state == "open", "three of five, the oldest of them not yet forgotten"
+    assert breaker.status().state == "open", "three of five, the oldest of them not yet forgotten"
 
 
 def test_of_very_many_the_newest_count() -> None:
     breaker = made()
     tried(breaker, *[OK, BAD] * 10 * REMEMBERED)
-    assert breaker.standing().state == "closed", "half of them, and no more"
+    assert breaker.status().state == "closed", "half of them, and no more"
     tried(breaker, *[OK] * REMEMBERED)
     pattern, count = [BAD, BAD, OK], 0
-    while breaker.standing().state == "closed":
+    while breaker.status().state == "closed":
         tried(breaker, pattern[count % 3])
         count += 1
     assert count == REMEMBERED * 3 // 4 + 1, "101 of the newest 200 have failed"
@@ -102,16 +102,16 @@ def test_it_stays_open_for_a_minute_doubling_to_a_quarter_of_an_hour() -> None:
     time = Time()
     breaker = opened(time)
     for seconds in (60.0, 120.0, 240.0, 480.0, 900.0, 900.0):
-        assert breaker.standing().until == time.now + seconds
+        assert breaker.status().until == time.now + seconds
         time.now += seconds - 0.1
         assert breaker.begin() is None
         time.now += 0.1
         tried(breaker, BAD)
     time.now += LONGEST_SECONDS
     tried(breaker, OK, BAD, BAD)
-    assert breaker.standing().state == "closed", "it has forgotten what was before"
+    assert breaker.status().state == "closed", "it has forgotten what was before"
     tried(breaker, BAD)
-    assert breaker.standing().until == time.now + 60.0
+    assert breaker.status().until == time.now + 60.0
 
 
 def test_one_probe_at_a_time() -> None:
@@ -120,12 +120,12 @@ def test_one_probe_at_a_time() -> None:
     time.now += 60.0
     probe = breaker.begin()
     assert probe is not None
-    assert breaker.standing().state == "probing"
+    assert breaker.status().state == "probing"
     assert breaker.begin() is None
     assert breaker.begin(early=True) is None
     probe.end()
     probe.end(BAD)
-    assert breaker.standing().state == "closed", "only the first word counts"
+    assert breaker.status().state == "closed", "only the first word counts"
 
 
 @pytest.mark.parametrize("how", ["left", "cancelled", "overflow"])
@@ -142,7 +142,7 @@ def test_a_probe_that_tells_nothing_frees_its_place(how: str) -> None:
                 raise leaving
     except (asyncio.CancelledError, ContextOverflow):
         pass
-    assert breaker.standing() == BreakerStatus("open", time.now, "a refused the key")
+    assert breaker.status() == BreakerStatus("open", time.now, "a refused the key")
     assert breaker.begin() is not None
 
 
@@ -153,7 +153,7 @@ def test_an_error_that_leaves_the_block_is_its_failure() -> None:
         assert trial is not None
         with pytest.raises(Unreachable), trial:
             raise DOWN
-    assert breaker.standing().state == "open"
+    assert breaker.status().state == "open"
 
 
 def test_who_began_before_it_opened_comes_too_late_to_tell() -> None:
@@ -164,29 +164,29 @@ def test_who_began_before_it_opened_comes_too_late_to_tell() -> None:
     time.now += 30.0
     late[0].end(OK)
     late[1].end(REFUSED)
-    assert breaker.standing() == BreakerStatus("open", time.now + 30.0, "a refused the key")
+    assert breaker.status() == BreakerStatus("open", time.now + 30.0, "a refused the key")
     time.now += 30.0
     tried(breaker, OK)
     for trial in late[2:]:
         trial.end(BAD)
-    assert breaker.standing().state == "closed"
+    assert breaker.status().state == "closed"
     assert breaker.keep().tries == ()
 
 
 def test_an_early_probe_that_fails_changes_nothing_and_one_that_answers_closes() -> None:
     time = Time()
     breaker = opened(time)
-    before = breaker.standing()
+    before = breaker.status()
     assert breaker.begin() is None
     early = breaker.begin(early=True)
     assert early is not None
-    assert breaker.standing().state == "probing"
+    assert breaker.status().state == "probing"
     early.end(BAD)
-    assert breaker.standing() == before
+    assert breaker.status() == before
     again = breaker.begin(early=True)
     assert again is not None
     again.end(OK)
-    assert breaker.standing().state == "closed"
+    assert breaker.status().state == "closed"
 
 
 def test_a_probes_first_token_closes_it_and_the_rest_counts_as_any_other() -> None:
@@ -196,17 +196,17 @@ def test_a_probes_first_token_closes_it_and_the_rest_counts_as_any_other() -> No
     probe = breaker.begin()
     assert probe is not None
     probe.speaks()
-    assert breaker.standing().state == "closed"
+    assert breaker.status().state == "closed"
     assert breaker.begin() is not None
     tried(breaker, BAD, BAD)
     probe.end(BAD)
-    assert breaker.standing() == BreakerStatus("open", time.now + 60.0, "it is down")
+    assert breaker.status() == BreakerStatus("open", time.now + 60.0, "it is down")
 
 
 def test_it_tells_when_it_opens_and_when_it_closes_and_never_else() -> None:
     told: list[str] = []
     time = Time()
-    breaker = Breaker(time, lambda: told.append(breaker.standing().state))
+    breaker = Breaker(time, lambda: told.append(breaker.status().state))
     tried(breaker, OK, BAD, BAD, OK)
     assert told == []
     tried(breaker, REFUSED)
@@ -224,21 +224,21 @@ def test_it_is_restored_as_it_was() -> None:
     tried(before, BAD)
     assert before.begin(early=True) is not None
     after.restore(before.keep())
-    assert after.standing() == BreakerStatus("open", time.now + 120.0, "it is down"), "nobody probes it now"
+    assert after.status() == BreakerStatus("open", time.now + 120.0, "it is down"), "nobody probes it now"
     time.now += 120.0
     tried(after, BAD)
-    assert after.standing().until == time.now + 240.0
+    assert after.status().until == time.now + 240.0
     closed = made(time)
     tried(closed, BAD, BAD)
     again = made(time)
     again.restore(closed.keep())
     tried(again, BAD)
-    assert again.standing().state == "open"
+    assert again.status().state == "open"
 
 
 def test_a_wrong_clock_does_not_keep_it_open() -> None:
     time = Time()
     breaker = made(time)
     breaker.restore(Kept(time.now + 1e9, 1e9, "x", ((time.now + 1e9, True), (time.now - 1.0, True))))
-    assert breaker.standing().until == time.now + LONGEST_SECONDS
+    assert breaker.status().until == time.now + LONGEST_SECONDS
     assert breaker.keep().tries == ((time.now - 1.0, True),)

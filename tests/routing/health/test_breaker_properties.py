@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from routing.errors import ContextOverflow, KeyRejected, ModelError, Unreachable
 from routing.health.breaker import Breaker, Trial
-from tests.routing.policy.standing import Time
+from tests.routing.health.breaking import Time
 
 RESULTS: dict[str, ModelError | None] = {
     "ok": None,
@@ -98,11 +98,11 @@ class Walk:
             self.running[number] = (trial, self.turns, "")
 
     def check(self) -> None:
-        standing = self.breaker.standing()
+        status = self.breaker.status()
         probes = sum(bool(kind) for _, _, kind in self.running)
         assert probes <= 1
-        assert standing.state == ("closed" if not self.plain.seconds else "probing" if probes else "open")
-        assert standing.until == (self.plain.until if self.plain.seconds else 0.0)
+        assert status.state == ("closed" if not self.plain.seconds else "probing" if probes else "open")
+        assert status.until == (self.plain.until if self.plain.seconds else 0.0)
         assert self.breaker.keep().tries == tuple(each for each in self.plain.tries if each[0] > self.time.now - 600)
 
 
@@ -129,4 +129,4 @@ def test_what_people_do_never_opens_it(results: list[str]) -> None:
     for result in results:
         walk.begin(False)
         walk.end(0, result)
-    assert walk.breaker.standing().state == "closed"
+    assert walk.breaker.status().state == "closed"

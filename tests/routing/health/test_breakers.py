@@ -8,7 +8,7 @@ from routing.health import breakers
 from routing.health.breaker import CLOSED
 from routing.health.breakers import Breakers, fingerprint
 from routing.types.llm import ProviderProfile
-from tests.routing.policy.standing import DOWN, REFUSED, Time, tried
+from tests.routing.health.breaking import DOWN, REFUSED, Time, tried
 
 
 def profile(key: str | None, address: str | None = None) -> ProviderProfile:
@@ -22,10 +22,10 @@ def test_another_key_or_address_is_another_breaker() -> None:
     assert fingerprint(profile("k1")) == prints[0]
     every = Breakers(Time())
     tried(every.of("a/1", prints[0]), REFUSED)
-    assert [every.standing("a/1", each).state for each in prints] == ["open"] + ["closed"] * 4
-    assert every.standing("a/2", prints[0]) is CLOSED
+    assert [every.status("a/1", each).state for each in prints] == ["open"] + ["closed"] * 4
+    assert every.status("a/2", prints[0]) is CLOSED
     assert every.of("a/1", prints[0]) is every.of("a/1", prints[0])
-    assert list(every.standings()) == [("a/1", prints[0])]
+    assert list(every.statuses()) == [("a/1", prints[0])]
 
 
 def test_a_fingerprint_gives_no_key_away() -> None:
@@ -37,7 +37,7 @@ def test_a_fingerprint_gives_no_key_away() -> None:
 def test_what_was_asked_about_is_not_remembered_and_what_failed_is() -> None:
     every = Breakers(Time())
     every.of("a/idle", "")
-    every.standing("a/other", "")
+    every.status("a/other", "")
     tried(every.of("a/1", ""), DOWN)
     assert list(every.keep()) == [("a/1", "")]
 
@@ -47,18 +47,18 @@ def test_names_without_end_take_no_memory_without_end(busy: bool) -> None:
     every = Breakers(Time())
     tried(every.of("a/broken", ""), REFUSED)
     tried(every.of("a/shaky", ""), DOWN, DOWN)
-    for number in range(3 * breakers.MOST):
+    for number in range(3 * breakers.MAX_ENTRIES):
         breaker = every.of(f"a/{number}", "")
         if busy:
             tried(breaker, None)
-    assert len(every.keep() if busy else every._breakers) <= breakers.MOST
-    assert every.standing("a/broken", "").state == "open"
+    assert len(every.keep() if busy else every._breakers) <= breakers.MAX_ENTRIES
+    assert every.status("a/broken", "").state == "open"
     assert busy or len(every.of("a/shaky", "").keep().tries) == 2, "those that know nothing go first"
 
 
 def test_where_all_are_open_the_oldest_goes() -> None:
     every = Breakers(Time())
-    for number in range(breakers.MOST + 1):
+    for number in range(breakers.MAX_ENTRIES + 1):
         tried(every.of(f"a/{number}", ""), REFUSED)
-    assert len(every.standings()) == breakers.MOST
-    assert every.standing("a/0", "") is CLOSED
+    assert len(every.statuses()) == breakers.MAX_ENTRIES
+    assert every.status("a/0", "") is CLOSED

@@ -11,7 +11,7 @@ from routing.config import jsonfile
 from routing.config.concurrency import ConcurrencyLimits, read_concurrency
 from routing.errors import ConfigError
 from routing.health.concurrency import ConcurrencyLimiter
-from tests.routing.policy.standing import Time
+from tests.routing.health.breaking import Time
 
 
 class Calls:

@@ -6,7 +6,7 @@ import pytest
 
 from routing.errors import RateLimited, Unreachable
 from routing.health.cooldown import LONGEST_SECONDS, Cooldowns
-from tests.routing.policy.standing import Time
+from tests.routing.health.breaking import Time
 
 
 def test_a_model_is_left_alone_for_as_long_as_it_asked() -> None:

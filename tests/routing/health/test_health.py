@@ -12,9 +12,9 @@ from routing.config.contracts import DEFAULT_CONTRACTS
 from routing.errors import BadModelRequest, KeyRejected, ModelError, PolicyRefused, RateLimited, Unreachable
 from routing.health.breaker import Trial
 from routing.health.health import ModelHealth
-from routing.health.latency import LEAST_TRIES
+from routing.health.latency import MIN_TRIES
 from routing.types.llm import ProviderProfile
-from tests.routing.policy.standing import DOWN, REFUSED, Time
+from tests.routing.health.breaking import DOWN, REFUSED, Time
 
 MODEL = "a/1"
 TURNS = 50
@@ -52,8 +52,8 @@ async def test_three_failures_in_a_row_leave_a_model_alone_for_a_minute() -> Non
     await fails(health, DOWN, DOWN)
     assert state(health) == "closed"
     await fails(health, DOWN)
-    standing = health.of(MODEL, WAY, "balanced").breaker
-    assert (standing.state, standing.until, standing.why) == ("open", clock.now + 60.0, "it is down")
+    status = health.of(MODEL, WAY, "balanced").breaker
+    assert (status.state, status.until, status.why) == ("open", clock.now + 60.0, "it is down")
     with pytest.raises(Unreachable, match="it is down"):
         await begun(health, MODEL, WAY, probe=False)
     clock.now += 60.0
@@ -184,7 +184,7 @@ async def test_it_survives_in_words() -> None:
     await fails(health, REFUSED)
     health.failed(RateLimited("b/2", "busy", 30.0))
     contract = DEFAULT_CONTRACTS["balanced"]
-    for _ in range(LEAST_TRIES):
+    for _ in range(MIN_TRIES):
         health.took("c/3", contract, contract.deadline_seconds)
     assert len(changes) == 3, "each of them is worth writing down"
     text = health.keep()

@@ -13,13 +13,13 @@ from routing.health import latency
 from routing.health.failures import percentile
 from routing.health.latency import (
     COOLDOWN_SECONDS,
-    LEAST_TRIES,
+    MIN_TRIES,
     TRIES,
     Kept,
     Latencies,
     Slow,
 )
-from tests.routing.policy.standing import Time
+from tests.routing.health.breaking import Time
 
 HUNDRED = replace(DEFAULT_CONTRACTS["smart"], deadline_seconds=100.0)
 
@@ -58,7 +58,7 @@ def test_it_is_slow_when_the_percentiles_say_so(seconds: list[float]) -> None:
     for count, each in enumerate(seconds, 1):
         latencies.note("a/1", HUNDRED, each)
         last = seconds[:count][-TRIES:]
-        expected = count >= LEAST_TRIES and (percentile(last, 0.95) > 60.0 or percentile(last, 0.99) > 90.0)
+        expected = count >= MIN_TRIES and (percentile(last, 0.95) > 60.0 or percentile(last, 0.99) > 90.0)
         found = latencies.slow("a/1", "smart")
         assert (found is not None) == expected
         if found is not None:
@@ -127,7 +127,7 @@ def test_it_is_restored_as_it_was() -> None:
 
 def test_names_without_end_take_no_memory_without_end() -> None:
     latencies = noted(*[1.0] * 10)
-    for number in range(2 * latency.MOST):
+    for number in range(2 * latency.MAX_ENTRIES):
         latencies.note(f"b/{number}", HUNDRED, 1.0)
-    assert len(latencies.keep()) == latency.MOST
+    assert len(latencies.keep()) == latency.MAX_ENTRIES
     assert ("a/1", "smart") in latencies.keep()

@@ -16,7 +16,7 @@ from routing.health.breakers import Breakers
 from routing.health.cooldown import Cooldowns
 from routing.health.latency import Latencies
 from routing.health.learned_windows import Windows
-from tests.routing.policy.standing import DOWN, REFUSED, Time, tried
+from tests.routing.health.breaking import DOWN, REFUSED, Time, tried
 
 
 class Parts:
@@ -52,10 +52,10 @@ def test_a_restart_changes_nothing() -> None:
     assert "\n" not in text
     assert after.load(text)
     assert after.dump() == text
-    assert after.breakers.standings() == before.breakers.standings()
-    assert after.breakers.standing("a/1", "k1").state == "open"
+    assert after.breakers.statuses() == before.breakers.statuses()
+    assert after.breakers.status("a/1", "k1").state == "open"
     tried(after.breakers.of("a/1", "k2"), DOWN)
-    assert after.breakers.standing("a/1", "k2").state == "open", "two of its three failures were before the restart"
+    assert after.breakers.status("a/1", "k2").state == "open", "two of its three failures were before the restart"
     assert after.cooldowns.until("b/2") == time.now + 30.0
     assert after.latencies.slow("c/3", "smart") == before.latencies.slow("c/3", "smart")
 
@@ -70,9 +70,9 @@ def test_after_a_long_night_only_what_still_holds_is_remembered() -> None:
     assert after.latencies.slow("c/3", "smart") is None
     trial = after.breakers.of("a/1", "k1").begin()
     assert trial is not None
-    assert after.breakers.standing("a/1", "k1").state == "probing"
+    assert after.breakers.status("a/1", "k1").state == "probing"
     tried(after.breakers.of("a/1", "k2"), DOWN, DOWN)
-    assert after.breakers.standing("a/1", "k2").state == "closed"
+    assert after.breakers.status("a/1", "k2").state == "closed"
 
 
 def test_nothing_known_is_a_text_too() -> None:

@@ -10,7 +10,7 @@ import pytest
 from routing.errors import ModelError, Unreachable
 from routing.health.breakers import Breakers
 from routing.policy.candidates import Member, Needs, candidates
-from tests.routing.policy.standing import REFUSED, Time, tried
+from tests.routing.health.breaking import REFUSED, Time, tried
 
 TURNS = 50
 
@@ -52,8 +52,8 @@ class House:
 
     async def turn(self) -> str:
         while True:
-            standings = {model: self.breakers.standing(model, "k") for model in self.pool}
-            members = [Member(model, True, True, True, 9, breaker=standings[model]) for model in self.pool]
+            statuses = {model: self.breakers.status(model, "k") for model in self.pool}
+            members = [Member(model, True, True, True, 9, breaker=statuses[model]) for model in self.pool]
             found = candidates(members, Needs(), self.time())
             for model in found.order:
                 trial = self.breakers.of(model, "k").begin(early=found.last_resort)
@@ -103,7 +103,7 @@ async def test_alone_it_is_probed_early_by_one_and_all_are_served_when_it_answer
 
 async def test_alone_and_still_broken_its_one_failure_is_everybodys_answer() -> None:
     house = House("a/broken")
-    before = house.breakers.standing("a/broken", "k")
+    before = house.breakers.status("a/broken", "k")
     house.provider.fails = [Unreachable("a/broken", "still down")]
     turns = [asyncio.create_task(house.turn()) for _ in range(TURNS)]
     await settle()
@@ -113,7 +113,7 @@ async def test_alone_and_still_broken_its_one_failure_is_everybodys_answer() -> 
     assert len(answers) == TURNS
     assert house.provider.asked == {"a/broken": 1}
     assert house.provider.most == 1
-    assert house.breakers.standing("a/broken", "k") == before
+    assert house.breakers.status("a/broken", "k") == before
 
 
 @pytest.mark.parametrize("early", [False, True])

@@ -13,7 +13,7 @@ from routing.policy.candidates import (
     Candidates,
     Member,
     Needs,
-    Passed,
+    SkippedModel,
     candidates,
     pool_of,
 )
@@ -42,24 +42,26 @@ def test_in_health_the_pool_is_the_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("member", "needs", "passed"),
+    ("member", "needs", "skipped"),
     [
-        (replace(A, has_key=False), Needs(), Passed("a/1", "key")),
-        (replace(A, vision=False), Needs(vision=True), Passed("a/1", "vision")),
-        (replace(A, tools=False), Needs(tools=True), Passed("a/1", "tools")),
-        (A, Needs(tokens=100_001), Passed("a/1", "window")),
-        (replace(A, cooldown=LATER), Needs(), Passed("a/1", "cooldown", LATER)),
-        (replace(A, breaker=OPEN), Needs(), Passed("a/1", "breaker", LATER, "it is down")),
-        (replace(A, breaker=PROBING), Needs(), Passed("a/1", "breaker", None, "it is down")),
-        (replace(A, has_key=False, vision=False, breaker=OPEN), Needs(vision=True), Passed("a/1", "key")),
-        (replace(A, vision=False, cooldown=LATER), Needs(vision=True), Passed("a/1", "vision")),
-        (replace(A, cooldown=LATER, breaker=OPEN), Needs(), Passed("a/1", "cooldown", LATER)),
+        (replace(A, has_key=False), Needs(), SkippedModel("a/1", "key")),
+        (replace(A, vision=False), Needs(vision=True), SkippedModel("a/1", "vision")),
+        (replace(A, tools=False), Needs(tools=True), SkippedModel("a/1", "tools")),
+        (A, Needs(tokens=100_001), SkippedModel("a/1", "window")),
+        (replace(A, cooldown=LATER), Needs(), SkippedModel("a/1", "cooldown", LATER)),
+        (replace(A, breaker=OPEN), Needs(), SkippedModel("a/1", "breaker", LATER, "it is down")),
+        (replace(A, breaker=PROBING), Needs(), SkippedModel("a/1", "breaker", None, "it is down")),
+        (replace(A, has_key=False, vision=False, breaker=OPEN), Needs(vision=True), SkippedModel("a/1", "key")),
+        (replace(A, vision=False, cooldown=LATER), Needs(vision=True), SkippedModel("a/1", "vision")),
+        (replace(A, cooldown=LATER, breaker=OPEN), Needs(), SkippedModel("a/1", "cooldown", LATER)),
     ],
 )
-def test_who_is_not_ready_is_passed_over_and_the_reason_is_given(member: Member, needs: Needs, passed: Passed) -> None:
+def test_who_is_not_ready_is_passed_over_and_the_reason_is_given(
+    member: Member, needs: Needs, skipped: SkippedModel
+) -> None:
     big = replace(B, window=200_000)
-    assert chosen(member, big, needs=needs) == Candidates(("b/2",), (passed,))
-    assert chosen(big, member, needs=needs) == Candidates(("b/2",), (passed,))
+    assert chosen(member, big, needs=needs) == Candidates(("b/2",), (skipped,))
+    assert chosen(big, member, needs=needs) == Candidates(("b/2",), (skipped,))
 
 
 @pytest.mark.parametrize(
@@ -77,22 +79,22 @@ def test_what_is_no_obstacle(member: Member, needs: Needs) -> None:
 
 def test_who_is_slow_is_asked_last_and_that_is_said() -> None:
     slow = replace(A, slow=LATER)
-    assert chosen(slow, B, C) == Candidates(("b/2", "c/3", "a/1"), (Passed("a/1", "slow", LATER),))
-    assert chosen(B, slow, C) == Candidates(("b/2", "c/3", "a/1"), (Passed("a/1", "slow", LATER),))
+    assert chosen(slow, B, C) == Candidates(("b/2", "c/3", "a/1"), (SkippedModel("a/1", "slow", LATER),))
+    assert chosen(B, slow, C) == Candidates(("b/2", "c/3", "a/1"), (SkippedModel("a/1", "slow", LATER),))
     assert chosen(B, C, slow) == Candidates(("b/2", "c/3", "a/1"), ()), "nobody overtook it"
     assert chosen(slow) == Candidates(("a/1",), ())
     both = chosen(replace(B, slow=NOW + 5.0), slow, C)
     assert both.order == ("c/3", "b/2", "a/1")
-    assert [each.model for each in both.passed] == ["b/2", "a/1"]
+    assert [each.model for each in both.skipped] == ["b/2", "a/1"]
     assert chosen(slow, replace(B, breaker=OPEN)).order == ("a/1",)
     mixed = chosen(slow, replace(C, has_key=False), B)
-    assert [(each.model, each.why) for each in mixed.passed] == [("a/1", "slow"), ("c/3", "key")]
+    assert [(each.model, each.why) for each in mixed.skipped] == [("a/1", "slow"), ("c/3", "key")]
 
 
 def test_nobody_is_ready_and_the_one_that_will_be_first_is_asked() -> None:
     found = chosen(replace(A, breaker=OPEN), replace(B, breaker=BreakerStatus("open", NOW + 9.0, "x")), C_WITHOUT_KEY)
     assert (found.order, found.last_resort) == (("b/2", "a/1"), True)
-    assert len(found.passed) == 3
+    assert len(found.skipped) == 3
 
 
 C_WITHOUT_KEY = replace(C, has_key=False)
@@ -104,18 +106,18 @@ def test_who_has_what_is_needed_comes_before_who_lacks_it() -> None:
     assert chosen(blind, replace(B, breaker=OPEN), needs=pictures).order == ("b/2", "a/1")
     assert chosen(replace(blind, breaker=OPEN), replace(C, vision=False), needs=pictures).order == ("c/3", "a/1")
     only = chosen(blind, needs=pictures)
-    assert (only.order, only.last_resort, only.passed) == (("a/1",), True, (Passed("a/1", "vision"),))
+    assert (only.order, only.last_resort, only.skipped) == (("a/1",), True, (SkippedModel("a/1", "vision"),))
 
 
 @pytest.mark.parametrize(("seconds", "order"), [(30.0, ("a/1",)), (30.1, ())])
 def test_a_wish_to_be_left_alone_is_waited_out_when_it_is_short(seconds: float, order: tuple[str, ...]) -> None:
     found = chosen(replace(A, cooldown=NOW + seconds), C_WITHOUT_KEY)
     assert (found.order, found.last_resort) == (order, True)
-    assert [each.until for each in found.passed] == [NOW + seconds, None]
+    assert [each.until for each in found.skipped] == [NOW + seconds, None]
 
 
 def test_without_any_key_nobody_is_asked() -> None:
-    assert chosen(C_WITHOUT_KEY) == Candidates((), (Passed("c/3", "key"),), last_resort=True)
+    assert chosen(C_WITHOUT_KEY) == Candidates((), (SkippedModel("c/3", "key"),), last_resort=True)
 
 
 MEMBERS = st.lists(
@@ -138,7 +140,7 @@ MEMBERS = st.lists(
 @given(MEMBERS, st.builds(Needs, st.booleans(), st.booleans(), st.sampled_from((0, 100))))
 def test_nobody_is_lost_and_nobody_is_left_out_without_a_word(members: list[Member], needs: Needs) -> None:
     found = candidates(members, needs, NOW)
-    named = {each.model for each in found.passed}
+    named = {each.model for each in found.skipped}
     assert set(found.order) | named == {each.model for each in members}
     assert len(set(found.order)) == len(found.order)
     assert not found.last_resort or named == {each.model for each in members}
@@ -146,4 +148,4 @@ def test_nobody_is_lost_and_nobody_is_left_out_without_a_word(members: list[Memb
     assert not hopeless & set(found.order)
     assert found.order or hopeless == {each.model for each in members}
     if not found.last_resort:
-        assert {each.why for each in found.passed if each.model in found.order} <= {"slow"}
+        assert {each.why for each in found.skipped if each.model in found.order} <= {"slow"}

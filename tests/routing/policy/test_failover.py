@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from routing import errors
 from routing.errors import ModelError
-from routing.policy.failover import LEAST_SECONDS, PAUSE_SECONDS, Situation, Step, after
+from routing.policy.failover import MIN_SECONDS, PAUSE_SECONDS, Situation, Step, after
 
 Failure = ModelError | Literal["length"]
 PLENTY = {"attempts": 3, "seconds_left": 60.0}
@@ -122,7 +122,7 @@ def test_no_try_is_begun_that_the_contract_has_no_room_for(name: str, wait: floa
     step = after(failed(name, wait), it)
     if step.do != "stop":
         assert it.tries < it.attempts
-        assert it.seconds_left - step.seconds >= LEAST_SECONDS
+        assert it.seconds_left - step.seconds >= MIN_SECONDS
         assert name != "PolicyRefused"
         assert 0 <= step.seconds <= 30.0
     if step == NEXT:

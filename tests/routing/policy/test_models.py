@@ -9,7 +9,7 @@ from routing.config import jsonfile
 from routing.config.runtime import RouterConfig, read_config
 from routing.errors import Refused
 from routing.policy.models import Models
-from routing.types.decisions import ModelChoice, Passed
+from routing.types.decisions import ModelChoice, SkippedModel
 from routing.types.model_names import LOCAL_MODEL
 from routing.types.people import Override, Preferences
 from routing.types.sizes import Size, SizeSource
@@ -56,7 +56,7 @@ def test_an_override_without_a_key_is_passed_over_for_all_to_see() -> None:
     models = Models(config(), CATALOG)
     choice = models.choose("smart", own)
     assert (choice.model, choice.reasoning, choice.source) == ("openai/gpt-5.1", "high", "fallback")
-    assert choice.passed[0] == Passed("gemini/gemini-2.5-pro", "key")
+    assert choice.skipped[0] == SkippedModel("gemini/gemini-2.5-pro", "key")
     assert models.configured("smart", own).model == "gemini/gemini-2.5-pro", "what is set stays set"
 
 

@@ -9,7 +9,7 @@ import pytest
 from handlers.tools.authoring.tool import Tool
 from handlers.tools.tool_source import BoundToolkit, BuiltinSource
 from handlers.tools.toolbox import Toolbox
-from routing.config.presentation import MOST_DEFINITIONS
+from routing.config.presentation import MAX_DEFINITIONS
 from routing.errors import ToolFailed
 from routing.tools.candidates import DISCOVERY
 from routing.tools.chooser import ToolSelection
@@ -186,11 +186,11 @@ async def test_a_provider_never_gets_more_definitions_than_it_takes() -> None:
     tools = await turn("issue", (BASE, jira, notes), found)
     for model in (LARGE, HUGE):
         assert {"calculate", "set_tier", DISCOVERY, "jira_0"} <= {*names(tools, model)}
-    assert len(names(tools, HUGE)) == MOST_DEFINITIONS
+    assert len(names(tools, HUGE)) == MAX_DEFINITIONS
     await run(tools, "jira_155")
     await tools.discover("more")
     after = names(tools, HUGE)
-    assert len(after) == MOST_DEFINITIONS
+    assert len(after) == MAX_DEFINITIONS
     assert {"calculate", "set_tier", DISCOVERY, "jira_0", "jira_155", "more_0", "more_4"} <= {*after}
     assert "jira_124" not in after, "the least relevant that was not called"
 
@@ -199,9 +199,9 @@ async def test_stubs_make_room_for_what_is_found() -> None:
     many = toolkit("many", *(card(f"tool_{at}") for at in range(212)))
     config = models({"tools": {"presentation": {"S": {"strategy": "hybrid"}}}})
     tools = await turn(toolkits=(*KITS, many), found={**ABOUT, "many": {"many": 3.0}}, of=config)
-    assert len(names(tools, SMALL)) == MOST_DEFINITIONS
+    assert len(names(tools, SMALL)) == MAX_DEFINITIONS
     await tools.discover("many", "S")
-    assert len(names(tools, SMALL)) == MOST_DEFINITIONS == len({*names(tools, SMALL)})
+    assert len(names(tools, SMALL)) == MAX_DEFINITIONS == len({*names(tools, SMALL)})
     assert tools.offer(SMALL, tools.show(SMALL, WINDOW)).shown > 8
 
 

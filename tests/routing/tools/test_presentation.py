@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from routing.config.presentation import MOST_DEFINITIONS, PRESENTATIONS, STRATEGIES, Presentation, Strategy
+from routing.config.presentation import MAX_DEFINITIONS, PRESENTATIONS, STRATEGIES, Presentation, Strategy
 from routing.tools.candidates import DISCOVERY, Candidate
 from routing.tools.presentation import ASK_FOR_CALLS, STUB, Shown, present
 from routing.types.llm import ToolSpec
@@ -84,7 +84,7 @@ def test_what_is_always_there_keeps_its_place_beside_many_likelier_ones(strategy
     base = [candidate(name, -9)._replace(base=True) for name in ("calculate", "set_tier", DISCOVERY)]
     many = [candidate(f"jira_{number}", number) for number in range(156)]
     shown = present([*base, *many], "XL", Presentation(strategy, 500, WIDE))
-    assert len(shown.specs) == MOST_DEFINITIONS
+    assert len(shown.specs) == MAX_DEFINITIONS
     assert {"calculate", "set_tier", DISCOVERY, "jira_155", "jira_31"} <= {*names(shown.specs)}
     assert "jira_30" not in names(shown.specs)
     narrow = names(present([*base, *many], "XL", Presentation(strategy, 3, WIDE)).specs)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from routing.config.presentation import MOST_DEFINITIONS, PRESENTATIONS, Presentation, Strategy
+from routing.config.presentation import MAX_DEFINITIONS, PRESENTATIONS, Presentation, Strategy
 from routing.tools.candidates import DISCOVERY, Candidate
 from routing.tools.hints import MOST_KINDS, SEARCH
 from routing.tools.presentation import (
@@ -123,7 +123,7 @@ def test_stubs_end_where_providers_do_and_leave_the_search() -> None:
     shown = present(
         [*eighty(), *(candidate(f"more_{number}", -1) for number in range(200))], "S", Presentation("hybrid", 8, WIDE)
     )
-    assert len(shown.specs) == MOST_DEFINITIONS
+    assert len(shown.specs) == MAX_DEFINITIONS
     assert shown.specs[0].name == DISCOVERY
     assert shown.specs[0].description
     assert sum(bool(each.description) for each in shown.specs) == 8

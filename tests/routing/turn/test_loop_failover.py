@@ -41,7 +41,7 @@ from routing.types.stop import Stop
 from routing.types.tools import ToolScope
 from routing.types.turns import Failed, PromptFit
 from tests.fakes import FakeLlm, FakeToolbox, Seen, Step, says
-from tests.routing.policy.standing import Time
+from tests.routing.health.breaking import Time
 from tests.routing.turn.trying import NOT_READ, turn_state
 
 DECISION = TierDecision("balanced", "default", "default")

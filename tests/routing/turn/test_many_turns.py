@@ -184,7 +184,7 @@ def test_exactly_one_probes_and_all_are_answered(members: int, rest: float, prob
         ended = [outcome for outcome, _, _ in await asyncio.gather(*turns)]
         assert {what(outcome) for outcome in ended} == {("answer", "stop")}
         assert crowd.llm.probes == probes
-        assert broken.standing().state == ("closed" if probes else "open")
+        assert broken.status().state == ("closed" if probes else "open")
         assert Counter(provider_of(outcome.choice.model) for outcome in ended) == asked
 
     hurried(story())
