@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from routing.catalog.catalog import Catalog, ModelCard
-from routing.catalog.ollama import OLLAMA_DEFAULT, RunningOllama, KnownWindow
+from routing.catalog.ollama import OLLAMA_DEFAULT, KnownWindow, RunningOllama
 from routing.catalog.ollama_models import ASKED, StatedSizes
 from routing.catalog.sizes import size_of
 from routing.config.contracts import output_limit
