@@ -45,6 +45,8 @@ class Stage:
     workspace: Path
     env: dict[str, str] = field(default_factory=dict)
     config: dict[str, object] = field(default_factory=dict)
+    killed: bool = False
+    """Whether a bot was killed: the next one may repeat an edit that had arrived."""
 
     def environment(self) -> dict[str, str]:
         """Everything the bot reads; nothing of this machine's own."""
@@ -97,8 +99,9 @@ class Stage:
 async def stage(workspace: Path) -> AsyncIterator[Stage]:
     """Both servers up; at the end every request they saw must have been valid."""
     async with TelegramServer() as tg, ModelServer() as ms:
-        yield Stage(tg, ms, workspace)
-        assert not tg.violations, tg.violations
+        on = Stage(tg, ms, workspace)
+        yield on
+        assert not [each for each in tg.violations if not (on.killed and "message is not modified" in each.description)]
         assert [problem for call in ms.calls for problem in call.violations] == []
 
 
@@ -222,6 +225,7 @@ class BotProcess:
 
     async def kill(self) -> None:
         """SIGKILL, at this instant."""
+        self._on.killed = True
         self.signal(signal.SIGKILL)
         await self.ended()
 
