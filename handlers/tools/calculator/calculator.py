@@ -1,4 +1,4 @@
-"""Calculates an expression and writes its result. It can't run anything else."""
+"""Evaluates an expression and formats its result. It can't run any other code."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from routing.errors import ToolFailed
 
 _MAX_CHARACTERS = 1_000
 _ROUNDED = Context(prec=15)
-"""As many digits as double precision always keeps."""
+"""The number of digits that double precision always keeps."""
 _EXACT = Context(prec=30, traps=[Inexact])
 _MAX_DENOMINATOR = 10_000
 _SMALLEST, _LARGEST = -7, 21
-"""Powers of ten between which a number is written without an exponent."""
+"""Powers of ten between which a number has no exponent."""
 _TIMES = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
 _LONG_TIMES = {"minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
 _MAX_TIME = 10_000
@@ -64,7 +64,7 @@ def _shown(value: Value, parser: Parser) -> str:
 
 
 def _written(value: Fraction) -> str:
-    """Whole numbers in full, other exact ones up to 30 digits, the rest rounded to 15."""
+    """Integers in full, other exact numbers with up to 30 digits, the rest rounded to 15."""
     above, below = Decimal(value.numerator), Decimal(value.denominator)
     if isinstance(value, Approximate):
         number = _ROUNDED.divide(above, below).normalize()
@@ -81,7 +81,7 @@ def _written(value: Fraction) -> str:
 
 
 def _exactly(value: Fraction) -> str:
-    """The fraction behind a rounded result, if it is short."""
+    """A note with the exact fraction of a rounded result, if it is short."""
     if isinstance(value, Approximate) or value.denominator > _MAX_DENOMINATOR or abs(value) > _MAX_DENOMINATOR:
         return ""
     return "" if Fraction(_written(value)) == value else f" (exactly {value})"

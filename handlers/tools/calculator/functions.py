@@ -1,4 +1,4 @@
-"""The functions and constants of an expression. There are no others."""
+"""The functions and constants that an expression may use."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from handlers.tools.calculator.units import Value, apply, bounded, converted, fi
 from routing.errors import ToolFailed
 
 _MAX_ANGLE = 1e15
-"""A larger float does not say where on the circle it is."""
+"""A larger float is too imprecise for an angle."""
 _MAX_FLOAT = 1e300
 _MANY = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """Takes `least` to `most` arguments, which may have units only if it says so."""
+    """Takes `least` to `most` arguments; `units`: they may have units."""
 
     run: Callable[..., Value]
     least: int = 1
@@ -31,7 +31,7 @@ class Function:
 
 
 def call(name: str, values: list[Value]) -> Value:
-    """Raises ToolFailed for arguments that the function does not take."""
+    """Call a function. Raises ToolFailed for invalid arguments."""
     function = FUNCTIONS[name]
     least, most = function.least, function.most
     if not least <= len(values) <= most:
@@ -44,7 +44,7 @@ def call(name: str, values: list[Value]) -> Value:
 
 
 def _same(run: Callable[..., Fraction | int]) -> Callable[..., Value]:
-    """A function of numbers for values in the unit of the first one."""
+    """Apply a function of numbers to values, in the unit of the first one."""
 
     def function(first: Value, *more: Value) -> Value:
         result = run(number_of(first), *(number_of(converted(value, first)) for value in more))
@@ -60,7 +60,7 @@ def _float(value: Fraction, most: float = _MAX_FLOAT) -> float:
 
 
 def _machine(run: Callable[..., float]) -> Callable[..., Fraction]:
-    """A function in floating point: about 16 digits."""
+    """A floating-point function, exact to about 16 digits."""
 
     def function(*values: Fraction) -> Fraction:
         try:
@@ -72,7 +72,7 @@ def _machine(run: Callable[..., float]) -> Callable[..., Fraction]:
 
 
 def _circular(run: Callable[[float], float]) -> Callable[[Value], Fraction]:
-    """sin or cos: exactly 0 where only the rounding of π prevents it."""
+    """sin or cos; exactly 0 where only the rounding of π prevents it."""
 
     def function(value: Value) -> Fraction:
         if not isinstance(value, Fraction):
@@ -116,7 +116,7 @@ def _logarithm(value: Fraction, base: Fraction | None = None) -> Fraction:
 
 
 def _round(value: Value, places: Value = Fraction(0)) -> Value:
-    """Rounds halves away from zero, as people do."""
+    """Round halves away from zero."""
     count = whole(plain(places, "The number of places"), "The number of places")
     if abs(count) > MAX_DIGITS:
         raise ToolFailed(f"A number has at most {MAX_DIGITS:,} places.")
@@ -129,7 +129,7 @@ def _rounded(number: Fraction, unit: Fraction) -> Fraction:
 
 
 def _arrangements(count: Fraction, chosen: Fraction, ordered: bool = True) -> Fraction:
-    """Stops as soon as the product is too large, which is after about 33,000 steps at most."""
+    """Permutations or combinations. Stops when the product is too large, after at most about 33,000 steps."""
     total, picked = whole(count, "What is counted"), whole(chosen, "What is counted")
     if min(total, picked) < 0:
         raise ToolFailed("What is counted can't be negative.")
@@ -199,5 +199,5 @@ CONSTANTS = {
 
 
 def constant(name: str) -> Fraction | None:
-    """In any case, except that E is not Euler's number."""
+    """The value of a constant in upper or lower case, except that E is not Euler's number; None if there is none."""
     return None if name == "E" else CONSTANTS.get(name.lower())

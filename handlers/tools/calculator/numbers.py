@@ -1,7 +1,7 @@
-"""Exact fractions while they fit, results rounded to 34 digits beyond. Both stay below 10^10,000.
+"""Exact fractions while they fit, otherwise results rounded to 34 digits. Both stay below 10^10,000.
 
-One operation on two numbers of this size is quick; a power is checked before it is computed. Rounding a number out of
-range raises decimal.Overflow or decimal.Underflow.
+One operation on two such numbers is fast; a power is checked before it is computed. Rounding a number out of range
+raises decimal.Overflow or decimal.Underflow.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ CONTEXT = decimal.Context(
     Emin=1 - MAX_DIGITS,
     traps=[decimal.Overflow, decimal.Underflow, decimal.InvalidOperation, decimal.DivisionByZero],
 )
-"""The local decimal context of every calculation."""
+"""The decimal context of every calculation."""
 
 
 class Approximate(Fraction):
-    """A number rounded to 34 digits. Every result computed from one is another."""
+    """A number rounded to 34 digits. Results computed from it are rounded, too."""
 
     __slots__ = ()
 
@@ -57,7 +57,7 @@ def decimal_of(value: Fraction) -> Decimal:
 
 
 def fitted(value: Fraction | int) -> Fraction:
-    """The number itself, rounded if its fraction is too long. Raises ToolFailed when it is too large."""
+    """The number, rounded if its fraction is too long. Raises ToolFailed if it is too large."""
     value = value if isinstance(value, Fraction) else Fraction(value)
     if abs(value) >= _LIMIT:
         raise ToolFailed(TOO_LARGE)
@@ -65,7 +65,7 @@ def fitted(value: Fraction | int) -> Fraction:
 
 
 def whole(value: Fraction, what: str) -> int:
-    """Raises ToolFailed, naming `what`, unless the number is an exact integer."""
+    """The integer. Raises ToolFailed, which names `what`, for any other number."""
     if isinstance(value, Approximate) or value.denominator != 1:
         raise ToolFailed(f"{what} must be a whole number.")
     return value.numerator

@@ -1,6 +1,6 @@
-"""The grammar of expressions, worked out while they are read.
+"""Parses and evaluates expressions.
 
-From loose to tight: < > =, `in` a unit, << >>, + -, * / // % mod of, signs, ^, ! and %, a number with its units.
+Operators from lowest to highest precedence: < > =, `in` a unit, << >>, + -, * / // % mod of, signs, ^, ! and %, a number with its units.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from handlers.tools.calculator.units import Value, apply, converted, number_of, 
 from routing.errors import ToolFailed
 
 _MAX_NESTING = 40
-"""Brackets, signs and powers within each other."""
+"""Maximum nesting of brackets, signs and powers."""
 _STYLES = {"hex": "hex", "binary": "binary", "bin": "binary", "octal": "octal", "oct": "octal", "%": "%"}
 _COMPARISONS = {"<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (1, 0), "=": (0,), "==": (0,), "!=": (-1, 1)}
 _LEVELS = {"in": 1, "<<": 2, ">>": 2, "+": 3, "-": 3, "*": 4, "of": 4, "/": 4, "//": 4, "%": 4, "mod": 4}
@@ -32,11 +32,11 @@ _TOLERANCE = Fraction(1, 10**14)
 
 
 class Percent(Fraction):
-    """A number written with %: added to a value, it is that part of the value."""
+    """A number written with %. Adding it to a value adds that share of the value."""
 
 
 def _alike(run: Callable[[Any, Any], Any]) -> Callable[[Value, Value], Value]:
-    """An operation on values of one kind, in the unit of the left one."""
+    """An operation on values of the same dimension, in the unit of the left one."""
     return lambda left, right: apply(run, left, converted(right, left))
 
 
@@ -80,8 +80,8 @@ _OPERATIONS: dict[str, Callable[[Value, Value], Value]] = {
 
 
 class Parser:
-    """Reads one expression. Then `style` is how to write the value, such as hex, and `spellings` the words that were
-    used for units."""
+    """Evaluates one expression. Afterwards `style` is the requested format, such as hex, and `spellings` maps units to
+    the words used for them."""
 
     def __init__(self, text: str) -> None:
         self._tokens = tokens_of(text)
@@ -93,7 +93,7 @@ class Parser:
         self.spellings: dict[str, str] = {}
 
     def value(self) -> Value:
-        """A bool for a comparison. Raises ToolFailed for what is no expression or has no result."""
+        """The value; a bool for a comparison. Raises ToolFailed for an invalid or undefined expression."""
         left = self._expression()
         value: Value = left
         if sign := self._accept(*_COMPARISONS):
@@ -118,7 +118,7 @@ class Parser:
         return self._take().text if self._now.kind == "sign" and self._now.text in signs else ""
 
     def _expression(self, level: int = 1) -> Value:
-        """Operators of this level and above."""
+        """Evaluate operators of this precedence and above."""
         value, sign, tightest = self._signed(), "", _LEVELS["*"]
         while True:
             found = _LEVELS.get(self._now.text, 0) if self._now.kind == "sign" else 0
@@ -136,7 +136,7 @@ class Parser:
                 value = _times(value, self._signed())
 
     def _factor_begins(self) -> bool:
-        """Something multiplied without a sign, such as the π in 2π."""
+        """Whether a factor without a sign follows, such as the π in 2π."""
         return self._now.kind in ("constant", "function", "unit") or self._now.text in ("(", "√")
 
     def _conversion(self, value: Value) -> Value:
@@ -169,7 +169,7 @@ class Parser:
         return value
 
     def _exponent(self) -> Value:
-        """A unit behind the number of an exponent is not part of it: 10^3 km is 1000 km."""
+        """An exponent without the unit after it: 10^3 km is 1000 km."""
         outside, self._in_exponent = self._in_exponent, True
         value = self._signed()
         self._in_exponent = outside
@@ -222,7 +222,7 @@ class Parser:
             raise ToolFailed("A ( is not closed.") if self._now.kind == "end" else self._unexpected()
 
     def _amount(self, number: Fraction) -> Value:
-        """A number with its units, which bind tighter than * and /, or several: 3 h 20 min."""
+        """A number with its units, which bind tighter than * and /, or a sum such as 3 h 20 min."""
         kind = self._now.kind
         if kind != "unit":
             return number
@@ -237,7 +237,7 @@ class Parser:
         return value
 
     def _unit(self) -> Value:
-        """One or more units side by side, each with its power."""
+        """One or more adjacent units, each with its power."""
         unit: Value = None
         while self._now.kind == "unit":
             exponent = Fraction(1)

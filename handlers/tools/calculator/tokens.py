@@ -1,4 +1,4 @@
-"""An expression cut into numbers, names and operators."""
+"""Splits an expression into numbers, names and operators."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _DIGITS = r"[0-9]+(?:_[0-9]+)*"
 _DECIMAL = rf"(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][+-]?[0-9]+)?"
 _BASED = r"0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+"
 _HALF = r"[eE](?![\w°])(?!\s*(?:\^|\*\*))"
-"""Of 2e alone, which looks like the beginning of 2e6. 2e^3 is a product with Euler's number."""
+"""An incomplete exponent, as in 2e alone. 2e^3 is a product with Euler's number."""
 _NAME = r"(?:[^\W\d]|°)[\w°]*"
 _SIGN = r"\*\*|//|<<|>>|<=|>=|==|!=|->|[-+*/%^!()<>=,;√]"
 _WORDS = {"percent": "%", "pct": "%", "x": "*", "per": "/", "of": "of", "mod": "mod"}
 _WORDS |= dict.fromkeys(("in", "to", "as", "into", "->"), "in")
 _INCHES = re.compile(r"(?!\s*(?!(?:in|to|as|into|x|per)\b)[\w°.%(])", re.IGNORECASE)
-"""After `5 in` when it is a length: 5 in km would be a conversion."""
+"""What follows `5 in` if it means inches; 5 in km is a conversion."""
 
 
 def _pattern(marks: str) -> re.Pattern[str]:
@@ -35,12 +35,12 @@ def _pattern(marks: str) -> re.Pattern[str]:
 
 
 _OUTSIDE, _INSIDE = _pattern(",' "), _pattern("' ")
-"""Inside the brackets of a function a comma separates arguments."""
+"""Inside the brackets of a function, a comma separates arguments instead of thousands."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """`value` is that of a number or a constant."""
+    """`value` is the value of a number or constant."""
 
     kind: Literal["number", "constant", "function", "unit", "sign", "end"]
     text: str

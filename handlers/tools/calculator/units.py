@@ -1,6 +1,6 @@
-"""Units of measurement, from pint, which is loaded with the first unit: 0.5 s and 32 MB, half of it numpy.
+"""Units of measurement from pint, which is loaded with the first unit (0.5 s and 32 MB, half of it numpy).
 
-A value is a plain Fraction, or a quantity of pint with a Fraction as its magnitude.
+A value is a plain Fraction, or a pint quantity with a Fraction as its magnitude.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from routing.errors import ToolFailed
 Value = Any
 """Fraction | pint.Quantity."""
 _MAX_POWERS = 30
-"""Limit of the sum of a unit's exponents, which bounds conversion factors."""
+"""Maximum sum of a unit's exponents, which limits conversion factors."""
 _ALIASES = {
     "kwh": "kWh",
     "mhz": "MHz",
@@ -41,7 +41,7 @@ _DEFINITIONS = (
     "newton_meter = newton * meter = Nm",
     "byte_per_second = byte / s = Bps",
 )
-"""Missing in pint. The gallon is the US one."""
+"""Units that pint lacks. The gallon is the US one."""
 _LOCK = threading.Lock()
 _DATA = re.compile(r"([kmgtp])(i?)(b|bps)", re.IGNORECASE)
 _PREFIXES = {
@@ -70,7 +70,7 @@ def registry() -> Any:
 
 
 def plain(value: Value, what: str) -> Fraction:
-    """The number; raises ToolFailed, naming `what`, if there is a unit."""
+    """The number. Raises ToolFailed, which names `what`, if there is a unit."""
     if not isinstance(value, Fraction):
         raise ToolFailed(f"{what} must be a number without a unit.")
     return value
@@ -82,7 +82,7 @@ def number_of(value: Value) -> Fraction:
 
 
 def apply(run: Callable[..., Any], *values: Value) -> Value:
-    """Runs an operation. Raises ToolFailed for units that don't go together and for results beyond the limits."""
+    """Run an operation. Raises ToolFailed for incompatible units and for results beyond the limits."""
     if all(isinstance(value, Fraction) for value in values):
         return fitted(run(*values))
     from pint import DimensionalityError, OffsetUnitCalculusError
@@ -97,7 +97,7 @@ def apply(run: Callable[..., Any], *values: Value) -> Value:
 
 
 def bounded(value: Value) -> Value:
-    """Within the limits of size. Units of one kind cancel: 100 km/h * 30 min is 50 km."""
+    """The value, if it is within the limits. Units of one dimension cancel: 100 km/h * 30 min is 50 km."""
     if isinstance(value, int | Fraction):
         return fitted(value)
     kinds = [registry().get_dimensionality(name) for name, _ in value.unit_items()]
@@ -113,7 +113,7 @@ def _incompatible(*values: Value) -> str:
 
 
 def quantity(number: Fraction | int, unit: Any) -> Value:
-    """Raises ToolFailed when the exponents of the unit are too large."""
+    """A number with a unit. Raises ToolFailed if the exponents of the unit are too large."""
     powers = [Fraction(exponent) for _, exponent in registry().Quantity(1, unit).unit_items()]
     if any(each.denominator > _MAX_POWERS for each in powers) or sum(map(abs, powers)) > _MAX_POWERS:
         raise ToolFailed(f"The powers of units are too many: together {_MAX_POWERS} are the most.")
@@ -133,7 +133,7 @@ def raised(value: Value, exponent: Value) -> Value:
 
 
 def converted(value: Value, like: Value) -> Value:
-    """In the unit of `like`. A plain number and an angle in radians are interchangeable."""
+    """The value in the unit of `like`. A plain number and an angle in radians are interchangeable."""
     if isinstance(value, Fraction) and isinstance(like, Fraction):
         return value
     bases = [_base(value), _base(like)]
@@ -159,8 +159,8 @@ def _base(value: Value) -> dict[str, Fraction]:
 
 @lru_cache(maxsize=1000)
 def find(name: str) -> Any:
-    """One of a unit in any spelling, as a quantity; None if there is no such unit. Raises ToolFailed for a logarithmic
-    one."""
+    """The quantity 1 of a unit in any spelling; None if there is no such unit. Raises ToolFailed for a logarithmic
+    unit."""
     lower = name.lower()
     for each in (_data_unit(name) or _ALIASES.get(name, name), _ALIASES.get(lower, lower), name.upper()):
         if found := registry().parse_unit_name(each):
@@ -192,7 +192,7 @@ def find_pair(first: str, second: str) -> Any:
     """A unit of two words, such as nautical miles or degrees Celsius."""
     if first.lower() in ("deg", "degree", "degrees") and second.lower() in _TEMPERATURES:
         return find(_TEMPERATURES[second.lower()])
-    # Single letters are two units: N A is newton and ampere, not Avogadro's number.
+    # Single letters are separate units: N A is newton and ampere, not Avogadro's number.
     return find(f"{first}_{second}") if min(len(first), len(second)) > 1 else None
 
 

@@ -1,4 +1,4 @@
-"""Tools over the Model Context Protocol: other people's servers, and ours.
+"""Tools over the Model Context Protocol: a client for the servers in mcp.json, and our own server.
 
-Only this package knows the SDK, which takes a second to import: import `session` and `server` when they are needed.
+Only this package uses the SDK, which takes a second to import: import `session` and `server` where they are needed.
 """

@@ -1,4 +1,4 @@
-"""The servers of `mcp.json`, each a toolkit. Nothing here imports the SDK, which takes a second."""
+"""The servers of `mcp.json`, each as a toolkit. Does not import the SDK, which takes a second."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:  # they import the SDK
     from handlers.tools.mcp.session import Session
 
 _SPARE_SECONDS = 5.0
-"""A call that times out is cancelled at the server, and the model told, before the tool executor gives up."""
+"""Added to the timeout of a call, so that it is cancelled at the server before the tool executor gives up."""
 
 log = logging.getLogger("handlers.tools.mcp")
 
 
 class McpClient:
-    """Connects to every server of a file in the background. Whatever one server does, the others and the bot go on.
+    """Connects to every server of a file in the background. A faulty server affects neither the others nor the bot.
 
-    `environment` supplies the variables in the file; `taken` are names that no server's tool may have; `conceal` gets
-    the secrets in the file. `changed` is called in the event loop whenever `toolkits()` or `states()` have changed.
+    `environment` supplies the variables in the file; `taken` are names that no server's tool may have; `conceal` is
+    called with the secrets in the file. `changed` is called in the event loop when `toolkits()` or `states()` change.
     """
 
     def __init__(
@@ -70,17 +70,17 @@ class McpClient:
         self._shown_states: tuple[object, ...] = ()
 
     async def start(self) -> None:
-        """Returns as soon as the file is read."""
+        """Read the file; servers connect in the background."""
         await self.refresh()
 
     async def close(self) -> None:
-        """Returns when every server is gone, after a few seconds at most."""
+        """Stop all servers, which takes a few seconds at most."""
         async with self._refreshing:
             await self._disconnect(list(self._connections))
 
     async def refresh(self) -> None:
-        """Read the file if it has changed, and connect anew to the servers whose entries have changed. A file that
-        can't be read changes only `problems()`."""
+        """Read the file if it has changed, and reconnect the servers whose entries have changed. A file that can't be
+        read changes only `problems()`."""
         async with self._refreshing:
             stamp = await asyncio.to_thread(_stamp, self._path)
             if stamp == self._stamp:
@@ -96,7 +96,7 @@ class McpClient:
             self._stamp = stamp
 
     def toolkits(self) -> tuple[Toolkit, ...]:
-        """Of the connected servers, in the order of the file; the same tuple until one of them changes."""
+        """Toolkits of the connected servers, in the order of the file; the same tuple until one of them changes."""
         return self._toolkits
 
     def bound_toolkits(self) -> tuple[BoundToolkit, ...]:
@@ -104,7 +104,7 @@ class McpClient:
         return self._bound
 
     def states(self) -> tuple[ServerState, ...]:
-        """Every server of the file, in its order."""
+        """The state of each server, in the order of the file."""
         return tuple(connection.state for connection in self._connections.values())
 
     def problems(self) -> tuple[Reason, ...]:
@@ -112,7 +112,7 @@ class McpClient:
         return self._problems
 
     def named(self, server: str, tool: str) -> str | None:
-        """The name here of a server's tool, for a manifest's `{"mcp": "server/tool"}`."""
+        """Our name for a server's tool, for a manifest's `{"mcp": "server/tool"}`."""
         found = ((name, each) for name, (connection, each) in self._tools.items() if connection.server.name == server)
         return next((name for name, each in found if each.name == tool), None)
 
@@ -121,7 +121,7 @@ class McpClient:
         return self._tools[name][0].server.role if name in self._tools else "owner"
 
     def traits(self, name: str) -> Traits:
-        """A tool that does not call itself read-only runs alone and needs a confirmation."""
+        """A tool that is not declared read-only runs alone and needs a confirmation."""
         if name not in self._tools:
             return Traits()
         connection, tool = self._tools[name]
@@ -135,7 +135,7 @@ class McpClient:
         )
 
     async def call(self, tool_name: str, arguments: Mapping[str, Any], scope: ToolScope) -> str:
-        """The result as text, which is somebody else's. Raises ToolFailed."""
+        """The result as untrusted text. Raises ToolFailed."""
         if tool_name not in self._tools or not may(scope.person, self.role(tool_name)):
             raise UnknownTool(f"There is no tool {tool_name[:60]} here.")
         connection, tool = self._tools[tool_name]

@@ -1,7 +1,7 @@
-"""The servers of `mcp.json`, in the form that other programs read, too.
+"""Reads `mcp.json`, a format shared with other programs.
 
-A wrong entry becomes a server with a `fault`, and the others work. Unknown fields are reported, not refused: other
-programs keep fields of their own in such a file.
+An invalid entry becomes a server with a `fault`, and the others work. Unknown fields are reported but allowed, because
+other programs add their own.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CALL_SECONDS = 30.0
 MAX_CALL_SECONDS = 3600
 MAX_FILE_BYTES = 1_000_000
 INHERITED = ("PATH", "HOME", "LANG")
-"""The only variables of the bot's environment that a child gets."""
+"""The only variables that a child inherits from the bot's environment."""
 
 _FIELDS = ("command", "args", "env", "cwd", "url", "headers", "role", "allow", "disabled", "timeout", "type")
 _TYPES = ("stdio", "http", "streamable-http", "streamableHttp")
@@ -44,25 +44,25 @@ _MIN_SECRET_CHARS = 6
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one server may take, in seconds, bytes and characters. The `timeout` of a server is the limit of its calls,
-    and of its start if that is longer."""
+    """Limits for one server, in seconds, bytes and characters. A server's `timeout` limits its calls, and its start if
+    that is longer."""
 
     start_seconds: float = 20.0
     first_delay: float = 1.0
     longest_delay: float = 300.0
     steady_seconds: float = 30.0
-    """After a connection of this length the next delay is the first again."""
+    """A connection of this length resets the delay to `first_delay`."""
     debounce_seconds: float = 0.5
     refresh_seconds: float = 5.0
-    """Between two lists of tools, however often a server says that they have changed."""
+    """Minimum time between two lists of tools, however often a server reports changes."""
     reading_seconds: float = 10.0
-    """To check the tools of one list; the rest is left out."""
+    """Maximum time for checking the tools of one list; the rest is left out."""
     end_seconds: float = 2.0
-    """For a child to end after its stdin is closed, and again after SIGTERM."""
+    """Maximum time for a child to end after its stdin is closed, and again after SIGTERM."""
     message_bytes: int = 4_000_000
     """One JSON message: it takes about 30 ms to parse."""
     suspect_seconds: float = 60.0
-    """Between two failures of tools that make the bot ask for a new list."""
+    """Minimum time between two failures of tools that make the bot ask for a new list."""
     result_chars: int = 1_000_000
     tools: int = 1_000
     pages: int = 100
@@ -71,7 +71,7 @@ class Limits:
     messages_per_second: float = 500.0
     bytes_per_second: float = 4_000_000.0
     burst_seconds: float = 4.0
-    """How much of the two above may come at once. The rest is read later, and the server waits at its pipe."""
+    """Burst allowed by the two rates above. The rest is read later, and the server waits."""
 
 
 DEFAULT_LIMITS = Limits()
@@ -79,7 +79,7 @@ DEFAULT_LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A child process that speaks over stdin and stdout, with exactly this environment."""
+    """A child process that communicates over stdin and stdout, with exactly this environment."""
 
     arguments: tuple[str, ...] = field(repr=False)
     environment: Mapping[str, str] = field(repr=False)
@@ -96,8 +96,8 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One entry. `seconds` limits a call, `role` is the lowest that may use it, `fault` says why it can't be used. The
-    tools in `allow`, by their names at the server, need no confirmation; None stands for all of them."""
+    """One entry. `seconds` limits a call, `role` is the lowest that may use the server, `fault` says why it can't be
+    used. The tools in `allow`, by their names at the server, need no confirmation; None means all tools."""
 
     name: str
     reached: Command | Endpoint | None = None
@@ -241,7 +241,7 @@ def _header_fault(headers: Mapping[str, str]) -> Reason | None:
 
 
 def _secrets(values: Collection[str]) -> tuple[str, ...]:
-    """The longest first, and of `Bearer abcdef` the token alone, too."""
+    """Longest first. `Bearer abcdef` also yields the token alone."""
     plain = {word for value in values for word in (value, *value.split()) if len(word) >= _MIN_SECRET_CHARS}
     words = {spelling for word in plain for spelling in spellings(word)}
     return tuple(sorted(words, key=lambda word: (-len(word), word)))

@@ -1,4 +1,4 @@
-"""Keeps one server connected, in a task of its own, for as long as it is configured."""
+"""Keeps one server connected while it is configured."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ if TYPE_CHECKING:  # they import the SDK
 
 Status = Literal["connected", "connecting", "failed", "disabled"]
 Dial = Callable[[Server, str], "Awaitable[Session]"]
-"""Makes a session, given a server and its prefix."""
+"""Creates a session for a server and its prefix."""
 
 _WAIT_SECONDS = 5.0
-"""A call waits this long for a connection that is being made."""
+"""How long a call waits for a connection."""
 _CANCEL_SECONDS = 20.0
-"""A task that has not ended by then is cancelled again: something inside took the first cancellation for its own."""
+"""A task that has not ended by then is cancelled again, because something inside swallowed the first cancellation."""
 _MAX_DOUBLINGS = 20
 
 log = logging.getLogger("handlers.tools.mcp")
 
 
 class NeverRan(Exception):
-    """The server has not seen the call: connect again and repeat it."""
+    """The server did not receive the call; reconnect and repeat it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerState:
-    """For `/tools` and `doctor`. `tools` is how many are offered, `reason` why the server does not work, `since` Unix
-    seconds; `warnings` are sentences about what it does wrong."""
+    """A server's state, for `/tools` and `doctor`. `tools` is the number of its tools, `reason` why it does not work,
+    `since` Unix seconds; `warnings` are sentences."""
 
     name: str
     status: Status
@@ -54,7 +54,7 @@ class ServerState:
 
 
 class Connection:
-    """Connects to one server in the background, and connects again for ever."""
+    """Connects to one server in the background, and reconnects whenever the connection is lost."""
 
     def __init__(
         self, server: Server, prefix: str, dial: Dial, changed: Callable[[], None], clock: Clock, limits: Limits
@@ -77,7 +77,7 @@ class Connection:
 
     @property
     def offer(self) -> Offer | None:
-        """What may be shown to models now. It stays while a lost connection is made again at once."""
+        """The tools that models may use now. They stay during an immediate reconnect."""
         return self.last_offer if self._is_offered else None
 
     @property
@@ -87,12 +87,12 @@ class Connection:
         return ServerState(server.name, self._status, tools, self._reason, self._since, server.role, warnings)
 
     def start(self) -> None:
-        """Returns at once."""
+        """Connect in the background."""
         if not (self.server.disabled or self.server.fault):
             self._task = asyncio.create_task(self._run(), name=f"mcp {self.server.name}")
 
     async def close(self) -> None:
-        """Returns when the server is gone, after a few seconds at most."""
+        """Stop the server, which takes a few seconds at most."""
         while self._task is not None and not self._task.done():
             self._task.cancel()
             await asyncio.wait([self._task], timeout=_CANCEL_SECONDS)

@@ -1,4 +1,4 @@
-"""Filters between a transport and the SDK. Each stands for one stream of the transport."""
+"""Filters between a transport and the SDK. Each replaces one stream of the transport."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from routing.errors import Reason
 _LIST_CHANGED = "notifications/tools/list_changed"
 _NOTIFICATIONS = (_LIST_CHANGED, "notifications/cancelled", "notifications/subscriptions/acknowledged")
 _REQUESTS_PER_SECOND = 10
-"""From a server. The others get no answer, so that answers don't pile up."""
+"""Requests that a server may send. Further ones get no answer, so that answers don't pile up."""
 _HEADER = "x-mcp-header"
 """A schema with this keyword tells the SDK which arguments to send as HTTP headers."""
 _NAME_CHARS = 1_000
 
 
 class StreamFilter:
-    """A read stream or a write stream of the SDK with another one behind it."""
+    """Wraps a read or write stream of the SDK."""
 
     def __init__(self, stream: Any = None) -> None:
         self.stream = stream
@@ -43,10 +43,10 @@ class StreamFilter:
 
 
 class ReadFilter(StreamFilter):
-    """Hands the SDK only the messages for which `passes` is true."""
+    """Passes on only the messages for which `passes` is true."""
 
     async def passes(self, item: SessionMessage | Exception) -> bool:
-        """Whether the SDK gets this message, which may be changed here."""
+        """Whether the SDK gets this message. May change it."""
         raise NotImplementedError
 
     def end(self) -> None:
@@ -73,15 +73,15 @@ class ReadFilter(StreamFilter):
 
 
 class ServerMessages(ReadFilter):
-    """What a server sends. The SDK would answer every request, and refuse a whole list of tools for one bad tool. So it
-    gets a stub of each tool, and the tools as the server wrote them stay here."""
+    """Filters what a server sends. The SDK would answer every request and reject a whole list because of one invalid
+    tool. It gets a stub of each tool instead, and the original tools are kept here."""
 
     def __init__(self, limits: Limits) -> None:
         super().__init__()
         self.woken = asyncio.Event()
-        """Set when the session has something to do; the session clears it."""
+        """Set when the session has work; the session clears it."""
         self.changed = False
-        """Whether the server says that its tools have changed."""
+        """Whether the server reported that its tools have changed."""
         self.over = asyncio.Event()
         self.tools: dict[str, Mapping[str, Any]] = {}
         """The current list, by name."""
@@ -89,7 +89,7 @@ class ServerMessages(ReadFilter):
         self._limits = limits
         self._room = limits.tools
         self._second = (0.0, 0)
-        """When the current second began, and the requests in it."""
+        """Start of the current second, and the number of requests in it."""
 
     @asynccontextmanager
     async def filtered(self, transport: AbstractAsyncContextManager[Any]) -> AsyncIterator[tuple[Any, Any]]:
@@ -102,7 +102,7 @@ class ServerMessages(ReadFilter):
         self.woken.set()
 
     def begin_list(self) -> None:
-        """The next pages belong to a new list."""
+        """Start a new list with the next page."""
         self.changed = False
         self._room = self._limits.tools
         self.tools, self.left_out = {}, []

@@ -1,4 +1,4 @@
-"""Capability hints: what a tool's server wants models of each size to be told."""
+"""Capability hints: a tool's texts for models of different sizes, from its server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NO_LABEL = Reason("its category is no label of up to {limit} letters, digits, sp
 
 @dataclass(frozen=True, slots=True)
 class Hinted:
-    """A tool's own text for some sizes; `ignored` says which hints are wrong, and why."""
+    """A tool's texts for some sizes; `ignored` are sentences about invalid hints."""
 
     texts: Mapping[Size, ToolText]
     category: str = ""
@@ -34,8 +34,7 @@ class Hinted:
 
 
 def read_hints(hints: object, plain: ToolText) -> Hinted:
-    """Read hints from outside. `plain` is the tool's own text, for what they leave out. Whether a schema is valid is
-    not checked."""
+    """Read untrusted hints. `plain` is the tool's own text, for missing parts. Schemas are not validated."""
     if hints is None:
         return Hinted({})
     if not isinstance(hints, Mapping):
@@ -58,14 +57,14 @@ def read_hints(hints: object, plain: ToolText) -> Hinted:
 
 
 def is_label(category: str) -> bool:
-    """Whether it can stand in the system message, which must hold no sentence of somebody else."""
+    """Whether it can be shown in the system message, which must contain no untrusted sentence."""
     return len(category) <= _LABEL_CHARS and all(
         char.isalnum() or char in " -_/" or unicodedata.category(char).startswith("M") for char in category
     )
 
 
 def write_hints(card: ToolCard) -> dict[str, Any]:
-    """The hints of one of our tools. Other clients see the text for XL."""
+    """The hints of one of our tools, for clients that use them; others see the text for XL."""
     tiers = {
         tier: {"description": card.texts[sizes[0]].description, "inputSchema": dict(card.texts[sizes[0]].parameters)}
         for tier, sizes in _TIERS.items()
@@ -74,7 +73,7 @@ def write_hints(card: ToolCard) -> dict[str, Any]:
 
 
 def with_hints(name: str, plain: ToolText, hinted: Hinted) -> ToolCard:
-    """The card of a tool, with the plain text for each size that has no text of its own."""
+    """The card of a tool, with the plain text for sizes without a hint."""
     texts = {size: hinted.texts.get(size, plain) for size in SIZES}
     return ToolCard(name, texts, category=hinted.category, priority=hinted.priority)
 
@@ -106,6 +105,6 @@ def _priority(value: object) -> float:
         return 0.0
     try:
         number = float(value)
-    except OverflowError:  # an integer of JSON has any length
+    except OverflowError:  # an integer in JSON can have any length
         return 0.0
     return max(-_MAX_PRIORITY, min(_MAX_PRIORITY, number)) if math.isfinite(number) else 0.0

@@ -1,4 +1,4 @@
-"""From the tools that a server lists to its toolkit. A tool that can't be used is left out with a warning."""
+"""Converts a server's list of tools to a toolkit. A tool that can't be used is left out with a warning."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ListedTool:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A server's toolkit, and the tool behind each name in it. `warnings` are sentences. Equal digests mean equal
+    """A server's toolkit, and its tools by their names there. `warnings` are sentences. Equal digests mean equal
     offers."""
 
     toolkit: Toolkit
@@ -48,8 +48,8 @@ def read_listing(
     limits: Limits,
     warnings: Sequence[Reason] = (),
 ) -> Offer:
-    """`listed` are the tools as the server wrote them, by name; `taken` are names that they can't have; `warnings` are
-    known already. Takes some milliseconds a tool, so call it in a thread."""
+    """Build the offer. `listed` are the server's tools by name; `taken` are names that they can't have; `warnings` are
+    earlier ones. Takes some milliseconds per tool, so call it in a thread."""
     reader, deadline = _Reader(limits, server.hidden, warnings), monotonic() + limits.reading_seconds
     texts: dict[str, tuple[ToolText, Hinted]] = {}
     for number, (name, tool) in enumerate(listed.items()):
@@ -75,13 +75,13 @@ def read_listing(
     tools = {names[name]: ListedTool(name, _is_read_only(listed[name])) for name in texts if name in names}
     warnings = tuple(each.changed(server.hidden) for each in reader.warnings)
     digest = hashlib.sha256(repr((replace(toolkit, tools=()), tools, warnings)).encode())
-    for card in cards:  # one by one: other threads wait while one of them is written
+    for card in cards:  # one by one, because `repr` keeps other threads waiting
         digest.update(repr(card).encode())
     return Offer(toolkit, tools, warnings, digest.digest())
 
 
 class _Reader:
-    """Reads the texts of tools without the secrets that a server may repeat, and collects warnings."""
+    """Reads the texts of tools, removes the server's secrets from them, and collects warnings."""
 
     def __init__(self, limits: Limits, hidden: Callable[[str], str], warnings: Sequence[Reason]) -> None:
         self._limits = limits
@@ -89,7 +89,7 @@ class _Reader:
         self.warnings = [*warnings]
 
     def read(self, name: str, tool: Mapping[str, Any]) -> tuple[ToolText, Hinted] | None:
-        """The text of a tool and its hints; None when it can't be used."""
+        """The text of a tool and its hints; None if it can't be used."""
         schema, fault = self._schema(tool.get("inputSchema"))
         if fault:
             self.warnings.append(Reason("{tool} is left out: {reason}", tool=shown(name), reason=fault))

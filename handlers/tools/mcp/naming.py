@@ -1,4 +1,4 @@
-"""Names of other people's tools: legal at every provider, unique, and the same after every start."""
+"""Names of MCP tools: valid at every provider, unique, and the same after every start."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 NAMESPACE = "mcp:"
-"""The name of a server's toolkit begins with this. No other toolkit has a colon in its name."""
+"""Prefix of the name of a server's toolkit. No other toolkit has a colon in its name."""
 MAX_CHARS = 64
 """The limit of OpenAI and Anthropic."""
 _PREFIX_CHARS = 24
@@ -17,10 +17,11 @@ _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 def prefixes(servers: Collection[str]) -> Mapping[str, str]:
-    """How the names of each server's tools begin, by the server's name. Depends only on which servers are configured.
+    """The prefix of each server's tools, by server name. Depends only on which servers are configured.
 
-    No two servers can have tools of one name: prefixes differ, and where one could begin another's tool (`git` and
-    `git_hub`) the underscores of the longer become hyphens. A name without a legal letter gets a prefix from its hash.
+    Tools of two servers never share a name: prefixes differ, and if one could begin another's tool (`git` and
+    `git_hub`), the underscores of the longer one become hyphens. A name without a valid letter gets a prefix from its
+    hash.
     """
     found = {name: _prefix(name) for name in servers}
     while begun := [name for name, prefix in found.items() if _is_begun(prefix, found.values())]:
@@ -36,8 +37,8 @@ def prefixes(servers: Collection[str]) -> Mapping[str, str]:
 
 
 def tool_names(prefix: str, tools: Sequence[str], taken: Collection[str] = ()) -> Mapping[str, str]:
-    """The name `<prefix>_<tool>` for each tool. Where that is too long, or is in `taken` or another tool's name, six
-    characters of a hash are appended. A tool for which this, too, is another's name is missing from the result."""
+    """The name `<prefix>_<tool>` for each tool. If that is too long, in `taken` or the name of another tool, six
+    characters of a hash are appended. A tool whose hashed name is taken as well is missing from the result."""
     wanted = {tool: f"{prefix}_{_legal(tool)}" for tool in tools}
     counts = Counter(wanted.values())
     found = {
@@ -68,7 +69,7 @@ def _is_begun(prefix: str, others: Collection[str]) -> bool:
 
 
 def _is_imitation(name: str, prefixes: Mapping[str, str]) -> bool:
-    """Whether a server is named like the hashed prefix of another."""
+    """Whether a server has the hashed prefix of another as its name."""
     others = [prefix for other, prefix in prefixes.items() if other != name]
     return prefixes[name] in others or _is_begun(prefixes[name], others)
 

@@ -1,4 +1,4 @@
-"""Whether a JSON Schema from outside can be given to a model and be checked against."""
+"""Checks whether an untrusted JSON Schema can be given to a model and used for validation."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from handlers.tools.mcp.text import hidden_fault
 from routing.errors import Reason
 
 MAX_DEPTH = 100
-"""Objects and lists inside one another. The SDK fails at 255, providers at fewer."""
+"""Maximum nesting of objects and lists. The SDK fails at 255, providers at fewer."""
 _QUOTED_CHARS = 120
 _MIXED_ITEMS = 500
-"""The library compares each item with each other to see whether all differ, unless they are all strings or numbers."""
+"""Maximum length of a list of mixed types, because the library compares each item with each other."""
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _DEFINITIONS = ("$defs", "definitions")
 _SAME_VALUE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else")

@@ -1,4 +1,4 @@
-"""Our toolkits as an MCP server, for any client. Imports the SDK and a web server, so import it late."""
+"""Serves our toolkits over MCP. Imports the SDK and a web server, so import it late."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ async def serve(
     version: str = "",
     traits: TraitsOf | None = None,
 ) -> None:
-    """Offer the tools until the client hangs up (stdio), or until the process is told to end (HTTP).
+    """Offer the tools until the client disconnects (stdio), or until the process is told to end (HTTP).
 
     `http` is HOST:PORT, or :PORT for the loopback; empty means stdio, where stdout belongs to the protocol. Over HTTP
-    every client must send the `token`. Raises ConfigError for an address or a token that can't be used.
+    every client must send the `token`. Raises ConfigError for an invalid address or token.
     """
     server = _server(toolkits, run, version, traits)
     if not http:
@@ -101,7 +101,7 @@ def _server(toolkits: Sequence[Toolkit], run: Run, version: str, traits: TraitsO
 
 
 def _tool(card: ToolCard, traits: TraitsOf | None) -> types.Tool:
-    """With its longest text, for clients that don't know the hints."""
+    """The tool with its longest text, for clients that don't use the hints."""
     text = card.texts["XL"]
     changes = traits(card.name).changes if traits else None
     return types.Tool(
@@ -114,8 +114,7 @@ def _tool(card: ToolCard, traits: TraitsOf | None) -> types.Tool:
 
 
 class ClientMessages(ReadFilter):
-    """What a client sends over stdio. The SDK drops a request that it can't parse, and the client would wait for ever,
-    so such a request is answered here."""
+    """Answers requests over stdio that the SDK can't parse. It would drop them, and the client would wait forever."""
 
     def __init__(self, stream: Any, writing: Any) -> None:
         super().__init__(stream)
@@ -130,7 +129,7 @@ class ClientMessages(ReadFilter):
 
 
 def _unparsed_request(fault: ValidationError) -> dict[str, Any] | None:
-    """The request that could not be parsed; None if it has no id that an answer can have."""
+    """The request that could not be parsed; None if it has no valid id."""
     for each in fault.errors():
         try:
             found = json.loads(each["input"]) if isinstance(each["input"], str) else each["input"]
@@ -149,8 +148,7 @@ def _parse_fault(request: Mapping[str, Any], fault: ValidationError) -> str:
 
 
 class _HintedMessages(StreamFilter):
-    """What we send over stdio. The SDK drops unknown fields of a tool, so the hints are repeated here at its top level,
-    for clients that look for them there."""
+    """Repeats the hints at a tool's top level, for clients that look for them there. The SDK drops unknown fields."""
 
     async def send(self, item: SessionMessage) -> None:
         match item.message:
@@ -168,7 +166,7 @@ def _address(http: str) -> tuple[str, int]:
 
 
 class _Gate:
-    """Lets in clients with the token. Requests from web pages of another origin are refused, too; on the loopback the
+    """Accepts only clients with the token, and rejects requests from web pages of another origin. On the loopback the
     SDK checks the Host header."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:

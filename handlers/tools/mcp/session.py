@@ -1,4 +1,4 @@
-"""One connection to a server, from its start to its end. It runs in one task; calls come from other tasks."""
+"""One session with a server. It runs in one task; calls come from other tasks."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from routing.errors import Reason, ToolFailed
 from routing.text import storable
 
 _REFRESH_FACTOR = 10
-"""The next list is asked for at the earliest after this many times what the last one took."""
+"""Minimum pause before the next list of tools, as a multiple of the time that the last one took."""
 _ERROR_CHARS = 2_000
 _REASON_CHARS = 600
 _LOG_LINES, _LOG_CHARS = 3, 300
 _TERMINATED = "Session terminated"
-"""The SDK's message when an HTTP server has forgotten the session. The server has not run the call."""
+"""The SDK's message if an HTTP server no longer knows the session and so did not run the call."""
 
-# They log what servers send, with secrets and floods. The state of a server says what matters.
+# They log everything that servers send, including secrets. The state of a server has what matters.
 for _name, _level in (("mcp", logging.CRITICAL), ("client", logging.CRITICAL), ("httpx2", logging.WARNING)):
     logging.getLogger(_name).setLevel(_level)
 
@@ -49,7 +49,7 @@ class Unresponsive(Exception):
 
 
 class Session:
-    """What a `Connection` holds while it is connected."""
+    """A session of a `Connection`."""
 
     def __init__(self, server: Server, prefix: str, taken: Collection[str], limits: Limits, version: str) -> None:
         self._server = server
@@ -65,8 +65,8 @@ class Session:
         self._start_seconds = max(limits.start_seconds, server.seconds)
 
     async def run(self, publish: Callable[[Offer], None], legacy: bool) -> None:
-        """Connect, list the tools, and stay until the server hangs up. `legacy` skips the probe for the protocol of
-        2026, which some older servers don't survive. Raises whatever goes wrong; `reason` puts it into words."""
+        """Connect, list the tools, and return when the server disconnects. `legacy` skips the probe for the protocol of
+        2026, which crashes some older servers. May raise any exception; `reason` describes it."""
         transport = self._messages.filtered(self._transport())
         mode = "legacy" if legacy else "auto"
         with anyio.CancelScope(deadline=anyio.current_time() + self._start_seconds) as starting:
@@ -87,7 +87,7 @@ class Session:
             raise asyncio.CancelledError
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
-        """The result as text. Raises ToolFailed, or NeverRan when the server has not seen the call."""
+        """The result as text. Raises ToolFailed, or NeverRan if the server did not receive the call."""
         client, seconds, server = self._client, self._server.seconds, self._server.name
         if client is None:
             raise NeverRan
@@ -110,7 +110,7 @@ class Session:
             raise ToolFailed(f"{server} answered {tool} with an invalid result ({type(error).__name__}).") from None
         text = result_text(result, self._limits.result_chars, self._server.hidden)
         if result.is_error:
-            # Mostly a failure of the tool itself, but some servers say in this way that a tool is gone.
+            # Usually the tool itself failed, but some servers report a removed tool in this way.
             if monotonic() - self._suspected_at >= self._limits.suspect_seconds:
                 self._suspected_at = monotonic()
                 self._doubt_list()
@@ -140,7 +140,7 @@ class Session:
         raise Unresponsive("it can't be reached")
 
     def _doubt_list(self) -> None:
-        """Ask for the list of tools soon; a server that does not answer that, either, is connected anew."""
+        """List the tools again soon. A server that does not answer that either is reconnected."""
         self._is_list_doubtful = True
         self._messages.woken.set()
 
@@ -153,7 +153,7 @@ class Session:
                 f"The MCP server {self._server.name} ended in the middle of {tool}, which may have done part of its "
                 "work. It restarts by itself: check what was done before you call it again."
             )
-        self._doubt_list()  # the tool may have another name by now
+        self._doubt_list()  # the tool may have been renamed
         message = readable(self._server.hidden(error.message), _ERROR_CHARS)
         return ToolFailed(f"{tool} of {self._server.name} failed: {message}")
 
@@ -194,7 +194,7 @@ class Session:
         )
 
     async def _subscribe(self, client: Client) -> None:
-        """Subscribe to changes of the tools, as the protocol of 2026 requires. `ServerMessages` sees them."""
+        """Subscribe to changes of the tools, as the protocol of 2026 requires. `ServerMessages` handles them."""
         tools = client.server_capabilities.tools
         while client.protocol_version in MODERN_PROTOCOL_VERSIONS and tools and tools.list_changed:
             try:
@@ -235,8 +235,8 @@ def _reason(error: BaseException | None) -> Reason:
 
 
 def result_text(result: types.CallToolResult, max_chars: int, hidden: Callable[[str], str] = str) -> str:
-    """A result in words: pictures, sounds and files are named. `hidden` removes secrets; it comes before the cut, which
-    may leave half of a secret."""
+    """The result as text, with notes in place of pictures, audio and files. `hidden` removes secrets, before the text
+    is cut, which could leave half of a secret."""
     texts = [text for block in result.content if (text := _block_text(block))]
     structured = result.structured_content
     if structured is not None and not _says(texts, structured):

@@ -1,4 +1,4 @@
-"""Text from outside, made safe to show: without characters that only a model or only a person sees."""
+"""Removes characters from untrusted text that only a model or only a person would see."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from routing.errors import Reason
 from routing.text import storable
 
 _COVERT = "\u202a-\u202e\u2066-\u2069\U000e0000-\U000e0fff"
-"""Direction overrides, tags, and the variation selectors that can spell whole sentences."""
+"""Direction overrides, tags, and variation selectors, which can encode whole sentences."""
 _JOINED = "\u0590-\u1fff\u2190-\uffef\U00010000-\U000dffff"
-"""Scripts and emoji in which the joiners U+200C and U+200D have a meaning."""
+"""Scripts and emoji that use the joiners U+200C and U+200D."""
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
@@ -21,7 +21,7 @@ _INVISIBLE = re.compile(
 )
 _HIDING = re.compile(f"[{_COVERT}]")
 _PROSE = ("description", "title", "$comment")
-"""Keywords of a schema with text for readers. Other values are compared with arguments and must stay as they are."""
+"""Keywords of a schema that hold prose. Other values are compared with arguments and must not change."""
 _EXAMPLES = ("default", "examples")
 
 
@@ -37,13 +37,13 @@ def readable(text: str, max_chars: int) -> str:
 
 
 def shown(name: str) -> str:
-    """A tool's name as its server gives it, for a person."""
+    """A tool's own name, for people."""
     return readable(name, 64) or "a tool without a name"
 
 
 def cleaned_schema(schema: Any, hidden: Callable[[str], str] = str) -> Any:
-    """A schema with its descriptions cleaned and their secrets `hidden`, and without defaults and examples that hold a
-    secret. Other values stay: `object` may be the value of a variable, too. Raises RecursionError."""
+    """A schema with cleaned descriptions, whose secrets are `hidden`, and without defaults and examples that contain a
+    secret. Other values stay. Raises RecursionError."""
     if isinstance(schema, list):
         return [cleaned_schema(each, hidden) for each in schema]
     if not isinstance(schema, Mapping):

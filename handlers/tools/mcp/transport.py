@@ -1,8 +1,8 @@
-"""How a server is reached: over the pipes of a child process, or over HTTP.
+"""Transports to a server: pipes of a child process, or HTTP.
 
-HTTP is the SDK's transport with a bounded and slowed response body. The SDK's stdio transport can't be bounded from
-outside: it keeps a line of any length, reads as fast as the server writes, passes on more of the environment and takes
-no streams of ours. So stdio is read here.
+HTTP is the SDK's transport with a size limit and a rate limit on response bodies. The SDK's stdio transport can't be
+limited from outside: it buffers a line of any length, reads as fast as the server writes, passes on more of the
+environment and accepts no streams. So stdio is read here.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ from routing.errors import Reason
 from routing.process import ChildProcess
 
 _EXIT_SECONDS = 0.1
-"""The pipes of a process may end a moment before it does."""
+"""Wait for the exit of a process whose pipes have ended."""
 _WRITE_SECONDS = 20.0
 _ENDS_BYTES = 512
-"""Kept of each end of a line that can't be parsed: the id of the request is in one of them."""
+"""Kept from both ends of a line that can't be parsed, because one of them has the id of the request."""
 _ID = re.compile(rb'"id"\s*:\s*(\d{1,15})\s*[,}]')
 _SLICE_BYTES = 4096
-"""A stream of events is passed on in such pieces, each of which takes a few milliseconds to parse."""
+"""Size of the pieces in which an event stream is passed on; each takes a few milliseconds to parse."""
 _TIMEOUT = httpx2.Timeout(30.0, read=300.0)
 _REFUSALS = (401, 403, 407, 429)
-"""With 5xx. Other codes are how a server rejects GET or the newest protocol."""
+"""Failures, as is any 5xx. Servers use other codes to reject GET or the newest protocol."""
 
 
 @dataclass(slots=True)
 class Diagnosis:
-    """Why a connection ended, as far as its transport knows, and the end of a child's stderr."""
+    """Why a connection ended, if the transport knows it, and the last lines of a child's stderr."""
 
     reason: Reason | None = None
     log: str = ""
 
 
 class Pace:
-    """Slows the reading from a server that floods. What it sends meanwhile waits in its pipe or socket."""
+    """Limits the rate of reading from a server. The rest waits in its pipe or socket."""
 
     def __init__(self, limits: Limits, now: float | None = None) -> None:
         self._limits = limits
@@ -59,11 +59,11 @@ class Pace:
         self._at = monotonic() if now is None else now
 
     async def spend(self, size: int, messages: int) -> None:
-        """Count what was read, in bytes and messages, and sleep while that is too much. Always yields to others."""
+        """Count bytes and messages, and sleep while they exceed the limits. Always yields to other tasks."""
         await asyncio.sleep(self.owed(size, messages, monotonic()))
 
     def owed(self, size: int, messages: int, now: float) -> float:
-        """Seconds to wait after reading this much more."""
+        """Seconds to wait after reading this much."""
         limits = self._limits
         cost = max(size / limits.bytes_per_second, messages / limits.messages_per_second)
         self._spent = max(0.0, self._spent - (now - self._at)) + cost
@@ -73,7 +73,7 @@ class Pace:
 
 @asynccontextmanager
 async def stdio(command: Command, limits: Limits, diagnosis: Diagnosis) -> AsyncIterator[tuple[Any, Any]]:
-    """The SDK's pair of streams, for as long as the child process lives. Raises OSError when it can't be started."""
+    """The SDK's pair of streams, for as long as the child process lives. Raises OSError if it can't be started."""
     incoming, reading = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     writing, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     async with _child(command, limits, diagnosis) as child, anyio.create_task_group() as tasks:
@@ -124,8 +124,8 @@ async def _read(
 
 
 async def read_messages(pipe: asyncio.StreamReader, limits: Limits) -> AsyncIterator[types.JSONRPCMessage]:
-    """The messages in a pipe whose `limit` is `limits.message_bytes`, one a line. Skips what is no message: many a
-    server prints a greeting. An answer that is too large or nested too deeply becomes an error for its request."""
+    """The messages in a pipe whose `limit` is `limits.message_bytes`, one per line. Other lines are skipped, because
+    some servers print a greeting. An answer that is too large or nested too deeply becomes an error for its request."""
     pace, ends = Pace(limits), b""
     too_large = f"the answer is larger than {limits.message_bytes / 1e6:.0f} MB; ask for less"
     while True:
@@ -205,7 +205,8 @@ async def http(endpoint: Endpoint, limits: Limits, diagnosis: Diagnosis) -> Asyn
 
 
 class _BoundedBody(httpx2.AsyncByteStream):
-    """The body of a response, slowed; a single message is bounded, too. The SDK bounds each event of a stream."""
+    """A response body with a rate limit, and with a size limit if it is a single message. The SDK limits the size of
+    each event of a stream."""
 
     def __init__(self, response: httpx2.Response, limits: Limits) -> None:
         self._body: Any = response.stream
