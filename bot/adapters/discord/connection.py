@@ -10,7 +10,7 @@ import discord
 
 from bot.adapters.discord.client import NETWORK, Client
 from bot.adapters.discord.options import OFFICIAL_ROOT, DiscordOptions, Pace
-from bot.adapters.shared.connection import ConnectionBackoff, FirstAttempt
+from bot.adapters.shared.connection import ConnectionBackoff, FirstAttempt, ReceiveLoop
 from bot.platform import Progress
 from routing.errors import ConfigError, Reason
 from routing.ports import Clock
@@ -40,8 +40,7 @@ class DiscordBackoff(ConnectionBackoff):
     UNSAVED = "messages can't be saved ({error}); they wait in memory until they can"
 
     def __init__(self, progress: Progress, pace: Pace, alert: Alert) -> None:
-        super().__init__("Discord", progress, pace.backoff, pace.longest_backoff)
-        self._pace = pace
+        super().__init__("Discord", progress, pace)
         self._alert = alert
 
     def recovered(self) -> None:
@@ -69,33 +68,28 @@ class DiscordBackoff(ConnectionBackoff):
         if isinstance(cause, (*NETWORK, discord.HTTPException)):
             return self._pause()
         log.debug("the connection broke", exc_info=error)
-        return self._pause(longest=self._longest * _UNKNOWN_FACTOR)
+        return self._pause(longest=self._pace.longest_backoff * _UNKNOWN_FACTOR)
 
     def disconnected(self) -> None:
         """The connection could not be reopened at once."""
         self._report(Reason("no connection to Discord (trying again)"), logging.WARNING)
 
 
-class Connection:
+class Connection(ReceiveLoop):
     """The library resumes sessions by itself, with growing pauses. After `Pace.deaf` seconds without an acknowledged
     heartbeat, this starts a new session."""
 
     def __init__(
         self, client: Client, options: DiscordOptions, progress: Progress, backoff: DiscordBackoff, clock: Clock
     ) -> None:
+        super().__init__("Discord", progress, options.pace, clock)
         self._client = client
         self._options = options
-        self._progress = progress
         self._backoff = backoff
-        self._clock = clock
-        self._pace = options.pace
         self._entered = False
         self._first = FirstAttempt()
-        self._task: asyncio.Task[None] | None = None
-        self._watchdog: asyncio.Task[None] | None = None
         self._beats: dict[int, tuple[float, float]] = {}
         """Per shard: duration of its last heartbeat, and when that was noticed."""
-        self._heard_at = 0.0
         self._losses: dict[int, int] = {}
         """Per shard: disconnects since it last worked."""
 
@@ -104,10 +98,7 @@ class Connection:
 
         Raises ConfigError if the token is refused.
         """
-        self._heard_at = self._clock()
-        self._task = asyncio.create_task(self._run())
-        self._watchdog = asyncio.create_task(self._watch())
-        await self._first.wait(self._task)
+        await self._first.wait(self._begin())
 
     async def stop(self) -> None:
         """Stop connecting."""
@@ -132,7 +123,7 @@ class Connection:
             self._backoff.disconnected()
             self._first.end()
 
-    async def _run(self) -> None:
+    async def _receive(self) -> None:
         while True:
             try:
                 if not self._entered:
@@ -156,25 +147,17 @@ class Connection:
             self._heard_at = self._clock() + pause
             await asyncio.sleep(pause)
 
-    async def _watch(self) -> None:
-        """Watch for acknowledged heartbeats. Other events do not show that our own messages arrive."""
-        while True:
-            await asyncio.sleep(self._pace.watch)
-            now = self._clock()
-            for shard, took in enumerate(self._client.heartbeats()):
-                if shard not in self._beats or self._beats[shard][0] != took:
-                    self._beats[shard] = took, now
-                    self._progress.last_step = self._progress.last_contact = now
-            silent = now - max(self._heard_at, min((at for _, at in self._beats.values()), default=0.0))
-            if silent <= self._pace.deaf or self._task is None:
-                continue
-            log.warning("Discord: nothing heard for %d s; reconnecting", silent)
-            self._task.cancel()
-            await asyncio.wait({self._task})
-            await self._client.hang_up()
-            self._beats.clear()
-            self._heard_at = self._clock()
-            self._task = asyncio.create_task(self._run())
+    async def _renew(self) -> None:
+        await self._client.hang_up()
+        self._beats.clear()
+
+    def _look(self, now: float) -> float:
+        """Only acknowledged heartbeats count, because other events do not show that our own messages arrive."""
+        for shard, took in enumerate(self._client.heartbeats()):
+            if shard not in self._beats or self._beats[shard][0] != took:
+                self._beats[shard] = took, now
+                self._progress.last_step = self._progress.last_contact = now
+        return max(self._heard_at, min((at for _, at in self._beats.values()), default=0.0))
 
 
 def refused(api_root: str) -> Reason:

@@ -16,6 +16,7 @@ from bot.adapters.discord.client import Json
 from bot.adapters.discord.commands import as_typed, suggest
 from bot.adapters.discord.context import EPHEMERAL, TOKEN_SECONDS, ClientContext, InteractionRef, created
 from bot.adapters.discord.failures import CALL_ERRORS, reason
+from bot.adapters.shared.background import Background
 from bot.platform import Accept
 from handlers.context import CommandSpec
 from handlers.parsing import parse_command
@@ -104,7 +105,7 @@ class Interactions:
         self._suggestions = suggestions
         self._unanswered = unanswered
         self._save_seconds = save_seconds
-        self._no_replies: set[asyncio.Task[None]] = set()
+        self._watching = Background("Discord")
 
     async def take(self, payload: Json) -> None:
         """Handle an INTERACTION_CREATE; one that can't be parsed is skipped."""
@@ -121,13 +122,12 @@ class Interactions:
 
     async def close(self) -> None:
         """Stop waiting for messages without a reply. Acknowledgements are background tasks of the context."""
-        for task in self._no_replies:
-            task.cancel()
-        await asyncio.gather(*self._no_replies, return_exceptions=True)
+        await self._watching.close(0.0)
 
     async def _save(self, incoming: Incoming, message: InboundMessage, payload: Json) -> None:
         """Save the message. If that fails, it is not acknowledged, and the person sees that it failed."""
-        no_reply = self._watch(message) if incoming.kind == COMMAND else None
+        # Started before the message is accepted, because it may be known at once that it gets no reply.
+        no_reply = self._watching.spawn(self._unanswered(message)) if incoming.kind == COMMAND else None
         saving = asyncio.create_task(retry_storage(self._accept, [message]))
         try:
             await asyncio.wait({saving}, timeout=self._save_seconds)
@@ -142,14 +142,6 @@ class Interactions:
             saving.cancel()
             if no_reply is not None:
                 no_reply.cancel()
-
-    def _watch(self, message: InboundMessage) -> asyncio.Task[None]:
-        """Watch for a message without a reply. Started before the message is accepted, since that may be known at
-        once."""
-        task = asyncio.create_task(self._unanswered(message))
-        self._no_replies.add(task)
-        task.add_done_callback(self._no_replies.discard)
-        return task
 
     async def _acknowledge(self, message: InboundMessage, payload: Json, no_reply: asyncio.Task[None] | None) -> None:
         """Announce a reply, and withdraw that if there is none, as after /stop."""

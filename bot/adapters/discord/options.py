@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from bot.adapters.shared.pace import CommonPace
 from routing.errors import ConfigError
 
 OFFICIAL_ROOT = "https://discord.com/api/v10"
@@ -13,21 +14,15 @@ _TOKEN = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(CommonPace):
     """All in seconds. Discord allows five edits or new messages in five seconds per channel, shows typing for ten
     seconds, acknowledges a heartbeat about every 41 seconds, and allows 1000 sessions a day, so a refused token
     (`revoked`) is tried again less than once a minute."""
 
-    backoff: float = 1.0
-    longest_backoff: float = 30.0
     revoked: float = 100.0
-    watch: float = 5.0
     identify_gap: float = 5.0
     silence: float = 60.0
-    deaf: float = 120.0
-    typing_after: float = 0.4
     typing_every: float = 8.0
-    preview_after: float = 1.0
     edit_gap: float = 1.2
 
 

@@ -1,13 +1,16 @@
-"""Connecting to a platform: the first attempt, problems reported once, and pauses between attempts."""
+"""Connecting to a platform: the first attempt, problems reported once, pauses between attempts, and a watchdog."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from abc import ABC, abstractmethod
 
+from bot.adapters.shared.pace import CommonPace
 from bot.platform import Progress
 from routing.backoff import exponential
 from routing.errors import Reason, TierbotError
+from routing.ports import Clock
 
 FIRST_SECONDS = 3.0
 """How long `FirstAttempt.wait` waits."""
@@ -48,15 +51,14 @@ class ConnectionBackoff:
     UNSAVED: str
     """What happens to messages that can't be saved because of `{error}`."""
 
-    def __init__(self, platform: str, progress: Progress, first: float, longest: float) -> None:
+    def __init__(self, platform: str, progress: Progress, pace: CommonPace) -> None:
         self._platform = platform
         self._progress = progress
-        self._first = first
-        self._longest = longest
+        self._pace = pace
         self._failures = 0
         self._lasting = ""
         """A problem that remains while the connection works."""
-        self._log = logging.getLogger(f"bot.adapters.{platform.lower()}")
+        self._log = _logger(platform)
 
     def recovered(self) -> None:
         """Receiving works again."""
@@ -74,7 +76,7 @@ class ConnectionBackoff:
     def _pause(self, first: float | None = None, longest: float | None = None) -> float:
         """Seconds to wait after one more failure."""
         self._failures += 1
-        return exponential(self._failures, first or self._first, longest or self._longest)
+        return exponential(self._failures, first or self._pace.backoff, longest or self._pace.longest_backoff)
 
     def _report(self, text: str, level: int = logging.ERROR) -> None:
         """Texts that differ only in brackets are one kind of problem."""
@@ -82,3 +84,60 @@ class ConnectionBackoff:
             self._failures = 0
             self._log.log(level, "%s: %s", self._platform, text)
         self._progress.problem = text
+
+
+class ReceiveLoop(ABC):
+    """Receives in a task, which is started again with fresh connections if it fails or if nothing was heard for
+    `pace.deaf` seconds."""
+
+    def __init__(self, platform: str, progress: Progress, pace: CommonPace, clock: Clock) -> None:
+        self._platform = platform
+        self._progress = progress
+        self._pace = pace
+        self._clock = clock
+        self._heard_at = 0.0
+        self._task: asyncio.Task[None] | None = None
+        self._watchdog: asyncio.Task[None] | None = None
+
+    def _begin(self) -> asyncio.Task[None]:
+        self._heard_at = self._clock()
+        self._task = asyncio.create_task(self._receive())
+        self._watchdog = asyncio.create_task(self._watch())
+        return self._task
+
+    @abstractmethod
+    async def _receive(self) -> None:
+        """Receive until cancelled. After a return, nothing more is received."""
+
+    @abstractmethod
+    async def _renew(self) -> None:
+        """Drop the connections, so that `_receive` opens new ones."""
+
+    def _look(self, now: float) -> float:
+        """When the platform was last heard. Called in each round of the watchdog."""
+        return self._heard_at
+
+    async def _watch(self) -> None:
+        log = _logger(self._platform)
+        while True:
+            await asyncio.sleep(self._pace.watch)
+            silent = self._clock() - self._look(self._clock())
+            if self._task is None:
+                continue
+            if self._task.done():
+                if self._task.cancelled() or (error := self._task.exception()) is None:
+                    continue
+                log.error("%s: receiving failed and is restarting", self._platform, exc_info=error)
+            elif silent <= self._pace.deaf:
+                continue
+            else:
+                log.warning("%s: nothing heard for %d s; reconnecting", self._platform, silent)
+                self._task.cancel()
+                await asyncio.wait({self._task})
+            await self._renew()
+            self._heard_at = self._clock()
+            self._task = asyncio.create_task(self._receive())
+
+
+def _logger(platform: str) -> logging.Logger:
+    return logging.getLogger(f"bot.adapters.{platform.lower()}")

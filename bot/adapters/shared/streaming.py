@@ -7,7 +7,8 @@ import logging
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
-from typing import Protocol
+
+from bot.adapters.shared.pace import CommonPace
 
 log = logging.getLogger(__name__)
 
@@ -20,17 +21,6 @@ CONTINUES = " …"
 Spawn = Callable[[Coroutine[None, None, None]], asyncio.Task[None]]
 
 
-class StreamingPace(Protocol):
-    """Seconds from the start of the turn to the first typing notice and the first preview, and between notices."""
-
-    @property
-    def typing_after(self) -> float: ...
-    @property
-    def typing_every(self) -> float: ...
-    @property
-    def preview_after(self) -> float: ...
-
-
 class StreamedReply(ABC):
     """Base of a platform's `routing.ports.LiveReply`.
 
@@ -38,7 +28,7 @@ class StreamedReply(ABC):
     that has not been shown.
     """
 
-    def __init__(self, pace: StreamingPace, spawn: Spawn, streaming: bool) -> None:
+    def __init__(self, pace: CommonPace, spawn: Spawn, streaming: bool) -> None:
         self._pace = pace
         self._spawn = spawn
         self._streaming = streaming

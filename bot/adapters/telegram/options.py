@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from bot.adapters.shared.pace import CommonPace
 from routing.errors import ConfigError
 
 OFFICIAL_ROOT = "https://api.telegram.org"
@@ -13,24 +14,16 @@ _SECRET = re.compile(r"[A-Za-z0-9_-]{0,256}")
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(CommonPace):
     """All in seconds. Gaps between previews and the life of drafts are from the Bot API documentation and FAQ."""
 
     long_poll: int = 30
     answer: float = 20.0
     connect: float = 10.0
-    backoff: float = 1.0
-    longest_backoff: float = 30.0
     conflict: float = 10.0
     longest_conflict: float = 60.0
-    revoked: float = 60.0
-    watch: float = 5.0
-    deaf: float = 120.0
     webhook_check: float = 60.0
     idle_offset: float = 6 * 86400.0
-    typing_after: float = 0.4
-    typing_every: float = 4.0
-    preview_after: float = 1.0
     private_gap: float = 1.0
     group_gap: float = 3.0
     draft_refresh: float = 20.0

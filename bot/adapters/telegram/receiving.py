@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from telegram import Update
 from telegram.error import Conflict, InvalidToken, NetworkError, TelegramError
 
-from bot.adapters.shared.connection import ConnectionBackoff
+from bot.adapters.shared.connection import ConnectionBackoff, ReceiveLoop
 from bot.adapters.shared.descriptor import Services
 from bot.adapters.telegram.api import Api, Json, ServerError, TooMany
 from bot.adapters.telegram.messages import BotIdentity, moved, read
@@ -35,12 +35,12 @@ class TelegramBackoff(ConnectionBackoff):
     UNSAVED = "updates can't be saved ({error}); nothing is acknowledged until they can"
 
     def __init__(self, progress: Progress, pace: Pace) -> None:
-        super().__init__("Telegram", progress, pace.backoff, pace.longest_backoff)
-        self._pace = pace
+        super().__init__("Telegram", progress, pace)
+        self._telegram_pace = pace
 
     def call_failed(self, error: TelegramError) -> float:
         """Seconds to wait after a call failed."""
-        pace = self._pace
+        pace = self._telegram_pace
         if isinstance(error, TooMany):
             return error.seconds
         if isinstance(error, Conflict):
@@ -98,23 +98,19 @@ def _outline(raw: object) -> object:
     return {name: _outline(value) for name, value in raw.items()} if isinstance(raw, dict) else type(raw).__name__
 
 
-class Poller:
-    """Long polling, with a watchdog that replaces connections on which nothing arrives."""
+class Poller(ReceiveLoop):
+    """Long polling."""
 
     def __init__(self, api: Api, progress: Progress, clock: Clock, pace: Pace) -> None:
+        super().__init__("Telegram", progress, pace, clock)
         self._api = api
         self._take: Take | None = None
-        self._progress = progress
-        self._clock = clock
-        self._pace = pace
+        self._long_poll, self._idle_offset = pace.long_poll, pace.idle_offset
         self._backoff = TelegramBackoff(progress, pace)
         self._offset: int | None = None
         self._confirmed: int | None = None
         self._updated_at = 0.0
-        self._heard_at = 0.0
         self._taking = False
-        self._task: asyncio.Task[None] | None = None
-        self._watchdog: asyncio.Task[None] | None = None
 
     async def greet(self) -> None:
         """Delete a webhook, which would prevent polling. Raises TelegramError."""
@@ -122,9 +118,8 @@ class Poller:
 
     def start(self, take: Take) -> None:
         self._take = take
-        self._updated_at = self._heard_at = self._clock()
-        self._task = asyncio.create_task(self._run())
-        self._watchdog = asyncio.create_task(self._watch())
+        self._updated_at = self._clock()
+        self._begin()
 
     async def stop(self) -> None:
         """Stop receiving. Updates being accepted are finished and acknowledged."""
@@ -144,14 +139,14 @@ class Poller:
                 async with asyncio.timeout(1):
                     await self._api.poll(self._offset, 0)
 
-    async def _run(self) -> None:
+    async def _receive(self) -> None:
         while True:
             now = self._clock()
-            if now - self._updated_at > self._pace.idle_offset:
+            if now - self._updated_at > self._idle_offset:
                 # Ids may restart lower after a quiet week; an old offset would acknowledge them unread.
                 self._offset = None
             try:
-                updates = await self._api.poll(self._offset, self._pace.long_poll)
+                updates = await self._api.poll(self._offset, self._long_poll)
             except TelegramError as error:
                 self._progress.last_step = self._clock()
                 if not isinstance(error, NetworkError) or isinstance(error, ServerError):
@@ -184,20 +179,9 @@ class Poller:
         finally:
             self._taking = False
 
-    async def _watch(self) -> None:
-        while True:
-            await asyncio.sleep(self._pace.watch)
-            task = self._task
-            if task is None or self._taking:
-                continue
-            if task.done():
-                log.error("Telegram: the polling loop failed and is restarting", exc_info=task.exception())
-            elif self._clock() - self._heard_at <= self._pace.deaf:
-                continue
-            else:
-                log.warning("Telegram: nothing heard for %d s; reconnecting", self._clock() - self._heard_at)
-                task.cancel()
-                await asyncio.wait({task})
-            await self._api.renew_polling()
-            self._heard_at = self._clock()
-            self._task = asyncio.create_task(self._run())
+    async def _renew(self) -> None:
+        await self._api.renew_polling()
+
+    def _look(self, now: float) -> float:
+        """Saving updates may take long, which says nothing about the connection."""
+        return now if self._taking else self._heard_at

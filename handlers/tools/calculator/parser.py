@@ -1,6 +1,7 @@
 """Parses and evaluates expressions.
 
-Operators from lowest to highest precedence: < > =, `in` a unit, << >>, + -, * / // % mod of, signs, ^, ! and %, a number with its units.
+Operators from lowest to highest precedence: < > =, `in` a unit, << >>, + -, * / // % mod of, signs, ^, ! and %, a
+number with its units.
 """
 
 from __future__ import annotations
