@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from bot import logs
 from bot.settings import Environment, EnvironmentFault, load
-from bot.version import VERSION
 from bot.workspace import Workspace
 from handlers.languages import Say
+from handlers.version import VERSION
 from routing.errors import ConfigError, StorageFault
 
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bot.platform import Platform
-from bot.version import VERSION
 from handlers.running import RunningTurns
+from handlers.version import VERSION
 from routing.policy.models import Models
 from routing.ports import Clock, Facts, OutboxStore
 from storage.database import Database

@@ -6,7 +6,6 @@ import asyncio
 from dataclasses import dataclass
 
 from bot.settings import Environment
-from bot.version import VERSION
 from bot.workspace import Workspace
 from handlers.tools import builtin_source
 from handlers.tools.approval import Approval
@@ -71,7 +70,6 @@ def build_tooling(
         changed=lambda: chooser.start(),
         conceal=workspace.conceal,
         clock=needs.clock,
-        version=VERSION,
     )
     toolbox = Toolbox(ours, WorkspaceSource(toolkits, needs.sandbox, mcp), mcp, approval=approval)
     wait = settings.embeddings_wait_seconds or read_backend(settings.embeddings).wait_seconds

@@ -12,7 +12,7 @@ from fnmatch import fnmatch
 from itertools import pairwise
 from pathlib import Path
 
-from bot.version import VERSION
+from handlers.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

@@ -17,7 +17,6 @@ from threading import Thread
 from typing import Any
 
 from bot.settings import Environment
-from bot.version import VERSION
 from bot.workspace import Workspace
 from handlers.tools import builtin_source
 from handlers.tools.dependencies import ToolNeeds
@@ -25,6 +24,7 @@ from handlers.tools.mcp.server import serve
 from handlers.tools.sandbox import Sandbox
 from handlers.tools.tool_source import BuiltinSource
 from handlers.tools.toolbox import Toolbox
+from handlers.version import VERSION
 from routing.errors import ConfigError, StorageFault, ToolFailed
 from routing.policy.tiers import resolve
 from routing.ports import PeopleStore, PreferenceStore

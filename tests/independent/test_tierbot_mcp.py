@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.version import VERSION
+from handlers.version import VERSION
 from tests.independent.mcp_parties import ROOT, modules, node
 
 pytestmark = [pytest.mark.system]

@@ -10,8 +10,8 @@ from typing import get_args
 import pytest
 
 from bot.logs import Redactor
-from bot.version import VERSION
 from handlers.commands.status import WHY_SIZE, WHY_WINDOW
+from handlers.version import VERSION
 from routing.catalog.ollama import WindowSource
 from routing.catalog.sizes import size_of
 from routing.tracing import turn_id

@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 from bot.ops.checks.finding import Finding, Inspection, fail, ok, size, warn
-from bot.version import VERSION
 from bot.workspace import open_to_others
+from handlers.version import VERSION
 
 TIGHT_BYTES, FULL_BYTES = 500e6, 50e6
 """The first leaves room for a backup of a large database and a few attachments; below the second, not even a migration

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from bot.ops.checks.finding import Check, Finding, Inspection, ok, warn
-from bot.version import VERSION
 from handlers.tools import TOOLKITS
 from handlers.tools.authoring.manifests import our_toolkit
 from handlers.tools.authoring.tasks import McpTool
@@ -61,7 +60,6 @@ def mcp_check(limits: Limits = LIMITS, seconds: float = SERVER_SECONDS) -> Check
             changed=moved.set,
             clock=inspection.clock,
             limits=limits,
-            version=VERSION,
         )
         try:
             await client.start()

@@ -49,7 +49,6 @@ class McpClient:
         conceal: Callable[[Iterable[str]], None] = lambda _: None,
         clock: Clock = time.time,
         limits: Limits = DEFAULT_LIMITS,
-        version: str = "",
     ) -> None:
         self._path = path
         self._environment = environment
@@ -58,7 +57,6 @@ class McpClient:
         self._conceal = conceal
         self._clock = clock
         self._limits = limits
-        self._version = version
         self._connections: dict[str, Connection] = {}
         self._problems: tuple[Reason, ...] = ()
         self._stamp: object = None
@@ -177,7 +175,7 @@ class McpClient:
     async def _dial(self, server: Server, prefix: str) -> Session:
         async with self._importing:  # one thread is enough for all of them
             module = await asyncio.to_thread(import_module, "handlers.tools.mcp.session")
-        session: Session = module.Session(server, prefix, self._taken, self._limits, self._version)
+        session: Session = module.Session(server, prefix, self._taken, self._limits)
         return session
 
     def _changed(self) -> None:

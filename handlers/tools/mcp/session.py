@@ -24,6 +24,7 @@ from handlers.tools.mcp.listing import Offer, read_listing
 from handlers.tools.mcp.schemas import MAX_DEPTH, is_deeper
 from handlers.tools.mcp.text import json_fault, readable
 from handlers.tools.mcp.transport import Diagnosis, http, stdio
+from handlers.version import VERSION
 from routing.errors import Reason, ToolFailed
 from routing.text import storable
 
@@ -51,12 +52,12 @@ class Unresponsive(Exception):
 class Session:
     """A session of a `Connection`."""
 
-    def __init__(self, server: Server, prefix: str, taken: Collection[str], limits: Limits, version: str) -> None:
+    def __init__(self, server: Server, prefix: str, taken: Collection[str], limits: Limits) -> None:
         self._server = server
         self._prefix = prefix
         self._taken = taken
         self._limits = limits
-        self._info = types.Implementation(name="tierbot", version=version)
+        self._info = types.Implementation(name="tierbot", version=VERSION)
         self._diagnosis = Diagnosis()
         self._messages = ServerMessages(limits)
         self._client: Client | None = None
