@@ -9,7 +9,7 @@ import sys
 from getpass import getuser
 
 from bot import keyless
-from bot.adapters.console import CommandHint, ConsolePlatform
+from bot.adapters.console import CommandHint, ConsolePlatform, PromptOptions, Speaker, Streams
 from bot.adapters.shared.descriptor import Services
 from bot.app import App, assembled
 from bot.ops.systemd import pulse
@@ -64,19 +64,14 @@ async def chat(environment: Environment, workspace: Workspace, name: str | None)
             return person.language if person else ""
 
         platform = ConsolePlatform(
-            user_name=user_name,
-            accept=app.accept,
-            commands=hints(app.engine.models),
-            history_file=workspace.console_history,
-            clock=app.clock,
-            steady=app.steady,
-            stdin=sys.stdin,
-            stdout=sys.stdout,
-            stderr=sys.stderr,
-            unanswered=app.inbox.no_replies.wait,
-            notice=keyless.sentence(app.engine.models) or "",
-            locale=environment.language,
-            chosen=chosen,
+            Speaker(user_name, app.clock, environment.language, chosen),
+            app.accept,
+            Streams(sys.stdin, sys.stdout, sys.stderr),
+            PromptOptions(
+                workspace.console_history, hints(app.engine.models), keyless.sentence(app.engine.models) or ""
+            ),
+            app.inbox.no_replies.wait,
+            app.steady,
         )
         app.engine.llm.load()
         await app.start([platform])

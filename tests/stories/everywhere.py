@@ -16,7 +16,7 @@ from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
-from bot.adapters.console import ConsolePlatform
+from bot.adapters.console import ConsolePlatform, PromptOptions, Speaker, Streams
 from bot.app import App
 from bot.running import chat
 from bot.settings import load
@@ -122,14 +122,10 @@ def screen() -> Iterator[tuple[PipeInput, StringIO]]:
 
 def _prompt(on: Stage, app: App) -> ConsolePlatform:
     return ConsolePlatform(
-        user_name=NAME,
-        accept=app.accept,
-        commands=(),
-        history_file=on.workspace / "console-history",
-        clock=app.clock,
-        stdin=Tty(),
-        stdout=Tty(),
-        stderr=Tty(),
+        Speaker(NAME, app.clock),
+        app.accept,
+        Streams(Tty(), Tty(), Tty()),
+        PromptOptions(on.workspace / "console-history"),
     )
 
 

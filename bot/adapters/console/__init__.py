@@ -1,6 +1,8 @@
 """The terminal as a chat platform: a conversation at a prompt, or one line in, one reply out through a pipe."""
 
-from bot.adapters.console.hints import CommandHint
-from bot.adapters.console.platform import ConsolePlatform, Unanswered
+from bot.adapters.console.hints import CommandHint, PromptOptions
+from bot.adapters.console.platform import ConsolePlatform
+from bot.adapters.console.speaker import Speaker, Unanswered
+from bot.adapters.console.streams import Streams
 
-__all__ = ["CommandHint", "ConsolePlatform", "Unanswered"]
+__all__ = ["CommandHint", "ConsolePlatform", "PromptOptions", "Speaker", "Streams", "Unanswered"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from routing.types.messages import Button
 
@@ -19,6 +20,16 @@ class CommandHint:
     name: str
     summary: str
     choices: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PromptOptions:
+    """What only a prompt needs. It saves documents in the folder `exports` beside `history_file`, and shows `notice`
+    below its banner."""
+
+    history_file: Path
+    commands: tuple[CommandHint, ...] = ()
+    notice: str = ""
 
 
 @dataclass(frozen=True, slots=True)

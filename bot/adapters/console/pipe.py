@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, TextIO
+from typing import Any
 
 from bot.adapters.console.hints import typed_instead
 from bot.adapters.console.speaker import Speaker, Take, Unanswered, body, not_taken
-from bot.adapters.console.streams import BlockingCalls, lines, write
+from bot.adapters.console.streams import BlockingCalls, Streams, lines, write
 from routing.llm.null_reply import NullLiveReply
 from routing.types.messages import InboundMessage, OutboundMessage
 
@@ -24,16 +24,14 @@ class Pipe:
         speaker: Speaker,
         take: Take,
         unanswered: Unanswered | None,
-        stdin: TextIO,
-        stdout: TextIO,
-        stderr: TextIO,
+        streams: Streams,
     ) -> None:
         self._speaker = speaker
         self._take = take
         self._unanswered = unanswered
-        self._lines = lines(stdin)
-        self._stdout = stdout
-        self._stderr = stderr
+        self._lines = lines(streams.stdin)
+        self._stdout = streams.stdout
+        self._stderr = streams.stderr
         self._reading = BlockingCalls("console-reading")
         self._writing = BlockingCalls("console-writing")
         self._code = 0

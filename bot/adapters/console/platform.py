@@ -6,19 +6,16 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
-from typing import TextIO
 
-from bot.adapters.console.hints import PRESS, CommandHint, press_only
+from bot.adapters.console.hints import PRESS, PromptOptions, press_only
 from bot.adapters.console.pipe import Pipe
-from bot.adapters.console.speaker import PLATFORM, Chosen, Front, Speaker, Unanswered
+from bot.adapters.console.speaker import PLATFORM, Front, Speaker, Unanswered
+from bot.adapters.console.streams import Streams
 from bot.platform import Accept, KeepPlaceholder, Progress, SendLater, Sent
 from handlers.replies.callback_buttons import token
 from routing.errors import Reason, Refused
 from routing.ports import Clock, LiveReply
 from routing.types.messages import Attachment, InboundMessage, OutboundMessage, Press
-
-__all__ = ["ConsolePlatform", "Unanswered"]
 
 _PRESS = re.compile(rf"\s{{0,9}}{PRESS} (\d{{1,2}})\s{{0,9}}")
 NOTICE = "notice"
@@ -31,53 +28,36 @@ class ConsolePlatform:
     """One person at a terminal, or a script behind a pipe. Call `start`, then `run` until the input ends.
 
     A line is answered by the first reply whose `reply_to` is its `message_id` or empty. A pipe needs `unanswered` to
-    learn that no reply will come. A prompt requires `stdin` and `stdout` to be the process's terminal. It saves
-    documents in the folder `exports` beside `history_file`; a pipe prints them. `notice` is shown below the banner of a
-    prompt. Its own lines are in the language that `chosen` returns, else in `locale`.
+    learn that no reply will come. A prompt requires `streams` to be those of the process. `steady` is the clock of
+    `progress`.
     """
+
+    name = PLATFORM
 
     def __init__(
         self,
-        *,
-        user_name: str,
+        speaker: Speaker,
         accept: Accept,
-        commands: tuple[CommandHint, ...],
-        history_file: Path,
-        clock: Clock,
-        steady: Clock | None = None,
-        stdin: TextIO,
-        stdout: TextIO,
-        stderr: TextIO,
+        streams: Streams,
+        options: PromptOptions,
         unanswered: Unanswered | None = None,
-        name: str = PLATFORM,
-        notice: str = "",
-        locale: str = "",
-        chosen: Chosen | None = None,
+        steady: Clock | None = None,
     ) -> None:
-        self.name = name
         self.progress = Progress()
-        self._speaker = Speaker(user_name, clock, locale, chosen)
+        self._speaker = speaker
         self._keep = accept
-        self._commands = commands
-        self._history_file = history_file
-        self._steady = steady or clock
-        self._streams = (stdin, stdout, stderr)
+        self._streams = streams
+        self._options = options
         self._unanswered = unanswered
+        self._steady = steady or speaker.clock
         self._front: Front | None = None
-        self._notice = notice
         self._pressable: tuple[int, tuple[tuple[int, int], ...]] = (0, ())
-
-    @property
-    def interactive(self) -> bool:
-        """Whether input and output are a terminal."""
-        stdin, stdout, _ = self._streams
-        return stdin.isatty() and stdout.isatty()
 
     async def start(self) -> None:
         """Prepare for printing; `run` takes the lines."""
         if self._front is None:
             await self._speaker.listen()
-            self._front = await asyncio.to_thread(self._prompt) if self.interactive else self._pipe()
+            self._front = await asyncio.to_thread(self._prompt) if self._streams.interactive else self._pipe()
             self.progress.up_since = self.progress.last_contact = self._steady()
 
     async def run(self) -> int:
@@ -144,10 +124,10 @@ class ConsolePlatform:
         return self._front
 
     def _pipe(self) -> Front:
-        return Pipe(self._speaker, self._take, self._unanswered, *self._streams)
+        return Pipe(self._speaker, self._take, self._unanswered, self._streams)
 
     def _prompt(self) -> Front:
         # Imports for 0.1 s, which a pipe does not need.
         from bot.adapters.console.prompt import Prompt
 
-        return Prompt(self._speaker, self._take, self._commands, self._history_file, self._streams[2], self._notice)
+        return Prompt(self._speaker, self._take, self._options, self._streams.stderr)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
-from pathlib import Path
+from collections.abc import Coroutine
 from typing import TextIO
 
 from prompt_toolkit import PromptSession
@@ -16,7 +15,7 @@ from prompt_toolkit.patch_stdout import patch_stdout
 
 from bot.adapters.console import pipe
 from bot.adapters.console.completion import CommandCompleter, history
-from bot.adapters.console.hints import CommandHint, typed_instead
+from bot.adapters.console.hints import CommandHint, PromptOptions, typed_instead
 from bot.adapters.console.markdown import dim, rendered
 from bot.adapters.console.printable import one_line
 from bot.adapters.console.saving import told
@@ -45,17 +44,16 @@ class Prompt:
         self,
         speaker: Speaker,
         take: Take,
-        commands: Sequence[CommandHint],
-        history_file: Path,
+        options: PromptOptions,
         stderr: TextIO,
-        notice: str = "",
     ) -> None:
-        self._notice = notice
+        commands = options.commands
+        self._notice = options.notice
         self._known = (*LEAVE_NAMES, *(each.name for each in commands))
         self._speaker = speaker
         self._take = take
         self._stderr = stderr
-        self._exports = history_file.parent / "exports"
+        self._exports = options.history_file.parent / "exports"
         self._views = Views(speaker.clock)
         self._drawn: StyleAndTextTuples = []
         self._stopped = False
@@ -64,7 +62,7 @@ class Prompt:
             self._message,
             completer=CommandCompleter((*commands, EXIT), speaker),
             complete_while_typing=Condition(lambda: get_app().current_buffer.text.startswith("/")),
-            history=history(history_file),
+            history=history(options.history_file),
             key_bindings=self._keys(),
             enable_suspend=True,
         )

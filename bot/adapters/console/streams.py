@@ -12,6 +12,7 @@ import select
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TextIO, TypeVar
 
@@ -19,6 +20,20 @@ CHUNK = 65_536
 """Bytes in one read: the capacity of a Linux pipe."""
 T = TypeVar("T")
 _Call = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """The standard streams of the process."""
+
+    stdin: TextIO
+    stdout: TextIO
+    stderr: TextIO
+
+    @property
+    def interactive(self) -> bool:
+        """Whether input and output are a terminal."""
+        return self.stdin.isatty() and self.stdout.isatty()
 
 
 class BlockingCalls:

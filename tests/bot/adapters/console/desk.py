@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import TextIO
 
-from bot.adapters.console import CommandHint, ConsolePlatform, Unanswered
+from bot.adapters.console import CommandHint, ConsolePlatform, PromptOptions, Speaker, Streams, Unanswered
 from routing.types.messages import Button, InboundMessage, OutboundMessage
 
 COMMANDS = (
@@ -68,17 +68,11 @@ class Desk:
     ) -> ConsolePlatform:
         """The platform with this desk behind it."""
         self._platform = ConsolePlatform(
-            user_name="ann",
-            accept=self.accept,
-            commands=COMMANDS,
-            history_file=history,
-            clock=self.clock,
-            stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
-            unanswered=unanswered,
-            locale=self.locale,
-            chosen=self.chosen,
+            Speaker("ann", self.clock, self.locale, self.chosen),
+            self.accept,
+            Streams(stdin, stdout, stderr),
+            PromptOptions(history, COMMANDS),
+            unanswered,
         )
         return self._platform
 

@@ -82,7 +82,6 @@ async def seated(desk: Desk, history: Path) -> AsyncIterator[Seat]:
         output = Vt100_Output(screen, lambda: Size(ROWS, COLUMNS), term="xterm")
         with create_app_session(input=keys, output=output):
             platform = desk.seat(Tty(), Tty(), errors, history)
-            assert platform.interactive
             await platform.start()
             run = asyncio.create_task(platform.run())
             seat = Seat(desk, keys, screen, errors, run)

@@ -89,14 +89,14 @@ def test_a_process_ends_though_its_input_stays_open(ends: Ends) -> None:
     script = """
 import asyncio, sys, time
 from pathlib import Path
-from bot.adapters.console import ConsolePlatform
+from bot.adapters.console import ConsolePlatform, PromptOptions, Speaker, Streams
 
 async def main():
     arrived = asyncio.Event()
     async def accept(messages):
         arrived.set()
-    platform = ConsolePlatform(user_name="ann", accept=accept, commands=(), history_file=Path("unused"),
-        clock=time.time, stdin=sys.stdin, stdout=sys.stdout, stderr=sys.stderr)
+    platform = ConsolePlatform(Speaker("ann", time.time), accept, Streams(sys.stdin, sys.stdout, sys.stderr),
+        PromptOptions(Path("unused")))
     await platform.start()
     running = asyncio.create_task(platform.run())
     await arrived.wait()
