@@ -107,7 +107,7 @@ async def build_engine(
         caller=caller,
         guard=guard,
         toolbox=tooling.toolbox,
-        chooser=tooling.chooser,
+        selector=tooling.selector,
         preferences=kept.preferences,
         history=kept.history,
         pictures=files.picture,

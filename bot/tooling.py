@@ -1,4 +1,4 @@
-"""All tool sources, the toolbox and the tool chooser, for the life of the bot."""
+"""All tool sources, the toolbox and the tool selector, for the life of the bot."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from handlers.tools.workspace_source import WorkspaceSource
 from routing.llm.adapter import LiteLlm
 from routing.policy.models import Models
 from routing.ports import Clock, Embedder, VectorStore
-from routing.tools.chooser import ToolChooser
 from routing.tools.embedding.backend import build_embedder, read_backend
+from routing.tools.selector import ToolSelector
 
 
 @dataclass(frozen=True, slots=True)
 class Tooling:
-    """The toolbox, its sources and the tool chooser."""
+    """The toolbox, its sources and the tool selector."""
 
     toolbox: Toolbox
-    chooser: ToolChooser
+    selector: ToolSelector
     toolkits: WorkspaceToolkits
     mcp: McpClient
     embedder: Embedder | None
 
     async def start(self) -> None:
         """Connect to MCP servers and build the index, in the background."""
-        self.chooser.start()
+        self.selector.start()
         await self.mcp.start()
 
     async def refresh(self) -> None:
         """Apply the owner's changes."""
         await asyncio.to_thread(self.toolkits.refresh)
         await self.mcp.refresh()
-        self.chooser.start()
+        self.selector.start()
 
     async def close(self) -> None:
-        """Stop the chooser, and end all server processes."""
-        await self.chooser.close()
+        """Stop the selector, and end all server processes."""
+        await self.selector.close()
         await self.mcp.close()
 
 
@@ -67,14 +67,14 @@ def build_tooling(
         workspace.mcp_file,
         environment.variables,
         taken=taken,
-        changed=lambda: chooser.start(),
+        changed=lambda: selector.start(),
         conceal=workspace.conceal,
         clock=needs.clock,
     )
     toolbox = Toolbox(ours, WorkspaceSource(toolkits, needs.sandbox, mcp), mcp, approval=approval)
     wait = settings.embeddings_wait_seconds or read_backend(settings.embeddings).wait_seconds
-    chooser = ToolChooser(toolbox.toolkits, embedder, vectors, workspace.tool_index, wait)
-    return Tooling(toolbox, chooser, toolkits, mcp, embedder)
+    selector = ToolSelector(toolbox.toolkits, embedder, vectors, workspace.tool_index, wait)
+    return Tooling(toolbox, selector, toolkits, mcp, embedder)
 
 
 def embedder_of(environment: Environment, llm: LiteLlm, models: Models, clock: Clock) -> Embedder | None:

@@ -17,7 +17,7 @@ from routing.errors import StorageFault
 from routing.policy.models import Models
 from routing.policy.tiers import DEFAULT
 from routing.ports import PreferenceStore, Toolbox
-from routing.tools.candidates import DISCOVERY
+from routing.tools.presentation import DISCOVERY
 from routing.types.messages import UserKey
 from routing.types.model_names import LOCAL_PROVIDER
 from routing.types.people import Person, Preferences

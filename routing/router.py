@@ -14,9 +14,8 @@ from routing.llm.attempt import ModelCaller
 from routing.policy import tiers
 from routing.policy.models import Models
 from routing.ports import Clock, HistoryStore, LiveReply, OwnerFiles, PreferenceStore, Toolbox
-from routing.tools.chooser import ToolChooser
-from routing.tools.follow_ups import select
 from routing.tools.offer import TurnTools
+from routing.tools.selector import ToolSelector
 from routing.turn import auto_tier
 from routing.turn.context import Context, FetchPicture
 from routing.turn.context_window import Window
@@ -58,7 +57,7 @@ class Router:
         caller: ModelCaller,
         guard: BudgetGuard,
         toolbox: Toolbox,
-        chooser: ToolChooser,
+        selector: ToolSelector,
         preferences: PreferenceStore,
         history: HistoryStore,
         pictures: FetchPicture,
@@ -70,7 +69,7 @@ class Router:
         self._caller = caller
         self._guard = guard
         self._toolbox = toolbox
-        self._chooser = chooser
+        self._selector = selector
         self._loop = TurnLoop(caller)
         self._preferences = preferences
         self._history = history
@@ -178,8 +177,8 @@ class Router:
         toolkits = tuple(each for each in offered if each.name not in settings.off)
         off = [each for each in offered if each.name in settings.off]
         before, used = context.questions(EARLIER_QUESTIONS), context.called()
-        selection = await select(self._chooser, question.text, before, used, toolkits)
-        return TurnTools(self._toolbox, self._chooser, models, toolkits, selection, off)
+        selection = await self._selector.select(question.text, before, used, toolkits)
+        return TurnTools(self._toolbox, self._selector, models, toolkits, selection, off)
 
     async def _context(self, question: Question, models: Models, summariser: Summariser | None = None) -> Context:
         context = Context(self._history, self._pictures, question, models.config, summariser)

@@ -12,7 +12,7 @@ from routing.catalog.catalog import Catalog
 from routing.tools.selection import catalogue
 from routing.tools.selection.entries import Entry
 from routing.tools.selection.glossary import Glossary
-from routing.tools.selection.index import Arrays, Index, load, made_of
+from routing.tools.selection.index_cache import Arrays, IndexCache, fingerprint
 
 GLOSSES = 8_192
 
@@ -25,14 +25,15 @@ def share_texts(patch: pytest.MonkeyPatch) -> None:
 
 def share_indexes(patch: pytest.MonkeyPatch) -> None:
     """Share each tool index for bots that start without one (0.2 s of CPU)."""
-    patch.setattr(catalogue, "made_of", _hash)
-    patch.setattr(catalogue, "load", _index)
-    patch.setattr(Index, "save", _save)
+    patch.setattr(catalogue, "fingerprint", _hash)
+    patch.setattr(IndexCache, "load", _index)
+    patch.setattr(IndexCache, "save", _save)
 
 
 _load_catalog = Catalog.load
 _load_glossary = Glossary.load
-_save_index = Index.save
+_load_index = IndexCache.load
+_save_index = IndexCache.save
 _indexes: dict[str, Arrays] = {}
 
 
@@ -54,17 +55,19 @@ def _parsed(text: str, origin: str) -> Catalog:
     return Catalog.parse(text, origin)
 
 
-_made_of = lru_cache(64)(made_of)
+_fingerprint = lru_cache(64)(fingerprint)
 
 
 def _hash(entries: Iterable[Entry], negatives: Sequence[str]) -> str:
-    return _made_of(tuple(entries), tuple(negatives))
+    return _fingerprint(tuple(entries), tuple(negatives))
 
 
-def _index(path: Path, made_of: str) -> Index:
-    return Index(dict(_indexes[made_of])) if made_of in _indexes and not path.exists() else load(path, made_of)
+def _index(path: Path, source: str) -> IndexCache:
+    if source in _indexes and not path.exists():
+        return IndexCache(dict(_indexes[source]))
+    return _load_index(path, source)
 
 
-def _save(index: Index, path: Path, made_of: str) -> None:
-    _save_index(index, path, made_of)
-    _indexes[made_of] = index._parts
+def _save(index: IndexCache, path: Path, source: str) -> None:
+    _save_index(index, path, source)
+    _indexes[source] = index._parts

@@ -9,8 +9,7 @@ from typing import Protocol
 from benchmarks.bench_tools.endpoint import Answer
 from benchmarks.bench_tools.finding import Parts, Showing, parts
 from benchmarks.intervals import Interval, mean, proportion
-from routing.tools.candidates import DISCOVERY
-from routing.tools.presentation import Shown
+from routing.tools.presentation import DISCOVERY, Shown
 
 
 class Model(Protocol):

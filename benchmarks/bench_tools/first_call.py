@@ -11,9 +11,9 @@ from routing.catalog.catalog import BUNDLED, Catalog
 from routing.config import jsonfile
 from routing.config.runtime import read_config
 from routing.policy.models import Models
-from routing.tools.chooser import Activated, ToolSelection
 from routing.tools.offer import TurnTools
 from routing.tools.selection.entries import entries
+from routing.tools.selector import Activated, ToolSelection
 from routing.types.sizes import SIZES, Size
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 

@@ -12,8 +12,7 @@ from typing import Any, Literal, get_args
 from benchmarks.bench_tools.ranking import Ranking
 from handlers.tools.authoring.manifests import FOLDER, our_toolkit
 from routing.config.presentation import PRESENTATIONS, Presentation, Strategy
-from routing.tools.candidates import DISCOVERY, Candidate
-from routing.tools.presentation import Shown, present
+from routing.tools.presentation import DISCOVERY, Candidate, Shown, present
 from routing.types.llm import ToolSpec
 from routing.types.sizes import Size
 from routing.types.toolkits import ToolCard, Toolkit

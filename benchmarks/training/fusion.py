@@ -17,16 +17,16 @@ from typing import Any
 import numpy as np
 
 from benchmarks.tool_routing import read_catalogue, read_examples
-from benchmarks.training.chatter import UNSURE, chatter
 from benchmarks.training.encoder_sources import lines
 from benchmarks.training.learning import Choice, Singles, learn
 from benchmarks.training.small_talk import in_folds
+from benchmarks.training.small_talk_data import UNSURE, small_talk_messages
 from routing.tools.selection.encoder import StaticEncoder
 from routing.tools.selection.entries import NEITHER, Entry, entries
 from routing.tools.selection.features import DENSE, LEXICAL, QUESTION, question
 from routing.tools.selection.fusion import WEIGHTS, Fusion, Weights, circumstances
 from routing.tools.selection.glossary import Glossary
-from routing.tools.selection.selector import EncodingSelector, Selector
+from routing.tools.selection.ranker import EncodingRanker, Ranker
 from routing.types.vectors import Floats
 
 SETS = ("assistant", "metatool", "bfcl_live", "functionchat_ko", "sealtools")
@@ -34,18 +34,18 @@ WITHOUT_NONE = frozenset({"metatool"})
 """Where what needs no tool is not learned from: questions of general knowledge, beside tools that search the web."""
 MOST_RIVALS, RANDOM_RIVALS = 80, 20
 """Tools beside the right one that are learned from in a large catalogue: the likeliest and some others."""
-CHATTER = 4_000
+SMALL_TALK = 4_000
 WEIGHT = {"assistant": 1.0, "metatool": 0.5, "bfcl_live": 0.5, "functionchat_ko": 1.5, "sealtools": 0.1}
 """Of a row. Ours is a bot for people; the small set in another language counts as much as a larger one."""
 KNOWN_BY_HEART = 0.85
-"""Chatter that is so close to a negative example teaches nothing about what is further away."""
+"""Small talk that is so close to a negative example teaches nothing about what is further away."""
 
 
 def choices(data: Path, name: str, seed: int = 0, keep: str = "all") -> Iterator[Choice]:
     """What one set teaches; `keep` may be the even or the odd rows."""
     known, negatives = _catalogue(data, name)
-    selector = Selector(known, negatives, Glossary.load(), _nothing_learned())
-    encoding = EncodingSelector(selector, StaticEncoder.load())
+    selector = Ranker(known, negatives, Glossary.load(), _nothing_learned())
+    encoding = EncodingRanker(selector, StaticEncoder.load())
     rng = random.Random(seed)
     for number, row in enumerate(lines(data / "dev" / f"{name}.jsonl")):
         if keep != "all" and (number % 2 == 0) != (keep == "even"):
@@ -64,15 +64,15 @@ def _catalogue(data: Path, name: str) -> tuple[tuple[Entry, ...], Sequence[str]]
 
 
 def _idle(
-    data: Path, known: Sequence[Entry], negatives: Sequence[str], encoding: EncodingSelector, rng: random.Random
+    data: Path, known: Sequence[Entry], negatives: Sequence[str], encoding: EncodingRanker, rng: random.Random
 ) -> Iterator[Choice]:
     """What people say when they want nothing done, heard by a detector that has not learned it; and what CLINC150's
     assistant has no answer to."""
     rows = data / "train" / "utterances.jsonl"
-    said = [*chatter(rows, CHATTER, rng, without=negatives)]
+    said = [*small_talk_messages(rows, SMALL_TALK, rng, without=negatives)]
     for detector, theirs in in_folds(data, said):
-        heard = EncodingSelector(
-            Selector(known, negatives, Glossary.load(), _nothing_learned(), chatter=detector), StaticEncoder.load()
+        heard = EncodingRanker(
+            Ranker(known, negatives, Glossary.load(), _nothing_learned(), small_talk=detector), StaticEncoder.load()
         )
         for text in theirs:
             for choice in _taught(heard, text, (), WEIGHT["assistant"], rng):
@@ -94,7 +94,7 @@ def _right(row: Mapping[str, Any], known: Sequence[Entry]) -> tuple[tuple[int, .
 
 
 def _taught(
-    encoding: EncodingSelector,
+    encoding: EncodingRanker,
     text: str,
     right: tuple[tuple[int, ...], ...] | None,
     weight: float,
@@ -103,9 +103,9 @@ def _taught(
     """A choice for each right group, from which the other right ones are left out."""
     if right is None:
         return
-    selector = encoding.selector
-    part = selector.parts(text)[0]
-    evidence = next(selector.evidence([part], encoding.vectors(part.texts())))
+    selector = encoding.ranker
+    part = selector.clauses(text)[0]
+    evidence = next(selector.features([part], encoding.vectors(part.texts())))
     assert evidence is not None
     features, asked = evidence
     every = {place for group in right for place in group}
@@ -129,7 +129,7 @@ def words_only(choice: Choice) -> Choice:
     lexical = choice.entry[:, : len(LEXICAL)]
     told = dict(zip(QUESTION, choice.asked.tolist(), strict=True))
     said, examples = told["words of negatives"], not told["no examples"]
-    bare = question("", lexical, None, (0.0, said), examples, told["chatter"]).astype(float)
+    bare = question("", lexical, None, (0.0, said), examples, told["small talk"]).astype(float)
     for name in ("words", "entries"):
         bare[QUESTION.index(name)] = told[name]
     return replace(choice, entry=lexical, asked=bare)

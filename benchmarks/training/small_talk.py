@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.training.chatter import LABELS, UNSURE
 from benchmarks.training.encoder_sources import LEXICON, examples, lines, table
+from benchmarks.training.small_talk_data import LABELS, UNSURE
 from routing.tools.selection.small_talk import BUCKETS, WEIGHTS, SmallTalk, hashed, small_talk
 
 RIDGE, STEPS, RATE = 3e-6, 200, 0.3
@@ -37,7 +37,7 @@ class Said:
     """Something said, whether it is small talk, and how much it counts."""
 
     text: str
-    chatter: bool
+    small_talk: bool
     weight: float = 1.0
 
 
@@ -66,7 +66,7 @@ def in_folds(data: Path, texts: Sequence[str], folds: int = 3) -> Iterator[tuple
 def learn(said: Sequence[Said]) -> SmallTalk:
     """The weights under which what was said is likeliest, less a ridge; both sides count the same."""
     places = [hashed(each.text) for each in said]
-    wanted = np.array([each.chatter for each in said], float)
+    wanted = np.array([each.small_talk for each in said], float)
     counts = np.array([each.weight for each in said])
     counts[wanted > 0] *= (wanted == 0).sum() / max(1.0, wanted.sum())
     weights, constant = _descend(places, wanted, counts / counts.sum())
@@ -98,7 +98,9 @@ def main() -> None:
     said = sources(given.data)
     found = learn(said)
     np.savez_compressed(given.out, weights=found.weights, unit=found.unit, constant=found.constant)
-    print(json.dumps({"rows": len(said), "small talk": sum(each.chatter for each in said), "written": str(given.out)}))
+    print(
+        json.dumps({"rows": len(said), "small talk": sum(each.small_talk for each in said), "written": str(given.out)})
+    )
 
 
 if __name__ == "__main__":

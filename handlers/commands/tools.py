@@ -15,7 +15,7 @@ from handlers.replies.tool_policy import ToolPolicy
 from routing.errors import Refused
 from routing.ports import Embedder, HistoryStore, PreferenceStore
 from routing.text import nearest
-from routing.tools.chooser import ToolChooser
+from routing.tools.selector import ToolSelector
 from routing.types.messages import Button
 
 SPEC = CommandSpec(
@@ -41,9 +41,9 @@ def build(needs: Needs) -> Handler:
     return ToolsCommand(
         needs.preferences,
         needs.history,
-        ToolOffers(needs.router, needs.stock.toolbox, needs.stock.chooser, needs.preferences),
+        ToolOffers(needs.router, needs.stock.toolbox, needs.stock.selector, needs.preferences),
         ToolList(needs.stock, needs.clock),
-        needs.stock.chooser,
+        needs.stock.selector,
         needs.stock.embedder,
         ToolPolicy(needs.stock.toolbox, needs.allowances, needs.history),
     )
@@ -58,7 +58,7 @@ class ToolsCommand:
         history: HistoryStore,
         offers: ToolOffers,
         listed: ToolList,
-        chooser: ToolChooser,
+        selector: ToolSelector,
         embedder: Embedder | None,
         policy: ToolPolicy,
     ) -> None:
@@ -67,7 +67,7 @@ class ToolsCommand:
         self._history = history
         self._offers = offers
         self._list = listed
-        self._chooser = chooser
+        self._selector = selector
         self._embedder = embedder
         self._switching = asyncio.Lock()
 
@@ -94,7 +94,7 @@ class ToolsCommand:
             await self._list.shown(ask, off),
             "  \n".join(await self._policy.lines(ask)),
             self._list.faults(ask),
-            compared(ask, self._chooser, self._embedder) + f"  \n{hint}",
+            compared(ask, self._selector, self._embedder) + f"  \n{hint}",
         ]
         return Reply("\n\n".join(filter(None, parts)), _keyboard(await self._list.held(ask.person), off))
 

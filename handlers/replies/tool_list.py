@@ -11,7 +11,7 @@ from handlers.replies.duration import span
 from handlers.tools.dependencies import Stock
 from handlers.tools.mcp.connection import ServerState, Status
 from routing.ports import Clock
-from routing.tools.candidates import DISCOVERY
+from routing.tools.presentation import DISCOVERY
 from routing.types.people import Person
 from routing.types.toolkits import Toolkit, ToolkitSource
 

@@ -14,16 +14,16 @@ from routing.config.presentation import Strategy
 from routing.policy.tiers import open_to, split_prefix
 from routing.ports import Embedder, PreferenceStore
 from routing.router import Router
-from routing.tools.chooser import Activated, ToolChooser, ToolSelection, Why
 from routing.tools.fallback_reasons import (
     BUSY,
     EMBEDDING,
     LOADING,
+    MODEL_CHANGED,
     OFF,
-    OTHERS,
     SLOW,
 )
 from routing.tools.offer import ToolOffer, TurnTools
+from routing.tools.selector import Activated, ToolSelection, ToolSelector, Why
 from routing.turn.plan import Plan
 from routing.types.toolkits import Toolkit
 
@@ -31,7 +31,7 @@ STAGES: Mapping[Why, str] = {"keyword": "words", "embed": "embeddings", "follow-
 """The stage that activated a toolkit."""
 UNAVAILABLE = "embeddings are not available right now"
 """Shown to non-admins instead of an error."""
-DOUBTS = (LOADING, EMBEDDING, SLOW, BUSY, OTHERS, UNAVAILABLE)
+DOUBTS = (LOADING, EMBEDDING, SLOW, BUSY, MODEL_CHANGED, UNAVAILABLE)
 """Translatable reasons for matching by words only. All other reasons are errors or settings."""
 ORDERS: Mapping[Strategy, str] = {
     "top_k": "the most relevant in full, the others by name",
@@ -49,9 +49,9 @@ NEAREST = 5
 class ToolOffers:
     """Explains the tools of the last call, or of a hypothetical message."""
 
-    def __init__(self, router: Router, toolbox: Toolbox, chooser: ToolChooser, preferences: PreferenceStore) -> None:
+    def __init__(self, router: Router, toolbox: Toolbox, selector: ToolSelector, preferences: PreferenceStore) -> None:
         self._router = router
-        self._chooser = chooser
+        self._selector = selector
         self._toolbox = toolbox
         self._preferences = preferences
 
@@ -63,11 +63,11 @@ class ToolOffers:
         offered = await self._toolbox.offered(ask.person)
         off = (await self._preferences.settings(ask.person.id)).off
         toolkits = [each for each in offered if each.name not in off]
-        unwanted = (await self._chooser.choose(text, off)).activated if off else ()
+        unwanted = (await self._selector.match(text, off)).activated if off else ()
         parts = [self._head(ask, plan, tools), _toolkits(ask, tools.selection, toolkits, unwanted)]
         parts.append(self._order(ask, plan, tools, toolkits))
-        if tools.selection.doubt:
-            parts.append(only_words(ask, tools.selection.doubt))
+        if tools.selection.fallback_reason:
+            parts.append(only_words(ask, tools.selection.fallback_reason))
         return "\n\n".join(part for part in parts if part)
 
     async def last(self, ask: CommandContext, conversation_id: int) -> str:
@@ -142,10 +142,10 @@ class ToolOffers:
         return "  \n".join(lines)
 
 
-def compared(ask: CommandContext, chooser: ToolChooser, embedder: Embedder | None) -> str:
+def compared(ask: CommandContext, selector: ToolSelector, embedder: Embedder | None) -> str:
     """How messages are matched with tools. Only admins see the path of the embedding model."""
-    if chooser.doubt or embedder is None:
-        return only_words(ask, chooser.doubt)
+    if selector.fallback_reason or embedder is None:
+        return only_words(ask, selector.fallback_reason)
     name = embedder.name if may(ask.person, "admin") else embedder.name.partition(":")[0]
     return ask.say("Tool matching: words and embeddings ({name})", name=f"`{name}`")
 

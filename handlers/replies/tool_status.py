@@ -13,7 +13,7 @@ from routing.ports import Embedder
 
 def tool_status(needs: Needs) -> ToolStatus:
     stock = needs.stock
-    offers = ToolOffers(needs.router, stock.toolbox, stock.chooser, needs.preferences)
+    offers = ToolOffers(needs.router, stock.toolbox, stock.selector, needs.preferences)
     policy = ToolPolicy(stock.toolbox, needs.allowances, needs.history)
     return ToolStatus(stock, offers, ToolList(stock, needs.clock), stock.embedder, policy)
 
@@ -41,7 +41,7 @@ class ToolStatus:
     async def lines(self, ask: CommandContext, conversation_id: int) -> list[str]:
         """The full report for a conversation, with all unusable tools and those that need a confirmation."""
         off = await self._stock.toolbox.off(ask.person)
-        lines = [await self.shown(ask, conversation_id), compared(ask, self._stock.chooser, self._embedder)]
+        lines = [await self.shown(ask, conversation_id), compared(ask, self._stock.selector, self._embedder)]
         lines += [
             ask.say("• {name} is off: {reason}", name=f"`{name}`", reason=plain(ask.say(why)))
             for name, why in off.items()

@@ -15,7 +15,7 @@ from handlers.tools.toolbox import Toolbox
 from handlers.tools.workspace import WorkspaceToolkits
 from routing.policy.models import Models
 from routing.ports import Clock, Embedder, Health, HistoryStore, PreferenceStore
-from routing.tools.chooser import ToolChooser
+from routing.tools.selector import ToolSelector
 from routing.types.decisions import TierSource
 from routing.types.skills import Skills
 
@@ -26,7 +26,7 @@ class Stock(Protocol):
     @property
     def toolbox(self) -> Toolbox: ...
     @property
-    def chooser(self) -> ToolChooser: ...
+    def selector(self) -> ToolSelector: ...
     @property
     def toolkits(self) -> WorkspaceToolkits: ...
     @property

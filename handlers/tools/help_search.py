@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from handlers.context import CommandSpec
 from handlers.tools.mcp.naming import NAMESPACE
 from routing.text import nearest
-from routing.tools.chooser import by_keyword
+from routing.tools.selector import by_keyword
 from routing.types.toolkits import Toolkit
 
 _WORDS = re.compile(rf"(?:\b{NAMESPACE})?[\w-]+")

@@ -139,8 +139,8 @@ class MetaTools:
 
     def _faults(self) -> Iterator[str]:
         stock = self._about.stock()
-        if stock.chooser.doubt:
-            yield f"Tools are found by their words alone: {stock.chooser.doubt}."
+        if stock.selector.fallback_reason:
+            yield f"Tools are found by their words alone: {stock.selector.fallback_reason}."
         yield from (f"Toolkit: {reason}" for reason in stock.toolkits.broken.values())
         yield from stock.mcp.problems()
         for each in stock.mcp.states():

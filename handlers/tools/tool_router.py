@@ -12,13 +12,12 @@ from handlers.tools.authoring.registration import native, register
 from routing.catalog.sizes import size_of
 from routing.config.presentation import PRESENTATIONS
 from routing.errors import ConfigError
-from routing.tools.candidates import Candidate
-from routing.tools.presentation import Shown, present
+from routing.tools.presentation import Candidate, Shown, present
 from routing.types.sizes import SIZES, Size
 from routing.types.toolkits import Toolkit
 
 if TYPE_CHECKING:
-    from routing.tools.selection.selector import EncodingSelector
+    from routing.tools.selection.ranker import EncodingRanker
 
 
 class ToolRouter:
@@ -60,7 +59,7 @@ class ToolRouter:
         return [native(spec) for spec in self.shown(query).specs]
 
     @cached_property
-    def _selector(self) -> EncodingSelector:
+    def _selector(self) -> EncodingRanker:
         from routing.tools.selection import build_selector
         from routing.tools.selection.catalogue import rows
 

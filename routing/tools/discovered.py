@@ -1,4 +1,4 @@
-"""The tools that come into a turn after its first call, inside what a model and its provider take."""
+"""Tools that are added during a turn, within the limits of the model and its provider."""
 
 from __future__ import annotations
 
@@ -7,24 +7,22 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from routing.config.presentation import MAX_DEFINITIONS
-from routing.tools.candidates import DISCOVERY
-from routing.tools.presentation import Shown
+from routing.tools.presentation import DISCOVERY, Shown
 from routing.types.llm import ToolSpec
 from routing.types.sizes import Size
 from routing.types.toolkits import QUARTERS, ToolCard, text_weight
 
 MOST_FOUND = 5
 SHARE = 2
-"""One search, and all additions together, may take such a part of the tokens that a class has for tools."""
+"""One search, and all additions together, get at most 1 / this of a size class's tokens for tools."""
 
 
 class DiscoveredTools:
-    """What was found and called in one turn, in this order. As long as all of it fits, definitions are only appended,
-    for the providers' prompt caches."""
+    """The tools found and called in a turn, in order. While everything fits, definitions are only appended, for the
+    providers' prompt caches."""
 
     def __init__(self, cards: Mapping[str, ToolCard], worth: Callable[[str], float]) -> None:
-        """`worth` says how relevant a tool is to the message, on any scale; what is there for every message is worth
-        infinitely much."""
+        """`worth` is the relevance of a tool on any scale; infinite for base tools."""
         self._cards = cards
         self._worth = worth
         self._added: dict[str, ToolCard] = {}
@@ -35,11 +33,11 @@ class DiscoveredTools:
 
     @property
     def new(self) -> Collection[str]:
-        """What no model was shown yet."""
+        """Tools that no model has been shown yet."""
         return self._new
 
     def found(self, cards: Sequence[ToolCard], size: Size, most_tokens: int) -> list[ToolCard]:
-        """Add the first ones, as far as there is room for them; which ones these are."""
+        """Add the first tools that fit, and return them."""
         room = QUARTERS * most_tokens // SHARE
         taken: list[ToolCard] = []
         for card in cards[:MOST_FOUND]:
@@ -51,19 +49,18 @@ class DiscoveredTools:
         return taken
 
     def called(self, name: str, *, unseen: bool) -> None:
-        """A tool is called; one that the model has not seen is added."""
+        """Record a call. A tool that the model has not seen is added."""
         self._called.add(name)
         if unseen:
             self._add(self._cards[name])
 
     def is_explained(self, name: str) -> bool:
-        """Whether a model knows its parameters; from the next call on, since one answer may hold several calls."""
+        """Whether a model has seen its parameters before the current answer, which may contain several calls."""
         return name in self._explained
 
     def shown(self, begun: Shown, size: Size, most_tokens: int) -> Shown:
-        """With what `begun` began, and the additions: at most so many definitions as a provider takes. What does not
-        fit is left out: what was found before and never called, oldest first, then the least relevant; discovery and
-        what is there for every message stay."""
+        """`begun` with the additions. What does not fit is dropped: tools found earlier and never called, oldest
+        first, then the least relevant. Discovery and base tools stay."""
         defined = {spec.name for spec in begun.specs if spec.description}
         more = [card for name, card in self._added.items() if name not in defined]
         kept = (spec for spec in begun.specs if spec.name in defined or spec.name not in self._added)
@@ -83,7 +80,7 @@ class DiscoveredTools:
     def _fitting(
         self, specs: Sequence[ToolSpec], begun: Collection[str], size: Size, room: int
     ) -> tuple[ToolSpec, ...]:
-        """In the same order. A stub has no weight, as in the beginning."""
+        """The specs that fit, in the same order. Stubs weigh nothing."""
         ages = {name: age for age, name in enumerate(reversed(self._added))}
 
         def importance(spec: ToolSpec) -> tuple[float, float]:

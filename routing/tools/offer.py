@@ -1,4 +1,4 @@
-"""The tools of one turn: what its person may use, what the message is about, what the model's size can take."""
+"""The tools of one turn: those that the person may use, by relevance to the message, within the model's limits."""
 
 from __future__ import annotations
 
@@ -16,23 +16,22 @@ from routing.errors import ToolFailed
 from routing.policy.models import Models
 from routing.ports import Tools
 from routing.text import spaced
-from routing.tools.candidates import DISCOVERY, Candidate
-from routing.tools.chooser import Activated, ToolChooser, ToolSelection
 from routing.tools.discovered import MOST_FOUND, DiscoveredTools
-from routing.tools.presentation import Shown, present
+from routing.tools.presentation import DISCOVERY, Candidate, Shown, present
+from routing.tools.selector import Activated, ToolSelection, ToolSelector
 from routing.types.llm import ToolCall
 from routing.types.sizes import Size
 from routing.types.toolkits import QUARTERS, ToolCard, Toolkit
 from routing.types.tools import ToolScope, Traits
 
 UNLIKELY = -2.5
-"""Odds below which nothing is found, though it is searched for."""
+"""Log-odds below which a search does not find a tool."""
 NEEDED = 0.8
-"""How probable it must be that a toolkit is meant for a model without tools to be passed over."""
+"""Probability of a toolkit from which models without tool calls are skipped."""
 MOST_LIKELY = 3
-"""Tools that are found where none is sure."""
+"""Maximum number of tools found by a search if none is activated."""
 SHARE_OF_WINDOW = 8
-"""At most such a part of a model's context window is for definitions of tools."""
+"""Tool definitions get at most 1 / this of a model's context window."""
 DESCRIBED_CHARS = 160
 MOST_NAMED, NAMED_CHARS = 20, 80
 
@@ -41,8 +40,8 @@ log = logging.getLogger("routing")
 
 @dataclass(frozen=True, slots=True)
 class ToolOffer:
-    """What one model was shown: so many of `total` tools, about so many tokens of definitions and names. `doubt` says
-    why only words were compared."""
+    """What a model was shown: `shown` of `total` tools, with the estimated `tokens` of definitions and names.
+    `fallback_reason` says why only words were compared."""
 
     model: str
     size: Size
@@ -50,34 +49,35 @@ class ToolOffer:
     total: int
     tokens: int
     activated: tuple[Activated, ...]
-    doubt: str = ""
+    fallback_reason: str = ""
     takes_tools: bool = True
 
     def __str__(self) -> str:
-        """As the log has it."""
+        """The log line."""
         found = ", ".join(f"{each.toolkit}({each.why}:{each.score:.2f})" for each in self.activated)
         line = f"{self.shown}/{self.total} tools"
         if not self.takes_tools:
             return f"{line} | {self.model} takes no tools"
-        return f"{line} | activated: [{found}]{' | words only: ' + self.doubt if self.doubt else ''}"
+        words_only = f" | words only: {self.fallback_reason}" if self.fallback_reason else ""
+        return f"{line} | activated: [{found}]{words_only}"
 
 
 class TurnTools:
-    """`routing.ports.Tools` for one turn. What a model was once shown it is shown to the end of the turn, in the same
-    order, as long as there is room for what comes in later: providers' prompt caches live on that."""
+    """Implements `routing.ports.Tools` for one turn. What a model was shown it is shown until the end of the turn, in
+    the same order while there is room, for the providers' prompt caches."""
 
     def __init__(
         self,
         tools: Tools,
-        chooser: ToolChooser,
+        selector: ToolSelector,
         models: Models,
         toolkits: Sequence[Toolkit],
         selection: ToolSelection,
         off: Sequence[Toolkit] = (),
     ) -> None:
-        """`toolkits` are those that the person may use, in their stable order; `off` those that they do not want."""
+        """`toolkits` are those that the person may use, in a stable order; `off` those that they switched off."""
         self._tools = tools
-        self._chooser = chooser
+        self._selector = selector
         self._models = models
         self._toolkits = tuple(toolkits)
         self._cards = {card.name: card for toolkit in toolkits for card in toolkit.tools}
@@ -95,17 +95,17 @@ class TurnTools:
 
     @property
     def selection(self) -> ToolSelection:
-        """What the turn began with."""
+        """The selection for the turn's message."""
         return self._selection
 
     @property
     def needed(self) -> bool:
-        """Whether the message is surely about something that takes a tool of its own."""
+        """Whether the message certainly needs a tool beyond the base tools."""
         sure = {each.toolkit for each in self._selection.activated if each.score >= NEEDED}
         return any(toolkit.name in sure and not toolkit.base for toolkit in self._toolkits)
 
     def show(self, model: str, window: int) -> Shown:
-        """Show a model the tools of its next call; `window` is its context window in tokens."""
+        """The tools for the next call of a model with a context window of `window` tokens."""
         if not self._models.takes_tools(model):
             return Shown(())
         size = self._models.size(model).size
@@ -118,7 +118,7 @@ class TurnTools:
         return shown
 
     def offer(self, model: str, shown: Shown) -> ToolOffer:
-        """What the model was shown, in figures."""
+        """Figures about what the model was shown."""
         return ToolOffer(
             model=model,
             size=self._models.size(model).size,
@@ -126,12 +126,12 @@ class TurnTools:
             total=len(self._cards),
             tokens=shown.tokens,
             activated=self._selection.activated,
-            doubt=self._selection.doubt,
+            fallback_reason=self._selection.fallback_reason,
             takes_tools=self._models.takes_tools(model),
         )
 
     def whole(self, model: str) -> int:
-        """What it would cost to show everything in full, in tokens."""
+        """Tokens that it would cost to show all tools in full."""
         size = self._models.size(model).size
         return round(sum(card.weights[size] for card in self._cards.values()) / QUARTERS)
 
@@ -139,8 +139,8 @@ class TurnTools:
         return self._tools.traits(name)
 
     async def run(self, call: ToolCall, scope: ToolScope) -> str:
-        """A tool that was told by name only is run, too; wrong arguments bring its schema, and the next call has it.
-        One that changes something brings its schema first."""
+        """Also runs a tool that was shown by name only, unless it changes something: then the first call only returns
+        its schema. The next model call defines it."""
         if call.name in self._off:
             name = self._off[call.name]
             raise ToolFailed(
@@ -156,7 +156,7 @@ class TurnTools:
         return await self._tools.run(call, replace(scope, discover=partial(self.discover, size=scope.size)))
 
     async def discover(self, query: str, size: Size = "XL") -> str:
-        """Look for more tools than models of this size see; what is found can be called for the rest of the turn."""
+        """Search the tools that models of this size don't see. What is found can be called for the rest of the turn."""
         told = {*self._seen.get(size, ()), *self._additions.new}
         hidden = [card for name, card in self._cards.items() if name not in told]
         if not hidden:
@@ -171,12 +171,11 @@ class TurnTools:
         return f"Found, and to be called like the tools that you see:\n{lines}"
 
     async def _fitting(self, query: str, cards: Sequence[ToolCard]) -> list[ToolCard]:
-        """Those that are named, then those that it is about, then, where there are none, the likeliest ones: whoever
-        searches wants something done."""
+        """Tools that are named, then those of activated toolkits; if there are none, the most likely ones."""
         words = _words(query)
-        chosen = await self._chooser.choose(spaced(query), self._among)
-        odds = chosen.relevance
-        meant = {each.toolkit for each in chosen.activated}
+        found_by = await self._selector.match(spaced(query), self._among)
+        odds = found_by.relevance
+        meant = {each.toolkit for each in found_by.activated}
         of = {card.name: toolkit.name for toolkit in self._toolkits for card in toolkit.tools}
         ranked = sorted(cards, key=lambda card: -odds.get(card.name, UNLIKELY))
         found = [card for card in ranked if f" {_words(card.name)} " in f" {words} "]
@@ -186,7 +185,7 @@ class TurnTools:
 
     def _candidates(self) -> list[Candidate]:
         active = {each.toolkit for each in self._selection.activated}
-        more = any(not toolkit.base for toolkit in self._toolkits)  # to be discovered, by another message at least
+        more = any(not toolkit.base for toolkit in self._toolkits)  # otherwise there is nothing to discover
         relevance = self._selection.relevance
         return [
             Candidate(card, selected, relevance.get(card.name, 0.0), toolkit.base)
@@ -201,18 +200,18 @@ class TurnTools:
 
 
 def _nothing(toolkits: Sequence[Toolkit]) -> str:
-    """Which toolkits have more tools, where none fits."""
+    """The answer to a search without results: the toolkits that have more tools."""
     lines = [f"- {each.name}: {_line(each.description, NAMED_CHARS)}" for each in toolkits[:MOST_NAMED]]
     more = [f"… and {len(toolkits) - MOST_NAMED} more."] if len(toolkits) > MOST_NAMED else []
     return "\n".join(["Nothing fits. Search again for what one of these does, or go on without:", *lines, *more])
 
 
 def _words(text: str) -> str:
-    """As names are compared."""
+    """Normalised words, for comparing names."""
     return " ".join(re.findall(r"[^\W_]+", spaced(text).casefold()))
 
 
 def _line(text: str, most: int) -> str:
-    """What it is for, in a line."""
+    """On one line, cut to `most` characters."""
     text = " ".join(text.split())
     return text if len(text) <= most else f"{text[:most]}…"

@@ -1,32 +1,47 @@
-"""What a model of each size is told of the tools: small models choose well among few, large ones among many."""
+"""What a model of each size class sees of the tools: small models choose well among few, large ones among many."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import nlargest
 from itertools import chain, islice, tee
 from operator import attrgetter
+from typing import NamedTuple
 
 from routing.config.presentation import MAX_DEFINITIONS, Presentation
-from routing.tools.candidates import DISCOVERY, Candidate, discovery_first, likeliest, ranked
-from routing.tools.hints import SEARCH, kinds_line, names_line, that_fit
 from routing.types.llm import ToolSpec
 from routing.types.sizes import Size
-from routing.types.toolkits import QUARTERS, text_weight, weight
+from routing.types.toolkits import QUARTERS, ToolCard, text_weight, weight
 
+DISCOVERY = "discover_tools"
 TRIED = 4
-"""Tools that are tried for each that may be shown."""
+"""Candidates tried per definition that may be shown."""
 TOKENS_PER_NAME = 6
-"""In the line of names, about: as many tools as may have room there are put in order at once."""
+"""Estimate for the line of names: as many tools as may fit are sorted at once."""
 SHARE_OF_KINDS = 8
-"""The line of kinds takes at most such a part of the tokens."""
+"""The line of kinds gets at most 1 / this of the tokens."""
 STUB: Mapping[str, object] = {"type": "object", "properties": {}}
 ASK_FOR_CALLS = "When a tool fits, call it at once instead of describing what you would do."
+MOST_KINDS = 24
+SEARCH = f" {DISCOVERY} finds those that you do not see."
+_KINDS = "Kinds of tools here: {}."
+
+
+class Candidate(NamedTuple):
+    """A tool that may be shown. `relevance` is on any scale; base tools are candidates for every message. A tuple,
+    because a message can have thousands, and tuples are four times faster."""
+
+    card: ToolCard
+    selected: bool
+    relevance: float
+    base: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Definitions in order, tools told by name only, and a sentence for the system message."""
+    """Definitions in order, tools shown by name only, and a sentence for the system message."""
 
     specs: tuple[ToolSpec, ...]
     names: tuple[str, ...] = ()
@@ -34,17 +49,17 @@ class Shown:
 
     @property
     def tokens(self) -> int:
-        """Our estimate of what all of it costs in one request."""
+        """Estimated cost in one request."""
         return -(-(sum(map(weight, self.specs)) + text_weight(self.hint)) // QUARTERS)
 
 
 def tokens(specs: Sequence[ToolSpec]) -> int:
-    """Our estimate for definitions on the wire."""
+    """Estimated cost of definitions in a request."""
     return Shown(tuple(specs)).tokens
 
 
 def present(candidates: Sequence[Candidate], size: Size, presentation: Presentation) -> Shown:
-    """What a model of this size is shown of `candidates`, which come in their stable order."""
+    """What a model of this size sees of `candidates`, which are in a stable order."""
     presentation = replace(presentation, most_tools=min(presentation.most_tools, MAX_DEFINITIONS))
     match presentation.strategy:
         case "top_k":
@@ -70,8 +85,8 @@ def _reorder(candidates: Sequence[Candidate], size: Size, limits: Presentation) 
 
 
 def _kept(candidates: Sequence[Candidate], size: Size, limits: Presentation, beside: str = "") -> set[str]:
-    """Names of the selected ones that are shown: first discovery and what is there for every message, in at most half
-    of the limits, then all by relevance."""
+    """The names of the tools that are shown: discovery and base tools within half of the limits, then all selected by
+    relevance."""
     found = [each for each in candidates if each.selected or each.base or each.card.name == DISCOVERY]
     always = [each for each in found if each.base or each.card.name == DISCOVERY]
     half = replace(limits, most_tools=(limits.most_tools + 1) // 2, most_tokens=limits.most_tokens // 2)
@@ -120,8 +135,7 @@ def _discovery_last(specs: Iterable[ToolSpec]) -> tuple[ToolSpec, ...]:
 
 
 def _fitting(order: Iterable[Candidate], size: Size, limits: Presentation, beside: str = "") -> tuple[ToolSpec, ...]:
-    """As many from the front as the limits allow with the line `beside` them; one that is too long leaves its place to
-    the next."""
+    """As many definitions as the limits allow beside the line `beside`. One that is too long is skipped."""
     specs: list[ToolSpec] = []
     room = QUARTERS * limits.most_tokens - text_weight(beside)
     for each in islice(order, TRIED * limits.most_tools):
@@ -129,3 +143,72 @@ def _fitting(order: Iterable[Candidate], size: Size, limits: Presentation, besid
             specs.append(each.card.spec(size))
             room -= each.card.weights[size]
     return tuple(specs)
+
+
+def ranked(candidates: Sequence[Candidate], soon: int) -> Iterator[Candidate]:
+    """Selected tools first, each part by relevance, then priority, then in stable order. Sorts `soon` of them first,
+    and all when more are read."""
+    first = _front(candidates, soon)
+    yield from first
+    if len(first) < len(candidates):
+        yield from _front(candidates, len(candidates))[len(first) :]
+
+
+def discovery_first(candidates: Iterable[Candidate], order: Iterable[Candidate]) -> Iterator[Candidate]:
+    """Discovery first, if it is a candidate; the others in `order`."""
+    found = next((each for each in candidates if each.card.name == DISCOVERY), None)
+    if found is not None:
+        yield found
+    yield from (each for each in order if each.card.name != DISCOVERY)
+
+
+def likeliest(candidates: Sequence[Candidate], most: int) -> list[Candidate]:
+    """The `most` most relevant, selected or not; ties by priority, then in stable order."""
+    found = sorted(_near(candidates, most), key=attrgetter("card.priority"), reverse=True)
+    found.sort(key=attrgetter("relevance"), reverse=True)  # faster than one sort with a tuple as key
+    return found[:most]
+
+
+def _front(candidates: Sequence[Candidate], most: int) -> list[Candidate]:
+    selected = [each for each in candidates if each.selected]
+    if len(selected) >= most:
+        return likeliest(selected, most)
+    others = [each for each in _near(candidates, most) if not each.selected]
+    return [*likeliest(selected, most), *likeliest(others, most - len(selected))]
+
+
+def _near(candidates: Sequence[Candidate], most: int) -> Sequence[Candidate]:
+    """The `most` most relevant and their ties, in stable order."""
+    if not 0 < most < len(candidates):
+        return candidates
+    least = nlargest(most, map(attrgetter("relevance"), candidates))[-1]
+    return [each for each in candidates if each.relevance >= least]
+
+
+def names_line(names: Iterable[str], more: int, plain: str, found: bool) -> str:
+    """The names of hidden tools and the number of `more`, then the sentence `plain`. `found`: the model finds them with
+    discovery, else calls them by name."""
+    head = f"More tools, to be found with {DISCOVERY}" if found else "More tools, to be called by name"
+    told = ", ".join([*names, f"… and {more} more"] if more else names)
+    return f"{head}: {told}. {plain}".strip()
+
+
+def kinds_line(categories: Iterable[str], most_tokens: int) -> str:
+    """The most common categories, in order of first occurrence; empty if not even one fits beside SEARCH. It does not
+    depend on the message, for providers' prompt caches."""
+    counted = Counter(categories)
+    counted.pop("", None)
+    likely = (kind for kind, _ in counted.most_common(MOST_KINDS))
+    told = that_fit(likely, QUARTERS * most_tokens - text_weight(_KINDS.format("") + SEARCH))
+    return _KINDS.format(", ".join(kind for kind in counted if kind in told)) if told else ""
+
+
+def that_fit(names: Iterable[str], room: int) -> Mapping[str, None]:
+    """The first names that fit into `room`, in quarters of a token."""
+    told: dict[str, None] = {}
+    for name in names:
+        room -= text_weight(f"{name}, ")
+        if room < 0:
+            break
+        told[name] = None
+    return told

@@ -10,7 +10,7 @@ from benchmarks.bench_tools.finding import Row, parts, row, showings
 from benchmarks.bench_tools.strategies import default, on_the_wire, our_toolkits
 from benchmarks.bench_tools.study import Study
 from benchmarks.intervals import Interval
-from routing.tools.candidates import DISCOVERY
+from routing.tools.presentation import DISCOVERY
 from routing.types.sizes import Size
 from tests.benchmarks.studying import Scripted, ranking
 

@@ -23,8 +23,7 @@ from benchmarks.bench_tools.strategies import (
 )
 from benchmarks.bench_tools.study import Prompt, Study, Unreadable, read
 from routing.config.presentation import PRESENTATIONS
-from routing.tools.candidates import DISCOVERY
-from routing.tools.presentation import Shown
+from routing.tools.presentation import DISCOVERY, Shown
 from routing.types.sizes import SIZES, Size
 from tests.benchmarks.studying import TOOLS, ranking
 

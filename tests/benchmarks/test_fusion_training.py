@@ -166,5 +166,5 @@ def test_words_alone_know_nothing_of_vectors(tmp_path: Path) -> None:
     assert bare.right == choice.right
     told = dict(zip(QUESTION, bare.asked, strict=True))
     assert told["best of all"] == told["negatives"] == told["best - negatives"] == 0
-    kept = [QUESTION.index(name) for name in ("words", "entries", "coverage of all", "no examples", "chatter")]
+    kept = [QUESTION.index(name) for name in ("words", "entries", "coverage of all", "no examples", "small talk")]
     assert np.allclose(bare.asked[kept], choice.asked[kept], atol=1e-6)

@@ -1,4 +1,4 @@
-"""A model server whose requests must all be valid, our door to it, no pause before a second try, and choosers."""
+"""A model server whose requests must all be valid, our door to it, no pause before a second try, and selectors."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,7 +10,7 @@ from routing.llm.adapter import LiteLlm
 from routing.policy import failover
 from routing.types.toolkits import Toolkit
 from tests.library import opened
-from tests.routing.tools.choosing import Choosing, Made
+from tests.routing.tools.selecting import Made, Selecting
 from tests.servers.model import ModelServer
 
 
@@ -35,15 +35,15 @@ def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 async def made(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Made]:
-    """Choosers that try again at once, and are closed at the end."""
-    monkeypatch.setattr("routing.tools.indexing.RETRY_SECONDS", 0.0)
-    monkeypatch.setattr("routing.tools.indexing.PAUSE_SECONDS", 0.0)
-    every: list[Choosing] = []
+    """Selectors that try again at once, and are closed at the end."""
+    monkeypatch.setattr("routing.tools.index_builder.RETRY_SECONDS", 0.0)
+    monkeypatch.setattr("routing.tools.index_builder.PAUSE_SECONDS", 0.0)
+    every: list[Selecting] = []
 
-    def make(*toolkits: Toolkit, **parts: Any) -> Choosing:
-        every.append(Choosing(*toolkits, **parts))
+    def make(*toolkits: Toolkit, **parts: Any) -> Selecting:
+        every.append(Selecting(*toolkits, **parts))
         return every[-1]
 
     yield make
     for each in every:
-        await each.chooser.close()
+        await each.selector.close()

@@ -93,8 +93,8 @@ async def ready(on: Stage, doubt: str = "") -> AsyncIterator[App]:
 
 async def indexed(app: App, doubt: str = "") -> None:
     """Until this is all that is in doubt."""
-    chooser = app.engine.tooling.chooser
-    await until(lambda: chooser.doubt.startswith(doubt) if doubt else not chooser.doubt)
+    selector = app.engine.tooling.selector
+    await until(lambda: selector.fallback_reason.startswith(doubt) if doubt else not selector.fallback_reason)
 
 
 async def until(holds: Callable[[], object]) -> None:

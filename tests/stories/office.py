@@ -57,9 +57,9 @@ async def at_work(on: Stage, clock: Clock | None = None) -> AsyncIterator[App]:
 
 async def connected(app: App) -> None:
     await until(lambda: any(kit.source == "mcp" for kit in app.engine.tooling.toolbox.toolkits()))
-    chooser = app.engine.tooling.chooser
-    chooser.start()
-    await until(lambda: chooser.doubt != LOADING)
+    selector = app.engine.tooling.selector
+    selector.start()
+    await until(lambda: selector.fallback_reason != LOADING)
 
 
 def calls(on: Stage, tool: str, arguments: Mapping[str, Any], server: str = "office_") -> None:

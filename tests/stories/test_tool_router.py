@@ -89,7 +89,7 @@ FOLLOW_UP = "and the other one?"
 
 async def test_a_follow_up_keeps_the_toolkits_also_after_a_restart(on: Stage, caplog: pytest.LogCaptureFixture) -> None:
     async with ready(on) as app:
-        alone = await app.engine.tooling.chooser.choose(FOLLOW_UP)
+        alone = await app.engine.tooling.selector.match(FOLLOW_UP)
         assert "weather" not in {each.toolkit for each in alone.activated}, "by itself it says nothing of weather"
         await ask(on, "What's the weather like in Paris?")
         await ask(on, FOLLOW_UP)

@@ -282,7 +282,7 @@ async def test_an_encoder_that_is_late_for_a_message_is_said(taught: Stage) -> N
     taught.env["EMBEDDINGS"] = "litellm:openai/text-embedding-3-small"
     late = "⚠️ Tool matching: words only (the embeddings took too long)"
     async with running(taught) as app:
-        await until(lambda: not app.engine.tooling.chooser.doubt)
+        await until(lambda: not app.engine.tooling.selector.fallback_reason)
         assert "words and embeddings" in (await ask(taught, "/status full")).text
         taught.ms.gate(when=lambda request: request.embeds, times=None)
         await ask(taught, "Shall I take something against the wet?")

@@ -1,4 +1,4 @@
-"""The setting EMBEDDINGS, and the embedder that it asks for."""
+"""Parses the setting EMBEDDINGS and builds the embedder."""
 
 from __future__ import annotations
 
@@ -21,27 +21,25 @@ Kind = Literal["static", "off", "sentence-transformers", "litellm"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _TAKES = "static, off, sentence-transformers:<model or folder> or litellm:<provider>/<model>"
 _SHOWN_CHARS = 80
-"""Of a name that is too long for the system, in a complaint."""
+"""Length to which a name is cut in an error message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """What makes the vectors. `model` is a name or a folder for sentence-transformers, `provider/model` for litellm,
-    and empty else."""
+    """`model` is a name or folder for sentence-transformers, `provider/model` for litellm, otherwise empty."""
 
     kind: Kind
     model: str = ""
 
     @property
     def wait_seconds(self) -> float:
-        """How long a message waits for its vectors where the owner does not say: what a short text takes in another
-        process or on a server of one's own, with room for a busy moment."""
+        """Default time that a message waits for its vectors: enough for a short text in another process or on one's own
+        server."""
         return {"sentence-transformers": 0.5, "litellm": 1.0}.get(self.kind, 0.05)
 
 
 def read_backend(text: str) -> Backend:
-    """EMBEDDINGS as the environment writes it; blank is static. Raises ConfigError, naming what it takes, also where no
-    folder can have this name."""
+    """Parse EMBEDDINGS; blank means static. Raises ConfigError."""
     word, colon, model = (part.strip() for part in text.partition(":"))
     kind = next((known for known in KINDS if known == (word.lower() if text.strip() else "static")), None)
     if kind is None:
@@ -65,29 +63,29 @@ def read_backend(text: str) -> Backend:
 
 
 def build_embedder(
-    backend: Backend, door: EmbeddingModel, profile: Callable[[str], ProviderProfile], clock: Clock
+    backend: Backend, client: EmbeddingModel, profile: Callable[[str], ProviderProfile], clock: Clock
 ) -> Embedder | None:
-    """None where it is off. Nothing is loaded, started or asked before the first call; `profile` says how a provider
-    is reached."""
+    """None for "off". Loads and starts nothing before the first call. `profile` returns the settings of a provider."""
     match backend.kind:
         case "off":
             return None
         case "static":
             return StaticEmbedder.of()
         case "litellm":
-            return RemoteEmbedder(backend.model, door, profile)
+            return RemoteEmbedder(backend.model, client, profile)
         case "sentence-transformers":
             return WorkerEmbedder(_name(backend), Launch(_place(backend.model)), clock)
 
 
 def _folder(model: str) -> Path | None:
-    """The folder of this name; None for a name at the Hub. Raises ConfigError where the system can't look for one."""
+    """The folder of this name; None for a model of the Hugging Face Hub. Raises ConfigError if the system can't check
+    it."""
     try:
         folder = Path(model).expanduser()
         return folder if folder.is_dir() else None
     except RuntimeError:  # of expanduser
         reason = f"there is no home folder {model.partition('/')[0][:_SHOWN_CHARS]}"
-    except OSError as error:  # a name that is too long, or a folder that is somebody else's
+    except OSError as error:  # a name that is too long, or missing permissions
         reason = f"it can't be looked for ({error.strerror})"
     shown = model if len(model) <= _SHOWN_CHARS else f"{model[:_SHOWN_CHARS]}…"
     raise ConfigError(
@@ -96,18 +94,17 @@ def _folder(model: str) -> Path | None:
 
 
 def _place(model: str) -> str:
-    """A folder in full, for the process has a working folder of its own; any other name as it was given."""
+    """A folder as an absolute path, because the process has another working folder; other names unchanged."""
     folder = _folder(model)
     return str(folder.resolve()) if folder else model
 
 
 def _name(backend: Backend) -> str:
-    """With the sizes and times of a folder's files, which change with its weights. A name at the Hub stands for one
-    model."""
+    """Contains a hash of the sizes and times of a folder's files, which change with its weights."""
     name = f"{backend.kind}:{backend.model}"
     folder = _folder(backend.model)
     if folder is None:
         return name
     files = sorted(path for pattern in ("*", "*/*") for path in folder.glob(pattern) if path.is_file())
-    told = [(path.relative_to(folder).as_posix(), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
-    return f"{name}@{hashlib.sha256(repr(told).encode()).hexdigest()[:12]}"
+    state = [(path.relative_to(folder).as_posix(), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    return f"{name}@{hashlib.sha256(repr(state).encode()).hexdigest()[:12]}"

@@ -1,4 +1,4 @@
-"""Messages over a pipe: two lengths, a JSON header, raw bytes."""
+"""Messages over a pipe: the lengths of header and body, a JSON header, a binary body."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 _LENGTHS = struct.Struct("<II")
-MOST_HEADER, MOST_BODY = 1 << 24, 1 << 28
-"""Bytes. Nothing of ours comes near; lengths beyond them are something else than a message."""
+MAX_HEADER, MAX_BODY = 1 << 24, 1 << 28
+"""Bytes. Longer ones mean that this is no message."""
 
 
 class BrokenFrame(Exception):
-    """What came is no message."""
+    """The bytes are no message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +26,13 @@ class Frame:
     body: bytes = b""
 
     def packed(self) -> bytes:
-        """As it goes over the pipe."""
+        """The bytes of the message."""
         header = json.dumps(self.header).encode()
         return _LENGTHS.pack(len(header), len(self.body)) + header + self.body
 
 
 async def receive(reader: StreamReader) -> Frame | None:
-    """The next message; None at the end, even in the middle of one. Raises BrokenFrame."""
+    """The next message; None at the end of the stream, also within a message. Raises BrokenFrame."""
     try:
         header, body = _lengths(await reader.readexactly(_LENGTHS.size))
         return _frame(await reader.readexactly(header), await reader.readexactly(body))
@@ -41,7 +41,7 @@ async def receive(reader: StreamReader) -> Frame | None:
 
 
 def read(stream: BinaryIO) -> Frame | None:
-    """The same from a blocking stream."""
+    """Like `receive`, from a blocking stream."""
     start = stream.read(_LENGTHS.size)
     if len(start) < _LENGTHS.size:
         return None
@@ -52,7 +52,7 @@ def read(stream: BinaryIO) -> Frame | None:
 
 def _lengths(start: bytes) -> tuple[int, int]:
     header, body = _LENGTHS.unpack(start)
-    if header > MOST_HEADER or body > MOST_BODY:
+    if header > MAX_HEADER or body > MAX_BODY:
         raise BrokenFrame(f"a message of {header} + {body} bytes")
     return header, body
 

@@ -1,4 +1,4 @@
-"""Vectors from a provider, or from a server of one's own."""
+"""Vectors from a provider or one's own server."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ if TYPE_CHECKING:
     from routing.types.vectors import Floats
 
 _BATCH = 64
-"""Texts a request: what every provider takes."""
+"""Texts per request: what every provider accepts."""
 _AT_ONCE = 2
-"""Requests of bulk under way. A message's own request waits for none of them."""
+"""Concurrent requests of bulk work. Messages don't wait for them."""
 
 
 class RemoteEmbedder:
-    """`Embedder`. `profile` tells at each call how a provider is reached, so that a changed key counts."""
+    """Implements `Embedder`. `profile` is called for each request, so that a changed key is used."""
 
     def __init__(
         self,
         model: str,
-        door: EmbeddingModel,
+        client: EmbeddingModel,
         profile: Callable[[str], ProviderProfile],
-        second_try: tuple[float, float] = PAUSE_SECONDS,
+        retry_seconds: tuple[float, float] = PAUSE_SECONDS,
     ) -> None:
         self.name = f"litellm:{model}"
         self._model = model
-        self._door = door
+        self._client = client
         self._profile = profile
-        self._second_try = second_try
+        self._retry_seconds = retry_seconds
         self._bulk = asyncio.Semaphore(_AT_ONCE)
         self._closed = False
 
     async def embed(self, texts: Sequence[str]) -> Floats:
-        """As the port says. What could be tried again is, once."""
+        """See the port. A retryable error is retried once."""
         return await answered(texts, self._ask)
 
     def at_once(self, texts: Sequence[str]) -> Floats | None:
-        """Never."""
+        """Always None: vectors come from a server."""
         return None
 
     async def close(self) -> None:
-        """Connections belong to the door."""
+        """Refuse further calls. The client owns the connections."""
         self._closed = True
 
     async def _ask(self, texts: Sequence[str]) -> Floats:
@@ -91,19 +91,19 @@ class RemoteEmbedder:
         profile = self._profile(self._model.partition("/")[0])
         try:
             try:
-                return await self._door.embed(self._model, profile, texts)
+                return await self._client.embed(self._model, profile, texts)
             except ModelError as error:
                 if not error.retryable or not await self._pause(error):
                     raise
-            return await self._door.embed(self._model, profile, texts)
+            return await self._client.embed(self._model, profile, texts)
         except ModelError as error:
             raise EmbedderFailed(str(error)) from error
 
     async def _pause(self, error: ModelError) -> bool:
-        """Wait before the second try, as for an answer; False where the provider asks for more patience."""
+        """Wait before the retry; False if the provider asks for a longer wait."""
         asked = error.retry_after
         if (asked is None and isinstance(error, RateLimited)) or (asked or 0) > LONGEST_WAIT_SECONDS:
             return False
-        usual = 0.0 if isinstance(error, RateLimited) else random.uniform(*self._second_try)
+        usual = 0.0 if isinstance(error, RateLimited) else random.uniform(*self._retry_seconds)
         await asyncio.sleep(max(asked or 0.0, usual))
         return True

@@ -1,4 +1,4 @@
-"""The only importer of sentence_transformers, in the worker process: a model by its name or its folder."""
+"""Loads a sentence-transformers model in the worker process. The only importer of sentence_transformers."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ if TYPE_CHECKING:
 
 NOT_INSTALLED = "sentence-transformers is not installed: run `make embeddings`"
 _UNREACHED = "couldn't connect to"
-"""What transformers says when a model is not on this machine and the Hub does not answer, or must not be asked."""
+"""Part of the error of transformers if a model is not cached and the Hub does not answer or is disabled."""
 
 
 def load(model: str) -> Callable[[Sequence[str]], Floats]:
-    """What makes rows of texts. A name is looked for in the cache of the Hub, then at the Hub unless HF_HUB_OFFLINE
-    forbids it; no code of the model's repository is run. Raises RuntimeError with one clause for a person."""
+    """The encoding function of a model: a folder, or a name that is loaded from the Hub's cache or, unless
+    HF_HUB_OFFLINE is set, from the Hub. Runs no code of the model's repository. Raises RuntimeError with a clause for
+    people."""
     if _is_path(model) and not Path(model).is_dir():
         raise RuntimeError("there is no such folder")
     try:

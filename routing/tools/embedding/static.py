@@ -1,4 +1,4 @@
-"""Vectors from the encoder that is shipped, in this process: 27 µs a text. Its weights stay in their file (11 MB)."""
+"""Vectors from the shipped encoder, in this process: 27 µs a text."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).resolve().parents[1] / "selection" / "encoder"
 _FILES = ("tokenizer.json", "model.safetensors")
 _SLICE = 256
-"""Encoded in one go, in a thread: 10 ms, after which a cancelled call stops."""
+"""Texts encoded per thread call: 10 ms, after which a cancelled call stops."""
 
 
 class StaticEmbedder:
-    """`Embedder`. The weights are read in a thread at the first use."""
+    """Implements `Embedder`. Reads the weights in a thread on first use."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -33,16 +33,16 @@ class StaticEmbedder:
 
     @classmethod
     def of(cls, folder: Path = FOLDER) -> StaticEmbedder:
-        """The encoder of a folder; nothing is read yet."""
+        """The encoder in a folder. Reads nothing yet."""
         return cls(folder)
 
     @cached_property
     def name(self) -> str:
-        """By its weights, all of which are read for that, once: 10 ms, not for the event loop."""
+        """Contains a hash of the weights. Blocks for 10 ms the first time."""
         return f"static:{_fingerprint(self._folder)}"
 
     async def embed(self, texts: Sequence[str]) -> Floats:
-        """As the port says."""
+        """See the port."""
         encoder = await self._encoder()
         from routing.tools.embedding.rows import joined
 
@@ -54,27 +54,27 @@ class StaticEmbedder:
             encoder.rest()
 
     def at_once(self, texts: Sequence[str]) -> Floats | None:
-        """As the port says: where the weights are read."""
+        """See the port. None until the weights are read."""
         loading = self._loading
         if self._closed or loading is None or not loading.done() or loading.cancelled() or loading.exception():
             return None
         return loading.result().encode([storable(text) for text in texts])
 
     async def close(self) -> None:
-        """Forget the weights."""
+        """Drop the weights."""
         self._closed = True
         if self._loading is not None:
             await asyncio.wait([self._loading])
             self._loading = None
 
     async def _encoder(self) -> StaticEncoder:
-        """Concurrent callers share one reading, which goes on when one of them is cancelled."""
+        """Concurrent callers share one load, which continues when a caller is cancelled."""
         if self._closed:
             raise EmbedderFailed("the shipped encoder: the program is ending")
         loading = self._loading
         if loading is None or (loading.done() and loading.exception()):
             loading = self._loading = asyncio.create_task(self._load())
-            loading.add_done_callback(_seen)
+            loading.add_done_callback(_retrieve)
         if not loading.done():
             await asyncio.wait([loading])
         return loading.result()
@@ -83,13 +83,13 @@ class StaticEmbedder:
         await load_rows()
         try:
             return await asyncio.to_thread(_read, self._folder)
-        except Exception as error:  # the readers of the two files raise whatever they like
-            said = str(error).partition("\n")[0] or type(error).__name__
-            raise EmbedderFailed(f"the shipped encoder can't be read ({said}); install tierbot again") from error
+        except Exception as error:  # thread boundary: the readers raise exceptions of many types
+            reason = str(error).partition("\n")[0] or type(error).__name__
+            raise EmbedderFailed(f"the shipped encoder can't be read ({reason}); install tierbot again") from error
 
 
-def _seen(loading: asyncio.Task[StaticEncoder]) -> None:
-    """What went wrong is no surprise, though every caller may have gone by then."""
+def _retrieve(loading: asyncio.Task[StaticEncoder]) -> None:
+    """Mark the exception as retrieved, because all callers may have been cancelled."""
     if not loading.cancelled():
         loading.exception()
 

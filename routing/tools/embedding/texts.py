@@ -1,4 +1,4 @@
-"""Texts on their way to a model of others: clean, and without those that say nothing."""
+"""Prepares texts for external embedding models."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from routing.text import storable
 
 FEW_TEXTS = 16
-"""Up to so many are a person's message, which nobody lets wait: it has at most 7 clauses, each with its gloss."""
+"""Up to this many texts are a person's message, which must not wait: at most 7 clauses with a gloss each."""
 
 
 if TYPE_CHECKING:
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 _ROWS = "routing.tools.embedding.rows"
 _PROBE = "a"
-"""Asked for where every text is blank: somebody has to say how wide a row is."""
+"""Embedded if all texts are blank, to get the width of a row."""
 
 
 async def answered(texts: Sequence[str], ask: Callable[[Sequence[str]], Awaitable[Floats]]) -> Floats:
-    """The rows of `ask`, and zero for blank texts, which many providers refuse."""
+    """The rows from `ask`; zero rows for blank texts, which many providers reject."""
     await load_rows()
     from routing.tools.embedding.rows import joined, placed
 
@@ -35,6 +35,6 @@ async def answered(texts: Sequence[str], ask: Callable[[Sequence[str]], Awaitabl
 
 
 async def load_rows() -> None:
-    """Import numpy in a thread, which takes 0.1 s the first time."""
+    """Import numpy in a thread: 0.1 s the first time."""
     if _ROWS not in sys.modules:
         await asyncio.to_thread(importlib.import_module, _ROWS)

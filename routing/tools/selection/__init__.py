@@ -1,4 +1,4 @@
-"""Which tools a model sees: keyword first, embedding second, shaped to the model's size."""
+"""Selects the tools that a message is about: keywords first, embeddings second."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-# Before numpy is loaded: its second thread makes a product of matrices ten times slower where another core is busy.
+# Before numpy is imported: its second thread makes a matrix product ten times slower when another core is busy.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from routing.tools.selection.encoder import FOLDER, StaticEncoder
 from routing.tools.selection.entries import NEITHER, entries
 from routing.tools.selection.fusion import Fusion
 from routing.tools.selection.glossary import Glossary
-from routing.tools.selection.index import Index, load, made_of
-from routing.tools.selection.selector import EncodingSelector, Selector
+from routing.tools.selection.index_cache import IndexCache, fingerprint
+from routing.tools.selection.ranker import EncodingRanker, Ranker
 
 
 def build_selector(
     catalog: Sequence[Mapping[str, Any]], examples: Mapping[str, Sequence[str]], cache: Path | None = None
-) -> EncodingSelector:
-    """For a catalogue of toolkits or tools and what people say for each; under `__none__` stands what needs no tool.
-    What is slow to make is kept in the file `cache`, for the next time with the same texts."""
+) -> EncodingRanker:
+    """A ranker for a catalogue of toolkits or tools and example messages for each; the key `__none__` holds messages
+    that need no tool. The index is stored in the file `cache` for the next start."""
     given, negatives = entries(catalog, examples), examples.get(NEITHER, ())
-    inputs = made_of(given, negatives, sorted(FOLDER.glob("*.*"))) if cache else ""
-    index = load(cache, inputs) if cache else Index()
-    selector = Selector(given, negatives, Glossary.load(), Fusion.load(), index=index)
-    ready = EncodingSelector(selector, StaticEncoder.load(), index)
+    source = fingerprint(given, negatives, sorted(FOLDER.glob("*.*"))) if cache else ""
+    index = IndexCache.load(cache, source) if cache else IndexCache()
+    ranker = Ranker(given, negatives, Glossary.load(), Fusion.load(), cache=index)
+    ready = EncodingRanker(ranker, StaticEncoder.load(), index)
     if cache and index.grew:
-        index.save(cache, inputs)
+        index.save(cache, source)
     return ready

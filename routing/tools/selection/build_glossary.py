@@ -1,4 +1,4 @@
-"""Build the glossary's table: `python -m routing.tools.selection.build_glossary`, after one of its files changed."""
+"""Compiles the glossary: run `python -m routing.tools.selection.build_glossary` after changing one of its files."""
 
 from __future__ import annotations
 
@@ -26,43 +26,20 @@ from routing.tools.selection.words import normal, written
 
 FOLDER = Path(__file__).parent / "glossaries"
 COMMON = "en.txt"
-"""Frequent English words, one a line, made by `benchmarks.training.common_words`. A message of nothing else is English,
-however foreign one of them looks ("regards")."""
-SMALL = frozenset(
-    (
-        *(
-            "for",
-            "with",
-            "in",
-            "on",
-            "at",
-            "to",
-            "of",
-            "from",
-            "by",
-            "and",
-            "or",
-            "is",
-            "are",
-            "the",
-            "a",
-            "an",
-            "my",
-            "me",
-        ),
-        *("i", "you", "it", "we", "they", "this", "that", "not"),
-    )
-)
-"""A form that means one of these means nothing else."""
+"""Frequent English words, one per line, from `benchmarks.training.common_words`. A message of only these is English,
+even if one of them exists in another language ("regards")."""
+_SMALL = "for with in on at to of from by and or is are the a an my me i you it we they this that not"
+SMALL = frozenset(_SMALL.split())
+"""Meanings that win over others of the same form."""
 WHOLE = 0.75
-"""The part of a word whose beginning still stands for it."""
+"""Minimum share of a word for a beginning that still identifies it."""
 
 _BRACKETS = re.compile(r"(?<!\s)\s*+\([^()]*\)")
 _COMMA = re.compile(r"[,;、，/]\s*")
 
 
 def compiled(folder: Path = FOLDER) -> dict[str, NDArray[Any]]:
-    """The arrays of the table, from the files of all languages."""
+    """The arrays of the table for all languages."""
     meanings: dict[int, int] = {}
     speakers: dict[int, int] = {}
     english: dict[str, int] = {}
@@ -96,7 +73,7 @@ def _speaks(speakers: dict[int, int], bit: int, form: str) -> None:
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
-    """(English, form): the most frequent forms of all lines first, small words before others, so that they win."""
+    """(English, form), first the most frequent forms of all lines, and small words before others: the first wins."""
     lines = [line.split("\t") for line in path.read_text("utf-8").splitlines() if "\t" in line]
     forms = [(_BRACKETS.sub("", meant).strip().lower(), _COMMA.split(_BRACKETS.sub("", rest))) for meant, rest in lines]
     forms.sort(key=lambda each: each[0] not in SMALL)
@@ -124,7 +101,7 @@ def _keys(language: str, form: str, stemmer: Stemmer.Stemmer | None) -> Iterator
 
 
 def _shortest(word: str) -> int:
-    """The beginning of a word that still stands for it."""
+    """Length of the shortest beginning that identifies a word."""
     return max(SHORTEST_PREFIX, ceil(WHOLE * len(word)))
 
 

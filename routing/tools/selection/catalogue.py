@@ -1,11 +1,11 @@
-"""The toolkits of one moment as the selection knows them."""
+"""A ranker for a snapshot of the toolkits, whose vectors are stored in the database."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import shutil
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -19,22 +19,22 @@ from routing.tools.selection.entries import entries
 from routing.tools.selection.features import Vectors
 from routing.tools.selection.fusion import Fusion
 from routing.tools.selection.glossary import Glossary
-from routing.tools.selection.index import Index, load, made_of
-from routing.tools.selection.selector import Decision, Part, Selector
+from routing.tools.selection.index_cache import IndexCache, fingerprint
+from routing.tools.selection.ranker import Ranker
 from routing.tools.selection.small_talk import small_talk
 from routing.types.toolkits import Toolkit
 from routing.types.vectors import Floats
 
-SPARE_BYTES = 100_000_000
-"""Free on the disk, below which nothing is kept."""
+MIN_FREE_BYTES = 100_000_000
+"""Free disk space below which nothing is stored: the rest is for messages."""
 BATCH = 256
-"""Texts that are embedded, and kept, at once."""
+"""Texts that are embedded and stored at once."""
 
 log = logging.getLogger("routing")
 
 
 def rows(toolkits: Sequence[Toolkit]) -> tuple[list[dict[str, Any]], dict[str, list[str]]]:
-    """The toolkits in the form of `build_selector`: a catalogue, and what people say."""
+    """The toolkits as the catalogue and the examples of `build_selector`."""
     catalogue = [
         {
             "name": toolkit.name,
@@ -54,92 +54,76 @@ def rows(toolkits: Sequence[Toolkit]) -> tuple[list[dict[str, Any]], dict[str, l
 
 
 class Catalogue:
-    """Made and asked in threads, by several at once."""
+    """Thread-safe. Blocks while it is built."""
 
     def __init__(self, toolkits: Sequence[Toolkit], cache: Path | None = None) -> None:
-        """What is slow to make of the words is kept in the file `cache`."""
+        """The lexical index is stored in the file `cache`."""
         self.tools = tuple(card.name for toolkit in toolkits for card in toolkit.tools)
         given, negatives = entries(*rows(toolkits)), small_talk()
-        inputs = made_of(given, negatives) if cache else ""
-        index = load(cache, inputs) if cache else Index()
-        self._selector = Selector(given, negatives, Glossary.load(), Fusion.load(), index=index)
+        source = fingerprint(given, negatives) if cache else ""
+        index = IndexCache.load(cache, source) if cache else IndexCache()
+        self.ranker = Ranker(given, negatives, Glossary.load(), Fusion.load(), cache=index)
         self._cache = cache
         self._width = 0
-        self.made = 0
-        """Vectors that were made anew."""
-        if cache and index.grew and self._has_room():
-            index.save(cache, inputs)
+        self.computed = 0
+        """Vectors that were not in the database."""
+        if cache and index.grew and self._has_space():
+            index.save(cache, source)
 
-    def parts(self, message: str) -> tuple[Part, ...]:
-        """What its words say."""
-        return self._selector.parts(message)
-
-    def open(self, parts: Sequence[Part]) -> tuple[str, ...]:
-        """Texts whose vectors are needed."""
-        return self._selector.open(parts)
-
-    def decide(
-        self, parts: Sequence[Part], vectors: Mapping[str, Floats], among: Collection[str] | None = None
-    ) -> Decision:
-        """What is shown of the toolkits `among` which may be."""
-        return self._selector.decide(parts, vectors, among)
-
-    def takes(self, vectors: Mapping[str, Floats]) -> bool:
+    def accepts(self, vectors: Mapping[str, Floats]) -> bool:
         """Whether they are as wide as those of the tools."""
         return {len(row) for row in vectors.values()} <= {self._width}
 
     async def embed(self, embedder: Embedder, store: VectorStore) -> None:
-        """Compare vectors from now on: those that are kept, and new ones of what is not, which are kept. Raises
-        EmbedderFailed."""
+        """Load the stored vectors, compute and store the missing ones, and use them. Raises EmbedderFailed."""
         texts = await asyncio.to_thread(self._texts)
         name = await asyncio.to_thread(lambda: embedder.name)
-        kept = _readable(await _kept(store, name, tuple(texts)))
-        made: dict[str, Floats] = {}
-        # One at least is made anew: that shows whether the encoder works, and how wide its rows are by now.
-        missing = [each for each in texts if each not in kept] or list(texts)[:1]
+        stored = _valid(await _get(store, name, tuple(texts)))
+        computed: dict[str, Floats] = {}
+        # At least one is computed: that shows whether the encoder works, and how wide its rows are now.
+        missing = [each for each in texts if each not in stored] or list(texts)[:1]
         while missing:
             hashes, missing = missing[:BATCH], missing[BATCH:]
             found = np.asarray(await embedder.embed([texts[each] for each in hashes]), np.float32)
-            made |= zip(hashes, found, strict=True)
-            self.made += len(hashes)
-            if any(len(row) != found.shape[1] for row in islice(kept.values(), 1)):
-                missing += [each for each in kept if each not in made]
-                kept = {}
-            if self._has_room():
-                await _keep(store, name, {each: made[each] for each in hashes})
-        await asyncio.to_thread(self._use, kept | made)
+            computed |= zip(hashes, found, strict=True)
+            self.computed += len(hashes)
+            if any(len(row) != found.shape[1] for row in islice(stored.values(), 1)):
+                missing += [each for each in stored if each not in computed]
+                stored = {}
+            if self._has_space():
+                await _put(store, name, {each: computed[each] for each in hashes})
+        await asyncio.to_thread(self._use, stored | computed)
 
     async def forget(self, encoder: str, store: VectorStore) -> None:
-        """Keep no vectors but those that this encoder made of texts of this catalogue."""
+        """Delete all stored vectors except those by this encoder for this catalogue."""
         try:
             await store.keep(encoder, await asyncio.to_thread(self._texts))
         except StorageFault as fault:
             log.warning("[Embeddings] Old vectors can't be deleted (%s)", fault)
 
-    def _has_room(self) -> bool:
-        """Whether the disk has room for what can be made again: the last of it is for messages."""
+    def _has_space(self) -> bool:
         if self._cache is None:
             return True
-        there = next(each for each in self._cache.parents if each.exists())
-        return shutil.disk_usage(there).free >= SPARE_BYTES
+        folder = next(each for each in self._cache.parents if each.exists())
+        return shutil.disk_usage(folder).free >= MIN_FREE_BYTES
 
     def _texts(self) -> dict[str, str]:
-        """What has a vector, by its hash."""
-        return {_hash(text): text for group in self._groups for text in group}
+        """The texts with a vector, by hash."""
+        return {_hash(text): text for part in self._parts for text in part}
 
     def _use(self, vectors: Mapping[str, Floats]) -> None:
         self._width = len(next(iter(vectors.values()), ()))
         empty = np.zeros((0, self._width), np.float32)
-        stacked = (np.stack([vectors[_hash(text)] for text in group]) if group else empty for group in self._groups)
-        self._selector.use(Vectors(*stacked))
+        stacked = (np.stack([vectors[_hash(text)] for text in part]) if part else empty for part in self._parts)
+        self.ranker.use(Vectors(*stacked))
 
     @property
-    def _groups(self) -> tuple[tuple[str, ...], ...]:
-        told = self._selector.texts
-        return told.described, told.examples, told.descriptions, told.negatives
+    def _parts(self) -> tuple[tuple[str, ...], ...]:
+        passages = self.ranker.passages
+        return passages.described, passages.examples, passages.descriptions, passages.negatives
 
 
-async def _kept(store: VectorStore, encoder: str, hashes: Sequence[str]) -> Mapping[str, bytes]:
+async def _get(store: VectorStore, encoder: str, hashes: Sequence[str]) -> Mapping[str, bytes]:
     try:
         return await store.get(encoder, hashes)
     except StorageFault as fault:
@@ -147,7 +131,7 @@ async def _kept(store: VectorStore, encoder: str, hashes: Sequence[str]) -> Mapp
         return {}
 
 
-async def _keep(store: VectorStore, encoder: str, new: Mapping[str, Floats]) -> None:
+async def _put(store: VectorStore, encoder: str, new: Mapping[str, Floats]) -> None:
     try:
         await store.put(encoder, {each: row.astype("<f4").tobytes() for each, row in new.items()})
     except StorageFault as fault:
@@ -158,9 +142,9 @@ def _hash(text: str) -> str:
     return sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def _readable(kept: Mapping[str, bytes]) -> dict[str, Floats]:
-    """Rows of the length that most have; the others are broken."""
-    lengths = [len(row) for row in kept.values()]
+def _valid(stored: Mapping[str, bytes]) -> dict[str, Floats]:
+    """The rows of the most common length; others are broken."""
+    lengths = [len(row) for row in stored.values()]
     usual = max(set(lengths), key=lengths.count, default=0)
-    whole = {each: row for each, row in kept.items() if len(row) == usual and usual and usual % 4 == 0}
+    whole = {each: row for each, row in stored.items() if len(row) == usual and usual and usual % 4 == 0}
     return {each: np.frombuffer(row, "<f4").astype(np.float32) for each, row in whole.items()}

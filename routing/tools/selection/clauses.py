@@ -1,4 +1,4 @@
-"""A message of several parts, one part at a time."""
+"""Splits a message into clauses."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 
 from routing.tools.selection.words import is_unspaced, written
 
-MOST = 6
-"""Parts that are looked at; a longer message is no list of wishes."""
-FEWEST_WORDS, FEWEST_CHARACTERS = 2, 4
-"""A shorter part belongs to the one before it."""
+MAX_CLAUSES = 6
+"""Later clauses are ignored: a longer message is no list of requests."""
+MIN_WORDS, MIN_CHARACTERS = 2, 4
+"""A shorter clause belongs to the one before it."""
 
 _AND = (
     *("and then", "then also", "and also", "and", "then", "also", "und dann", "und", "e poi", "poi", "e", "et puis"),
@@ -29,7 +29,7 @@ _BLANKS, _LINES = re.compile(r"[^\S\n]+"), re.compile(r" ?\n[ \n]*+")
 
 
 def clauses(message: str) -> list[str]:
-    """The whole message first, then its parts when there are several."""
+    """The whole message, then its clauses if there are several."""
     found: list[str] = []
     plain = _LINES.sub("\n", _BLANKS.sub(" ", message.strip()))
     for part in filter(None, map(str.strip, _SEAM.split(plain))):
@@ -39,8 +39,8 @@ def clauses(message: str) -> list[str]:
             found[0] += f" {part}"
         else:
             found.append(part)
-    return [message, *found[:MOST]] if len(found) > 1 else [message]
+    return [message, *found[:MAX_CLAUSES]] if len(found) > 1 else [message]
 
 
 def _stands_alone(part: str) -> bool:
-    return len(part) >= FEWEST_CHARACTERS if is_unspaced(part) else len(written(part)) >= FEWEST_WORDS
+    return len(part) >= MIN_CHARACTERS if is_unspaced(part) else len(written(part)) >= MIN_WORDS

@@ -1,14 +1,14 @@
-"""All evidence in one number an entry: the logarithm of how much likelier the entry is than none at all.
+"""Combines all features of an entry into log-odds, and decides which entries are shown.
 
-A linear model over absolute features, learned as one choice among all entries and none (`benchmarks.training.fusion`);
-one set of weights for words alone and one for words and vectors. No catalogue has weights of its own, but a feature
-counts differently where there are examples, and in a long question: what an example shares with it says more than what
-a description does, and many words are shared with many."""
+The model is linear over absolute features and was trained as one choice among all entries and none
+(`benchmarks.training.fusion`), with one set of weights for words only and one for words and vectors. All catalogues
+share the weights. Some features count differently where there are examples, and in long questions: an example shared
+with the question says more than a description, and long questions share words with many entries."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -21,46 +21,42 @@ from routing.types.vectors import Floats
 WEIGHTS = Path(__file__).parent / "fusion.json"
 NO_EXAMPLES, LENGTH = QUESTION.index("no examples"), QUESTION.index("words")
 USUAL = 2.0
-"""The logarithm of how many words a question has, about."""
-
-
-def _nothing() -> Floats:
-    return np.zeros(1, np.float32)
+"""Typical value of the feature "words": the logarithm of a question's length."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """One for each feature of an entry, one for each of the question (for choosing none), and a constant. To those of
-    an entry `told` is added where there are examples, and `longer` for every e-fold of words beyond the usual."""
+    """`entry` for the features of an entry, `none` for those of the question (in favour of showing nothing), and a
+    constant. `told` is added to `entry` where there are examples, `longer` for each e-fold of words above USUAL."""
 
     entry: Floats
     none: Floats
     constant: float
-    told: Floats = field(default_factory=_nothing)
-    longer: Floats = field(default_factory=_nothing)
+    told: Floats = field(default_factory=lambda: np.zeros(1, np.float32))
+    longer: Floats = field(default_factory=lambda: np.zeros(1, np.float32))
 
     def odds(self, features: Floats, question: Floats) -> Floats:
-        """Natural logarithms, one for each entry; above 0 it is likelier than none."""
+        """Natural log-odds of each entry against none. `features` has shape (entries, features)."""
         told, longer = circumstances(question)
         entry = np.asarray(self.entry + told * self.told + longer * self.longer, np.float32)
         return features @ entry - float(question @ self.none) - self.constant
 
 
 def circumstances(question: Floats) -> tuple[float, float]:
-    """Whether there are examples, and how much longer than usual the question is."""
+    """1 if there are examples, else 0; and how much the feature "words" exceeds USUAL."""
     return 1 - float(question[NO_EXAMPLES]), float(question[LENGTH]) - USUAL
 
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """Reads and applies the weights."""
+    """Weights for words only, and for words and vectors."""
 
     words: Weights
     full: Weights
 
     @classmethod
     def load(cls, path: Path = WEIGHTS) -> Self:
-        """Read the weights; a feature without one is a KeyError."""
+        """Read the weights. Raises KeyError if a feature has none."""
         stored = json.loads(path.read_text("utf-8"))
         return cls(_weights(stored["words"], LEXICAL), _weights(stored["full"], (*LEXICAL, *DENSE)))
 
@@ -76,3 +72,64 @@ def _weights(stored: Mapping[str, Any], features: tuple[str, ...]) -> Weights:
         told=read("told", features),
         longer=read("longer", features),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """When something is shown, and how much. All odds are natural log-odds against none.
+
+    The odds of a clause are those that any group is meant, minus `talk` times the odds of small talk. A clause is
+    considered if they reach `gate`; the clauses of a message that fails as a whole must exceed it by `alone`. Shown are
+    groups with at least `exp(least) / count ** falling` of the total likelihood, at most `most * count ** growing` of
+    them. In very large catalogues the best `wide * count ** 2` are shown in any case, because among thousands of
+    neighbours the model is too sure of one. `count` is capped at `largest`, the largest catalogue used for tuning. A
+    clause whose words alone reach `certain` is not embedded.
+    """
+
+    gate: float
+    least: float
+    falling: float
+    most: float
+    growing: float
+    certain: float
+    talk: float = 0.0
+    alone: float = 0.0
+    wide: float = 0.0
+    largest: int = 4_076
+
+    def open(self, odds: Sequence[Floats], small_talk: Sequence[float]) -> list[bool]:
+        """Whether anything is shown for each clause. The first clause is the whole message."""
+        totals = [any_odds(each) - self.talk * talk for each, talk in zip(odds, small_talk, strict=True)]
+        if not totals or totals[0] >= self.gate or max(totals) >= self.gate + self.alone:
+            return [each >= self.gate for each in totals]
+        return [False] * len(totals)
+
+    def shown(self, odds: Floats, part: float = 1.0) -> Iterator[int]:
+        """The places of what is shown, best first. `part` scales the maximum number."""
+        count = len(odds)
+        if not count:
+            return
+        always = int(part * self.wide * min(count, self.largest) ** 2)
+        most = max(2, always, round(part * self.most * count**self.growing))
+        least = any_odds(odds) + self.least - self.falling * float(np.log(count))
+        enough = np.flatnonzero(odds >= min(least, _nth_highest(odds, always)))
+        if len(enough) > most:
+            enough = enough[odds[enough] >= _nth_highest(odds[enough], most)]
+        yield from enough[np.argsort(-odds[enough], kind="stable")[:most]].tolist()
+
+
+def _nth_highest(odds: Floats, number: int) -> float:
+    """The `number`-th highest value; infinite for 0."""
+    return float(np.partition(odds, -number)[-number]) if number else np.inf
+
+
+def any_odds(odds: Floats) -> float:
+    """The log-odds that any of them is meant."""
+    highest = float(odds.max(initial=-np.inf))
+    return highest + float(np.log(np.exp(odds - highest).sum())) if np.isfinite(highest) else highest
+
+
+POLICY = Policy(
+    gate=0.0, least=-1.77, falling=0.7, most=0.72, growing=0.54, certain=14.0, talk=0.65, alone=3.0, wide=1e-5
+)
+"""Tuned on the development sets, each half judged by weights trained on the other."""

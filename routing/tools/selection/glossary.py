@@ -1,8 +1,8 @@
-"""Other languages word by word into English, so that an English encoder and English texts serve them all.
+"""Glosses other languages in English word by word, so that one English encoder serves them all.
 
-A gloss is no translation: "schalte das Licht im Flur aus" becomes "switch off that light in hallway". What the glossary
-does not know stays as it is, which suits names. The sources are `glossaries/<language>.tsv`, written for this project;
-at run time all are one table of hashes, made by `routing.tools.selection.build_glossary`."""
+A gloss is no translation: "schalte das Licht im Flur aus" becomes "switch off that light in hallway". Unknown words,
+such as names, are kept. The sources are `glossaries/<language>.tsv`, written for this project;
+`routing.tools.selection.build_glossary` compiles them into one table of hashes."""
 
 from __future__ import annotations
 
@@ -35,33 +35,33 @@ COMPOUNDING = ("da", "de", "nl", "sv")
 KOREAN = "ko"
 
 LONGEST_PHRASE, GAP = 4, 5
-"""Words of a phrase, and those that may stand between the two of a separable verb (`schalte … aus`)."""
+"""Words of a phrase, and words between the parts of a separable verb (`schalte … aus`)."""
 SHORTEST_STEM, SHORTEST_PREFIX, LONGEST_RUN = 3, 4, 12
 MOST_ENDING = 0.45
-"""The share of a word that may be an ending unknown to the stemmer (agglutinating languages)."""
+"""Maximum share of a word that may be an ending unknown to the stemmer (agglutinative languages)."""
 SHARED = 0.15
-"""How much less a word says about the language for each other one that has it."""
+"""How much a word's vote shrinks with each other language that has it."""
 KNOWN_STEM = 0.5
 OWN_ENGLISH = 0.9
 
 LONGEST_WORD = 60
-"""Letters; what is longer is no word."""
-REMEMBERED = 2_048
-"""Words whose languages are kept in memory."""
+"""Letters; longer strings are not looked up."""
+CACHED_WORDS = 2_048
 
 _KANA = re.compile(r"[\u3040-\u30ff]")
 _HANGUL = re.compile(r"[\uac00-\ud7a3]")
 
 Kind = Literal["=", "~", "<"]
-"""A whole form; a stem; the beginning of a word."""
+"""Whole form, stem, or beginning of a word."""
 
 
 class Glossary:
-    """Which English words stand for the words of a text, and which language it is in."""
+    """Detects the language of a text and glosses it."""
 
     def __init__(self, table: Mapping[str, NDArray[Any]]) -> None:
-        """`keys`, `words` and `common` are sorted hashes; `values` the places of what the keys mean in `english`,
-        `speakers` the languages that have a word, a bit for each of `languages`, `common` frequent English words."""
+        """`keys`, `words` and `common` are sorted hashes. `values` are the indices of the meanings of `keys` in
+        `english`, `speakers` the bit sets of the `languages` that have each of `words`, `common` frequent English
+        words."""
         self._keys = array("Q", table["keys"].tobytes())
         self._values = array("H", table["values"].tobytes())
         self._words = array("Q", table["words"].tobytes())
@@ -70,24 +70,24 @@ class Glossary:
         self._english = str(table["english"]).split("\n")
         self._languages = str(table["languages"]).split("\n")
         self._stemmers = {code: Stemmer.Stemmer(name, 0) for code, name in STEMMERS.items()}
-        self._votes = lru_cache(REMEMBERED)(self._count)
-        self._is_common = lru_cache(REMEMBERED)(lambda word: _place(self._common, word) is not None)
+        self._votes = lru_cache(CACHED_WORDS)(self._count)
+        self._is_common = lru_cache(CACHED_WORDS)(lambda word: _place(self._common, word) is not None)
 
     @classmethod
     def load(cls, table: Path = TABLE) -> Self:
-        """Read the table: some milliseconds, some megabytes."""
+        """Read the table: a few milliseconds, a few megabytes."""
         with np.load(table) as stored:
             return cls(stored)
 
     def gloss(self, text: str) -> str:
-        """The text with every word that is known in English; the text itself when it is English."""
+        """The text with its known words in English; English text is returned unchanged."""
         language = self.language(text)
         if language == ENGLISH:
             return text
         return " ".join(self._running(language, text) if language in UNSPACED else self._spaced(language, text))
 
     def language(self, text: str) -> str:
-        """The most likely one of those that are known, as a code."""
+        """The code of the most likely known language."""
         if len(_HANGUL.findall(text)) > 1:
             return KOREAN
         if is_unspaced(text):
@@ -102,7 +102,7 @@ class Glossary:
         return max(votes, key=votes.__getitem__)
 
     def _count(self, word: str) -> tuple[tuple[str, float], ...]:
-        """For which languages a word speaks, and how much."""
+        """A word's votes: (language, weight)."""
         speakers = self._spoken(word)
         if speakers or len(word) < SHORTEST_PREFIX:
             share = 1 / (1 + SHARED * (len(speakers) - (ENGLISH in speakers) - 1))
@@ -121,7 +121,7 @@ class Glossary:
             yield meant if place else self._word(language, word)
 
     def _phrase(self, language: str, words: Sequence[str | None], start: int) -> tuple[Sequence[int], str]:
-        """The longest phrase that begins here, then one of two words that stand apart."""
+        """The places and meaning of the longest phrase that starts here, else of a separable verb."""
         if self._find(language, "<", f"{words[start]} ") is None:
             return (), ""
         for size in range(min(LONGEST_PHRASE, len(words) - start), 1, -1):
@@ -134,7 +134,7 @@ class Glossary:
         return (), ""
 
     def _word(self, language: str, word: str) -> str:
-        """What a word means: as it stands, by its stem, by its beginning, by its parts; or the word."""
+        """A word's meaning by form, stem, beginning or compound parts; else the word itself."""
         if len(word) > LONGEST_WORD:
             return word
         if meant := self._find(language, "=", word):
@@ -150,7 +150,7 @@ class Glossary:
         return self._compound(language, word) if language in COMPOUNDING else word
 
     def _korean(self, word: str) -> Iterator[str]:
-        """Particles and endings follow without a space."""
+        """Longest match first: particles and endings follow without a space."""
         rest = word
         while rest:
             for length in range(len(rest), 0, -1):
@@ -173,7 +173,7 @@ class Glossary:
         return word
 
     def _running(self, language: str, text: str) -> Iterator[str]:
-        """Longest match from left to right; what is between the matches stays."""
+        """Longest match from left to right; text between matches is kept."""
         whole, start, kept = normal(text), 0, 0
         while start < len(whole):
             for length in range(0 if whole[start].isascii() else min(LONGEST_RUN, len(whole) - start), 0, -1):

@@ -1,4 +1,4 @@
-"""Passages by the tokens that they share with a query."""
+"""Lexical scores: an inverted index with BM25, coverage and cosine."""
 
 from __future__ import annotations
 
@@ -20,22 +20,21 @@ Integers = NDArray[np.int32]
 Places = NDArray[np.intp]
 
 Column = Literal["saturated", "held", "weighted"]
-"""Of postings; "held" is 1 for every entry."""
+"""A column of the postings; "held" is 1 for every posting."""
 
 SATURATION, LENGTH = 1.2, 0.6
 """BM25's k1 and b."""
-FREQUENT, MANY = 16, 1024
-"""Among at least so many passages, a token that one in so many holds is counted by a product of matrices: that takes
-less time than to go through its entries."""
-REMEMBERED = 4_096
-"""Tokens whose hashes are kept."""
+FREQUENT, MIN_PASSAGES = 16, 1024
+"""In an index of at least MIN_PASSAGES, tokens that occur in more than 1 of FREQUENT passages are scored by a matrix
+product, which is faster than their posting lists."""
+CACHED_TOKENS = 4_096
 _NOTHING = np.zeros(0, np.intp)
 
 
 @dataclass(frozen=True)
 class Postings:
-    """An inverted index in arrays, so that it is stored and read at once. `keys` are the sorted hashes of the tokens,
-    `starts[i]:starts[i+1]` the places of the i-th token in `passages`, `saturated` and `weighted`."""
+    """An inverted index in arrays. `keys` are the sorted hashes of the tokens; `starts[i]:starts[i+1]` is the slice of
+    the i-th token in `passages`, `saturated` (BM25) and `weighted` (cosine)."""
 
     count: int
     keys: NDArray[np.uint32]
@@ -47,7 +46,7 @@ class Postings:
 
     @classmethod
     def of(cls, passages: Iterable[Sequence[str]]) -> Self:
-        """Index the tokens of each passage, one passage after the other: all tokens at once would take 30 MB."""
+        """Index the tokens of each passage. Reads one passage at a time: all tokens at once would take 30 MB."""
         kept, sizes = array("q"), array("q")
         for passage in passages:
             kept.extend(map(_hash, passage))
@@ -75,22 +74,22 @@ class Postings:
         )
 
     def match(self, query: Sequence[str]) -> Matches:
-        """How well each passage matches the tokens of a query."""
+        """The scores of each passage for the tokens of a query."""
         return Matches(self, [query], one=True)
 
     def match_all(self, queries: Sequence[Sequence[str]]) -> Matches:
-        """The same for several at once, a row each: in much less time than one after the other."""
+        """The same for several queries, a row each. Much faster than one after the other."""
         return Matches(self, queries)
 
     @cached_property
     def frequent(self) -> Places | None:
-        """For each token the place of its row, -1 for one without; None where no token has one."""
+        """For each token its row in `rows`, -1 if it is rare; None if all are rare."""
         sizes = np.diff(self.starts)
-        having = (sizes * FREQUENT > self.count) & (self.count >= MANY)
+        having = (sizes * FREQUENT > self.count) & (self.count >= MIN_PASSAGES)
         return np.where(having, np.cumsum(having) - 1, -1) if having.any() else None
 
     def rows(self, column: Column) -> Floats | None:
-        """For each frequent token a row of what `column` says of each passage."""
+        """The values of `column` for each frequent token (tokens × passages)."""
         if self.frequent is None:
             return None
         if column not in self._rows:
@@ -107,8 +106,7 @@ class Postings:
 
 
 class Matches:
-    """How well each passage matches each of some queries: a row for each query, or one row for one. What is not asked
-    for is not counted."""
+    """Scores of queries × passages, or of passages for a single query, computed when read."""
 
     def __init__(self, index: Postings, queries: Sequence[Sequence[str]], one: bool = False) -> None:
         self._index = index
@@ -121,21 +119,21 @@ class Matches:
 
     @property
     def bm25(self) -> Floats:
-        """In 0…1 of what would be possible."""
+        """Divided by the maximum, so 0 to 1."""
         return self._sum("saturated", None, self._total * (SATURATION + 1))
 
     @property
     def coverage(self) -> Floats:
-        """The share of the query's weight that a passage holds."""
+        """The share of the query's IDF weight that a passage contains."""
         return self._sum("held", self._rarity, self._total)
 
     @property
     def cosine(self) -> Floats:
-        """Of the two as weighted bags of tokens."""
+        """Cosine of the TF-IDF vectors."""
         return self._sum("weighted", self._share, self._norm)
 
     def _weigh(self, queries: Sequence[Sequence[str]]) -> None:
-        """What each known token weighs in each query."""
+        """Compute the weight of each known token in each query."""
         index = self._index
         query, hashes, times = _bags(queries)
         places = index.keys.searchsorted(hashes)
@@ -151,7 +149,7 @@ class Matches:
         self._split(query[known], places)
 
     def _split(self, query: Places, tokens: Places) -> None:
-        """The entries of the rare tokens, and where each counts; the rows of the frequent ones."""
+        """Look up the postings of rare tokens and the rows of frequent ones."""
         index = self._index
         self._rare: Places | slice = slice(None)
         if index.frequent is not None:
@@ -169,7 +167,7 @@ class Matches:
             self._at = self._at + (query * index.count).repeat(self._sizes)
 
     def _sum(self, column: Column, shares: Doubles | None, most: Doubles) -> Floats:
-        """For each query and passage the sum of `column` times the token's share, as a part of `most`."""
+        """The sum of `column` times the token's share for each query and passage, divided by `most`."""
         count, size = self._shape
         if not len(self._at) and not len(self._used):
             return np.zeros(size if self._one else self._shape, np.float32)
@@ -189,7 +187,7 @@ class Matches:
 
 
 def _bags(queries: Sequence[Sequence[str]]) -> tuple[Places, NDArray[np.uint32], Places]:
-    """Every token of every query once: the place of its query, its hash, how often it is there."""
+    """The distinct tokens of each query: number of the query, hash, count."""
     lengths = [len(query) for query in queries]
     hashes = _hashes(chain.from_iterable(queries))
     if len(queries) > 1:
@@ -204,6 +202,6 @@ def _hashes(tokens: Iterable[str]) -> NDArray[np.int64]:
     return np.fromiter(map(_hash, tokens), np.int64)
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=CACHED_TOKENS)
 def _hash(token: str) -> int:
     return crc32(token.encode())

@@ -1,8 +1,7 @@
-"""How much a message sounds like talk that wants nothing done: greetings, thanks, questions about the assistant.
+"""Classifies small talk: greetings, thanks, questions about the assistant.
 
-A linear model over words and pairs of words, learned from what people said to several assistants
-(`benchmarks.training.small_talk`). It knows no catalogue: what it says is one feature of the question, and counts
-against all tools alike."""
+A linear model over hashed words and word pairs, trained on messages to several assistants
+(`benchmarks.training.small_talk`). It is independent of the catalogue."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 from routing.tools.selection.words import words
 
 WEIGHTS = Path(__file__).parent / "small_talk.npz"
-SAID = Path(__file__).parent / "small_talk.txt"
+EXAMPLES = Path(__file__).parent / "small_talk.txt"
 BUCKETS = 2**16
 QUESTION_MARKS = ("?", "？", "؟")
 START, END = "^", "$"
@@ -29,7 +28,7 @@ START, END = "^", "$"
 
 @dataclass(frozen=True, slots=True)
 class SmallTalk:
-    """`weights` of the hashed words and pairs in units of `unit`, and a constant."""
+    """Int8 `weights` of the hashed words and pairs in multiples of `unit`, and a constant."""
 
     weights: NDArray[np.int8]
     unit: float
@@ -43,7 +42,7 @@ class SmallTalk:
             return cls(stored["weights"], float(stored["unit"]), float(stored["constant"]))
 
     def odds(self, texts: Iterable[str]) -> float:
-        """The logarithm of how much likelier small talk is than a wish, the mean of the texts."""
+        """The log-odds of small talk against a request: the mean over the texts."""
         return float(np.mean([self._odds(text) for text in texts]))
 
     def _odds(self, text: str) -> float:
@@ -53,12 +52,12 @@ class SmallTalk:
 
 
 def small_talk() -> tuple[str, ...]:
-    """Lines of our own in twelve languages that want nothing done: learned from, and what the bot compares with."""
-    return tuple(filter(None, SAID.read_text("utf-8").splitlines()))
+    """Messages in twelve languages that need no tool, for training and as negative examples."""
+    return tuple(filter(None, EXAMPLES.read_text("utf-8").splitlines()))
 
 
 def hashed(text: str) -> NDArray[np.int64]:
-    """The places of its words and pairs of words, each once."""
+    """The distinct buckets of the words and word pairs."""
     said = words(text)
     if any(mark in text for mark in QUESTION_MARKS):
         said.append("?")

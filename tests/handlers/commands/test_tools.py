@@ -50,7 +50,7 @@ def command(kept: Kept, *names: str) -> ToolsCommand:
     kits = [bound(name, Tool(f"tool_{n}", does), base=base.get(name, False)) for n, name in enumerate(names)]
     box = Toolbox(BuiltinSource([*kits, bound("conversation", Tool("discover_tools", does), base=True)]))
     parts = stock(box, WorkspaceToolkits(Path("/nowhere")), Servers())
-    return ToolsCommand(kept, None, None, ToolList(parts, lambda: 0.0), parts.chooser, None, NoPolicy())  # type: ignore[arg-type]
+    return ToolsCommand(kept, None, None, ToolList(parts, lambda: 0.0), parts.selector, None, NoPolicy())  # type: ignore[arg-type]
 
 
 async def test_two_switches_at_once_are_two_changes() -> None:

@@ -20,7 +20,7 @@ from handlers.tools.toolbox import Toolbox
 from handlers.tools.workspace import WorkspaceToolkits
 from routing.errors import Reason
 from routing.ports import Embedder
-from routing.tools.chooser import ToolChooser
+from routing.tools.selector import ToolSelector
 from routing.types.people import Person
 from routing.types.sizes import SIZES
 from routing.types.toolkits import ToolCard, Toolkit, ToolkitSource, ToolText
@@ -74,15 +74,15 @@ class Tooling:
     """`handlers.tools.dependencies.Stock`."""
 
     toolbox: Toolbox
-    chooser: ToolChooser
+    selector: ToolSelector
     toolkits: WorkspaceToolkits
     mcp: McpClient
     embedder: Embedder | None = None
 
 
 def stock(toolbox: Toolbox, toolkits: WorkspaceToolkits, mcp: McpClient) -> Stock:
-    chooser = ToolChooser(toolbox.toolkits, None, None)  # type: ignore[arg-type]  # nothing is embedded
-    return Tooling(toolbox, chooser, toolkits, mcp)
+    selector = ToolSelector(toolbox.toolkits, None, None)  # type: ignore[arg-type]  # nothing is embedded
+    return Tooling(toolbox, selector, toolkits, mcp)
 
 
 @pytest.fixture

@@ -27,9 +27,9 @@ from routing.config import jsonfile
 from routing.config.presentation import Strategy
 from routing.config.runtime import read_config
 from routing.policy.models import Models
-from routing.tools.chooser import Activated, ToolChooser, ToolSelection, Why
 from routing.tools.fallback_reasons import OFF, SLOW
 from routing.tools.offer import ToolOffer, TurnTools
+from routing.tools.selector import Activated, ToolSelection, ToolSelector, Why
 from routing.turn.plan import Plan
 from routing.types.decisions import ModelChoice, TierDecision
 from routing.types.people import Person, PersonSettings, Role
@@ -50,21 +50,21 @@ BOX = Toolbox(
 )
 
 
-class Doubts(ToolChooser):
+class Unavailable(ToolSelector):
     """Says that it doubts, and finds what it is told to."""
 
     said = ""
     finds: tuple[Activated, ...] = ()
 
     @property
-    def doubt(self) -> str:
+    def fallback_reason(self) -> str:
         return self.said
 
-    async def choose(self, message: str, among: frozenset[str] | None = None) -> ToolSelection:
+    async def match(self, message: str, among: frozenset[str] | None = None) -> ToolSelection:
         return ToolSelection(tuple(each for each in self.finds if among is None or each.toolkit in among))
 
 
-CHOOSER = Doubts(BOX.toolkits, None, None)  # type: ignore[arg-type]  # nothing is embedded
+SELECTOR = Unavailable(BOX.toolkits, None, None)  # type: ignore[arg-type]  # nothing is embedded
 
 NOTHING = ToolSelection()
 
@@ -91,7 +91,7 @@ class Decides:
 
     async def tools(self, person: Person, conversation_id: int, text: str) -> TurnTools:
         self.asked.append((text, self._prefix))
-        return TurnTools(BOX, CHOOSER, self.models, await BOX.offered(person), self._selection)
+        return TurnTools(BOX, SELECTOR, self.models, await BOX.offered(person), self._selection)
 
     def last(self, conversation_id: int) -> Plan | None:
         plan = Plan(TierDecision("balanced", "default", "default"), ModelChoice(MODEL, None, "configured"))
@@ -108,7 +108,7 @@ class Named:
 
 
 def offers(router: Decides) -> ToolOffers:
-    return ToolOffers(router, BOX, CHOOSER, Kept())  # type: ignore[arg-type]
+    return ToolOffers(router, BOX, SELECTOR, Kept())  # type: ignore[arg-type]
 
 
 def offer(*names: str) -> ToolOffer:
@@ -136,7 +136,7 @@ async def test_before_the_first_call_only_what_a_conversation_brings_is_named() 
 
 async def test_every_stage_every_order_and_every_doubt_is_said() -> None:
     whys: tuple[Why, ...] = get_args(Why)
-    found = ToolSelection(tuple(Activated(f"kit{n}", why, n / 8) for n, why in enumerate(whys)), doubt=SLOW)
+    found = ToolSelection(tuple(Activated(f"kit{n}", why, n / 8) for n, why in enumerate(whys)), fallback_reason=SLOW)
     text = await offers(Decides(found)).explain(asked(language="de"), 1, "x")
     for each in (
         "kit0**: Wörter 0,00",
@@ -152,9 +152,9 @@ async def test_every_stage_every_order_and_every_doubt_is_said() -> None:
 
 
 async def test_what_fits_and_is_switched_off_is_named() -> None:
-    CHOOSER.finds = (Activated("kit8", "embed", 0.97), Activated("kit7", "embed", 0.9))
+    SELECTOR.finds = (Activated("kit8", "embed", 0.97), Activated("kit7", "embed", 0.9))
     text = await offers(Decides(ToolSelection())).explain(asked(), 1, "x")
-    CHOOSER.finds = ()
+    SELECTOR.finds = ()
     assert "- No toolkit matches this message.\n- Switched off by you: kit8 (0.97)\n" in text
 
 
@@ -209,11 +209,11 @@ async def test_a_prefix_asks_for_the_tier_and_is_no_part_of_the_text() -> None:
 
 
 async def test_where_a_model_lies_is_for_admins() -> None:
-    CHOOSER.said = ""  # as when all is embedded
-    assert "(`sentence-transformers:/home/ann/model@0123`)" in compared(asked(role="admin"), CHOOSER, Named())  # type: ignore[arg-type]
-    assert "embeddings (`sentence-transformers`)" in compared(asked(role="user"), CHOOSER, Named())  # type: ignore[arg-type]
-    CHOOSER.said = "the model can't be loaded."
-    assert compared(asked(), CHOOSER, Named()) == "⚠️ Tool matching: words only (the model can't be loaded)"  # type: ignore[arg-type]
+    SELECTOR.said = ""  # as when all is embedded
+    assert "(`sentence-transformers:/home/ann/model@0123`)" in compared(asked(role="admin"), SELECTOR, Named())  # type: ignore[arg-type]
+    assert "embeddings (`sentence-transformers`)" in compared(asked(role="user"), SELECTOR, Named())  # type: ignore[arg-type]
+    SELECTOR.said = "the model can't be loaded."
+    assert compared(asked(), SELECTOR, Named()) == "⚠️ Tool matching: words only (the model can't be loaded)"  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -226,8 +226,8 @@ async def test_where_a_model_lies_is_for_admins() -> None:
     ],
 )
 async def test_errors_of_an_encoder_are_for_admins(role: Role, doubt: str, told: str) -> None:
-    CHOOSER.said = doubt
+    SELECTOR.said = doubt
     line = f"⚠️ Tool matching: words only ({told})"
-    assert compared(asked(role=role), CHOOSER, Named()) == line  # type: ignore[arg-type]
-    text = await offers(Decides(ToolSelection(doubt=doubt))).explain(asked(role=role), 1, "x")
+    assert compared(asked(role=role), SELECTOR, Named()) == line  # type: ignore[arg-type]
+    text = await offers(Decides(ToolSelection(fallback_reason=doubt))).explain(asked(role=role), 1, "x")
     assert text.endswith(f"\n\n{line}")

@@ -35,7 +35,7 @@ from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 from storage.vectors import SqlVectors
 from tests.routing.llm.local.conftest import until
-from tests.routing.tools.choosing import FakeEmbedder
+from tests.routing.tools.selecting import FakeEmbedder
 
 NOW = 1_800_000_000.0
 SPECS = (
@@ -61,7 +61,7 @@ class Bot:
     def __init__(self, tooling: Tooling, health: Health, preferences: SqlPreferences) -> None:
         self.health = health
         self.preferences = preferences
-        self.chooser = tooling.chooser
+        self.selector = tooling.selector
         self._toolbox = tooling.toolbox
 
     async def told(self, tool: str, arguments: str = "{}", role: Role = "owner") -> str:
@@ -149,11 +149,11 @@ async def test_an_old_failure_is_not_todays(bot: Bot) -> None:
 
 
 async def test_health_tells_owners_why_the_last_message_was_compared_by_words(bot: Bot, embedder: FakeEmbedder) -> None:
-    bot.chooser.start()
-    await until(lambda: not bot.chooser.doubt)
+    bot.selector.start()
+    await until(lambda: not bot.selector.fallback_reason)
     assert "by their words alone" not in await bot.told("health")
     embedder.fates = [EmbedderFailed("/srv/model is still loading")]
-    await bot.chooser.choose("sunny or drizzle")
+    await bot.selector.match("sunny or drizzle")
     assert "\nTools are found by their words alone: /srv/model is still loading.\n" in await bot.told("health")
     for role in ("user", "admin"):
         assert "/srv/model" not in await bot.told("health", role=role)

@@ -1,4 +1,4 @@
-"""Toolkits, a chooser that chooses as it is told, and the tools of one turn."""
+"""Toolkits, a selector that chooses as it is told, and the tools of one turn."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from routing.catalog.catalog import BUNDLED, Catalog
 from routing.config import jsonfile
 from routing.config.runtime import read_config
 from routing.policy.models import Models
-from routing.tools.candidates import DISCOVERY
-from routing.tools.chooser import Activated, ToolChooser, ToolSelection
-from routing.tools.follow_ups import FOLLOW_UP_CHARS, select
 from routing.tools.offer import TurnTools
+from routing.tools.presentation import DISCOVERY
+from routing.tools.selector import FOLLOW_UP_CHARS, Activated, ToolSelection, ToolSelector
 from routing.types.decisions import TierDecision
 from routing.types.llm import ToolCall
 from routing.types.people import Person
 from routing.types.sizes import SIZES, Size
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 from routing.types.tools import ToolScope
-from tests.routing.tools.choosing import FakeVectors, card, toolkit
+from tests.routing.tools.selecting import FakeVectors, card, toolkit
 
 SMALL, MEDIUM, LARGE, HUGE = (
     *("openai/llama-3.2-1b", "openai/qwen2.5-7b-instruct"),
@@ -50,8 +49,8 @@ Found = Mapping[str, Mapping[str, float]]
 """The odds of each toolkit, by message; the others have hardly any."""
 
 
-class Told(ToolChooser):
-    """Chooses as it is told."""
+class Told(ToolSelector):
+    """Finds what it is told to find."""
 
     def __init__(self, found: Found, toolkits: Sequence[Toolkit] = KITS, doubt: str = "") -> None:
         super().__init__(lambda: tuple(toolkits), None, FakeVectors())
@@ -60,7 +59,7 @@ class Told(ToolChooser):
         self._said = doubt
         self.asked: list[str] = []
 
-    async def choose(self, message: str, among: frozenset[str] | None = None) -> ToolSelection:
+    async def match(self, message: str, among: frozenset[str] | None = None) -> ToolSelection:
         self.asked.append(message)
         found = {name: odds for name, odds in self._found.get(message, {}).items() if among is None or name in among}
         odds = {each.name: found.get(kit.name, -7.0) for kit in self._kits.values() for each in kit.tools}
@@ -110,9 +109,9 @@ async def turn(
     off: Sequence[Toolkit] = (),
     doubt: str = "",
 ) -> TurnTools:
-    chooser = Told(found, (*toolkits, *off), doubt)
-    selection = await select(chooser, message, (), (), toolkits)
-    return TurnTools(toolbox((*toolkits, *off)), chooser, of or models(), toolkits, selection, off)
+    selector = Told(found, (*toolkits, *off), doubt)
+    selection = await selector.select(message, (), (), toolkits)
+    return TurnTools(toolbox((*toolkits, *off)), selector, of or models(), toolkits, selection, off)
 
 
 def names(tools: TurnTools, model: str, window: int = WINDOW) -> list[str]:

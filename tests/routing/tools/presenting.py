@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from routing.tools.candidates import DISCOVERY, Candidate
-from routing.tools.presentation import STUB, Shown
+from routing.tools.presentation import DISCOVERY, STUB, Candidate, Shown
 from routing.types.llm import ToolSpec
 from routing.types.sizes import SIZES, Size
 from routing.types.toolkits import QUARTERS, ToolCard, ToolText, text_weight

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from routing.tools.candidates import DISCOVERY, Candidate, discovery_first, likeliest, ranked
+from routing.tools.presentation import DISCOVERY, Candidate, discovery_first, likeliest, ranked
 from routing.types.toolkits import ToolCard
 
 ODDS = st.sampled_from((-9.0, -3.0, 0.0, 0.5, 7.0)) | st.floats(-30, 30)

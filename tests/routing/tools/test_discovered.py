@@ -11,14 +11,13 @@ from handlers.tools.tool_source import BoundToolkit, BuiltinSource
 from handlers.tools.toolbox import Toolbox
 from routing.config.presentation import MAX_DEFINITIONS
 from routing.errors import ToolFailed
-from routing.tools.candidates import DISCOVERY
-from routing.tools.chooser import ToolSelection
 from routing.tools.discovered import MOST_FOUND
 from routing.tools.offer import DESCRIBED_CHARS, MOST_NAMED, TurnTools
+from routing.tools.presentation import DISCOVERY
+from routing.tools.selector import ToolSelection
 from routing.types.sizes import SIZES, Size
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 from routing.types.tools import Traits
-from tests.routing.tools.choosing import card, toolkit
 from tests.routing.tools.offering import (
     ABOUT,
     BASE,
@@ -39,6 +38,7 @@ from tests.routing.tools.offering import (
     run,
     turn,
 )
+from tests.routing.tools.selecting import card, toolkit
 
 
 @pytest.mark.parametrize("model", [SMALL, HUGE])

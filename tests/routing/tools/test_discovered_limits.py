@@ -6,13 +6,12 @@ import math
 
 import pytest
 
-from routing.tools.candidates import DISCOVERY
 from routing.tools.discovered import DiscoveredTools
-from routing.tools.presentation import Shown
+from routing.tools.presentation import DISCOVERY, Shown
 from routing.types.sizes import SIZES
 from routing.types.toolkits import ToolCard, ToolText
-from tests.routing.tools.choosing import card, toolkit
 from tests.routing.tools.offering import BASE, EMPTY, LARGE, names, run, searching, turn
+from tests.routing.tools.selecting import card, toolkit
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pytest
 
-from routing.tools.follow_ups import select
 from routing.types.toolkits import Toolkit
 from tests.routing.tools.offering import ABOUT, BASE, CALENDAR, KITS, LONG, WEATHER, Found, Told
 
@@ -15,7 +14,7 @@ async def chosen(
     found: Found, message: str, *earlier: str, used: Iterable[str] = (), toolkits: Sequence[Toolkit] = KITS
 ) -> dict[str, str]:
     """How each toolkit was found."""
-    selection = await select(Told(found), message, earlier, frozenset(used), toolkits)
+    selection = await Told(found).select(message, earlier, frozenset(used), toolkits)
     return {each.toolkit: each.why for each in selection.activated}
 
 
@@ -60,12 +59,12 @@ async def test_a_toolkit_whose_tools_were_called_stays() -> None:
 
 
 async def test_a_question_fades_and_a_used_tool_counts_as_likely_as_not() -> None:
-    selection = await select(Told(ABOUT, doubt="OFF"), "and?", ("rain?",), {"take_note", "get_weather"}, KITS)
+    selection = await Told(ABOUT, doubt="OFF").select("and?", ("rain?",), {"take_note", "get_weather"}, KITS)
     odds = selection.relevance
     assert (odds["get_weather"], odds["take_note"], odds["find_note"]) == (1.0, 0.0, -7.0)
-    twice = await select(Told(ABOUT), "and?", ("and tomorrow?", "rain?"), (), KITS)
+    twice = await Told(ABOUT).select("and?", ("and tomorrow?", "rain?"), (), KITS)
     assert twice.relevance["get_weather"] == -1.0
-    own = await select(Told({"meet?": {"weather": -0.5}, "rain?": {"weather": 1.0}}), "meet?", ("rain?",), (), KITS)
+    own = await Told({"meet?": {"weather": -0.5}, "rain?": {"weather": 1.0}}).select("meet?", ("rain?",), (), KITS)
     assert own.relevance["get_weather"] == -0.5
-    assert selection.doubt == "OFF"
+    assert selection.fallback_reason == "OFF"
     assert [each.score for each in selection.activated] == [0.65, 1.0]

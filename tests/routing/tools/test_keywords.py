@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from routing.tools.chooser import by_keyword
-from routing.tools.fallback_reasons import LOADING, OFF, UNMADE
-from tests.routing.tools.choosing import ALARM, BASICS, MUSIC, OPEN, WEATHER, Broken, FakeEmbedder, Made, Slow, toolkit
+from routing.tools.fallback_reasons import LOADING, NOT_BUILT, OFF
+from routing.tools.selector import by_keyword
+from tests.routing.tools.selecting import ALARM, BASICS, MUSIC, OPEN, WEATHER, Broken, FakeEmbedder, Made, Slow, toolkit
 
 
 async def test_before_the_index_is_there_whole_words_decide(made: Made) -> None:
     one = made(embedder=FakeEmbedder())
     one.toolkits = slow = Slow.of(WEATHER, ALARM, BASICS)
-    selection = await one.chooser.choose("The FORECAST for Rome, please!")
+    selection = await one.selector.match("The FORECAST for Rome, please!")
     assert [(each.toolkit, each.why, each.score) for each in selection.activated] == [("weather", "keyword", 1.0)]
-    assert selection.doubt == one.chooser.doubt == LOADING
+    assert selection.fallback_reason == one.selector.fallback_reason == LOADING
     odds = selection.relevance
     assert odds["get_weather"] == odds["weather_alerts"] > 0 > odds["set_alarm"] == odds["calculate"]
-    assert (await one.chooser.choose("Is the forecaster a weatherman?")).activated == ()
+    assert (await one.selector.match("Is the forecaster a weatherman?")).activated == ()
     slow.gate.set()
     await one.indexed()
     assert await one.found(OPEN) == {"weather": "embed"}
@@ -50,24 +50,24 @@ def test_keywords_are_whole_words_in_their_order(message: str, names: list[str])
 async def test_an_index_that_cannot_be_made_leaves_keywords(made: Made, caplog: pytest.LogCaptureFixture) -> None:
     one = made(embedder=FakeEmbedder())
     one.toolkits = Broken((WEATHER, ALARM))
-    await one.indexed(f"{UNMADE} (MemoryError, see the log)")
-    selection = await one.chooser.choose("the forecast")
+    await one.indexed(f"{NOT_BUILT} (MemoryError, see the log)")
+    selection = await one.selector.match("the forecast")
     assert [each.toolkit for each in selection.activated] == ["weather"]
-    assert "MemoryError" in selection.doubt
+    assert "MemoryError" in selection.fallback_reason
     assert "secret detail" in caplog.text
-    assert "secret" not in selection.doubt
+    assert "secret" not in selection.fallback_reason
     one.toolkits = (WEATHER, MUSIC)
     await one.indexed()
     assert await one.found("hum a tune") == {"music": "embed"}
     one.toolkits = Broken((WEATHER, ALARM))
-    await one.indexed(f"{UNMADE} (MemoryError, see the log)")
-    still = await one.chooser.choose(OPEN)
+    await one.indexed(f"{NOT_BUILT} (MemoryError, see the log)")
+    still = await one.selector.match(OPEN)
     assert [each.toolkit for each in still.activated] == ["weather"]
-    assert "MemoryError" in still.doubt
+    assert "MemoryError" in still.fallback_reason
 
 
 async def test_without_an_encoder_words_decide_and_say_so(made: Made) -> None:
     one = await made().indexed(OFF)
     assert await one.found("what is the weather in Rome") == {"weather": "keyword"}
-    assert (await one.chooser.choose("weather")).doubt == OFF
+    assert (await one.selector.match("weather")).fallback_reason == OFF
     assert one.store.rows == {}

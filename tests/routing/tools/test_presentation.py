@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from routing.config.presentation import MAX_DEFINITIONS, PRESENTATIONS, STRATEGIES, Presentation, Strategy
-from routing.tools.candidates import DISCOVERY, Candidate
-from routing.tools.presentation import ASK_FOR_CALLS, STUB, Shown, present
+from routing.tools.presentation import ASK_FOR_CALLS, DISCOVERY, STUB, Candidate, Shown, present
 from routing.types.llm import ToolSpec
 from routing.types.sizes import SIZES
 from tests.routing.tools.presenting import WIDE, candidate, card, eighty, names, on_the_wire

@@ -10,12 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from routing.config.presentation import MAX_DEFINITIONS, PRESENTATIONS, Presentation, Strategy
-from routing.tools.candidates import DISCOVERY, Candidate
-from routing.tools.hints import MOST_KINDS, SEARCH
 from routing.tools.presentation import (
     ASK_FOR_CALLS,
+    DISCOVERY,
+    MOST_KINDS,
+    SEARCH,
     SHARE_OF_KINDS,
     TRIED,
+    Candidate,
     Shown,
     present,
     tokens,

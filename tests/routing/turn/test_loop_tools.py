@@ -10,17 +10,15 @@ from handlers.tools.authoring.tool import Tool
 from handlers.tools.tool_source import BoundToolkit, BuiltinSource
 from handlers.tools.toolbox import Toolbox
 from routing.errors import BadArguments, ToolFailed
-from routing.tools.candidates import DISCOVERY
-from routing.tools.chooser import Activated, ToolSelection
 from routing.tools.offer import ToolOffer, TurnTools
-from routing.tools.presentation import tokens
+from routing.tools.presentation import DISCOVERY, tokens
+from routing.tools.selector import Activated, ToolSelection
 from routing.turn.tool_executor import ToolExecutor
 from routing.types.llm import ToolCall
 from routing.types.model_names import LOCAL_MODEL
 from routing.types.sizes import SIZES, Size
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 from routing.types.tools import ToolScope, Traits
-from tests.routing.tools.choosing import card, toolkit
 from tests.routing.tools.offering import (
     BASE,
     CALENDAR,
@@ -42,6 +40,7 @@ from tests.routing.tools.offering import (
     searching,
     turn,
 )
+from tests.routing.tools.selecting import card, toolkit
 
 MORE = {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}, "required": ["city"]}
 
@@ -209,7 +208,7 @@ def test_the_line_of_the_log() -> None:
 async def test_what_was_decided_is_in_the_offer() -> None:
     tools = await turn(doubt="the model is missing")
     offer = tools.offer(HUGE, tools.show(HUGE, WINDOW))
-    assert (offer.model, offer.shown, offer.total, offer.doubt) == (HUGE, 5, 9, "the model is missing")
+    assert (offer.model, offer.shown, offer.total, offer.fallback_reason) == (HUGE, 5, 9, "the model is missing")
     assert offer.activated == tools.selection.activated
     assert offer.tokens == tools.show(HUGE, WINDOW).tokens
 

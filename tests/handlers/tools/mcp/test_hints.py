@@ -10,8 +10,7 @@ from handlers.tools.mcp.config import DEFAULT_LIMITS, Server
 from handlers.tools.mcp.hints import NO_LABEL, Hinted, read_hints, with_hints, write_hints
 from handlers.tools.mcp.listing import read_listing
 from routing.config.presentation import PRESENTATIONS
-from routing.tools.candidates import Candidate
-from routing.tools.presentation import present
+from routing.tools.presentation import Candidate, present
 from routing.types.toolkits import ToolCard, ToolText
 
 PLAIN = ToolText("Finds.", {"type": "object", "properties": {}})

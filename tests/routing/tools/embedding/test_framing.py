@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from routing.tools.embedding.framing import (
-    MOST_BODY,
-    MOST_HEADER,
+    MAX_BODY,
+    MAX_HEADER,
     BrokenFrame,
     Frame,
     read,
@@ -54,8 +54,8 @@ def test_both_ends_read_what_is_whole(frames: list[Frame], cut: int) -> None:
 @pytest.mark.parametrize(
     "data",
     [
-        struct.pack("<II", MOST_HEADER + 1, 0),
-        struct.pack("<II", 2, MOST_BODY + 1) + b"{}",
+        struct.pack("<II", MAX_HEADER + 1, 0),
+        struct.pack("<II", 2, MAX_BODY + 1) + b"{}",
         struct.pack("<II", 4, 0) + b"{not",
         struct.pack("<II", 2, 0) + b"[]",
         struct.pack("<II", 2, 0) + b"\xff\xff",

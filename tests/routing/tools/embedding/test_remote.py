@@ -58,7 +58,7 @@ class Door:
 
 
 def over(door: Door) -> RemoteEmbedder:
-    return RemoteEmbedder(MODEL, door, profile, second_try=(0.0, 0.0))
+    return RemoteEmbedder(MODEL, door, profile, retry_seconds=(0.0, 0.0))
 
 
 def refusing(*errors: ModelError) -> Door:
@@ -164,8 +164,8 @@ async def test_one_refused_batch_of_many_is_one_failure() -> None:
         (lambda rows: (), "0 vectors for 2 texts"),
         (lambda rows: ((), ()), "vectors for 2 texts"),
         (lambda rows: (rows[0], rows[0][:-1]), "vectors of different lengths"),
-        (lambda rows: ((math.nan, 1.0), (1.0, 1.0)), "something else than numbers"),
-        (lambda rows: ((math.inf, 1.0), (1.0, 1.0)), "something else than numbers"),
+        (lambda rows: ((math.nan, 1.0), (1.0, 1.0)), "values that are not numbers"),
+        (lambda rows: ((math.inf, 1.0), (1.0, 1.0)), "values that are not numbers"),
         (lambda rows: ((None, 1.0), (1.0, 1.0)), "answered with"),
         (lambda rows: (("x", 1.0), (1.0, 1.0)), "answered with"),
     ],

@@ -12,7 +12,7 @@ import pytest
 from routing.errors import EmbedderFailed
 from routing.tools.embedding.texts import FEW_TEXTS
 from routing.tools.embedding.worker import Patience
-from routing.tools.fallback_reasons import PATIENCE_SECONDS
+from routing.tools.fallback_reasons import INDEX_WAIT_SECONDS
 from routing.types.vectors import Floats
 from tests.routing.llm.local.conftest import alive, until
 from tests.routing.tools.embedding.calling import MANY, PATIENT, gone, loaded
@@ -75,7 +75,7 @@ async def test_a_start_goes_on_when_who_asked_for_it_is_cancelled(make: Make, pi
 
 async def test_a_message_hears_that_a_model_loads_before_it_waits_no_longer(make: Make, pipe: Path) -> None:
     embedder = make("load_later", str(pipe))
-    assert Patience().loading < PATIENCE_SECONDS
+    assert Patience().loading < INDEX_WAIT_SECONDS
     with pytest.raises(EmbedderFailed, match="still loading"):
         await embedder.embed(["hi"])
 

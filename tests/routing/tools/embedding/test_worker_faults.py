@@ -109,7 +109,7 @@ async def test_who_is_asked_nothing_does_not_hang(make: Make) -> None:
     ("text", "reason"),
     [
         ("raise", "double: this text is too much"),
-        ("nan", "double: its process sent a vector with something else than numbers"),
+        ("nan", "double: its process sent a vector with values that are not numbers"),
         ("fewer", "double: its process sent 1 vectors for 2 texts"),
     ],
 )

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from routing.tools.selection.cutoff import Policy
 from routing.tools.selection.entries import NEITHER
 from routing.tools.selection.features import DENSE, LEXICAL, QUESTION
-from routing.tools.selection.fusion import Fusion, Weights
+from routing.tools.selection.fusion import Fusion, Policy, Weights
 from routing.tools.selection.words import written
 from routing.types.vectors import Floats
 

@@ -9,13 +9,13 @@ import pytest
 
 from routing.tools.selection.catalogue import Catalogue
 from routing.tools.selection.lexical import Postings
-from tests.routing.tools.choosing import ALARM, MUSIC, WEATHER, FakeEmbedder, FakeVectors
+from tests.routing.tools.selecting import ALARM, MUSIC, WEATHER, FakeEmbedder, FakeVectors
 
 KITS = (WEATHER, ALARM, MUSIC)
 
 
 def found(catalogue: Catalogue, message: str) -> list[str]:
-    return [each.name for each in catalogue.decide(catalogue.parts(message), {}).chosen]
+    return [each.name for each in catalogue.ranker.decide(catalogue.ranker.clauses(message), {}).chosen]
 
 
 def test_the_index_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,13 +51,13 @@ def test_a_folder_that_cannot_be_written_costs_nothing_else(tmp_path: Path, capl
 
 async def test_the_last_of_a_disk_is_left_for_messages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store, embedder = FakeVectors(), FakeEmbedder()
-    monkeypatch.setattr("routing.tools.selection.catalogue.SPARE_BYTES", 10**18)
+    monkeypatch.setattr("routing.tools.selection.catalogue.MIN_FREE_BYTES", 10**18)
     kept = tmp_path / "cache" / "tools.index"
     small = Catalogue(KITS, kept)
     await small.embed(embedder, store)
     assert not kept.parent.exists()
     assert store.rows == {}
-    monkeypatch.setattr("routing.tools.selection.catalogue.SPARE_BYTES", 0)
+    monkeypatch.setattr("routing.tools.selection.catalogue.MIN_FREE_BYTES", 0)
     await Catalogue(KITS, kept).embed(embedder, store)
     assert kept.exists()
     assert store.rows

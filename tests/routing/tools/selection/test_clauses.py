@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from routing.tools.selection.clauses import MOST, clauses
+from routing.tools.selection.clauses import MAX_CLAUSES, clauses
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_short_part_belongs_to_the_one_before_it_and_the_first_to_the_next() -
 
 def test_only_so_many_parts_are_looked_at() -> None:
     message = ". ".join(f"send letter {number}" for number in range(20))
-    assert clauses(message) == [message, *(f"send letter {number}" for number in range(MOST))]
+    assert clauses(message) == [message, *(f"send letter {number}" for number in range(MAX_CLAUSES))]
 
 
 @given(st.text(alphabet="ab ,.;!?\n和、。再", max_size=60) | st.text(max_size=60))
@@ -74,7 +74,7 @@ def test_parts_are_never_empty_and_never_more_than_so_many(message: str) -> None
     whole, *parts = clauses(message)
     assert whole == message
     assert len(parts) != 1
-    assert len(parts) <= MOST
+    assert len(parts) <= MAX_CLAUSES
     assert all(part == part.strip() != "" for part in parts)
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from routing.tools.selection.cutoff import POLICY, Policy
+from routing.tools.selection.fusion import POLICY, Policy
 
 OPEN = Policy(gate=-100, least=-100, falling=0, most=100, growing=1, certain=9)
 TALK = Policy(gate=1, least=-100, falling=0, most=100, growing=1, certain=9, talk=0.5, alone=2)
@@ -30,8 +30,8 @@ def test_the_likeliest_come_first_and_equals_in_order() -> None:
     assert shown(OPEN) == []
 
 
-def opened(policy: Policy, *odds: Sequence[float], chatter: Sequence[float] | None = None) -> list[bool]:
-    return policy.open([np.array(each, np.float32) for each in odds], chatter or [0.0] * len(odds))
+def opened(policy: Policy, *odds: Sequence[float], small_talk: Sequence[float] | None = None) -> list[bool]:
+    return policy.open([np.array(each, np.float32) for each in odds], small_talk or [0.0] * len(odds))
 
 
 @pytest.mark.parametrize(("gate", "is_open"), [(2.0, True), (np.log(10), True), (2.5, False)])
@@ -39,9 +39,9 @@ def test_all_together_must_pass_the_gate(gate: float, is_open: bool) -> None:
     assert opened(policy(gate=gate - 1e-4), [np.log(6), np.log(3), 0]) == [is_open]
 
 
-@pytest.mark.parametrize(("chatter", "is_open"), [(-4, True), (0, True), (2, True), (2.1, False)])
-def test_small_talk_speaks_against_all(chatter: float, is_open: bool) -> None:
-    assert opened(TALK, [2.0], chatter=[chatter]) == [is_open]
+@pytest.mark.parametrize(("small_talk", "is_open"), [(-4, True), (0, True), (2, True), (2.1, False)])
+def test_small_talk_speaks_against_all(small_talk: float, is_open: bool) -> None:
+    assert opened(TALK, [2.0], small_talk=[small_talk]) == [is_open]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import load_file
-from tokenizers import Tokenizer, models, pre_tokenizers
+from tokenizers import Tokenizer
 
-from routing.tools.selection.encoder import FEW, FOLDER, TOGETHER, StaticEncoder
+from routing.tools.selection.encoder import FOLDER, MAX_BATCH, MIN_BATCH, StaticEncoder
 from routing.tools.selection.small_talk import small_talk
-from routing.tools.selection.weights import Weights
 
 TEXTS = [
     "set an alarm",
@@ -49,7 +47,7 @@ def test_no_texts_are_no_rows(encoder: StaticEncoder) -> None:
     assert encoder.encode([]).shape == (0, width)
 
 
-@pytest.mark.parametrize("count", [1, 2, FEW - 1, FEW, FEW + 1, TOGETHER, TOGETHER + 1])
+@pytest.mark.parametrize("count", [1, 2, MIN_BATCH - 1, MIN_BATCH, MIN_BATCH + 1, MAX_BATCH, MAX_BATCH + 1])
 def test_one_by_one_and_together_are_the_same(encoder: StaticEncoder, count: int) -> None:
     texts = [f"{TEXTS[number % len(TEXTS)]} {number}" for number in range(count)]
     together = encoder.encode(texts)
@@ -66,7 +64,7 @@ def test_an_empty_text_among_many_keeps_its_place(encoder: StaticEncoder) -> Non
 
 @given(texts=st.lists(st.text(max_size=40), min_size=1, max_size=4))
 def test_any_text_has_length_one_or_none_alone_as_among_many(encoder: StaticEncoder, texts: list[str]) -> None:
-    few, many = encoder.encode(texts), encoder.encode(texts * FEW)[: len(texts)]
+    few, many = encoder.encode(texts), encoder.encode(texts * MIN_BATCH)[: len(texts)]
     assert np.array_equal(few, many)
     lengths = np.linalg.norm(few, axis=1)
     assert np.all((np.abs(lengths - 1) < 1e-5) | (lengths == 0))
@@ -98,7 +96,7 @@ def test_two_readers_of_one_file_agree(encoder: StaticEncoder) -> None:
 
 @given(text=st.text(st.sampled_from("a B'’-. \t\n\u00a0\u0301ü्é내天नر!½"), max_size=30))
 def test_a_text_is_read_by_words_as_a_whole(encoder: StaticEncoder, text: str) -> None:
-    assert np.array_equal(encoder.encode([text]), encoder.encode([text] * FEW)[:1])
+    assert np.array_equal(encoder.encode([text]), encoder.encode([text] * MIN_BATCH)[:1])
 
 
 def test_what_many_texts_read_of_the_weights_is_given_back(encoder: StaticEncoder) -> None:
@@ -118,43 +116,3 @@ def resident() -> int:
         elif ours and line.startswith("Rss:"):
             found += int(line.split()[1]) * 1024
     return found
-
-
-class Asked:
-    """A tokenizer that keeps what it was asked."""
-
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self.texts: list[str] = []
-        self.pre_tokenizer = tokenizer.pre_tokenizer
-        self._tokenizer = tokenizer
-
-    def encode(self, text: str, add_special_tokens: bool) -> object:
-        self.texts.append(text)
-        return self._tokenizer.encode(text, add_special_tokens=add_special_tokens)
-
-
-def of(tokenizer: Tokenizer) -> tuple[StaticEncoder, Asked]:
-    asked = Asked(tokenizer)
-    rows = np.arange(8, dtype=np.int8).reshape(4, 2)
-    weights = Weights(rows, np.ones(4, np.float32), mmap.mmap(-1, 1))
-    return StaticEncoder(asked, weights, "small"), asked  # type: ignore[arg-type]
-
-
-def test_a_word_that_was_read_is_not_read_again() -> None:
-    tokenizer = Tokenizer(models.WordPiece({"[UNK]": 0, "set": 1, "an": 2, "alarm": 3}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.BertPreTokenizer()])
-    small, asked = of(tokenizer)
-    small.encode(["set an alarm", "an alarm", "set an"])
-    assert asked.texts == ["set", "an", "alarm"]
-
-
-@pytest.mark.parametrize("splitting", [None, pre_tokenizers.Metaspace(), pre_tokenizers.ByteLevel()])
-def test_a_tokenizer_that_looks_across_blanks_gets_the_whole_text(
-    splitting: pre_tokenizers.PreTokenizer | None,
-) -> None:
-    tokenizer = Tokenizer(models.WordPiece({"[UNK]": 0, "a": 1, "b": 2, "a b": 3}, unk_token="[UNK]"))
-    if splitting is not None:
-        tokenizer.pre_tokenizer = splitting
-    small, asked = of(tokenizer)
-    small.encode(["a b", "a b"])
-    assert asked.texts == ["a b", "a b"]

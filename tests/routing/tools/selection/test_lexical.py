@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from routing.tools.selection.lexical import (
     FREQUENT,
     LENGTH,
-    MANY,
+    MIN_PASSAGES,
     SATURATION,
     Matches,
     Postings,
@@ -144,7 +144,7 @@ def test_several_queries_at_once_match_as_each_by_itself(passages: list[list[str
 
 
 def many() -> list[list[str]]:
-    """More passages than MANY: one word in all, some in every third, and so on down to one in one."""
+    """More passages than MIN_PASSAGES: one word in all, some in every third, and so on down to one in one."""
     return [
         [
             "all",
@@ -152,7 +152,7 @@ def many() -> list[list[str]]:
             *(f"every{n}" for n in (9, 40) if at % n == 0),
             f"own{at}",
         ]
-        for at in range(MANY + 76)
+        for at in range(MIN_PASSAGES + 76)
     ]
 
 
@@ -176,13 +176,13 @@ def test_among_many_passages_frequent_tokens_have_rows_and_others_none(large: Po
     assert sorted(large.frequent[large.frequent >= 0]) == [0, 1, 2]
     sizes = np.diff(large.starts)
     assert ((large.frequent >= 0) == (sizes * FREQUENT > large.count)).all()
-    assert Postings.of(many()[: MANY - 1]).frequent is None
+    assert Postings.of(many()[: MIN_PASSAGES - 1]).frequent is None
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=" ".join)
 def test_tokens_with_rows_count_as_the_formulas_say(large: Postings, query: list[str]) -> None:
     naive, found = Naive(many()), columns(large.match(query))
-    for at in (0, 3, 7, 9, 40, 360, 1000, MANY):
+    for at in (0, 3, 7, 9, 40, 360, 1000, MIN_PASSAGES):
         expected = [measure(query, at) if query else 0.0 for measure in (naive.bm25, naive.coverage, naive.cosine)]
         assert [column[at] for column in found] == pytest.approx(expected, abs=1e-6)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from routing.tools.selection.passages import MOST_TURNS, RARELY, Owners
+from routing.tools.selection.entries import MAX_TURNS, SPARSE, Owners
 
 OWNERS = st.integers(1, 12).flatmap(
     lambda count: st.tuples(st.just(count), st.lists(st.integers(0, count - 1), max_size=30))
@@ -30,8 +30,8 @@ def said(owners: list[int], rows: int) -> list[list[float]]:
 @example((4, [0, 1, 2, 3]), 2)
 @example((4, [0, 1, 1, 2, 3]), 2)
 @example((4, [3, 1, 2, 0, 1]), 2)
-@example((16, [*range(16), *[5] * (MOST_TURNS - 1)]), 2)
-@example((16, [*range(16), *[5] * MOST_TURNS]), 2)
+@example((16, [*range(16), *[5] * (MAX_TURNS - 1)]), 2)
+@example((16, [*range(16), *[5] * MAX_TURNS]), 2)
 @example((2, []), 1)
 def test_the_best_passage_of_each_entry_in_every_row(given: tuple[int, list[int]], rows: int) -> None:
     count, owners = given
@@ -44,8 +44,8 @@ def test_the_best_passage_of_each_entry_in_every_row(given: tuple[int, list[int]
     assert [by.best(np.array(row, np.float32)).tolist() for row in values] == expected
 
 
-@pytest.mark.parametrize("more", [0, 1, int(RARELY * 40), int(RARELY * 40) + 1, 20, 39, 40])
-@pytest.mark.parametrize("times", [1, MOST_TURNS - 1, MOST_TURNS])
+@pytest.mark.parametrize("more", [0, 1, int(SPARSE * 40), int(SPARSE * 40) + 1, 20, 39, 40])
+@pytest.mark.parametrize("times", [1, MAX_TURNS - 1, MAX_TURNS])
 def test_few_more_passages_or_many_make_no_difference(more: int, times: int) -> None:
     owners = [*range(40), *(at for at in range(more) for _ in range(times))]
     values = said(owners, 2)

@@ -6,7 +6,7 @@ import tracemalloc
 
 from routing.tools.selection.glossary import Glossary
 from routing.tools.selection.lexical import _hashes
-from routing.tools.selection.words import letter_groups, words
+from routing.tools.selection.words import letter_ngrams, words
 
 
 def test_new_words_take_no_more_memory_once_the_tables_are_full() -> None:
@@ -16,7 +16,7 @@ def test_new_words_take_no_more_memory_once_the_tables_are_full() -> None:
         for number in range(start, end):
             text = f"tomato{number}"
             glossary.language(text)
-            _hashes([*words(text), *letter_groups(text)])
+            _hashes([*words(text), *letter_ngrams(text)])
         return tracemalloc.get_traced_memory()[0]
 
     tracemalloc.start()

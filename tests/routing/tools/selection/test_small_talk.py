@@ -59,7 +59,7 @@ def test_words_their_order_and_a_question_mark_are_told_apart() -> None:
 def test_what_was_said_is_learned_and_a_heavier_line_counts_more() -> None:
     said = [*(Said(text, True) for text in TALK), *(Said(text, False) for text in WISHES)]
     made = learn(said)
-    assert all((made.odds([each.text]) > 0) == each.chatter for each in said)
+    assert all((made.odds([each.text]) > 0) == each.small_talk for each in said)
     doubtful = [*said, Said("well well", True, 9.0), Said("well well", False)]
     light = [*said, Said("well well", True), Said("well well", False, 9.0)]
     assert learn(doubtful).odds(["well well"]) > learn(light).odds(["well well"])

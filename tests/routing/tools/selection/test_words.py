@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from routing.text import spaced
 from routing.tools.selection.words import (
-    GROUP,
+    NGRAM,
     is_unspaced,
-    letter_groups,
+    letter_ngrams,
     normal,
     words,
     written,
@@ -118,21 +118,21 @@ def test_words_as_they_stand_keep_their_endings() -> None:
     ],
 )
 def test_groups_of_letters_know_the_ends_of_words(text: str, groups: list[str]) -> None:
-    assert letter_groups(text) == groups
+    assert letter_ngrams(text) == groups
 
 
 def test_a_word_inside_another_shares_neither_its_beginning_nor_its_end() -> None:
-    assert "^rai" not in letter_groups("train")
-    assert "car$" not in letter_groups("card")
-    assert "^car" in letter_groups("card")
+    assert "^rai" not in letter_ngrams("train")
+    assert "car$" not in letter_ngrams("card")
+    assert "^car" in letter_ngrams("card")
 
 
 @given(st.text(alphabet="abcdefgh ", max_size=40))
 def test_every_group_has_the_same_size_and_stands_in_a_word(text: str) -> None:
     marked = [f"^{word}$" for word in written(text)]
-    groups = letter_groups(text)
-    assert all(len(group) == GROUP and any(group in word for word in marked) for group in groups)
-    assert len(groups) == sum(max(0, len(word) - GROUP + 1) for word in marked)
+    groups = letter_ngrams(text)
+    assert all(len(group) == NGRAM and any(group in word for word in marked) for group in groups)
+    assert len(groups) == sum(max(0, len(word) - NGRAM + 1) for word in marked)
 
 
 @pytest.mark.parametrize("script", ["天", "あ", "ア", "ก", "ក", "ລ", "မ"])

@@ -8,19 +8,19 @@ import pytest
 
 from routing.errors import EmbedderFailed
 from routing.tools.fallback_reasons import EMBEDDING
-from tests.routing.tools.choosing import ALARM, MUSIC, OPEN, WEATHER, FakeEmbedder, Made
+from tests.routing.tools.selecting import ALARM, MUSIC, OPEN, WEATHER, FakeEmbedder, Made
 
 
 async def test_a_decision_is_remembered_until_there_is_another_index(made: Made) -> None:
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
-    first = await one.chooser.choose(OPEN)
+    first = await one.selector.match(OPEN)
     asked = len(embedder.asked)
-    assert await one.chooser.choose(OPEN) is first
+    assert await one.selector.match(OPEN) is first
     assert len(embedder.asked) == asked
     embedder.fates = [gate := asyncio.Event()]
     one.toolkits = (MUSIC, ALARM)
     await one.indexed(EMBEDDING)
-    assert (await one.chooser.choose(OPEN)).doubt == EMBEDDING
+    assert (await one.selector.match(OPEN)).fallback_reason == EMBEDDING
     gate.set()
     await one.indexed()
     assert "weather" not in await one.found(OPEN)
@@ -30,16 +30,16 @@ async def test_a_decision_is_remembered_until_there_is_another_index(made: Made)
 async def test_of_a_long_message_the_beginning_counts(made: Made) -> None:
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
     said = "hm " * 2_000
-    first = await one.chooser.choose(f"{said}{OPEN}")
+    first = await one.selector.match(f"{said}{OPEN}")
     asked = len(embedder.asked)
-    assert await one.chooser.choose(f"{said}hum a tune") is first
+    assert await one.selector.match(f"{said}hum a tune") is first
     assert len(embedder.asked) == asked
 
 
 async def test_a_decision_in_doubt_is_not_remembered(made: Made) -> None:
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
     embedder.fates = [EmbedderFailed("down"), EmbedderFailed("still down")]
-    doubts = [(await one.chooser.choose(OPEN)).doubt for _ in range(4)]
+    doubts = [(await one.selector.match(OPEN)).fallback_reason for _ in range(4)]
     assert doubts == ["down", "still down", "", ""]
     assert [call for call in embedder.asked if OPEN in call] == [(OPEN,)] * 3
 
@@ -48,7 +48,7 @@ async def test_a_decision_of_an_index_that_is_gone_is_not_remembered(made: Made)
     one = await made(WEATHER, ALARM, embedder=(embedder := FakeEmbedder()), wait_seconds=60).indexed()
     message, index = asyncio.Event(), asyncio.Event()
     embedder.fates = [message, index]
-    old = asyncio.create_task(one.chooser.choose(OPEN))
+    old = asyncio.create_task(one.selector.match(OPEN))
     await embedder.reached.wait()
     one.toolkits = (MUSIC, ALARM)
     await one.indexed(EMBEDDING)
@@ -60,10 +60,10 @@ async def test_a_decision_of_an_index_that_is_gone_is_not_remembered(made: Made)
 
 
 async def test_only_the_newest_decisions_are_remembered(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("routing.tools.chooser.MOST_REMEMBERED", 2)
+    monkeypatch.setattr("routing.tools.selector.CACHED_MESSAGES", 2)
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
     for message in (OPEN, "hum a tune", "rise in bed", "hum a tune", OPEN):
-        await one.chooser.choose(message)
+        await one.selector.match(message)
     asked = [call[0] for call in embedder.asked[1:]]
     assert [asked.count(message) for message in (OPEN, "hum a tune", "rise in bed")] == [2, 1, 1]
 
@@ -71,9 +71,9 @@ async def test_only_the_newest_decisions_are_remembered(made: Made, monkeypatch:
 async def test_a_keyword_of_one_toolkit_asks_no_encoder_that_has_to_be_waited_for(made: Made) -> None:
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
     asked = len(embedder.asked)
-    chosen = await one.chooser.choose("what is that umbrella business good for today?")
+    chosen = await one.selector.match("what is that umbrella business good for today?")
     assert len(embedder.asked) == asked
-    assert not chosen.doubt
+    assert not chosen.fallback_reason
     assert [(each.toolkit, each.why) for each in chosen.activated][:1] == [("weather", "keyword")]
-    await one.chooser.choose("does a song about the umbrella exist?")
+    await one.selector.match("does a song about the umbrella exist?")
     assert len(embedder.asked) == asked + 1, "two toolkits have a keyword in it"

@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 
 from routing.errors import EmbedderFailed
-from routing.tools.chooser import ToolSelection
 from routing.tools.fallback_reasons import (
     BUSY,
     EMBEDDING,
     FAILED,
     LOADING,
+    MODEL_CHANGED,
     OFF,
-    OTHERS,
     SLOW,
 )
+from routing.tools.selector import ToolSelection
 from routing.types.toolkits import Toolkit
 from routing.types.vectors import Floats
-from tests.routing.tools.choosing import ALARM, BASICS, MUSIC, OPEN, WEATHER, FakeEmbedder, Made, Slow, card, toolkit
+from tests.routing.tools.selecting import ALARM, BASICS, MUSIC, OPEN, WEATHER, FakeEmbedder, Made, Slow, card, toolkit
 
 
 def narrow(rows: Floats) -> Floats:
@@ -49,14 +49,14 @@ async def test_an_encoder_that_fails_at_the_start_is_tried_again(made: Made, cap
     one = await made(embedder=FakeEmbedder(EmbedderFailed("the model is missing"), gate)).indexed(
         "the model is missing"
     )
-    said = await one.chooser.choose("the weather forecast")
-    assert said.doubt == "the model is missing"
+    said = await one.selector.match("the weather forecast")
+    assert said.fallback_reason == "the model is missing"
     assert [each.why for each in said.activated] == ["keyword"]
     assert "[Embeddings] Off: the model is missing" in caplog.text
     gate.set()
     await one.indexed()
     assert await one.found(OPEN) == {"weather": "embed"}
-    assert (await one.chooser.choose(OPEN)).doubt == ""
+    assert (await one.selector.match(OPEN)).fallback_reason == ""
     assert "[Embeddings] 6 tools, with matters:1" in caplog.text
 
 
@@ -91,25 +91,25 @@ async def test_a_message_without_vectors_is_answered_by_words_and_the_next_one_w
 ) -> None:
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
     embedder.fates = [fate]
-    said = await one.chooser.choose("any forecast of drizzle, is it sunny outside?")
-    assert said.doubt == doubt
-    assert "secret" not in said.doubt
+    said = await one.selector.match("any forecast of drizzle, is it sunny outside?")
+    assert said.fallback_reason == doubt
+    assert "secret" not in said.fallback_reason
     assert [(each.toolkit, each.why) for each in said.activated] == [("weather", "keyword")]
-    assert one.chooser.doubt == doubt
-    again = await one.chooser.choose("any forecast of drizzle, is it sunny outside?")
-    assert again.doubt == ""
+    assert one.selector.fallback_reason == doubt
+    again = await one.selector.match("any forecast of drizzle, is it sunny outside?")
+    assert again.fallback_reason == ""
     assert again.activated[0].why == "embed"
-    assert one.chooser.doubt == ""
+    assert one.selector.fallback_reason == ""
 
 
 async def test_an_encoder_whose_vectors_become_narrower_embeds_the_tools_anew(made: Made) -> None:
     """A provider may change what stands behind a name."""
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
     embedder.fates = [narrow] * 4
-    said = await one.chooser.choose("any forecast of drizzle, is it sunny outside?")
-    assert said.doubt == OTHERS
+    said = await one.selector.match("any forecast of drizzle, is it sunny outside?")
+    assert said.fallback_reason == MODEL_CHANGED
     assert [each.why for each in said.activated] == ["keyword"]
-    one.chooser.start()
+    one.selector.start()
     await one.indexed(EMBEDDING)
     await one.indexed()
     assert await one.found(OPEN) == {"weather": "embed"}
@@ -120,29 +120,29 @@ async def test_while_the_index_is_made_anew_the_keywords_of_new_toolkits_count(m
     """A server that has just connected: the next message may be about it."""
     one = await made(ALARM, BASICS, embedder=FakeEmbedder()).indexed()
     one.toolkits = slow = Slow.of(WEATHER, ALARM, BASICS)
-    said = await one.chooser.choose("wake me when the weather is nice")
+    said = await one.selector.match("wake me when the weather is nice")
     assert {each.toolkit for each in said.activated} >= {"weather"}
-    assert said.doubt == one.chooser.doubt == LOADING
+    assert said.fallback_reason == one.selector.fallback_reason == LOADING
     assert {"get_weather", "set_alarm"} <= said.relevance.keys()
     slow.gate.set()
     await one.indexed()
-    assert (await one.chooser.choose("wake me when the weather is nice")).doubt == ""
+    assert (await one.selector.match("wake me when the weather is nice")).fallback_reason == ""
 
 
 async def test_what_others_may_use_does_not_push_out_ones_own(made: Made) -> None:
     one = await made(*alike(6), embedder=FakeEmbedder()).indexed()
     for name in ("weather0", "weather5"):
-        said = await one.chooser.choose(OPEN, frozenset({name}))
+        said = await one.selector.match(OPEN, frozenset({name}))
         assert [each.toolkit for each in said.activated] == [name]
-    assert len((await one.chooser.choose(OPEN)).activated) < 6
-    assert (await one.chooser.choose(OPEN, frozenset())).activated == ()
+    assert len((await one.selector.match(OPEN)).activated) < 6
+    assert (await one.selector.match(OPEN, frozenset())).activated == ()
 
 
 async def test_signs_without_a_word_are_about_nothing(made: Made) -> None:
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
     asked = len(embedder.asked)
     for message in ("", " ", "?", "??!", "…", "👍"):
-        assert await one.chooser.choose(message) == ToolSelection()
+        assert await one.selector.match(message) == ToolSelection()
     assert len(embedder.asked) == asked
 
 
@@ -159,41 +159,41 @@ async def test_threads_that_others_keep_busy_do_not_hold_up_a_message(made: Made
 
 
 async def test_a_comparison_that_does_not_end_leaves_the_keywords(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("routing.tools.chooser.LONGEST_SECONDS", 0.05)
+    monkeypatch.setattr("routing.tools.selector.MAX_SECONDS", 0.05)
     one, over = await made(embedder=FakeEmbedder()).indexed(), threading.Event()
-    held = one.chooser._threads.submit(over.wait, 60)
+    held = one.selector._threads.submit(over.wait, 60)
     try:
-        said = await one.chooser.choose("the weather forecast")
+        said = await one.selector.match("the weather forecast")
     finally:
         over.set()
         held.result()
-    assert said.doubt == one.chooser.doubt == BUSY
+    assert said.fallback_reason == one.selector.fallback_reason == BUSY
     assert [each.why for each in said.activated] == ["keyword"]
     monkeypatch.undo()
     assert await one.found(OPEN) == {"weather": "embed"}
-    assert one.chooser.doubt == ""
+    assert one.selector.fallback_reason == ""
 
 
 async def test_the_doubt_of_a_message_stays_until_vectors_are_compared_again(made: Made) -> None:
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
-    await one.chooser.choose(OPEN)
+    await one.selector.match(OPEN)
     embedder.fates = [EmbedderFailed("still loading")]
-    await one.chooser.choose("rise in bed")
-    assert (await one.chooser.choose(OPEN)).doubt == ""
-    assert one.chooser.doubt == "still loading", "it was remembered"
+    await one.selector.match("rise in bed")
+    assert (await one.selector.match(OPEN)).fallback_reason == ""
+    assert one.selector.fallback_reason == "still loading", "it was remembered"
     embedder.fates = [gate := asyncio.Event()]
     one.toolkits = (MUSIC, ALARM)
     await one.indexed(EMBEDDING)
-    assert (await one.chooser.choose("hum a tune")).doubt == EMBEDDING
+    assert (await one.selector.match("hum a tune")).fallback_reason == EMBEDDING
     gate.set()
     await one.indexed()
-    assert (await one.chooser.choose("hum a tune")).doubt == one.chooser.doubt == ""
+    assert (await one.selector.match("hum a tune")).fallback_reason == one.selector.fallback_reason == ""
 
 
 async def test_a_turn_that_is_stopped_is_stopped_and_the_next_message_works(made: Made) -> None:
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
     embedder.fates = [asyncio.Event()]
-    turn = asyncio.create_task(one.chooser.choose(OPEN))
+    turn = asyncio.create_task(one.selector.match(OPEN))
     await embedder.reached.wait()
     turn.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -256,8 +256,8 @@ async def test_the_end_ends_everything(made: Made) -> None:
     await waiting.indexed(EMBEDDING)
     settled = await made(embedder=FakeEmbedder()).indexed()
     for one in (waiting, settled):
-        await one.chooser.close()
-        await one.chooser.close()
+        await one.selector.close()
+        await one.selector.close()
     assert embedder.closed
     assert asyncio.all_tasks() == {asyncio.current_task()}
     settled.toolkits = (MUSIC,)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from routing.errors import StorageFault
-from routing.tools.chooser import ToolChooser
-from routing.tools.fallback_reasons import PATIENCE_SECONDS
+from routing.tools.fallback_reasons import INDEX_WAIT_SECONDS
+from routing.tools.selector import ToolSelector
 from routing.types.sizes import SIZES
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 from routing.types.vectors import Floats
@@ -141,32 +141,32 @@ class FakeVectors:
             raise self.fault
 
 
-class Choosing:
-    """A chooser, and everything that it is given."""
+class Selecting:
+    """A selector, and everything that it is given."""
 
     def __init__(
         self,
         *toolkits: Toolkit,
         embedder: FakeEmbedder | None = None,
         store: FakeVectors | None = None,
-        wait_seconds: float = PATIENCE_SECONDS,
+        wait_seconds: float = INDEX_WAIT_SECONDS,
     ) -> None:
         self.toolkits: tuple[Toolkit, ...] = toolkits or (WEATHER, ALARM, MUSIC, BASICS)
         self.embedder = embedder
         self.store = store or FakeVectors()
-        self.chooser = ToolChooser(lambda: self.toolkits, embedder, self.store, wait_seconds=wait_seconds)
+        self.selector = ToolSelector(lambda: self.toolkits, embedder, self.store, wait_seconds=wait_seconds)
 
-    async def indexed(self, doubt: str = "") -> Choosing:
+    async def indexed(self, doubt: str = "") -> Selecting:
         """Once it is ready as far as it can be: the background work has no bell."""
-        self.chooser.start()
+        self.selector.start()
         async with asyncio.timeout(60):
-            while self.chooser.doubt != doubt:  # noqa: ASYNC110
+            while self.selector.fallback_reason != doubt:  # noqa: ASYNC110
                 await asyncio.sleep(0.001)
         return self
 
     async def found(self, message: str) -> dict[str, Any]:
         """Which toolkit was found how."""
-        return {each.toolkit: each.why for each in (await self.chooser.choose(message)).activated}
+        return {each.toolkit: each.why for each in (await self.selector.match(message)).activated}
 
 
-Made = Callable[..., Choosing]
+Made = Callable[..., Selecting]

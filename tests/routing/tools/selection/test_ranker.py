@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from routing.tools.selection import build_selector
-from routing.tools.selection.cutoff import Policy
 from routing.tools.selection.entries import NEITHER, entries
 from routing.tools.selection.features import DENSE, LEXICAL
-from routing.tools.selection.fusion import Fusion
+from routing.tools.selection.fusion import Fusion, Policy
 from routing.tools.selection.glossary import Glossary
-from routing.tools.selection.selector import CLAUSE, Decision, EncodingSelector, Selector
+from routing.tools.selection.ranker import CLAUSE_SHARE, Decision, EncodingRanker, Ranker
 from routing.tools.selection.small_talk import BUCKETS, SmallTalk
 from tests.routing.tools.selection.catalogue import CATALOGUE, EXAMPLES, FUSION, OPEN, Matters, weights
 
@@ -31,33 +30,33 @@ def encoder() -> Matters:
 
 
 @pytest.fixture
-def selector(glossary: Glossary, encoder: Matters) -> EncodingSelector:
-    made = EncodingSelector(made_of(glossary), encoder)
+def selector(glossary: Glossary, encoder: Matters) -> EncodingRanker:
+    made = EncodingRanker(made_of(glossary), encoder)
     encoder.asked.clear()
     return made
 
 
-def made_of(glossary: Glossary, fusion: Fusion = FUSION, policy: Policy = OPEN) -> Selector:
-    return Selector(entries(CATALOGUE, EXAMPLES), EXAMPLES[NEITHER], glossary, fusion, policy)
+def made_of(glossary: Glossary, fusion: Fusion = FUSION, policy: Policy = OPEN) -> Ranker:
+    return Ranker(entries(CATALOGUE, EXAMPLES), EXAMPLES[NEITHER], glossary, fusion, policy)
 
 
 def stages(decision: Decision) -> dict[str, str]:
     return {one.name: one.stage for one in decision.chosen}
 
 
-def test_a_certain_keyword_is_not_embedded(selector: EncodingSelector, encoder: Matters) -> None:
+def test_a_certain_keyword_is_not_embedded(selector: EncodingRanker, encoder: Matters) -> None:
     assert stages(selector.decide("the forecast")) == {"weather": "keyword"}
     assert encoder.asked == []
 
 
-def test_what_the_keywords_left_open_is_embedded(selector: EncodingSelector, encoder: Matters) -> None:
+def test_what_the_keywords_left_open_is_embedded(selector: EncodingRanker, encoder: Matters) -> None:
     assert stages(selector.decide("sunny or drizzle")) == {"weather": "embed"}
     assert encoder.asked == ["sunny or drizzle"]
 
 
-def test_each_clause_is_decided_in_its_own_stage(selector: EncodingSelector, encoder: Matters) -> None:
+def test_each_clause_is_decided_in_its_own_stage(selector: EncodingRanker, encoder: Matters) -> None:
     message = "show the forecast and hum a tune"
-    assert [part.clause for part in selector.selector.parts(message)][1:] == ["show the forecast", "hum a tune"]
+    assert [part.text for part in selector.ranker.clauses(message)][1:] == ["show the forecast", "hum a tune"]
     assert stages(selector.decide(message)) == {"weather": "keyword", "playMusic": "embed"}
     assert encoder.asked == ["hum a tune"], "the whole message holds the keyword, too"
 
@@ -65,52 +64,52 @@ def test_each_clause_is_decided_in_its_own_stage(selector: EncodingSelector, enc
 @pytest.mark.parametrize("message", ["Umbrella?", "wake me", "song"])
 def test_a_keyword_and_nothing_else_is_meant_whatever_the_odds(glossary: Glossary, message: str) -> None:
     shut = made_of(glossary, policy=replace(OPEN, gate=1e9))
-    decision = shut.decide(shut.parts(message), {})
+    decision = shut.decide(shut.clauses(message), {})
     assert [(one.probability, one.stage) for one in decision.chosen] == [(1.0, "keyword")]
-    assert shut.decide(shut.parts(f"{message} gone"), {}).chosen == ()
+    assert shut.decide(shut.clauses(f"{message} gone"), {}).chosen == ()
 
 
-def test_a_gloss_is_embedded_beside_the_words_that_were_said(selector: EncodingSelector, encoder: Matters) -> None:
+def test_a_gloss_is_embedded_beside_the_words_that_were_said(selector: EncodingRanker, encoder: Matters) -> None:
     selector.decide("wird es morgen regnen")
     said, gloss = encoder.asked
     assert said == "wird es morgen regnen"
     assert "rain" in gloss.split()
 
 
-def test_an_open_text_is_embedded_once(selector: EncodingSelector) -> None:
-    parts = selector.selector.parts("hum a tune. hum a tune")
-    texts = selector.selector.open(parts)
+def test_an_open_text_is_embedded_once(selector: EncodingRanker) -> None:
+    parts = selector.ranker.clauses("hum a tune. hum a tune")
+    texts = selector.ranker.open(parts)
     assert len(parts) == 3
     assert texts == ("hum a tune. hum a tune", "hum a tune")
 
 
 def test_without_vectors_words_alone_decide(glossary: Glossary) -> None:
     selector = made_of(glossary)
-    parts = selector.parts("hum a tune, bring an umbrella")
+    parts = selector.clauses("hum a tune, bring an umbrella")
     assert selector.open(parts) == ()
     decision = selector.decide(parts, {})
     assert stages(decision) == {"weather": "keyword"}
     assert decision.odds.shape == (4,)
 
 
-def test_vectors_that_were_taken_away_are_not_asked_for(selector: EncodingSelector, encoder: Matters) -> None:
-    inner = selector.selector
+def test_vectors_that_were_taken_away_are_not_asked_for(selector: EncodingRanker, encoder: Matters) -> None:
+    inner = selector.ranker
     inner.use(None)
-    assert inner.open(inner.parts("sunny or drizzle")) == ()
+    assert inner.open(inner.clauses("sunny or drizzle")) == ()
     assert selector.select("sunny or drizzle") == []
     inner.use(inner.embed(encoder))
     assert selector.select("sunny or drizzle") == ["weather"]
 
 
-def test_a_clause_without_vectors_stays_as_the_words_left_it(selector: EncodingSelector, encoder: Matters) -> None:
-    inner = selector.selector
-    parts = inner.parts("sunny or drizzle. hum a tune")
+def test_a_clause_without_vectors_stays_as_the_words_left_it(selector: EncodingRanker, encoder: Matters) -> None:
+    inner = selector.ranker
+    parts = inner.clauses("sunny or drizzle. hum a tune")
     only = selector.vectors(["hum a tune"])
-    assert [each is None for each in inner.evidence(parts, only)] == [True, True, False]
+    assert [each is None for each in inner.features(parts, only)] == [True, True, False]
     assert stages(inner.decide(parts, only)) == {"playMusic": "embed"}
 
 
-def test_of_several_clauses_the_best_counts(selector: EncodingSelector) -> None:
+def test_of_several_clauses_the_best_counts(selector: EncodingRanker) -> None:
     message, parts = "sunny or drizzle and hum a tune", ["sunny or drizzle", "hum a tune"]
     whole = selector.decide(message)
     alone = [selector.decide(part) for part in parts]
@@ -120,7 +119,7 @@ def test_of_several_clauses_the_best_counts(selector: EncodingSelector) -> None:
     assert all(one.probability >= best[one.name] - 1e-6 for one in whole.chosen)
 
 
-def test_the_best_group_comes_first(selector: EncodingSelector) -> None:
+def test_the_best_group_comes_first(selector: EncodingRanker) -> None:
     decision = selector.decide("sunny or drizzle and play the song")
     probabilities = [one.probability for one in decision.chosen]
     assert decision.chosen[0].name == "playMusic"
@@ -130,16 +129,16 @@ def test_the_best_group_comes_first(selector: EncodingSelector) -> None:
 
 def test_a_clause_may_show_only_a_part_of_what_the_whole_may(glossary: Glossary) -> None:
     three = Policy(gate=0.0, least=-9.0, falling=0.0, most=3.0, growing=0.0, certain=99.0)
-    selector = EncodingSelector(made_of(glossary, policy=three), Matters())
+    selector = EncodingRanker(made_of(glossary, policy=three), Matters())
     assert len(selector.select("rain ring tune")) == 3
     polite = "rain ring tune. hello hello hello hello"  # as a whole it asks for nothing
-    assert len(selector.select(polite)) == max(2, round(CLAUSE * 3)) < 3
+    assert len(selector.select(polite)) == max(2, round(CLAUSE_SHARE * 3)) < 3
 
 
 def test_a_keyword_that_only_the_tools_of_one_toolkit_have_is_its_own(glossary: Glossary) -> None:
     shared = [{**row, "keywords": [*row["keywords"], "now"]} for row in CATALOGUE[:2]]
-    selector = Selector(entries(shared, {}), (), glossary, FUSION, OPEN)
-    own = [selector.parts(said)[0].lexical[:, LEXICAL.index("own keyword")].tolist() for said in ("forecast", "now")]
+    selector = Ranker(entries(shared, {}), (), glossary, FUSION, OPEN)
+    own = [selector.clauses(said)[0].lexical[:, LEXICAL.index("own keyword")].tolist() for said in ("forecast", "now")]
     assert own == [[1, 1, 0], [0.5, 0.5, 0.5]]
 
 
@@ -147,19 +146,19 @@ def test_tools_of_a_group_speak_together(glossary: Glossary) -> None:
     selector = made_of(glossary)
     assert selector.names == ("weather", "alarm", "playMusic")
     odds = np.log(np.array([1, 3, 2, 0.5], np.float32))
-    assert np.exp(selector.groups(odds)).tolist() == pytest.approx([4, 2, 0.5])
+    assert np.exp(selector.group_odds(odds)).tolist() == pytest.approx([4, 2, 0.5])
 
 
 def test_toolkits_that_stand_apart_in_the_catalogue_are_one_group(glossary: Glossary) -> None:
     apart = [CATALOGUE[0], CATALOGUE[1], {**CATALOGUE[0], "tools": CATALOGUE[0]["tools"][:1]}]
-    selector = Selector(entries(apart, {}), (), glossary, FUSION, OPEN)
+    selector = Ranker(entries(apart, {}), (), glossary, FUSION, OPEN)
     assert selector.names == ("weather", "alarm")
-    assert np.exp(selector.groups(np.zeros(4, np.float32))).tolist() == pytest.approx([3, 1])
+    assert np.exp(selector.group_odds(np.zeros(4, np.float32))).tolist() == pytest.approx([3, 1])
 
 
 def test_what_people_say_when_they_want_nothing_counts_against_all(glossary: Glossary) -> None:
     polite = Fusion(FUSION.words, weights((*LEXICAL, *DENSE), {"best": 8.0}, {"negatives": 8.0}, 1.0))
-    selector = EncodingSelector(made_of(glossary, polite), Matters())
+    selector = EncodingRanker(made_of(glossary, polite), Matters())
     assert selector.select("rain") == ["weather"]
     assert selector.select("hello hello hello, rain") == []
 
@@ -167,10 +166,10 @@ def test_what_people_say_when_they_want_nothing_counts_against_all(glossary: Glo
 @pytest.mark.parametrize(("odds", "names"), [(-50.0, ["weather"]), (0.0, ["weather"]), (50.0, [])])
 def test_small_talk_is_not_acted_on(glossary: Glossary, odds: float, names: list[str]) -> None:
     heard = SmallTalk(np.zeros(BUCKETS, np.int8), unit=1.0, constant=odds)
-    selector = Selector(entries(CATALOGUE, EXAMPLES), (), glossary, FUSION, replace(OPEN, talk=1.0), chatter=heard)
-    parts = selector.parts("the forecast")
+    selector = Ranker(entries(CATALOGUE, EXAMPLES), (), glossary, FUSION, replace(OPEN, talk=1.0), small_talk=heard)
+    parts = selector.clauses("the forecast")
     assert [one.name for one in selector.decide(parts, {}).chosen] == names
-    assert [part.chatter for part in parts] == [odds]
+    assert [part.small_talk for part in parts] == [odds]
 
 
 @pytest.mark.timeout(20)
@@ -183,7 +182,7 @@ def test_small_talk_is_not_acted_on(glossary: Glossary, odds: float, names: list
     ],
     ids=lambda message: f"{message[:8]!r} × {len(message)}",
 )
-def test_any_message_is_decided(selector: EncodingSelector, message: str) -> None:
+def test_any_message_is_decided(selector: EncodingRanker, message: str) -> None:
     decision = selector.decide(message)
     assert np.isfinite(decision.odds).all()
     assert {*stages(decision)} <= {"weather", "alarm", "playMusic"}
@@ -195,7 +194,7 @@ def test_half_a_character_is_no_error(message: str) -> None:
 
 
 @pytest.mark.parametrize("message", ["", "\x00\x07", "😶‍🌫️"])
-def test_nothing_said_chooses_nothing(selector: EncodingSelector, message: str) -> None:
+def test_nothing_said_chooses_nothing(selector: EncodingRanker, message: str) -> None:
     assert selector.select(message) == []
 
 

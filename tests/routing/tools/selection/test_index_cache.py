@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from routing.tools.selection.entries import NEITHER, Entry, entries
+from routing.tools.selection.entries import NEITHER, Entry, Passages, entries
 from routing.tools.selection.glossary import Glossary
-from routing.tools.selection.index import Index, load, made_of
+from routing.tools.selection.index_cache import IndexCache, fingerprint
 from routing.tools.selection.lexical import Postings
-from routing.tools.selection.passages import Texts
 from routing.types.vectors import Floats
 from tests.routing.tools.selection.catalogue import CATALOGUE, EXAMPLES
 
@@ -23,7 +22,7 @@ WORDS = [["rain", "and", "snow"], [], ["rain", "rain"]]
 PASSAGES = [("rain", 0), ("天气 \ud800 \0", 0), ("", 2)]
 
 
-def filled(index: Index) -> Index:
+def filled(index: IndexCache) -> IndexCache:
     index.passages("described", lambda: PASSAGES)
     index.passages("nothing", lambda: [])
     index.postings("words", lambda: WORDS)
@@ -50,8 +49,8 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_what_was_kept_is_not_made_again(path: Path) -> None:
-    filled(Index()).save(path, "these")
-    index = load(path, "these")
+    filled(IndexCache()).save(path, "these")
+    index = IndexCache.load(path, "these")
     assert index.passages("described", unasked) == (tuple(text for text, _ in PASSAGES), [0, 0, 2])
     assert index.passages("nothing", unasked) == ((), [])
     kept, made = index.postings("words", no_words), Postings.of(WORDS)
@@ -65,10 +64,10 @@ def test_what_was_kept_is_not_made_again(path: Path) -> None:
 
 
 def test_what_is_missing_is_made_and_worth_keeping(path: Path) -> None:
-    assert not Index().grew
-    assert not load(path, "these").grew
-    Index().save(path, "these")
-    texts, postings, vectors = (load(path, "these") for _ in range(3))
+    assert not IndexCache().grew
+    assert not IndexCache.load(path, "these").grew
+    IndexCache().save(path, "these")
+    texts, postings, vectors = (IndexCache.load(path, "these") for _ in range(3))
     texts.passages("described", lambda: PASSAGES)
     postings.postings("words", lambda: WORDS)
     vectors.vectors("static described", lambda: np.eye(3, dtype=np.float32))
@@ -78,54 +77,57 @@ def test_what_is_missing_is_made_and_worth_keeping(path: Path) -> None:
 
 
 def test_what_was_just_made_is_given_as_it_is() -> None:
-    assert filled(Index()).passages("described", unasked) == (tuple(text for text, _ in PASSAGES), [0, 0, 2])
-    assert Index().passages("described", lambda: iter(PASSAGES)) == (tuple(text for text, _ in PASSAGES), [0, 0, 2])
+    assert filled(IndexCache()).passages("described", unasked) == (tuple(text for text, _ in PASSAGES), [0, 0, 2])
+    assert IndexCache().passages("described", lambda: iter(PASSAGES)) == (
+        tuple(text for text, _ in PASSAGES),
+        [0, 0, 2],
+    )
 
 
 def test_a_whole_catalogue_is_taken_apart_once(path: Path) -> None:
     given, negatives, glossary = entries(CATALOGUE, EXAMPLES), EXAMPLES[NEITHER], Glossary.load()
-    index = Index()
-    made = Texts.of(given, negatives, glossary, index)
+    index = IndexCache()
+    made = Passages.of(given, negatives, glossary, index)
     index.save(path, "these")
-    again = load(path, "these")
-    kept = Texts.of(given, negatives, glossary, again)
+    again = IndexCache.load(path, "these")
+    kept = Passages.of(given, negatives, glossary, again)
     assert not again.grew
     for name in ("described", "examples", "descriptions", "negatives"):
-        assert getattr(kept, name) == getattr(made, name) == getattr(Texts.of(given, negatives, glossary), name)
+        assert getattr(kept, name) == getattr(made, name) == getattr(Passages.of(given, negatives, glossary), name)
     for by in ("described_by", "examples_by"):
         assert getattr(kept, by).passages.tolist() == getattr(made, by).passages.tolist()
 
 
 def test_the_index_of_other_texts_is_not_taken(path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    filled(Index()).save(path, "these")
+    filled(IndexCache()).save(path, "these")
     with caplog.at_level(logging.INFO):
-        assert load(path, "those").passages("described", lambda: [("new", 1)]) == (("new",), [1])
+        assert IndexCache.load(path, "those").passages("described", lambda: [("new", 1)]) == (("new",), [1])
     assert "is out of date" in caplog.text
 
 
 def test_nothing_kept_is_no_news(path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    assert load(path, "these").passages("described", lambda: PASSAGES)[1] == [0, 0, 2]
+    assert IndexCache.load(path, "these").passages("described", lambda: PASSAGES)[1] == [0, 0, 2]
     assert caplog.text == ""
 
 
 def test_a_file_cut_anywhere_is_made_again(path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    filled(Index()).save(path, "these")
+    filled(IndexCache()).save(path, "these")
     data = path.read_bytes()
     for length in (*range(0, len(data), 97), len(data) - 1):
         caplog.clear()
         path.write_bytes(data[:length])
-        assert load(path, "these").passages("described", lambda: []) == ((), [])
+        assert IndexCache.load(path, "these").passages("described", lambda: []) == ((), [])
         assert "building it again" in caplog.text, length
 
 
 def test_a_byte_changed_anywhere_is_noticed(path: Path) -> None:
-    filled(Index()).save(path, "these")
+    filled(IndexCache()).save(path, "these")
     data = path.read_bytes()
-    whole = load(path, "these")
+    whole = IndexCache.load(path, "these")
     expected = [whole.passages("described", unasked), whole.postings("words", no_words).weighted.tolist()]
     for at in range(0, len(data), 7):
         path.write_bytes(data[:at] + bytes([data[at] ^ 0x15]) + data[at + 1 :])
-        index = load(path, "these")
+        index = IndexCache.load(path, "these")
         found = [
             index.passages("described", lambda: PASSAGES),
             index.postings("words", lambda: WORDS).weighted.tolist(),
@@ -138,21 +140,21 @@ def test_a_byte_changed_anywhere_is_noticed(path: Path) -> None:
 def test_a_file_of_another_kind_is_not_read(path: Path, content: bytes, caplog: pytest.LogCaptureFixture) -> None:
     path.parent.mkdir()
     path.write_bytes(content)
-    assert load(path, "these").passages("described", lambda: []) == ((), [])
+    assert IndexCache.load(path, "these").passages("described", lambda: []) == ((), [])
     assert "can't be read" in caplog.text
 
 
 def test_tensors_of_another_program_are_not_taken(path: Path) -> None:
     path.parent.mkdir()
     save_file({"described.texts": np.zeros(3, np.uint8)}, path)
-    assert load(path, "these").passages("described", lambda: []) == ((), [])
+    assert IndexCache.load(path, "these").passages("described", lambda: []) == ((), [])
     save_file({"described.texts": np.zeros(3, np.uint8)}, path, {"made of": "these"})
-    assert load(path, "these").passages("described", lambda: []) == ((), [])
+    assert IndexCache.load(path, "these").passages("described", lambda: []) == ((), [])
 
 
 def test_a_folder_in_the_way_is_said_and_harms_nothing(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path.mkdir(parents=True)
-    index = load(path, "these")
+    index = IndexCache.load(path, "these")
     assert index.passages("described", lambda: PASSAGES)[1] == [0, 0, 2]
     index.save(path, "these")
     assert "can't be saved" in caplog.text
@@ -161,7 +163,7 @@ def test_a_folder_in_the_way_is_said_and_harms_nothing(path: Path, caplog: pytes
 
 def test_only_the_file_itself_is_left(path: Path) -> None:
     for name in ("these", "those"):
-        filled(Index()).save(path, name)
+        filled(IndexCache()).save(path, name)
     assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
@@ -173,11 +175,16 @@ def test_every_input_changes_the_fingerprint(tmp_path: Path) -> None:
     others += [replace(same, parameters="x"), replace(same, category="x"), replace(same, texts=("x",))]
     others += [replace(same, keywords=("x",)), replace(same, examples=("x",)), replace(same, texts=("d, e",))]
     others.append(replace(same, texts=("d", "e", "f"), keywords=()))
-    found = [made_of([each], ["n"]) for each in (same, *others)]
-    found += [made_of([same, same], ["n"]), made_of([], ["n"]), made_of([same], []), made_of([same], ["n", "n"])]
-    found.append(made_of([same], ["n"], [tmp_path / "weights"]))
+    found = [fingerprint([each], ["n"]) for each in (same, *others)]
+    found += [
+        fingerprint([same, same], ["n"]),
+        fingerprint([], ["n"]),
+        fingerprint([same], []),
+        fingerprint([same], ["n", "n"]),
+    ]
+    found.append(fingerprint([same], ["n"], [tmp_path / "weights"]))
     (tmp_path / "weights").write_bytes(b"2")
-    found.append(made_of([same], ["n"], [tmp_path / "weights"]))
+    found.append(fingerprint([same], ["n"], [tmp_path / "weights"]))
     assert len(set(found)) == len(found)
-    assert made_of([replace(same)], ["n"]) == found[0]
-    assert made_of([replace(same, name="\ud800")], ["\ud800"]) not in found
+    assert fingerprint([replace(same)], ["n"]) == found[0]
+    assert fingerprint([replace(same, name="\ud800")], ["\ud800"]) not in found

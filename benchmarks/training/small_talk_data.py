@@ -1,4 +1,4 @@
-"""What people say to an assistant when they want nothing done: greetings, thanks, small talk, yes and no."""
+"""Small talk in the training data: greetings, thanks, yes and no."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ LABELS = frozenset(
         *("what_are_your_hobbies", "are_you_a_bot", "what_can_i_ask_you", "user_name"),
     )
 )
-"""Intents of CLINC150 and HWU64. To change a name is a wish."""
+"""Intents of CLINC150 and HWU64."""
 UNSURE = frozenset({"none"})
-"""What CLINC150's assistant has no answer to: no small talk, and nothing that a tool of ours is for."""
+"""CLINC150's out-of-scope questions: neither small talk nor requests for one of our tools."""
 
 
-def chatter(path: Path, most: int, rng: random.Random, without: Collection[str] = ()) -> Iterator[str]:
-    """Some of it from the training rows, in random order."""
+def small_talk_messages(path: Path, most: int, rng: random.Random, without: Collection[str] = ()) -> Iterator[str]:
+    """At most `most` small-talk messages of the training rows, in random order."""
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     said = sorted({row["query"] for row in rows if row["label"] in LABELS} - set(without))
     yield from rng.sample(said, min(most, len(said)))

@@ -6,7 +6,7 @@ import pytest
 
 from routing.errors import EmbedderFailed, StorageFault
 from routing.tools.fallback_reasons import EMBEDDING
-from tests.routing.tools.choosing import ALARM, MUSIC, OPEN, WEATHER, FakeEmbedder, FakeVectors, Made, card, toolkit
+from tests.routing.tools.selecting import ALARM, MUSIC, OPEN, WEATHER, FakeEmbedder, FakeVectors, Made, card, toolkit
 
 
 async def test_vectors_that_are_kept_are_not_made_again(made: Made) -> None:
@@ -20,7 +20,7 @@ async def test_vectors_that_are_kept_are_not_made_again(made: Made) -> None:
     assert second.embedder is not None
     assert len(second.embedder.texts) == 1, "one shows that the encoder works"
     for message in (OPEN, "hum a tune", "nobody knows"):
-        assert await second.chooser.choose(message) == await first.chooser.choose(message)
+        assert await second.selector.match(message) == await first.selector.match(message)
 
 
 async def test_a_text_that_changed_is_embedded_alone(made: Made) -> None:
@@ -76,7 +76,7 @@ async def test_an_encoder_that_fails_half_way_goes_on_there(made: Made, monkeypa
 async def test_a_store_that_fails_costs_only_the_keeping(
     made: Made, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("routing.tools.indexing.SETTLED_SECONDS", 0.0)
+    monkeypatch.setattr("routing.tools.index_builder.SETTLED_SECONDS", 0.0)
     store = FakeVectors(StorageFault("The disk is full."))
     one = await made(embedder=FakeEmbedder(), store=store).indexed()
     assert await one.found(OPEN) == {"weather": "embed"}
@@ -85,7 +85,7 @@ async def test_a_store_that_fails_costs_only_the_keeping(
     for said in ("can't be read (The disk is full.)", "can't be saved (The disk", "can't be deleted (The disk"):
         assert said in caplog.text
     store.fault = None
-    assert (await made(embedder=FakeEmbedder(), store=store).indexed()).chooser.doubt == ""
+    assert (await made(embedder=FakeEmbedder(), store=store).indexed()).selector.fallback_reason == ""
     assert store.rows
 
 
@@ -102,7 +102,7 @@ async def test_what_nobody_needs_any_more_is_forgotten_once_all_is_settled(
     await away.indexed()
     assert away.embedder is not None
     assert len(away.embedder.texts) <= 2
-    monkeypatch.setattr("routing.tools.indexing.SETTLED_SECONDS", 0.0)
+    monkeypatch.setattr("routing.tools.index_builder.SETTLED_SECONDS", 0.0)
     await made(WEATHER, embedder=FakeEmbedder(), store=store).indexed()
     await store.forgot.wait()
     assert {encoder for encoder, _ in store.rows} == {"matters:1"}
@@ -111,7 +111,7 @@ async def test_what_nobody_needs_any_more_is_forgotten_once_all_is_settled(
 
 async def test_toolkits_that_never_settle_do_not_fill_the_database(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that puts a number into its descriptions, and changes it."""
-    monkeypatch.setattr("routing.tools.indexing.MOST_NEW", 20)
+    monkeypatch.setattr("routing.tools.index_builder.MAX_NEW", 20)
     store = FakeVectors()
     one = await made(embedder=FakeEmbedder(), store=store).indexed()
     first = len(store.rows)
@@ -123,7 +123,7 @@ async def test_toolkits_that_never_settle_do_not_fill_the_database(made: Made, m
 
 
 async def test_toolkits_that_change_often_are_embedded_together(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("routing.tools.indexing.PAUSE_SECONDS", 3600.0)
+    monkeypatch.setattr("routing.tools.index_builder.PAUSE_SECONDS", 3600.0)
     one = await made(WEATHER, embedder=(embedder := FakeEmbedder())).indexed()
     asked = len(embedder.asked)
     for kits in ((WEATHER, MUSIC), (WEATHER, ALARM)):
