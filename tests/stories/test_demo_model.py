@@ -9,6 +9,7 @@ from routing.types.decisions import TierDecision
 from routing.types.people import Person
 from routing.types.tools import ToolScope
 from tests.stories.harness import Stage, ask, running
+from tests.stories.killing import until
 
 PLAIN = NOTE.replace("`", "")
 SUNDAY = 1_763_841_600.0
@@ -27,6 +28,19 @@ async def test_it_is_named_in_start_and_tier(keyless: Stage) -> None:
     async with running(keyless):
         assert PLAIN in (await ask(keyless, "/start")).text
         assert PLAIN in (await ask(keyless, "/tier")).text
+
+
+async def test_it_is_named_in_the_log_of_the_start(keyless: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    async with running(keyless):
+        await until(lambda: NOTE in caplog.text)
+
+
+async def test_it_is_named_under_its_answers(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model of the server stands for it: its own answers take long."""
+    monkeypatch.setattr("handlers.chat.LOCAL_MODEL", "openai/gpt-5.1")
+    async with running(on):
+        assert (await ask(on, "hello")).text == f"You said: hello\n\n{PLAIN}"
+        assert (await ask(on, "!deep hello")).text == "You said: hello"
 
 
 async def test_tools_answer_and_the_rest_is_declined_in_one_sentence(keyless: Stage) -> None:
