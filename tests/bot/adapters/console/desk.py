@@ -47,6 +47,7 @@ class Desk:
         self.clock = Hands()
         self.fault: Exception | None = None
         self.locale = self.language = ""
+        self.notice = ""
         self.failures: list[BaseException] = []
         self._ids = count(1)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -71,7 +72,7 @@ class Desk:
             Speaker("ann", self.clock, self.locale, self.chosen),
             self.accept,
             Streams(stdin, stdout, stderr),
-            PromptOptions(history, COMMANDS),
+            PromptOptions(history, COMMANDS, self.notice),
             unanswered,
         )
         return self._platform

@@ -30,6 +30,14 @@ async def test_a_conversation(history: Path) -> None:
         assert seat.desk.failures == []
 
 
+async def test_what_answers_without_a_key_is_said_below_the_banner(history: Path) -> None:
+    desk = Desk()
+    desk.notice = "Demo model: don't rely on it."
+    async with seated(desk, history) as seat:
+        await seat.sees(desk.notice)
+        assert seat.shown.index(desk.notice) > seat.shown.index("Ctrl-D")
+
+
 async def test_exit_leaves(history: Path) -> None:
     async with seated(Desk(), history) as seat:
         seat.type(" Exit " + ENTER)
