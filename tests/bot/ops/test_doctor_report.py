@@ -61,6 +61,18 @@ async def test_the_report_for_machines_has_no_secret_and_the_exit_code_tells(on:
         assert secret not in output
 
 
+async def test_the_report_has_no_secret_of_mcp_json(on: Stage) -> None:
+    inspected(on)
+    office = {"command": "false", "args": ["--token=${OFFICE_TOKEN}"]}
+    (on.workspace / "mcp.json").write_text(json.dumps({"mcpServers": {"office": office}}), "utf-8")
+    secret = "office-token-0815"
+    environ = on.environment() | {"OFFICE_TOKEN": secret, "TIER_DEEP_POOL": f"openai/{secret}"}  # in the wrong place
+    del environ["WORKSPACE"]
+    _, output, complaint = await tierbot(on.workspace, "doctor", "--json", **environ)
+    assert "openai/***" in output
+    assert secret not in output + complaint
+
+
 async def test_the_report_for_people_has_a_line_each_and_ends_with_a_count(on: Stage) -> None:
     inspection = inspected(on)
     environ = on.environment()
