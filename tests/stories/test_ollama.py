@@ -7,6 +7,7 @@ import logging
 import pytest
 
 from tests.servers.model import OllamaModel
+from tests.stories.failing import DEADLINE, later
 from tests.stories.harness import Stage, ask, running
 
 
@@ -98,3 +99,14 @@ async def test_the_window_is_what_ollama_reads_and_status_says_why(house: Stage)
         own = (await ask(house, "/status full")).text
     assert "Context window: 8,192 tokens (as loaded by Ollama)." in loaded
     assert "Context window: 2,048 tokens (num_ctx in the model's Modelfile)." in own
+
+
+async def test_a_model_that_has_to_be_loaded_first_is_waited_for(house: Stage) -> None:
+    """Longer than the contract says: nothing was measured of it yet."""
+    gate = house.ms.gate("done")
+    async with running(house):
+        said = house.tg.say("hello")
+        await gate.reached(60.0)
+        later(DEADLINE["balanced"] + 10.0)
+        gate.open()
+        assert (await house.tg.reply(said, after=said)).text == "done"
