@@ -10,6 +10,7 @@ from typing import Any
 from bot.adapters.console.hints import typed_instead
 from bot.adapters.console.speaker import Speaker, Take, Unanswered, body, not_taken
 from bot.adapters.console.streams import BlockingCalls, Streams, lines, write
+from routing.errors import StorageFault
 from routing.llm.null_reply import NullLiveReply
 from routing.types.messages import InboundMessage, OutboundMessage
 
@@ -51,7 +52,7 @@ class Pipe:
             self._replied.clear()
             try:
                 await self._take(message)
-            except Exception as error:  # any storage error means that no reply will come
+            except StorageFault as error:  # no reply will come
                 await self._complain(not_taken(error, self._speaker.say) + "\n")
                 return 1
             await self._reply(message)

@@ -21,6 +21,7 @@ from bot.adapters.console.printable import one_line
 from bot.adapters.console.saving import told
 from bot.adapters.console.speaker import Speaker, Take, body, not_taken
 from bot.adapters.console.views import LINGER_SECONDS, View, Views
+from routing.errors import StorageFault
 from routing.text import nearest
 from routing.types.messages import InboundMessage, OutboundMessage
 
@@ -132,7 +133,7 @@ class Prompt:
     async def _ask(self, line: str) -> None:
         try:
             await self._take(self._speaker.says(line))
-        except Exception as error:  # any storage error: the person is told and can try again
+        except StorageFault as error:
             async with in_terminal():
                 self._stderr.write(not_taken(error, self._speaker.say) + "\n")
                 self._stderr.flush()

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from bot.adapters.console.printable import one_line, printable
 from handlers.languages import Say
-from routing.errors import StorageFault, TierbotError
+from routing.errors import StorageFault
 from routing.ports import Clock, LiveReply
 from routing.types.messages import ChatKey, InboundMessage, OutboundMessage, UserKey
 
@@ -94,9 +94,7 @@ def body(message: OutboundMessage, recovered: bool, say: Say) -> str:
     return f"{say('(recovered)')}\n{text}" if recovered else text
 
 
-def not_taken(error: Exception, say: Say) -> str:
-    """A sentence about a line that could not be saved; unexpected errors are also logged."""
-    if not isinstance(error, TierbotError):
-        log.debug("A message could not be saved", exc_info=error)
-    reason = one_line(str(error), 200).rstrip(".") or type(error).__name__
+def not_taken(error: StorageFault, say: Say) -> str:
+    """A sentence about a line that could not be saved."""
+    reason = one_line(str(error), 200).rstrip(".")
     return say("Your message could not be saved ({reason}). Please send it again.", reason=reason)

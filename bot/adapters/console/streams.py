@@ -57,7 +57,7 @@ class BlockingCalls:
                 return
             try:
                 result = call()
-            except Exception as error:  # passed on to the caller
+            except Exception as error:
                 done.set_exception(error)
             else:
                 done.set_result(result)

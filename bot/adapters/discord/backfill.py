@@ -15,6 +15,7 @@ from bot.adapters.discord.client import NETWORK, Client, Json
 from bot.adapters.discord.context import EPOCH
 from bot.adapters.discord.messages import BotIdentity, addresses, read
 from bot.adapters.shared.descriptor import Services
+from bot.adapters.shared.parsing import parse
 from routing.backoff import exponential
 from routing.errors import StorageFault
 from routing.types.messages import ChatKey, InboundMessage
@@ -166,17 +167,18 @@ class Backfill:
         return sorted(page, key=lambda one: int(one["id"]))
 
     def _read(self, page: Sequence[Json], place: Place, cursor: int) -> list[Missed]:
-        me, found = self._me(), []
-        for payload in page:
-            try:
-                message = read(payload, place, me)
-                fresh = int(payload["id"]) > cursor
-                # The bot may have joined this thread only after messages older than the cursor.
-                if message is not None and (fresh or place.private or addresses(payload, me)):
-                    found.append(Missed(payload, place, message, fresh))
-            except Exception as error:  # an unreadable message must not hide the others
-                log.error("Discord: can't parse message %s: %s", payload.get("id"), type(error).__name__)
-        return found
+        me = self._me()
+
+        def missed(payload: Json) -> Missed | None:
+            message = read(payload, place, me)
+            fresh = int(payload["id"]) > cursor
+            # The bot may have joined this thread only after messages older than the cursor.
+            if message is not None and (fresh or place.private or addresses(payload, me)):
+                return Missed(payload, place, message, fresh)
+            return None
+
+        found = (parse("Discord", f"message {each.get('id')}", each, partial(missed, each)) for each in page)
+        return [each for each in found if each is not None]
 
 
 def _ids(seconds: float) -> int:

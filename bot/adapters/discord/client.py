@@ -21,6 +21,7 @@ from discord.gateway import DiscordWebSocket
 from discord.http import Route
 
 from bot.adapters.discord.options import DiscordOptions
+from bot.adapters.shared.parsing import parse
 
 log = logging.getLogger(__name__)
 Json = dict[str, Any]
@@ -198,8 +199,8 @@ def proxy_for(options: DiscordOptions) -> str | None:
 
 def _listen(parsers: dict[str, Callable[[Any], None]], listener: Listener) -> None:
     """Send the events that matter to the listener, instead of the library or in addition to it."""
-    for event, parse in parsers.items():
-        parsers[event] = _guarded(event, parse)
+    for event, own in parsers.items():
+        parsers[event] = _guarded(event, own)
     for event, handle in (
         ("MESSAGE_CREATE", listener.message_created),
         ("MESSAGE_UPDATE", listener.message_edited),
@@ -216,17 +217,10 @@ def _listen(parsers: dict[str, Callable[[Any], None]], listener: Listener) -> No
         parsers[event] = _both(parsers[event], _guarded(event, handle))
 
 
-def _guarded(event: str, parse: Callable[[Any], None]) -> Callable[[Any], None]:
+def _guarded(event: str, read: Callable[[Any], None]) -> Callable[[Any], None]:
     """Skip events that can't be parsed. The exception would end this connection and later ones."""
 
-    def guarded(payload: Any) -> None:
-        try:
-            parse(payload)
-        except Exception as error:  # unknown kinds of events may raise anything
-            log.error("Discord: can't parse a %s event, skipping it: %s", event, type(error).__name__)
-            log.debug("the unreadable event", exc_info=True)
-
-    return guarded
+    return lambda payload: parse("Discord", f"a {event} event", payload, partial(read, payload))
 
 
 def _both(first: Callable[[Any], None], second: Callable[[Any], None]) -> Callable[[Any], None]:

@@ -14,6 +14,7 @@ from bot.adapters.discord.failures import CALL_ERRORS, Refusal, may_have_arrived
 from bot.adapters.shared.streaming import CONTINUES, FAREWELL, NEVER, StreamedReply
 from bot.platform import KeepPlaceholder
 from bot.rendering.discord import MAX_TEXT, preview
+from routing.errors import StorageFault
 from routing.types.messages import InboundMessage
 
 ROOM = MAX_TEXT - len(CONTINUES)
@@ -72,7 +73,7 @@ class Draft:
         try:
             async with asyncio.timeout(FAREWELL):
                 await self._begin(preview(markdown, ROOM))
-        except Exception:  # a failed search must not delay the final text
+        except (*CALL_ERRORS, StorageFault):  # a failed search must not delay the final text
             log.debug("a preview may not have been deleted", exc_info=True)
 
     @property
@@ -107,6 +108,8 @@ class Draft:
 
 class DiscordLive(StreamedReply):
     """One turn's live reply."""
+
+    _call_errors = CALL_ERRORS
 
     def __init__(
         self, context: ClientContext, message: InboundMessage, placeholder: str, streaming: bool, keep: KeepPlaceholder
@@ -164,22 +167,19 @@ class DiscordLive(StreamedReply):
         finally:
             self._shown(self._context.pace.edit_gap)
 
-    def _call_failed(self, error: Exception) -> bool:
+    def _call_failed(self, error: Exception) -> None:
         """Stop previews if the call was refused; after other errors the next one may succeed."""
-        if not isinstance(error, CALL_ERRORS):
-            return False
         log.debug("live reply: %s", type(error).__name__)
         now = asyncio.get_running_loop().time()
         if isinstance(error, discord.RateLimited):
             self._preview_at = now + error.retry_after
         if not isinstance(error, discord.HTTPException) or error.status >= 500:
-            return True
+            return
         if error.status == 429:
             self._preview_at = now + retry_after(error)
-            return True
+            return
         if refused_as(error, Refusal.NOT_EDITABLE):
             self._draft.message_id = ""
         elif not refused_as(error, Refusal.INTERACTION):
             self._typing_at = NEVER
         self._streaming = self._fresh = False
-        return True

@@ -20,6 +20,7 @@ from bot.adapters.discord.messages import BotIdentity
 from bot.adapters.shared.keyed_queue import Job, KeyedQueue
 from bot.platform import Accept
 from handlers.storage_retry import retry_storage
+from routing.errors import StorageFault
 from routing.ports import Clock
 from routing.types.messages import ChatKey, InboundMessage
 
@@ -191,8 +192,7 @@ class Receiver:
         while accepted:
             try:
                 await self._accept(accepted)
-            except Exception as error:  # whatever went wrong, it is tried again
-                log.debug("accepting failed", exc_info=True)
+            except StorageFault as error:
                 failed = True
                 await asyncio.sleep(self._backoff.saving_failed(error))
             else:

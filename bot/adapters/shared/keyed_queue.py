@@ -107,7 +107,7 @@ class KeyedQueue(Generic[K, T]):
                 return
             try:
                 await self._handle(key)
-            except Exception:  # an unexpected error must not hold up the items behind it
+            except Exception:  # worker task: an unexpected error must not hold up the items behind it
                 log.exception("%s: an item for %s failed", self._owner, key)
         del self._lanes[key]
         if not self._lanes and self._on_idle is not None:

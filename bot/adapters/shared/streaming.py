@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
+from typing import ClassVar
 
 from bot.adapters.shared.pace import CommonPace
 
-log = logging.getLogger(__name__)
+from routing.errors import StorageFault
 
 NEVER = math.inf
 FAREWELL = 5.0
@@ -27,6 +27,8 @@ class StreamedReply(ABC):
     Timers start short tasks, so a quick answer costs neither a request nor a task. `_fresh` is set while there is text
     that has not been shown.
     """
+
+    _call_errors: ClassVar[tuple[type[Exception], ...]]
 
     def __init__(self, pace: CommonPace, spawn: Spawn, streaming: bool) -> None:
         self._pace = pace
@@ -67,8 +69,8 @@ class StreamedReply(ABC):
         """Show the text and set when the next preview is due."""
 
     @abstractmethod
-    def _call_failed(self, error: Exception) -> bool:
-        """React to a failed call; False if the error is of another kind."""
+    def _call_failed(self, error: Exception) -> None:
+        """React to one of the `_call_errors`."""
 
     def _due(self) -> float:
         """When a preview is due, in the event loop's seconds."""
@@ -116,11 +118,10 @@ class StreamedReply(ABC):
             elif self._typing_at <= now:
                 self._typing_at = now + self._pace.typing_every
                 await self._type()
-        except Exception as error:
-            if not self._call_failed(error):
-                # Perhaps the renderer. A preview is never worth a failed turn: the final text follows.
-                log.debug("preview failed", exc_info=True)
-                self._streaming = False
+        except self._call_errors as error:
+            self._call_failed(error)
+        except StorageFault:  # the message's id can't be kept, so a restarted process could not continue in it
+            self._streaming = False
         finally:
             self._previewing = False
             self._task = None

@@ -25,6 +25,8 @@ _FINAL = (Refusal.OTHER, Refusal.THREAD)
 class TelegramLive(StreamedReply):
     """One turn's live reply."""
 
+    _call_errors = (TelegramError,)
+
     def __init__(
         self, context: ClientContext, message: InboundMessage, placeholder: str, streaming: bool, keep: KeepPlaceholder
     ) -> None:
@@ -127,10 +129,8 @@ class TelegramLive(StreamedReply):
         self._context.shown.put((chat_id, self._placeholder), piece)
         await self._keep(self._placeholder)
 
-    def _call_failed(self, error: Exception) -> bool:
+    def _call_failed(self, error: Exception) -> None:
         """Stop previews if the call was refused; after other errors the next one may succeed."""
-        if not isinstance(error, TelegramError):
-            return False
         log.debug("live reply: %s", error)
         if isinstance(error, BadRequest) and refusal(error) is Refusal.NOT_EDITABLE:
             self._placeholder, self._streaming = "", False
@@ -138,7 +138,6 @@ class TelegramLive(StreamedReply):
             self._streaming, self._typing_at = False, NEVER
         if not self._streaming:
             self._fresh, self._refresh_at = False, NEVER
-        return True
 
     async def _call(self, method: str, data: Json) -> Any:
         return await self._context.call(self._message.chat.chat_id, method, data)

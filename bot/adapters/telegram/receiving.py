@@ -12,11 +12,12 @@ from telegram.error import Conflict, InvalidToken, NetworkError, TelegramError
 
 from bot.adapters.shared.connection import ConnectionBackoff, ReceiveLoop
 from bot.adapters.shared.descriptor import Services
+from bot.adapters.shared.parsing import parse
 from bot.adapters.telegram.api import Api, Json, ServerError, TooMany
 from bot.adapters.telegram.messages import BotIdentity, moved, read
 from bot.adapters.telegram.options import Pace
 from bot.platform import Progress
-from routing.errors import Reason
+from routing.errors import Reason, StorageFault
 from routing.ports import Clock
 from routing.types.messages import ChatKey, InboundMessage
 
@@ -82,20 +83,12 @@ class Receiver:
             await self._services.accept(messages)
 
     def _parse(self, raw: Json, now: float) -> tuple[InboundMessage | None, tuple[ChatKey, str] | None]:
-        """Parse an update. One that the library can't parse is skipped, because it would block all others."""
-        try:
+        def parsed() -> tuple[InboundMessage | None, tuple[ChatKey, str] | None]:
             update = Update.de_json(raw, None)
             return read(update, self._me, now), moved(update)
-        except Exception as error:  # the library may raise anything for updates it does not know
-            number = raw.get("update_id") if isinstance(raw, dict) else None
-            log.error("Telegram: can't parse update %s, skipping it: %s", number, type(error).__name__)
-            log.debug("the unreadable update has %s", _outline(raw))
-            return None, None
 
-
-def _outline(raw: object) -> object:
-    """The field names, without what people wrote."""
-    return {name: _outline(value) for name, value in raw.items()} if isinstance(raw, dict) else type(raw).__name__
+        number = raw.get("update_id") if isinstance(raw, dict) else None
+        return parse("Telegram", f"update {number}", raw, parsed) or (None, None)
 
 
 class Poller(ReceiveLoop):
@@ -166,8 +159,7 @@ class Poller(ReceiveLoop):
         self._taking = True
         try:
             await self._take(updates)
-        except Exception as error:  # after any error, Telegram sends them again
-            log.debug("accepting failed", exc_info=True)
+        except StorageFault as error:  # Telegram sends them again
             self._taking = False
             await asyncio.sleep(self._backoff.saving_failed(error))
             return False

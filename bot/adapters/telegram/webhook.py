@@ -16,7 +16,7 @@ from bot.adapters.telegram.api import UPDATES, Api
 from bot.adapters.telegram.options import TelegramOptions
 from bot.adapters.telegram.receiving import Take
 from bot.platform import Progress
-from routing.errors import ConfigError, Reason
+from routing.errors import ConfigError, Reason, StorageFault
 from routing.ports import Clock
 
 log = logging.getLogger(__name__)
@@ -97,9 +97,8 @@ class Webhook:
             return web.Response(status=400)
         try:
             await self._take([update])
-        except Exception as error:  # after any error, Telegram sends it again
-            log.error("a Telegram update can't be saved (%s); Telegram will send it again", type(error).__name__)
-            log.debug("accepting failed", exc_info=True)
+        except StorageFault as error:
+            log.error("a Telegram update can't be saved (%s); Telegram will send it again", error)
             self._progress.problem = Reason("updates can't be saved; Telegram will send them again")
             return web.Response(status=503)
         self._progress.last_step = self._progress.last_contact = self._clock()

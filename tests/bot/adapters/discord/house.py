@@ -14,6 +14,7 @@ from bot.adapters.discord.platform import DiscordPlatform
 from bot.adapters.shared.descriptor import Services
 from bot.platform import Platform, Sent
 from handlers.commands import COMMANDS
+from routing.errors import StorageFault
 from routing.types.messages import ChatKey, InboundMessage, OutboundMessage
 from tests.bot.adapters.discord.asking import States
 from tests.handlers.suggesting import suggestions
@@ -97,7 +98,7 @@ class House:
         if self.failures:
             self.failures -= 1
             self.dc.changed()
-            raise OSError("disk full")
+            raise StorageFault("disk full")
         fresh = [message for message in messages if message.update_id not in self.kept.updates]
         self.kept.updates.update(message.update_id for message in fresh)
         self.kept.chats.update({message.chat: None for message in fresh})

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from bot.adapters.discord.context import InteractionRef
+from routing.errors import StorageFault
 from routing.types.messages import Button, ChatKey
 from tests.bot.adapters.discord.scene import Scene, asked, said, scene, to
 from tests.servers.discord.faults import Kind
@@ -297,7 +298,7 @@ async def test_a_preview_deleted_by_someone_is_replaced_by_a_new_message() -> No
 
 async def test_a_failing_keep_does_not_reach_the_turn() -> None:
     async def keep(message_id: str) -> None:
-        raise OSError("disk full")
+        raise StorageFault("disk full")
 
     async with scene() as here:
         live = here.live(said(here.dc.say("hm?")), keep=keep)

@@ -14,7 +14,7 @@ async def test_messages_keep_their_order_while_they_cannot_be_kept() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         home.failures = 3
         dc.say("one")
-        await dc.wait_for(lambda _: "can't be saved (OSError)" in home.platform.progress.problem)
+        await dc.wait_for(lambda _: "can't be saved (disk full)" in home.platform.progress.problem)
         dc.say("two")
         dc.say("three")
         assert await home.texts(3) == ["one", "two", "three"]

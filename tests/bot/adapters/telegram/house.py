@@ -14,6 +14,7 @@ from bot.adapters.telegram.options import Pace, TelegramOptions
 from bot.adapters.telegram.platform import TelegramPlatform
 from bot.platform import Platform, Sent
 from handlers.commands import COMMANDS
+from routing.errors import StorageFault
 from routing.types.messages import ChatKey, InboundMessage, OutboundMessage
 from tests.handlers.suggesting import suggestions
 from tests.servers.telegram import Chat, Message, TelegramServer
@@ -122,7 +123,7 @@ class House:
         if self.failures:
             self.failures -= 1
             self.tg.changed()
-            raise OSError("disk full")
+            raise StorageFault("disk full")
         self.accepted += messages
         self.tg.changed()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from routing.errors import StorageFault
 from routing.types.messages import InboundMessage
 from tests.bot.adapters.telegram.house import House, house, to
 from tests.servers.telegram import Message, TelegramServer
@@ -212,7 +213,7 @@ async def test_a_preview_deleted_by_someone_is_replaced_by_a_new_message() -> No
 
 async def test_a_failing_keep_does_not_reach_the_turn() -> None:
     async def keep(message_id: str) -> None:
-        raise OSError("disk full")
+        raise StorageFault("disk full")
 
     async with TelegramServer() as tg, house(tg) as home:
         said, inbound = await ask(home, "@tierbot hm?", group="Team")
