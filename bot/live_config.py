@@ -67,7 +67,7 @@ async def keep_fresh(
                     await tell(waiting)
             await tooling.refresh()
             told = ""
-        except Exception as error:  # an unexpected error in a file, which the owner may have fixed by the next round
+        except Exception as error:  # worker task: the owner may have fixed the file by the next round
             if repr(error) != told:
                 log.exception("The edit can't be applied. The last good configuration stays in use.")
             told = repr(error)

@@ -112,7 +112,7 @@ class Dispatcher:
             reply = await retry_storage(self._reply, message, entries[0], live, stop)
         except Refused as refusal:
             reply = Reply(_speak(None, message)(refusal.template, **refusal.values))
-        except Exception:  # error boundary: the person always gets a reply
+        except Exception:  # dispatch: the person always gets a reply
             log.exception("A message could not be handled")
             words = "⚠️ Something went wrong (turn {turn}). Please send it again; the log has the details."
             reply = Reply(_speak(None, message)(words, turn=turn_id.get()), apart=True)
@@ -126,7 +126,7 @@ class Dispatcher:
         replies = [_outbound(message, reply, unfinished)] if reply.text else []
         try:
             kept = await retry_storage(self._ledger.finish, ids, replies, reply.record)
-        except Exception:  # error boundary: without it, a message that can't be stored would be retried forever
+        except Exception:  # dispatch: otherwise, a message that can't be stored would be retried forever
             log.exception("The result of a message could not be saved")
             words = "⚠️ I couldn't save my answer (turn {turn}). Please ask in other words; the log has the details."
             sorry = Reply(_speak(None, message)(words, turn=turn_id.get()), apart=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from handlers.context import Reply
 from routing.types.history import TurnRecord
@@ -27,14 +28,14 @@ class PostTurnHooks:
 
     def __init__(self, *hooks: Hook) -> None:
         self._hooks = hooks
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Future[None]] = set()
 
     def __call__(self, message: InboundMessage, reply: Reply) -> None:
         if reply.record is not None and reply.record.facts is not None:
             for hook in self._hooks:
-                task = asyncio.create_task(self._guarded(hook, message, reply.record))
+                task = asyncio.ensure_future(hook(message, reply.record))
                 self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
+                task.add_done_callback(partial(self._ended, reply.record.turn_id))
 
     async def close(self) -> None:
         """Cancels the running tasks."""
@@ -42,8 +43,7 @@ class PostTurnHooks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _guarded(self, hook: Hook, message: InboundMessage, record: TurnRecord) -> None:
-        try:
-            await hook(message, record)
-        except Exception:  # the answer is already sent; a failure here must not affect it
-            log.exception("The check after turn %s failed", record.turn_id)
+    def _ended(self, turn: str, task: asyncio.Future[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("The check after turn %s failed", turn, exc_info=error)

@@ -86,34 +86,22 @@ class SqliteDatabase:
                 job.future.set_exception(error)
 
     def _run_batch(self, jobs: Sequence[_Job]) -> list[Result]:
-        if len(jobs) > 1:
-            try:
-                return self._transact(jobs)
-            except Exception as error:  # a full disk may roll back the whole transaction, so no result counts
-                log.debug("Running %d steps again, one by one: %r", len(jobs), error)
-        return [self._run_alone(job) for job in jobs]
-
-    def _run_alone(self, job: _Job) -> Result:
+        """Run all steps in one transaction, or one by one if it fails: a full disk may roll back all of them."""
         try:
-            with self._engine.connect() as connection, connection.begin():
-                connection.exec_driver_sql("BEGIN IMMEDIATE" if job.writes else "BEGIN")
-                value = job.step(connection)
-        except STEP_ERRORS as error:
-            return job, None, error
-        except DBAPIError as error:
-            return job, None, fault(error)
-        except Exception as error:  # the step's own error, passed to its caller
-            return job, None, error
-        return job, value, None
+            return self._transact(jobs)
+        except Exception as error:
+            if len(jobs) == 1:
+                unavailable = isinstance(error, DBAPIError) and not isinstance(error, STEP_ERRORS)
+                return [(jobs[0], None, fault(error) if unavailable else error)]
+            log.debug("Running %d steps again, one by one: %r", len(jobs), error)
+        return [result for job in jobs for result in self._run_batch([job])]
 
     def _transact(self, jobs: Sequence[_Job]) -> list[Result]:
         """Run all steps in one transaction. If it raises, none has taken effect."""
-        results: list[Result] = []
+        run = _run if len(jobs) == 1 else _in_savepoint
         with self._engine.connect() as connection, connection.begin():
             connection.exec_driver_sql("BEGIN IMMEDIATE" if any(job.writes for job in jobs) else "BEGIN")
-            for job in jobs:
-                results.append(_in_savepoint(connection, job) if job.writes else (job, job.step(connection), None))
-        return results
+            return [run(connection, job) for job in jobs]
 
     async def size_bytes(self) -> int:
         return int(await self.read(lambda connection: connection.exec_driver_sql(SIZE).scalar_one()))
@@ -126,11 +114,17 @@ class SqliteDatabase:
         self._thread.shutdown()
 
 
+def _run(connection: Connection, job: _Job) -> Result:
+    return job, job.step(connection), None
+
+
 def _in_savepoint(connection: Connection, job: _Job) -> Result:
     """Run one of several steps; its own error rolls back only this step."""
+    if not job.writes:
+        return _run(connection, job)
     try:
         with connection.begin_nested():
-            return job, job.step(connection), None
+            return _run(connection, job)
     except STEP_ERRORS as error:
         return job, None, error
 

@@ -68,22 +68,26 @@ def unreadable(error: TierbotError, as_json: bool) -> int:
 
 async def examine(inspection: Inspection, checks: Sequence[Check] = CHECKS) -> list[Finding]:
     """Run all checks concurrently; returns findings in the order of `checks`."""
-    found = await asyncio.gather(*(_run_check(check, inspection) for check in checks))
+    running = (asyncio.wait_for(check(inspection), LONGEST_SECONDS) for check in checks)
+    outcomes = await asyncio.gather(*running, return_exceptions=True)
+    found = [_findings(check, outcome) for check, outcome in zip(checks, outcomes, strict=True)]
     return [finding for group in found for finding in group]
 
 
-async def _run_check(check: Check, inspection: Inspection) -> list[Finding]:
+def _findings(check: Check, outcome: list[Finding] | BaseException) -> list[Finding]:
     """A check that raises becomes a failed finding and does not affect the others."""
-    try:
-        async with asyncio.timeout(LONGEST_SECONDS):
-            return await check(inspection)
-    except FileFault:
-        return []  # the configuration check lists every error in a file
-    except ConfigError as error:
-        return [fail(check.__name__, str(error), "Fix what the message names.")]
-    except Exception as error:  # an unexpected error in a check becomes a finding
-        kind = "took too long" if isinstance(error, TimeoutError) else f"failed: {type(error).__name__}: {error}"
-        return [fail(check.__name__, f"this check {kind}", "Please report this with the line above.")]
+    match outcome:
+        case list():
+            return outcome
+        case FileFault():
+            return []  # the configuration check lists every error in a file
+        case ConfigError():
+            return [fail(check.__name__, str(outcome), "Fix what the message names.")]
+        case TimeoutError():
+            fault = "took too long"
+        case _:
+            fault = f"failed: {type(outcome).__name__}: {outcome}"
+    return [fail(check.__name__, f"this check {fault}", "Please report this with the line above.")]
 
 
 def _file_keys(workspace: Workspace) -> tuple[str, ...]:

@@ -178,10 +178,9 @@ def _replace(folder: int, parts: tuple[str, ...], data: bytes, mode: int) -> Non
                 os.fchmod(file, mode)
                 os.fsync(file)
             os.rename(unfinished, parts[-1], src_dir_fd=folder, dst_dir_fd=folder)
-        except BaseException:  # also on cancellation: leave no partial file
+        finally:  # leave no partial file
             with suppress(OSError):
                 os.unlink(unfinished, dir_fd=folder)
-            raise
         with suppress(OSError):  # the content is safe; a power cut could at worst restore the old version
             os.fsync(folder)
     except OSError as error:

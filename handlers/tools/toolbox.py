@@ -175,7 +175,7 @@ async def _executed(tool: Tool, arguments: Mapping[str, Any], scope: ToolScope) 
         return await tool.execute(scope, **arguments)
     except (ToolFailed, StorageFault) as error:
         raise ToolFailed(str(error)) from None
-    except Exception as error:  # tool boundary: log the bug, let the turn continue
+    except Exception as error:  # tool execution: the log has the bug, and the turn continues
         log.exception("[Tools] %s failed", tool.name)
         raise ToolFailed(f"{tool.name} failed internally ({type(error).__name__}). Go on without it.") from None
 

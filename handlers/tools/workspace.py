@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from handlers.tools.authoring.manifests import Manifest, read_toolkit
+from handlers.tools.authoring.validation import MALFORMED
 from routing.errors import ConfigError, Reason
 from routing.types.toolkits import Toolkit
 
@@ -88,7 +89,7 @@ class WorkspaceToolkits:
             return read_toolkit(self._folder / name)
         except ConfigError as error:
             return error.reason.changed(_printable)
-        except Exception as error:  # file boundary: an unforeseen error in one file must not stop the bot
+        except (OSError, *MALFORMED) as error:
             log.exception("[Toolkits] %s", _printable(name))
             words = "{file} can't be loaded ({error})."
             return Reason(words, file=_printable(name), error=type(error).__name__)

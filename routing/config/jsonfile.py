@@ -176,9 +176,8 @@ def write(path: Path, document: Mapping[str, object]) -> None:
         if target.exists():
             os.chmod(name, target.stat().st_mode & 0o777)
         os.replace(name, target)
-    except BaseException:  # also on interrupts: leave no partial file
+    finally:  # leave no partial file
         Path(name).unlink(missing_ok=True)
-        raise
 
 
 def render(document: Mapping[str, object]) -> str:

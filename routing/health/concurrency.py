@@ -35,7 +35,7 @@ class _Lines:
         line.heads += 1
         try:
             await line.places.acquire()
-        except BaseException:
+        except asyncio.CancelledError:
             self._lost(key, line)
             raise
 
@@ -100,7 +100,7 @@ class Place:
         await self._people.enter(self._person)
         try:
             await self._providers.enter(self._provider)
-        except BaseException:
+        except asyncio.CancelledError:
             self._people.leave(self._person)
             raise
         return max(0.0, self._clock() - began)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Coroutine
 from typing import ClassVar
 
 from bot.adapters.shared.pace import CommonPace
-
 from routing.errors import StorageFault
 
 NEVER = math.inf

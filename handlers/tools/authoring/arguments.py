@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from handlers.tools.authoring.schema_errors import wanted
-from handlers.tools.authoring.validation import BoundedValidator
+from handlers.tools.authoring.validation import MALFORMED, BoundedValidator, TooMuch
 from routing.errors import BadArguments
 from routing.text import storable
 from routing.types.llm import ToolCall, ToolSpec
@@ -46,6 +46,8 @@ class Arguments:
         if not isinstance(given, dict):
             raise BadArguments(f"The arguments of {call.name} are not a JSON object. {wanted(spec)}")
         validator = await self._validator(spec, foreign)
+        from referencing.exceptions import Unresolvable  # imported with the library
+
         try:
             given = {
                 name: value for name, value in given.items() if value is not None or not _left_out(name, validator)
@@ -53,7 +55,7 @@ class Arguments:
             if not foreign:
                 given = {name: _chosen(value, _property(name, validator)) for name, value in given.items()}
             wrong = next(validator.iter_errors(given), None)
-        except Exception as error:  # an outside schema that can't be resolved: the tool must check for itself
+        except (Unresolvable, TooMuch, *MALFORMED) as error:  # a schema from outside: its tool must check for itself
             log.warning("[Tools] The schema of %s can't be followed (%s)", call.name, type(error).__name__)
             return given
         if wrong is not None:

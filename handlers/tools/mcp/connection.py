@@ -130,7 +130,7 @@ class Connection:
                 await session.run(partial(self._publish, session), legacy)
             except asyncio.CancelledError:
                 return
-            except (Exception, BaseExceptionGroup) as raised:  # entry point of a task: reported with the status below
+            except (Exception, BaseExceptionGroup) as raised:
                 if (task := asyncio.current_task()) and task.cancelling():
                     return
                 error = raised

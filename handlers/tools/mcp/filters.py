@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from time import monotonic
@@ -42,12 +43,12 @@ class StreamFilter:
         await self.aclose()
 
 
-class ReadFilter(StreamFilter):
+class ReadFilter(StreamFilter, ABC):
     """Passes on only the messages for which `passes` is true."""
 
+    @abstractmethod
     async def passes(self, item: SessionMessage | Exception) -> bool:
         """Whether the SDK gets this message. May change it."""
-        raise NotImplementedError
 
     def end(self) -> None:
         """Called when the stream ends."""
