@@ -88,7 +88,7 @@ class ChildProcess:
                 cwd=folder,
                 start_new_session=True,
             )
-        except BaseException:
+        except (OSError, ValueError, asyncio.CancelledError):
             watchdog.kill()
             await watchdog.wait()
             raise

@@ -89,7 +89,7 @@ class SqliteDatabase:
         """Run all steps in one transaction, or one by one if it fails: a full disk may roll back all of them."""
         try:
             return self._transact(jobs)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - thread entry point: the step's caller gets the error
             if len(jobs) == 1:
                 unavailable = isinstance(error, DBAPIError) and not isinstance(error, STEP_ERRORS)
                 return [(jobs[0], None, fault(error) if unavailable else error)]

@@ -14,10 +14,9 @@ from types import ModuleType
 from typing import Any
 
 from routing.catalog.catalog import Catalog
-from routing.errors import Reason, Unreachable
 from routing.llm import chat_stream, embeddings, message_codec, patches, thinking
 from routing.llm.endpoint import where_of
-from routing.llm.error_mapping import explain, takes_no_tools
+from routing.llm.error_mapping import explained, refusals, takes_no_tools, time_limit
 from routing.llm.local.runtime import LocalRuntime
 from routing.llm.parameters import Target, parameters
 from routing.llm.price_map import PriceMap, cost
@@ -91,12 +90,10 @@ class LiteLlm:
         adapted = message_codec.adapt(request.messages, request.model, request.tools)
         request = replace(request, messages=adapted.messages, tools=adapted.tools)
         async with self._endpoint(request) as where:
-            try:
+            with explained(request.model, request.profile):
                 async with aclosing(chat_stream.reader(await _begin(litellm, request, where))) as reader:
                     async for event in reader:
                         yield event
-            except Exception as error:  # litellm also raises its providers' own exceptions
-                raise explain(error, request.model, request.profile) from error
             counted = litellm.Usage(**reader.usage) if isinstance(reader.usage, dict) else reader.usage
             usage = _usage(litellm, request, counted) if counted else None
             if reader.finish == "tools" and not request.may_call:
@@ -143,16 +140,9 @@ class LiteLlm:
     async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> Transcript:
         """Transcribe a voice message; the result includes its length. Raises ModelError."""
         litellm = await asyncio.shield(self.load())
-        seconds = profile.timeout_seconds
-        try:
-            async with asyncio.timeout(seconds):
-                heard = await litellm.atranscription(
-                    file=(name, audio), timeout=seconds, max_retries=0, **where_of(model, profile)
-                )
-        except TimeoutError as error:
-            raise Unreachable(model, Reason("no answer within {seconds:g} s", seconds=seconds)) from error
-        except Exception as error:  # see stream
-            raise explain(error, model, profile) from error
+        limits = {"timeout": profile.timeout_seconds, "max_retries": 0}
+        async with time_limit(model, profile):
+            heard = await litellm.atranscription(file=(name, audio), **limits, **where_of(model, profile))
         counted = getattr(getattr(heard, "usage", None), "seconds", None) or getattr(heard, "duration", None)
         return Transcript(str(heard.text), float(counted) if isinstance(counted, int | float) and counted > 0 else None)
 
@@ -168,7 +158,7 @@ async def _begin(litellm: ModuleType, request: ModelRequest, where: dict[str, An
     target = _target(litellm, request, where)
     try:
         return await litellm.acompletion(**where, **parameters(request, target))
-    except Exception as error:  # see stream; handles only a refusal of thinking or tools
+    except refusals(litellm) as error:
         if request.tools and takes_no_tools(error):
             log.info("[LLM] %s can't use tools; calling again without them", request.model)
             return await litellm.acompletion(**where, **parameters(replace(request, tools=()), target))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import re
 import struct
@@ -11,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from routing.errors import Reason, Unreachable
-from routing.llm.error_mapping import explain
+from routing.llm.error_mapping import refusals, time_limit
 from routing.types.llm import ProviderProfile
 from routing.types.vectors import Vectors
 
@@ -34,14 +32,9 @@ async def ask(
     for Ollama. Raises ModelError."""
     request = {name: value for name, value in where.items() if name != _FOR_ANSWERS}
     request |= {"input": list(texts), "timeout": profile.timeout_seconds, "max_retries": 0}
-    try:
-        async with asyncio.timeout(profile.timeout_seconds):
-            answer = await _answer(litellm, request)
+    async with time_limit(model, profile):
+        answer = await _answer(litellm, request)
         return _in_order(answer.data)
-    except TimeoutError as error:
-        raise Unreachable(model, Reason("no answer within {seconds:g} s", seconds=profile.timeout_seconds)) from error
-    except Exception as error:  # litellm also raises its providers' own exceptions
-        raise explain(error, model, profile) from error
 
 
 async def _answer(litellm: ModuleType, request: Mapping[str, Any]) -> Any:
@@ -50,7 +43,7 @@ async def _answer(litellm: ModuleType, request: Mapping[str, Any]) -> Any:
         warnings.filterwarnings("ignore", message="Pydantic serializer warnings", category=UserWarning)
         try:
             return await litellm.aembedding(**request, encoding_format="base64")
-        except Exception as error:  # see above; handles only a refusal of base64
+        except refusals(litellm) as error:
             if getattr(error, "status_code", None) not in _REFUSALS or not _NAMED.search(str(error)):
                 raise
     return await litellm.aembedding(**request)

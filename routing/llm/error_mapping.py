@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC
 from email.utils import parsedate_to_datetime
+from types import ModuleType
 
 from routing.errors import (
     BadModelRequest,
@@ -132,6 +135,34 @@ PLAIN: dict[type[ModelError], str] = {
     Unreachable: "it reported an error",
 }
 """Shown to people who are not owners. A provider's own message may contain account names, addresses and key parts."""
+
+
+@contextmanager
+def explained(model: str, profile: ProviderProfile) -> Iterator[None]:
+    """Raises the ModelError for any exception. LiteLLM also raises the exceptions of its providers' libraries."""
+    try:
+        yield
+    except ModelError:
+        raise
+    except Exception as error:
+        raise explain(error, model, profile) from error
+
+
+@asynccontextmanager
+async def time_limit(model: str, profile: ProviderProfile) -> AsyncIterator[None]:
+    """`explained`, with the provider's time limit."""
+    with explained(model, profile):
+        try:
+            async with asyncio.timeout(profile.timeout_seconds):
+                yield
+        except TimeoutError as error:
+            seconds = profile.timeout_seconds
+            raise Unreachable(model, Reason("no answer within {seconds:g} s", seconds=seconds)) from error
+
+
+def refusals(litellm: ModuleType) -> tuple[type[Exception], ...]:
+    """What LiteLLM raises for a response that is an error."""
+    return litellm.exceptions.openai.OpenAIError, litellm.llms.base_llm.chat.transformation.BaseLLMException
 
 
 def explain(error: BaseException, model: str, profile: ProviderProfile, clock: Clock = time.time) -> ModelError:

@@ -57,7 +57,7 @@ class BlockingCalls:
                 return
             try:
                 result = call()
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - thread entry point: the caller gets the error
                 done.set_exception(error)
             else:
                 done.set_result(result)

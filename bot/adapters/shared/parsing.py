@@ -13,7 +13,7 @@ def parse(platform: str, what: str, raw: object, read: Callable[[], T]) -> T | N
     """What `read` returns; None if it raises. One event that can't be parsed must not hold up the others."""
     try:
         return read()
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - receive loop: the libraries raise anything for unknown events
         log = logging.getLogger(f"bot.adapters.{platform.lower()}")
         log.error("%s: can't parse %s, skipping it: %s", platform, what, type(error).__name__)
         log.debug("the unreadable event has %s", _outline(raw))

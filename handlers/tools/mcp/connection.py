@@ -130,7 +130,7 @@ class Connection:
                 await session.run(partial(self._publish, session), legacy)
             except asyncio.CancelledError:
                 return
-            except (Exception, BaseExceptionGroup) as raised:
+            except (Exception, BaseExceptionGroup) as raised:  # noqa: BLE001 - worker task: its status is logged
                 if (task := asyncio.current_task()) and task.cancelling():
                     return
                 error = raised

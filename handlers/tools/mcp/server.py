@@ -92,6 +92,9 @@ def _server(toolkits: Sequence[Toolkit], run: Run, version: str, traits: TraitsO
             text, failed = await run(params.name, params.arguments or {}), False
         except TierbotError as error:
             text, failed = str(error), True
+        except Exception as error:  # tool execution: the client gets the kind of error, the log the rest
+            log.exception("[MCP] %s failed", params.name)
+            text, failed = f"{params.name} failed internally ({type(error).__name__}).", True
         return types.CallToolResult(content=[types.TextContent(text=text)], is_error=failed)
 
     return Server("tierbot", version=version, instructions=about, on_list_tools=list_tools, on_call_tool=call_tool)

@@ -12,13 +12,15 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from routing.tools.embedding.framing import Frame, read
 
 if TYPE_CHECKING:
     from routing.types.vectors import Floats
 
+T = TypeVar("T")
 LOADER = "routing.tools.embedding.sentence:load"
 _ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
@@ -37,14 +39,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     os.environ.update(_ONE_THREAD)
-    try:
-        encode = _loader(options.loader)(options.model)
-    except Exception as error:  # child entry point: the parent logs the reason
-        _say(out, Frame({"failed": _reason(error)}))
+    encode = _attempt(lambda: _loader(options.loader)(options.model))
+    if isinstance(encode, Frame):
+        _say(out, encode)
         return 1
     _say(out, Frame({"ready": True}))
     while (asked := read(sys.stdin.buffer)) is not None:
-        _say(out, _answer(encode, asked))
+        _say(out, _attempt(partial(_rows, encode, asked)))
     return 0
 
 
@@ -61,13 +62,18 @@ def _loader(place: str) -> Callable[[str], Callable[[Sequence[str]], Floats]]:
     return found
 
 
-def _answer(encode: Callable[[Sequence[str]], Floats], asked: Frame) -> Frame:
+def _attempt(work: Callable[[], T]) -> T | Frame:
+    """The result, or a frame with the reason for a failure. Other texts may still work."""
+    try:
+        return work()
+    except Exception as error:  # noqa: BLE001 - child entry point: the parent logs the reason
+        return Frame({"failed": _reason(error)})
+
+
+def _rows(encode: Callable[[Sequence[str]], Floats], asked: Frame) -> Frame:
     from routing.tools.embedding.rows import sent
 
-    try:
-        count, width, data = sent(encode(asked.header["texts"]))
-    except Exception as error:  # child entry point: other texts may still work
-        return Frame({"failed": _reason(error)})
+    count, width, data = sent(encode(asked.header["texts"]))
     return Frame({"rows": count, "width": width}, data)
 
 
