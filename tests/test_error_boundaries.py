@@ -20,7 +20,6 @@ BOUNDARIES = {
     "handlers/tools/mcp/server.py": ["tool execution"],
     "handlers/tools/toolbox.py": ["tool execution"],
     "routing/llm/error_mapping.py": ["LiteLLM"],
-    "routing/llm/price_map.py": ["LiteLLM"],
     "routing/tools/chooser.py": ["selection", "selection"],
     "routing/tools/embedding/static.py": ["tokenizers"],
     "routing/tools/embedding/worker_process.py": ["child"],
