@@ -20,10 +20,10 @@ BOUNDARIES = {
     "handlers/tools/mcp/server.py": ["tool execution"],
     "handlers/tools/toolbox.py": ["tool execution"],
     "routing/llm/error_mapping.py": ["LiteLLM"],
-    "routing/tools/chooser.py": ["selection", "selection"],
     "routing/tools/embedding/static.py": ["tokenizers"],
     "routing/tools/embedding/worker_process.py": ["child"],
-    "routing/tools/indexing.py": ["worker task", "worker task"],
+    "routing/tools/index_builder.py": ["worker task", "worker task"],
+    "routing/tools/selector.py": ["worker task", "worker task"],
     "storage/sqlite.py": ["thread"],
 }
 """What each handler protects. LiteLLM and tokenizers raise a bare Exception."""

@@ -134,7 +134,7 @@ class Connection(ReceiveLoop):
             except discord.PrivilegedIntentsRequired as error:
                 pause = 0.0 if self._client.content else self._backoff.connection_failed(error)
                 self._client.do_without_content()
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - receive loop: reported, then it connects again
                 if self._first.pending and is_refusal(error):
                     self._progress.problem = refused(self._options.api_root)
                     self._first.end(ConfigError(self._progress.problem))
