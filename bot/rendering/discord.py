@@ -1,4 +1,4 @@
-"""Markdown as Discord's, which lacks tables, formulas and pictures."""
+"""Converts Markdown to Discord's dialect, which lacks tables, formulas and pictures."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _BLOCKS = ("pre", "blockquote", "heading")
 
 
 def pieces(markdown: str, limit: int = MAX_TEXT) -> tuple[str, ...]:
-    """The whole answer in messages of at most `limit` characters; () when nothing is visible.
+    """The whole answer in messages of at most `limit` characters; () if nothing is visible.
 
-    Breaks prefer paragraphs, then lines, sentences and words. A broken code block, quote or style is closed and opened
-    again, the block with its language. No text outside code can ping anyone; code is left as it is, so the message must
+    Breaks prefer paragraphs, then lines, sentences and words. A broken code block, quote or style is closed and
+    reopened, a block with its language. Text outside code can't ping anyone; code stays as it is, so the message must
     not allow mentions. Raises ValueError for a limit below 100.
     """
     if limit < _LEAST:

@@ -30,7 +30,7 @@ class Change:
 
 
 def changes(text: str) -> Iterator[Change]:
-    """In order. A bullet becomes a list item; everything else shows as it is."""
+    """The changes in order. A bullet becomes a list item; everything else is shown literally."""
     for match in _SPECIAL.finditer(text):
         start, end = match.span()
         if match["address"]:

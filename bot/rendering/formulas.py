@@ -1,4 +1,4 @@
-"""TeX formulas as Unicode, by the converter of telegramify-markdown."""
+"""Converts TeX formulas to Unicode with telegramify-markdown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TEX = re.compile(r"[\\^_{}]")
 _SIGN = re.compile(r"[=+*/<>|]|(?<![A-Za-z])-(?![A-Za-z])")
 _WORD = re.compile(r"[A-Za-z]{3}")
 _UNKNOWN = re.compile(r"\\[A-Za-z]")
-# Commands that only change the size or the spacing, and fractions of another size.
+# Commands that only change sizes or spacing, and fractions of other sizes.
 _SIZE = re.compile(r"\\(?:[Bb]igg?[lrm]?|middle|displaystyle|textstyle|limits|nolimits|nonumber|notag)(?![A-Za-z])[ ]?")
 _FRACTION = re.compile(r"\\[dtc]frac(?![A-Za-z])")
 _NAME = re.compile(r"\\operatorname\*(?![A-Za-z])")
@@ -46,13 +46,13 @@ def unicode_formula(latex: str, block: bool = False) -> str:
 
 @cache
 def _converter() -> Any:
-    """Takes 45 ms to import, so only for what is a formula."""
+    """Imported on first use, which takes 45 ms."""
     from telegramify_markdown.latex_escape.helper import LatexToUnicodeHelper
 
     converter = LatexToUnicodeHelper()
 
     def root(command: str, option: str, param: str) -> str:
-        """Brackets instead of a line above, which most fonts on phones misplace."""
+        """Use brackets instead of an overline, which most fonts on phones misplace."""
         index, inner = option.strip(), param.strip()
         sign = {"": "√", "2": "√", "3": "∛", "4": "∜"}.get(index)
         sign = sign or (converter.try_make_superscript(index) or f"({index})") + "√"

@@ -1,4 +1,4 @@
-"""Markdown to visible text and its formatting."""
+"""Converts Markdown to visible text and formatted spans."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bot.rendering.spans import Span
 from bot.rendering.tables import as_list, as_table, is_wide
 
 MAX_LIST_DEPTH = 20
-"""Nested lists that are indented further than the one around them."""
+"""Maximum number of indented list levels."""
 RULE = "—" * 8
 _STYLES = {"strong": "bold", "em": "italic", "s": "strikethrough", "spoiler": "spoiler"}
 _INFO = re.compile(r"([^\s{},:]*)[\s{},:]*(.*)", re.DOTALL)

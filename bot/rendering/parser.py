@@ -1,6 +1,6 @@
-"""The one Markdown parser of the bot: CommonMark with tables, strikethrough, ||spoilers|| and formulas.
+"""The Markdown parser: CommonMark with tables, strikethrough, ||spoilers|| and formulas.
 
-Importing this module takes 30 ms, so it is imported where it is first needed.
+Importing this module takes 30 ms, so it is imported on first use.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from markdown_it.token import Token
 from bot.rendering.formulas import MAX_FORMULA, is_formula
 
 _MAX_NESTING = 30
-"""Time grows with it. The library drops blocks that are nested deeper."""
+"""Maximum nesting of blocks, which limits the time. The library drops deeper ones."""
 _SPOILER = ord("|")
 _QUOTE = re.compile(r"^[ \t]*>[ \t>]*", re.MULTILINE)
 _CLOSINGS = {"$$": "$$", "$": "$", "\\(": "\\)", "\\[": "\\]"}
 _PRODUCT_LOOK_BACK = 20
-"""Delimiters searched for an open star; more would take quadratic time."""
+"""How many delimiters are searched for an open star. Searching all would take quadratic time."""
 
 
 def parse(source: str) -> tuple[list[Token], list[str]]:
     """Block tokens, and the lines that their `map` counts. Tokens of type `inline` have children; `math_inline` and
     `math_block` hold TeX as their content.
 
-    Link definitions that nothing refers to are text: often they are a list of sources. Raises ValueError for blocks
-    that are nested too deeply.
+    Unused link definitions become text, because they are often a list of sources. Raises ValueError for blocks that
+    are nested too deeply.
     """
     environment: dict[str, Any] = {}
     tokens, lines = _PARSER.parse(source, environment), source.split("\n")
@@ -63,7 +63,7 @@ def _descendants(token: Token) -> Iterator[Token]:
 
 
 def _formula_block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
-    r"""A formula in $$ or \[ \] with lines of its own."""
+    r"""A formula in $$ or \[ \] on its own lines."""
     start, source = state.bMarks[first] + state.tShift[first], state.src
     opening = source[start : start + 2]
     if opening not in ("$$", "\\["):
@@ -111,7 +111,7 @@ def _formula(state: StateInline, silent: bool) -> bool:
 
 
 def _spoiler(state: StateInline, silent: bool) -> bool:
-    """Marks that hug their text on the inside; those of `a || b` stay text."""
+    """Spoiler marks without a space inside; `a || b` stays text."""
     start, source = state.pos, state.src
     if silent or not source.startswith("||", start) or source.startswith("|", start + 2):
         return False
@@ -134,7 +134,7 @@ def _pair_spoilers(state: StateInline) -> None:
 
 
 def _product(state: StateInline, silent: bool) -> bool:
-    """Stars of products and powers, as in 2*3*4, α*β*γ and x**2, are no emphasis."""
+    """Stars of products and powers, such as 2*3*4, α*β*γ and x**2, which are not emphasis."""
     start, source = state.pos, state.src
     if silent or source[start] != "*":
         return False
@@ -146,7 +146,7 @@ def _product(state: StateInline, silent: bool) -> bool:
         return False
     if any(each.marker == ord("*") and each.open for each in state.delimiters[-_PRODUCT_LOOK_BACK:]):
         return False
-    if end - start > 1:  # letters that stand out within a word, as in Hyper**T**ext, are bold
+    if end - start > 1:  # letters within a word, as in Hyper**T**ext, are bold
         closing = source.find("**", end, end + MAX_FORMULA)
         if closing > 0 and (before + source[end:closing]).isalpha():
             return False
@@ -156,7 +156,8 @@ def _product(state: StateInline, silent: bool) -> bool:
 
 
 def _is_operand(sign: str, brackets: str) -> bool:
-    """Scripts without capitals write no spaces between words, so a star there is emphasis."""
+    """Whether a star next to this character may be a product. In scripts without capitals, which have no spaces between
+    words, it is emphasis."""
     return sign.isdigit() or sign.lower() != sign.upper() or (sign != "" and sign in brackets)
 
 

@@ -1,4 +1,4 @@
-"""Text without formatting: measuring and cleaning it, and telling whether Markdown is needed at all."""
+"""Measures and cleans plain text, and decides whether a text needs the Markdown parser."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INVISIBLE = "\u00ad\u180e\u200b\u200c\u200d\u200e\u200f\u2028\u2029\u202a\u202b\
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _BREAKS = re.compile(r"\r\n?|[\u2028\u2029]")
 TAB = "    "
-# Anything that Markdown, or its whitespace rules, could read otherwise than literally.
+# Anything that Markdown, or its whitespace rules, might not show literally.
 _MARKUP = re.compile(r"[\\`*_~|\[\]<>&$\t]|^[ \-+=#:]|^\d{1,9}[.)]|[^\S\n]$|^[^\S\n]|\n\n\n", re.MULTILINE)
 T = TypeVar("T")
 
@@ -27,10 +27,10 @@ def utf16_length(text: str) -> int:
 
 
 def clean(text: str) -> str:
-    """The text with what the server would change silently changed in a way that keeps offsets right.
+    """The text without characters that Telegram's server would change, which would shift the offsets of entities.
 
-    Line ends become ``\\n`` (the server deletes ``\\r`` and U+2028), control characters a space as there;
-    surrogate halves that form a pair are joined, lone ones become U+FFFD, for JSON cannot carry them.
+    Line ends become ``\\n`` (the server deletes ``\\r`` and U+2028) and control characters a space, as on the server.
+    Surrogate pairs are joined; lone surrogates become U+FFFD, because JSON can't encode them.
     """
     if not text.isascii():
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -51,8 +51,8 @@ def guarded(convert: Callable[[], T], otherwise: T) -> T:
 
 
 def rendered(markdown: str, convert: Callable[[str], tuple[str, list[Span]]]) -> tuple[str, list[Span]]:
-    """The visible text of clean Markdown, and its spans; as written if it can't be converted, or nothing would be
-    visible."""
+    """The visible text of clean Markdown, and its spans. The text stays as written if it can't be converted or nothing
+    would be visible."""
     if is_blank(markdown):
         return "", []
     if not _MARKUP.search(markdown.strip()):

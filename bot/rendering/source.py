@@ -1,4 +1,4 @@
-"""Unfinished Markdown of a streamed answer."""
+"""Completes the unfinished Markdown of a streamed answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PAIRS = {
 
 
 def open_fence(source: str) -> tuple[str, int] | None:
-    """The marker with language and the position of the opening line of a code fence that is still open."""
+    """The marker with its language, and the position of the opening line, of an unclosed code fence."""
     opened: tuple[str, str, int] | None = None
     for match in _FENCE.finditer(source):
         marker, rest = match.groups()
@@ -31,7 +31,7 @@ def open_fence(source: str) -> tuple[str, int] | None:
 
 
 def tail(source: str, size: int) -> str:
-    """About the last `size` characters, from the start of a line; a code fence that is cut is opened again."""
+    """About the last `size` characters, from the start of a line. If they begin within a code fence, it is reopened."""
     if len(source) <= size:
         return source
     start = source.find("\n", len(source) - size) + 1 or len(source) - size
@@ -40,7 +40,7 @@ def tail(source: str, size: int) -> str:
 
 
 def finished(source: str) -> str:
-    """An unfinished answer as it will probably look: without half links and lone marks, and with open pairs closed."""
+    """An unfinished answer without incomplete links and trailing marks, and with open pairs closed."""
     fence = open_fence(source)
     if fence is not None:
         line = source.rfind("\n", fence[1] + 1) + 1
@@ -55,7 +55,7 @@ def finished(source: str) -> str:
 
 
 def _without_code(paragraph: str) -> str:
-    """The paragraph without inline code, which ends at the next run of as many backticks."""
+    """The paragraph without inline code, which ends at the next run of the same number of backticks."""
     runs = list(_TICKS.finditer(paragraph))
     closes: dict[int, int] = {}
     later: dict[int, int] = {}

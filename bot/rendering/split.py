@@ -67,7 +67,7 @@ def neat_start(text: str, start: int) -> int:
 
 
 def inside(extents: Sequence[Extent], position: int) -> Extent | None:
-    """The extent that has `position` strictly inside."""
+    """The extent that contains `position` strictly inside."""
     index = bisect_left(extents, (position, -1)) - 1
     if index >= 0 and extents[index][0] < position < extents[index][1]:
         return extents[index]
@@ -86,7 +86,7 @@ def _skip_space(text: str, position: int, fences: Sequence[Extent]) -> int:
 
 
 def _break(text: str, start: int, hard: int, fences: Sequence[Extent], whole: Sequence[Extent]) -> int:
-    """The best end in (start, hard] of a range that does not reach the end of the text."""
+    """The best end in (start, hard] of a range before the end of the text."""
     floor = start + max(1, (hard - start) // 3)
     fence = inside(fences, hard)
     if fence is not None and fence[1] - max(fence[0], start) > hard - start:
@@ -114,7 +114,7 @@ def _last(
 
 
 def _forced(text: str, start: int, hard: int, whole: Sequence[Extent]) -> int:
-    """An end without a good place: before a link that fits into one message, else between characters."""
+    """An end if there is no good one: before a link that fits into one message, else between characters."""
     kept = inside(whole, hard)
     if kept is None:
         space = max(text.rfind(" ", start, hard), text.rfind("\n", start, hard)) + 1

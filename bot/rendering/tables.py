@@ -1,4 +1,4 @@
-"""Tables in a monospaced font, or as lists where a phone is too narrow."""
+"""Formats tables as monospaced text, or as lists if they are too wide for a phone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def is_wide(rows: Rows) -> bool:
 
 
 def as_table(rows: Rows) -> str:
-    """Columns padded by what they take on the screen."""
+    """Columns padded to their width on the screen."""
     widths = _widths(rows)
     lines = [
         " | ".join(cell + " " * (width - columns(cell)) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -28,7 +28,7 @@ def as_table(rows: Rows) -> str:
 
 
 def as_list(rows: Rows) -> str:
-    """A bullet for each row, with a line "heading: value" for each cell that is not empty."""
+    """One bullet per row, with a line "heading: value" for each cell that is not empty."""
     heading, *others = rows
     if not others:
         return " | ".join(heading)

@@ -1,4 +1,4 @@
-"""Markdown as Telegram messages: text with entities."""
+"""Converts Markdown to Telegram messages: text with entities."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _IMPORTANCE = (
 )  # fmt: skip
 _CONTENT = _IMPORTANCE[:3]
 
-# TDLib's LinkManager::check_link_impl: a host without a dot is "Wrong HTTP URL" and the entity is dropped, mailto:
-# is mangled to http://mailto:…, tel: is no URL. Such addresses are better shown: the apps make them tappable.
+# In TDLib's LinkManager::check_link_impl, a host without a dot is a "Wrong HTTP URL" and drops the entity, mailto:
+# becomes http://mailto:…, and tel: is no URL. Such addresses are shown instead, because the apps make them tappable.
 _WEB = re.compile(
     r"https?://(?:[^\s/?#@]*@)?(?:[^\s/?#@:\[\].]++(?:\.++[^\s/?#@:\[\].]++)++\.?|\[[0-9a-f:.]+\])(?::\d{1,5})?(?:[/?#]\S*)?"
 )
 _APP = re.compile(r"(?:tg|ton)://[A-Za-z0-9_-]+(?:[/?]\S*)?")
-_MAX_ADDRESS = 2048  # characters; what browsers and Telegram's clients are sure to open
+_MAX_ADDRESS = 2048  # characters that all browsers and Telegram clients can open
 
 
 @dataclass(frozen=True, slots=True)

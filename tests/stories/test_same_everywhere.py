@@ -144,7 +144,8 @@ async def test_the_terminal_completes_every_command(tmp_path: Path, monkeypatch:
         completer = prompt.current_buffer.completer
         offered = list(completer.get_completions(Document("/"), CompleteEvent()))
     assert [(each.text, each.display_meta_text) for each in offered] == [
-        (f"/{spec.name}", spec.summary) for spec in COMMANDS
+        *((f"/{spec.name}", spec.summary) for spec in COMMANDS),
+        ("/exit", "Leave the terminal"),
     ]
 
 

@@ -1,4 +1,4 @@
-"""The platform between the loopback server and a test: stores in memory, and an `accept` that can fail."""
+"""A platform connected to the loopback server, with stores in memory and an `accept` that can fail."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ QUICK = Pace(
 
 
 class Kept:
-    """What a restart finds: facts, chats in which somebody had an answer, and the updates that were accepted."""
+    """What a restart finds: stored state, known chats, and accepted updates."""
 
     def __init__(self) -> None:
         self.state = States()
         self.chats: dict[ChatKey, None] = {}
         self.updates: set[str] = set()
         self.since = 0.0
-        """From when on a chat was to be known, when that was asked last."""
+        """The `since` of the last call of `known`."""
         self.readable = asyncio.Event()
         self.readable.set()
 
@@ -53,7 +53,7 @@ class Kept:
 
 
 class Bell(logging.Handler):
-    """Wakes who waits on the server whenever the adapter says something, and keeps it."""
+    """Wakes tests that wait on the server when the adapter logs something, and keeps the lines."""
 
     def __init__(self, dc: DiscordServer) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class Bell(logging.Handler):
 
 
 class House:
-    """A platform under test with what it handed over. `failures`: how often `accept` raises before it works."""
+    """A platform under test and the messages it accepted. `failures`: how often `accept` raises before it works."""
 
     def __init__(self, dc: DiscordServer, kept: Kept | None = None, **given: Any) -> None:
         self.dc = dc
@@ -117,13 +117,13 @@ class House:
         self.dc.changed()
 
     async def heard(self, told: Message | Interaction) -> InboundMessage:
-        """What became of it."""
+        """The accepted message for this event."""
         found = await self.dc.wait_for(lambda _: self._found(told))
         assert isinstance(found, InboundMessage)
         return found
 
     async def texts(self, count: int) -> list[str]:
-        """What was accepted, once there are so many."""
+        """The accepted texts, once there are `count`."""
         await self.dc.wait_for(lambda _: len(self.accepted) >= count)
         return [message.text for message in self.accepted]
 
@@ -143,7 +143,7 @@ def key(channel: Channel) -> ChatKey:
 
 @contextlib.asynccontextmanager
 async def house(dc: DiscordServer, kept: Kept | None = None, **given: Any) -> AsyncIterator[House]:
-    """A started platform; afterwards the server has nothing to complain about."""
+    """A started platform. At the end, the server must have seen no violations."""
     with pointed(dc):
         made = House(dc, kept, **given)
         platform: Platform = made.platform

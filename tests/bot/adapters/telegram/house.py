@@ -1,4 +1,4 @@
-"""The platform between the loopback server and a test: stores in memory, and an `accept` that can fail."""
+"""A platform connected to the loopback server, with stores in memory and an `accept` that can fail."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Chats:
 
 
 class Bell(logging.Handler):
-    """Wakes who waits on the server whenever the adapter says something: its troubles change nothing there."""
+    """Wakes tests that wait on the server when the adapter logs something."""
 
     def __init__(self, tg: TelegramServer) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ class Bell(logging.Handler):
 
 
 class House:
-    """A platform under test with what it handed over. `failures`: how often `accept` raises before it works."""
+    """A platform under test and the messages it accepted. `failures`: how often `accept` raises before it works."""
 
     def __init__(self, tg: TelegramServer, state: States | None = None, **given: Any) -> None:
         self.tg = tg
@@ -137,7 +137,7 @@ class House:
         return self.accepted[count - 1]
 
     async def heard(self, message: Message) -> InboundMessage:
-        """What became of this message."""
+        """The accepted message for this one."""
         await self.tg.wait_for(lambda _: self._found(message))
         found = self._found(message)
         assert found is not None
@@ -160,7 +160,7 @@ def to(chat: Chat, text: str, thread: str = "", **more: Any) -> OutboundMessage:
 
 @contextlib.asynccontextmanager
 async def house(tg: TelegramServer, state: States | None = None, **given: Any) -> AsyncIterator[House]:
-    """A started platform; afterwards the server has nothing to complain about."""
+    """A started platform. At the end, the server must have seen no violations."""
     made, bell = House(tg, state, **given), Bell(tg)
     platform: Platform = made.platform
     logging.getLogger("bot.adapters.telegram").addHandler(bell)
