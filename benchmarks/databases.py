@@ -17,10 +17,10 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import Connection, insert
 
 from routing.health.failures import percentile
+from routing.types.budgets import Period, days
 from routing.types.history import TurnFacts, TurnRecord
 from routing.types.llm import ChatMessage, Usage
 from routing.types.messages import ChatKey, InboundMessage, OutboundMessage, UserKey
-from routing.types.periods import Period, days
 from routing.types.tiers import TIERS
 from routing.types.usage import CallRecord, Payer
 from storage.database import open_database

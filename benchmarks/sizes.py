@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.section import grid
 from routing.catalog.sizes import size_of
-from routing.types.sizes import Size
+from routing.types.decisions import Size
 
 HEADINGS = ("model", "read as", "accepted", "because")
 

@@ -23,7 +23,6 @@ from routing.ports import Clock, HistoryStore, PreferenceStore
 from routing.router import Router
 from routing.turn.truncation import emergency
 from routing.types.budgets import BudgetExceeded
-from routing.types.confirmation import PendingAction
 from routing.types.decisions import TierDecision
 from routing.types.history import TurnFacts, TurnRecord
 from routing.types.llm import ChatMessage
@@ -31,7 +30,7 @@ from routing.types.messages import Attachment, InboundMessage
 from routing.types.model_names import LOCAL_MODEL
 from routing.types.stop import Stopped
 from routing.types.tiers import DEFAULT_TIER
-from routing.types.tools import ToolScope
+from routing.types.tools import PendingAction, ToolScope
 from routing.types.turns import Outcome, Question
 from routing.types.usage import TurnCost
 

@@ -22,12 +22,11 @@ from routing.ports import ActionStore, AllowanceStore, PreferenceStore
 from routing.router import Router
 from routing.turn.tool_executor import ToolExecutor
 from routing.turn.truncation import limit_result
-from routing.types.confirmation import Allowance, PendingAction
 from routing.types.history import TurnRecord
 from routing.types.llm import ChatMessage, ToolCall
 from routing.types.messages import Button, Document
 from routing.types.stop import Stopped
-from routing.types.tools import ToolScope, Traits
+from routing.types.tools import Allowance, PendingAction, ToolScope, Traits
 from routing.types.usage import TurnCost
 
 SPEC = CommandSpec("confirm", "Confirm an action", ("/confirm once",), queued=True, press_only=True)

@@ -7,19 +7,16 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, Protocol
 
-from routing.types.budgets import PersonLimits
-from routing.types.confirmation import ActionState, Allowance, PendingAction
+from routing.types.budgets import Period, PersonLimits, Price
 from routing.types.history import Conversation, StoredMessage, Summary, TurnRecord
 from routing.types.llm import ModelRequest, ProviderProfile, StreamEvent, ToolCall, Transcript
 from routing.types.messages import ChatKey, InboundMessage, OutboundMessage, UserKey
 from routing.types.people import Account, Adoption, Override, Pairing, Person, PersonSettings, Preferences, Role
-from routing.types.periods import Period
-from routing.types.prices import Price
 from routing.types.queues import InboxEntry, OutboxEntry
 from routing.types.skills import Skills
 from routing.types.tiers import Tier, TierChoice
 from routing.types.toolkits import Toolkit
-from routing.types.tools import ToolScope, Traits
+from routing.types.tools import ActionState, Allowance, PendingAction, ToolScope, Traits
 from routing.types.turns import Switches, TurnSettings
 from routing.types.usage import (
     Day,

@@ -8,7 +8,7 @@ from typing import Literal
 from sqlalchemy import delete, insert, select, update
 
 from routing.ports import Clock
-from routing.types.confirmation import ActionState, PendingAction
+from routing.types.tools import ActionState, PendingAction
 from storage.database import Database
 from storage.schema import actions
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, delete, insert, or_, select
 
-from routing.types.confirmation import Allowance
+from routing.types.tools import Allowance
 from storage.database import Database
 from storage.schema import allowances
 

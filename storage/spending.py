@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, bindparam, func, literal, select
 
-from routing.types.periods import Period
+from routing.types.budgets import Period
 from routing.types.tiers import TIERS
 from routing.types.usage import VOICE, Day, Payer, PersonSpending, Spent, TierSpending
 from storage.codec import dollars

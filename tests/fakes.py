@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 from routing.errors import BadArguments, ModelError, UnknownTool
+from routing.types.decisions import SIZES
 from routing.types.llm import (
     ModelRequest,
     ProviderProfile,
@@ -19,7 +20,6 @@ from routing.types.llm import (
     Usage,
 )
 from routing.types.people import Person
-from routing.types.sizes import SIZES
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 from routing.types.tools import ToolScope, Traits
 

@@ -27,7 +27,7 @@ from benchmarks.bench_tools.study import Study, Unreadable, read
 from benchmarks.bench_tools.tokenizer import counter
 from benchmarks.section import Section, load, show, tell
 from routing.catalog.sizes import size_of
-from routing.types.sizes import SIZES
+from routing.types.decisions import SIZES
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 STUDY, CATALOGUES = DATA / "tier-bench", DATA / "tool-routing"

@@ -14,7 +14,7 @@ from routing.policy.models import Models
 from routing.tools.offer import TurnTools
 from routing.tools.selection.entries import entries
 from routing.tools.selector import Activated, ToolSelection
-from routing.types.sizes import SIZES, Size
+from routing.types.decisions import SIZES, Size
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 
 MODELS: Mapping[Size, str] = {

@@ -10,7 +10,7 @@ from benchmarks.bench_tools.asking import Score
 from benchmarks.bench_tools.finding import KS, Row, recall_at
 from benchmarks.bench_tools.ranking import Ranking
 from benchmarks.intervals import Interval
-from routing.types.sizes import SIZES
+from routing.types.decisions import SIZES
 
 COLOURS = {"S": "#2f6fde", "M": "#6fa0ef", "L": "#9aa5b1", "XL": "#c3cad2"}
 MOST_RANK = KS[-1]

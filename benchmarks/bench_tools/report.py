@@ -12,7 +12,7 @@ from benchmarks.bench_tools.strategies import default
 from benchmarks.bench_tools.tokenizer import ENCODING
 from benchmarks.intervals import Interval, mean, proportion
 from benchmarks.section import VERDICTS, Section
-from routing.types.sizes import SIZES
+from routing.types.decisions import SIZES
 
 SMALLEST = SIZES[0]
 MOST_TOKENS = 800

@@ -13,8 +13,8 @@ from benchmarks.bench_tools.ranking import Ranking
 from handlers.tools.authoring.manifests import FOLDER, our_toolkit
 from routing.config.presentation import PRESENTATIONS, Presentation, Strategy
 from routing.tools.presentation import DISCOVERY, Candidate, Shown, present
+from routing.types.decisions import Size
 from routing.types.llm import ToolSpec
-from routing.types.sizes import Size
 from routing.types.toolkits import ToolCard, Toolkit
 
 WIDE = 1_000_000

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from routing.types.sizes import SIZES, Size
+from routing.types.decisions import SIZES, Size
 from routing.types.toolkits import ToolCard, ToolText
 
 FIRST_PARAMETERS: Mapping[Size, int | None] = {"S": 2, "M": 3, "L": None, "XL": None}

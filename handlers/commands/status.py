@@ -23,7 +23,7 @@ from routing.health.failures import percentile
 from routing.policy import tiers
 from routing.ports import Facts
 from routing.turn.plan import Plan
-from routing.types.sizes import SizeSource
+from routing.types.decisions import SizeSource
 from routing.types.turns import PromptFit
 
 SPEC = CommandSpec(

@@ -16,9 +16,8 @@ from handlers.replies.tier_report import tier_report
 from routing.budget.budget import Budget
 from routing.errors import Refused
 from routing.ports import Clock, PeopleStore, SpendingStore, TurnStore, UsageStore
-from routing.types.budgets import payer_kind
+from routing.types.budgets import days, payer_kind
 from routing.types.messages import Picture
-from routing.types.periods import days
 from routing.types.usage import VOICE, PersonSpending, Spending, TierSpending
 
 SPEC = CommandSpec(

@@ -26,11 +26,10 @@ from routing.errors import Refused
 from routing.llm.attempt import ModelCaller
 from routing.policy.models import Models
 from routing.ports import Clock
-from routing.types.budgets import Reached
+from routing.types.budgets import Price, Reached
 from routing.types.decisions import SkippedModel
 from routing.types.model_names import provider_of
 from routing.types.people import Role
-from routing.types.prices import Price
 from routing.types.stop import Stop
 from routing.types.tiers import TIERS, Tier
 from routing.types.usage import TurnCost

@@ -7,8 +7,7 @@ from handlers.languages import Say
 from handlers.replies.costs import dollars
 from handlers.replies.duration import span
 from routing.errors import Refused
-from routing.types.budgets import Ceiling, PayerKind, Reached, Scope, payer_kind
-from routing.types.periods import PeriodKind
+from routing.types.budgets import Ceiling, PayerKind, PeriodKind, Reached, Scope, payer_kind
 from routing.types.usage import TurnCost
 
 

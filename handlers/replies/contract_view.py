@@ -11,8 +11,8 @@ from routing.config.contracts import TierContract, warnings
 from routing.policy.models import Models
 from routing.ports import Clock
 from routing.turn.plan import Plan
+from routing.types.budgets import MILLION, Price
 from routing.types.model_names import provider_of
-from routing.types.prices import MILLION, Price
 
 
 class ContractView:

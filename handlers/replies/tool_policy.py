@@ -11,8 +11,8 @@ from handlers.tools.approval import Rule
 from handlers.tools.toolbox import Toolbox
 from routing.errors import Refused
 from routing.ports import AllowanceStore, HistoryStore
-from routing.types.confirmation import Allowance
 from routing.types.messages import Button
+from routing.types.tools import Allowance
 
 MOST_NAMED = 12
 RULES: Mapping[Rule, str] = {

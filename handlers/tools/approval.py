@@ -9,9 +9,8 @@ from typing import Any, Literal
 
 from handlers.tools.authoring.tool import Tool
 from routing.ports import ActionStore, AllowanceStore, Clock
-from routing.types.confirmation import Allowance, NeedsConfirmation, PendingAction
 from routing.types.toolkits import ToolCard, Toolkit
-from routing.types.tools import ToolScope
+from routing.types.tools import Allowance, NeedsConfirmation, PendingAction, ToolScope
 
 VALID_SECONDS = 24 * 3600.0
 """How long a pending confirmation is valid."""

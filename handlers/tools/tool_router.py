@@ -13,7 +13,7 @@ from routing.catalog.sizes import size_of
 from routing.config.presentation import PRESENTATIONS
 from routing.errors import ConfigError
 from routing.tools.presentation import Candidate, Shown, present
-from routing.types.sizes import SIZES, Size
+from routing.types.decisions import SIZES, Size
 from routing.types.toolkits import Toolkit
 
 if TYPE_CHECKING:

@@ -16,11 +16,10 @@ from handlers.tools.authoring.arguments import Arguments
 from handlers.tools.authoring.tool import Tool
 from handlers.tools.tool_source import BoundToolkit, Source
 from routing.errors import BadArguments, Reason, StorageFault, ToolFailed, UnknownTool
-from routing.types.confirmation import PendingAction
 from routing.types.llm import ToolCall
 from routing.types.people import Person, Role
 from routing.types.toolkits import ToolCard, Toolkit
-from routing.types.tools import ToolScope, Traits
+from routing.types.tools import PendingAction, ToolScope, Traits
 
 UNKNOWN = Traits(parallel=True, changes=False)
 MOST_NAMED = 40

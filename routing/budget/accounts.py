@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from routing.ports import Clock, SpendingStore
-from routing.types.budgets import BudgetLimits, Ceiling, PayerKind, Scope
+from routing.types.budgets import BudgetLimits, Ceiling, PayerKind, Period, PeriodKind, Scope, current
 from routing.types.messages import ChatKey
-from routing.types.periods import Period, PeriodKind, current
 from routing.types.usage import Payer
 
 NOTHING = Decimal(0)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from routing.ports import PriceList
-from routing.types.prices import Price
+from routing.types.budgets import Price
 from routing.types.tiers import Tier
 
 SHARE = 0.25

@@ -8,9 +8,8 @@ from types import TracebackType
 from typing import Self
 
 from routing.budget.accounts import NOTHING, Account
-from routing.types.budgets import Reached
+from routing.types.budgets import Price, Reached
 from routing.types.llm import Usage
-from routing.types.prices import Price
 
 
 class Reservation:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from routing.config.jsonfile import JsonObject
-from routing.types.sizes import SIZES, Size
+from routing.types.decisions import SIZES, Size
 
 TINY_TOKENS = 2048
 """Models with a window of at most this size only follow the shortest instructions."""

@@ -23,8 +23,6 @@ MAX_MODELS = 50
 MAX_BYTES = 8 * 1024 * 1024
 """Maximum size of one response."""
 _EMBEDDING_FAMILIES = frozenset({"bert", "nomic-bert", "nomic-bert-moe"})
-
-
 WindowSource = Literal["catalogue", "assumed", "refusal", "loaded", "num_ctx", "made for", "default"]
 """The last four come from Ollama: the loaded model, `num_ctx` in its file, the model's own limit, Ollama's default."""
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 
-from routing.types.sizes import SIZES, Size, SizeDecision
+from routing.types.decisions import SIZES, Size, SizeDecision
 
 UNKNOWN: Size = "M"
 

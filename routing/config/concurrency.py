@@ -9,8 +9,6 @@ from routing.config.jsonfile import JsonObject
 PER_PROVIDER = 8
 """A judgement, not a measurement: with ten-second answers that is 48 requests per minute, about the limit of a new
 account (50 in Anthropic's first tier). Waiting here costs less than a 429."""
-
-
 PER_USER = 3
 """Three members of a council, or three conversations; no one person can fill a provider's limit."""
 

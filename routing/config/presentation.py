@@ -7,17 +7,13 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from routing.config.jsonfile import JsonObject
-from routing.types.sizes import SIZES, Size
+from routing.types.decisions import SIZES, Size
 
 Strategy = Literal["top_k", "reorder", "full", "hybrid", "all"]
 """`top_k`: the most relevant tools, the others by name; `reorder`: all selected ones by relevance; `full`: all selected
 ones in stable order; `hybrid`: the most relevant ones, the others as definitions without description and parameters (as
 published by yantrikos/tier); `all`: every tool in stable order, whatever its size."""
-
-
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
-
-
 MAX_DEFINITIONS = 128
 """OpenAI's limit per request, stubs included."""
 

@@ -19,9 +19,9 @@ from routing.config.jsonfile import JsonFile, JsonObject
 from routing.config.presentation import Presentation, read_presentations
 from routing.config.turn_limits import MAX_RESULT_CHARS, Compaction, TurnBounds, read_compaction, read_turn
 from routing.types.budgets import BudgetLimits
+from routing.types.decisions import Size
 from routing.types.llm import ApiType, ProviderProfile
 from routing.types.model_names import OLLAMA, OLLAMA_HOME, is_model_name
-from routing.types.sizes import Size
 from routing.types.tiers import AUTO, TIERS, Tier, TierChoice
 
 Slot = Literal["balanced", "smart", "coding", "deep", "routing"]

@@ -10,8 +10,8 @@ from routing.council.council import ALL_SECONDS, MIN_FOR_VOTE
 from routing.council.prompts import for_chairman, for_member, for_voter
 from routing.council.seats import Seat, strongest
 from routing.ports import PriceList
+from routing.types.budgets import Price
 from routing.types.llm import ChatMessage, Usage
-from routing.types.prices import Price
 from routing.types.tokens import estimate as tokens
 from routing.types.usage import CallRecord
 

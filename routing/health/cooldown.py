@@ -9,8 +9,6 @@ from routing.ports import Clock
 
 LONGEST_WAIT_SECONDS = 30.0
 """Maximum Retry-After that a turn waits for if no other model is left."""
-
-
 LONGEST_SECONDS = 3600.0
 """Longer Retry-After values are cut to this."""
 _NEARLY = 0.05

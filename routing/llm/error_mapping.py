@@ -124,8 +124,6 @@ BY_NAME: dict[str, type[ModelError]] = {
     "BadRequestError": BadModelRequest,
 }
 """Every exception class of LiteLLM by name; a test compares it with the library."""
-
-
 OUT_OF_CREDIT = "its account is out of credit"
 NO_CONNECTION = "Connection error"
 PLAIN: dict[type[ModelError], str] = {

@@ -8,9 +8,9 @@ from decimal import Decimal
 from types import ModuleType
 from typing import Any
 
+from routing.types.budgets import Price, Rates
 from routing.types.llm import ProviderProfile
 from routing.types.model_names import LOCAL_PROVIDER
-from routing.types.prices import Price, Rates
 
 FREE_PROVIDERS = frozenset({LOCAL_PROVIDER, "ollama", "ollama_chat", "lm_studio", "llamafile"})
 """They run on the owner's machine."""

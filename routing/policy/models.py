@@ -18,11 +18,10 @@ from routing.errors import Refused
 from routing.health.health import ModelHealth
 from routing.policy.candidates import Member, Needs, candidates, pool_of
 from routing.ports import Clock
-from routing.types.decisions import ModelChoice, ModelSource, SkippedModel
+from routing.types.decisions import ModelChoice, ModelSource, SizeDecision, SkippedModel
 from routing.types.llm import ChatMessage, ModelRequest, ToolSpec
 from routing.types.model_names import LOCAL_MODEL, LOCAL_PROVIDER, is_model_name, provider_of
 from routing.types.people import Override, Preferences
-from routing.types.sizes import SizeDecision
 from routing.types.tiers import TIERS, Tier
 
 RUN_AT_HOME = frozenset({LOCAL_PROVIDER, "ollama", "ollama_chat", "lm_studio", "llamafile"})

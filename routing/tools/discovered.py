@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from routing.config.presentation import MAX_DEFINITIONS
 from routing.tools.presentation import DISCOVERY, Shown
+from routing.types.decisions import Size
 from routing.types.llm import ToolSpec
-from routing.types.sizes import Size
 from routing.types.toolkits import QUARTERS, ToolCard, text_weight
 
 MOST_FOUND = 5

@@ -19,8 +19,8 @@ from routing.text import spaced
 from routing.tools.discovered import MOST_FOUND, DiscoveredTools
 from routing.tools.presentation import DISCOVERY, Candidate, Shown, present
 from routing.tools.selector import Activated, ToolSelection, ToolSelector
+from routing.types.decisions import Size
 from routing.types.llm import ToolCall
-from routing.types.sizes import Size
 from routing.types.toolkits import QUARTERS, ToolCard, Toolkit
 from routing.types.tools import ToolScope, Traits
 

@@ -11,8 +11,8 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from routing.config.presentation import MAX_DEFINITIONS, Presentation
+from routing.types.decisions import Size
 from routing.types.llm import ToolSpec
-from routing.types.sizes import Size
 from routing.types.toolkits import QUARTERS, ToolCard, text_weight, weight
 
 DISCOVERY = "discover_tools"

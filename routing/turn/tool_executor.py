@@ -11,9 +11,8 @@ from routing.errors import BadArguments, ToolFailed, UnknownTool
 from routing.ports import Tools
 from routing.text import storable
 from routing.turn.truncation import limit_result
-from routing.types.confirmation import NeedsConfirmation, PendingAction
 from routing.types.llm import ToolCall
-from routing.types.tools import ToolResult, ToolScope
+from routing.types.tools import NeedsConfirmation, PendingAction, ToolResult, ToolScope
 
 NOT_RUN = "Error: not run, the turn was stopped."
 STOPPED = "Error: stopped by the user while it ran; what it had done by then stays done."

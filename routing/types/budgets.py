@@ -1,9 +1,10 @@
-"""Spending limits and their usage."""
+"""Spending limits and their usage, prices, and the days and months they apply to."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Literal, get_args
@@ -12,18 +13,82 @@ from zoneinfo import ZoneInfo
 from routing.errors import ModelError
 from routing.types.messages import UserKey
 from routing.types.people import Role
-from routing.types.periods import PeriodKind
-from routing.types.prices import Price
+
+PeriodKind = Literal["day", "month"]
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """From `start` to before `end`, in Unix seconds; `date` is the first day."""
+
+    date: date
+    start: float
+    end: float
+
+
+def current(period: PeriodKind, now: float, zone: ZoneInfo) -> Period:
+    """The day or month of `now`. Days have 23 to 25 hours when clocks change."""
+    today = datetime.fromtimestamp(now, zone).date()
+    if period == "day":
+        return _period(today, today + timedelta(days=1), zone)
+    first = today.replace(day=1)
+    return _period(first, (first + timedelta(days=31)).replace(day=1), zone)
+
+
+def days(now: float, count: int, zone: ZoneInfo) -> tuple[Period, ...]:
+    """The last `count` days, ending today."""
+    today = datetime.fromtimestamp(now, zone).date()
+    dates = [today - timedelta(days=back) for back in reversed(range(count))]
+    return tuple(_period(each, each + timedelta(days=1), zone) for each in dates)
+
+
+def _period(first: date, after: date, zone: ZoneInfo) -> Period:
+    return Period(first, _midnight(first, zone), _midnight(after, zone))
+
+
+def _midnight(day: date, zone: ZoneInfo) -> float:
+    """The first midnight of a day; derived from the date, because a night may have two."""
+    return datetime(day.year, day.month, day.day, tzinfo=zone).timestamp()
+
+
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """US dollars per token for prompts of more than `above` tokens; `cached` applies to tokens in the provider's
+    cache."""
+
+    input: Decimal
+    output: Decimal
+    cached: Decimal
+    above: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """A model's rates, sorted by `above`: some providers charge more for every token of a long prompt. `assumed`: set
+    by the owner for unknown prices."""
+
+    rates: tuple[Rates, ...]
+    assumed: bool = False
+
+    @classmethod
+    def flat(cls, per_million: Decimal) -> Price:
+        """The owner's assumption for unknown prices: the same rate for every token."""
+        each = per_million / MILLION
+        return cls((Rates(each, each, each),), assumed=True)
+
+    def cost(self, input_tokens: int, output_tokens: int, cached_tokens: int = 0) -> Decimal:
+        """The cost of a call in US dollars; `input_tokens` includes `cached_tokens`."""
+        rates = next((each for each in reversed(self.rates) if input_tokens > each.above), self.rates[0])
+        fresh = max(0, input_tokens - cached_tokens)
+        return fresh * rates.input + min(cached_tokens, input_tokens) * rates.cached + output_tokens * rates.output
+
 
 Scope = Literal["person", "chat", "all"]
-
-
 AtLimit = Literal["refuse", "cheapest", "warn"]
-
-
 AT_LIMIT: tuple[AtLimit, ...] = get_args(AtLimit)
-
-
 CEILINGS: dict[str, tuple[Scope, PeriodKind]] = {
     "perUserDailyUsd": ("person", "day"),
     "perUserMonthlyUsd": ("person", "month"),

@@ -1,11 +1,31 @@
-"""Decisions about a turn, with their reasons."""
+"""Decisions about a turn and a model's size, with their reasons."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from routing.types.tiers import Tier
+
+Size = Literal["S", "M", "L", "XL"]
+SizeSource = Literal["owner", "family", "name", "metadata", "default"]
+SIZES: tuple[Size, ...] = get_args(Size)
+"""Smallest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizeDecision:
+    """A size class with its source; `evidence` explains it to people."""
+
+    size: Size
+    source: SizeSource
+    evidence: str
+
+    @property
+    def known(self) -> bool:
+        """False if the size is unknown and the default applies."""
+        return self.source != "default"
+
 
 TierSource = Literal[
     "prefix", "forced", "conversation", "skill", "preference", "auto", "owner", "default", "dynamic", "council"
@@ -36,8 +56,6 @@ class TierDecision:
 ModelSource = Literal["override", "configured", "fallback", "stand-in", "local", "cheapest"]
 """`stand-in`: no model of the pool can be called, so one from another tier, or one that needs no key, answers. `local`:
 not even that, so the demo model answers."""
-
-
 Obstacle = Literal["key", "cooldown", "breaker", "slow", "vision", "tools", "window"]
 
 

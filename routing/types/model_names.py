@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 
 LOCAL_PROVIDER = "local"
-
-
 LOCAL_MODEL = "local/smollm2-135m-instruct"
 """Can chat and stream, but not call tools (measured)."""
 
@@ -17,12 +15,8 @@ def provider_of(model: str) -> str:
 
 
 OLLAMA = "ollama"
-
-
 OLLAMA_HOME = "http://127.0.0.1:11434"
 """Ollama's default address."""
-
-
 LONGEST = 200
 """Maximum length of a full name; the longest known one, a Bedrock profile, has about 130 characters."""
 _PROVIDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

@@ -39,8 +39,6 @@ class Adoption:
 
 
 Role = Literal["owner", "admin", "user", "guest", "blocked"]
-
-
 ROLES: tuple[Role, ...] = get_args(Role)
 
 

@@ -8,23 +8,13 @@ from routing.types.llm import ChatMessage
 
 CHARS_PER_TOKEN = 3.5
 """For Latin text. An estimate before the call; the provider's count is final."""
-
-
 TOKENS_PER_PICTURE = 1000
-
-
 UNITS = 28
 """Weights are in 28ths of a token, so that sums are exact integers: a Latin character weighs 8, or 7 in a tool
 definition."""
-
-
 _NARROW = 8
-
-
 _NOTHING = bytes((0x00, 0x01, 0x1E, 0x20, *range(0xDC, 0xE0)))
 """High bytes in UTF-16 of Latin text and punctuation, and of low surrogates."""
-
-
 _SCRIPTS: tuple[tuple[bytes, int], ...] = (
     (bytes((0x03, 0x04, 0x06)), 11),  # Greek, Cyrillic, Arabic
     (bytes((0x05, 0x09, 0x0C)), 14),  # Armenian, Hebrew, Devanagari, Bengali, Telugu, Kannada
@@ -37,12 +27,8 @@ _SCRIPTS: tuple[tuple[bytes, int], ...] = (
 """High bytes in UTF-16 and the weight of a character: the tokens of o200k (GPT-4o and later) in sentences about tools,
 the maximum over the languages of a script, without the spaces. Counting bytes is 10 times as fast as classifying every
 character."""
-
-
 _OTHERS = 94
 """Other scripts: three tokens, plus their share of the spaces."""
-
-
 _BLOCKS: tuple[tuple[int, bytes, int], ...] = (
     *((0x03, first, 47) for first in (b"\xcc", b"\xcd")),  # combining, beside Greek
     *((0x0B, first, -20) for first in (b"\xe0\xae", b"\xe0\xaf")),  # Tamil, beside Odia

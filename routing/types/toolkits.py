@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from routing.types.decisions import Size
 from routing.types.llm import ToolSpec
-from routing.types.sizes import Size
 from routing.types.tokens import UNITS, foreign
 
 ToolkitSource = Literal["ours", "workspace", "mcp"]

@@ -7,12 +7,12 @@ from typing import Literal
 
 from routing.errors import ModelError
 from routing.types.budgets import Reached
-from routing.types.confirmation import PendingAction
 from routing.types.decisions import ModelChoice, TierDecision
 from routing.types.llm import ChatMessage, Completion
 from routing.types.messages import Attachment
 from routing.types.people import Person, PersonSettings, Preferences
 from routing.types.tiers import Tier
+from routing.types.tools import PendingAction
 from routing.types.usage import CallRecord
 
 

@@ -8,15 +8,12 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
 
-from routing.types.budgets import PayerKind, Reached
+from routing.types.budgets import PayerKind, Period, Reached
 from routing.types.llm import Usage
 from routing.types.messages import ChatKey
-from routing.types.periods import Period
 from routing.types.tiers import Tier
 
 Voice = Literal["voice"]
-
-
 VOICE: Voice = "voice"
 
 

@@ -11,7 +11,7 @@ from benchmarks.bench_tools.strategies import default, on_the_wire, our_toolkits
 from benchmarks.bench_tools.study import Study
 from benchmarks.intervals import Interval
 from routing.tools.presentation import DISCOVERY
-from routing.types.sizes import Size
+from routing.types.decisions import Size
 from tests.benchmarks.studying import Scripted, ranking
 
 OURS = our_toolkits(frozenset())

@@ -19,7 +19,7 @@ from benchmarks.bench_tools.strategies import WAYS
 from benchmarks.bench_tools.study import Study
 from benchmarks.bench_tools.tokenizer import counter
 from benchmarks.intervals import Interval
-from routing.types.sizes import SIZES
+from routing.types.decisions import SIZES
 from tests.benchmarks.studying import Scripted, ranking
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -24,7 +24,7 @@ from benchmarks.bench_tools.strategies import (
 from benchmarks.bench_tools.study import Prompt, Study, Unreadable, read
 from routing.config.presentation import PRESENTATIONS
 from routing.tools.presentation import DISCOVERY, Shown
-from routing.types.sizes import SIZES, Size
+from routing.types.decisions import SIZES, Size
 from tests.benchmarks.studying import TOOLS, ranking
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from handlers.tools.mcp.config import DEFAULT_LIMITS
 from routing.errors import ToolFailed
-from routing.types.sizes import SIZES
+from routing.types.decisions import SIZES
 from tests.handlers.tools.mcp.stage import Stage, staged
 from tests.independent.mcp_parties import modules, node, program, reference
 

@@ -8,10 +8,10 @@ from decimal import Decimal
 from sqlalchemy import func, select
 
 from routing.types.budgets import PersonLimits
-from routing.types.confirmation import Allowance, PendingAction
 from routing.types.history import Summary, TurnFacts
 from routing.types.messages import OutboundMessage, UserKey
 from routing.types.people import Account, Adoption, Override, Pairing, PersonSettings
+from routing.types.tools import Allowance, PendingAction
 from storage.database import Database
 from storage.schema import metadata
 from storage.stores import Stores, open_stores

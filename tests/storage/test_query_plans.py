@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import Engine, event
 
 from benchmarks.databases import HOME, fill, opened, turn
-from routing.types.periods import days
+from routing.types.budgets import days
 from routing.types.usage import Payer
 from storage.stores import Stores
 

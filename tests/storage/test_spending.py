@@ -10,11 +10,10 @@ import pytest
 from routing.budget.budget import Budget
 from routing.budget.guard import UNCOUNTED_TOKENS
 from routing.budget.reservation import Reservation
-from routing.types.budgets import BudgetLimits, PersonLimits, Reached
+from routing.types.budgets import BudgetLimits, Period, PersonLimits, Reached, current, days
 from routing.types.history import TurnFacts, TurnRecord
 from routing.types.llm import Usage
 from routing.types.messages import ChatKey
-from routing.types.periods import Period, current, days
 from routing.types.tiers import Tier
 from routing.types.usage import CallRecord, Payer, Rating, Spent
 from storage.database import Database

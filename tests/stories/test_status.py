@@ -15,7 +15,7 @@ from handlers.version import VERSION
 from routing.catalog.ollama import WindowSource
 from routing.catalog.sizes import size_of
 from routing.tracing import turn_id
-from routing.types.sizes import SizeSource
+from routing.types.decisions import SizeSource
 from tests.servers.telegram import Message
 from tests.servers.telegram.entities import utf16_length
 from tests.stories.harness import OWNER, BotProcess, Stage, ask, running

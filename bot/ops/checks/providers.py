@@ -20,11 +20,10 @@ from routing.llm.adapter import LiteLlm
 from routing.llm.local.runtime import LocalRuntime
 from routing.llm.local.weights import available, engine_installed, find
 from routing.policy.models import Models
-from routing.types.decisions import ModelChoice
+from routing.types.decisions import SIZES, ModelChoice
 from routing.types.llm import ChatMessage, ProviderProfile
 from routing.types.model_names import LOCAL_PROVIDER, OLLAMA, provider_of
 from routing.types.people import Preferences
-from routing.types.sizes import SIZES
 from routing.types.tiers import TIERS, Tier
 
 _REFUSED = (401, 403)

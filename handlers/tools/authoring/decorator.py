@@ -16,8 +16,8 @@ from handlers.tools.authoring.schemas import names, narrowed
 from handlers.tools.authoring.signatures import Signature, texts_of
 from handlers.tools.authoring.tool import PLAIN, Execute, Tool
 from routing.errors import ConfigError, ToolFailed
+from routing.types.decisions import SIZES, Size
 from routing.types.people import ROLES, Role
-from routing.types.sizes import SIZES, Size
 from routing.types.tools import ToolScope, Traits
 
 LARGEST: Size = SIZES[-1]

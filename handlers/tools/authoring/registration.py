@@ -13,8 +13,8 @@ from handlers.tools.authoring.schemas import IllegalSchema, names, plain, requir
 from handlers.tools.authoring.signatures import is_typed, typed_schema
 from routing.errors import ConfigError, Reason
 from routing.llm.message_codec import MAX_NAME
+from routing.types.decisions import SIZES, Size
 from routing.types.llm import ToolSpec
-from routing.types.sizes import SIZES, Size
 from routing.types.toolkits import ToolCard, ToolText
 
 _LEGAL = re.compile(rf"[A-Za-z_][A-Za-z0-9_-]{{0,{MAX_NAME - 1}}}")

@@ -17,7 +17,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from handlers.tools.authoring.schemas import plain
 from routing.errors import BadArguments, ConfigError
-from routing.types.sizes import Size
+from routing.types.decisions import Size
 from routing.types.tools import ToolScope
 
 _SECTION = re.compile(r"^(Args|Arguments|Parameters|Returns|Raises|Yields|Examples?|Notes?):[ \t]*$", re.MULTILINE)

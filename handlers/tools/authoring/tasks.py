@@ -12,7 +12,7 @@ from handlers.tools.authoring.schemas import IllegalSchema, plain
 from handlers.tools.mcp.hints import read_hints
 from routing.config.jsonfile import JsonObject
 from routing.errors import Reason
-from routing.types.sizes import SIZES, Size
+from routing.types.decisions import SIZES, Size
 from routing.types.toolkits import ToolCard, ToolText
 
 _FUNCTION = ("name", "description", "parameters", "strict", "capabilityHints", "execute", "examples")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from routing.errors import Reason
-from routing.types.sizes import SIZES, Size
+from routing.types.decisions import SIZES, Size
 from routing.types.toolkits import ToolCard, ToolText
 
 HINTS = "io.github.tierbot/capabilityHints"

@@ -14,9 +14,9 @@ from handlers.tools.authoring.tool import Execute, Tool
 from handlers.tools.tool_source import BoundToolkit, BuiltinSource
 from handlers.tools.toolbox import Toolbox
 from routing.errors import ToolFailed
+from routing.types.decisions import SIZES
 from routing.types.messages import UserKey
 from routing.types.people import PersonSettings
-from routing.types.sizes import SIZES
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 from routing.types.tools import ToolScope, Traits
 from storage.database import open_database

@@ -17,9 +17,9 @@ from handlers.languages import Say
 from handlers.replies.costs import dollars
 from routing.budget.budget import Budget
 from routing.errors import Refused
+from routing.types.budgets import Period
 from routing.types.messages import UserKey
 from routing.types.people import Person
-from routing.types.periods import Period
 from routing.types.usage import (
     Day,
     PersonSpending,

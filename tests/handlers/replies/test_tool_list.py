@@ -21,8 +21,8 @@ from handlers.tools.workspace import WorkspaceToolkits
 from routing.errors import Reason
 from routing.ports import Embedder
 from routing.tools.selector import ToolSelector
+from routing.types.decisions import SIZES
 from routing.types.people import Person
-from routing.types.sizes import SIZES
 from routing.types.toolkits import ToolCard, Toolkit, ToolkitSource, ToolText
 from routing.types.tools import ToolScope
 from tests.handlers.asked import asked

@@ -8,10 +8,9 @@ from handlers.tools.authoring.tool import Tool
 from handlers.tools.tool_source import BoundToolkit, BuiltinSource
 from handlers.tools.toolbox import Toolbox
 from routing.errors import StorageFault
-from routing.types.decisions import TierDecision
+from routing.types.decisions import SIZES, TierDecision
 from routing.types.llm import ToolCall
 from routing.types.people import Person
-from routing.types.sizes import SIZES
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 from routing.types.tools import ToolScope
 

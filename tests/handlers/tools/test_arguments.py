@@ -13,8 +13,8 @@ from handlers.tools.authoring.tool import Tool
 from handlers.tools.tool_source import BoundToolkit, BuiltinSource
 from handlers.tools.toolbox import Toolbox
 from routing.errors import BadArguments
+from routing.types.decisions import SIZES, Size
 from routing.types.llm import ToolCall, ToolSpec
-from routing.types.sizes import SIZES, Size
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 from tests.handlers.tools.kits import NOTHING, SCHEMA, echo, run, scope
 

@@ -23,10 +23,9 @@ from handlers.tools.authoring.tasks import Program
 from handlers.tools.tool_source import BoundToolkit, BuiltinSource
 from handlers.tools.toolbox import Toolbox
 from routing.errors import BadArguments, ToolFailed
-from routing.types.decisions import TierDecision
+from routing.types.decisions import Size, TierDecision
 from routing.types.llm import ToolCall
 from routing.types.people import Person
-from routing.types.sizes import Size
 from routing.types.toolkits import Toolkit
 from routing.types.tools import ToolScope, Traits
 from tests.handlers.tools.asking import Colour, Node, Opening, Point

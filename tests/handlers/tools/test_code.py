@@ -16,9 +16,8 @@ from handlers.tools.tool_source import BoundToolkit
 from routing.errors import ToolFailed
 from routing.turn.tool_executor import AGAIN
 from routing.turn.truncation import limit_result
-from routing.types.decisions import TierDecision
+from routing.types.decisions import SIZES, TierDecision
 from routing.types.people import Person
-from routing.types.sizes import SIZES
 from routing.types.tools import ToolScope
 from tests.handlers.tools.test_sandbox import ANN, home, made
 

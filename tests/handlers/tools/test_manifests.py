@@ -13,7 +13,7 @@ from handlers.tools.authoring.manifests import MOST_BYTES, read_toolkit
 from handlers.tools.authoring.tasks import McpTool, Program
 from handlers.tools.mcp.hints import NO_LABEL
 from routing.errors import ConfigError
-from routing.types.sizes import SIZES
+from routing.types.decisions import SIZES
 from tests.handlers.tools.manifest import document, written
 
 Change = Callable[[dict[str, Any]], object]

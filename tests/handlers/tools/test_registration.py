@@ -15,7 +15,7 @@ from handlers.tools.authoring.decorator import tool
 from handlers.tools.authoring.registration import native_tool, register
 from handlers.tools.authoring.schemas import MOST_PARTS
 from routing.errors import ConfigError
-from routing.types.sizes import SIZES
+from routing.types.decisions import SIZES
 
 
 def parameters(*names: str, required: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 from handlers.tools.authoring.decorator import AuthoredTool, tool
 from handlers.tools.tool_router import ToolRouter
 from routing.errors import ConfigError
-from routing.types.sizes import SIZES
+from routing.types.decisions import SIZES
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 
 

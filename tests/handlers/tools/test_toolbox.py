@@ -11,9 +11,9 @@ from handlers.tools.authoring.tool import Tool
 from handlers.tools.tool_source import BoundToolkit, BuiltinSource
 from handlers.tools.toolbox import UNKNOWN, Toolbox
 from routing.errors import ToolFailed
+from routing.types.decisions import SIZES
 from routing.types.llm import ToolCall
 from routing.types.people import Person, Role
-from routing.types.sizes import SIZES
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 from routing.types.tools import ToolScope, Traits
 from tests.handlers.tools.kits import GUEST, NOTHING, USER, box, echo, run, scope, source_of

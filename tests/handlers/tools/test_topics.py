@@ -6,7 +6,7 @@ import pytest
 
 from handlers.context import CommandSpec
 from handlers.tools.help_search import meant, named
-from routing.types.sizes import SIZES
+from routing.types.decisions import SIZES
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 
 CARD = ToolCard("read_file", dict.fromkeys(SIZES, ToolText("…", {"type": "object", "properties": {}})))

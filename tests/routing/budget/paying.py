@@ -10,10 +10,9 @@ from types import MappingProxyType
 
 from routing.budget.budget import Budget
 from routing.budget.reservation import Reservation
-from routing.types.budgets import BudgetLimits, PersonLimits, Reached, Scope
+from routing.types.budgets import BudgetLimits, Period, PeriodKind, PersonLimits, Reached, Scope
 from routing.types.llm import Usage
 from routing.types.messages import ChatKey
-from routing.types.periods import Period, PeriodKind
 from routing.types.usage import Day, Payer, PersonSpending, Spent, TierSpending
 
 HOME, TOPIC, OTHER = ChatKey("telegram", "1"), ChatKey("telegram", "1", "7"), ChatKey("discord", "1")

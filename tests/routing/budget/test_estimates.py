@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from routing.budget.estimates import MAX_CALLS, PRIOR, Outputs, estimated
-from routing.types.prices import Price, Rates
+from routing.types.budgets import Price, Rates
 
 PRICE = Price((Rates(Decimal("1e-6"), Decimal("1e-5"), Decimal("1e-7")),))
 KNOWN = {"a/known": PRICE}

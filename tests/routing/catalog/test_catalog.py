@@ -10,7 +10,7 @@ import pytest
 
 from routing.catalog.catalog import BUNDLED, Catalog
 from routing.errors import ConfigError
-from routing.types.sizes import SIZES, Size
+from routing.types.decisions import SIZES, Size
 
 DEFAULTS = {"supportsTemperature": True, "supportsVision": True, "maxInputTokens": 128000}
 

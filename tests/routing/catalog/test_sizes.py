@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from routing.catalog import sizes
 from routing.catalog.sizes import size_of
-from routing.types.sizes import SIZES, Size, SizeSource
+from routing.types.decisions import SIZES, Size, SizeSource
 
 NAMES = Path(__file__).with_name("data") / "model_sizes.jsonl"
 """Names as people write them, with the classes that their published or estimated size allows."""

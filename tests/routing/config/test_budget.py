@@ -12,9 +12,8 @@ from routing.config import jsonfile
 from routing.config.budget import GUEST_DOLLARS, KEYS, read_budget
 from routing.config.jsonfile import JsonObject
 from routing.errors import ConfigError
-from routing.types.budgets import BudgetLimits, Ceiling, PersonLimits, payer_kind
+from routing.types.budgets import BudgetLimits, Ceiling, PersonLimits, Price, payer_kind
 from routing.types.messages import UserKey
-from routing.types.prices import Price
 
 EVERY = {
     "perUserDailyUsd": 0.1, "perUserMonthlyUsd": 2, "perChatDailyUsd": 3.0, "perChatMonthlyUsd": 4,

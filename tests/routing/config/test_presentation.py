@@ -10,7 +10,7 @@ import pytest
 from routing.config import jsonfile
 from routing.config.presentation import PRESENTATIONS, Presentation, Strategy, read_presentations
 from routing.errors import ConfigError
-from routing.types.sizes import Size
+from routing.types.decisions import Size
 
 
 def read(**presentation: object) -> dict[Size, Presentation]:

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from routing.council.costs import ANSWER_TOKENS, BALLOT_TOKENS, SYNTHESIS_TOKENS, estimate
 from routing.council.council import ALL_SECONDS
-from routing.types.prices import Price
+from routing.types.budgets import Price
 from tests.routing.council.sitting import MOON, SEATS, STAR, SUN
 
 CENT = Decimal("0.01")

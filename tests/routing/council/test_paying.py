@@ -13,8 +13,8 @@ from routing.config.council import KEYS, CouncilConfig, read_council
 from routing.config.jsonfile import JsonObject
 from routing.council.costs import charged, estimate, for_books
 from routing.errors import ConfigError
+from routing.types.budgets import Price
 from routing.types.llm import Usage
-from routing.types.prices import Price
 from routing.types.usage import CallRecord
 from tests.routing.council.sitting import SEATS, SUN
 

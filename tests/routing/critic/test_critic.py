@@ -20,8 +20,8 @@ from routing.errors import KeyRejected, PolicyRefused, RateLimited, Unreachable
 from routing.llm.attempt import ModelCaller
 from routing.policy.models import Models
 from routing.ports import PriceList
+from routing.types.budgets import Price
 from routing.types.llm import StreamEnd, TextDelta, Usage
-from routing.types.prices import Price
 from routing.types.usage import TurnCost
 from tests.fakes import FakeLlm, Step, says
 from tests.routing.budget.paying import Till, limits

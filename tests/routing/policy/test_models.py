@@ -9,10 +9,9 @@ from routing.config import jsonfile
 from routing.config.runtime import RouterConfig, read_config
 from routing.errors import Refused
 from routing.policy.models import Models
-from routing.types.decisions import ModelChoice, SkippedModel
+from routing.types.decisions import ModelChoice, Size, SizeSource, SkippedModel
 from routing.types.model_names import LOCAL_MODEL
 from routing.types.people import Override, Preferences
-from routing.types.sizes import Size, SizeSource
 from routing.types.tiers import Tier
 
 CATALOG = Catalog.load(BUNDLED)

@@ -16,10 +16,9 @@ from routing.policy.models import Models
 from routing.tools.offer import TurnTools
 from routing.tools.presentation import DISCOVERY
 from routing.tools.selector import FOLLOW_UP_CHARS, Activated, ToolSelection, ToolSelector
-from routing.types.decisions import TierDecision
+from routing.types.decisions import SIZES, Size, TierDecision
 from routing.types.llm import ToolCall
 from routing.types.people import Person
-from routing.types.sizes import SIZES, Size
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 from routing.types.tools import ToolScope
 from tests.routing.tools.selecting import FakeVectors, card, toolkit

@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 
 from routing.tools.presentation import DISCOVERY, STUB, Candidate, Shown
+from routing.types.decisions import SIZES, Size
 from routing.types.llm import ToolSpec
-from routing.types.sizes import SIZES, Size
 from routing.types.toolkits import QUARTERS, ToolCard, ToolText, text_weight
 
 CATEGORIES = ("info", "files", "home", "")

@@ -10,7 +10,7 @@ from typing import Any
 from routing.errors import StorageFault
 from routing.tools.fallback_reasons import INDEX_WAIT_SECONDS
 from routing.tools.selector import ToolSelector
-from routing.types.sizes import SIZES
+from routing.types.decisions import SIZES
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 from routing.types.vectors import Floats
 from tests.routing.tools.selection.catalogue import Matters

@@ -15,7 +15,7 @@ from routing.tools.discovered import MOST_FOUND
 from routing.tools.offer import DESCRIBED_CHARS, MOST_NAMED, TurnTools
 from routing.tools.presentation import DISCOVERY
 from routing.tools.selector import ToolSelection
-from routing.types.sizes import SIZES, Size
+from routing.types.decisions import SIZES, Size
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 from routing.types.tools import Traits
 from tests.routing.tools.offering import (

@@ -8,7 +8,7 @@ import pytest
 
 from routing.tools.discovered import DiscoveredTools
 from routing.tools.presentation import DISCOVERY, Shown
-from routing.types.sizes import SIZES
+from routing.types.decisions import SIZES
 from routing.types.toolkits import ToolCard, ToolText
 from tests.routing.tools.offering import BASE, EMPTY, LARGE, names, run, searching, turn
 from tests.routing.tools.selecting import card, toolkit

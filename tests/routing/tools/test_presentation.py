@@ -8,8 +8,8 @@ import pytest
 
 from routing.config.presentation import MAX_DEFINITIONS, PRESENTATIONS, STRATEGIES, Presentation, Strategy
 from routing.tools.presentation import ASK_FOR_CALLS, DISCOVERY, STUB, Candidate, Shown, present
+from routing.types.decisions import SIZES
 from routing.types.llm import ToolSpec
-from routing.types.sizes import SIZES
 from tests.routing.tools.presenting import WIDE, candidate, card, eighty, names, on_the_wire
 
 

@@ -22,7 +22,7 @@ from routing.tools.presentation import (
     present,
     tokens,
 )
-from routing.types.sizes import SIZES, Size
+from routing.types.decisions import SIZES, Size
 from routing.types.toolkits import QUARTERS, ToolCard, text_weight
 from tests.routing.tools.presenting import WIDE, candidate, card_of, eighty, names, of_kinds, on_the_wire, spoken
 

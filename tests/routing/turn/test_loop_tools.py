@@ -14,9 +14,9 @@ from routing.tools.offer import ToolOffer, TurnTools
 from routing.tools.presentation import DISCOVERY, tokens
 from routing.tools.selector import Activated, ToolSelection
 from routing.turn.tool_executor import ToolExecutor
+from routing.types.decisions import SIZES, Size
 from routing.types.llm import ToolCall
 from routing.types.model_names import LOCAL_MODEL
-from routing.types.sizes import SIZES, Size
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 from routing.types.tools import ToolScope, Traits
 from tests.routing.tools.offering import (

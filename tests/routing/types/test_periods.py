@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from routing.types.periods import PeriodKind, current, days
+from routing.types.budgets import PeriodKind, current, days
 
 ZONES = (
     "UTC", "Europe/Berlin", "America/Havana", "America/Sao_Paulo", "Asia/Beirut", "Asia/Kathmandu", "Africa/Cairo",

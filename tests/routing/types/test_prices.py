@@ -9,8 +9,8 @@ import pytest
 
 from routing.llm.price_map import PriceMap, cost
 from routing.policy.cheapest import cheapest_first
+from routing.types.budgets import Price, Rates
 from routing.types.llm import ProviderProfile
-from routing.types.prices import Price, Rates
 from tests.library import litellm_without_clients
 
 SHAPES = ((1, 0, 0), (1_000, 500, 0), (1_000, 500, 600), (150_000, 1_000, 0), (300_000, 20_000, 250_000))

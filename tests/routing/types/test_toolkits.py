@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from routing.tools.presentation import tokens
+from routing.types.decisions import SIZES
 from routing.types.llm import ToolSpec
-from routing.types.sizes import SIZES
 from routing.types.toolkits import QUARTERS, ToolCard, ToolText, text_weight, weight
 
 SCRIPTS = [line.split("\t") for line in (Path(__file__).parent / "scripts.tsv").read_text("utf-8").splitlines()]

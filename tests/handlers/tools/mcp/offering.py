@@ -14,7 +14,7 @@ from typing import Any
 
 from handlers.tools.mcp.server import serve
 from routing.errors import ConfigError, ToolFailed
-from routing.types.sizes import SIZES
+from routing.types.decisions import SIZES
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 from routing.types.tools import Traits
 
