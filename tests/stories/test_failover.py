@@ -70,6 +70,19 @@ async def test_where_all_asked_for_a_moment_the_first_is_waited_for(on: Stage) -
     assert asked(on) == [FIRST, CLAUDE, GEMINI, FIRST]
 
 
+async def test_the_wait_for_the_first_is_shown(on: Stage) -> None:
+    vendors(on)
+    now = [1_000_000.0]
+    for vendor in KEYS:
+        on.ms.fail(429, retry_after=4, when=at(vendor))
+    async with running(on, clock=lambda: now[0]):
+        await ask(on, "hm")
+        said = on.tg.say("/retry")
+        await on.tg.wait_for(lambda tg: any(f"⏳ {FIRST}: 4 s …" in draft.text for draft in tg.drafts))
+        now[0] += 5
+        assert (await on.tg.reply(said, after=said)).text == "You said: hm"
+
+
 async def test_three_failures_in_a_row_open_the_breaker_which_survives_and_is_probed(on: Stage) -> None:
     vendors(on)
     on.ms.fail(500, times=4, when=OPENAI)
