@@ -21,6 +21,7 @@ async def test_a_conversation(history: Path) -> None:
     async with seated(Desk(), history) as seat:
         assert "/help" in seat.shown
         assert "Ctrl-D" in seat.shown
+        assert "Alt-Enter: new line" in seat.shown
         seat.type("hello" + ENTER)
         await seat.sees("You said hello")
         seat.type("   " + ENTER + "again" + ENTER)
