@@ -6,7 +6,7 @@ import decimal
 from decimal import Context, Decimal, Inexact
 from fractions import Fraction
 
-from handlers.tools.calculator.numbers import CONTEXT, TOO_LARGE, TOO_SMALL, Approximate
+from handlers.tools.calculator.numbers import CONTEXT, TOO_LARGE, TOO_SMALL, is_approximate
 from handlers.tools.calculator.parser import Parser
 from handlers.tools.calculator.units import Value, plain, spelled
 from routing.errors import ToolFailed
@@ -55,7 +55,7 @@ def _shown(value: Value, parser: Parser) -> str:
         return f"{_written(plain(value, 'A percentage') * 100)}%"
     if style:
         number = plain(value, "A number in another base")
-        if isinstance(number, Approximate) or number.denominator != 1:
+        if number.denominator != 1:
             raise ToolFailed(f"Only a whole number can be written in {style}.")
         return format(number.numerator, {"hex": "#x", "binary": "#b", "octal": "#o"}[style])
     if isinstance(value, Fraction):
@@ -66,15 +66,13 @@ def _shown(value: Value, parser: Parser) -> str:
 def _written(value: Fraction) -> str:
     """Integers in full, other exact numbers with up to 30 digits, the rest rounded to 15."""
     above, below = Decimal(value.numerator), Decimal(value.denominator)
-    if isinstance(value, Approximate):
-        number = _ROUNDED.divide(above, below).normalize()
-    elif value.denominator == 1:
+    if value.denominator == 1 and not is_approximate():
         return f"{above:f}"
-    else:
-        try:
-            number = _EXACT.divide(above, below)
-        except Inexact:
-            number = _ROUNDED.divide(above, below).normalize()
+    try:
+        number = (_ROUNDED if is_approximate() else _EXACT).divide(above, below)
+    except Inexact:
+        number = _ROUNDED.divide(above, below)
+    number = number.normalize()
     if not number or _SMALLEST <= number.adjusted() < _LARGEST:
         return f"{number:f}"
     return f"{number:e}".replace("e+", "e")
@@ -82,7 +80,7 @@ def _written(value: Fraction) -> str:
 
 def _exactly(value: Fraction) -> str:
     """A note with the exact fraction of a rounded result, if it is short."""
-    if isinstance(value, Approximate) or value.denominator > _MAX_DENOMINATOR or abs(value) > _MAX_DENOMINATOR:
+    if is_approximate() or value.denominator > _MAX_DENOMINATOR or abs(value) > _MAX_DENOMINATOR:
         return ""
     return "" if Fraction(_written(value)) == value else f" (exactly {value})"
 
@@ -91,7 +89,7 @@ def _in_parts(value: Value) -> str:
     """4.25 hours is also 4 h 15 min."""
     number, size = value.magnitude, _LONG_TIMES.get(spelled(value), 0)
     seconds = number * size
-    if not size or isinstance(number, Approximate) or number.denominator == 1 or seconds.denominator != 1:
+    if not size or is_approximate() or number.denominator == 1 or seconds.denominator != 1:
         return ""
     if not 0 < number < _MAX_TIME:
         return ""

@@ -6,11 +6,10 @@ import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
 
-from handlers.tools.calculator.numbers import MAX_DIGITS, Approximate, decimal_of, fitted, power, whole
+from handlers.tools.calculator.numbers import MAX_DIGITS, approximate, decimal_of, fitted, power, whole
 from handlers.tools.calculator.units import Value, apply, bounded, converted, find, number_of, plain, quantity, raised
 from routing.errors import ToolFailed
 
@@ -64,7 +63,7 @@ def _machine(run: Callable[..., float]) -> Callable[..., Fraction]:
 
     def function(*values: Fraction) -> Fraction:
         try:
-            return Approximate(run(*map(_float, values)))
+            return approximate(run(*map(_float, values)))
         except ValueError:
             raise ToolFailed("This function has no real result there: the number is outside its domain.") from None
 
@@ -79,7 +78,7 @@ def _circular(run: Callable[[float], float]) -> Callable[[Value], Fraction]:
             value = converted(apply(operator.mod, value, 360 * find("degree")), Fraction(1))
         angle = _float(value, _MAX_ANGLE)
         result = run(angle)
-        return Fraction(0) if abs(result) < abs(angle) * 2**-52 and abs(angle) > 1 else Approximate(result)
+        return Fraction(0) if abs(result) < abs(angle) * 2**-52 and abs(angle) > 1 else approximate(result)
 
     return function
 
@@ -111,8 +110,8 @@ def _logarithm(value: Fraction, base: Fraction | None = None) -> Fraction:
     if value <= 0 or (base is not None and (base <= 0 or base == 1)):
         raise ToolFailed("A logarithm takes a number above 0, and a base above 0 other than 1.")
     if base == 10:
-        return Approximate(decimal_of(value).log10())
-    return Approximate(decimal_of(value).ln() / (decimal_of(base).ln() if base else 1))
+        return Fraction(decimal_of(value).log10())
+    return Fraction(decimal_of(value).ln() / (decimal_of(base).ln() if base else 1))
 
 
 def _round(value: Value, places: Value = Fraction(0)) -> Value:
@@ -171,7 +170,7 @@ FUNCTIONS = {
     "log10": Function(lambda value: _logarithm(value, Fraction(10))),
     "log2": Function(lambda value: _logarithm(value, Fraction(2))),
     "ln": Function(_logarithm),
-    "exp": Function(lambda value: Approximate(decimal_of(value).exp())),
+    "exp": Function(lambda value: Fraction(decimal_of(value).exp())),
     "round": Function(_round, 1, 2, units=True),
     "floor": Function(_same(math.floor), units=True),
     "ceil": Function(_same(math.ceil), units=True),
@@ -188,7 +187,7 @@ FUNCTIONS = {
     "perm": Function(_arrangements, 2, 2),
 }
 CONSTANTS = {
-    name: Approximate(Decimal(digits))
+    name: Fraction(digits)
     for names, digits in (
         ("pi π", "3.141592653589793238462643383279503"),
         ("tau τ", "6.283185307179586476925286766559006"),

@@ -15,7 +15,7 @@ from typing import Any
 
 from handlers.tools.calculator import units
 from handlers.tools.calculator.functions import CONSTANTS, FUNCTIONS, call
-from handlers.tools.calculator.numbers import Approximate, power, whole
+from handlers.tools.calculator.numbers import approximate, is_approximate, power, whole
 from handlers.tools.calculator.tokens import END, Token, tokens_of
 from handlers.tools.calculator.units import Value, apply, converted, number_of, plain, raised
 from routing.errors import ToolFailed
@@ -59,8 +59,7 @@ def _integer(value: Value) -> Fraction:
 def _compare(left: Value, right: Value) -> int:
     """-1, 0 or 1: less, equal or more."""
     one, two = number_of(left), number_of(converted(right, left))
-    exact = not (isinstance(one, Approximate) or isinstance(two, Approximate))
-    if not exact and abs(one - two) <= _TOLERANCE * max(abs(one), abs(two)):
+    if is_approximate() and abs(one - two) <= _TOLERANCE * max(abs(one), abs(two)):
         return 0
     return (one > two) - (one < two)
 
@@ -165,20 +164,15 @@ class Parser:
         else:
             value = self._completed()
             if self._accept("^", "**"):
-                value = raised(value, self._exponent())
+                value = raised(value, self._within(True, self._signed))
         self._nesting -= 1
         return value
 
-    def _exponent(self) -> Value:
-        """An exponent without the unit after it: 10^3 km is 1000 km."""
-        outside, self._in_exponent = self._in_exponent, True
-        value = self._signed()
-        self._in_exponent = outside
-        return value
-
-    def _bracketed(self) -> Value:
-        outside, self._in_exponent = self._in_exponent, False
-        value = self._expression()
+    def _within(self, in_exponent: bool, parse: Callable[[], Value]) -> Value:
+        """Parse an exponent or something in brackets. A unit after an exponent is not part of it: 10^3 km is 1000
+        km."""
+        outside, self._in_exponent = self._in_exponent, in_exponent
+        value = parse()
         self._in_exponent = outside
         return value
 
@@ -201,19 +195,19 @@ class Parser:
             number = self._take().value
             return number if self._in_exponent else self._amount(number)
         if kind == "constant":
-            return self._take().value
+            return approximate(self._take().value)
         if kind == "unit":
             return self._unit()
         if kind == "function":
             name = self._take().text
             self._take()
-            values = [] if self._now.text == ")" else [self._bracketed()]
+            values = [] if self._now.text == ")" else [self._within(False, self._expression)]
             while self._accept(",", ";"):
-                values.append(self._bracketed())
+                values.append(self._within(False, self._expression))
             self._close()
             return call(name, values)
         if self._accept("("):
-            value = self._bracketed()
+            value = self._within(False, self._expression)
             self._close()
             return value
         raise self._unexpected()
@@ -248,7 +242,7 @@ class Parser:
             if self._now.text.lower() in _BEHIND:
                 exponent *= _BEHIND[self._take().text.lower()]
             if self._accept("^", "**"):
-                exponent = exponent * plain(self._exponent(), "An exponent")
+                exponent = exponent * plain(self._within(True, self._signed), "An exponent")
             one = one if exponent == 1 else raised(one, exponent)
             unit = one if unit is None else units.quantity(Fraction(1), unit.units * one.units)
         return unit

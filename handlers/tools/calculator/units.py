@@ -14,7 +14,7 @@ from typing import Any
 
 from rapidfuzz import fuzz, process
 
-from handlers.tools.calculator.numbers import Approximate, fitted, power
+from handlers.tools.calculator.numbers import approximate, fitted, power
 from routing.errors import ToolFailed
 
 Value = Any
@@ -124,8 +124,6 @@ def raised(value: Value, exponent: Value) -> Value:
     exponent = plain(exponent, "An exponent")
     if isinstance(value, Fraction):
         return power(value, exponent)
-    if isinstance(exponent, Approximate):
-        raise ToolFailed("A unit can only have a whole number or a fraction for its exponent.")
     if exponent.denominator > _MAX_POWERS or abs(exponent) > _MAX_POWERS:
         raise ToolFailed(f"The powers of units are too many: together {_MAX_POWERS} are the most.")
     apply(lambda one: one * 1, value)  # refuses °C
@@ -142,7 +140,7 @@ def converted(value: Value, like: Value) -> Value:
     one, other = (registry().Quantity(each, "") if isinstance(each, Fraction) else each for each in (value, like))
     result = apply(_in_unit_of, one, other)
     whole = all(Fraction(exponent).denominator == 1 for _, exponent in other.unit_items())
-    return result if whole else apply(lambda one: one * Approximate(1), result)
+    return result if whole else apply(lambda one: one * approximate(1), result)
 
 
 def _in_unit_of(one: Any, other: Any) -> Any:

@@ -23,22 +23,6 @@ from tests.servers.discord import DiscordServer, Interaction
 from tests.servers.discord.sdk import pointed
 
 
-class States:
-    """A StateStore in memory."""
-
-    def __init__(self) -> None:
-        self.kept: dict[str, str] = {}
-
-    async def get(self, key: str) -> str | None:
-        return self.kept.get(key)
-
-    async def put(self, key: str, value: str | None) -> None:
-        if value is None:
-            self.kept.pop(key, None)
-        else:
-            self.kept[key] = value
-
-
 class Asked(discord.Client):
     """A bot of commands only. `failures`: how often `accept` raises before it works; `storage` holds it up."""
 

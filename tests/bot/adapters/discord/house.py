@@ -16,7 +16,7 @@ from bot.platform import Platform, Sent
 from handlers.commands import COMMANDS
 from routing.errors import StorageFault
 from routing.types.messages import ChatKey, InboundMessage, OutboundMessage
-from tests.bot.adapters.discord.asking import States
+from tests.bot.adapters.listening import Bell, States
 from tests.handlers.suggesting import suggestions
 from tests.servers.discord import Channel, DiscordServer, Interaction, Message
 from tests.servers.discord.sdk import pointed
@@ -52,19 +52,6 @@ class Kept:
         return tuple(self.chats)
 
 
-class Bell(logging.Handler):
-    """Wakes tests that wait on the server when the adapter logs something, and keeps the lines."""
-
-    def __init__(self, dc: DiscordServer) -> None:
-        super().__init__()
-        self._dc = dc
-        self.said: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.said.append(record.getMessage())
-        self._dc.changed()
-
-
 class House:
     """A platform under test and the messages it accepted. `failures`: how often `accept` raises before it works."""
 
@@ -75,7 +62,7 @@ class House:
         self.told: list[str] = []
         self.placeholders: list[str] = []
         self.failures = 0
-        self.log = Bell(dc)
+        self.log = Bell(dc.changed)
         pace: Pace = replace(QUICK, **given.pop("pace", {}))
         settings: dict[str, Any] = {"token": dc.token, "api_root": dc.root, "gateway_url": dc.gateway, "pace": pace}
         chats: Any = self.kept  # the adapter only asks which chats are known

@@ -6,8 +6,8 @@ import pytest
 
 from bot.adapters.discord.guilds import NO_FILES, NO_HISTORY, NO_THREADS, REMOVED, OwnerAlerts
 from routing.types.messages import ChatKey
-from tests.bot.adapters.discord.asking import States
 from tests.bot.adapters.discord.house import House, Kept, house
+from tests.bot.adapters.listening import States
 from tests.servers.discord import DiscordServer
 
 

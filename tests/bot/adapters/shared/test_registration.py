@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.adapters.shared.registration import register_if_changed
-from tests.bot.adapters.discord.asking import States
+from tests.bot.adapters.listening import States
 
 
 async def test_each_change_is_registered_once_and_a_failure_is_repeated() -> None:

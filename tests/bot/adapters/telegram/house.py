@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from bot.platform import Platform, Sent
 from handlers.commands import COMMANDS
 from routing.errors import StorageFault
 from routing.types.messages import ChatKey, InboundMessage, OutboundMessage
+from tests.bot.adapters.listening import Bell, States
 from tests.handlers.suggesting import suggestions
 from tests.servers.telegram import Chat, Message, TelegramServer
 
@@ -45,24 +46,6 @@ class Clock:
         return time.time() + self.shift
 
 
-class States:
-    """A StateStore that tells when it changes."""
-
-    def __init__(self) -> None:
-        self.kept: dict[str, str] = {}
-        self.changed: Callable[[], None] = lambda: None
-
-    async def get(self, key: str) -> str | None:
-        return self.kept.get(key)
-
-    async def put(self, key: str, value: str | None) -> None:
-        if value is None:
-            self.kept.pop(key, None)
-        else:
-            self.kept[key] = value
-        self.changed()
-
-
 class Chats:
     """The part of a ChatStore that the adapter uses."""
 
@@ -71,17 +54,6 @@ class Chats:
 
     async def moved(self, old: ChatKey, new_chat_id: str) -> None:
         self.moves.append((old, new_chat_id))
-
-
-class Bell(logging.Handler):
-    """Wakes tests that wait on the server when the adapter logs something."""
-
-    def __init__(self, tg: TelegramServer) -> None:
-        super().__init__()
-        self._tg = tg
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._tg.changed()
 
 
 class House:
@@ -161,7 +133,7 @@ def to(chat: Chat, text: str, thread: str = "", **more: Any) -> OutboundMessage:
 @contextlib.asynccontextmanager
 async def house(tg: TelegramServer, state: States | None = None, **given: Any) -> AsyncIterator[House]:
     """A started platform. At the end, the server must have seen no violations."""
-    made, bell = House(tg, state, **given), Bell(tg)
+    made, bell = House(tg, state, **given), Bell(tg.changed)
     platform: Platform = made.platform
     logging.getLogger("bot.adapters.telegram").addHandler(bell)
     await platform.start()

@@ -7,7 +7,8 @@ import json
 from bot.adapters.telegram.platform import MENU_KEY
 from handlers.commands import COMMANDS
 from handlers.languages import Say
-from tests.bot.adapters.telegram.house import States, house
+from tests.bot.adapters.listening import States
+from tests.bot.adapters.telegram.house import house
 from tests.servers.telegram import TelegramServer
 
 PRIVATE, GROUPS = {"type": "all_private_chats"}, {"type": "all_group_chats"}
