@@ -52,6 +52,7 @@ class ChildProcess:
         self._process = process
         self._watchdog = watchdog
         self._grace_seconds = grace_seconds
+        self._stopping = False
         self._log = b""
         self._logging = asyncio.create_task(self._read_log())
         watchdog.stdin.write(f"{process.pid}\n".encode())
@@ -104,6 +105,11 @@ class ChildProcess:
         return self._process.returncode
 
     @property
+    def running(self) -> bool:
+        """False once it has exited or is being stopped."""
+        return self._process.returncode is None and not self._stopping
+
+    @property
     def log(self) -> str:
         """The last 16 kB of stderr."""
         return self._log.decode(errors="replace")
@@ -130,6 +136,7 @@ class ChildProcess:
 
     async def stop(self) -> None:
         """Close stdin, send SIGTERM, then SIGKILL to the group, with the grace time after each."""
+        self._stopping = True
         self.stdin.close()
         draining = asyncio.create_task(_drain(self.stdout))  # a process blocked on writing could not exit
         if not await self.exited(self._grace_seconds):
@@ -140,6 +147,7 @@ class ChildProcess:
 
     async def kill(self) -> None:
         """Send SIGKILL to the group and wait until the process is gone and its stderr is read."""
+        self._stopping = True
         self._signal(signal.SIGKILL)
         await self.exited(_KILL_SECONDS)
         await asyncio.wait({self._logging}, timeout=_PIPE_SECONDS)
@@ -188,7 +196,7 @@ class Supervisor(Generic[W]):
         idle_seconds: float,
         crashed: Callable[[W], None],
     ) -> None:
-        """`name` is for the log. `crashed` is called once for each worker that exits by itself."""
+        """`name` is for the log. `crashed` is called once for each worker that exits or stops by itself."""
         self.closed = False
         self.starting: asyncio.Task[W] | None = None
         self._name = name
@@ -203,7 +211,7 @@ class Supervisor(Generic[W]):
     @property
     def worker(self) -> W | None:
         """The running worker."""
-        return self._worker if self._worker is not None and self._worker.process.exit_code is None else None
+        return self._worker if self._worker is not None and self._worker.process.running else None
 
     async def ready(self) -> W:
         """The running worker, or a new one. Concurrent callers share a start, which continues when a caller is
@@ -223,7 +231,7 @@ class Supervisor(Generic[W]):
         return self.starting
 
     def reap(self) -> None:
-        """Clean up after a worker that has exited by itself."""
+        """Clean up after a worker that has exited or was stopped by itself."""
         if self._worker is not None and self.worker is None and not self.closed:
             worker = self._worker
             self._discard()

@@ -55,7 +55,7 @@ class Bm25:
         self.names = self._passages.names
 
     def scores(self, query: str) -> Floats:
-        return self._passages.best(self._postings.match(words(query)).bm25)
+        return self._passages.best(self._postings.match([words(query)]).bm25[0])
 
 
 class Cosine:

@@ -1,5 +1,5 @@
 """Frequent English words, by which a message is known as English: `python -m benchmarks.training.common_words --data
-benchmarks/data/tool-routing`, then `python -m routing.tools.selection.build_glossary`. Nothing of `dev` is read."""
+benchmarks/data/tool-routing`, then `python -m benchmarks.training.build_glossary`. Nothing of `dev` is read."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import json
 from collections import Counter
 from pathlib import Path
 
+from benchmarks.training.build_glossary import COMMON, FOLDER
 from benchmarks.training.encoder_sources import LEXICON, lines
-from routing.tools.selection.build_glossary import COMMON, FOLDER
 from routing.tools.selection.words import written
 
 FEWEST = 3

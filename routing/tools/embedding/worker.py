@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import signal
 import sys
-from collections.abc import Sequence
+from base64 import b64decode
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +18,6 @@ from routing.backoff import exponential
 from routing.errors import EmbedderFailed
 from routing.ports import Clock
 from routing.process import ChildProcess, Supervisor
-from routing.tools.embedding.framing import BrokenFrame, Frame, receive
 from routing.tools.embedding.texts import FEW_TEXTS, answered
 from routing.tools.embedding.worker_process import LOADER, REASON_CHARS
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 _BATCH = 8
 """Texts per request, so that a message waits for at most one batch of bulk work: about 40 ms for a MiniLM."""
 _GRACE_SECONDS = 1.0
+_LINE_BYTES = 1 << 26
+"""Maximum size of an answer: 8 rows of 1.5 million numbers."""
 _EXIT_SECONDS = 5.0
 """The output of a process may end a moment before it does."""
 
@@ -70,15 +73,15 @@ class EmbeddingProcess:
         """Start a process and wait until its model is loaded. Raises EmbedderFailed with advice."""
         command = (*launch.interpreter, "-m", "routing.tools.embedding.worker_process", "--model", launch.model)
         try:
-            process = await ChildProcess.start((*command, "--loader", launch.loader), grace_seconds=_GRACE_SECONDS)
+            process = await ChildProcess.start(
+                (*command, "--loader", launch.loader), grace_seconds=_GRACE_SECONDS, line_bytes=_LINE_BYTES
+            )
         except OSError as error:
             raise EmbedderFailed(f"{launch.model}: its process can't be started ({error.strerror})") from error
         worker, ready = cls(process, launch), False
         try:
             async with asyncio.timeout(launch.load_seconds):
-                frame = await worker._receive()
-            if "failed" in frame.header:
-                raise EmbedderFailed(f"{launch.model}: {frame.header['failed']}")
+                await worker._receive()
             ready = True
         except TimeoutError as error:
             raise EmbedderFailed(f"{launch.model} was not loaded within {launch.load_seconds:g} s") from error
@@ -92,7 +95,7 @@ class EmbeddingProcess:
         """Why the process exited. A new error for each caller."""
         return EmbedderFailed(f"{self._launch.model}: {self._reason or self._ending()}")
 
-    async def ask(self, texts: Sequence[str]) -> Frame:
+    async def ask(self, texts: Sequence[str]) -> Mapping[str, Any]:
         """The answer to `texts`. A cancelled call is still watched for a hang. Raises EmbedderFailed."""
         return await asyncio.shield(asyncio.create_task(self._exchange(texts)))
 
@@ -102,32 +105,35 @@ class EmbeddingProcess:
             self._reason = self._reason or reason
         await self.process.kill()
 
-    async def _exchange(self, texts: Sequence[str]) -> Frame:
+    async def _exchange(self, texts: Sequence[str]) -> Mapping[str, Any]:
         """One request at a time, so that each answer belongs to the last request."""
         async with self._turn:
             seconds = self._launch.answer_seconds
             try:
                 async with asyncio.timeout(seconds):
-                    self.process.stdin.write(Frame({"texts": list(texts)}).packed())
-                    frame = await self._receive()
+                    self.process.stdin.write(json.dumps({"texts": list(texts)}).encode() + b"\n")
+                    return await self._receive()
             except TimeoutError:
                 await self.stop(f"no answer within {seconds:g} s")
                 raise self.failure from None
-        if "failed" in frame.header:
-            raise EmbedderFailed(f"{self._launch.model}: {frame.header['failed']}")
-        return frame
 
-    async def _receive(self) -> Frame:
+    async def _receive(self) -> Mapping[str, Any]:
+        """The next message. Raises EmbedderFailed if the process exits, fails or sends anything else."""
         try:
-            frame = await receive(self.process.stdout)
-        except BrokenFrame as error:
+            line = await self.process.stdout.readline()
+            message: dict[str, Any] | None = json.loads(line) if line else None
+            if line and not isinstance(message, dict):
+                raise ValueError("not an object")
+        except (ValueError, RecursionError) as error:
             await self.stop(f"its process sent something other than vectors ({error})")
-            frame = None
-        if frame is None:
+            message = None
+        if message is None:
             await self.process.exited(_EXIT_SECONDS)
             await self.process.kill()
             raise self.failure
-        return frame
+        if "failed" in message:
+            raise EmbedderFailed(f"{self._launch.model}: {message['failed']}")
+        return message
 
     def _ending(self) -> str:
         code = self.process.exit_code
@@ -174,16 +180,16 @@ class WorkerEmbedder:
     async def _ask(self, texts: Sequence[str], hurried: bool) -> Floats:
         from routing.tools.embedding.rows import joined, received, unit
 
-        parts: list[tuple[bytes, Any, Any]] = []
+        answers: list[Mapping[str, Any]] = []
         with self._supervisor.in_use():
             for start in range(0, len(texts), _BATCH):
                 worker = await self._ready(hurried)
-                frame = await worker.ask(texts[start : start + _BATCH])
+                answers.append(await worker.ask(texts[start : start + _BATCH]))
                 self._failures = 0
-                parts.append((frame.body, frame.header.get("rows"), frame.header.get("width")))
         try:
-            return unit(joined([received(*part) for part in parts]), len(texts))
-        except (TypeError, ValueError) as error:
+            parts = [received(b64decode(each["data"]), each["rows"], each["width"]) for each in answers]
+            return unit(joined(parts), len(texts))
+        except (KeyError, TypeError, ValueError) as error:
             raise EmbedderFailed(f"{self._launch.model}: its process sent {error}") from error
 
     async def _ready(self, hurried: bool) -> EmbeddingProcess:

@@ -1,21 +1,21 @@
 """`python -m routing.tools.embedding.worker_process --model M`: computes vectors of the texts that it reads from stdin.
 
-The first message on stdout is `{"ready": true}` or `{"failed": "…"}`. After that, each message `{"texts": […]}` on
-stdin is answered with `{"rows", "width"}` and the rows as float32, or with `{"failed": "…"}`. The output of libraries
-goes to stderr. The process exits when stdin closes.
+Messages are lines of JSON. The first one on stdout is `{"ready": true}` or `{"failed": "…"}`. After that, each message
+`{"texts": […]}` on stdin is answered with `{"rows", "width", "data"}`, where `data` is little-endian float32 in base64,
+or with `{"failed": "…"}`. The output of libraries goes to stderr. The process exits when stdin closes.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
-
-from routing.tools.embedding.framing import Frame, read
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 if TYPE_CHECKING:
     from routing.types.vectors import Floats
@@ -40,12 +40,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.dup2(2, 1)
     os.environ.update(_ONE_THREAD)
     encode = _attempt(lambda: _loader(options.loader)(options.model))
-    if isinstance(encode, Frame):
+    if isinstance(encode, dict):
         _say(out, encode)
         return 1
-    _say(out, Frame({"ready": True}))
-    while (asked := read(sys.stdin.buffer)) is not None:
-        _say(out, _attempt(partial(_rows, encode, asked)))
+    _say(out, {"ready": True})
+    for line in sys.stdin.buffer:
+        if line.endswith(b"\n"):  # otherwise the parent died while writing
+            _say(out, _attempt(partial(_answer, encode, json.loads(line)["texts"])))
     return 0
 
 
@@ -62,25 +63,25 @@ def _loader(place: str) -> Callable[[str], Callable[[Sequence[str]], Floats]]:
     return found
 
 
-def _attempt(work: Callable[[], T]) -> T | Frame:
-    """The result, or a frame with the reason for a failure. Other texts may still work."""
+def _attempt(work: Callable[[], T]) -> T | dict[str, object]:
+    """The result, or a message with the reason for a failure. Other texts may still work."""
     try:
         return work()
     except Exception as error:  # noqa: BLE001 - child entry point: the parent logs the reason
-        return Frame({"failed": _reason(error)})
+        return {"failed": _reason(error)}
 
 
-def _rows(encode: Callable[[Sequence[str]], Floats], asked: Frame) -> Frame:
+def _answer(encode: Callable[[Sequence[str]], Floats], texts: Sequence[str]) -> dict[str, object]:
     from routing.tools.embedding.rows import sent
 
-    count, width, data = sent(encode(asked.header["texts"]))
-    return Frame({"rows": count, "width": width}, data)
+    count, width, data = sent(encode(texts))
+    return {"rows": count, "width": width, "data": b64encode(data).decode()}
 
 
-def _say(out: Any, frame: Frame) -> None:
+def _say(out: BinaryIO, message: Mapping[str, object]) -> None:
     """Exits if the parent is gone."""
     try:
-        out.write(frame.packed())
+        out.write(json.dumps(message).encode() + b"\n")
         out.flush()
     except OSError:
         os._exit(0)

@@ -70,7 +70,7 @@ class LexicalFeatures:
         texts = list(dict.fromkeys((*clauses, *glosses)))
         tokens = [words(text) for text in texts]
         found = dict(zip(texts, self._of(tokens, [letter_ngrams(text) for text in texts]), strict=True))
-        negatives = dict(zip(texts, self._negatives.match_all(tokens).cosine.max(1, initial=0.0).tolist(), strict=True))
+        negatives = dict(zip(texts, self._negatives.match(tokens).cosine.max(1, initial=0.0).tolist(), strict=True))
         return [
             (np.maximum(found[clause], found[gloss]).T, max(negatives[clause], negatives[gloss]))
             for clause, gloss in zip(clauses, glosses, strict=True)
@@ -78,16 +78,16 @@ class LexicalFeatures:
 
     def _of(self, tokens: Sequence[Sequence[str]], letters: Sequence[Sequence[str]]) -> Floats:
         """Shape: texts × features × entries."""
-        entry, passage = self._entries.match_all(tokens), self._passages.match_all(tokens)
-        described = self._all.described_by.best(self._letters.match_all(letters).cosine)
-        said = self._all.examples_by.best(self._example_letters.match_all(letters).cosine)
+        entry, passage = self._entries.match(tokens), self._passages.match(tokens)
+        described = self._all.described_by.best(self._letters.match(letters).cosine)
+        said = self._all.examples_by.best(self._example_letters.match(letters).cosine)
         hits, own = zip(*map(self._hits, tokens), strict=True)
         columns = (
             *(entry.bm25, entry.coverage),
             *map(self._passages_by.best, (passage.bm25, passage.coverage, passage.cosine)),
             *(described, said, np.maximum(described, said)),
-            *(self._keyword_letters.match_all(letters).cosine, np.stack(hits), np.stack(own)),
-            self._names.match_all(tokens).cosine,
+            *(self._keyword_letters.match(letters).cosine, np.stack(hits), np.stack(own)),
+            self._names.match(tokens).cosine,
         )
         return np.stack(columns, 1)
 

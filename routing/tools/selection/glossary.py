@@ -2,7 +2,7 @@
 
 A gloss is no translation: "schalte das Licht im Flur aus" becomes "switch off that light in hallway". Unknown words,
 such as names, are kept. The sources are `glossaries/<language>.tsv`, written for this project;
-`routing.tools.selection.build_glossary` compiles them into one table of hashes."""
+`benchmarks.training.build_glossary` compiles them into one table of hashes."""
 
 from __future__ import annotations
 

@@ -73,12 +73,8 @@ class Postings:
             weighted=(weighted / norms[owner]).astype(np.float32),
         )
 
-    def match(self, query: Sequence[str]) -> Matches:
-        """The scores of each passage for the tokens of a query."""
-        return Matches(self, [query], one=True)
-
-    def match_all(self, queries: Sequence[Sequence[str]]) -> Matches:
-        """The same for several queries, a row each. Much faster than one after the other."""
+    def match(self, queries: Sequence[Sequence[str]]) -> Matches:
+        """The scores of each passage for the tokens of each query."""
         return Matches(self, queries)
 
     @cached_property
@@ -106,12 +102,11 @@ class Postings:
 
 
 class Matches:
-    """Scores of queries × passages, or of passages for a single query, computed when read."""
+    """Scores (queries × passages), computed when read. One call for several queries is much faster."""
 
-    def __init__(self, index: Postings, queries: Sequence[Sequence[str]], one: bool = False) -> None:
+    def __init__(self, index: Postings, queries: Sequence[Sequence[str]]) -> None:
         self._index = index
         self._shape = len(queries), index.count
-        self._one = one
         self._total = self._norm = self._rarity = self._share = np.ones(len(queries))
         self._at = self._often = self._used = _NOTHING
         if len(index.keys):
@@ -162,15 +157,13 @@ class Matches:
         self._sizes = index.starts[tokens + 1] - begin
         ends = self._sizes.cumsum()
         self._entries = np.arange(ends[-1] if len(ends) else 0) + (begin - ends + self._sizes).repeat(self._sizes)
-        self._at = index.passages[self._entries]
-        if not self._one:
-            self._at = self._at + (query * index.count).repeat(self._sizes)
+        self._at = index.passages[self._entries] + (query * index.count).repeat(self._sizes)
 
     def _sum(self, column: Column, shares: Doubles | None, most: Doubles) -> Floats:
         """The sum of `column` times the token's share for each query and passage, divided by `most`."""
         count, size = self._shape
         if not len(self._at) and not len(self._used):
-            return np.zeros(size if self._one else self._shape, np.float32)
+            return np.zeros(self._shape, np.float32)
         values: NDArray[np.floating] | None = None
         if column != "held":
             values = getattr(self._index, column)[self._entries]
@@ -183,7 +176,7 @@ class Matches:
             factors[self._cells] = 1 if shares is None else shares[self._often]
             summed += factors @ rows[self._used]
         summed /= most.astype(np.float32)[:, None]
-        return summed[0] if self._one else summed
+        return summed
 
 
 def _bags(queries: Sequence[Sequence[str]]) -> tuple[Places, NDArray[np.uint32], Places]:

@@ -159,7 +159,7 @@ async def test_an_unknown_name_starts_nothing(make: Make) -> None:
 @pytest.mark.parametrize("script", ['echo "{\\"port\\": 1}"; cat', "sleep 1000"], ids=["ready", "loading"])
 async def test_it_ends_with_a_parent_that_was_killed(script: str, tmp_path: Path) -> None:
     file = tmp_path / "pid"
-    command = (sys.executable, "-c", PARENT, f"echo $$ > {file}; {script}")
+    command = (sys.executable, "-c", PARENT, f"read key; echo $$ > {file}; {script}")
     parent = await asyncio.create_subprocess_exec(*command, stdin=PIPE, cwd=ROOT)
     await until(lambda: file.exists() and file.read_text("ascii").endswith("\n"))
     child = int(file.read_text("ascii"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,15 @@ async def loaded(embedder: WorkerEmbedder) -> int:
     assert np.array_equal(await embedder.embed(MANY), expected(MANY))
     assert embedder.pid is not None
     return embedder.pid
+
+
+async def impatient(embedder: WorkerEmbedder) -> int:
+    """The process once its model is loaded. From now on, it must answer at once; another one has its usual time."""
+    pid = await loaded(embedder)
+    worker = embedder._supervisor.worker
+    assert worker is not None
+    worker._launch = replace(worker._launch, answer_seconds=0.01)
+    return pid
 
 
 def gone(pid: int) -> bool:

@@ -15,7 +15,7 @@ from routing.tools.embedding.worker import Patience
 from routing.tools.fallback_reasons import INDEX_WAIT_SECONDS
 from routing.types.vectors import Floats
 from tests.routing.llm.local.conftest import alive, until
-from tests.routing.tools.embedding.calling import MANY, PATIENT, gone, loaded
+from tests.routing.tools.embedding.calling import MANY, PATIENT, gone, impatient, loaded
 from tests.routing.tools.embedding.conftest import Make, let_go
 from tests.routing.tools.embedding.loaders import WIDTH, expected
 
@@ -130,8 +130,8 @@ async def test_a_process_that_works_is_not_idle(make: Make, pipe: Path) -> None:
 
 
 async def test_a_call_that_began_in_time_is_answered_after_it(make: Make, pipe: Path) -> None:
-    embedder, hanging = make(patience=Patience(idle=0.2)), make(answer_seconds=0.6)
-    await loaded(hanging)
+    embedder, hanging = make(patience=Patience(idle=0.0)), make()
+    await impatient(hanging)
     await loaded(embedder)
     running = asyncio.create_task(embedder.embed([f"wait {pipe}", *MANY]))
     with pytest.raises(EmbedderFailed, match="no answer within"):

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
 import sys
 from asyncio.subprocess import PIPE
+from base64 import b64decode
 from pathlib import Path
 
+import numpy as np
+
 from routing.process import ROOT
-from routing.tools.embedding.framing import Frame, receive
 from tests.routing.llm.local.conftest import PATIENCE, alive, until
 from tests.routing.tools.embedding.loaders import HERE, row
 
@@ -39,15 +42,14 @@ async def test_it_ends_when_its_stdin_closes() -> None:
     assert process.stdin is not None
     assert process.stdout is not None
     async with asyncio.timeout(PATIENCE):
-        assert await receive(process.stdout) == Frame({"ready": True})
-        process.stdin.write(Frame({"texts": ["tea"]}).packed() + Frame({"texts": []}).packed()[:-3])
+        assert json.loads(await process.stdout.readline()) == {"ready": True}
+        process.stdin.write(b'{"texts": ["tea"]}\n{"texts": [')
         process.stdin.write_eof()
-        answer = await receive(process.stdout)
-        assert await receive(process.stdout) is None
+        answer = json.loads(await process.stdout.readline())
+        assert await process.stdout.read() == b""
         assert await process.wait() == 0
-    assert answer is not None
-    assert answer.header == {"rows": 1, "width": len(row("tea"))}
-    assert len(answer.body) == 4 * len(row("tea"))
+    assert (answer["rows"], answer["width"]) == (1, len(row("tea")))
+    assert np.frombuffer(b64decode(answer["data"]), "<f4").tolist() == row("tea")
 
 
 def test_without_a_model_it_says_why_and_ends(tmp_path: Path) -> None:
@@ -56,7 +58,7 @@ def test_without_a_model_it_says_why_and_ends(tmp_path: Path) -> None:
         arguments, stdin=subprocess.DEVNULL, capture_output=True, cwd=ROOT, timeout=PATIENCE, check=False
     )
     assert ended.returncode == 1
-    assert ended.stdout == Frame({"failed": "the weights are torn"}).packed()
+    assert ended.stdout == b'{"failed": "the weights are torn"}\n'
 
 
 async def test_it_dies_with_its_parent_even_while_it_computes() -> None:

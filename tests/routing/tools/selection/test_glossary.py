@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from routing.tools.selection.build_glossary import compiled
+from benchmarks.training.build_glossary import compiled
 from routing.tools.selection.glossary import ENGLISH, Glossary
 from routing.tools.selection.words import written
 

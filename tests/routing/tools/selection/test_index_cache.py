@@ -55,10 +55,10 @@ def test_what_was_kept_is_not_made_again(path: Path) -> None:
     assert index.passages("nothing", unasked) == ((), [])
     kept, made = index.postings("words", no_words), Postings.of(WORDS)
     for query in (["rain"], ["snow", "rain", "unheard"], []):
-        found, expected = kept.match(query), made.match(query)
+        found, expected = kept.match([query]), made.match([query])
         for measure in ("bm25", "coverage", "cosine"):
             assert np.array_equal(getattr(found, measure), getattr(expected, measure))
-    assert index.postings("none", no_words).match(["rain"]).cosine.tolist() == []
+    assert index.postings("none", no_words).match([["rain"]]).cosine.tolist() == [[]]
     assert np.array_equal(index.vectors("static described", no_vectors), np.eye(3))
     assert not index.grew
 

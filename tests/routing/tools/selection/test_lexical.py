@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import log, log1p, sqrt
 
 import numpy as np
@@ -11,14 +12,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from routing.tools.selection.lexical import (
-    FREQUENT,
-    LENGTH,
-    MIN_PASSAGES,
-    SATURATION,
-    Matches,
-    Postings,
-)
+from routing.tools.selection.lexical import FREQUENT, LENGTH, MIN_PASSAGES, SATURATION, Postings
+from routing.types.vectors import Floats
 
 TOKENS = st.sampled_from(["rain", "snow", "wind", "song", "alarm", "天气", "погода"])
 PASSAGES = st.lists(st.lists(TOKENS, max_size=8), max_size=8)
@@ -58,7 +53,21 @@ class Naive:
         return product / norms if norms else 0.0
 
 
-def columns(matches: Matches) -> list[list[float]]:
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The scores for one query."""
+
+    bm25: Floats
+    coverage: Floats
+    cosine: Floats
+
+
+def match(index: Postings, query: Sequence[str]) -> Match:
+    matches = index.match([query])
+    return Match(matches.bm25[0], matches.coverage[0], matches.cosine[0])
+
+
+def columns(matches: Match) -> list[list[float]]:
     return [matches.bm25.tolist(), matches.coverage.tolist(), matches.cosine.tolist()]
 
 
@@ -70,31 +79,31 @@ def test_all_three_measures_are_what_the_formulas_say(passages: list[list[str]],
     naive = Naive(passages)
     measures = (naive.bm25, naive.coverage, naive.cosine)
     expected = [[measure(query, at) if query else 0.0 for at in range(len(passages))] for measure in measures]
-    assert columns(Postings.of(passages).match(query)) == [pytest.approx(each, abs=1e-5) for each in expected]
+    assert columns(match(Postings.of(passages), query)) == [pytest.approx(each, abs=1e-5) for each in expected]
 
 
 @given(PASSAGES, QUERY)
 def test_values_lie_between_nothing_and_all(passages: list[list[str]], query: list[str]) -> None:
-    found = np.array(columns(Postings.of(passages).match(query)))
+    found = np.array(columns(match(Postings.of(passages), query)))
     assert found.shape == (3, len(passages))
     assert (found >= 0).all()
     assert (found <= 1 + 1e-5).all()
 
 
 def test_a_passage_of_the_same_words_is_alike_and_covers_all() -> None:
-    matches = Postings.of([["set", "an", "alarm"], ["play", "a", "song"]]).match(["alarm", "an", "set"])
+    matches = match(Postings.of([["set", "an", "alarm"], ["play", "a", "song"]]), ["alarm", "an", "set"])
     assert matches.cosine.tolist() == pytest.approx([1, 0])
     assert matches.coverage.tolist() == pytest.approx([1, 0])
 
 
 @pytest.mark.parametrize("query", [[], ["unheard"], ["unheard", "of"], ["~" * 1000]])
 def test_unknown_tokens_match_nothing(query: list[str]) -> None:
-    assert not np.any(columns(Postings.of([["rain"], ["snow"]]).match(query)))
+    assert not np.any(columns(match(Postings.of([["rain"], ["snow"]]), query)))
 
 
 def test_an_unknown_token_takes_from_what_is_covered() -> None:
     index = Postings.of([["rain"], ["snow"]])
-    alone, beside = index.match(["rain"]), index.match(["rain", "unheard"])
+    alone, beside = match(index, ["rain"]), match(index, ["rain", "unheard"])
     assert alone.coverage[0] == pytest.approx(1)
     assert 0 < beside.coverage[0] < 0.5  # the unknown one is rarer, and so weighs more
     assert beside.bm25[0] < alone.bm25[0]
@@ -103,17 +112,17 @@ def test_an_unknown_token_takes_from_what_is_covered() -> None:
 
 @pytest.mark.parametrize("passages", [[], [[]], [[], [], []]])
 def test_without_passages_or_words_there_is_nothing_to_match(passages: list[list[str]]) -> None:
-    matches = Postings.of(passages).match(["rain"])
+    matches = match(Postings.of(passages), ["rain"])
     assert columns(matches) == [[0.0] * len(passages)] * 3
 
 
 def test_an_empty_passage_among_others_keeps_its_place() -> None:
-    assert Postings.of([[], ["rain"], []]).match(["rain"]).coverage.tolist() == pytest.approx([0, 1, 0])
+    assert match(Postings.of([[], ["rain"], []]), ["rain"]).coverage.tolist() == pytest.approx([0, 1, 0])
 
 
 def test_a_token_twice_counts_more_in_a_passage_and_once_in_a_query() -> None:
     index = Postings.of([["rain", "rain", "fog"], ["rain", "snow", "fog"], ["hail", "hail", "hail"]])
-    once, twice = index.match(["rain"]), index.match(["rain", "rain"])
+    once, twice = match(index, ["rain"]), match(index, ["rain", "rain"])
     assert once.bm25[0] > once.bm25[1] > once.bm25[2] == 0
     assert once.cosine[0] > once.cosine[1]
     assert columns(once) == [pytest.approx(each) for each in columns(twice)]
@@ -121,9 +130,9 @@ def test_a_token_twice_counts_more_in_a_passage_and_once_in_a_query() -> None:
 
 def test_rare_tokens_weigh_more_and_short_passages_too() -> None:
     index = Postings.of([["the", "alarm"], ["the", "song"], ["the", "lamp", "in", "the", "hall", "of", "mirrors"]])
-    matches = index.match(["the", "alarm"])
+    matches = match(index, ["the", "alarm"])
     assert matches.coverage[0] > 2 * matches.coverage[1] > 0
-    assert index.match(["lamp"]).bm25[2] < index.match(["song"]).bm25[1]
+    assert match(index, ["lamp"]).bm25[2] < match(index, ["song"]).bm25[1]
 
 
 @given(PASSAGES, st.lists(QUERY, max_size=5))
@@ -131,8 +140,8 @@ def test_rare_tokens_weigh_more_and_short_passages_too() -> None:
 @example([], [["rain"], []])
 def test_several_queries_at_once_match_as_each_by_itself(passages: list[list[str]], queries: list[list[str]]) -> None:
     index = Postings.of(passages)
-    together = index.match_all(queries)
-    alone = [index.match(query) for query in queries]
+    together = index.match(queries)
+    alone = [match(index, query) for query in queries]
     for all_of_them, each in (
         (together.bm25, [one.bm25 for one in alone]),
         (together.coverage, [one.coverage for one in alone]),
@@ -181,17 +190,17 @@ def test_among_many_passages_frequent_tokens_have_rows_and_others_none(large: Po
 
 @pytest.mark.parametrize("query", QUERIES, ids=" ".join)
 def test_tokens_with_rows_count_as_the_formulas_say(large: Postings, query: list[str]) -> None:
-    naive, found = Naive(many()), columns(large.match(query))
+    naive, found = Naive(many()), columns(match(large, query))
     for at in (0, 3, 7, 9, 40, 360, 1000, MIN_PASSAGES):
         expected = [measure(query, at) if query else 0.0 for measure in (naive.bm25, naive.coverage, naive.cosine)]
         assert [column[at] for column in found] == pytest.approx(expected, abs=1e-6)
 
 
 def test_tokens_with_rows_count_the_same_at_once_and_twice(large: Postings) -> None:
-    together = large.match_all(QUERIES)
+    together = large.match(QUERIES)
     for _ in range(2):
         for at, query in enumerate(QUERIES):
-            each = columns(large.match(query))
+            each = columns(match(large, query))
             assert [row.tolist() for row in (together.bm25[at], together.coverage[at], together.cosine[at])] == [
                 pytest.approx(column, abs=1e-6) for column in each
             ]
@@ -200,4 +209,4 @@ def test_tokens_with_rows_count_the_same_at_once_and_twice(large: Postings) -> N
 def test_passages_are_indexed_as_they_come() -> None:
     passages = many()[:50]
     from_a_list, one_by_one = Postings.of(passages), Postings.of(iter(passages))
-    assert columns(one_by_one.match(["third", "own3"])) == columns(from_a_list.match(["third", "own3"]))
+    assert columns(match(one_by_one, ["third", "own3"])) == columns(match(from_a_list, ["third", "own3"]))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import Stemmer
 
-from routing.tools.selection.build_glossary import COMMON, FOLDER, compiled
+from benchmarks.training.build_glossary import COMMON, FOLDER, compiled
 from routing.tools.selection.glossary import (
     COMPOUNDING,
     ENGLISH,
@@ -21,7 +21,7 @@ from routing.tools.selection.glossary import (
 
 FILES = sorted(FOLDER.glob("*.tsv"))
 CODES = [path.stem for path in FILES]
-REMAKE = "a glossary was changed: run python -m routing.tools.selection.build_glossary"
+REMAKE = "a glossary was changed: run python -m benchmarks.training.build_glossary"
 
 
 def lines(path: Path) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""Compiles the glossary: run `python -m routing.tools.selection.build_glossary` after changing one of its files."""
+"""Compiles the glossary: run `python -m benchmarks.training.build_glossary` after changing one of its files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from routing.tools.selection.glossary import (
 )
 from routing.tools.selection.words import normal, written
 
-FOLDER = Path(__file__).parent / "glossaries"
+FOLDER = TABLE.parent / "glossaries"
 COMMON = "en.txt"
 """Frequent English words, one per line, from `benchmarks.training.common_words`. A message of only these is English,
 even if one of them exists in another language ("regards")."""
