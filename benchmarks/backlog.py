@@ -21,7 +21,7 @@ EVERY_SECONDS = 0.5
 LOOK_SECONDS = 0.05
 TELL_EVERY = 1_000
 MOST_P95_SECONDS = 1.0
-MOST_GROWTH_PERCENT = 15.0
+MAX_GROWTH_PERCENT = 15.0
 HEADINGS = ("backlog", "seconds", "command p50, ms", "command p95, ms", "memory before, MB", "peak, MB", "limits", "")
 
 
@@ -93,12 +93,12 @@ def drain(session: Session, messages: int) -> Drain:
 def report(messages: int, drained: Drain, conditions: str) -> Section:
     """The table and its verdict."""
     p50, p95 = percentile(drained.commands, 0.5), percentile(drained.commands, 0.95)
-    kept = p95 <= MOST_P95_SECONDS and drained.growth <= MOST_GROWTH_PERCENT
+    kept = p95 <= MOST_P95_SECONDS and drained.growth <= MAX_GROWTH_PERCENT
     line = (
         *(f"{messages:,} messages in {CHATS} chats", f"{drained.seconds:.1f}"),
         *(f"{p50 * 1000:.0f}", f"{p95 * 1000:.0f}"),
         *(f"{drained.before:.1f}", f"{drained.peak:.1f} ({drained.growth:+.1f} %)"),
-        *(f"p95 ≤ {MOST_P95_SECONDS:g} s, memory ≤ +{MOST_GROWTH_PERCENT:g} %", VERDICTS[kept]),
+        *(f"p95 ≤ {MOST_P95_SECONDS:g} s, memory ≤ +{MAX_GROWTH_PERCENT:g} %", VERDICTS[kept]),
     )
     longest = max(drained.commands)
     notes = (

@@ -21,7 +21,7 @@ from routing.tools.selection import build_selector
 from routing.tools.selection.entries import NEITHER
 
 WARM_UP = 3
-MOST_EXAMPLES = 5
+MAX_EXAMPLES = 5
 """For each tool, as the figures of the specification have it."""
 
 
@@ -57,7 +57,7 @@ def read_catalogue(path: Path) -> list[dict[str, Any]]:
     return entries
 
 
-def read_examples(path: Path | None, most: int = MOST_EXAMPLES) -> dict[str, list[str]]:
+def read_examples(path: Path | None, most: int = MAX_EXAMPLES) -> dict[str, list[str]]:
     """At most so many for each tool; all of what needs no tool."""
     if path is None:
         return {}
@@ -135,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--catalog", type=Path, required=True)
     parser.add_argument("--queries", type=Path, required=True)
     parser.add_argument("--examples", type=Path)
-    parser.add_argument("--most-examples", type=int, default=MOST_EXAMPLES, help="for each tool")
+    parser.add_argument("--most-examples", type=int, default=MAX_EXAMPLES, help="for each tool")
     parser.add_argument("--language", help="only queries in this one")
     parser.add_argument("--json", action="store_true", help="one line instead of a readable object")
     given = parser.parse_args(arguments)

@@ -28,7 +28,7 @@ from handlers.chat import Chat
 from handlers.commands import COMMANDS, build_commands
 from handlers.confirmations import SPEC as CONFIRM
 from handlers.confirmations import Confirmations
-from handlers.dependencies import Needs
+from handlers.dependencies import CommandDependencies
 from handlers.dispatch import Dispatcher
 from handlers.edits import Edits
 from handlers.notices.notices import Notices
@@ -149,7 +149,7 @@ async def assembled(
     linking = Linking(kept.links, running, workspace.adopt_files, notices, wrong, clock, guard.budget.reread)
     access = Access(settings.bot_access, settings.owners, kept.people, kept.chats, kept.state, linking, wrong, steady)
     approvals = Approvals(kept.people, notices, lambda messages: inbox.accept(messages), steady)
-    needs = Needs(
+    dependencies = CommandDependencies(
         preferences=kept.preferences,
         allowances=kept.allowances,
         history=kept.history,
@@ -170,7 +170,7 @@ async def assembled(
         council=engine.council,
         running=running,
         health=engine.health,
-        stock=engine.tooling,
+        tooling=engine.tooling,
         skills=engine.owned.skills,
         forget_files=workspace.forget_files,
         discovered=lambda: asyncio.to_thread(_offered, workspace),
@@ -184,7 +184,7 @@ async def assembled(
     confirmations = Confirmations(
         kept.actions, kept.allowances, engine.tooling.toolbox, router, kept.preferences, chat.follow_up
     )
-    commands = build_commands(needs) | {CONFIRM.name: (CONFIRM, confirmations)}
+    commands = build_commands(dependencies) | {CONFIRM.name: (CONFIRM, confirmations)}
     dispatcher = Dispatcher(access, limit, buttons, commands, chat, edits, approvals, kept.ledger, after)
     order = CommandOrder(
         kept.inbox, kept.people, kept.links, kept.preferences, kept.history, settings.bot_access == "open"

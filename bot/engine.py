@@ -18,7 +18,7 @@ from handlers.commands.tier import WHY
 from handlers.council.council import CouncilSessions
 from handlers.running import RunningTurns
 from handlers.tools.approval import Approval
-from handlers.tools.dependencies import About, ToolNeeds
+from handlers.tools.dependencies import About, ToolDependencies
 from handlers.tools.sandbox import Sandbox
 from routing.budget.budget import Budget
 from routing.budget.guard import BudgetGuard
@@ -95,7 +95,7 @@ async def build_engine(
     about = About(COMMANDS, WHY, models, _visible_settings(settings), health, lambda: tooling)
     sandbox = Sandbox(workspace.files, workspace.sandbox_limits())
     council = CouncilSessions(models, ModelCaller(llm, models.health, steady), guard, steady)
-    needed = ToolNeeds(
+    needed = ToolDependencies(
         workspace.files, sandbox, kept.history, kept.preferences, owned.skills, clock, about, council=council
     )
     embedder = embedder_of(environment, llm, models, steady)

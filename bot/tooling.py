@@ -9,7 +9,7 @@ from bot.settings import Environment
 from bot.workspace import Workspace
 from handlers.tools import builtin_source
 from handlers.tools.approval import Approval
-from handlers.tools.dependencies import ToolNeeds
+from handlers.tools.dependencies import ToolDependencies
 from handlers.tools.mcp.client import McpClient
 from handlers.tools.toolbox import Toolbox
 from handlers.tools.workspace import WorkspaceToolkits
@@ -51,14 +51,14 @@ class Tooling:
 def build_tooling(
     environment: Environment,
     workspace: Workspace,
-    needs: ToolNeeds,
+    dependencies: ToolDependencies,
     embedder: Embedder | None,
     vectors: VectorStore,
     approval: Approval,
 ) -> Tooling:
     """Read the workspace's toolkits and build the toolbox. Connects to nothing yet."""
     settings = environment.settings
-    ours = builtin_source(needs)
+    ours = builtin_source(dependencies)
     kits = [kit.toolkit for kit in ours.bound_toolkits()]
     toolkits = WorkspaceToolkits(workspace.toolkits_folder, kits)
     toolkits.refresh()
@@ -69,9 +69,9 @@ def build_tooling(
         taken=taken,
         changed=lambda: selector.start(),
         conceal=workspace.conceal,
-        clock=needs.clock,
+        clock=dependencies.clock,
     )
-    toolbox = Toolbox(ours, WorkspaceSource(toolkits, needs.sandbox, mcp), mcp, approval=approval)
+    toolbox = Toolbox(ours, WorkspaceSource(toolkits, dependencies.sandbox, mcp), mcp, approval=approval)
     wait = settings.embeddings_wait_seconds or read_backend(settings.embeddings).wait_seconds
     selector = ToolSelector(toolbox.toolkits, embedder, vectors, workspace.tool_index, wait)
     return Tooling(toolbox, selector, toolkits, mcp, embedder)

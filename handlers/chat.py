@@ -34,7 +34,7 @@ from routing.types.tools import PendingAction, ToolScope
 from routing.types.turns import Outcome, Question
 from routing.types.usage import TurnCost
 
-MOST_TEXT_BYTES = 200_000
+MAX_TEXT_BYTES = 200_000
 """Larger text documents are refused."""
 
 FetchText = Callable[[Attachment], Awaitable[str]]
@@ -205,12 +205,12 @@ class Chat:
             parts.append(written.strip())
         for each in ask.message.attachments:
             if each.kind == "text":
-                if each.size > MOST_TEXT_BYTES:
+                if each.size > MAX_TEXT_BYTES:
                     raise Refused(
                         "{name} is too large to read: {kilobytes} kB, at most {most} kB.",
                         name=each.name,
                         kilobytes=each.size // 1000,
-                        most=MOST_TEXT_BYTES // 1000,
+                        most=MAX_TEXT_BYTES // 1000,
                     )
                 parts.append(f"{each.name}:\n{fenced(await self._read_text(each))}")
             elif each.kind == "voice":

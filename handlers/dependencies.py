@@ -13,7 +13,7 @@ from handlers.context import CommandSpec
 from handlers.council.council import CouncilSessions
 from handlers.notices.notices import Notices
 from handlers.running import RunningTurns
-from handlers.tools.dependencies import Stock
+from handlers.tools.dependencies import ToolServices
 from routing.budget.guard import BudgetGuard
 from routing.ports import (
     AllowanceStore,
@@ -38,7 +38,7 @@ ForgetFiles = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class CommandDependencies:
     preferences: PreferenceStore
     allowances: AllowanceStore
     history: HistoryStore
@@ -59,7 +59,7 @@ class Needs:
     council: CouncilSessions
     running: RunningTurns
     health: Health
-    stock: Stock
+    tooling: ToolServices
     skills: Callable[[], Skills]
     forget_files: ForgetFiles
     discovered: Callable[[], Awaitable[Collection[str]]]

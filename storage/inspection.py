@@ -24,13 +24,13 @@ RevisionStatus = Literal["empty", "current", "older", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class DatabaseFacts:
-    """Result of an inspection. `complaint` is empty when SQLite's integrity check passed. Owners, dead replies and
+    """Result of an inspection. `corruption` is empty when SQLite's integrity check passed. Owners, dead replies and
     unreadable rows are counted only at the current revision."""
 
     revision: str
-    standing: RevisionStatus
+    status: RevisionStatus
     size_bytes: int
-    complaint: str
+    corruption: str
     writable: bool
     owners: int = 0
     dead: int = 0
@@ -52,7 +52,7 @@ def _look_at_file(path: Path) -> DatabaseFacts | None:
     if not path.is_file():
         return None
     facts = _read(path)
-    if _is_closed(path) or not facts.complaint:
+    if _is_closed(path) or not facts.corruption:
         return facts
     # A process started writing between the check for the write-ahead log and the read.
     return _read(path)
@@ -94,16 +94,16 @@ async def _look_at_server(url: str) -> DatabaseFacts:
         await engine.dispose()
 
 
-def _facts(connection: Connection, size: str, complaint: str, writable: bool) -> DatabaseFacts:
+def _facts(connection: Connection, size: str, corruption: str, writable: bool) -> DatabaseFacts:
     size_bytes = int(connection.exec_driver_sql(size).scalar_one())
     revision = ""
     if inspect(connection).has_table("alembic_version"):
         revision = str(connection.execute(text("select version_num from alembic_version")).scalar_one_or_none() or "")
     if revision != REVISION:
-        standing: RevisionStatus = "empty" if not revision else "older" if revision in known_revisions() else "unknown"
-        return DatabaseFacts(revision, standing, size_bytes, complaint, writable)
+        status: RevisionStatus = "empty" if not revision else "older" if revision in known_revisions() else "unknown"
+        return DatabaseFacts(revision, status, size_bytes, corruption, writable)
     owners = select(func.count()).select_from(people).where(people.c.role == "owner")
     dead = select(func.count()).select_from(outbox).where(outbox.c.state == "dead")
     aside = [select(func.count()).select_from(each).where(each.c.state == STATE) for each in (inbox, outbox)]
     owned, lost, *unreadable = [connection.execute(each).scalar_one() for each in (owners, dead, *aside)]
-    return DatabaseFacts(revision, "current", size_bytes, complaint, writable, owned, lost, sum(unreadable))
+    return DatabaseFacts(revision, "current", size_bytes, corruption, writable, owned, lost, sum(unreadable))

@@ -17,7 +17,7 @@ TIMEOUT_SECONDS = 300.0
 WAITS = (2.0, 10.0, 30.0)
 """Seconds before another try, after an answer that says to come again."""
 AGAIN = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
-MOST_CHARACTERS = 300
+MAX_CHARACTERS = 300
 
 
 class Unanswered(Exception):
@@ -55,7 +55,7 @@ class Endpoint:
             tokens = (document.get("usage") or {}).get("prompt_tokens")
         except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise Unanswered(
-                f"{self._url} did not answer in OpenAI's form: {str(document)[:MOST_CHARACTERS]}"
+                f"{self._url} did not answer in OpenAI's form: {str(document)[:MAX_CHARACTERS]}"
             ) from error
         return Answer(name, tokens, seconds)
 
@@ -73,12 +73,12 @@ class Endpoint:
                 break
             time.sleep(wait)
         if not response.is_success:
-            said = " ".join(response.text.split())[:MOST_CHARACTERS]
+            said = " ".join(response.text.split())[:MAX_CHARACTERS]
             raise Unanswered(f"{self._url} answered {response.status_code}: {said}")
         try:
             return response.json()
         except ValueError as error:
-            raise Unanswered(f"{self._url} did not answer with JSON: {response.text[:MOST_CHARACTERS]}") from error
+            raise Unanswered(f"{self._url} did not answer with JSON: {response.text[:MAX_CHARACTERS]}") from error
 
 
 def body(model: str, prompt: str, shown: Shown) -> dict[str, Any]:

@@ -24,7 +24,7 @@ MODELS: Mapping[Size, str] = {
     "XL": "openai/gpt-5.2",
 }
 WINDOW = 128_000
-MOST_QUERIES = 20
+MAX_QUERIES = 20
 EMPTY = {"type": "object", "properties": {}}
 
 
@@ -34,7 +34,7 @@ def slowest(selector: Any, catalogue: Sequence[Mapping[str, Any]], queries: Sequ
     names = [entry.name for entry in entries(catalogue, {})]
     models = Models(read_config(jsonfile.parse("{}", "config"), {}, {}), Catalog.load(BUNDLED))
     spent: dict[Size, list[float]] = {size: [] for size in SIZES}
-    for query in queries[:MOST_QUERIES]:
+    for query in queries[:MAX_QUERIES]:
         decision = selector.decide(query)
         found = tuple(Activated(each.name, "embed", 1.0) for each in decision.chosen)
         selection = ToolSelection(found, dict(zip(names, decision.odds.tolist(), strict=True)))

@@ -13,7 +13,7 @@ from benchmarks.intervals import Interval
 from routing.types.decisions import SIZES
 
 COLOURS = {"S": "#2f6fde", "M": "#6fa0ef", "L": "#9aa5b1", "XL": "#c3cad2"}
-MOST_RANK = KS[-1]
+MAX_RANK = KS[-1]
 
 
 def plot(
@@ -63,7 +63,7 @@ def _bars(axes: Any, rows: Sequence[Row], title: str, figure: Any) -> None:
 
 def _curves(axes: Any, by_form: Mapping[str, Sequence[Ranking]]) -> None:
     """Recall by the number of tools."""
-    most = range(1, MOST_RANK + 1)
+    most = range(1, MAX_RANK + 1)
     for form, found in by_form.items():
         recalls = [each for k in most if (each := recall_at(found, k)) is not None]
         axes.plot(most, [each.value for each in recalls], label=form)

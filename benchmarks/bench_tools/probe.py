@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-MOST_QUERIES = 300
+MAX_QUERIES = 300
 SETTLED = 50
 """Queries after which memory is read."""
 
@@ -39,7 +39,7 @@ def probe(data: Path, name: str, baseline: float | None, cache: Path | None = No
     from benchmarks.selectors.sets import read
 
     measured = read(data, name)
-    queries = [query.text for query in measured.queries[:: max(1, len(measured.queries) // MOST_QUERIES)]]
+    queries = [query.text for query in measured.queries[:: max(1, len(measured.queries) // MAX_QUERIES)]]
     entries = len(measured.catalogue)
     began, worked = time.perf_counter(), time.process_time()
     selector = build(measured.catalogue, measured.examples, **({"cache": cache} if cache else {}))

@@ -15,7 +15,7 @@ from benchmarks.section import VERDICTS, Section
 from routing.types.decisions import SIZES
 
 SMALLEST = SIZES[0]
-MOST_TOKENS = 800
+MAX_TOKENS = 800
 """For the smallest class, of eighty tools."""
 NONE = "–"
 _CONFIDENCE = "In brackets 95 % confidence: Wilson's for shares, a bootstrap with a fixed seed for means."
@@ -59,7 +59,7 @@ def ways(rows: Sequence[Row]) -> Section:
         )
     notes = (
         f"◂ is what the bot does for the class: the tools stand beside those that it has anyway, which are among the "
-        f"definitions. For {SMALLEST} no prompt may cost more than {MOST_TOKENS} tokens. "
+        f"definitions. For {SMALLEST} no prompt may cost more than {MAX_TOKENS} tokens. "
         "Tokens are means over the prompts, of definitions and the sentence about them; providers write definitions "
         "in forms of their own. P(tool shown) = P(any tool of the right family shown) × P(right tool | that).",
         "Published for these tools, with longer schemas: all in full 8,761 tokens, 8 + stubs 3,250, top 8 + names 728, "
@@ -94,4 +94,4 @@ def _kept(row: Row) -> bool | None:
     """None where there is no limit."""
     if row.size != SMALLEST or row.way != default(row.size):
         return None
-    return row.most_tokens <= MOST_TOKENS
+    return row.most_tokens <= MAX_TOKENS

@@ -23,7 +23,7 @@ RIDGE, STEPS, RATE = 3e-6, 200, 0.3
 """Of Adam over all rows at once."""
 OURS = 2.0
 """What a line of our own counts beside an utterance of CLINC150 or HWU64: they are few, and of many kinds."""
-MOST_OF_A_TOOL = 10
+MAX_OF_A_TOOL = 10
 POLITE = frozenset(
     {"do you know a joke", "who are you", "thank you very much", "good night", "how old are you", "never mind"}
 )
@@ -48,7 +48,7 @@ def sources(data: Path) -> list[Said]:
     found += [Said(str(row["query"]), False) for row in lines(LEXICON / "functions.jsonl")]
     found += [Said(text, False) for _, said in table("requests") for text in said.split("|")]
     for tool in examples(data / "metatool.examples.json"):
-        found += [Said(text, False) for text, _ in tool[:MOST_OF_A_TOOL]]
+        found += [Said(text, False) for text, _ in tool[:MAX_OF_A_TOOL]]
     for english, *others in table("sentences")[1:]:
         found += [Said(text, english in POLITE) for cell in (english, *others) for text in cell.split("|")]
     return [*found, *(Said(text, True, OURS) for text in small_talk())]

@@ -7,7 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 from bot import logs
 from bot.ops.checks import configuration, database, machine, platforms, providers, sandbox, tools
@@ -109,20 +109,23 @@ def _mcp_secrets(environment: Environment, workspace: Workspace) -> tuple[str, .
 
 
 def _without_secrets(finding: Finding, redactor: logs.Redactor) -> Finding:
-    return replace(finding, detail=redactor.clean(finding.detail), mend=redactor.clean(finding.mend))
+    return replace(finding, detail=redactor.clean(finding.detail), fix=redactor.clean(finding.fix))
 
 
 def _report(findings: Sequence[Finding], as_json: bool) -> int:
     failed = any(finding.status == "fail" for finding in findings)
     if as_json:
-        json.dump({"checks": [asdict(finding) for finding in findings]}, sys.stdout, ensure_ascii=False, indent=2)
+        checks = [
+            {"name": each.name, "status": each.status, "detail": each.detail, "mend": each.fix} for each in findings
+        ]
+        json.dump({"checks": checks}, sys.stdout, ensure_ascii=False, indent=2)
         print()
         return int(failed)
     width = max(len(finding.name) for finding in findings)
     for finding in findings:
         print(f"{finding.status:<4}  {finding.name:<{width}}  {finding.detail}")
-        if finding.mend:
-            print(f"{'':<{width + 6}}  → {finding.mend}")
+        if finding.fix:
+            print(f"{'':<{width + 6}}  → {finding.fix}")
     counts = {status: sum(finding.status == status for finding in findings) for status in ("ok", "warn", "fail")}
     print(", ".join(f"{count} {status}" for status, count in counts.items()))
     return int(failed)

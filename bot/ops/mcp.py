@@ -19,7 +19,7 @@ from typing import Any
 from bot.settings import Environment
 from bot.workspace import Workspace
 from handlers.tools import builtin_source
-from handlers.tools.dependencies import ToolNeeds
+from handlers.tools.dependencies import ToolDependencies
 from handlers.tools.mcp.server import serve
 from handlers.tools.sandbox import Sandbox
 from handlers.tools.tool_source import BuiltinSource
@@ -79,8 +79,8 @@ async def _serve(environment: Environment, workspace: Workspace, http: str, line
         person = await _console(SqlPeople(database, preferences, time.time))
         sandbox = Sandbox(workspace.files, workspace.sandbox_limits())
         history = SqlHistory(database, time.time)
-        needs = ToolNeeds(workspace.files, sandbox, history, preferences, workspace.skills, time.time)
-        kits = (kit for kit in builtin_source(needs).bound_toolkits() if kit.toolkit.name not in OF_A_CHAT)
+        dependencies = ToolDependencies(workspace.files, sandbox, history, preferences, workspace.skills, time.time)
+        kits = (kit for kit in builtin_source(dependencies).bound_toolkits() if kit.toolkit.name not in OF_A_CHAT)
         toolbox = Toolbox(BuiltinSource(kits))
         token = settings.tierbot_mcp_token
         serving = asyncio.create_task(

@@ -16,7 +16,7 @@ CODE_LENGTH = 8
 CODE_SECONDS = 600.0
 WRONG_LIMIT = 5
 LOCKOUT_SECONDS = 3600.0
-MOST_POSTED = 3
+MAX_POSTED = 3
 """Maximum number of codes checked per message."""
 _CODE = re.compile(rf"[{CODE_SIGNS}]{{4}}-?[{CODE_SIGNS}]{{4}}", re.IGNORECASE)
 _SHOWN = re.compile(rf"(?<![\w-])[{CODE_SIGNS}]{{4}}-[{CODE_SIGNS}]{{4}}(?![\w-])", re.IGNORECASE)
@@ -40,7 +40,7 @@ def read_code(text: str) -> str | None:
 
 def posted_codes(text: str) -> tuple[str, ...]:
     """Possible codes in a text: in the displayed form, as the whole text, or as the last word after /access."""
-    found = [match.group() for match in islice(_SHOWN.finditer(text), MOST_POSTED)]
+    found = [match.group() for match in islice(_SHOWN.finditer(text), MAX_POSTED)]
     words = text.split()
     if words and (len(words) == 1 or words[0].lower().startswith("/access")):
         found.append(words[-1])

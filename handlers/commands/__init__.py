@@ -28,7 +28,7 @@ from handlers.commands import (
     whoami,
 )
 from handlers.context import CommandSpec, Handler
-from handlers.dependencies import Needs
+from handlers.dependencies import CommandDependencies
 
 
 class CommandModule(Protocol):
@@ -36,7 +36,7 @@ class CommandModule(Protocol):
 
     SPEC: CommandSpec
 
-    def build(self, needs: Needs, /) -> Handler: ...
+    def build(self, dependencies: CommandDependencies, /) -> Handler: ...
 
 
 _MODULES: tuple[CommandModule, ...] = (
@@ -64,7 +64,7 @@ _MODULES: tuple[CommandModule, ...] = (
 COMMANDS: tuple[CommandSpec, ...] = tuple(module.SPEC for module in _MODULES)
 
 
-def build_commands(needs: Needs) -> dict[str, tuple[CommandSpec, Handler]]:
+def build_commands(dependencies: CommandDependencies) -> dict[str, tuple[CommandSpec, Handler]]:
     """Builds the handlers of all commands, by name."""
-    needs = replace(needs, specs=COMMANDS)
-    return {module.SPEC.name: (module.SPEC, module.build(needs)) for module in _MODULES}
+    dependencies = replace(dependencies, specs=COMMANDS)
+    return {module.SPEC.name: (module.SPEC, module.build(dependencies)) for module in _MODULES}

@@ -13,7 +13,7 @@ from handlers.access.codes import read_code
 from handlers.access.linking import CODE_MINUTES, LINKED, MERGES, Linking
 from handlers.access.roles import Access, is_chat, may
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
-from handlers.dependencies import ForgetFiles, Needs
+from handlers.dependencies import CommandDependencies, ForgetFiles
 from handlers.notices.notices import Notices
 from handlers.parsing import parse_account
 from handlers.replies.names import plain_name
@@ -92,9 +92,15 @@ class Known:
         return display_name(self.name, self.user, self.username)
 
 
-def build(needs: Needs) -> Handler:
+def build(dependencies: CommandDependencies) -> Handler:
     return AccessCommand(
-        needs.access, needs.linking, needs.people, needs.chats, needs.approvals, needs.notices, needs.forget_files
+        dependencies.access,
+        dependencies.linking,
+        dependencies.people,
+        dependencies.chats,
+        dependencies.approvals,
+        dependencies.notices,
+        dependencies.forget_files,
     )
 
 

@@ -7,7 +7,7 @@ from decimal import Decimal, InvalidOperation
 
 from handlers.access.roles import may
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
-from handlers.dependencies import Needs
+from handlers.dependencies import CommandDependencies
 from handlers.parsing import parse_account
 from handlers.replies.budget_limits import payer_of
 from handlers.replies.costs import dollars, status
@@ -34,8 +34,8 @@ THEN: dict[AtLimit, str] = {
 }
 
 
-def build(needs: Needs) -> Handler:
-    return BudgetCommand(needs.guard.budget, needs.people, needs.clock)
+def build(dependencies: CommandDependencies) -> Handler:
+    return BudgetCommand(dependencies.guard.budget, dependencies.people, dependencies.clock)
 
 
 class BudgetCommand:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from handlers.access.roles import check_shared
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
-from handlers.dependencies import Needs
+from handlers.dependencies import CommandDependencies
 from handlers.replies.budget_limits import cost_of
 from routing.errors import Refused
 from routing.ports import HistoryStore
@@ -22,8 +22,8 @@ SPEC = CommandSpec(
 )
 
 
-def build(needs: Needs) -> Handler:
-    return CompactCommand(needs.history, needs.router)
+def build(dependencies: CommandDependencies) -> Handler:
+    return CompactCommand(dependencies.history, dependencies.router)
 
 
 class CompactCommand:

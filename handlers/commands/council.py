@@ -8,7 +8,7 @@ from handlers.council.council import ANYBODY, ROLE, CouncilSessions, Plan, Wante
 from handlers.council.offers import Offers
 from handlers.council.replies import about, estimate_line, names, progress, skipped_members, verdict_text
 from handlers.council.votes import document_text
-from handlers.dependencies import Needs
+from handlers.dependencies import CommandDependencies
 from handlers.replies.budget_limits import cost_of, over_budget_notice
 from routing.council.seats import MAX_SEATS, MIN_SEATS
 from routing.council.verdict import Verdict
@@ -37,8 +37,8 @@ READABLE = ("text", "voice")
 VOTES = "council.md"
 
 
-def build(needs: Needs) -> Handler:
-    return CouncilCommand(needs.council, needs.chat, needs.chats, needs.history)
+def build(dependencies: CommandDependencies) -> Handler:
+    return CouncilCommand(dependencies.council, dependencies.chat, dependencies.chats, dependencies.history)
 
 
 class CouncilCommand:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from handlers.access.roles import may
 from handlers.context import CommandContext, CommandSpec, Handler, Reply, unknown_command
-from handlers.dependencies import Needs
+from handlers.dependencies import CommandDependencies
 
 SPEC = CommandSpec(
     "help", "The commands by topic, all of them, or one", ("/help", "/help tier", "/help all"), personal=True
@@ -21,8 +21,8 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
 """Commands without a topic are listed under the last one."""
 
 
-def build(needs: Needs) -> Handler:
-    return HelpCommand(needs.specs)
+def build(dependencies: CommandDependencies) -> Handler:
+    return HelpCommand(dependencies.specs)
 
 
 class HelpCommand:

@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 
 from handlers.access.roles import check_shared
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
-from handlers.dependencies import Needs
-from handlers.replies.export import MOST_BYTES, exported
+from handlers.dependencies import CommandDependencies
+from handlers.replies.export import MAX_BYTES, exported
 from routing.errors import Refused
 from routing.ports import HistoryStore, PreferenceStore
 from routing.types.history import Conversation, StoredMessage, for_person
@@ -26,13 +26,13 @@ SPEC = CommandSpec(
 )
 SHOWN = 10
 TITLE_LENGTH = 60
-MOST_DIGITS = 6
+MAX_DIGITS = 6
 PAGE = 200
 """Messages to read at a time for an export."""
 
 
-def build(needs: Needs) -> Handler:
-    return HistoryCommand(needs.history, needs.preferences)
+def build(dependencies: CommandDependencies) -> Handler:
+    return HistoryCommand(dependencies.history, dependencies.preferences)
 
 
 class HistoryCommand:
@@ -46,11 +46,11 @@ class HistoryCommand:
         match tuple(word.lower() for word in ask.arguments):
             case ():
                 return await self._list(ask)
-            case ("resume", number) if number.isdecimal() and len(number) <= MOST_DIGITS:
+            case ("resume", number) if number.isdecimal() and len(number) <= MAX_DIGITS:
                 return await self._resume(ask, int(number))
             case ("export",):
                 return await self._export(ask, await self._history.current(ask.message.chat))
-            case ("export", number) if number.isdecimal() and len(number) <= MOST_DIGITS:
+            case ("export", number) if number.isdecimal() and len(number) <= MAX_DIGITS:
                 return await self._export(ask, await self._chosen(ask, int(number)))
         raise Refused("Write /history, /history resume <number> or /history export [number]. Nothing was changed.")
 
@@ -107,5 +107,5 @@ class HistoryCommand:
 
 
 def _fits(size: int) -> None:
-    if size > MOST_BYTES:
-        raise Refused("This conversation is too long to export; the limit is {most} MB.", most=MOST_BYTES // 1_000_000)
+    if size > MAX_BYTES:
+        raise Refused("This conversation is too long to export; the limit is {most} MB.", most=MAX_BYTES // 1_000_000)

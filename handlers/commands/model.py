@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
-from handlers.dependencies import Needs
+from handlers.dependencies import CommandDependencies
 from routing.errors import Refused
 from routing.policy import tiers
 from routing.policy.models import Models
@@ -39,8 +39,8 @@ ANYWAY = "anyway"
 """The word that selects a model missing from the catalogue."""
 
 
-def build(needs: Needs) -> Handler:
-    return ModelCommand(needs.preferences, needs.router.models, needs.llm, needs.discovered)
+def build(dependencies: CommandDependencies) -> Handler:
+    return ModelCommand(dependencies.preferences, dependencies.router.models, dependencies.llm, dependencies.discovered)
 
 
 class ModelCommand:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from handlers.access.roles import check_shared
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
-from handlers.dependencies import Needs
+from handlers.dependencies import CommandDependencies
 from routing.ports import HistoryStore
 
 SPEC = CommandSpec("new", "Start a new conversation; the old one stays in /history", ("/new",), changes=True)
 
 
-def build(needs: Needs) -> Handler:
-    return NewCommand(needs.history)
+def build(dependencies: CommandDependencies) -> Handler:
+    return NewCommand(dependencies.history)
 
 
 class NewCommand:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
-from handlers.dependencies import Needs
+from handlers.dependencies import CommandDependencies
 from handlers.ratings import THUMBS, thumb
 from routing.errors import Refused
 from routing.ports import RatingStore, TurnStore
@@ -19,8 +19,8 @@ SPEC = CommandSpec(
 WORDS = {"up": "👍", "down": "👎"}
 
 
-def build(needs: Needs) -> Handler:
-    return RateCommand(needs.turns, needs.ratings)
+def build(dependencies: CommandDependencies) -> Handler:
+    return RateCommand(dependencies.turns, dependencies.ratings)
 
 
 class RateCommand:

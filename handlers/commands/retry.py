@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from handlers.chat import Chat
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
-from handlers.dependencies import Needs
+from handlers.dependencies import CommandDependencies
 from routing.errors import Refused
 from routing.policy import tiers
 from routing.ports import EDIT_KEY, HistoryStore, StateStore
@@ -28,8 +28,8 @@ SPEC = CommandSpec(
 _ARGUMENTS = re.compile(r"\s*(\S*?)\s*(?::\s*(.*))?", re.DOTALL)
 
 
-def build(needs: Needs) -> Handler:
-    return RetryCommand(needs.history, needs.state, needs.chat)
+def build(dependencies: CommandDependencies) -> Handler:
+    return RetryCommand(dependencies.history, dependencies.state, dependencies.chat)
 
 
 class RetryCommand:

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from handlers.access.roles import check_shared
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
-from handlers.dependencies import Needs
+from handlers.dependencies import CommandDependencies
 from handlers.languages import Say, languages
 from routing.errors import Refused
 from routing.ports import ChatStore, PreferenceStore
@@ -30,11 +30,11 @@ SPEC = CommandSpec(
     changes=True,
     personal=True,
 )
-MOST_INSTRUCTIONS = 2000
+MAX_INSTRUCTIONS = 2000
 
 
-def build(needs: Needs) -> Handler:
-    return SettingsCommand(needs.preferences, needs.chats)
+def build(dependencies: CommandDependencies) -> Handler:
+    return SettingsCommand(dependencies.preferences, dependencies.chats)
 
 
 class SettingsCommand:
@@ -119,8 +119,8 @@ def _time_zone(value: str) -> str:
 
 
 def _instructions(value: str) -> str:
-    if len(value) > MOST_INSTRUCTIONS:
-        raise Refused("Instructions can have up to {most} characters. Nothing was changed.", most=MOST_INSTRUCTIONS)
+    if len(value) > MAX_INSTRUCTIONS:
+        raise Refused("Instructions can have up to {most} characters. Nothing was changed.", most=MAX_INSTRUCTIONS)
     return "" if value.lower() in ("none", "off", "-") else value
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from handlers.access.roles import check_shared
 from handlers.commands.tier import describe
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
-from handlers.dependencies import Needs
+from handlers.dependencies import CommandDependencies
 from routing.errors import Refused
 from routing.ports import HistoryStore
 from routing.router import Router
@@ -22,8 +22,8 @@ SPEC = CommandSpec(
 )
 
 
-def build(needs: Needs) -> Handler:
-    return SkillCommand(needs.history, needs.router, needs.skills)
+def build(dependencies: CommandDependencies) -> Handler:
+    return SkillCommand(dependencies.history, dependencies.router, dependencies.skills)
 
 
 class SkillCommand:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from handlers.access.roles import may
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
-from handlers.dependencies import Needs
+from handlers.dependencies import CommandDependencies
 from routing.ports import HistoryStore
 from routing.types.messages import Button
 from routing.types.skills import Skill, Skills
@@ -15,8 +15,8 @@ SPEC = CommandSpec("skills", "List the skills", ("/skills",), personal=True)
 BUTTONS = 8
 
 
-def build(needs: Needs) -> Handler:
-    return SkillsCommand(needs.history, needs.skills)
+def build(dependencies: CommandDependencies) -> Handler:
+    return SkillsCommand(dependencies.history, dependencies.skills)
 
 
 class SkillsCommand:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
-from handlers.dependencies import Needs
+from handlers.dependencies import CommandDependencies
 from handlers.replies.demo_model import NOTE
 from routing.policy.models import Models
 from routing.policy.tiers import open_to
@@ -27,8 +27,8 @@ PURPOSES: Mapping[Tier, str] = {
 OLLAMA = "Ollama is running with {model}. It answers in every tier, because no API key is set."
 
 
-def build(needs: Needs) -> Handler:
-    return Start(needs.router.models)
+def build(dependencies: CommandDependencies) -> Handler:
+    return Start(dependencies.router.models)
 
 
 class Start:

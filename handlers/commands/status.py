@@ -11,7 +11,7 @@ from handlers.access.roles import may
 from handlers.commands.tier import because, describe, first_line, model_line, owner_default
 from handlers.commands.usage import DAY, money, spending
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
-from handlers.dependencies import Needs
+from handlers.dependencies import CommandDependencies
 from handlers.replies.budget_limits import payer_of
 from handlers.replies.contract_view import ContractView
 from handlers.replies.costs import dollars, statuses
@@ -56,25 +56,25 @@ WHY_WINDOW: Mapping[WindowSource, str] = {
 }
 
 
-def build(needs: Needs) -> Handler:
-    tools = tool_status(needs)
-    contract = ContractView(needs.router.models, needs.guard, needs.steady)
-    return StatusCommand(needs, contract, tools)
+def build(dependencies: CommandDependencies) -> Handler:
+    tools = tool_status(dependencies)
+    contract = ContractView(dependencies.router.models, dependencies.guard, dependencies.steady)
+    return StatusCommand(dependencies, contract, tools)
 
 
 class StatusCommand:
     """Renders decisions that were already made. Some parts are shown only to owners."""
 
-    def __init__(self, needs: Needs, contract: ContractView, tools: ToolStatus) -> None:
-        self._preferences = needs.preferences
-        self._history = needs.history
-        self._usage = needs.usage
-        self._router = needs.router
-        self._budget = needs.guard.budget
+    def __init__(self, dependencies: CommandDependencies, contract: ContractView, tools: ToolStatus) -> None:
+        self._preferences = dependencies.preferences
+        self._history = dependencies.history
+        self._usage = dependencies.usage
+        self._router = dependencies.router
+        self._budget = dependencies.guard.budget
         self._contract = contract
         self._tools = tools
-        self._health = needs.health
-        self._clock = needs.clock
+        self._health = dependencies.health
+        self._clock = dependencies.clock
 
     async def __call__(self, ask: CommandContext) -> Reply:
         if not ask.arguments:

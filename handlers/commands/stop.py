@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from handlers.access.roles import may
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
-from handlers.dependencies import Needs
+from handlers.dependencies import CommandDependencies
 from handlers.running import RunningTurns
 from routing.errors import Refused
 
 SPEC = CommandSpec("stop", "Stop the answer in progress", ("/stop",), personal=True)
 
 
-def build(needs: Needs) -> Handler:
-    return StopCommand(needs.running)
+def build(dependencies: CommandDependencies) -> Handler:
+    return StopCommand(dependencies.running)
 
 
 class StopCommand:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from handlers.access.roles import may
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
-from handlers.dependencies import Needs
+from handlers.dependencies import CommandDependencies
 from handlers.replies.contract_view import ContractView
 from handlers.replies.demo_model import NOTE
 from routing.errors import Refused
@@ -41,9 +41,9 @@ WHY: dict[TierSource, str] = {
 }
 
 
-def build(needs: Needs) -> Handler:
-    contract = ContractView(needs.router.models, needs.guard, needs.steady)
-    return TierCommand(needs.preferences, needs.history, needs.router, contract)
+def build(dependencies: CommandDependencies) -> Handler:
+    contract = ContractView(dependencies.router.models, dependencies.guard, dependencies.steady)
+    return TierCommand(dependencies.preferences, dependencies.history, dependencies.router, contract)
 
 
 class TierCommand:

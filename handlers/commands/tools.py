@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
-from handlers.dependencies import Needs
+from handlers.dependencies import CommandDependencies
 from handlers.parsing import quoted
 from handlers.replies.tool_list import Held, ToolList, plain
 from handlers.replies.tool_offer import ToolOffers, compared
@@ -37,15 +37,20 @@ SPEC = CommandSpec(
 BUTTONS = 8
 
 
-def build(needs: Needs) -> Handler:
+def build(dependencies: CommandDependencies) -> Handler:
     return ToolsCommand(
-        needs.preferences,
-        needs.history,
-        ToolOffers(needs.router, needs.stock.toolbox, needs.stock.selector, needs.preferences),
-        ToolList(needs.stock, needs.clock),
-        needs.stock.selector,
-        needs.stock.embedder,
-        ToolPolicy(needs.stock.toolbox, needs.allowances, needs.history),
+        dependencies.preferences,
+        dependencies.history,
+        ToolOffers(
+            dependencies.router,
+            dependencies.tooling.toolbox,
+            dependencies.tooling.selector,
+            dependencies.preferences,
+        ),
+        ToolList(dependencies.tooling, dependencies.clock),
+        dependencies.tooling.selector,
+        dependencies.tooling.embedder,
+        ToolPolicy(dependencies.tooling.toolbox, dependencies.allowances, dependencies.history),
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
-from handlers.dependencies import Needs
+from handlers.dependencies import CommandDependencies
 from handlers.replies.budget_limits import payer_of
 from handlers.replies.charts import usage_chart
 from handlers.replies.costs import cost, statuses
@@ -34,8 +34,15 @@ FEWEST_BARS, MOST_BARS = 7, 90
 _DAYS = re.compile(r"(\d{1,3})d?", re.IGNORECASE)
 
 
-def build(needs: Needs) -> Handler:
-    return UsageCommand(needs.usage, needs.spending, needs.turns, needs.people, needs.guard.budget, needs.clock)
+def build(dependencies: CommandDependencies) -> Handler:
+    return UsageCommand(
+        dependencies.usage,
+        dependencies.spending,
+        dependencies.turns,
+        dependencies.people,
+        dependencies.guard.budget,
+        dependencies.clock,
+    )
 
 
 class UsageCommand:

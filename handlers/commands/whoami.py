@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
-from handlers.dependencies import Needs
+from handlers.dependencies import CommandDependencies
 
 SPEC = CommandSpec("whoami", "Your account and your role here", ("/whoami",), personal=True)
 
 
-def build(_needs: Needs) -> Handler:
+def build(_needs: CommandDependencies) -> Handler:
     return whoami
 
 

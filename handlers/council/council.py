@@ -129,11 +129,11 @@ class CouncilSessions:
                 "This question is too long for a council: {n} characters, and the limit is {most}. Nothing was asked."
             )
             raise Refused(words, most=MAX_QUESTION_CHARS, n=len(question))
-        seats, passed = self._seats(say, wanted)
+        seats, skipped = self._seats(say, wanted)
         prices, assumed = await self._guard.prices(), self._guard.budget.limits.assumed
         reckoned = estimate(question, seats, prices)
         dollars = estimate(question, seats, prices, assumed).dollars
-        return Plan(question, wanted, seats, passed, reckoned, assumed, dollars)
+        return Plan(question, wanted, seats, skipped, reckoned, assumed, dollars)
 
     async def hold(self, say: Say, plan: Plan, cost: TurnCost, now: float) -> Reservation:
         """Reserves the cost of the council in every limit of the payer. `now` is in Unix seconds. Raises Refused."""
@@ -172,22 +172,22 @@ class CouncilSessions:
             raise self._too_few(say, wanted.members, found, reasons)
         return found, tuple(reasons)
 
-    def _too_few(self, say: Say, asked: int, found: Sequence[Seat], passed: Iterable[SkippedModel]) -> Refused:
-        told = skipped_members(say, self.models, passed)
+    def _too_few(self, say: Say, asked: int, found: Sequence[Seat], skipped: Iterable[SkippedModel]) -> Refused:
+        told = skipped_members(say, self.models, skipped)
         return Refused(
-            "You asked for {asked} members, but only {n} models can take part: {models}. {passed} No model was asked.",
+            "You asked for {asked} members, but only {n} models can take part: {models}. {skipped} No model was asked.",
             asked=asked,
             n=len(found),
             models=names(seat.model for seat in found),
-            passed=say("Skipped: {models}.", models=told)
+            skipped=say("Skipped: {models}.", models=told)
             if told
             else say("The tiers have no more models; the owner can add some to their pools."),
         )
 
     def _refusal(self, say: Say, missing: Missing, now: float) -> Refused:
         reasons = (obstacle(self.models, model, now) for model in missing.skipped)
-        passed = skipped_members(say, self.models, (each for each in reasons if each is not None))
+        skipped = skipped_members(say, self.models, (each for each in reasons if each is not None))
         found = names(seat.model for seat in missing.found) or say("none")
-        words = "A council needs at least {least} models from {least} vendors; I can ask {found}. {passed}"
-        rest = say("Skipped: {models}.", models=passed) if passed else ""
-        return Refused(words, least=MIN_SEATS, found=found, passed=rest)
+        words = "A council needs at least {least} models from {least} vendors; I can ask {found}. {skipped}"
+        rest = say("Skipped: {models}.", models=skipped) if skipped else ""
+        return Refused(words, least=MIN_SEATS, found=found, skipped=rest)

@@ -8,10 +8,10 @@ from handlers.context import CommandContext
 from handlers.council.council import ANYBODY, Wanted
 from routing.types.messages import ChatKey
 
-MOST_LEFT = 50
+MAX_LEFT = 50
 """Maximum number of chats to remember, for people who type their answer. A button carries its own question."""
 
-MOST_USED = 500
+MAX_USED = 500
 """Maximum number of confirmed offers to remember."""
 
 
@@ -36,7 +36,7 @@ class Offers:
         """Records a confirmed offer, if a button was pressed for it."""
         if press := ask.message.press:
             self._used[ask.message.chat, press.message_id] = None
-            if len(self._used) > MOST_USED:
+            if len(self._used) > MAX_USED:
                 del self._used[next(iter(self._used))]
 
     def used(self, ask: CommandContext) -> bool:
@@ -48,6 +48,6 @@ class Offers:
         """The state for this person and chat. Callers change it in place."""
         key = (ask.person.id, ask.message.chat)
         found = self._left[key] = self._left.pop(key, PendingCouncil())
-        if len(self._left) > MOST_LEFT:
+        if len(self._left) > MAX_LEFT:
             del self._left[next(iter(self._left))]
         return found

@@ -34,14 +34,14 @@ ALARMS = (
     Alarm(
         "escalations",
         30,
-        lambda trouble: trouble.escalations,
+        lambda counts: counts.escalations,
         "🔔 {share}% of the last {turns} answers moved up a tier, through /tier auto or the "
         "button (your alarm is set to {most}%). See /usage tiers. Nothing was changed.",
     ),
     Alarm(
         "timeouts",
         15,
-        lambda trouble: trouble.timeouts,
+        lambda counts: counts.timeouts,
         "🔔 {share}% of the last {turns} answers missed their deadline (your alarm is set to "
         "{most}%). The models are slow, or the deadline is too short. See /usage tiers. "
         "Nothing was changed.",
@@ -49,7 +49,7 @@ ALARMS = (
     Alarm(
         "fallbacks",
         30,
-        lambda trouble: trouble.fallbacks,
+        lambda counts: counts.fallbacks,
         "🔔 {share}% of the last {turns} answers came from a fallback model (your alarm is "
         "set to {most}%). The first model of the tier fails often, or its key or quota is "
         "used up. See /usage tiers and /status full. Nothing was changed.",
@@ -76,16 +76,16 @@ class Alarms:
             rung = await self._known()
             if self._full and not (rung or facts.fallback or facts.timed_out or facts.escalated):
                 return  # nothing to count and nothing to reset
-            trouble = await self._turns.newest(LAST)
-            if trouble.turns < LAST:
+            counts = await self._turns.newest(LAST)
+            if counts.turns < LAST:
                 return
             self._full = True
             for alarm in ALARMS:
-                count = alarm.count(trouble)
-                if 200 * count <= alarm.most * trouble.turns:  # hysteresis, or it would fire again and again
+                count = alarm.count(counts)
+                if 200 * count <= alarm.most * counts.turns:  # hysteresis, or it would fire again and again
                     rung -= {alarm.name}
-                elif 100 * count > alarm.most * trouble.turns and alarm.name not in rung:
-                    await self._ring(alarm, count, trouble.turns)
+                elif 100 * count > alarm.most * counts.turns and alarm.name not in rung:
+                    await self._ring(alarm, count, counts.turns)
                     rung |= {alarm.name}
             if rung != self._rung:
                 await self._state.put(STATE_KEY, json.dumps(sorted(rung)))

@@ -24,8 +24,8 @@ PAPER, INK, FAINT, LINES = "#ffffff", "#222222", "#777777", "#dddddd"
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442")
 """The colour-blind-safe palette of Okabe and Ito (2008)."""
 OTHERS = "#999999"
-MOST_TICKS = 5
-MOST_NAME = 32
+MAX_TICKS = 5
+MAX_NAME = 32
 _DATE_WIDTH, _MARK_WIDTH = 75, 45
 
 
@@ -90,8 +90,8 @@ def _scale(most: float) -> tuple[float, int]:
     """A round step and the number of steps that cover the highest bar."""
     if most <= 0:
         return 1.0, 1
-    size = 10.0 ** math.floor(math.log10(most / MOST_TICKS))
-    step = next(each * size for each in (1, 2, 5, 10) if each * size * MOST_TICKS >= most)
+    size = 10.0 ** math.floor(math.log10(most / MAX_TICKS))
+    step = next(each * size for each in (1, 2, 5, 10) if each * size * MAX_TICKS >= most)
     return step, max(1, math.ceil(most / step - 1e-9))
 
 
@@ -159,4 +159,4 @@ def _legend(pen: ImageDraw, font: FreeTypeFont | ImageFont, bands: Sequence[_Ban
 def _short(name: str) -> str:
     """Shortens a name from the front, since names differ at the end, and drops characters that the font lacks."""
     plain = name.encode("ascii", "replace").decode()
-    return plain if len(plain) <= MOST_NAME else f"...{plain[3 - MOST_NAME :]}"
+    return plain if len(plain) <= MAX_NAME else f"...{plain[3 - MAX_NAME :]}"

@@ -18,7 +18,7 @@ from routing.types.history import Conversation, StoredMessage
 from routing.types.llm import ToolCall
 from routing.types.messages import Document
 
-MOST_BYTES = 20_000_000
+MAX_BYTES = 20_000_000
 """The Bot API's getFile returns files up to this size, so the export can be sent back to the bot."""
 TITLE_LENGTH = 60
 

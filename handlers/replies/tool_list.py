@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from handlers.access.roles import may
 from handlers.context import CommandContext
 from handlers.replies.duration import span
-from handlers.tools.dependencies import Stock
+from handlers.tools.dependencies import ToolServices
 from handlers.tools.mcp.connection import ServerState, Status
 from routing.ports import Clock
 from routing.tools.presentation import DISCOVERY
@@ -25,8 +25,8 @@ STANDING: Mapping[Status, str] = {
 LIST_CHARS, NAMED_CHARS, DESCRIBED = 2800, 60, (20, 120)
 """Character budgets, so that the list fits one message: the whole list; a toolkit without its description; the shortest
 and longest description."""
-MOST_NAMED = 10
-MOST_WARNINGS = 5
+MAX_NAMED = 10
+MAX_WARNINGS = 5
 _FORMATTING = str.maketrans("", "", "*`[]<>~|\\")
 
 
@@ -47,10 +47,10 @@ class Held:
 class ToolList:
     """Lists the tools that a person's role permits. Only admins see faults."""
 
-    def __init__(self, stock: Stock, clock: Clock) -> None:
-        self._toolbox = stock.toolbox
-        self._toolkits = stock.toolkits
-        self._mcp = stock.mcp
+    def __init__(self, tooling: ToolServices, clock: Clock) -> None:
+        self._toolbox = tooling.toolbox
+        self._toolkits = tooling.toolkits
+        self._mcp = tooling.mcp
         self._clock = clock
 
     async def held(self, person: Person) -> tuple[Held, ...]:
@@ -74,7 +74,7 @@ class ToolList:
             reasons.setdefault(reason, []).append(f"`{name}`")
         if reasons:
             lines = (
-                f"- {listed(ask, names, MOST_NAMED)}: {plain(ask.say(reason))}" for reason, names in reasons.items()
+                f"- {listed(ask, names, MAX_NAMED)}: {plain(ask.say(reason))}" for reason, names in reasons.items()
             )
             parts.append("\n".join([ask.say("Tools that can't be used right now:"), "", *lines]))
         return "\n\n".join(parts)
@@ -105,7 +105,7 @@ class ToolList:
         if left_out:
             lines.append(ask.say("⚠️ Tools left out: {n}; /tools says why.", n=left_out))
         if missing or self._mcp.problems():
-            names = ", ".join(missing[:MOST_WARNINGS]) or "mcp.json"
+            names = ", ".join(missing[:MAX_WARNINGS]) or "mcp.json"
             lines.append(ask.say("⚠️ MCP servers with errors: {names}; /tools says why.", names=names))
         return lines
 
@@ -115,14 +115,14 @@ class ToolList:
             words = ask.say("The last good version is in use.") if file in found.manifests else ""
             yield f"- ⚠️ {plain(ask.say(reason))} {words}".rstrip()
         for manifest in found.manifests.values():
-            yield from (f"- ⚠️ {plain(ask.say(warning))}" for warning in manifest.warnings[:MOST_WARNINGS])
+            yield from (f"- ⚠️ {plain(ask.say(warning))}" for warning in manifest.warnings[:MAX_WARNINGS])
         yield from (f"- ⚠️ {plain(ask.say(problem))}" for problem in self._mcp.problems())
 
     def _left_out(self, ask: CommandContext) -> Iterator[str]:
         told = self._toolbox.left_out()
-        yield from (f"- ⚠️ {plain(ask.say(each))}" for each in told[:MOST_WARNINGS])
-        if len(told) > MOST_WARNINGS:
-            yield f"- {ask.say('and {n} more', n=len(told) - MOST_WARNINGS)}"
+        yield from (f"- ⚠️ {plain(ask.say(each))}" for each in told[:MAX_WARNINGS])
+        if len(told) > MAX_WARNINGS:
+            yield f"- {ask.say('and {n} more', n=len(told) - MAX_WARNINGS)}"
 
     def _server(self, ask: CommandContext, state: ServerState) -> Iterator[str]:
         since = span(self._clock() - state.since)
@@ -130,7 +130,7 @@ class ToolList:
         mark = "⚠️ " if state.status == "failed" else ""
         reason = f": {plain(ask.say(state.reason))}" if state.reason else ""
         yield f"- {mark}**{plain(state.name)}**: {words}{reason}"
-        yield from (f"- ⚠️ {plain(ask.say(warning))}" for warning in state.warnings[:MOST_WARNINGS])
+        yield from (f"- ⚠️ {plain(ask.say(warning))}" for warning in state.warnings[:MAX_WARNINGS])
 
 
 def plain(text: str, most: int = 400) -> str:

@@ -40,8 +40,8 @@ ORDERS: Mapping[Strategy, str] = {
     "all": "every tool, whatever the message is about",
     "full": "all matching tools, always in the same order",
 }
-MOST_NAMED = 60
-MOST_ACTIVATED = 5
+MAX_NAMED = 60
+MAX_ACTIVATED = 5
 """Maximum number of toolkits in /status, which must fit one message."""
 NEAREST = 5
 
@@ -94,7 +94,7 @@ class ToolOffers:
         mine = {toolkit.name for toolkit in await self._toolbox.offered(ask.person)}
         found = [each for each in offer.activated if each.toolkit in mine]
         told = [f"`{one_line(each.toolkit)}` ({_stage(ask, each)})" for each in found]
-        return "; " + ask.say("activated: {toolkits}", toolkits=listed(ask, told, MOST_ACTIVATED)) if told else ""
+        return "; " + ask.say("activated: {toolkits}", toolkits=listed(ask, told, MAX_ACTIVATED)) if told else ""
 
     def _window(self, plan: Plan) -> int:
         """The model's context window in tokens, as used by a turn."""
@@ -189,4 +189,4 @@ def _likely(toolkit: Toolkit, selection: ToolSelection) -> float:
 
 
 def _codes(ask: CommandContext, names: Iterable[str]) -> str:
-    return listed(ask, [f"`{name}`" for name in names], MOST_NAMED)
+    return listed(ask, [f"`{name}`" for name in names], MAX_NAMED)

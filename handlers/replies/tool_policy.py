@@ -14,7 +14,7 @@ from routing.ports import AllowanceStore, HistoryStore
 from routing.types.messages import Button
 from routing.types.tools import Allowance
 
-MOST_NAMED = 12
+MAX_NAMED = 12
 RULES: Mapping[Rule, str] = {
     "asks": "Ask before each run: {tools}",
     "sometimes": "Ask before expensive runs: {tools}",
@@ -43,7 +43,7 @@ class ToolPolicy:
         for rule in RULES:
             names = [f"`{name}`" for name, held in rules.items() if held == rule]
             if names:
-                found.append(ask.say(RULES[rule], tools=listed(ask, names, MOST_NAMED)))
+                found.append(ask.say(RULES[rule], tools=listed(ask, names, MAX_NAMED)))
         if any(rule in STORED for rule in rules.values()):
             found.append(ask.say("/tools ask <tool> makes it ask again."))
         return found
@@ -88,7 +88,7 @@ class ToolPolicy:
         rules = await self._rules(ask)
         found = next((each for each in rules if each.lower() == name.lower()), None)
         if found is None:
-            known = ", ".join(list(rules)[:MOST_NAMED]) or ask.say("none")
+            known = ", ".join(list(rules)[:MAX_NAMED]) or ask.say("none")
             raise Refused(
                 "There is no tool {name} that asks before it runs. These do: {known}.", name=name, known=known
             )

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 from handlers.context import CommandContext
-from handlers.dependencies import Needs
+from handlers.dependencies import CommandDependencies
 from handlers.replies.tool_list import ToolList, plain
 from handlers.replies.tool_offer import ToolOffers, compared
 from handlers.replies.tool_policy import ToolPolicy
-from handlers.tools.dependencies import Stock
+from handlers.tools.dependencies import ToolServices
 from routing.ports import Embedder
 
 
-def tool_status(needs: Needs) -> ToolStatus:
-    stock = needs.stock
-    offers = ToolOffers(needs.router, stock.toolbox, stock.selector, needs.preferences)
-    policy = ToolPolicy(stock.toolbox, needs.allowances, needs.history)
-    return ToolStatus(stock, offers, ToolList(stock, needs.clock), stock.embedder, policy)
+def tool_status(dependencies: CommandDependencies) -> ToolStatus:
+    tooling = dependencies.tooling
+    offers = ToolOffers(dependencies.router, tooling.toolbox, tooling.selector, dependencies.preferences)
+    policy = ToolPolicy(tooling.toolbox, dependencies.allowances, dependencies.history)
+    return ToolStatus(tooling, offers, ToolList(tooling, dependencies.clock), tooling.embedder, policy)
 
 
 class ToolStatus:
     """Lines about the last tool selection, the matching method, unusable tools and, for admins, faults."""
 
     def __init__(
-        self, stock: Stock, offers: ToolOffers, listed: ToolList, embedder: Embedder | None, policy: ToolPolicy
+        self,
+        tooling: ToolServices,
+        offers: ToolOffers,
+        listed: ToolList,
+        embedder: Embedder | None,
+        policy: ToolPolicy,
     ) -> None:
         self._policy = policy
-        self._stock = stock
+        self._tooling = tooling
         self._offers = offers
         self._list = listed
         self._embedder = embedder
@@ -40,8 +45,8 @@ class ToolStatus:
 
     async def lines(self, ask: CommandContext, conversation_id: int) -> list[str]:
         """The full report for a conversation, with all unusable tools and those that need a confirmation."""
-        off = await self._stock.toolbox.off(ask.person)
-        lines = [await self.shown(ask, conversation_id), compared(ask, self._stock.selector, self._embedder)]
+        off = await self._tooling.toolbox.off(ask.person)
+        lines = [await self.shown(ask, conversation_id), compared(ask, self._tooling.selector, self._embedder)]
         lines += [
             ask.say("• {name} is off: {reason}", name=f"`{name}`", reason=plain(ask.say(why)))
             for name, why in off.items()

@@ -7,7 +7,7 @@ from typing import Protocol
 from handlers.tools import basics, code, conversation, council, files, meta
 from handlers.tools.authoring.manifests import our_toolkit
 from handlers.tools.authoring.tool import Tool
-from handlers.tools.dependencies import ToolNeeds
+from handlers.tools.dependencies import ToolDependencies
 from handlers.tools.tool_source import BoundToolkit, BuiltinSource
 
 
@@ -16,12 +16,12 @@ class ToolkitModule(Protocol):
 
     NAME: str
 
-    def build(self, needs: ToolNeeds, /) -> tuple[Tool, ...]: ...
+    def build(self, dependencies: ToolDependencies, /) -> tuple[Tool, ...]: ...
 
 
 TOOLKITS: tuple[ToolkitModule, ...] = (basics, files, code, conversation, council, meta)
 
 
-def builtin_source(needs: ToolNeeds) -> BuiltinSource:
+def builtin_source(dependencies: ToolDependencies) -> BuiltinSource:
     """All built-in toolkits with their manifests."""
-    return BuiltinSource(BoundToolkit(our_toolkit(module.NAME), module.build(needs)) for module in TOOLKITS)
+    return BuiltinSource(BoundToolkit(our_toolkit(module.NAME), module.build(dependencies)) for module in TOOLKITS)

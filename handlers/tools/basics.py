@@ -6,14 +6,14 @@ import asyncio
 
 from handlers.tools.authoring.tool import Tool
 from handlers.tools.clock import ClockTools
-from handlers.tools.dependencies import ToolNeeds
+from handlers.tools.dependencies import ToolDependencies
 from routing.types.tools import ToolScope
 
 NAME = "basics"
 
 
-def build(needs: ToolNeeds) -> tuple[Tool, ...]:
-    clock = ClockTools(needs.clock)
+def build(dependencies: ToolDependencies) -> tuple[Tool, ...]:
+    clock = ClockTools(dependencies.clock)
     return (
         Tool("get_datetime", clock.get_datetime, role="guest"),
         Tool("calculate", calculate, role="guest"),

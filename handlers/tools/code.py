@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from handlers.tools.authoring.tool import Tool
-from handlers.tools.dependencies import ToolNeeds
+from handlers.tools.dependencies import ToolDependencies
 from handlers.tools.sandbox import Cut, Ended, ExecResult, Sandbox, SandboxLimits
 from handlers.tools.sandbox.bubblewrap import interpreter
 from routing.errors import ToolFailed
@@ -27,8 +27,8 @@ _INSTEAD: dict[Ended, str] = {
 }
 
 
-def build(needs: ToolNeeds) -> tuple[Tool, ...]:
-    return tools_of(needs.sandbox)
+def build(dependencies: ToolDependencies) -> tuple[Tool, ...]:
+    return tools_of(dependencies.sandbox)
 
 
 def tools_of(sandbox: Sandbox) -> tuple[Tool, ...]:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 
 from handlers.tools.authoring.tool import Tool
-from handlers.tools.dependencies import ToolNeeds
+from handlers.tools.dependencies import ToolDependencies
 from routing.errors import ToolFailed
 from routing.ports import HistoryStore, PreferenceStore
 from routing.turn.plan import SET_TIER, USE_SKILL
@@ -24,8 +24,8 @@ NO_SKILLS = "no skills installed"
 log = logging.getLogger("handlers.tools")
 
 
-def build(needs: ToolNeeds) -> tuple[Tool, ...]:
-    tools = ConversationTools(needs.history, needs.preferences, needs.skills)
+def build(dependencies: ToolDependencies) -> tuple[Tool, ...]:
+    tools = ConversationTools(dependencies.history, dependencies.preferences, dependencies.skills)
     return (
         Tool(SET_TIER, tools.set_tier, role="user", traits=ONE_BY_ONE),
         Tool(

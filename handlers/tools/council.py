@@ -6,7 +6,7 @@ from handlers.council.council import ANYBODY, ROLE, CouncilSessions, Plan, Wante
 from handlers.council.replies import estimate_line, names, progress, verdict_text
 from handlers.languages import Say
 from handlers.tools.authoring.tool import Tool
-from handlers.tools.dependencies import ToolNeeds
+from handlers.tools.dependencies import ToolDependencies
 from routing.council.council import ALL_SECONDS
 from routing.errors import Refused, ToolFailed
 from routing.ports import Clock
@@ -24,10 +24,10 @@ ENGLISH = Say("en")
 UNAVAILABLE = "fewer than two providers have a key"
 
 
-def build(needs: ToolNeeds) -> tuple[Tool, ...]:
-    if needs.council is None:
+def build(dependencies: ToolDependencies) -> tuple[Tool, ...]:
+    if dependencies.council is None:
         return ()
-    tools = CouncilTools(needs.council, needs.clock)
+    tools = CouncilTools(dependencies.council, dependencies.clock)
     return (Tool(CONSULT, tools.consult, role=ROLE, traits=TRAITS, off=tools.unavailable, asks=tools.price),)
 
 

@@ -20,7 +20,7 @@ from routing.types.decisions import TierSource
 from routing.types.skills import Skills
 
 
-class Stock(Protocol):
+class ToolServices(Protocol):
     """All tools, their sources, and the tool selection."""
 
     @property
@@ -38,18 +38,18 @@ class Stock(Protocol):
 @dataclass(frozen=True, slots=True)
 class About:
     """What the bot may tell about itself: its commands, the reasons for a tier (a template per source), the visible
-    environment variables by name, those for owners, and its health. `stock` is created after the tools that use it."""
+    environment variables by name, those for owners, and its health. `tooling` is created after its users."""
 
     specs: tuple[CommandSpec, ...]
     why: Mapping[TierSource, str]
     models: Models
     variables: Mapping[str, str]
     health: Health
-    stock: Callable[[], Stock]
+    tooling: Callable[[], ToolServices]
 
 
 @dataclass(frozen=True, slots=True)
-class ToolNeeds:
+class ToolDependencies:
     """`files` contains one folder per person. Without `about` there are no tools about the bot; without `council` there
     is no council tool."""
 

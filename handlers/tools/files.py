@@ -14,7 +14,7 @@ from typing import ParamSpec
 
 from handlers.tools.authoring.tool import Tool
 from handlers.tools.decoding import text_of
-from handlers.tools.dependencies import ToolNeeds
+from handlers.tools.dependencies import ToolDependencies
 from handlers.tools.folder import (
     file_in,
     folder_at,
@@ -32,10 +32,10 @@ from handlers.tools.quota import Quota
 from routing.errors import ToolFailed
 from routing.types.tools import ToolScope, Traits
 
-MOST_READ_BYTES = 2_000_000
-MOST_WRITTEN = 1_000_000
+MAX_READ_BYTES = 2_000_000
+MAX_WRITTEN = 1_000_000
 """Maximum characters per file."""
-MOST_LISTED = 200
+MAX_LISTED = 200
 UNFINISHED = ".tierbot-unfinished-"
 """Prefix of files that are being written. The next write in the folder removes leftovers of a crash."""
 LOCKS = 64
@@ -48,8 +48,8 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 NAME = "files"
 
 
-def build(needs: ToolNeeds) -> tuple[Tool, ...]:
-    tools = FileTools(needs.files, needs.sandbox.limits.disk_bytes, needs.sandbox.limits.files)
+def build(dependencies: ToolDependencies) -> tuple[Tool, ...]:
+    tools = FileTools(dependencies.files, dependencies.sandbox.limits.disk_bytes, dependencies.sandbox.limits.files)
     return (
         Tool("read_file", tools.read_file),
         Tool("write_file", tools.write_file, traits=Traits(parallel=False, changes=True)),
@@ -88,11 +88,11 @@ class FileTools:
             file_in(folder, parts) as file,
             os.fdopen(os.dup(file), "rb") as stream,
         ):
-            size, data = os.fstat(file).st_size, stream.read(MOST_READ_BYTES + 1)
+            size, data = os.fstat(file).st_size, stream.read(MAX_READ_BYTES + 1)
         name = shown(parts)
-        if len(data) > MOST_READ_BYTES:
+        if len(data) > MAX_READ_BYTES:
             raise ToolFailed(
-                f"{name} has {size:,} bytes, more than the {MOST_READ_BYTES:,} that read_file takes: "
+                f"{name} has {size:,} bytes, more than the {MAX_READ_BYTES:,} that read_file takes: "
                 f"read a part with run_command, such as `head -c 20000 FILE` or `sed -n '1,200p' FILE`."
             )
         return text_of(data, name) if data else f"{name} is empty."
@@ -103,8 +103,8 @@ class FileTools:
             raise ToolFailed(f"{path or 'The empty path'} names a folder: give the name of a file.")
         if parts[-1].startswith(UNFINISHED):
             raise ToolFailed(f"Names that begin with {UNFINISHED} are reserved: choose another one.")
-        if len(content) > MOST_WRITTEN:
-            told = f"{len(content):,} characters are more than the {MOST_WRITTEN:,} that write_file takes"
+        if len(content) > MAX_WRITTEN:
+            told = f"{len(content):,} characters are more than the {MAX_WRITTEN:,} that write_file takes"
             raise ToolFailed(f"{told}: write several files.")
         try:
             data = content.encode()
@@ -141,9 +141,9 @@ def _listing(folder: int, parts: tuple[str, ...]) -> str:
     names = sorted(pair for pair in names if not pair[1].startswith(UNFINISHED))
     if not names:
         return f"{shown(parts)} is an empty folder."
-    seen = [(name, look(folder, name)) for _, name in names[:MOST_LISTED]]
+    seen = [(name, look(folder, name)) for _, name in names[:MAX_LISTED]]
     lines = [_line(printable(name), found) for name, found in seen if found]
-    more = [f"… and {len(names) - MOST_LISTED:,} more"] if len(names) > MOST_LISTED else []
+    more = [f"… and {len(names) - MAX_LISTED:,} more"] if len(names) > MAX_LISTED else []
     return "\n".join([f"{shown(parts)} holds {len(names):,} (times are UTC):", *lines, *more])
 
 

@@ -20,9 +20,9 @@ from routing.errors import ToolFailed
 
 MOUNT = "/files"
 """Where the sandbox mounts the person's folder."""
-MOST_PATH = 1024
-MOST_NAME_BYTES = 255  # NAME_MAX on Linux
-MOST_DEPTH = 32
+MAX_PATH = 1024
+MAX_NAME_BYTES = 255  # NAME_MAX on Linux
+MAX_DEPTH = 32
 AS_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 """Flags that open a folder but never follow a link."""
 _NAMES_COMPARED = 2000
@@ -52,17 +52,17 @@ _REASONS = {
 def parts_of(path: str) -> tuple[str, ...]:
     """The components of `path` relative to the person's folder; empty for the folder itself. Does not access the disk.
     Raises ToolFailed if the path leaves the folder."""
-    if len(path) > MOST_PATH:
-        raise ToolFailed(f"The path is longer than {MOST_PATH} characters: use a shorter one.")
+    if len(path) > MAX_PATH:
+        raise ToolFailed(f"The path is longer than {MAX_PATH} characters: use a shorter one.")
     if not all(map(_is_plain, path)):
         raise ToolFailed("The path contains a control character: use a plain name such as notes/a.txt.")
     if path.startswith("/") and not f"{path}/".startswith(f"{MOUNT}/"):
         raise ToolFailed(f"{path} is outside the folder: use a path relative to it, or one below {MOUNT}/.")
     parts = _normalized(path.removeprefix(MOUNT))
-    if len(parts) > MOST_DEPTH:
-        raise ToolFailed(f"The path is more than {MOST_DEPTH} folders deep: use a shorter one.")
-    if any(len(name.encode()) > MOST_NAME_BYTES for name in parts):
-        raise ToolFailed(f"A name in the path is longer than {MOST_NAME_BYTES} bytes: use a shorter one.")
+    if len(parts) > MAX_DEPTH:
+        raise ToolFailed(f"The path is more than {MAX_DEPTH} folders deep: use a shorter one.")
+    if any(len(name.encode()) > MAX_NAME_BYTES for name in parts):
+        raise ToolFailed(f"A name in the path is longer than {MAX_NAME_BYTES} bytes: use a shorter one.")
     return tuple(parts)
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from handlers.access.roles import may
 from handlers.tools.authoring.tool import Tool
-from handlers.tools.dependencies import About, ToolNeeds
+from handlers.tools.dependencies import About, ToolDependencies
 from handlers.tools.help_search import in_full, meant, named, names, with_tools
 from routing.errors import StorageFault
 from routing.ports import Facts
@@ -26,10 +26,10 @@ WHERE = (
 )
 
 
-def build(needs: ToolNeeds) -> tuple[Tool, ...]:
-    if needs.about is None:
+def build(dependencies: ToolDependencies) -> tuple[Tool, ...]:
+    if dependencies.about is None:
         return ()
-    tools = MetaTools(needs, needs.about)
+    tools = MetaTools(dependencies, dependencies.about)
     return (
         Tool("help", tools.help, role="guest"),
         Tool("show_config", tools.show_config),
@@ -41,15 +41,15 @@ class MetaTools:
     """Reports the asking person's own data, in English for the model. Owners also see what /status shows only to
     owners. Keys and the owner's instructions are never included."""
 
-    def __init__(self, needs: ToolNeeds, about: About) -> None:
-        self._needs = needs
+    def __init__(self, dependencies: ToolDependencies, about: About) -> None:
+        self._dependencies = dependencies
         self._about = about
 
     async def help(self, scope: ToolScope, topic: str = "") -> str:
         """All commands and toolkits of this person, or those that match the topic."""
         specs = [spec for spec in self._about.specs if may(scope.person, spec.role)]
-        settings = await self._needs.preferences.settings(scope.person.id)
-        offered = await self._about.stock().toolbox.offered(scope.person)
+        settings = await self._dependencies.preferences.settings(scope.person.id)
+        offered = await self._about.tooling().toolbox.offered(scope.person)
         toolkits = [each for each in offered if each.name not in settings.off]
         # this toolkit is left out: the call already answers questions about the bot
         others = [each for each in toolkits if each.name != NAME and not topic.lstrip().startswith("/")]
@@ -72,8 +72,8 @@ class MetaTools:
 
     async def show_config(self, scope: ToolScope) -> str:
         """The person's settings and models. For owners, also the configuration and its sources."""
-        stored = await self._needs.preferences.get(scope.person.id)
-        settings = await self._needs.preferences.settings(scope.person.id)
+        stored = await self._dependencies.preferences.get(scope.person.id)
+        settings = await self._dependencies.preferences.settings(scope.person.id)
         bounds, compaction = self._about.models.config.turn, self._about.models.config.compaction
         dollars = f", ${bounds.dollars}" if bounds.dollars is not None else ""
         rate = self._about.variables["USER_RATE_LIMIT"]
@@ -100,7 +100,7 @@ class MetaTools:
             lines = ["The database answers.", self._models(facts)]
         except StorageFault as fault:
             facts, lines = None, [f"The database can't be used at the moment{f': {fault}' if owner else ''}."]
-        toolbox = self._about.stock().toolbox
+        toolbox = self._about.tooling().toolbox
         off = await toolbox.off(scope.person)
         count = sum(len(each.tools) for each in await toolbox.offered(scope.person))
         lines.append(f"{count} of {count + len(off)} tools can be used.")
@@ -116,17 +116,17 @@ class MetaTools:
         return f"{tier}: {choice.model}{level}, {_source(choice)}{then}."
 
     def _configured(self) -> Iterator[str]:
-        config, stock = self._about.models.config, self._about.stock()
-        toolkits = ", ".join(each.toolkit.name for each in stock.toolkits.manifests)
+        config, tooling = self._about.models.config, self._about.tooling()
+        toolkits = ", ".join(each.toolkit.name for each in tooling.toolkits.manifests)
         keys = sorted(name for name, profile in config.profiles.items() if profile.api_key)
         yield WHERE
         yield f"Providers with a key: {', '.join(keys) or 'none'}. /model takes: {', '.join(sorted(config.allowed))}."
         yield from (f"Pool of {tier}: {', '.join(config.pools[tier])}." for tier in TIERS)
         yield f"Upgrade to coding by itself: {'on' if config.dynamic_tier else 'off'}."
         yield (
-            f"Skills: {', '.join(self._needs.skills().found) or 'none'}. "
+            f"Skills: {', '.join(self._dependencies.skills().found) or 'none'}. "
             f"Toolkits of the workspace: {toolkits or 'none'}. "
-            f"MCP servers: {', '.join(each.name for each in stock.mcp.states()) or 'none'}."
+            f"MCP servers: {', '.join(each.name for each in tooling.mcp.states()) or 'none'}."
         )
         yield ", ".join(f"{name}={value or '(none)'}" for name, value in self._about.variables.items())
 
@@ -138,12 +138,12 @@ class MetaTools:
         return f"Failed in the last hour: {', '.join(failed)}; the next of a pool answers then, where there is one."
 
     def _faults(self) -> Iterator[str]:
-        stock = self._about.stock()
-        if stock.selector.fallback_reason:
-            yield f"Tools are found by their words alone: {stock.selector.fallback_reason}."
-        yield from (f"Toolkit: {reason}" for reason in stock.toolkits.broken.values())
-        yield from stock.mcp.problems()
-        for each in stock.mcp.states():
+        tooling = self._about.tooling()
+        if tooling.selector.fallback_reason:
+            yield f"Tools are found by their words alone: {tooling.selector.fallback_reason}."
+        yield from (f"Toolkit: {reason}" for reason in tooling.toolkits.broken.values())
+        yield from tooling.mcp.problems()
+        for each in tooling.mcp.states():
             if each.status not in ("connected", "disabled"):
                 yield f"MCP server {each.name}: {each.status}{f', {each.reason}' if each.reason else ''}."
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from handlers.tools.folder import folder_at, look
 from routing.errors import ToolFailed
 
-_MOST_DEPTH = 64
+_MAX_DEPTH = 64
 """Maximum folder depth. Counting keeps descriptors open per level."""
 
 
@@ -33,7 +33,7 @@ class Quota:
         count = _Count()
         self._add(own, count, 0)
         if count.too_deep:
-            full = f"there are more than {_MOST_DEPTH} folders within each other"
+            full = f"there are more than {_MAX_DEPTH} folders within each other"
         elif count.entries + (old is None) > self.most_files:
             full = f"the folder holds {self.most_files:,} files, which is the most"
         elif count.size - (old.st_size if old else 0) + size > self.most_bytes:
@@ -51,7 +51,7 @@ class Quota:
                 if not entry.is_dir(follow_symlinks=False):
                     found = look(folder, entry.name)
                     count.size += found.st_size if found else 0
-                elif depth >= _MOST_DEPTH:
+                elif depth >= _MAX_DEPTH:
                     count.too_deep = True
                 else:
                     with suppress(ToolFailed), folder_at(folder, (entry.name,)) as below:  # removed meanwhile

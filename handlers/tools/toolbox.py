@@ -22,7 +22,7 @@ from routing.types.toolkits import ToolCard, Toolkit
 from routing.types.tools import PendingAction, ToolScope, Traits
 
 UNKNOWN = Traits(parallel=True, changes=False)
-MOST_NAMED = 40
+MAX_NAMED = 40
 """Maximum number of tools listed in the reply to an unknown tool name."""
 
 log = logging.getLogger("handlers.tools")
@@ -164,8 +164,8 @@ class Toolbox:
         theirs = [name for name, known in self._now().tools.items() if may(person, known.tool.role)]
         nearest = process.extractOne(name, theirs, score_cutoff=60)
         hint = f" Did you mean {nearest[0]}?" if nearest else ""
-        more = ", …" if len(theirs) > MOST_NAMED else ""
-        return f"There is no tool {name[:60]} here.{hint} There are: {', '.join(theirs[:MOST_NAMED])}{more}."
+        more = ", …" if len(theirs) > MAX_NAMED else ""
+        return f"There is no tool {name[:60]} here.{hint} There are: {', '.join(theirs[:MAX_NAMED])}{more}."
 
 
 async def _executed(tool: Tool, arguments: Mapping[str, Any], scope: ToolScope) -> str:

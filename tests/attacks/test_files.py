@@ -50,4 +50,4 @@ async def test_the_doctor_names_what_others_may_read(on: Stage) -> None:
         path.touch()
         path.chmod(0o644)
     told = [each for each in await findings(on) if each.name == "permissions"]
-    assert {each.mend for each in told} >= {f"chmod 600 {path}" for path in loose}
+    assert {each.fix for each in told} >= {f"chmod 600 {path}" for path in loose}

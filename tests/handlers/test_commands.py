@@ -10,7 +10,7 @@ import pytest
 from handlers import commands
 from handlers.commands import COMMANDS, build_commands
 from handlers.context import CommandSpec
-from handlers.dependencies import Needs
+from handlers.dependencies import CommandDependencies
 from handlers.parsing import parse_command
 from tests.pages import first_cells
 
@@ -45,8 +45,8 @@ class Anything:
 
 
 def test_every_spec_has_a_handler_of_its_own() -> None:
-    needs = Needs(**dict.fromkeys(inspect.signature(Needs).parameters, Anything()))  # type: ignore[arg-type]
-    table = build_commands(needs)
+    dependencies = CommandDependencies(**dict.fromkeys(inspect.signature(CommandDependencies).parameters, Anything()))  # type: ignore[arg-type]
+    table = build_commands(dependencies)
     assert list(table) == [spec.name for spec in COMMANDS]
     assert all(table[spec.name][0] is spec and callable(table[spec.name][1]) for spec in COMMANDS)
     assert len({id(handler) for _, handler in table.values()}) == len(table)

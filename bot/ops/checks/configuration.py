@@ -65,8 +65,8 @@ async def files(inspection: Inspection) -> list[Finding]:
 async def skills(inspection: Inspection) -> list[Finding]:
     """Skills that can't be used, and why."""
     read = inspection.workspace.skills()
-    mend = "Fix it; the bot picks it up within seconds. The other skills work."
-    broken = [warn("skills", f"{name} is skipped: {reason}", mend) for name, reason in read.broken.items()]
+    fix = "Fix it; the bot picks it up within seconds. The other skills work."
+    broken = [warn("skills", f"{name} is skipped: {reason}", fix) for name, reason in read.broken.items()]
     return [*broken, ok("skills", ", ".join(read.found) or "none")]
 
 
@@ -107,13 +107,13 @@ def _faults(name: str, opening: Callable[[], JsonFile], reading: Callable[[JsonF
 
 def _unknown_key(key: str) -> Finding:
     near = nearest(key, known_keys())
-    mend = f"Did you mean {near}?" if near else "Remove it; it has no effect."
-    return warn("runtime-config.json", f"{key} is not a known key", mend)
+    fix = f"Did you mean {near}?" if near else "Remove it; it has no effect."
+    return warn("runtime-config.json", f"{key} is not a known key", fix)
 
 
 def _unknown_variable(name: str, path: str) -> Finding:
     keys = (f"{provider.upper()}_API_KEY" for provider in PROVIDERS)
     known = [*(field.upper() for field in Settings.model_fields), *keys]
     near = process.extractOne(name, known, score_cutoff=_MIN_SIMILARITY)
-    mend = f"Did you mean {near[0]}?" if near else "Remove it if nothing else reads it."
-    return warn("environment", f"{name} in {path} is not a setting of tierbot", mend)
+    fix = f"Did you mean {near[0]}?" if near else "Remove it if nothing else reads it."
+    return warn("environment", f"{name} in {path} is not a setting of tierbot", fix)

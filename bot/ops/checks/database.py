@@ -19,42 +19,42 @@ async def database(inspection: Inspection) -> list[Finding]:
         return [fail("database", str(error), "Do what the message says after the colon.")]
     found = [*_state(facts, str(inspection.workspace.backups)), _owner(owned, facts, told.bot_access)]
     if facts is not None and facts.dead:
-        mend = "These people blocked the bot or left; /status shows the newest failures."
-        found.append(warn("replies", f"{facts.dead} could not be delivered", mend))
+        fix = "These people blocked the bot or left; /status shows the newest failures."
+        found.append(warn("replies", f"{facts.dead} could not be delivered", fix))
     if facts is not None and facts.unreadable:
-        mend = "Ask the people concerned to send their messages again; the log of that start names the rows."
-        found.append(warn("entries", f"{facts.unreadable} can't be read and were set aside", mend))
+        fix = "Ask the people concerned to send their messages again; the log of that start names the rows."
+        found.append(warn("entries", f"{facts.unreadable} can't be read and were set aside", fix))
     return found
 
 
 def _state(facts: DatabaseFacts | None, backups: str) -> list[Finding]:
     if facts is None:
         return [ok("database", "none yet; the first start creates it")]
-    if facts.complaint:
-        mend = f"Stop the bot, move the file aside and put back a copy from {backups}."
-        return [fail("database", f"damaged: {facts.complaint}", mend)]
+    if facts.corruption:
+        fix = f"Stop the bot, move the file aside and put back a copy from {backups}."
+        return [fail("database", f"damaged: {facts.corruption}", fix)]
     if not facts.writable:
         return [fail("database", "it can't be written", "Make the file and its folder writable for the bot's user.")]
-    if facts.standing == "unknown":
-        mend = f"Install the version of tierbot that wrote it, or restore a copy from {backups}."
-        return [fail("database", f"revision {facts.revision} is newer than this program ({REVISION})", mend)]
-    if facts.standing == "older":
-        mend = "Nothing to do: the next start backs it up and migrates it."
-        return [warn("database", f"revision {facts.revision}, this program has {REVISION}", mend)]
-    if facts.standing == "empty":
+    if facts.status == "unknown":
+        fix = f"Install the version of tierbot that wrote it, or restore a copy from {backups}."
+        return [fail("database", f"revision {facts.revision} is newer than this program ({REVISION})", fix)]
+    if facts.status == "older":
+        fix = "Nothing to do: the next start backs it up and migrates it."
+        return [warn("database", f"revision {facts.revision}, this program has {REVISION}", fix)]
+    if facts.status == "empty":
         return [ok("database", "empty; the first start fills it")]
     return [ok("database", f"revision {facts.revision}, sound, {size(facts.size_bytes)}")]
 
 
 def _owner(configured: bool, facts: DatabaseFacts | None, mode: AccessMode) -> Finding:
     if mode == "open":
-        mend = "Set BOT_ACCESS=pairing unless strangers may spend your money."
-        return warn("access", "open: anyone who finds the bot can use it", mend)
+        fix = "Set BOT_ACCESS=pairing unless strangers may spend your money."
+        return warn("access", "open: anyone who finds the bot can use it", fix)
     if configured or (facts is not None and facts.owners):
         where = "named in BOT_OWNERS" if configured else "known"
         return ok("access", f"{mode}; the owner is {where}")
     if mode == "allowlist":
-        mend = "Set BOT_OWNERS=telegram:<your id>, or BOT_ACCESS=pairing."
-        return fail("access", "allowlist without an owner: no one can be let in", mend)
-    mend = "Start the bot and send it the owner code that it prints (journalctl -u tierbot shows it)."
-    return warn("access", "the bot has no owner yet", mend)
+        fix = "Set BOT_OWNERS=telegram:<your id>, or BOT_ACCESS=pairing."
+        return fail("access", "allowlist without an owner: no one can be let in", fix)
+    fix = "Start the bot and send it the owner code that it prints (journalctl -u tierbot shows it)."
+    return warn("access", "the bot has no owner yet", fix)

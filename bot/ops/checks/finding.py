@@ -17,12 +17,12 @@ NETWORK_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the report. `detail` is the state; `mend` is what to do, empty if there is nothing to fix."""
+    """One line of the report. `detail` is the state; `fix` is what to do, empty if there is nothing to fix."""
 
     name: str
     status: Status
     detail: str
-    mend: str = ""
+    fix: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +43,14 @@ def ok(name: str, detail: str) -> Finding:
     return Finding(name, "ok", detail)
 
 
-def warn(name: str, detail: str, mend: str) -> Finding:
+def warn(name: str, detail: str, fix: str) -> Finding:
     """The bot runs, but something may surprise the owner."""
-    return Finding(name, "warn", detail, mend)
+    return Finding(name, "warn", detail, fix)
 
 
-def fail(name: str, detail: str, mend: str) -> Finding:
+def fail(name: str, detail: str, fix: str) -> Finding:
     """The bot can't work."""
-    return Finding(name, "fail", detail, mend)
+    return Finding(name, "fail", detail, fix)
 
 
 def size(count: float) -> str:

@@ -31,8 +31,8 @@ async def workspace(inspection: Inspection) -> list[Finding]:
     root = inspection.workspace.root
     place = _existing(root)
     if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
-        mend = f"Make {place} writable for this user, or set WORKSPACE to another folder."
-        return [fail("workspace", f"{root} can't be written", mend)]
+        fix = f"Make {place} writable for this user, or set WORKSPACE to another folder."
+        return [fail("workspace", f"{root} can't be written", fix)]
     state = "writable" if root.exists() else "not there yet; the first start creates it"
     loose = ((path, open_to_others(path)) for path in inspection.workspace.private())
     return [ok("workspace", state), *(_readable(path, mode) for path, mode in loose if mode)]
@@ -53,8 +53,8 @@ async def year(inspection: Inspection) -> list[Finding]:
     now = time.gmtime(inspection.clock())
     if FIRST_YEAR <= now.tm_year <= LAST_YEAR:
         return [ok("date", time.strftime("%Y-%m-%d %H:%M UTC", now))]
-    mend = "Turn time synchronisation on: sudo timedatectl set-ntp true"
-    return [fail("date", f"the clock says {now.tm_year}, so no certificate is valid", mend)]
+    fix = "Turn time synchronisation on: sudo timedatectl set-ntp true"
+    return [fail("date", f"the clock says {now.tm_year}, so no certificate is valid", fix)]
 
 
 def _existing(path: Path) -> Path:

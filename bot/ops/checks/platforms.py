@@ -17,8 +17,8 @@ def check_of(platform: PlatformDescriptor) -> Check:
         variable = platform.enabled_by.upper()
         if platform is PLATFORMS[0] and not any(each.configured(settings) for each in PLATFORMS):
             how = f"{platform.how_to_enable} and set {variable} in .env"
-            mend = f"{how}; `make chat` works without one."
-            return [warn(platform.name, f"{variable} is not set, so `make run` will not start", mend)]
+            fix = f"{how}; `make chat` works without one."
+            return [warn(platform.name, f"{variable} is not set, so `make run` will not start", fix)]
         return [ok(platform.name, f"{variable} is not set, so the bot is not on {platform.title}")]
 
     check.__name__ = platform.name

@@ -54,10 +54,10 @@ async def pools(inspection: Inspection) -> list[Finding]:
     models = _models(inspection)
     if models is None:
         return []
-    mend = "Add a model of another provider to tiers.<tier>.pool or to the tier's variable."
+    fix = "Add a model of another provider to tiers.<tier>.pool or to the tier's variable."
     words = "Only one provider here ({vendor}): if it fails, nothing can step in."
     alone = [each for each in warnings(models.config.contracts.values()) if each.vendor != LOCAL_PROVIDER]
-    return [warn(f"pool {each.tier}", words.format(vendor=each.vendor), mend) for each in alone]
+    return [warn(f"pool {each.tier}", words.format(vendor=each.vendor), fix) for each in alone]
 
 
 async def sizes(inspection: Inspection) -> list[Finding]:
@@ -70,8 +70,8 @@ async def sizes(inspection: Inspection) -> list[Finding]:
     await models.stated.ask()
     unknown = [model for model in asked if not models.size(model).known]
     if unknown:
-        mend = f'Set "sizeClass" to {", ".join(SIZES[:-1])} or {SIZES[-1]} in their entries in models/models.json.'
-        return [warn(name, f"unknown, treated as {UNKNOWN}: {', '.join(unknown)}", mend)]
+        fix = f'Set "sizeClass" to {", ".join(SIZES[:-1])} or {SIZES[-1]} in their entries in models/models.json.'
+        return [warn(name, f"unknown, treated as {UNKNOWN}: {', '.join(unknown)}", fix)]
     return [ok(name, "known for every model of the tiers")]
 
 
@@ -104,8 +104,8 @@ async def critic(inspection: Inspection) -> list[Finding]:
 def _critic_findings(models: Models, author: str) -> list[Finding]:
     found = judges(models, models.config.critic, author)
     if not found:
-        mend = "Add a key for another vendor, or set critic.model; until then no answer is checked."
-        return [warn("critic", f"no model of another vendor can check the answers of {author}", mend)]
+        fix = "Add a key for another vendor, or set critic.model; until then no answer is checked."
+        return [warn("critic", f"no model of another vendor can check the answers of {author}", fix)]
     return [ok("critic", f"{found[0]} checks the answers of {author}")]
 
 
@@ -119,8 +119,8 @@ async def voice(inspection: Inspection) -> list[Finding]:
         return []
     provider = provider_of(model)
     if "/" not in model or provider == LOCAL_PROVIDER:
-        mend = "Write it like openai/whisper-1; local models can't transcribe."
-        return [fail("voice", "TRANSCRIPTION_MODEL can't transcribe", mend)]
+        fix = "Write it like openai/whisper-1; local models can't transcribe."
+        return [fail("voice", "TRANSCRIPTION_MODEL can't transcribe", fix)]
     if not models.has_key(provider):
         variable = models.config.profile(provider).variable
         return [fail("voice", f"{model} has no key", f"Set {variable}, or leave TRANSCRIPTION_MODEL empty.")]
@@ -136,8 +136,8 @@ async def local(inspection: Inspection) -> list[Finding]:
         return [say("local model", "its engine is not installed", "pip install xllamacpp, or set a provider's key.")]
     names = available(inspection.workspace.models)
     if not names:
-        mend = "Run `make chat` once, or put a .gguf file into the workspace's models folder, or set a provider's key."
-        return [say("local model", "no model file found", mend)]
+        fix = "Run `make chat` once, or put a .gguf file into the workspace's models folder, or set a provider's key."
+        return [say("local model", "no model file found", fix)]
     return [ok("local model", f"{', '.join(f'local/{name}' for name in names)}")]
 
 
@@ -194,28 +194,28 @@ def _tier(tier: Tier, models: Models, failed: Mapping[str, ModelError]) -> list[
     found: list[Finding] = []
     if silent:
         report = warn if able else fail
-        found += [report(name, detail if not able else f"{detail}; {answer}", mend) for detail, mend in silent]
+        found += [report(name, detail if not able else f"{detail}; {answer}", fix) for detail, fix in silent]
     elif choice.source == "local":
-        mend = f"Set one of {', '.join(variables)}, or start Ollama."
-        found.append(warn(name, f"{answer}: the demo model, because no provider has a key", mend))
+        fix = f"Set one of {', '.join(variables)}, or start Ollama."
+        found.append(warn(name, f"{answer}: the demo model, because no provider has a key", fix))
     elif without:
-        mend = f"Set {', '.join(variables)}, or remove their models from the pool."
-        found.append(warn(name, f"{answer}; no key for {', '.join(without)}", mend))
+        fix = f"Set {', '.join(variables)}, or remove their models from the pool."
+        found.append(warn(name, f"{answer}; no key for {', '.join(without)}", fix))
     else:
         found.append(ok(name, answer))
     ignored = models.ignored_level(tier)
     if ignored is not None:
         takes = f"It takes: {', '.join(ignored.levels)}" if ignored.levels else "It is not known to support levels"
-        mend = f"{takes}. Correct modelRouter.{tier}ModelReasoning, or add the level to models/models.json."
-        found.append(warn(name, f"{ignored.model} has no reasoning level {ignored.level}; it is not sent", mend))
+        fix = f"{takes}. Correct modelRouter.{tier}ModelReasoning, or add the level to models/models.json."
+        found.append(warn(name, f"{ignored.model} has no reasoning level {ignored.level}; it is not sent", fix))
     strange = [
         model
         for model in pool
         if provider_of(model) not in (LOCAL_PROVIDER, OLLAMA) and not models.catalog.lookup(model).known
     ]
     if strange:
-        mend = "Fix the name, or add the model to models/models.json so that its context window is known."
-        found.append(warn(name, f"not in the catalogue: {', '.join(strange)}", mend))
+        fix = "Fix the name, or add the model to models/models.json so that its context window is known."
+        found.append(warn(name, f"not in the catalogue: {', '.join(strange)}", fix))
     return found
 
 
@@ -224,18 +224,18 @@ def _no_answer(model: str, error: ModelError, models: Models) -> tuple[str, str]
     provider, _, name = model.partition("/")
     match error:
         case KeyRejected():
-            mend = f"Put a valid key into {models.config.profile(provider).variable}."
+            fix = f"Put a valid key into {models.config.profile(provider).variable}."
         case ModelUnknown() if provider == OLLAMA:
-            mend = f"ollama pull {name}"
+            fix = f"ollama pull {name}"
         case ModelUnknown() if provider == LOCAL_PROVIDER:
-            mend = "Put the .gguf file into the workspace's models folder, or run `make model`."
+            fix = "Put the .gguf file into the workspace's models folder, or run `make model`."
         case ModelUnknown():
-            mend = "Fix the model's name."
+            fix = "Fix the model's name."
         case Unreachable() if provider == OLLAMA:
-            mend = "Start it with `ollama serve`, or fix OLLAMA_HOST."
+            fix = "Start it with `ollama serve`, or fix OLLAMA_HOST."
         case _:
-            mend = "Try again later; check the internet connection, HTTPS_PROXY and the provider's base URL."
-    return f"{model} does not answer: {error.reason}", mend
+            fix = "Try again later; check the internet connection, HTTPS_PROXY and the provider's base URL."
+    return f"{model} does not answer: {error.reason}", fix
 
 
 def _configured_models(config: RouterConfig, transcription: str) -> frozenset[str]:
@@ -254,8 +254,8 @@ async def _provider(inspection: Inspection, profile: ProviderProfile, wanted: fr
     mine = sorted(model for model in wanted if provider_of(model) == profile.name)
     missing = [model for model in mine if not _is_listed(model, listed)]
     if missing:
-        mend = f"Check the spelling; `tierbot models discover {profile.name}` lists its models."
-        return warn(name, f"accepts the key, but does not list {', '.join(missing)}", mend)
+        fix = f"Check the spelling; `tierbot models discover {profile.name}` lists its models."
+        return warn(name, f"accepts the key, but does not list {', '.join(missing)}", fix)
     return ok(name, f"accepts the key and lists {len(listed)} models")
 
 

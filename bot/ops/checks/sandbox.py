@@ -17,17 +17,15 @@ def sandbox_check(program: str = "bwrap", user: Callable[[], int] = os.geteuid) 
         """Run a command in the sandbox, in a temporary folder."""
         tried = Sandbox(inspection.workspace.files, inspection.workspace.sandbox_limits(), program)
         if off := await tried.reason_off():
-            return [warn("sandbox", f"run_command and run_python_code are off: {off}", _mend(off))]
+            return [warn("sandbox", f"run_command and run_python_code are off: {off}", _fix(off))]
         shut = "" if tried.form is None or tried.form.proc else "; commands see no /proc (this service forbids it)"
         found = [ok("sandbox", f"{await _version(program)} works{shut}")]
         if tried.limits.network:
-            mend = "Only safe if you trust everyone you let in; sandbox.network false turns it off."
-            found.append(
-                warn("sandbox", "commands can reach the network, including the services of this machine", mend)
-            )
+            fix = "Only safe if you trust everyone you let in; sandbox.network false turns it off."
+            found.append(warn("sandbox", "commands can reach the network, including the services of this machine", fix))
         if user() == 0:
-            mend = "Run it as its own user, as docker/tierbot.service does."
-            found.append(warn("sandbox", "the bot runs as root, and so do the commands in the sandbox", mend))
+            fix = "Run it as its own user, as docker/tierbot.service does."
+            found.append(warn("sandbox", "the bot runs as root, and so do the commands in the sandbox", fix))
         return found
 
     return sandbox
@@ -36,7 +34,7 @@ def sandbox_check(program: str = "bwrap", user: Callable[[], int] = os.geteuid) 
 sandbox = sandbox_check()
 
 
-def _mend(off: str) -> str:
+def _fix(off: str) -> str:
     if "not installed" in off:
         return "sudo apt install bubblewrap, then restart the bot. Everything else works without."
     if "too old" in off:

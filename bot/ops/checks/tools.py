@@ -38,8 +38,8 @@ Build = Callable[[Backend, EmbeddingModel, Callable[[str], ProviderProfile], Clo
 async def toolkits(inspection: Inspection) -> list[Finding]:
     """Toolkit files that can't be used, ignored hints, and tools of MCP servers that are not configured."""
     found = await asyncio.to_thread(_read, inspection)
-    mend = "Fix it; the bot picks it up within seconds. The other toolkits work."
-    complaints = [warn("toolkits", reason, mend) for reason in found.broken.values()]
+    fix = "Fix it; the bot picks it up within seconds. The other toolkits work."
+    complaints = [warn("toolkits", reason, fix) for reason in found.broken.values()]
     for manifest in found.manifests.values():
         complaints += [warn("toolkits", warning, "Fix the hint, or remove it.") for warning in manifest.warnings]
     complaints += await asyncio.to_thread(lambda: list(_missing_servers(inspection, found)))
@@ -72,8 +72,8 @@ def mcp_check(limits: Limits = LIMITS, seconds: float = SERVER_SECONDS) -> Check
         _, left_out = without_duplicates(
             (*_own_toolkits(), *(each.toolkit for each in found.manifests.values()), *offered)
         )
-        mend = "To use both, rename the server in mcp.json or the tool of the toolkit."
-        complaints += [warn("mcp.json", each, mend) for each in left_out]
+        fix = "To use both, rename the server in mcp.json or the tool of the toolkit."
+        complaints += [warn("mcp.json", each, fix) for each in left_out]
         nothing = [] if states or problems else [ok("mcp.json", "no servers")]
         return [*complaints, *nothing, *(finding for state in states for finding in _server(state, seconds))]
 
@@ -148,7 +148,7 @@ async def _wait_for_servers(client: McpClient, moved: asyncio.Event, seconds: fl
 
 def _server(state: ServerState, seconds: float) -> Iterator[Finding]:
     name = f"mcp server {state.name}"
-    mend = "Fix its entry in mcp.json, or find out why the server fails. The bot keeps trying and works without it."
+    fix = "Fix its entry in mcp.json, or find out why the server fails. The bot keeps trying and works without it."
     match state.status:
         case "disabled":
             yield ok(name, "disabled in mcp.json")
@@ -158,26 +158,26 @@ def _server(state: ServerState, seconds: float) -> Iterator[Finding]:
                 warn(name, warning, "Only the author of the server can fix that.") for warning in state.warnings
             )
         case "failed":
-            yield warn(name, state.reason, mend)
+            yield warn(name, state.reason, fix)
         case "connecting":
             reason = state.reason or f"not connected after {seconds:.0f} s"
-            yield warn(name, reason, mend)
+            yield warn(name, reason, fix)
 
 
 async def _try_embedder(embedder: Embedder, seconds: float) -> Finding:
-    mend = "Fix that, or set EMBEDDINGS to static. Until then tools are matched by words only."
+    fix = "Fix that, or set EMBEDDINGS to static. Until then tools are matched by words only."
     try:
         async with asyncio.timeout(seconds):
             vectors = await embedder.embed(PROBE)
     except EmbedderFailed as error:
-        return warn("embeddings", str(error), mend)
+        return warn("embeddings", str(error), fix)
     except TimeoutError:
         late = f"no vector after {seconds:.0f} s; the first time, a model may have to be downloaded"
-        return warn("embeddings", f"{embedder.name}: {late}", mend)
+        return warn("embeddings", f"{embedder.name}: {late}", fix)
     finally:
         await embedder.close()
     if not vectors[0].any():
-        return warn("embeddings", f"{embedder.name} knows no English words", mend)
+        return warn("embeddings", f"{embedder.name} knows no English words", fix)
     return ok("embeddings", f"{embedder.name} makes vectors with {vectors.shape[1]} dimensions")
 
 

@@ -17,8 +17,8 @@ from routing.errors import BadArguments
 from routing.text import storable
 from routing.types.llm import ToolCall, ToolSpec
 
-MOST_QUOTED = 300
-MOST_VALIDATORS = 1_024
+MAX_QUOTED = 300
+MAX_VALIDATORS = 1_024
 _ELSEWHERE = frozenset(("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"))
 """With these keywords, `properties` may not list all arguments."""
 _SURROGATE = re.compile(r"\\u[dD][89abAB-F]|[\ud800-\udfff]")
@@ -62,7 +62,7 @@ class Arguments:
             path = [str(part) for part in wrong.absolute_path]
             reason = f"{'.'.join(path)}: {wrong.message}" if path else wrong.message
             told = wanted(spec, path[0] if path else "")
-            raise BadArguments(f"The arguments of {call.name} are wrong ({reason[:MOST_QUOTED]}). {told}")
+            raise BadArguments(f"The arguments of {call.name} are wrong ({reason[:MAX_QUOTED]}). {told}")
         return given
 
     async def _validator(self, spec: ToolSpec, foreign: bool) -> Any:
@@ -73,7 +73,7 @@ class Arguments:
         text = json.dumps({"additionalProperties": False, **spec.parameters} if closed else spec.parameters)
         key = spec.name, text, foreign  # a tool may have a schema per size, or get a new one
         if key not in self._validators:
-            if len(self._validators) >= MOST_VALIDATORS:
+            if len(self._validators) >= MAX_VALIDATORS:
                 self._validators.clear()
             kind = self._bounded.validator if foreign else self._library.Draft202012Validator
             self._validators[key] = kind(json.loads(text))

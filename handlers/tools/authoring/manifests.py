@@ -19,7 +19,7 @@ from routing.types.people import ROLES, Role
 from routing.types.toolkits import ToolCard, Toolkit, ToolkitSource
 
 FOLDER = Path(__file__).parents[1] / "toolkits"
-MOST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 FREE = "free"
 _TOOLKIT = ("name", "tier", "role", "description", "category", "keywords", "examples", "base", "tasks", "$schema")
 _MAY: tuple[Role, ...] = tuple(role for role in ROLES if role != "blocked")
@@ -92,7 +92,7 @@ def _role(root: JsonObject) -> Role:
 def _load(path: Path) -> JsonFile:
     """Reports the line of a JSON error and rejects unpaired surrogates."""
     try:
-        file = jsonfile.load_bounded(path, MOST_BYTES)
+        file = jsonfile.load_bounded(path, MAX_BYTES)
         json.dumps(file.document, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise ConfigError("{file}: there is half a character (a lone surrogate) in it.", file=path.name) from None

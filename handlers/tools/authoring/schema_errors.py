@@ -9,23 +9,23 @@ from typing import Any
 from handlers.tools.authoring.schemas import part
 from routing.types.llm import ToolSpec
 
-MOST_CHARS = 2_000
+MAX_CHARS = 2_000
 """Maximum characters of a schema. It stays in the conversation, and a small model has 8,000 tokens in total."""
-MOST_NAMED, NAME_CHARS = 20, 40
+MAX_NAMED, NAME_CHARS = 20, 40
 
 
 def wanted(spec: ToolSpec, parameter: str = "") -> str:
     """The tool's schema. If it is too long: the part about the wrong `parameter`, or the required parameters and as
     many others as fit. Names what is omitted."""
     text = _json(spec.parameters)
-    if len(text) <= MOST_CHARS:
+    if len(text) <= MAX_CHARS:
         return f"Its schema: {text}"
     properties = spec.parameters.get("properties")
     if not isinstance(properties, Mapping) or not properties:
-        return f"Its schema begins: {text[:MOST_CHARS]}… ({len(text):,} characters in all)"
+        return f"Its schema begins: {text[:MAX_CHARS]}… ({len(text):,} characters in all)"
     if parameter in properties:
         own = _json({parameter: part(spec.parameters, parameter)})
-        cut = f"{own[:MOST_CHARS]}… ({len(own):,} characters)" if len(own) > MOST_CHARS else own
+        cut = f"{own[:MAX_CHARS]}… ({len(own):,} characters)" if len(own) > MAX_CHARS else own
         return f"Of its parameters this one is: {cut}. {_others([name for name in properties if name != parameter])}"
     return _as_many(spec.parameters, properties)
 
@@ -33,7 +33,7 @@ def wanted(spec: ToolSpec, parameter: str = "") -> str:
 def _as_many(schema: Mapping[str, Any], properties: Mapping[str, Any]) -> str:
     needed = [name for name in schema.get("required", ()) if name in properties]
     told: dict[str, Any] = {}
-    room = MOST_CHARS
+    room = MAX_CHARS
     for name in dict.fromkeys((*needed, *properties)):
         own = part(schema, name)
         room -= len(_json({name: own}))
@@ -49,8 +49,8 @@ def _others(names: list[str]) -> str:
 
 
 def _named(names: list[str]) -> str:
-    more = f", … ({len(names)} in all)" if len(names) > MOST_NAMED else ""
-    return ", ".join(name[:NAME_CHARS] for name in names[:MOST_NAMED]) + more
+    more = f", … ({len(names)} in all)" if len(names) > MAX_NAMED else ""
+    return ", ".join(name[:NAME_CHARS] for name in names[:MAX_NAMED]) + more
 
 
 def _json(value: object) -> str:

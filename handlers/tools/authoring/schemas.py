@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from routing.errors import Reason
 
-MOST_PARTS = 5_000
+MAX_PARTS = 5_000
 """Maximum number of subschemas after expanding references."""
 _ONE = ("items", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else")
 _ONE_EACH = ("anyOf", "oneOf", "allOf", "prefixItems")
@@ -113,14 +113,14 @@ class _Writer:
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root
-        self._left = MOST_PARTS
+        self._left = MAX_PARTS
 
     def written(self, schema: Any, inside: tuple[str, ...] = ()) -> Any:
         """Expands a subschema. `inside` are the references that lead to it."""
         self._left -= 1
         if self._left < 0:
             raise IllegalSchema(
-                "is too large: more than {limit:,} parts with its references written out", limit=MOST_PARTS
+                "is too large: more than {limit:,} parts with its references written out", limit=MAX_PARTS
             )
         if not isinstance(schema, dict):
             return {} if schema is True else schema

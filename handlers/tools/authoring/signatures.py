@@ -24,7 +24,7 @@ _SECTION = re.compile(r"^(Args|Arguments|Parameters|Returns|Raises|Yields|Exampl
 _ARGUMENT = re.compile(r"(?P<indent>[ \t]+)(?P<name>\w+)(?: *\([^)]*\))?: *(?P<text>.*)")
 _SENTENCE = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)\s")
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-_MOST_COMPLAINTS = 3
+_MAX_COMPLAINTS = 3
 
 
 class _Generator(GenerateJsonSchema):
@@ -65,7 +65,7 @@ class Signature:
         except ValidationError as error:
             wrong = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors(include_url=False)]
         if wrong:
-            raise BadArguments(f"The arguments of {self._tool} are wrong ({'; '.join(wrong[:_MOST_COMPLAINTS])}).")
+            raise BadArguments(f"The arguments of {self._tool} are wrong ({'; '.join(wrong[:_MAX_COMPLAINTS])}).")
         return {self._names[field]: getattr(read, field) for field in self._names if self._is_given(field, read)}
 
     def _is_given(self, field: str, read: BaseModel) -> bool:

@@ -13,7 +13,7 @@ from jsonschema.exceptions import SchemaError
 from jsonschema.validators import validator_for
 from jsonschema_specifications import REGISTRY
 
-from handlers.tools.authoring.schemas import MOST_PARTS, IllegalSchema, referred
+from handlers.tools.authoring.schemas import MAX_PARTS, IllegalSchema, referred
 from handlers.tools.mcp.text import hidden_fault
 from routing.errors import Reason
 
@@ -61,9 +61,9 @@ def _validity_fault(schema: Mapping[str, Any]) -> Reason | None:
         validator = validator_for(schema, default=Draft202012Validator)
         if validator is not Draft202012Validator or next(_flat_metaschema().iter_errors(schema), None):
             validator.check_schema(schema)
-        if _Parts(schema).count(schema) > MOST_PARTS:
+        if _Parts(schema).count(schema) > MAX_PARTS:
             words = "its schema is too large: more than {limit:,} parts with its references written out"
-            return Reason(words, limit=MOST_PARTS)
+            return Reason(words, limit=MAX_PARTS)
     except SchemaError as error:
         where = ".".join(str(part) for part in error.absolute_path)
         wrong = f"{where or 'root'}: {error.message[:_QUOTED_CHARS]}"

@@ -7,7 +7,7 @@ import re
 
 from handlers.tools.sandbox.limits import Cut
 
-MOST_BYTES = 10_000_000
+MAX_BYTES = 10_000_000
 """The command is stopped after this much output."""
 TAIL_SHARE = 9
 """One part in this many is kept from the end, where programs report errors."""
@@ -28,7 +28,7 @@ class Transcript:
     @property
     def overflowing(self) -> bool:
         """Whether the output exceeds the limit."""
-        return self.bytes > MOST_BYTES
+        return self.bytes > MAX_BYTES
 
     def add(self, chunk: bytes) -> None:
         """Adds the next bytes."""

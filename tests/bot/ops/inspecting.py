@@ -34,7 +34,7 @@ async def status(on: Stage, name: str, **environ: str) -> tuple[str, str]:
     """The worst status under a name, and everything said there."""
     mine = [finding for finding in await findings(on, **environ) if finding.name == name]
     worst = next(level for level in ("fail", "warn", "ok") if any(finding.status == level for finding in mine))
-    return worst, " ".join(f"{finding.detail} → {finding.mend}" for finding in mine)
+    return worst, " ".join(f"{finding.detail} → {finding.fix}" for finding in mine)
 
 
 def migrated(on: Stage) -> Path:

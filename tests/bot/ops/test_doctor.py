@@ -110,7 +110,7 @@ async def test_a_mistyped_name_in_dotenv_gets_the_nearest(on: Stage) -> None:
     (on.workspace / ".env").write_text("TELEGRAM_BOT_TOKN=x\n", encoding="utf-8")
     inspection = inspected(on)
     found = await configuration.settings(inspection)
-    assert (found[-1].status, found[-1].mend) == ("warn", "Did you mean TELEGRAM_BOT_TOKEN?")
+    assert (found[-1].status, found[-1].fix) == ("warn", "Did you mean TELEGRAM_BOT_TOKEN?")
 
 
 async def test_secrets_that_others_may_read_are_named(on: Stage) -> None:
@@ -119,7 +119,7 @@ async def test_secrets_that_others_may_read_are_named(on: Stage) -> None:
     dotenv.write_text("", encoding="utf-8")
     dotenv.chmod(0o644)
     found = (await machine.workspace(inspection))[-1]
-    assert (found.status, found.mend) == ("warn", f"chmod 600 {dotenv}")
+    assert (found.status, found.fix) == ("warn", f"chmod 600 {dotenv}")
     dotenv.chmod(0o600)
     assert [finding.status for finding in await machine.workspace(inspection)] == ["ok"]
 

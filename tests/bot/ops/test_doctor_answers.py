@@ -79,12 +79,12 @@ async def test_every_fault_of_the_configuration_is_listed_once(on: Stage) -> Non
     ):  # fmt: skip
         assert len([detail for detail in faults if part in detail]) == 1, part
     assert len(faults) == 5
-    unknown = {finding.detail: finding.mend for finding in report if "not a known key" in finding.detail}
+    unknown = {finding.detail: finding.fix for finding in report if "not a known key" in finding.detail}
     assert unknown == {
         "tiers.smart.deadlineSecond is not a known key": "Did you mean tiers.smart.deadlineSeconds?",
         "modelRouter.smartModle is not a known key": "Did you mean modelRouter.smartModel?",
     }
-    assert not [finding for finding in report if "report this" in finding.mend]
+    assert not [finding for finding in report if "report this" in finding.fix]
 
 
 @pytest.mark.parametrize(

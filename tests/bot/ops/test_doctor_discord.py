@@ -76,7 +76,7 @@ async def test_the_message_content_intent_is_explained(dc: DiscordServer, tmp_pa
     dc.grant()
     found = (await examined(dc, tmp_path))["messages"]
     assert found.status == "warn"
-    assert "Message Content Intent" in found.mend
+    assert "Message Content Intent" in found.fix
 
 
 @pytest.mark.parametrize(("offset", "expected"), [(0, "ok"), (20, "ok"), (120, "warn"), (-120, "warn")])
@@ -88,7 +88,7 @@ async def test_the_clock_is_held_against_discords(
 
 async def test_sharding_is_recommended_where_discord_does(dc: DiscordServer, tmp_path: Path) -> None:
     dc.shards = 3
-    assert "DISCORD_SHARDED" in (await examined(dc, tmp_path))["gateway"].mend
+    assert "DISCORD_SHARDED" in (await examined(dc, tmp_path))["gateway"].fix
     assert (await examined(dc, tmp_path, DISCORD_SHARDED="true"))["gateway"].status == "ok"
 
 

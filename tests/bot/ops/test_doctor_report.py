@@ -20,7 +20,7 @@ from tests.stories.harness import Stage
 async def test_every_complaint_says_how_to_mend_it(on: Stage) -> None:
     broken = {"TELEGRAM_BOT_TOKEN": "1:x", "BOT_ACCESS": "allowlist", "BOT_OWNERS": "", "TRANSCRIPTION_MODEL": "x"}
     report = await findings(on, **broken, OPENAI_API_KEY="")
-    assert [finding for finding in report if finding.status != "ok" and not finding.mend] == []
+    assert [finding for finding in report if finding.status != "ok" and not finding.fix] == []
     assert sum(finding.status == "fail" for finding in report) >= 3
 
 
@@ -111,4 +111,4 @@ def test_the_checks_are_all_of_the_folder() -> None:
         "bot.ops.checks.finding",
     }
     assert {check.__module__ for check in CHECKS} == modules
-    assert set(asdict(ok("a", "b"))) == {"name", "status", "detail", "mend"}
+    assert set(asdict(ok("a", "b"))) == {"name", "status", "detail", "fix"}

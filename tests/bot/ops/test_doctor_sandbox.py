@@ -32,14 +32,14 @@ async def test_where_it_works(tmp_path: Path, user: int, statuses: list[str]) ->
     assert [finding.status for finding in found] == statuses
     assert found[0].detail.startswith("bubblewrap 0.")
     assert not (tmp_path / "workspace").exists()
-    assert all("root" in finding.detail and finding.mend for finding in found[1:])
+    assert all("root" in finding.detail and finding.fix for finding in found[1:])
 
 
 async def test_where_bubblewrap_is_missing(tmp_path: Path) -> None:
     found = await sandbox_check("bwrap-is-not-here")(inspection(tmp_path))
     assert [(finding.status, finding.name) for finding in found] == [("warn", "sandbox")]
     assert "run_command and run_python_code are off: bubblewrap is not installed" in found[0].detail
-    assert "sudo apt install bubblewrap" in found[0].mend
+    assert "sudo apt install bubblewrap" in found[0].fix
 
 
 async def test_where_the_kernel_refuses(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ async def test_where_the_kernel_refuses(tmp_path: Path) -> None:
     assert isinstance(found, Finding)
     assert found.status == "warn"
     assert "Creating new namespace failed" in found.detail
-    assert "namespaces" in found.mend
+    assert "namespaces" in found.fix
 
 
 async def test_where_bubblewrap_is_too_old(tmp_path: Path) -> None:
@@ -59,5 +59,5 @@ async def test_where_bubblewrap_is_too_old(tmp_path: Path) -> None:
     program.chmod(0o755)
     (found,) = await sandbox_check(str(program))(inspection(tmp_path))
     assert "too old (bwrap: Unknown option --bind-fd): 0.10 or newer" in found.detail
-    assert "apt install bubblewrap" in found.mend
-    assert "namespaces" not in found.mend
+    assert "apt install bubblewrap" in found.fix
+    assert "namespaces" not in found.fix

@@ -139,7 +139,7 @@ async def test_every_server_is_connected_and_none_is_left(on: Stage) -> None:
     for name, reason in (("dead", "exit code 4"), ("gone", "/nonexistent/server"), ("wrong", "role must be one of")):
         complaint = found[f"mcp server {name}"]
         assert (complaint.status, reason in complaint.detail) == ("warn", True), complaint
-        assert complaint.mend
+        assert complaint.fix
         assert "TOKEN-123456" not in complaint.detail
     assert found["mcp server odd"].status == "warn"
     assert "odd" in found["mcp server odd"].detail
@@ -154,14 +154,14 @@ async def test_a_servers_tool_whose_name_is_taken_is_named(on: Stage) -> None:
     assert [each.detail for each in complaints] == [
         "The tool vault_take of mcp:vault is left out: vault has one of this name."
     ]
-    assert complaints[0].mend
+    assert complaints[0].fix
 
 
 async def test_a_server_that_hangs_is_not_waited_for(on: Stage) -> None:
     servers(on, slow=unruly(on, "slow", start="hang"), good=unruly(on, "good"))
     found = await connected(on, 2.0)
     assert found["mcp server slow"].detail == "not connected after 2 s"
-    assert found["mcp server slow"].mend
+    assert found["mcp server slow"].fix
     assert found["mcp server good"].status == "ok"
     assert not alive(on, "slow")
     assert not alive(on, "good")
@@ -238,6 +238,6 @@ async def test_an_embedder_that_is_of_no_use_is_named_and_closed(on: Stage, answ
     odd = Odd(answers)
     found = await tools.embeddings_check(lambda *_: odd, 30.0 if answers else 0.01)(inspected(on))
     assert (found[0].status, said in found[0].detail) == ("warn", True)
-    assert found[0].mend
+    assert found[0].fix
     assert odd.closed
     assert odd.asked > FEW_TEXTS, "a worker lets no more than that wait for its model"

@@ -19,7 +19,7 @@ from handlers.tools.workspace import WorkspaceToolkits
 from routing.errors import Refused
 from routing.types.people import PersonSettings
 from tests.handlers.asked import asked
-from tests.handlers.replies.test_tool_list import Servers, bound, does, stock
+from tests.handlers.replies.test_tool_list import Servers, bound, does, tooling
 
 ODD = "my 'odd' [server]"
 
@@ -49,7 +49,7 @@ def command(kept: Kept, *names: str) -> ToolsCommand:
     base = {"always": True}
     kits = [bound(name, Tool(f"tool_{n}", does), base=base.get(name, False)) for n, name in enumerate(names)]
     box = Toolbox(BuiltinSource([*kits, bound("conversation", Tool("discover_tools", does), base=True)]))
-    parts = stock(box, WorkspaceToolkits(Path("/nowhere")), Servers())
+    parts = tooling(box, WorkspaceToolkits(Path("/nowhere")), Servers())
     return ToolsCommand(kept, None, None, ToolList(parts, lambda: 0.0), parts.selector, None, NoPolicy())  # type: ignore[arg-type]
 
 

@@ -9,9 +9,9 @@ from typing import get_args
 
 import pytest
 
-from handlers.replies.tool_list import MOST_WARNINGS, SOURCES, STANDING, ToolList, listed, plain
+from handlers.replies.tool_list import MAX_WARNINGS, SOURCES, STANDING, ToolList, listed, plain
 from handlers.tools.authoring.tool import Tool
-from handlers.tools.dependencies import Stock
+from handlers.tools.dependencies import ToolServices
 from handlers.tools.mcp.client import McpClient
 from handlers.tools.mcp.config import read_servers
 from handlers.tools.mcp.connection import ServerState, Status
@@ -80,7 +80,7 @@ class Tooling:
     embedder: Embedder | None = None
 
 
-def stock(toolbox: Toolbox, toolkits: WorkspaceToolkits, mcp: McpClient) -> Stock:
+def tooling(toolbox: Toolbox, toolkits: WorkspaceToolkits, mcp: McpClient) -> ToolServices:
     selector = ToolSelector(toolbox.toolkits, None, None)  # type: ignore[arg-type]  # nothing is embedded
     return Tooling(toolbox, selector, toolkits, mcp)
 
@@ -93,7 +93,7 @@ def folder(tmp_path: Path) -> Path:
 def made(folder: Path, *states: ServerState, problems: tuple[Reason, ...] = ()) -> ToolList:
     toolkits = WorkspaceToolkits(folder)
     toolkits.refresh()
-    return ToolList(stock(box(), toolkits, Servers(*states, problems=problems)), lambda: NOW)
+    return ToolList(tooling(box(), toolkits, Servers(*states, problems=problems)), lambda: NOW)
 
 
 async def test_everybody_has_what_their_role_permits_usable_or_not(folder: Path) -> None:
@@ -123,7 +123,7 @@ async def test_each_toolkit_is_a_line_and_each_reason_one(folder: Path) -> None:
 @pytest.mark.parametrize(("count", "length"), [(5, 120), (25, 52), (35, 20), (36, 0)])
 async def test_the_more_toolkits_the_less_is_said_of_each(folder: Path, count: int, length: int) -> None:
     kits = [bound(f"kit{n}", Tool(f"t{n}", does), about="word " * 50) for n in range(count)]
-    there = ToolList(stock(Toolbox(BuiltinSource(kits)), WorkspaceToolkits(folder), Servers()), lambda: NOW)
+    there = ToolList(tooling(Toolbox(BuiltinSource(kits)), WorkspaceToolkits(folder), Servers()), lambda: NOW)
     lines = (await there.shown(asked(), ())).splitlines()
     told = [each.partition("): ")[2] for each in lines]
     assert [len(each) for each in told] == [length] * count
@@ -143,7 +143,7 @@ async def test_how_each_server_stands(folder: Path) -> None:
     assert there.faults(asked(role="user")) == ""
     assert there.counted(asked(role="user")) == []
     assert there.faults(asked(role="owner", private=False)) == "", "a group reads it"
-    warnings = [f"- ⚠️ warning {n}" for n in range(MOST_WARNINGS)]
+    warnings = [f"- ⚠️ warning {n}" for n in range(MAX_WARNINGS)]
     assert there.faults(asked(role="admin")).splitlines() == [
         "Files with errors:", "", "- ⚠️ mcp.json line 1: x is not known", "", "MCP servers:", "",
         "- **up**: connected for 1 min, 3 tools", *warnings, "- **slow**: connecting for 5 s: it hung up",
@@ -161,7 +161,7 @@ def test_a_broken_file_whose_last_version_works_is_said_to(folder: Path) -> None
     (folder / "a.json").write_text(json.dumps({"name": "a", "description": "A.", "tasks": [hinted]}))
     toolkits = WorkspaceToolkits(folder)
     toolkits.refresh()
-    there = ToolList(stock(box(), toolkits, Servers()), lambda: NOW)
+    there = ToolList(tooling(box(), toolkits, Servers()), lambda: NOW)
     assert there.counted(asked()) == [], "a hint that is ignored harms nothing"
     assert "capabilityHints" in there.faults(asked()) or "hint" in there.faults(asked())
     (folder / "a.json").write_text("{")
@@ -176,10 +176,10 @@ def test_a_broken_file_whose_last_version_works_is_said_to(folder: Path) -> None
 
 
 def test_tools_that_are_left_out_are_named_to_those_who_can_mend_it(folder: Path) -> None:
-    many = [Tool(f"t{n}", does) for n in range(MOST_WARNINGS + 2)]
+    many = [Tool(f"t{n}", does) for n in range(MAX_WARNINGS + 2)]
     twice = Toolbox(BuiltinSource([bound("vault", *many), bound("mcp:vault", *many, source="mcp")]))
-    there = ToolList(stock(twice, WorkspaceToolkits(folder), Servers()), lambda: NOW)
-    named = [f"- ⚠️ The tool t{n} of mcp:vault is left out: vault has one of this name." for n in range(MOST_WARNINGS)]
+    there = ToolList(tooling(twice, WorkspaceToolkits(folder), Servers()), lambda: NOW)
+    named = [f"- ⚠️ The tool t{n} of mcp:vault is left out: vault has one of this name." for n in range(MAX_WARNINGS)]
     lines = there.faults(asked(role="admin")).splitlines()
     assert lines == ["Tools left out:", "", *named, "- and 2 more"]
     assert there.counted(asked(role="admin")) == ["⚠️ Tools left out: 7; /tools says why."]
@@ -189,7 +189,7 @@ def test_tools_that_are_left_out_are_named_to_those_who_can_mend_it(folder: Path
 
 def test_a_tool_missing_from_its_manifest_is_reported_in_german_too(folder: Path) -> None:
     forgotten = BoundToolkit(Toolkit("vault", "Secrets."), [Tool("open_vault", does)])
-    there = ToolList(stock(Toolbox(BuiltinSource([forgotten])), WorkspaceToolkits(folder), Servers()), lambda: NOW)
+    there = ToolList(tooling(Toolbox(BuiltinSource([forgotten])), WorkspaceToolkits(folder), Servers()), lambda: NOW)
     assert there.faults(asked()).splitlines()[2:] == [
         r"- ⚠️ The tool open_vault of vault is left out: the toolkit's manifest does not describe it."
     ]
@@ -228,7 +228,7 @@ async def test_faults_are_german_for_a_german_owner(folder: Path, tmp_path: Path
     read = read_servers(tmp_path / "mcp.json", {})
     states = [ServerState(each.name, "failed", 0, each.fault, NOW - 60, "owner") for each in read.found.values()]
     twice = Toolbox(BuiltinSource([bound("open", Tool("a", does)), bound("lame", Tool("a", does))]))
-    there = ToolList(stock(twice, toolkits, Servers(*states, problems=read.problems)), lambda: NOW)
+    there = ToolList(tooling(twice, toolkits, Servers(*states, problems=read.problems)), lambda: NOW)
     told = there.faults(asked(language="de"))
     assert [line for line in told.splitlines() if line] == [
         "Dateien mit Fehlern:",

@@ -10,8 +10,8 @@ import pytest
 
 from handlers.replies.tool_offer import (
     DOUBTS,
-    MOST_ACTIVATED,
-    MOST_NAMED,
+    MAX_ACTIVATED,
+    MAX_NAMED,
     NEAREST,
     ORDERS,
     STAGES,
@@ -44,7 +44,7 @@ BOX = Toolbox(
             bound("base", Tool("a", does), base=True),
             *(bound(f"kit{n}", Tool(f"b{n}", does), Tool(f"c{n}", does)) for n in range(9)),
             bound("vault", Tool("v", does, role="owner")),
-            bound("big", *(Tool(f"big_{n}", does) for n in range(MOST_NAMED + 3))),
+            bound("big", *(Tool(f"big_{n}", does) for n in range(MAX_NAMED + 3))),
         ]
     )
 )
@@ -118,7 +118,7 @@ def offer(*names: str) -> ToolOffer:
 async def test_the_last_call_in_a_line_that_stays_short() -> None:
     mine = offers(Decides(last=offer(*(f"kit{n}" for n in range(7)), "vault")))
     line = await mine.last(asked(role="user"), 1)
-    told = ", ".join(f"`kit{n}` (words 0.50)" for n in range(MOST_ACTIVATED))
+    told = ", ".join(f"`kit{n}` (words 0.50)" for n in range(MAX_ACTIVATED))
     assert line == f"Tools: 3 of 30 for the last message (size XL); activated: {told}, and 2 more"
     assert (await offers(Decides(last=offer())).last(asked(), 1)) == "Tools: 3 of 30 for the last message (size XL)"
     assert "`vault`" in await offers(Decides(last=offer("vault"))).last(asked(), 1)

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from handlers.tools.files import MOST_READ_BYTES, MOST_WRITTEN, UNFINISHED, FileTools
+from handlers.tools.files import MAX_READ_BYTES, MAX_WRITTEN, UNFINISHED, FileTools
 from routing.errors import ToolFailed
 from tests.handlers.tools.filing import ADA, BOB, everything
 from tests.stories.ground import fill, read_only, small_disk
 
 
 async def test_the_largest_file_that_is_read(tools: FileTools, own: Path) -> None:
-    (own / "a.txt").write_bytes(b"a" * MOST_READ_BYTES)
-    assert len(await tools.read_file(ADA, "a.txt")) == MOST_READ_BYTES
-    (own / "a.txt").write_bytes(b"a" * (MOST_READ_BYTES + 1))
+    (own / "a.txt").write_bytes(b"a" * MAX_READ_BYTES)
+    assert len(await tools.read_file(ADA, "a.txt")) == MAX_READ_BYTES
+    (own / "a.txt").write_bytes(b"a" * (MAX_READ_BYTES + 1))
     with pytest.raises(ToolFailed, match=r"^a\.txt has 2,000,001 bytes, more than .* `head -c 20000 FILE` or `sed -n "):
         await tools.read_file(ADA, "a.txt")
 
@@ -69,7 +69,7 @@ async def test_everybody_has_a_folder_of_their_own(tools: FileTools) -> None:
         ("pipe", "x", "pipe is a pipe: choose another path"),
         ("file/a.txt", "x", "file is a file, not a folder: choose another path"),
         (f"{UNFINISHED}1", "x", "Names that begin with .tierbot-unfinished- are reserved"),
-        ("a.txt", "x" * (MOST_WRITTEN + 1), "1,000,001 characters are more than the 1,000,000"),
+        ("a.txt", "x" * (MAX_WRITTEN + 1), "1,000,001 characters are more than the 1,000,000"),
         ("a.txt", "ab\ud83d", "Character 3 of the content is half a character"),
     ],
 )
@@ -87,7 +87,7 @@ async def test_what_is_not_written(tools: FileTools, own: Path, path: str, conte
 
 
 async def test_the_longest_content(tools: FileTools) -> None:
-    assert await tools.write_file(ADA, "a", "€" * MOST_WRITTEN) == "Wrote 3,000,000 bytes to a (new file)."
+    assert await tools.write_file(ADA, "a", "€" * MAX_WRITTEN) == "Wrote 3,000,000 bytes to a (new file)."
 
 
 async def test_the_quota_in_bytes(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from routing.types.people import Person
 from routing.types.tools import ToolScope
 
 SECRET = "the owner's token"
-MOST_ROUNDS = 30_000
+MAX_ROUNDS = 30_000
 SCOPE = ToolScope(Person(7, "user", "Ada"), 1, TierDecision("balanced", "default", ""))
 
 
@@ -216,7 +216,7 @@ def raced(read_once: Callable[[], str], swap: Callable[[], None]) -> set[str]:
     """What was read, "refused" for nothing, until both have happened: then the race was one."""
     seen: set[str] = set()
     with meanwhile(swap):
-        for round_ in range(MOST_ROUNDS):
+        for round_ in range(MAX_ROUNDS):
             try:
                 seen.add(read_once())
             except ToolFailed:
@@ -273,7 +273,7 @@ async def test_nothing_is_written_where_a_swapped_link_leads(tmp_path: Path, own
 
     seen = set()
     with meanwhile(swap):
-        for round_ in range(MOST_ROUNDS // 20):
+        for round_ in range(MAX_ROUNDS // 20):
             try:
                 seen.add((await tools.write_file(SCOPE, "notes/b.txt", "x"))[:5])
             except ToolFailed:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from handlers.tools.authoring.manifests import MOST_BYTES, read_toolkit
+from handlers.tools.authoring.manifests import MAX_BYTES, read_toolkit
 from handlers.tools.authoring.tasks import McpTool, Program
 from handlers.tools.mcp.hints import NO_LABEL
 from routing.errors import ConfigError
@@ -171,7 +171,7 @@ def test_a_file_with_a_fault_is_refused_with_its_name_and_the_reason(
         ("[]", "line 1: a JSON object is expected"),
         ('{"name": "a", "name": "b"}', 'line 1: "name" is given twice'),
         ('{"a":' * 100_000, "nested too deeply"),
-        (" " * (MOST_BYTES + 1), "is longer than 1,000 kB"),
+        (" " * (MAX_BYTES + 1), "is longer than 1,000 kB"),
     ],
 )
 def test_a_file_that_is_no_json_is_refused_with_the_place(tmp_path: Path, text: str, reason: str) -> None:

@@ -16,7 +16,7 @@ from bot.workspace import Workspace
 from handlers.commands.tier import WHY
 from handlers.context import CommandSpec
 from handlers.tools.approval import Approval
-from handlers.tools.dependencies import About, ToolNeeds
+from handlers.tools.dependencies import About, ToolDependencies
 from handlers.tools.sandbox import Sandbox, SandboxLimits
 from routing.errors import EmbedderFailed, StorageFault, ToolFailed
 from routing.policy.models import Models
@@ -86,9 +86,11 @@ async def bot(tmp_path: Path, embedder: FakeEmbedder) -> AsyncIterator[Bot]:
     made: list[Tooling] = []
     about = About(SPECS, WHY, models, {"USER_RATE_LIMIT": "off"}, health, lambda: made[0])
     sandbox, history = Sandbox(tmp_path / "files", SandboxLimits(), "no-such-bwrap"), SqlHistory(database, time.time)
-    needs = ToolNeeds(tmp_path / "files", sandbox, history, preferences, workspace.skills, lambda: NOW, about)
+    dependencies = ToolDependencies(
+        tmp_path / "files", sandbox, history, preferences, workspace.skills, lambda: NOW, about
+    )
     approval = Approval(SqlActions(database, time.time), SqlAllowances(database), frozenset, time.time)
-    made.append(build_tooling(environment, workspace, needs, embedder, SqlVectors(database), approval))
+    made.append(build_tooling(environment, workspace, dependencies, embedder, SqlVectors(database), approval))
     yield Bot(made[0], health, preferences)
     await made[0].close()
     await database.close()

@@ -18,7 +18,7 @@ from handlers.tools.sandbox.folder_size import Moved, Size, measure
 from handlers.tools.sandbox.limits import MIB
 from handlers.tools.sandbox.process_tree import by_children
 from handlers.tools.sandbox.resource_monitor import ResourceMonitor, machine
-from handlers.tools.sandbox.transcript import MOST_BYTES, TAIL_SHARE, Transcript, shown
+from handlers.tools.sandbox.transcript import MAX_BYTES, TAIL_SHARE, Transcript, shown
 
 ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 ALLOWED = 0x7FFF0000
@@ -108,7 +108,7 @@ def test_a_sign_that_was_not_finished_is_told() -> None:
 
 def test_a_transcript_says_when_it_is_too_much() -> None:
     transcript = Transcript(10)
-    transcript.add(b"x" * MOST_BYTES)
+    transcript.add(b"x" * MAX_BYTES)
     assert not transcript.overflowing
     transcript.add(b"x")
     assert transcript.overflowing

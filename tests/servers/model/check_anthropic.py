@@ -15,7 +15,7 @@ _CONTENT: Final = {
 }
 _CALL_ID: Final = re.compile(r"^[a-zA-Z0-9_-]+$")
 _LEAST_BUDGET: Final = 1024
-_MOST_MARKERS: Final = 4
+_MAX_MARKERS: Final = 4
 _THOUGHTS: Final = ("thinking", "redacted_thinking")
 
 Block = dict[str, Any]
@@ -55,7 +55,7 @@ def _check_markers(body: dict[str, Any], report: Report) -> None:
     blocks = [*(body.get("tools") or ()), *(system if isinstance(system, list) else ())]
     blocks += [block for message in body["messages"] for block in _blocks(message)]
     marked = [block for block in blocks if block.get("cache_control")]
-    report.need(len(marked) <= _MOST_MARKERS, "cache_control", f"{len(marked)} markers, at most {_MOST_MARKERS}")
+    report.need(len(marked) <= _MAX_MARKERS, "cache_control", f"{len(marked)} markers, at most {_MAX_MARKERS}")
     for block in marked:
         legal = block.get("type") not in _THOUGHTS and (block.get("type") != "text" or block.get("text"))
         report.need(legal, "cache_control", "on thinking, or on an empty text")

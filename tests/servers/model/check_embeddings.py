@@ -8,7 +8,7 @@ from tests.servers.model import rules
 from tests.servers.model.request import ModelRequest
 from tests.servers.model.rules import Report
 
-_MOST_TEXTS: Final = 2048
+_MAX_TEXTS: Final = 2048
 _OPENAI: Final = ("model", "input", "encoding_format", "dimensions", "user")
 _OLLAMA: Final = ("model", "input", "truncate", "options", "keep_alive", "dimensions")
 
@@ -21,7 +21,7 @@ def check_embeddings(request: ModelRequest, report: Report) -> None:
     given = body.get("input")
     texts = given if isinstance(given, list) else [given]
     if report.need(texts, "input", "empty"):
-        report.need(len(texts) <= _MOST_TEXTS, "input", f"{len(texts)} texts, at most {_MOST_TEXTS}")
+        report.need(len(texts) <= _MAX_TEXTS, "input", f"{len(texts)} texts, at most {_MAX_TEXTS}")
         report.need(all(texts), "input", "an empty text")
 
 

@@ -12,7 +12,7 @@ REASONING_MODEL: Final = re.compile(r"^(gpt-5(?!-chat)|o[134])")
 """OpenAI models that take `max_completion_tokens` only, and no temperature while they reason."""
 RESTS_BY_DEFAULT: Final = re.compile(r"^gpt-5\.[124](-mini|-nano)?(-20\d\d.*)?$")
 """Those whose effort is none unless the request says otherwise (LiteLLM's map, `default_reasoning_effort`)."""
-MOST_TOOLS: Final = 128
+MAX_TOOLS: Final = 128
 
 
 class Report:
@@ -59,7 +59,7 @@ def check_temperature(report: Report, model: str, value: Any, effort: Any) -> No
 
 def check_tools(report: Report, place: str, tools: Sequence[tuple[Any, Any]]) -> None:
     """`tools` are (name, schema) in order."""
-    report.need(len(tools) <= MOST_TOOLS, place, f"{len(tools)} tools, at most {MOST_TOOLS}")
+    report.need(len(tools) <= MAX_TOOLS, place, f"{len(tools)} tools, at most {MAX_TOOLS}")
     names = [name for name, _ in tools]
     for index, (name, schema) in enumerate(tools):
         check_tool_name(report, f"{place}[{index}].name", name)
