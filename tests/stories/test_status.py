@@ -29,6 +29,7 @@ async def test_status_is_six_plain_lines_with_the_budget_left(on: Stage) -> None
         on.ms.reply("one " * 875, usage=(100_000, 1000))
         await ask(on, "first")
         lines = (await ask(on, "/status")).text.splitlines()
+        full = (await ask(on, "/status full")).text
         await ask(on, "/settings language de")
         german = (await ask(on, "/status")).text.splitlines()
     assert lines[0] == "Tier: balanced (nothing else was chosen)"
@@ -36,6 +37,7 @@ async def test_status_is_six_plain_lines_with_the_budget_left(on: Stage) -> None
     assert re.match(r"Tools: \d+ of \d+ for the last message", lines[2])
     assert re.match(r"Context: [\d,]+ of 42,000 tokens", lines[3])
     assert lines[4] == "Cost today: $0.14 · budget left: $1.86 of $2.00"
+    assert [line for line in full.splitlines() if "oday" in line] == [lines[4]], "today's cost is said once"
     assert len(lines) == len(german) == 6
     assert german[0] == "Stufe: balanced (nichts anderes wurde gewählt)"
     assert "von 42.000 Token" in german[3]
