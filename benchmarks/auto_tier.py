@@ -112,7 +112,7 @@ def by_length(row: Row) -> Tier:
 
 
 def measure(chooser: Chooser, rows: Sequence[Row], rounds: int) -> Result:
-    """Every row, the best time of so many rounds: other programs' time is not the chooser's."""
+    """Classify every row; the time is the best of `rounds`, without that of other programs."""
     for row in rows[:WARM_UP]:
         chooser(row)
     chosen: list[Tier] = []
@@ -210,7 +210,7 @@ def _table(found: Mapping[str, Any], part: str) -> str:
 
 
 def judged(path: Path) -> dict[str, Any]:
-    """The tier of each row of somebody else's file, the share accepted, and milliseconds a row. A row is
+    """Classify the rows of an outside file: the tier of each, the share accepted, and milliseconds per row. A row is
     `{"text", "lang", "accept": [...], "previous": [...]?}`. Raises ValueError, KeyError or TypeError for other rows."""
     rows = []
     for line in filter(str.strip, path.read_text("utf-8").splitlines()):

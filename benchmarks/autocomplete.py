@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run(times: int) -> Section:
-    """Every text so many times, over a catalogue of 1,000 models."""
+    """Complete every text several times, over a catalogue of 1,000 models."""
     tell("autocomplete")
     before = load()
     with tempfile.TemporaryDirectory() as folder:

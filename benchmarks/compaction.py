@@ -30,7 +30,7 @@ from storage.migrate import migrate
 from storage.schema import summaries
 
 LIMIT_MS, LIMITED = 50.0, 1_000
-"""Milliseconds for so many messages; the project's promise."""
+"""The promised maximum in milliseconds for a number of messages."""
 SIZES = (1_000, 5_000)
 TIMES, QUICK = 21, 3
 KEEP = 20
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run(sizes: Sequence[int], times: int) -> Section:
-    """So many compactions of conversations of each size, in a database of their own."""
+    """Compact conversations of each size in a separate database."""
     tell("compaction")
     before = load()
     with tempfile.TemporaryDirectory() as folder:

@@ -38,7 +38,7 @@ def proportion(hits: Sequence[bool]) -> Interval | None:
 
 
 def mean(values: Sequence[float]) -> Interval | None:
-    """By the bootstrap: the middle 95 % of the means of samples drawn anew, always the same ones; None without a
+    """By the bootstrap: the middle 95 % of the means of samples drawn again, always the same ones; None without a
     value."""
     count = len(values)
     if not count:

@@ -71,7 +71,7 @@ def main() -> int:
 
 
 def days(last: date, count: int) -> list[Day]:
-    """So many days of made-up use, of models that all have a price."""
+    """Invented usage of `days` days, with models that all have a price."""
     return [_day(last - timedelta(days=count - 1 - number), number) for number in range(count)]
 
 

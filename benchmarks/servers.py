@@ -121,7 +121,7 @@ class Model:
         self._control.post("script", kind="call_tools", calls=calls, when={"user_contains": user_says})
 
     def will_take(self, seconds: float, user_says: str) -> None:
-        """Once, to a question that contains `user_says`, it gives the usual answer over so many seconds."""
+        """Once, to a question that contains `user_says`, it gives the usual answer over `seconds`."""
         pace = {"chunks": CHUNKS, "delay": seconds / CHUNKS}
         self._control.post("script", kind="reply", text=ANSWER, when={"user_contains": user_says}, **pace)
 

@@ -41,7 +41,7 @@ class Unreadable(Exception):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0 whatever the figures are; 2: the names cannot be read."""
+    """Exit codes: 0 for any figures, 2 if the names cannot be read."""
     options = _parser().parse_args(arguments)
     try:
         names = read(options.names)

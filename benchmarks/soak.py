@@ -33,7 +33,7 @@ _SLOW_EVERY, _NEW_EVERY, _TOOLS_EVERY, _ROUNDS_EVERY = 40, 25, 4, 12
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Resident megabytes after so many turns."""
+    """Resident megabytes after a number of turns."""
 
     turns: int
     megabytes: float
@@ -56,7 +56,7 @@ def run(turns: int) -> Section:
 
 
 def talk(session: Session, turns: int, every: int) -> list[Memory]:
-    """So many turns by twenty people at a time, each writing on as soon as they are answered; the memory after every
+    """Run turns of twenty people at a time, each writing on as soon as they are answered; the memory after every
     `every`th. Raises TimeoutError when answers stay away."""
     people = list(itertools.islice(session.chats, CHATS))
     model, numbers = session.servers.model, iter(range(turns))

@@ -2,7 +2,7 @@
 
 Prints one object: recall (all the right entries are shown), gold_fraction, shown (share of the catalogue), payload
 (share of its characters), false_activation (queries that need no tool, anything shown), oos_activation (out of scope),
-milliseconds, resident memory in MB, recall by language and kind. Whatever the figures are, the exit code is 0.
+milliseconds, resident memory in MB, recall by language and kind. The exit code is 0 for any figures.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def read_catalogue(path: Path) -> list[dict[str, Any]]:
 
 
 def read_examples(path: Path | None, most: int = MAX_EXAMPLES) -> dict[str, list[str]]:
-    """At most so many for each tool; all of what needs no tool."""
+    """At most `most` queries for each tool, and all that need no tool."""
     if path is None:
         return {}
     stored = _json(path)

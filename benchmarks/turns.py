@@ -79,7 +79,7 @@ def run(samples: int) -> Section:
 
 
 def measure(session: Session, samples: int) -> Samples:
-    """So many turns of each kind, one of each after the other."""
+    """Run turns of each kind, alternating between the kinds."""
     found: Samples = {kind.name: [] for kind in KINDS}
     for number in range(samples):
         if number % 20 == 0:

@@ -26,7 +26,7 @@ MAX_AMBIGUOUS = 3
 """Give up after this many attempts that may have arrived, since each may have shown a copy."""
 UNCONFIRMED = "the platform did not confirm that it arrived"
 MAX_LEFT_SECONDS = 3600.0
-"""Maximum wait of a reply after a restart, whatever time the database holds."""
+"""Maximum wait of a reply after a restart, even if the database holds a later time."""
 
 Undeliverable = Callable[[ChatKey, str], Awaitable[None]]
 """Called with a chat that can't be reached, and the reason."""

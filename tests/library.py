@@ -28,7 +28,7 @@ def litellm_without_clients() -> Any:
     with nullcontext() if "litellm" in sys.modules else uncollected():
         library = importlib.import_module("litellm")
     library.in_memory_llm_clients_cache.flush_cache()
-    vars(library).pop("module_level_aclient", None)  # made anew when it is asked for
+    vars(library).pop("module_level_aclient", None)  # made again when it is asked for
     return library
 
 

@@ -55,7 +55,7 @@ def showings(
 
 
 def recall_at(rankings: Sequence[Ranking], most: int) -> Interval | None:
-    """How often the right tool is among so many."""
+    """How often the right tool is among the first ones."""
     return proportion([ranking.rank() <= most for ranking in rankings])
 
 

@@ -44,8 +44,8 @@ def slowest(selector: Any, catalogue: Sequence[Mapping[str, Any]], queries: Sequ
 
 
 def _shown(models: Models, toolkits: tuple[Toolkit, ...], selection: ToolSelection, model: str) -> float:
-    nobody: Any = None  # neither runs a tool nor chooses one
-    tools = TurnTools(nobody, nobody, models, toolkits, selection)
+    unused: Any = None  # neither runs a tool nor chooses one
+    tools = TurnTools(unused, unused, models, toolkits, selection)
     worked = time.thread_time()
     tools.show(model, WINDOW)
     return (time.thread_time() - worked) * 1e3

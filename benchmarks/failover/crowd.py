@@ -24,7 +24,7 @@ LATE_SECONDS = 0.25
 """Beyond its deadline a turn is late; without what it waited in line for a place."""
 PEOPLE = 250
 LONGEST_SECONDS = 300.0
-"""Whatever has not ended by then never will."""
+"""A turn that takes longer counts as never ending."""
 
 End = Literal["answer", "partial", "failure", "lost"]
 
@@ -82,7 +82,7 @@ def pools(count: int) -> list[list[str]]:
 
 
 async def run(name: str, llm: Llm, plan: Plan, among: int, root: str = "") -> Crowd:
-    """All turns of a plan at once, over so many pools."""
+    """Run all turns of a plan at once, over `pools` pools."""
     health = ModelHealth(time.time)
     choices = [models(health, root, pool, SECONDS) for pool in pools(among)]
     watched = Watched(llm, health)

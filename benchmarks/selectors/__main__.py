@@ -25,7 +25,7 @@ DATA = Path(__file__).resolve().parents[1] / "data" / "tool-routing"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0 whatever the figures are; 2: they could not be measured."""
+    """Exit codes: 0 for any figures, 2 if they could not be measured."""
     given = _parser().parse_args(arguments)
     missing = {each.name: packages for each in CONTESTANTS if (packages := each.missing())}
     try:

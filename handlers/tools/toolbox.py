@@ -55,7 +55,7 @@ class _Snapshot:
 
 class Toolbox:
     """Implements `routing.ports.Toolbox`. Tools that a person's role does not permit are neither offered nor run,
-    whatever the model asks for. For duplicate names, the first in the order of `sources` wins. Without `approval`,
+    even if the model asks for more. For duplicate names, the first in the order of `sources` wins. Without `approval`,
     tools that need a confirmation don't run."""
 
     def __init__(self, *sources: Source, approval: Approval | None = None) -> None:

@@ -31,7 +31,7 @@ def upgrade() -> None:
         if int(found[1]) in known:
             values = {"text": row.text[found.end() :], "person_id": int(found[1])}
             connection.execute(sa.update(_SUMMARIES).where(here).values(**values))
-        else:  # of somebody who is gone: nobody could read it
+        else:  # of a deleted person: no one could read it
             connection.execute(sa.delete(_SUMMARIES).where(here))
 
 

@@ -7,12 +7,11 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 
+from routing.config.turn_limits import MAX_RESULT_CHARS
 from routing.turn.context_window import Window
 from routing.types.llm import ChatMessage, ToolCall
 from routing.types.tokens import CHARS_PER_TOKEN, weight
 
-MAX_RESULT_CHARS = 100_000
-"""Default of `tools.maxResultChars`."""
 EMERGENCY_SHARE = 0.25
 MIN_EMERGENCY_CHARS = 10_000
 _NARROWER = "Ask more narrowly: filter, search, or read one part at a time."

@@ -12,7 +12,7 @@ from routing.types.stop import Stop
 
 
 async def begin(admission: Admission, number: int) -> list[AsyncExitStack]:
-    """So many turns, each to be ended by its `aclose`."""
+    """Start turns; each is ended by its `aclose`."""
     stacks = [AsyncExitStack() for _ in range(number)]
     for stack in stacks:
         await stack.enter_async_context(admission.turn(Stop()))

@@ -1,4 +1,4 @@
-"""What the owner edits is taken up while the bot runs, whatever happened before."""
+"""The owner's edits apply while the bot runs, also after an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking back at a turn never comes in anybody's way."""
+"""Follow-up work after a turn delays no reply."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def test_every_turn_is_looked_at_and_nothing_else() -> None:
     assert seen == ["t"]
 
 
-async def test_what_fails_is_in_the_log_and_holds_up_no_other(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_failing_hook_is_logged_and_delays_no_other(caplog: pytest.LogCaptureFixture) -> None:
     done = asyncio.Event()
 
     async def fail(message: InboundMessage, record: TurnRecord) -> None:

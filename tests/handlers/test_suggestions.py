@@ -141,7 +141,7 @@ class Slow(Known):
 
 
 @pytest.mark.parametrize(("store", "found"), [(Broken(), ()), (Slow(), None)], ids=["broken", "slow"])
-async def test_a_storage_in_trouble_holds_nobody_up(store: Known, found: tuple[str, ...] | None) -> None:
+async def test_a_failing_storage_does_not_delay_suggestions(store: Known, found: tuple[str, ...] | None) -> None:
     async with asyncio.timeout(5):
         assert await suggestions(store).offer(ALICE, Typing("model", "model", "", {})) == found
 

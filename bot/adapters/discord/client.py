@@ -120,7 +120,7 @@ class Client(discord.Client):
         return (self.latency,)
 
     async def hang_up(self) -> None:
-        """Drop the gateway connections so that `connect` starts anew; HTTP is not affected."""
+        """Drop the gateway connections so that `connect` starts a new session; HTTP is not affected."""
         if self.ws is not None:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_CLOSE_SECONDS):

@@ -154,7 +154,7 @@ class DiscordPlatform:
         self._context.background.spawn(self._guilds.check_permissions(chats))
 
     async def _react(self, message: InboundMessage) -> None:
-        """With an emoji or, if the bot may not react, with a message that notifies nobody."""
+        """With an emoji or, if the bot may not react, with a message without notifications."""
         started = message.chat.thread_id == message.message_id  # the message that started a thread is in its parent
         channel_id = message.chat.chat_id if started else message.chat.topic or message.chat.chat_id
         try:

@@ -11,7 +11,7 @@ from routing.types.people import ROLES, Person, Role
 ANN, BEN = UserKey("telegram", "1"), UserKey("telegram", "2")
 
 
-def test_a_code_is_eight_signs_that_nobody_mistypes_and_never_the_same() -> None:
+def test_a_code_has_eight_unambiguous_characters_and_is_unique() -> None:
     codes = {new_code() for _ in range(500)}
     assert len(codes) == 500
     assert all(len(code) == 8 and set(code) <= set(CODE_SIGNS) for code in codes)

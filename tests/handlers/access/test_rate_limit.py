@@ -1,4 +1,4 @@
-"""So many messages a person, counted on a clock of ours."""
+"""Limits the messages of each person, with a fake clock."""
 
 import pytest
 
@@ -80,7 +80,7 @@ def test_off_is_no_limit() -> None:
     assert all(limit.take(ANN, 1000.0) for _ in range(1000))
 
 
-def test_a_clock_that_is_set_back_locks_nobody_out() -> None:
+def test_a_clock_set_back_does_not_lock_people_out() -> None:
     limit = RateLimit(parse_limits("2/hour"))
     assert limit.take(ANN, 10_000.0)
     assert limit.take(ANN, 10_001.0)

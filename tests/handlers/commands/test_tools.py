@@ -1,4 +1,4 @@
-"""Toolkits are switched one after the other, whatever their names are."""
+"""Toolkits are switched one after the other, with any names."""
 
 from __future__ import annotations
 

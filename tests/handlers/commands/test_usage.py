@@ -208,7 +208,7 @@ async def test_each_tier_with_its_models(kept: Kept) -> None:
 
 
 @pytest.mark.parametrize(("role", "private"), [("user", True), ("admin", True), ("owner", False)])
-async def test_whoever_may_not_see_all_turns_sees_their_own(kept: Kept, role: str, private: bool) -> None:
+async def test_people_without_access_to_all_turns_see_their_own(kept: Kept, role: str, private: bool) -> None:
     reply = await command(kept)(usage("tiers 30d", role=role, private=private))
     assert reply.text.startswith("**Last 30 days, your own turns**")
     assert kept.questions == [("turns", 30 * DAY, 1)]

@@ -119,7 +119,7 @@ async def test_what_gets_no_second_look(message: InboundMessage, record: TurnRec
     assert not house.sent
 
 
-async def test_switched_off_nobody_is_asked() -> None:
+async def test_switched_off_no_critic_is_asked() -> None:
     house = House(enabled=False)
     await house.look()
     assert not house.asked

@@ -1,4 +1,4 @@
-"""The tools for files, the folder of person 7, and what nobody in the sandbox may read."""
+"""The tools for files, the folder of person 7, and a file that the sandbox must not read."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ EVIL = {"q": {"type": "string", "pattern": "^(a+)+$"}}
         {"properties": {"q": {"oneOf": [{"pattern": "^a"}, {"pattern": "!$"}]}}},
     ],
 )
-async def test_nobody_elses_regular_expression_is_run(schema: dict[str, object]) -> None:
+async def test_outside_regular_expressions_are_not_run(schema: dict[str, object]) -> None:
     """Each of these would be refused; the time that it takes doubles with every letter."""
     slow = "a" * 18 + "!"
     given = {"q": slow, slow: 1}
@@ -244,7 +244,7 @@ async def test_of_a_long_schema_what_a_call_must_have_is_told_first() -> None:
 
 
 @pytest.mark.parametrize("arguments", ["{", "[]", '{"p1": 5, "long": 5}', '{"long": 5}', '{"list": 5}', '{"zzz": 1}'])
-async def test_whatever_is_wrong_the_complaint_is_bounded(arguments: str) -> None:
+async def test_error_messages_have_a_bounded_length(arguments: str) -> None:
     long = {"type": "string", "enum": ["x" * 100] * 200}
     wide = many(2_000, additionalProperties=False)
     properties = {
@@ -296,7 +296,7 @@ async def test_a_foreign_schema_is_followed_for_a_bounded_time(
         await arguments.read(ToolCall("1", "u", '{"x": 1}'), closed, foreign=True)
 
 
-async def test_references_begin_at_the_root_whatever_a_schema_calls_itself() -> None:
+async def test_references_start_at_the_root_despite_ids() -> None:
     inner = {"$id": "http://a.b/c", "properties": {"n": {"$ref": "#/$defs/n"}}}
     schema = {"type": "object", "$id": "x", "properties": {"q": inner}, "$defs": {"n": {"type": "integer"}}}
     with pytest.raises(BadArguments, match=r"q\.n: 'x' is not of type 'integer'"):

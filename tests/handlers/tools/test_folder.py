@@ -1,4 +1,4 @@
-"""Nobody leaves their folder: not by a path, a link, a second name, or by being quick."""
+"""People cannot leave their folder: not by a path, a link, a hard link or a race."""
 
 from __future__ import annotations
 
@@ -262,7 +262,7 @@ def test_a_second_name_that_goes_in_time_is_no_way_out(tmp_path: Path, own: Path
 async def test_nothing_is_written_where_a_swapped_link_leads(tmp_path: Path, own: Path, outside: Path) -> None:
     tools = FileTools(tmp_path / "files")
 
-    def swap() -> None:  # the folder is made anew by the tool, in between
+    def swap() -> None:  # the folder is made again by the tool, in between
         with suppress(OSError):
             (own / "notes").rename(own / "aside")
         shutil.rmtree(own / "aside", ignore_errors=True)

@@ -96,7 +96,7 @@ async def bot(tmp_path: Path, embedder: FakeEmbedder) -> AsyncIterator[Bot]:
     await database.close()
 
 
-async def test_nobody_hears_of_a_command_of_others(bot: Bot) -> None:
+async def test_commands_of_other_roles_are_not_mentioned(bot: Bot) -> None:
     assert "/rule" in await bot.told("help")
     assert "/rule" not in await bot.told("help", role="user")
     assert (await bot.told("help", '{"topic": "rule"}')) == "/rule: Rule the others. Written as: /rule"

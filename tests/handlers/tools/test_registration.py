@@ -116,7 +116,7 @@ XL_SCHEMA = parameters("city", "day", required=("city",))
         ({"parameters": {"type": "object", "properties": {"a": {"$dynamicRef": "#x"}}}}, r"uses \$dynamicRef"),
     ],
 )
-def test_a_tool_out_of_order_is_refused_by_name_with_the_mend(change: dict[str, Any], reason: str) -> None:
+def test_an_invalid_tool_is_refused_by_name_with_the_fix(change: dict[str, Any], reason: str) -> None:
     with pytest.raises(ConfigError, match=f"tool weather.*{reason}"):
         register(Given(**change))
 

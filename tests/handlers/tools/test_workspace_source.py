@@ -69,7 +69,7 @@ PROGRAM, TIDE = task("get_weather", command=["weather", "--now"]), task("get_tid
 AWAY = "the MCP server sea is not connected, or has no tool tide"
 
 
-async def test_a_program_runs_with_its_arguments_for_whoever_may(own: Own) -> None:
+async def test_a_program_runs_with_its_arguments_for_permitted_people(own: Own) -> None:
     own.write("weather", PROGRAM, role="admin")
     assert await own.names("admin") == {"weather": ["get_weather"]}
     assert await own.names("user") == {}

@@ -184,7 +184,7 @@ def test_a_hint_that_was_ignored_is_in_the_log_once(
     assert caplog.text.count("its hint for small") == 1
 
 
-def test_a_file_that_nobody_foresaw_is_named_and_the_others_are_taken_up(
+def test_a_file_with_an_unexpected_error_does_not_affect_the_others(
     folder: Path, toolkits: WorkspaceToolkits, caplog: pytest.LogCaptureFixture
 ) -> None:
     strange = {"type": "object", "default": {"anyOf": 5}, "properties": {"a": {"$ref": "#/default"}}}

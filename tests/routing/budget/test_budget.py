@@ -184,7 +184,7 @@ async def test_unknown_prices_may_be_reckoned_with() -> None:
     await till.refused("0.4")
 
 
-async def test_a_call_that_nobody_counted_is_taken_to_have_cost_what_was_expected() -> None:
+async def test_an_uncounted_call_costs_its_estimate() -> None:
     till = Till(limits(person_day=1))
     (await till.held("0.6")).settle(None)
     status = (await till.budget.statuses(ANN, HOME))[0]
@@ -223,7 +223,7 @@ async def test_the_owners_word_on_one_person() -> None:
     await till.held("0")
 
 
-async def test_who_was_joined_is_read_anew() -> None:
+async def test_who_was_joined_is_read_again() -> None:
     till = Till(limits(person_day=1, all_day=9))
     await till.spend("0.5", ANN)
     await till.spend("0.4", BEN)

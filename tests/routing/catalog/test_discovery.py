@@ -117,7 +117,7 @@ async def test_a_profile_without_a_protocol_is_asked_as_openai_is() -> None:
 
 
 @pytest.mark.parametrize("base", [None, "", "ftp://x", "localhost:11434", "http://", "http://u:p@h", "http://a:b", "x"])
-async def test_an_address_that_is_none_is_ours_to_mend(base: str | None) -> None:
+async def test_an_invalid_address_is_the_owners_to_fix(base: str | None) -> None:
     error = await refusal(base)
     assert error.status == 400
     assert "llm.providers.mine.baseUrl" in str(error)
@@ -150,7 +150,7 @@ async def test_a_key_is_not_sent_to_the_home_of_another_providers_protocol() -> 
         assert (await refusal(None, api_type, name=name)).status == 400
 
 
-async def test_a_key_with_impossible_characters_is_ours_to_mend() -> None:
+async def test_a_key_with_impossible_characters_is_the_owners_to_fix() -> None:
     for key in ("sk\nx", "ключ"):
         error = await refusal("http://127.0.0.1:1", key=key)
         assert (error.status, key in str(error)) == (400, False)

@@ -242,7 +242,7 @@ def test_the_nearest_name(asked: str, meant: str | None) -> None:
     assert skills.nearest(asked) == meant
 
 
-def test_nobody_is_near_in_an_empty_house() -> None:
+def test_no_skills_have_no_suggestions() -> None:
     assert Skills({}, {}).nearest("x") is None
 
 

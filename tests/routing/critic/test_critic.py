@@ -1,4 +1,4 @@
-"""Who is asked for a second look, with what, and what comes of it; whatever goes wrong is no doubt."""
+"""Which model checks an answer, with what request, and the result; a failure is not a doubt."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ async def test_no_doubt_is_nothing_but_costs() -> None:
         [TextDelta('{"doubt": true, "why": "x"}'), Unreachable(CLAUDE, "broke off")],
     ],
 )
-async def test_whatever_else_comes_is_no_doubt(steps: list[Step], caplog: pytest.LogCaptureFixture) -> None:
+async def test_other_results_are_no_doubt(steps: list[Step], caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "routing.critic")
     assert await Bench(steps).look() is None
     assert len([record for record in caplog.records if record.name == "routing.critic"]) == 1
@@ -131,7 +131,7 @@ async def test_it_waits_in_no_line_for_longer() -> None:
         (GPT, CriticConfig(), None, None),
     ],
 )
-async def test_another_vendor_with_a_key_is_asked_or_nobody(
+async def test_only_another_vendor_with_a_key_is_asked(
     author: str, config: CriticConfig, keys: dict[str, str] | None, model: str | None
 ) -> None:
     bench = Bench(DOUBT, config=config, keys=keys)
@@ -183,7 +183,7 @@ async def test_long_texts_are_shortened() -> None:
 
 
 @pytest.mark.parametrize("at_limit", ["refuse", "cheapest"])
-async def test_where_a_limit_is_reached_nobody_is_asked(at_limit: str) -> None:
+async def test_no_critic_is_asked_when_a_limit_is_reached(at_limit: str) -> None:
     async def prices() -> PriceList:
         return lambda model: Price.flat(Decimal(1000))
 

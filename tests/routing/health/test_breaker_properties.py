@@ -1,4 +1,4 @@
-"""The breaker against one that keeps every try and counts anew each time."""
+"""The breaker against one that keeps every try and counts again each time."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Calls:
             await asyncio.sleep(0)
 
 
-async def test_the_provider_takes_so_many_and_the_others_wait_in_order() -> None:
+async def test_calls_above_the_provider_limit_wait_in_order() -> None:
     calls = Calls(2, 9)
     for person, name in enumerate("abcdef"):
         await calls.start(name, person=person)
@@ -70,7 +70,7 @@ async def test_the_provider_takes_so_many_and_the_others_wait_in_order() -> None
     assert calls.begun == ["a", "b", "other", "c", "d", "e", "f"]
 
 
-async def test_one_person_takes_so_many_and_nobody_elses_place() -> None:
+async def test_one_person_cannot_take_the_places_of_others() -> None:
     calls = Calls(3, 2)
     for name in ("a1", "a2", "a3", "a4"):
         await calls.start(name, person=1)

@@ -25,7 +25,7 @@ def test_a_model_is_left_alone_for_as_long_as_it_asked() -> None:
     assert cooldowns.until("a/1") is None
 
 
-def test_what_nobody_would_wait_for_is_not_believed() -> None:
+def test_a_very_long_wait_is_capped() -> None:
     time = Time()
     cooldowns = Cooldowns(time)
     cooldowns.note(RateLimited("a/1", "x", 1e9))

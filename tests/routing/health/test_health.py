@@ -61,7 +61,7 @@ async def test_three_failures_in_a_row_leave_a_model_alone_for_a_minute() -> Non
     assert state(health) == "closed"
 
 
-async def test_an_answer_between_them_begins_the_row_anew() -> None:
+async def test_an_answer_between_them_begins_the_row_again() -> None:
     health = ModelHealth(Time())
     await fails(health, DOWN, DOWN)
     for _ in range(4):
@@ -70,7 +70,7 @@ async def test_an_answer_between_them_begins_the_row_anew() -> None:
     assert state(health) == "closed"
 
 
-async def test_a_refused_key_opens_at_once_and_another_key_begins_anew() -> None:
+async def test_a_refused_key_opens_at_once_and_another_key_begins_again() -> None:
     health = ModelHealth(Time())
     await fails(health, REFUSED)
     assert (state(health), state(health, OTHER_WAY)) == ("open", "closed")
@@ -98,7 +98,7 @@ async def test_a_retry_after_holds_for_everybody_even_for_a_probe() -> None:
     await answers(health)
 
 
-async def test_a_short_one_is_waited_for_where_nobody_else_can_be_asked() -> None:
+async def test_a_short_cooldown_is_waited_for_without_alternatives() -> None:
     health = ModelHealth(time.time)
     health.failed(RateLimited(MODEL, "busy", 0.1))
     with pytest.raises(RateLimited):
@@ -232,7 +232,7 @@ async def test_what_changes_while_it_is_written_is_written_too(monkeypatch: pyte
     await memory.close()
 
 
-async def test_the_end_writes_what_nobody_wrote_yet() -> None:
+async def test_closing_writes_what_is_unwritten() -> None:
     clock, store = Time(), FakeState()
     store.go.set()
     memory = HealthPersistence(store, clock)

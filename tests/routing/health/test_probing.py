@@ -85,7 +85,7 @@ async def test_one_probes_and_the_others_are_served_by_the_next_model() -> None:
     assert await house.turn() == "a/broken", "the probe closed it"
 
 
-async def test_before_its_time_nobody_probes_while_another_model_answers() -> None:
+async def test_no_probe_before_its_time_while_another_model_answers() -> None:
     house = House("a/broken", "b/2")
     house.time.now += 59.0
     assert Counter([await house.turn() for _ in range(TURNS)]) == {"b/2": TURNS}
@@ -132,7 +132,7 @@ async def test_whose_turn_is_cancelled_makes_room_for_another_probe(early: bool)
     assert answers[3:] == ["a/broken"] * (TURNS - 3)
 
 
-async def test_who_waits_and_is_cancelled_disturbs_nobody() -> None:
+async def test_a_cancelled_waiter_does_not_affect_others() -> None:
     house = House("a/broken")
     turns = [asyncio.create_task(house.turn()) for _ in range(TURNS)]
     await settle()

@@ -62,7 +62,7 @@ async def test_the_text_grows_and_the_end_brings_the_count() -> None:
     [Unreachable("m", "x"), RateLimited("m", "x", 0.0), KeyRejected("m", "x"), PolicyRefused("m", "x")],
     ids=lambda error: type(error).__name__,
 )
-async def test_a_fault_before_the_first_word_is_the_callers_to_mend(error: ModelError) -> None:
+async def test_an_error_before_the_first_word_is_raised_to_the_caller(error: ModelError) -> None:
     llm = FakeLlm([error], [TextDelta("never"), END])
     with pytest.raises(type(error)):
         await running(llm).complete(asked(), call_options(), Seen(), Stop())

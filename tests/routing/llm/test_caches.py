@@ -47,6 +47,6 @@ async def test_claude_behind_openrouter_is_told_too(llm: LiteLlm, ms: ModelServe
 
 
 @pytest.mark.parametrize("wire", ["chat", "gemini 2", "custom"])
-async def test_nobody_else_is_told(llm: LiteLlm, ms: ModelServer, wire: str) -> None:
+async def test_other_providers_get_no_cache_markers(llm: LiteLlm, ms: ModelServer, wire: str) -> None:
     await heard(llm, over(ms, wire))
     assert "cache_control" not in str(ms.last.body)

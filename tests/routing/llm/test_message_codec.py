@@ -1,4 +1,4 @@
-"""Whatever a conversation holds, what goes out is legal everywhere, the same in every request, and a copy."""
+"""Requests are valid for every provider, the same each time, and copies, for any conversation."""
 
 import json
 import re

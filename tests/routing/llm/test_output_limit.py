@@ -12,7 +12,7 @@ WIRES = ("chat", "responses", "custom", "claude", "adaptive claude", "gemini 2",
 
 
 def said(ms: ModelServer) -> object:
-    """The limit in the last request, whatever its wire calls it."""
+    """The limit in the last request, under the name of its API."""
     body = ms.last.body
     config = body.get("generationConfig") or {}
     names = ("max_tokens", "max_completion_tokens", "max_output_tokens")

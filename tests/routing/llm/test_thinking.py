@@ -1,4 +1,4 @@
-"""What a model thought goes back to it, and to nobody else: over every wire, through LiteLLM's real code."""
+"""A model gets back its own thinking, and no other model does: over every wire, through LiteLLM's real code."""
 
 import json
 from dataclasses import replace

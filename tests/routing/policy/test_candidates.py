@@ -30,7 +30,7 @@ def chosen(*members: Member, needs: Needs = Needs()) -> Candidates:  # noqa: B00
     return candidates(members, needs, NOW)
 
 
-def test_a_persons_own_model_goes_in_front_and_nobody_stands_there_twice() -> None:
+def test_a_persons_own_model_comes_first_without_duplicates() -> None:
     assert pool_of(("a/1", "b/2")) == ("a/1", "b/2")
     assert pool_of(("a/1", "b/2"), "c/3") == ("c/3", "a/1", "b/2")
     assert pool_of(("a/1", "b/2"), "b/2") == ("b/2", "a/1")
@@ -91,7 +91,7 @@ def test_who_is_slow_is_asked_last_and_that_is_said() -> None:
     assert [(each.model, each.why) for each in mixed.skipped] == [("a/1", "slow"), ("c/3", "key")]
 
 
-def test_nobody_is_ready_and_the_one_that_will_be_first_is_asked() -> None:
+def test_if_no_model_is_ready_the_first_to_recover_is_asked() -> None:
     found = chosen(replace(A, breaker=OPEN), replace(B, breaker=BreakerStatus("open", NOW + 9.0, "x")), C_WITHOUT_KEY)
     assert (found.order, found.last_resort) == (("b/2", "a/1"), True)
     assert len(found.skipped) == 3
@@ -116,7 +116,7 @@ def test_a_wish_to_be_left_alone_is_waited_out_when_it_is_short(seconds: float, 
     assert [each.until for each in found.skipped] == [NOW + seconds, None]
 
 
-def test_without_any_key_nobody_is_asked() -> None:
+def test_without_any_key_no_model_is_asked() -> None:
     assert chosen(C_WITHOUT_KEY) == Candidates((), (SkippedModel("c/3", "key"),), last_resort=True)
 
 
@@ -138,7 +138,7 @@ MEMBERS = st.lists(
 
 
 @given(MEMBERS, st.builds(Needs, st.booleans(), st.booleans(), st.sampled_from((0, 100))))
-def test_nobody_is_lost_and_nobody_is_left_out_without_a_word(members: list[Member], needs: Needs) -> None:
+def test_every_member_is_a_candidate_or_skipped_with_a_reason(members: list[Member], needs: Needs) -> None:
     found = candidates(members, needs, NOW)
     named = {each.model for each in found.skipped}
     assert set(found.order) | named == {each.model for each in members}

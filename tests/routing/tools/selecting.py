@@ -47,7 +47,7 @@ OPEN = "sunny or drizzle"
 
 
 class Slow(tuple[Toolkit, ...]):
-    """Toolkits that nobody in another thread gets through before the gate is open."""
+    """Toolkits that block other threads until the gate is open."""
 
     gate: threading.Event
 

@@ -215,7 +215,7 @@ async def test_discovery_finds_what_is_named(query: str) -> None:
 
 
 async def test_discovery_brings_what_is_likely_where_nothing_is_sure() -> None:
-    """Whoever searches wants something done: what keeps chit-chat from the tools does not count."""
+    """A search always needs tools, so the small-talk classifier does not apply."""
     found = {"something for Friday": {"calendar": -1.0, "notes": -2.0, "weather": -3.0}}
     said = await (await turn("hello", found=found)).discover("something for Friday")
     listed = [line[2:].partition(":")[0] for line in said.splitlines()[1:]]

@@ -1,4 +1,4 @@
-"""What stays of the tools of a turn, whatever else comes into it."""
+"""Which tools of a turn stay when others are added."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.routing.tools.selecting import card, toolkit
         ("x" * 41_297, 900, ["calculate", DISCOVERY]),
     ],
 )
-def test_discovery_and_what_is_always_there_stay_whatever_else_comes(hint: str, words: int, left: list[str]) -> None:
+def test_discovery_and_base_tools_always_stay(hint: str, words: int, left: list[str]) -> None:
     called = ToolCard("called", dict.fromkeys(SIZES, ToolText("word" * words, EMPTY)))
     cards = {each.name: each for each in (searching(), card("calculate"), card("likely"), called)}
     worth = {DISCOVERY: math.inf, "calculate": math.inf}

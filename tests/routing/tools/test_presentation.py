@@ -124,7 +124,7 @@ def test_hybrid_shows_stubs_of_all_others() -> None:
     assert all(each == ToolSpec(each.name, "", STUB) for each in stubs)
 
 
-def test_all_shows_every_tool_whatever_the_message_is_about() -> None:
+def test_all_shows_every_tool_for_any_message() -> None:
     tools = [candidate("a", -9, selected=False), candidate("b", 3), candidate("c", -5, selected=False)]
     assert names(present(tools, "S", Presentation("all", 1, 1)).specs) == ["a", "b", "c"]
     many = [candidate(f"t{number}", number, selected=False) for number in range(200)]

@@ -1,4 +1,4 @@
-"""The limits of each size class are limits, whatever the tools are."""
+"""The limits of each size class hold for any tools."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_line_of_names_never_costs_more_than_there_is_room_for() -> None:
         assert on_the_wire(shown) <= shown.tokens <= most_tokens
 
 
-def test_of_many_kinds_those_of_most_tools_are_told_whatever_the_message_is_about() -> None:
+def test_the_largest_categories_are_named_for_any_message() -> None:
     rare, often = [f"rare {at}" for at in range(40)], [f"kind {at}" for at in range(MOST_KINDS)]
     hints = {
         present(of_kinds(*rare, *often, *often, about=about), "L", PRESENTATIONS["L"]).hint

@@ -52,7 +52,7 @@ HISTORY = (
     ChatMessage("user", "Well?"),
 )  # fmt: skip
 """Begun elsewhere: names with a dot, ids of 60 characters (one of them twice), arguments that are not JSON, results
-out of order, one without a call, one missing, thinking that nobody else can check."""
+out of order, one without a call, one missing, thinking that no other provider can verify."""
 
 
 def over(ms: ModelServer, wire: str, *messages: ChatMessage, **more: Any) -> Request:

@@ -63,7 +63,7 @@ class Talk:
         return found.tier, found.signals
 
 
-async def test_code_in_the_last_answer_is_code_whatever_tier_wrote_it() -> None:
+async def test_code_in_the_last_answer_counts_for_any_tier() -> None:
     assert (await Talk(((1, "balanced"),), FENCE).chooses("fix it"))[0] == "coding"
     assert (await Talk(((1, "balanced"),), "It is broken.").chooses("fix it"))[0] == "balanced"
     assert (await Talk(((1, "coding"),), "It is broken.").chooses("fix it"))[0] == "coding"

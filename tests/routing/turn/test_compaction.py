@@ -162,7 +162,9 @@ def test_a_long_turn_is_cut_and_loses_no_pair() -> None:
     some.lists(some.sampled_from([0, 10, 900, 9_000, 90_000]), min_size=60, max_size=60),
     some.integers(2_000, 40_000),
 )
-def test_whatever_goes_in_fits_and_pairs_are_whole(messages: list[ChatMessage], sizes: list[int], limit: int) -> None:
+def test_any_messages_fit_and_keep_call_pairs_complete(
+    messages: list[ChatMessage], sizes: list[int], limit: int
+) -> None:
     longer = [
         ChatMessage(m.role, m.text + "日x" * (size // 2), calls=m.calls, call_id=m.call_id, tool=m.tool)
         for m, size in zip(messages, sizes, strict=False)
@@ -180,7 +182,7 @@ def test_whatever_goes_in_fits_and_pairs_are_whole(messages: list[ChatMessage], 
 
 
 def _answerable(pattern: str) -> str:
-    """The pattern without results that nobody asked for; `x` stands for those."""
+    """The pattern without results of no call; `x` stands for those."""
     open_calls, kept = 0, ""
     for kind in pattern:
         open_calls += {"c": 1, "C": 2, "r": -1}.get(kind, 0)

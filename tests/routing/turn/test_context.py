@@ -167,7 +167,7 @@ async def test_the_others_need_not_be_in_what_is_summed_up(others: str) -> None:
     assert "SUMMARY" in await told(history, BOB)
 
 
-async def test_one_persons_summary_is_made_anew_when_another_comes() -> None:
+async def test_one_persons_summary_is_made_again_when_another_comes() -> None:
     history = Kept()
     history.add(ANN, *read_diary("swordfish"))
     await compacted(history, ANN)
@@ -194,7 +194,7 @@ async def test_who_comes_to_a_summary_of_anothers_gets_one_of_their_own_at_once(
     assert history.summaries[-1].upto == history.summaries[0].upto
 
 
-async def test_the_balanced_model_writes_with_little_reasoning_whatever_the_person_uses() -> None:
+async def test_the_balanced_model_writes_summaries_with_little_reasoning() -> None:
     pools = '{"tiers": {"balanced": {"pool": ["openai/gpt-5.1"]}, "smart": {"pool": ["openai/gpt-5.2"]}}}'
     history, llm, config = Kept(), FakeLlm(says("S")), models(pools)
     history.add(ANN, *read_diary("swordfish"))

@@ -1,4 +1,4 @@
-"""Model after model until one answers: who is asked, how often, with what, and what is left when nobody does."""
+"""Model after model until one answers: who is asked, how often, with what, and what remains if none answers."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ async def test_cut_after_some_words_is_an_answer() -> None:
 
 
 @pytest.mark.parametrize("last", [[DOWN], []], ids=["error", "no end"])
-async def test_after_the_first_word_nobody_else_is_asked(last: list[Step]) -> None:
+async def test_after_the_first_word_no_other_model_is_asked(last: list[Step]) -> None:
     chase = Chase(FakeLlm([TextDelta("half"), *last]))
     done = await chase.run()
     assert (done.text, done.finish, chase.asked) == ("half", "cut", ["a/1"])

@@ -32,7 +32,7 @@ async def ran(made: ToolExecutor, *calls: ToolCall, seconds: float = 30.0) -> li
 async def test_two_equal_calls_of_one_answer_run_once_though_both_could_begin() -> None:
     async def slow(given: Mapping[str, Any]) -> str:
         for _ in range(3):
-            await asyncio.sleep(0)  # whoever runs beside it begins now
+            await asyncio.sleep(0)  # a concurrent call starts now
         return "slow"
 
     toolbox = FakeToolbox({"slow": slow})

@@ -233,7 +233,7 @@ def test_what_cannot_fit_becomes_as_small_as_it_gets() -> None:
     some.integers(1_000, 20_000),
 )
 @example([ChatMessage("user", "日" * 1_000_000)], 8_000)
-def test_whatever_goes_in_fits(messages: list[ChatMessage], limit: int) -> None:
+def test_any_messages_fit(messages: list[ChatMessage], limit: int) -> None:
     window = Window(limit, 50_000)
     out = squeeze(messages, window)
     assert not window.overflows(out)

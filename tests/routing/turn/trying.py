@@ -32,7 +32,7 @@ def call_options(
     clock: Clock = time.time,
     **more: bool,
 ) -> CallOptions:
-    """For a turn of so many seconds; a try may take `whole`, `first` to its first sign of life."""
+    """For a turn of `seconds`; an attempt may take `whole`, `first` to its first sign of life."""
     contract = replace(DEFAULT_CONTRACTS[tier], first_token_seconds=first, try_seconds=whole)
     return CallOptions(contract, Deadline(clock, seconds), turn_cost(), **more)
 

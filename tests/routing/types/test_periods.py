@@ -1,4 +1,4 @@
-"""Days and months of a zone, whatever its clocks do at night."""
+"""Days and months of a time zone, across changes of its clocks."""
 
 from __future__ import annotations
 

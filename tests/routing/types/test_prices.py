@@ -75,7 +75,7 @@ def test_a_long_prompt_costs_more_a_token(litellm: Any) -> None:
         ("ollama/anything", "http://10.0.0.1", True),
     ],
 )
-def test_what_nobody_knows_stays_unknown(litellm: Any, model: str, base_url: str | None, known: bool) -> None:
+def test_unknown_prices_stay_unknown(litellm: Any, model: str, base_url: str | None, known: bool) -> None:
     price = PriceMap(litellm, lambda provider: profile(provider, base_url))(model)
     assert (price is not None) is known
     if price is not None and not model.startswith("openai/"):

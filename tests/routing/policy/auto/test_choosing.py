@@ -1,4 +1,4 @@
-"""The tier for a message: what is asked for, in whatever language, and where the conversation is."""
+"""The tier for a message: what is asked for, in any language, and the state of the conversation."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def test_the_index_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     kept = tmp_path / "cache" / "tools.index"
     assert found(Catalogue(KITS, kept), "what is the weather like?") == ["weather"]
     written, made = kept.read_bytes(), Postings.of
-    monkeypatch.setattr(Postings, "of", lambda *_: pytest.fail("it was made anew"))
+    monkeypatch.setattr(Postings, "of", lambda *_: pytest.fail("it was made again"))
     assert found(Catalogue(KITS, kept), "what is the weather like?") == ["weather"]
     monkeypatch.setattr(Postings, "of", made)
     assert kept.read_bytes() == written
@@ -30,7 +30,7 @@ def test_the_index_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert kept.read_bytes() != written, "other toolkits have another index"
 
 
-def test_a_broken_index_is_made_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_broken_index_is_rebuilt(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     kept = tmp_path / "tools.index"
     Catalogue(KITS, kept)
     kept.write_bytes(kept.read_bytes()[:-100])

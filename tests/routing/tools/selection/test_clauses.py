@@ -64,13 +64,13 @@ def test_a_short_part_belongs_to_the_one_before_it_and_the_first_to_the_next() -
     assert clauses("please, set an alarm. play some jazz")[1:] == ["please set an alarm", "play some jazz"]
 
 
-def test_only_so_many_parts_are_looked_at() -> None:
+def test_the_number_of_clauses_is_limited() -> None:
     message = ". ".join(f"send letter {number}" for number in range(20))
     assert clauses(message) == [message, *(f"send letter {number}" for number in range(MAX_CLAUSES))]
 
 
 @given(st.text(alphabet="ab ,.;!?\n和、。再", max_size=60) | st.text(max_size=60))
-def test_parts_are_never_empty_and_never_more_than_so_many(message: str) -> None:
+def test_clauses_are_never_empty_and_their_number_is_limited(message: str) -> None:
     whole, *parts = clauses(message)
     assert whole == message
     assert len(parts) != 1

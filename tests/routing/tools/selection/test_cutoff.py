@@ -68,7 +68,7 @@ def test_the_cap_grows_with_the_catalogue_and_leaves_two(most: float, growing: f
 
 
 @pytest.mark.parametrize(("count", "part", "anyway"), [(20, 1.0, 4), (20, 0.5, 2), (4, 1.0, 0), (1, 1.0, 0)])
-def test_of_a_large_catalogue_some_are_shown_whatever_their_share(count: int, part: float, anyway: int) -> None:
+def test_of_a_large_catalogue_some_tools_are_always_shown(count: int, part: float, anyway: int) -> None:
     wide = Policy(gate=-100, least=100, falling=0, most=0, growing=0, certain=9, wide=0.01)
     assert list(wide.shown(np.arange(count, dtype=np.float32), part)) == [count - 1 - rank for rank in range(anyway)]
 
@@ -110,7 +110,7 @@ def test_what_is_set_shows_the_best_or_nothing(odds: list[float]) -> None:
 
 
 @given(st.lists(st.floats(-30, 30, width=32), min_size=1, max_size=60))
-def test_whoever_is_shown_is_no_worse_than_whoever_is_not(odds: list[float]) -> None:
+def test_shown_tools_score_no_worse_than_hidden_ones(odds: list[float]) -> None:
     places = shown(POLICY, *odds)
     hidden = [value for at, value in enumerate(odds) if at not in places]
     assert not places or not hidden or min(odds[at] for at in places) >= max(hidden)

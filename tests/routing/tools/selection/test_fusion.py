@@ -59,7 +59,7 @@ def test_a_feature_counts_differently_with_examples_and_in_long_questions(
     assert weights.odds(np.ones((2, 1), np.float32), asked(no_examples, words)).tolist() == pytest.approx([odds] * 2)
 
 
-def test_each_weight_goes_to_its_feature_in_whatever_order_it_is_stored(tmp_path: Path) -> None:
+def test_each_weight_goes_to_its_feature_in_any_stored_order(tmp_path: Path) -> None:
     weights = stored()
     for part in ("words", "full"):
         for side in ("entry", "told", "longer"):

@@ -1,4 +1,4 @@
-"""The kept index: the same as made anew, and made anew whenever it is not certain to be the same."""
+"""The cached index equals a new one, and is rebuilt when that is not certain."""
 
 from __future__ import annotations
 

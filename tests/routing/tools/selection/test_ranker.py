@@ -62,7 +62,7 @@ def test_each_clause_is_decided_in_its_own_stage(selector: EncodingRanker, encod
 
 
 @pytest.mark.parametrize("message", ["Umbrella?", "wake me", "song"])
-def test_a_keyword_and_nothing_else_is_meant_whatever_the_odds(glossary: Glossary, message: str) -> None:
+def test_a_lone_keyword_selects_its_toolkit_at_any_odds(glossary: Glossary, message: str) -> None:
     shut = made_of(glossary, policy=replace(OPEN, gate=1e9))
     decision = shut.decide(shut.clauses(message), {})
     assert [(one.probability, one.stage) for one in decision.chosen] == [(1.0, "keyword")]
