@@ -16,7 +16,7 @@ from routing.budget.guard import BudgetGuard
 from routing.budget.reservation import Reservation
 from routing.catalog.catalog import Catalog
 from routing.config.runtime import RouterConfig
-from routing.council.calling import ModelCalls, obstacle
+from routing.council.calling import ModelCalls
 from routing.council.costs import Estimate, charged, estimate, for_books
 from routing.council.council import Council
 from routing.council.prompts import MAX_QUESTION_CHARS
@@ -160,14 +160,14 @@ class CouncilSessions:
                 cost.over = held.reached or cost.over
 
     def _seats(self, say: Say, wanted: Wanted) -> tuple[tuple[Seat, ...], tuple[SkippedModel, ...]]:
-        pools, catalog, now = self.models.config.pools, self.models.catalog, self._clock()
+        pools, catalog = self.models.config.pools, self.models.catalog
         asked, tier = wanted.members or USUAL_SEATS, wanted.tier
-        found = members(pools, catalog, lambda model: obstacle(self.models, model, now) is None, tier, asked)
+        found = members(pools, catalog, lambda model: self.models.obstacle(model, "deep") is None, tier, asked)
         if isinstance(found, Missing):
-            raise self._refusal(say, found, now)
+            raise self._refusal(say, found)
         everybody = members(pools, catalog, lambda model: True, tier, asked)
         absent = [seat.model for seat in everybody if seat not in found] if not isinstance(everybody, Missing) else []
-        reasons = [each for model in absent if (each := obstacle(self.models, model, now)) is not None]
+        reasons = [each for model in absent if (each := self.models.obstacle(model, "deep")) is not None]
         if wanted.members is not None and len(found) < wanted.members:
             raise self._too_few(say, wanted.members, found, reasons)
         return found, tuple(reasons)
@@ -184,8 +184,8 @@ class CouncilSessions:
             else say("The tiers have no more models; the owner can add some to their pools."),
         )
 
-    def _refusal(self, say: Say, missing: Missing, now: float) -> Refused:
-        reasons = (obstacle(self.models, model, now) for model in missing.skipped)
+    def _refusal(self, say: Say, missing: Missing) -> Refused:
+        reasons = (self.models.obstacle(model, "deep") for model in missing.skipped)
         skipped = skipped_members(say, self.models, (each for each in reasons if each is not None))
         found = names(seat.model for seat in missing.found) or say("none")
         words = "A council needs at least {least} models from {least} vendors; I can ask {found}. {skipped}"

@@ -12,9 +12,8 @@ from routing.llm.null_reply import NullLiveReply
 from routing.policy.models import Models
 from routing.ports import Clock
 from routing.types.deadline import Deadline
-from routing.types.decisions import ModelChoice, SkippedModel
+from routing.types.decisions import ModelChoice
 from routing.types.llm import ChatMessage, ModelRequest
-from routing.types.model_names import provider_of
 from routing.types.stop import Stop
 from routing.types.tokens import estimate as tokens
 from routing.types.usage import CallRecord, TurnCost
@@ -27,19 +26,6 @@ MIN_TOKENS = 256
 """Minimum output limit of a request, in tokens. The provider decides whether it fits."""
 MAX_TOKENS = 4_000
 """Maximum visible tokens per call: twice the estimate; without it a deep member could write ten times the estimate."""
-
-
-def obstacle(models: Models, model: str, now: float) -> SkippedModel | None:
-    """Why a model can't be called now; None if it can."""
-    profile = models.config.profile(provider_of(model))
-    if not models.has_key(profile.name):
-        return SkippedModel(model, "key")
-    health = models.health.of(model, profile, "deep")
-    if health.cooldown is not None and health.cooldown > now:
-        return SkippedModel(model, "cooldown", health.cooldown)
-    if health.breaker.state == "open" and health.breaker.until > now:
-        return SkippedModel(model, "breaker", health.breaker.until, health.breaker.why)
-    return None
 
 
 class ModelCalls:

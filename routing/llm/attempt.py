@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from routing.budget.guard import BudgetGuard
+from routing.budget.reservation import Reservation
 from routing.config.contracts import TierContract
 from routing.errors import EmptyAnswer, ModelError, Reason, TooSlow, Unreachable
 from routing.health.breaker import Trial
@@ -94,22 +95,14 @@ class ModelCaller:
         is used up."""
         answer = _Answer(began=self._clock())
         try:
-            with stop.guard():
-                async with self._paid(request, options, answer), self._slot(request, options, answer, live) as trial:
-                    if trial is None:
-                        return answer.completion(self._clock())
-                    log.info(
-                        "[LLM] Model tier: %s, selected model: %s, reasoning: %s",
-                        request.tier,
-                        request.model,
-                        request.reasoning or "none",
-                    )
-                    try:
-                        await self._stream(request, options, answer, live, trial)
-                    except ModelError as error:
-                        self._failed(error, answer, trial)
-                        if not answer.text.strip():
-                            raise
+            with stop.guard(), await self._hold(request, options.cost) as held:
+                try:
+                    async with self._slot(request, options, answer, live) as trial:
+                        if trial is not None:
+                            await self._stream(request, options, answer, live, trial)
+                finally:
+                    if answer.billed:
+                        self._charge(held, request, options.cost, answer)
         except Stopped:
             answer.finish = "stopped"
         return answer.completion(self._clock())
@@ -123,26 +116,25 @@ class ModelCaller:
         """Drop the learned window: the model rejected a smaller prompt, too."""
         self._health.windows.forget(model)
 
-    @asynccontextmanager
-    async def _paid(self, request: ModelRequest, options: CallOptions, answer: _Answer) -> AsyncIterator[None]:
-        """Reserves the expected cost, then records the real one, also if the call fails."""
-        with await self._guard.hold(request, options.cost) if self._guard else nullcontext() as held:
-            try:
-                yield
-            finally:
-                if answer.billed:
-                    if self._guard is not None and held is not None:
-                        self._guard.settle(held, request, answer.usage)
-                    charged = held.dollars if held is not None and answer.usage is None else None
-                    seconds = self._clock() - answer.began
-                    options.cost.calls.append(CallRecord(request.tier, request.model, answer.usage, seconds, charged))
+    async def _hold(self, request: ModelRequest, cost: TurnCost) -> Reservation:
+        """Reserve the expected cost. Raises BudgetExceeded."""
+        return await self._guard.hold(request, cost) if self._guard else Reservation((), None, None, None)
+
+    def _charge(self, held: Reservation, request: ModelRequest, cost: TurnCost, answer: _Answer) -> None:
+        """Record the real cost, also of a call that failed."""
+        if self._guard is not None:
+            self._guard.settle(held, request, answer.usage)
+        charged = held.dollars if answer.usage is None else None
+        seconds = self._clock() - answer.began
+        cost.calls.append(CallRecord(request.tier, request.model, answer.usage, seconds, charged))
 
     @asynccontextmanager
     async def _slot(
         self, request: ModelRequest, options: CallOptions, answer: _Answer, live: LiveReply
     ) -> AsyncIterator[Trial | None]:
-        """Wait for a concurrency slot and the circuit breaker. While another turn probes the model, its result is
-        awaited without a slot. Yields None if the turn's time ends first."""
+        """Wait for a concurrency slot and the circuit breaker; yields None if the turn's time ends first. While another
+        turn probes the model, its result is awaited without a slot. A failure of the block counts against the model,
+        and is raised only if the model wrote no text."""
         deadline, health = options.deadline, self._health
         while True:
             async with health.parallel.place(provider_of(request.model), options.cost.person_id) as waited:
@@ -156,7 +148,12 @@ class ModelCaller:
                     break
                 if trial is not None:
                     with trial:
-                        yield trial
+                        try:
+                            yield trial
+                        except ModelError as error:
+                            self._failed(error, answer, trial)
+                            if not answer.text.strip():
+                                raise
                     return
             try:
                 async with asyncio.timeout(deadline.left):
@@ -180,6 +177,12 @@ class ModelCaller:
         self, request: ModelRequest, options: CallOptions, answer: _Answer, live: LiveReply, trial: Trial
     ) -> None:
         """Stream with three time limits: first token, attempt, turn."""
+        log.info(
+            "[LLM] Model tier: %s, selected model: %s, reasoning: %s",
+            request.tier,
+            request.model,
+            request.reasoning or "none",
+        )
         now, left = asyncio.get_running_loop().time(), options.deadline.left
         whole = min(options.contract.try_seconds, request.profile.timeout_seconds)
         patience = min(options.contract.first_token_seconds, whole)

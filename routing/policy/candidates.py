@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from routing.health.breaker import CLOSED, BreakerStatus
 from routing.health.cooldown import LONGEST_WAIT_SECONDS
-from routing.types.decisions import SkippedModel as SkippedModel
+from routing.types.decisions import SkippedModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,11 @@ def candidates(members: Sequence[Member], needs: Needs, now: float) -> Candidate
     ready: list[Member] = []
     skipped: list[SkippedModel] = []
     for member in members:
-        obstacle = _lacks(member, needs) or _rests(member, now)
-        if obstacle is None:
+        reason = obstacle(member, needs, now)
+        if reason is None:
             ready.append(member)
         else:
-            skipped.append(obstacle)
+            skipped.append(reason)
     if not ready:
         return _last_resort(members, skipped, needs, now)
     slow = [each for each in ready if each.slow is not None]
@@ -75,6 +75,11 @@ def candidates(members: Sequence[Member], needs: Needs, now: float) -> Candidate
     place = {each.model: at for at, each in enumerate(members)}
     skipped.sort(key=lambda each: place[each.model])
     return Candidates(tuple(each.model for each in (*quick, *slow)), tuple(skipped))
+
+
+def obstacle(member: Member, needs: Needs, now: float) -> SkippedModel | None:
+    """Why a model can't be called now; None if it can."""
+    return _lacks(member, needs) or _rests(member, now)
 
 
 def _last_resort(members: Sequence[Member], skipped: Sequence[SkippedModel], needs: Needs, now: float) -> Candidates:

@@ -16,7 +16,7 @@ from routing.config.contracts import output_limit
 from routing.config.runtime import RouterConfig
 from routing.errors import Refused
 from routing.health.health import ModelHealth
-from routing.policy.candidates import Member, Needs, candidates, pool_of
+from routing.policy.candidates import Member, Needs, candidates, obstacle, pool_of
 from routing.ports import Clock
 from routing.types.decisions import ModelChoice, ModelSource, SizeDecision, SkippedModel
 from routing.types.llm import ChatMessage, ModelRequest, ToolSpec
@@ -159,6 +159,10 @@ class Models:
             breaker=health.breaker,
             slow=health.slow.until if health.slow else None,
         )
+
+    def obstacle(self, model: str, tier: Tier) -> SkippedModel | None:
+        """Why a model can't be called now; None if it can."""
+        return obstacle(self._member(model, tier), NOTHING, self._clock())
 
     def reasoning(self, model: str, level: str | None) -> str | None:
         """The reasoning level to send: `level` if the model supports it, else the catalogue's default. None for `none`

@@ -11,7 +11,7 @@ from routing.catalog.catalog import BUNDLED, Catalog
 from routing.config import jsonfile
 from routing.config.contracts import ALLOWANCE
 from routing.config.runtime import read_config
-from routing.council.calling import BROKEN, ModelCalls, obstacle
+from routing.council.calling import BROKEN, ModelCalls
 from routing.council.seats import Seat
 from routing.errors import KeyRejected, ModelError, RateLimited
 from routing.health.health import ModelHealth
@@ -118,12 +118,13 @@ def test_the_caller_may_be_left_at_any_moment() -> None:
 
 
 def test_who_can_not_be_asked_and_why() -> None:
-    known = models(lambda: BEGAN)
+    now = BEGAN
+    known = models(lambda: now)
     key = known.config.profile("anthropic")
-    assert obstacle(known, "gemini/gemini-2.5-pro", BEGAN) == SkippedModel("gemini/gemini-2.5-pro", "key")
-    assert obstacle(known, GPT.model, BEGAN) is None
+    assert known.obstacle("gemini/gemini-2.5-pro", "deep") == SkippedModel("gemini/gemini-2.5-pro", "key")
+    assert known.obstacle(GPT.model, "deep") is None
     known.health.failed(RateLimited(GPT.model, "busy", 30.0))
-    assert obstacle(known, GPT.model, BEGAN) == SkippedModel(GPT.model, "cooldown", BEGAN + 30.0)
+    assert known.obstacle(GPT.model, "deep") == SkippedModel(GPT.model, "cooldown", BEGAN + 30.0)
 
     async def refused() -> None:
         trial = await known.health.begin("anthropic/claude", key, False)
@@ -133,6 +134,7 @@ def test_who_can_not_be_asked_and_why() -> None:
 
     with pytest.raises(KeyRejected):
         in_no_time(refused())
-    found = obstacle(known, "anthropic/claude", BEGAN)
+    found = known.obstacle("anthropic/claude", "deep")
     assert found == SkippedModel("anthropic/claude", "breaker", BEGAN + 60.0, "no such key")
-    assert obstacle(known, "anthropic/claude", BEGAN + 60.0) is None
+    now += 60.0
+    assert known.obstacle("anthropic/claude", "deep") is None

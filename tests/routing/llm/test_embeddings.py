@@ -150,7 +150,7 @@ async def test_the_embedder_over_the_real_door(llm: LiteLlm, ms: ModelServer, ki
     assert len(ms.calls) == 2
     for rows_of, reason in (
         ([[1.0, 2.0]], "1 vectors for 3 texts"),
-        ([[1.0, float("nan")]] * 3, "something else than numbers"),
+        ([[1.0, float("nan")]] * 3, "values that are not numbers"),
         ([[1.0, 2.0], [1.0], [1.0, 2.0]], "different lengths"),
         ([], "answered with|No embedding|0 vectors"),
     ):

@@ -13,10 +13,10 @@ from routing.policy.candidates import (
     Candidates,
     Member,
     Needs,
-    SkippedModel,
     candidates,
     pool_of,
 )
+from routing.types.decisions import SkippedModel
 
 NOW = 1_000_000.0
 LATER = NOW + 60.0
