@@ -24,7 +24,7 @@ embeddings: $(VENV)/.sentence-transformers
 ATTACKS := tests/attacks tests/bot/adapters/telegram/test_webhook.py $(wildcard tests/handlers/tools/test_sandbox*.py)
 # The benchmarks, the servers that the tests talk to, other people's servers and clients, real local models and torch.
 SUPPORT := tests/benchmarks tests/servers tests/independent tests/simulator \
-	$(addprefix tests/routing/llm/local/,test_first_minute.py test_runtime.py) \
+	$(addprefix tests/routing/llm/local/,test_answers.py test_first_minute.py) \
 	tests/routing/tools/embedding/test_sentence_transformers.py tests/routing/tools/selection/test_encoder_files.py
 
 # Several workers and hundreds of processes import the same modules.
