@@ -22,7 +22,7 @@ async def tierbot(workspace: Path, *arguments: str, **environ: str) -> tuple[int
     environment = {"PATH": "/usr/bin:/bin", "WORKSPACE": str(workspace), **environ}
     with TemporaryDirectory() as folder:
         output, errors = Path(folder, "output"), Path(folder, "errors")
-        given = (arguments, environment, 0o022, Path(os.devnull), output, errors)
+        given = (arguments, environment, 0o022, (Path(os.devnull), output, errors))
         process = preloaded.forking.Process(target=preloaded.run, args=given)
         await asyncio.to_thread(process.start)
         await asyncio.to_thread(process.join, 60)

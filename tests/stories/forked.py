@@ -74,7 +74,7 @@ class Forked:
 async def forked(*arguments: str, env: Mapping[str, str], deaf: bool = False) -> AsyncIterator[Forked]:
     """`tierbot` with these arguments and this environment. `deaf`: its output goes to a pipe that has no reader."""
     (stdin, ours), (out, stdout), (err, stderr) = (Pipe(duplex=False) for _ in range(3))
-    given = (arguments, dict(env), 0o022, stdin, stdout, stderr)
+    given = (arguments, dict(env), 0o022, (stdin, stdout, stderr))
     process = preloaded.forking.Process(target=preloaded.run, args=given)
     if deaf:
         out.close()

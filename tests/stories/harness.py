@@ -175,12 +175,20 @@ _numbers = count(1)
 class BotProcess:
     """The bot as a process of its own, forked from one that has its libraries; its output is kept."""
 
-    def __init__(self, on: Stage, *arguments: str, env: Mapping[str, str] | None = None, config: bool = True) -> None:
-        """`config`: write runtime-config.json first; else the workspace stays as it is."""
+    def __init__(
+        self,
+        on: Stage,
+        *arguments: str,
+        env: Mapping[str, str] | None = None,
+        config: bool = True,
+        constants: Mapping[str, object] | None = None,
+    ) -> None:
+        """`config`: write runtime-config.json first; `constants`: see `preloaded.run`."""
         self._on = on
         self._config = config
         self._arguments = arguments or ("run",)
         self._env = env or {}
+        self._constants = constants or {}
         self._process: ForkServerProcess | None = None
         self._log = ""
         self._output = Path(tempfile.gettempdir()) / f"tierbot-{os.getpid()}-{next(_numbers)}.log"
@@ -198,7 +206,8 @@ class BotProcess:
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         environment = kept | self._on.environment() | dict(self._env)
         os.umask(mask := os.umask(0))
-        given = (self._arguments, environment, mask, Path(os.devnull), self._output, self._output)
+        streams = (Path(os.devnull), self._output, self._output)
+        given = (self._arguments, environment, mask, streams, self._constants)
         self._process = preloaded.forking.Process(target=preloaded.run, args=given)
         await asyncio.to_thread(self._process.start)
         return self

@@ -35,15 +35,23 @@ def load() -> None:
 
 
 def run(
-    arguments: Sequence[str], environment: Mapping[str, str], mask: int, stdin: Stream, stdout: Stream, stderr: Stream
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    mask: int,
+    streams: tuple[Stream, Stream, Stream],
+    constants: Mapping[str, object] = {},
 ) -> None:
-    """The bot's command line in this process, which was forked for it. Output files may be one and the same."""
+    """The bot's command line in this process, which was forked for it. `streams`: input, output, errors; two may be the
+    same file. `constants`: other values for constants of modules, such as "bot.app.GRACE_SECONDS"."""
     from bot.__main__ import main
 
+    for name, value in constants.items():
+        module, _, constant = name.rpartition(".")
+        setattr(importlib.import_module(module), constant, value)
     os.environ.clear()
     os.environ.update(environment)
     os.umask(mask)
-    for number, stream in enumerate((stdin, stdout, stderr)):
+    for number, stream in enumerate(streams):
         if isinstance(stream, Path):
             os.dup2(os.open(stream, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), number)
         else:

@@ -36,7 +36,7 @@ async def test_a_running_turn_gets_its_moment(on: Stage) -> None:
 
 async def test_a_turn_longer_than_the_grace_is_resumed_and_answered_once(on: Stage) -> None:
     gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
-    async with BotProcess(on) as bot:
+    async with BotProcess(on, constants={"bot.app.GRACE_SECONDS": 0.5}) as bot:
         on.tg.say("count")
         await gate.reached(60.0)
         assert await bot.terminate() == 0

@@ -89,12 +89,12 @@ async def test_a_retry_after_holds_for_everybody_even_for_a_probe() -> None:
     health = ModelHealth(clock)
     await fails(health, RateLimited(MODEL, "busy", 30.0))
     assert health.of(MODEL, WAY, "balanced").cooldown == clock.now + 30.0
-    clock.now += 20.0
+    clock.now += 29.9
     for probe in (False, True):
-        with pytest.raises(RateLimited, match="try again in 10 s") as refused:
+        with pytest.raises(RateLimited, match="try again in") as refused:
             await begun(health, MODEL, WAY, probe)
-        assert refused.value.retry_after == 10.0
-    clock.now += 10.0
+        assert refused.value.retry_after == pytest.approx(0.1)
+    clock.now += 0.2
     await answers(health)
 
 
