@@ -71,6 +71,7 @@ async def telegram(
 ) -> AsyncIterator[tuple[Stage, App, Place]]:
     async with stage(folder) as on:
         _told(on, room)
+        on.menus = True
         async with running(on, clock) as app:
             yield on, app, OnTelegram(on.tg, language or "en", room)
 

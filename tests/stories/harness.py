@@ -47,6 +47,8 @@ class Stage:
     config: dict[str, object] = field(default_factory=dict)
     killed: bool = False
     """Whether a bot was killed: the next one may repeat an edit that had arrived."""
+    menus: bool = False
+    """Telegram is told of the commands, as at a first start; else it knows them already."""
 
     def environment(self) -> dict[str, str]:
         """Everything the bot reads; nothing of this machine's own."""
@@ -114,15 +116,35 @@ async def running(on: Stage, clock: Clock = time.time, steady: Clock | None = No
     workspace = Workspace(environment)
     workspace.prepare()
     try:
-        await asyncio.to_thread(migrate, environment.settings.database, workspace.backups)
+        await asyncio.to_thread(_migrate, on, environment.settings.database, workspace.backups)
         with pytest.MonkeyPatch.context() as patch:
             share_indexes(patch)
+            if not on.menus:
+                patch.setattr("bot.adapters.telegram.platform.register_if_changed", _known)
             async with assembled(environment, workspace, clock, steady or clock) as app:
                 await app.start(platforms_of(environment.settings, app))
                 with _nothing_blocks():
                     yield app
     finally:
         workspace.release()
+
+
+def _migrate(on: Stage, url: str, backups: Path) -> None:
+    """A new database is a copy of the first one."""
+    if on.database.exists() or not url.endswith(f":///{on.database}"):
+        migrate(url, backups)
+    elif _new:
+        on.database.write_bytes(_new[0])
+    else:
+        migrate(url, backups)
+        _new.append(on.database.read_bytes())
+
+
+_new: list[bytes] = []
+
+
+async def _known(*_menu: object) -> bool:
+    return False
 
 
 @contextmanager

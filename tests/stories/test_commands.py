@@ -225,6 +225,7 @@ async def test_german_answers_and_menus_by_setting_and_back(on: Stage) -> None:
 
 async def test_a_german_client_is_answered_in_german_and_has_a_german_menu(on: Stage) -> None:
     on.env["BOT_ACCESS"] = "open"
+    on.menus = True
     uwe = on.tg.user("uwe", language_code="de")
     async with running(on):
         assert "Befehl" in (await ask(on, "/qqqqqqq", user=uwe)).text
