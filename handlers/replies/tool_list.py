@@ -16,7 +16,7 @@ from routing.types.people import Person
 from routing.types.toolkits import Toolkit, ToolkitSource
 
 SOURCES: Mapping[ToolkitSource, str] = {"ours": "ours", "workspace": "workspace", "mcp": "MCP server"}
-STANDING: Mapping[Status, str] = {
+SERVER_STATES: Mapping[Status, str] = {
     "connected": "connected for {span}, {n} tools",
     "connecting": "connecting for {span}",
     "failed": "not connected for {span}",
@@ -126,7 +126,7 @@ class ToolList:
 
     def _server(self, ask: CommandContext, state: ServerState) -> Iterator[str]:
         since = span(self._clock() - state.since)
-        words = ask.say(STANDING[state.status], span=since, n=state.tools)
+        words = ask.say(SERVER_STATES[state.status], span=since, n=state.tools)
         mark = "⚠️ " if state.status == "failed" else ""
         reason = f": {plain(ask.say(state.reason))}" if state.reason else ""
         yield f"- {mark}**{plain(state.name)}**: {words}{reason}"

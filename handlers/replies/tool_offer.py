@@ -31,7 +31,7 @@ STAGES: Mapping[Why, str] = {"keyword": "words", "embed": "embeddings", "follow-
 """The stage that activated a toolkit."""
 UNAVAILABLE = "embeddings are not available right now"
 """Shown to non-admins instead of an error."""
-DOUBTS = (LOADING, EMBEDDING, SLOW, BUSY, MODEL_CHANGED, UNAVAILABLE)
+REASONS = (LOADING, EMBEDDING, SLOW, BUSY, MODEL_CHANGED, UNAVAILABLE)
 """Translatable reasons for matching by words only. All other reasons are errors or settings."""
 ORDERS: Mapping[Strategy, str] = {
     "top_k": "the most relevant in full, the others by name",
@@ -150,9 +150,9 @@ def compared(ask: CommandContext, selector: ToolSelector, embedder: Embedder | N
     return ask.say("Tool matching: words and embeddings ({name})", name=f"`{name}`")
 
 
-def only_words(ask: CommandContext, doubt: str) -> str:
+def only_words(ask: CommandContext, reason: str) -> str:
     """Why embeddings are unavailable. Only admins see errors, which may contain paths."""
-    told = doubt if doubt in (*DOUBTS, OFF) or may(ask.person, "admin") else UNAVAILABLE
+    told = reason if reason in (*REASONS, OFF) or may(ask.person, "admin") else UNAVAILABLE
     return ask.say("⚠️ Tool matching: words only ({reason})", reason=ask.say(told).rstrip("."))
 
 

@@ -9,7 +9,7 @@ from typing import get_args
 
 import pytest
 
-from handlers.replies.tool_list import MAX_WARNINGS, SOURCES, STANDING, ToolList, listed, plain
+from handlers.replies.tool_list import MAX_WARNINGS, SERVER_STATES, SOURCES, ToolList, listed, plain
 from handlers.tools.authoring.tool import Tool
 from handlers.tools.dependencies import ToolServices
 from handlers.tools.mcp.client import McpClient
@@ -211,7 +211,7 @@ def test_a_long_list_is_counted_at_its_end() -> None:
 
 def test_every_source_and_status_has_its_words() -> None:
     assert SOURCES.keys() == set(get_args(ToolkitSource))
-    assert STANDING.keys() == set(get_args(Status))
+    assert SERVER_STATES.keys() == set(get_args(Status))
 
 
 def test_signs_that_would_format_a_reason_do_not() -> None:

@@ -9,11 +9,11 @@ from typing import get_args
 import pytest
 
 from handlers.replies.tool_offer import (
-    DOUBTS,
     MAX_ACTIVATED,
     MAX_NAMED,
     NEAREST,
     ORDERS,
+    REASONS,
     STAGES,
     UNAVAILABLE,
     ToolOffers,
@@ -148,7 +148,7 @@ async def test_every_stage_every_order_and_every_doubt_is_said() -> None:
     assert text.endswith("⚠️ Werkzeugauswahl: nur Wörter (die Embeddings haben zu lange gebraucht)")
     assert STAGES.keys() == set(whys)
     assert ORDERS.keys() == set(get_args(Strategy))
-    assert SLOW in DOUBTS
+    assert SLOW in REASONS
 
 
 async def test_what_fits_and_is_switched_off_is_named() -> None:
@@ -222,7 +222,7 @@ async def test_where_a_model_lies_is_for_admins() -> None:
         ("admin", "/home/ann/model: there is no such folder", "/home/ann/model: there is no such folder"),
         ("user", "/home/ann/model: there is no such folder", UNAVAILABLE),
         ("guest", "/home/ann/model: there is no such folder", UNAVAILABLE),
-        *((role, doubt, doubt) for role in ("admin", "guest") for doubt in (*DOUBTS, OFF)),
+        *((role, reason, reason) for role in ("admin", "guest") for reason in (*REASONS, OFF)),
     ],
 )
 async def test_errors_of_an_encoder_are_for_admins(role: Role, doubt: str, told: str) -> None:
