@@ -31,7 +31,7 @@ log = logging.getLogger("routing")
 
 async def plan_call(turn: TurnInput, state: TurnState) -> CallPlan:
     """The next call. A tool may have switched the tier or the skill; an earlier failure may have excluded models.
-    Raises OverBudget if the cheapest model should answer and no price is known."""
+    Raises BudgetExceeded if the cheapest model should answer and no price is known."""
     if state.shorten_to is not None:
         await turn.context.shorten(state.shorten_to)
         state.shorten_to = None
