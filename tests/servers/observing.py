@@ -7,7 +7,7 @@ from typing import Any, Generic, Literal, Protocol, Self, TypeVar, overload
 
 from tests.servers.changes import Changes
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds; a bot that starts on a busy machine takes most of them until its first answer."""
 
 

@@ -246,7 +246,7 @@ class BotProcess:
         assert self._process.pid is not None
         os.kill(self._process.pid, number)
 
-    async def ended(self, seconds: float = 30.0) -> int:
+    async def ended(self, seconds: float = 60.0) -> int:
         """Wait for its end; the exit code."""
         assert self._process is not None
         async with asyncio.timeout(seconds):

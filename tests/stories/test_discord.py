@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import time
 
 import pytest
 
@@ -193,14 +192,12 @@ async def test_a_wrong_token_is_one_sentence_and_telegram_goes_on(
     on: Stage, dc: DiscordServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     on.env["DISCORD_BOT_TOKEN"] = "wrong.token.of-no-bot"
-    began = time.monotonic()
     async with BotProcess(on) as bot:
-        await until(lambda: "DISCORD_BOT_TOKEN" in bot.log or time.monotonic() > began + 30)
+        assert "Discord refuses DISCORD_BOT_TOKEN" in (await on.tg.reply()).text
         assert bot.log.count("Discord refuses DISCORD_BOT_TOKEN") == 1
         assert "Traceback" not in bot.log
-        assert "Discord refuses DISCORD_BOT_TOKEN" in (await on.tg.reply(timeout=40)).text
         said = on.tg.say("still there?")
-        assert (await on.tg.reply(said, after=said, timeout=40)).text == "You said: still there?"
+        assert (await on.tg.reply(said, after=said)).text == "You said: still there?"
         assert await bot.terminate() == 0
 
 
