@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from aiohttp import web
 
-from tests.stories import preloaded
+from tests.stories.forked import forked
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 async def tierbot(workspace: Path, *arguments: str, **environ: str) -> tuple[int, str, str]:
     """Run it in a process of its own, with an environment of its own; exit code, output, complaints."""
-    environment = {"PATH": "/usr/bin:/bin", "WORKSPACE": str(workspace), **environ}
-    with TemporaryDirectory() as folder:
-        output, errors = Path(folder, "output"), Path(folder, "errors")
-        given = (arguments, environment, 0o022, (Path(os.devnull), output, errors))
-        process = preloaded.forking.Process(target=preloaded.run, args=given)
-        await asyncio.to_thread(process.start)
-        await asyncio.to_thread(process.join, 60)
-        assert process.exitcode is not None
-        said, complaint = [await asyncio.to_thread(file.read_text, "utf-8") for file in (output, errors)]
+    async with forked(*arguments, env={"PATH": "/usr/bin:/bin", "WORKSPACE": str(workspace), **environ}) as process:
+        code, said, complaint = await process.ended()
     assert "Traceback" not in complaint
-    return process.exitcode, said, complaint
+    return code, said, complaint
 
 
 def configured(workspace: Path, base: str, provider: str = "openai") -> Path:
