@@ -86,7 +86,7 @@ LATE = (
     "PIL",
     "yaml",
 )
-"""Seconds and megabytes that nobody should wait for before the bot answers."""
+"""Imports that take too many seconds and megabytes before the bot answers."""
 
 FIRST_POLL = f"""
 import os, signal, sys
@@ -163,7 +163,7 @@ def test_every_way_of_importing_is_seen(source: str) -> None:
     assert list(imported(source)) == ["litellm"]
 
 
-def test_nobody_else_has_our_names() -> None:
+def test_package_names_are_unique() -> None:
     owners = metadata.packages_distributions()
     assert {name: owners[name] for name in PACKAGES if set(owners.get(name, ())) - {"tierbot"}} == {}
 

@@ -10,7 +10,7 @@ NOTICEABLE = 0.004
 MOST = 11.0
 """How many times longer a text four times as long may take: 4 is linear, 16 is quadratic."""
 LONG = 1_000
-"""From here on four times as long still ends, whatever is wrong."""
+"""Above this time, a text four times as long would still end."""
 AT_LEAST = 0.0005
 """Seconds taken for the shorter text where it took less: it may be too short to be worked on at all, so that the longer
 one only looks superlinear."""

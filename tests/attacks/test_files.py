@@ -1,4 +1,4 @@
-"""Whatever the umask was, nobody else on the machine reads the workspace."""
+"""With any umask, other users of the machine cannot read the workspace."""
 
 from __future__ import annotations
 

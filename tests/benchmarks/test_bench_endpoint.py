@@ -87,7 +87,7 @@ async def test_without_a_key_none_is_sent(ms: ModelServer) -> None:
     assert "authorization" not in ms.last.headers
 
 
-async def test_nobody_there_is_one_sentence(ms: ModelServer) -> None:
+async def test_an_unreachable_server_is_one_sentence(ms: ModelServer) -> None:
     async with ms.outage():
         with pytest.raises(Unanswered, match="cannot be reached"):
             await ask(ms.root)

@@ -145,7 +145,7 @@ def test_a_file_may_begin_with_the_mark_of_its_encoding(files: Path) -> None:
 
 
 @pytest.mark.parametrize("form", [(), ("--json",)])
-def test_one_object_is_all_that_is_printed_whatever_the_figures(files: Path, form: tuple[str, ...]) -> None:
+def test_only_one_object_is_printed_for_any_figures(files: Path, form: tuple[str, ...]) -> None:
     ended = run("-m", "benchmarks.tool_routing", *asked(files, "--examples", str(files / "small.examples.json"), *form))
     assert (ended.returncode, ended.stderr) == (0, "")
     figures = json.loads(ended.stdout)

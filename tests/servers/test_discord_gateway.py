@@ -41,7 +41,7 @@ async def test_a_reconnect_resumes_and_loses_nothing(order: str) -> None:
         await client.until(lambda: "resumed" in client.told)
 
 
-async def test_an_invalid_session_is_begun_anew_and_what_was_missed_is_lost() -> None:
+async def test_an_invalid_session_is_begun_again_and_what_was_missed_is_lost() -> None:
     async with talking() as (dc, client):
         dc.invalidate()
         dc.say("lost")

@@ -1,4 +1,4 @@
-"""The sums by hour are those of the rows, whatever happened to them; on SQLite and on PostgreSQL alike."""
+"""Hourly totals equal the sums of the rows after every change, on SQLite and on PostgreSQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a turn leaves is kept whole or not at all, on SQLite and on PostgreSQL alike."""
+"""The result of a turn is stored completely or not at all, on SQLite and on PostgreSQL."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ async def test_pairing_keeps_one_request_a_person_a_few_in_all_and_not_for_long(
     assert len(await people.waiting()) == 1
     assert await people.approve("CCCCCCCC", "boss") is None
     again = asks(2, "EEEEEEEE")
-    assert await people.ask(again, 2) is again, "its code has expired: it is asked anew"
+    assert await people.ask(again, 2) is again, "its code has expired: it is asked again"
     clock.now += 600 + KEPT_SECONDS
     assert await people.waiting() == ()
     assert await people.approve(again.user, "boss") is None

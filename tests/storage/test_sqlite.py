@@ -53,7 +53,7 @@ async def test_a_step_that_fails_undoes_only_itself(tmp_path: Path) -> None:
     await database.close()
 
 
-async def test_a_bug_in_a_step_reaches_whoever_asked_and_nobody_else(tmp_path: Path) -> None:
+async def test_a_bug_in_a_step_reaches_only_its_caller(tmp_path: Path) -> None:
     database, _ = await opened(tmp_path)
 
     def broken(connection: Connection) -> None:
@@ -67,7 +67,7 @@ async def test_a_bug_in_a_step_reaches_whoever_asked_and_nobody_else(tmp_path: P
     await database.close()
 
 
-async def test_whoever_stops_waiting_holds_up_nobody(tmp_path: Path) -> None:
+async def test_a_cancelled_caller_does_not_block_others(tmp_path: Path) -> None:
     database, _ = await opened(tmp_path)
     asked = [asyncio.create_task(database.write(put(str(n)))) for n in range(5)]
     await asyncio.sleep(0)

@@ -15,7 +15,7 @@ OURS, OTHER = "static:1f", "litellm:openai/e"
 
 
 def rows(count: int) -> dict[str, bytes]:
-    """So many vectors of two numbers, by hash."""
+    """Vectors of two numbers, by hash."""
     return {f"{number:064x}": number.to_bytes(8, "little") for number in range(count)}
 
 

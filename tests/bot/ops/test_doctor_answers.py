@@ -102,7 +102,7 @@ async def test_an_unknown_key_has_its_nearest(on: Stage, config: dict[str, objec
     assert f"Did you mean {meant}?" in said
 
 
-async def test_a_dotenv_that_nobody_reads_is_named(on: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unread_dotenv_is_reported(on: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     assert (await status(on, "environment"))[0] == "ok"

@@ -1,4 +1,4 @@
-"""The doctor's report: for people and for machines, without a secret, whatever breaks."""
+"""The doctor's report for people and for machines, without secrets, even if a check breaks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.bot.ops.inspecting import KEY, findings, inspected
 from tests.stories.harness import Stage
 
 
-async def test_every_complaint_says_how_to_mend_it(on: Stage) -> None:
+async def test_every_finding_says_how_to_fix_it(on: Stage) -> None:
     broken = {"TELEGRAM_BOT_TOKEN": "1:x", "BOT_ACCESS": "allowlist", "BOT_OWNERS": "", "TRANSCRIPTION_MODEL": "x"}
     report = await findings(on, **broken, OPENAI_API_KEY="")
     assert [finding for finding in report if finding.status != "ok" and not finding.fix] == []

@@ -1,4 +1,4 @@
-"""Which vectors are kept, made anew and forgotten, whatever becomes of their store."""
+"""Which vectors are kept, computed again and deleted, even if their store fails."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def test_another_encoder_makes_its_own(made: Made) -> None:
 
 
 @pytest.mark.parametrize("broken", [b"", b"123", b"12345", b"\0" * 12, b"\0" * 20])
-async def test_broken_rows_are_made_anew(made: Made, broken: bytes) -> None:
+async def test_broken_rows_are_rebuilt(made: Made, broken: bytes) -> None:
     first = await made(embedder=FakeEmbedder()).indexed()
     right, (key, *_) = dict(first.store.rows), first.store.rows
     first.store.rows[key] = broken
@@ -52,7 +52,7 @@ async def test_broken_rows_are_made_anew(made: Made, broken: bytes) -> None:
 
 
 @pytest.mark.parametrize("more", [b"\0\0\0\0", b"\0"])
-async def test_rows_of_another_width_are_made_anew(made: Made, monkeypatch: pytest.MonkeyPatch, more: bytes) -> None:
+async def test_rows_of_another_width_are_rebuilt(made: Made, monkeypatch: pytest.MonkeyPatch, more: bytes) -> None:
     monkeypatch.setattr("routing.tools.selection.catalogue.BATCH", 2)
     first = await made(embedder=FakeEmbedder()).indexed()
     right = dict(first.store.rows)
@@ -89,9 +89,7 @@ async def test_a_store_that_fails_costs_only_the_keeping(
     assert store.rows
 
 
-async def test_what_nobody_needs_any_more_is_forgotten_once_all_is_settled(
-    made: Made, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_unused_vectors_are_deleted_after_a_delay(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     store = FakeVectors()
     await made(embedder=FakeEmbedder(name="other:2"), store=store).indexed()
     await made(WEATHER, MUSIC, embedder=FakeEmbedder(), store=store).indexed()

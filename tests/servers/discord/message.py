@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Pings:
-    """Whom a message mentions so that they are notified or highlighted; false when nobody."""
+    """The people whom a message notifies or highlights; false if there are none."""
 
     users: frozenset[int] = frozenset()
     roles: frozenset[int] = frozenset()

@@ -115,7 +115,7 @@ def read(world: World, call: Call) -> Json:
 
 
 def history(world: World, call: Call) -> list[Json]:
-    """Newest first, whatever was asked; `after` takes those that follow the id at once."""
+    """Newest first, in any case; `after` takes those that follow the id at once."""
     channel = world.known_channel(call.id("channel_id"))
     if channel.lacks("read_message_history"):
         return []

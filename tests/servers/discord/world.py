@@ -19,7 +19,7 @@ from tests.servers.discord.values import (
 from tests.servers.uploads import Upload
 
 ALICE = User(1001, "Alice")
-"""Who speaks when a test names nobody; she owns the application."""
+"""The default speaker of tests; she owns the application."""
 NONCE_LIFE = 120.0
 """Seconds in which a nonce is enforced. Discord says "the past few minutes"; two is the least that can mean."""
 

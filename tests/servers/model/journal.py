@@ -18,7 +18,7 @@ class Journal(list[ModelRequest]):
         self._arrived = asyncio.Event()
 
     def add(self, request: ModelRequest) -> None:
-        """Takes a request in and wakes whoever waits."""
+        """Records a request and wakes the waiting tests."""
         self.append(request)
         if self.keep is not None and len(self) > self.keep:
             del self[: len(self) - self.keep]

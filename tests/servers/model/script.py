@@ -116,7 +116,7 @@ class Script:
     times: int | None = 1
 
     def count(self, request_bytes: int) -> Usage | None:
-        """The usage to report for a request of so many bytes; None when the script reports none."""
+        """The usage to report for a request of this size in bytes; None if the script reports none."""
         if not isinstance(self.usage, Estimate):
             return self.usage
         written = len(self.text) + len(self.thinking) + sum(len(call.arguments) for call in self.calls)

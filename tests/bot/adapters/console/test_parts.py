@@ -120,7 +120,7 @@ def test_a_note_is_short() -> None:
 
 @settings(deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join), st.sampled_from([20, 40, 80]))
-def test_whatever_a_model_writes_only_styles_reach_the_terminal(text: str, width: int) -> None:
+def test_only_styles_reach_the_terminal_from_any_text(text: str, width: int) -> None:
     plain = STYLE.sub("", rendered(text, width))
     assert printable(plain) == plain
 

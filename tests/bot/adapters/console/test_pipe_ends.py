@@ -40,7 +40,7 @@ async def test_a_reader_who_leaves_ends_it_quietly(ends: Ends, history: Path) ->
     assert ends.complaints() == ""
 
 
-async def test_a_line_that_cannot_be_kept_ends_it(ends: Ends, history: Path) -> None:
+async def test_a_line_that_cannot_be_saved_ends_the_pipe(ends: Ends, history: Path) -> None:
     desk = Desk()
     desk.fault = StorageFault("the disk is full.")
     ends.type(b"one\ntwo\n")

@@ -59,7 +59,7 @@ async def test_a_mistyped_exit_is_offered_exit(history: Path) -> None:
         assert seat.desk.texts == []
 
 
-async def test_stopping_ends_the_prompt_whatever_is_typed(history: Path) -> None:
+async def test_stopping_ends_the_prompt_while_text_is_typed(history: Path) -> None:
     async with seated(Desk(), history) as seat:
         seat.type("half a li")
         await seat.sees("half a li")
@@ -249,7 +249,7 @@ async def test_lines_are_remembered_for_their_owner_only(history: Path) -> None:
         await seat.sees("You said remember me")
 
 
-async def test_a_history_that_cannot_be_kept_stops_nobody(tmp_path: Path) -> None:
+async def test_a_history_that_cannot_be_saved_does_not_stop_the_prompt(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     async with seated(Desk(), tmp_path / "file" / "history") as seat:
         seat.type("one" + ENTER)

@@ -101,7 +101,7 @@ def asked(interaction: Interaction, origin: InteractionRef) -> InboundMessage:
 
 @contextlib.asynccontextmanager
 async def scene(answer: float = 20.0, pace: dict[str, float] | None = None, **options: Any) -> AsyncIterator[Scene]:
-    """A ready client in the guild Team; afterwards the server has nothing to complain about and nobody was pinged."""
+    """A ready client in the guild Team; afterwards the server has nothing to complain about and no one was pinged."""
     async with DiscordServer(**options) as dc:
         dc.guild()
         with pointed(dc):

@@ -155,7 +155,7 @@ def test_one_value_is_one_word() -> None:
 
 
 @pytest.mark.parametrize("line", [line for spec in COMMANDS if spec.name not in OWN for line in spec.usage])
-def test_whatever_can_be_typed_elsewhere_can_be_filled_in(line: str) -> None:
+def test_every_typed_form_has_an_option(line: str) -> None:
     name, _, rest = line[1:].partition(" ")
     assert bool(rest) <= bool(TREE[name]["options"])
     assert as_typed(given(name, **({name: rest} if rest else {}))) == line

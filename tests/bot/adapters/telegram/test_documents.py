@@ -124,22 +124,22 @@ async def test_a_document_waits_for_its_turn_like_a_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "reason"),
+    ("kind", "said", "reason"),
     [
-        ("bad_request", "not enough rights to send documents to the chat"),
-        ("too_large", "the file is too large for the server"),
+        ("bad_request", "not enough rights to send documents to the chat", "the bot may not write in that chat"),
+        ("too_large", "the file is too large for the server", "the file is too large for the server"),
     ],
 )
-async def test_who_cannot_have_the_file_is_told_why(kind: str, reason: str) -> None:
+async def test_who_cannot_have_the_file_is_told_why(kind: str, said: str, reason: str) -> None:
     async with TelegramServer() as tg, house(tg) as home:
-        tg.fault("sendDocument", kind, text=reason)  # type: ignore[arg-type]
+        tg.fault("sendDocument", kind, text=said)  # type: ignore[arg-type]
         with pytest.raises(SendRefused, match=f"(?i){reason}"):
             await home.send(to(tg.private(), "here it is", document=TALK))
         (told,) = tg.private().from_bot()
-        assert told.text.lower() == f"here it is\n⚠️ talk.md: {reason}"
+        assert told.text.lower() == f"here it is\n⚠️ talk.md: {said}"
 
 
-async def test_a_document_for_nobody_is_final() -> None:
+async def test_a_document_for_an_unknown_chat_is_final() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         tg.block("bob")
         with pytest.raises(SendRefused, match="blocked"):

@@ -78,7 +78,7 @@ async def test_a_preview_is_replaced_and_so_is_a_menu() -> None:
 
 
 @pytest.mark.parametrize("text", ["message to edit not found", "message can't be edited"])
-async def test_what_cannot_be_edited_is_sent_anew(text: str) -> None:
+async def test_what_cannot_be_edited_is_sent_again(text: str) -> None:
     async with TelegramServer() as tg, house(tg) as home:
         shown = tg.add_message(tg.private(), tg.bot, "half")
         tg.fault("editMessageText", "bad_request", text=text)
@@ -153,7 +153,7 @@ async def test_a_migrated_group_is_followed_when_sending() -> None:
         assert [call.status for call in tg.calls("sendMessage")] == [400, 200, 200]
 
 
-async def test_nobody_there_is_final() -> None:
+async def test_an_unreachable_person_is_final() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         tg.block("bob")
         tg.deactivate("carol")
@@ -218,7 +218,7 @@ async def test_an_edit_without_an_answer_may_be_repeated_unmarked() -> None:
         assert shown.text == "whole"
 
 
-async def test_a_429_holds_back_the_chat_and_nobody_else() -> None:
+async def test_a_429_delays_only_its_chat() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         tg.fault("sendMessage", "too_many", retry_after=17)
         with pytest.raises(SendLater):

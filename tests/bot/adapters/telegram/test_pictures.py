@@ -118,7 +118,7 @@ async def test_what_a_failed_picture_tells_the_outbox(kind: str, maybe_sent: boo
         assert tg.calls("sendMessage") == []
 
 
-async def test_a_picture_for_nobody_is_final() -> None:
+async def test_a_picture_for_an_unknown_chat_is_final() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         tg.block("bob")
         with pytest.raises(SendRefused, match="blocked"):

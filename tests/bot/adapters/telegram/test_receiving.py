@@ -85,7 +85,7 @@ async def test_after_six_idle_days_ids_may_start_again_below() -> None:
         assert (await home.heard(tg.say("low"))).update_id == "5"
 
 
-async def test_an_update_nobody_can_read_does_not_stop_the_others(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_unreadable_update_does_not_stop_the_others(caplog: pytest.LogCaptureFixture) -> None:
     async with TelegramServer() as tg, house(tg) as home:
         tg.updates.push("message", {"message_id": "what", "chat": {"type": "private"}, "text": "secret words"})
         after = tg.say("still here")

@@ -106,7 +106,7 @@ def test_a_file_that_can_not_be_read(tmp_path: Path, text: str) -> None:
         read_servers(tmp_path / "mcp.json", ENVIRONMENT)
 
 
-def test_a_name_that_nobody_can_write(tmp_path: Path) -> None:
+def test_an_invalid_name_is_refused(tmp_path: Path) -> None:
     found = read(tmp_path, **{"a\ud800": {"command": "x"}, "b": {"command": "x"}})
     assert list(found) == ["a\ufffd", "b"]
     assert found["b"].fault == ""

@@ -1,4 +1,4 @@
-"""Names of tools: legal, unique, and the same whatever the order."""
+"""Names of tools are legal, unique, and independent of the order."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from handlers.tools.mcp.text import cleaned, cleaned_schema, hidden_fault, json_
 PERSIAN, HINDI, FAMILY, HEART = "می\u200cخواهم", "क्\u200dष", "👩\u200d👩\u200d👧", "❤️\u200d🔥"
 
 
-def test_what_nobody_sees_is_taken_out() -> None:
+def test_invisible_characters_are_removed() -> None:
     assert readable(" a\u202eb\U000e0041\x07c\nd ", 10) == "abc\nd"
     assert readable("x" * 11, 10) == "x" * 9 + "…"
 
@@ -21,7 +21,7 @@ GONE = (
 
 
 @pytest.mark.parametrize("sign", GONE.split(" "))
-def test_signs_that_nobody_sees(sign: str) -> None:
+def test_invisible_characters(sign: str) -> None:
     assert cleaned(f"one{sign}two 日{sign}本") == "onetwo 日本"
 
 
