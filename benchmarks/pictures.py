@@ -25,6 +25,7 @@ from rich.console import Console
 from rich.terminal_theme import MONOKAI
 
 from benchmarks.screen import Screen
+from handlers.languages import Say
 from handlers.replies.charts import usage_chart
 from routing.types.usage import Day, Spending
 from tests.servers.model import ModelServer
@@ -65,7 +66,7 @@ def main() -> int:
     """Write both files; says which."""
     svg = asyncio.run(chat())
     (DOCS / "chat.svg").write_text(svg, encoding="utf-8")
-    (DOCS / "usage.png").write_bytes(usage_chart(days(date(2026, 11, 22), 14)))
+    (DOCS / "usage.png").write_bytes(usage_chart(days(date(2026, 11, 22), 14), Say("en")))
     print(f"{DOCS / 'chat.svg'}\n{DOCS / 'usage.png'}")
     return 0
 

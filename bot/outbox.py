@@ -145,7 +145,7 @@ class OutboxSender:
         except SendRefused as refused:
             log.warning("[Outbox] Reply %d can't be delivered: %s", entry.id, refused)
             await retry_storage(self._store.dead, entry.id, str(refused))
-            await retry_storage(self._undeliverable, entry.message.chat, str(refused))
+            await retry_storage(self._undeliverable, entry.message.chat, refused.reason)
 
 
 def seconds_left(entry: OutboxEntry, now: float) -> float:

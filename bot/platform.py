@@ -43,7 +43,11 @@ class Progress:
 
 
 class SendFailed(TierbotError):
-    """A reply did not arrive."""
+    """A reply did not arrive. `reason` is a clause for owners."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 class SendLater(SendFailed):

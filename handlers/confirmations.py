@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from handlers.access.roles import may
@@ -67,7 +67,7 @@ def card(ask: CommandContext, action: PendingAction, zone: str) -> Card:
         fenced(_cut(ask, whole)) if whole else ask.say("It takes no arguments."),
         ask.say(
             "Nothing has been done yet. You can decide until {time}.",
-            time=f"{datetime.fromtimestamp(action.expires_at, UTC).astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M}",
+            time=ask.say.time(datetime.fromtimestamp(action.expires_at, ZoneInfo(zone))),
         ),
     ]
     about = f"{action.id}:{action.digest[:16]}"

@@ -22,6 +22,7 @@ TierbotError
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
@@ -45,6 +46,12 @@ class Reason(str):
 
 
 NO_REASON = Reason("")
+
+
+def system_reason(error: OSError) -> str:
+    """Why the system refused: its own words, as a Reason if it numbers the error."""
+    numbered = error.errno is not None and error.errno > 0
+    return Reason(os.strerror(error.errno or 0)) if numbered else error.strerror or str(error) or type(error).__name__
 
 
 def changed(value: T, change: Callable[[str], str]) -> T | str:
@@ -75,7 +82,11 @@ class FileFault(ConfigError):
 
 
 class StorageFault(TierbotError):
-    """The database can't be read or written now (full disk, lock); nothing was changed."""
+    """The database can't be read or written now (full disk, lock); nothing was changed. A template with values."""
+
+    def __init__(self, template: str, /, **values: object) -> None:
+        self.reason = template if isinstance(template, Reason) else Reason(template, **values)
+        super().__init__(str(self.reason))
 
 
 class Refused(TierbotError):

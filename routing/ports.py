@@ -336,8 +336,9 @@ class PeopleStore(Protocol):
     async def shorten(self, seconds: float) -> None:
         """Limit the validity of all pairing and linking codes, because the system clock may have been set back."""
 
-    async def seen(self, user: UserKey, name: str, username: str) -> None:
-        """Store the username of a known account, and the name of a person who has none."""
+    async def seen(self, user: UserKey, name: str, username: str, language: str) -> None:
+        """Store the username and the language of a known account, and the name of a person who has none. An empty
+        language changes nothing."""
 
     async def usernames(self) -> Mapping[UserKey, str]:
         """The usernames of known accounts that have one."""

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, ProgrammingError
 
-from routing.errors import ConfigError, StorageFault
+from routing.errors import ConfigError, Reason, StorageFault
 
 STEP_ERRORS = (IntegrityError, ProgrammingError, DataError)
 """Errors of the step itself; all others mean that the database is unavailable."""
 
 
+REASONS = {
+    "locked": Reason("another program has locked it"),
+    "disk is full": Reason("the disk is full"),
+    "disk i/o error": Reason("the disk reports an error"),
+    "readonly": Reason("it can't be written"),
+    "unable to open": Reason("it can't be opened"),
+    "malformed": Reason("it is damaged"),
+    "not a database": Reason("it is damaged"),
+}
+"""Plain words for what SQLite says."""
+
+
 def fault(error: BaseException) -> StorageFault:
     """The error for a database that is unavailable for now."""
-    return StorageFault(f"The database can't be used at the moment ({_driver_message(error)}).")
+    said = _driver_message(error)
+    known = next((reason for words, reason in REASONS.items() if words in said.lower()), said)
+    return StorageFault("the database can't be used at the moment ({error})", error=known)
 
 
 def _driver_message(error: BaseException) -> str:

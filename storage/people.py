@@ -18,7 +18,7 @@ from storage.preferences import SqlPreferences
 from storage.schema import allowances, audit, identities, links, messages, outbox, pairings, people, state, summaries
 
 _FIND = (
-    select(people)
+    select(people, identities.c.language)
     .join(identities, identities.c.person_id == people.c.id)
     .where(identities.c.platform == bindparam("platform"), identities.c.user_id == bindparam("user"))
 )
@@ -56,7 +56,8 @@ class SqlPeople:
         self._clock = clock
         self._steady = steady or clock
         self._cache: dict[UserKey, Person | None] = {}
-        self._usernames: dict[UserKey, str] = {}
+        self._seen: dict[UserKey, tuple[str, str]] = {}
+        """Username and language."""
         self._merged: dict[int, int] = {}
 
     async def find(self, user: UserKey) -> Person | None:
@@ -70,7 +71,7 @@ class SqlPeople:
         if person is None:
             return None
         settings = await self._preferences.settings(person.id)
-        return person if settings.language == person.language else replace(person, language=settings.language)
+        return replace(person, language=settings.language) if settings.language else person
 
     async def admit(self, user: UserKey, name: str, role: Role, actor: str) -> Person:
         now = self._clock()
@@ -125,21 +126,23 @@ class SqlPeople:
         for person_id in people:
             self._preferences.forget(person_id)
 
-    async def seen(self, user: UserKey, name: str, username: str) -> None:
+    async def seen(self, user: UserKey, name: str, username: str, language: str) -> None:
         person = await self.find(user)
-        if person is None or (self._usernames.get(user) == username and (person.name or not name)):
+        told = (username, language[:8] or self._seen.get(user, ("", ""))[1])
+        if person is None or (self._seen.get(user) == told and (person.name or not name)):
             return
         here = (identities.c.platform == user.platform) & (identities.c.user_id == user.user_id)
 
         def step(connection: Connection) -> None:
-            connection.execute(update(identities).where(here).values(username=username[:64]))
+            spoken = {"language": language[:8]} if language else {}
+            connection.execute(update(identities).where(here).values(username=username[:64], **spoken))
             unnamed = (people.c.id == person.id) & (people.c.name == "")
             connection.execute(update(people).where(unnamed).values(name=name[:200]))
 
-        if len(self._usernames) >= _CACHE_SIZE:
-            self._usernames.clear()
+        if len(self._seen) >= _CACHE_SIZE:
+            self._seen.clear()
         await self._change(step)
-        self._usernames[user] = username
+        self._seen[user] = told
 
     async def usernames(self) -> Mapping[UserKey, str]:
         named = select(identities).where(identities.c.username != "")
@@ -183,7 +186,7 @@ class SqlPeople:
             known = _find(connection, found.user)
             if known is not None and known.role != "guest":  # a code never lowers a role
                 return None
-            _admit(connection, found.user, found.name, "user", actor, now)
+            _admit(connection, found.user, found.name, "user", actor, now, found.language)
             return found
 
         return await self._change(step)
@@ -235,16 +238,18 @@ def _forget_summaries(connection: Connection, person_id: int) -> None:
 
 def _find(connection: Connection, user: UserKey) -> Person | None:
     row = connection.execute(_FIND, {"platform": user.platform, "user": user.user_id}).one_or_none()
-    return None if row is None else Person(row.id, row.role, row.name)
+    return None if row is None else Person(row.id, row.role, row.name, row.language)
 
 
-def _admit(connection: Connection, user: UserKey, name: str, role: Role, actor: str, now: float) -> Person:
+def _admit(
+    connection: Connection, user: UserKey, name: str, role: Role, actor: str, now: float, language: str = ""
+) -> Person:
     known = _find(connection, user)
     if known is None:
         row = {"name": name[:200], "role": role, "created_at": now}
         added = connection.execute(insert(people), row).inserted_primary_key
         assert added is not None
-        account = {"platform": user.platform, "user_id": user.user_id, "person_id": added[0]}
+        account = {"platform": user.platform, "user_id": user.user_id, "person_id": added[0], "language": language}
         connection.execute(insert(identities), account)
     else:
         connection.execute(update(people).where(people.c.id == known.id).values(role=role))
@@ -266,7 +271,7 @@ def _ask(connection: Connection, pairing: Pairing, waiting_limit: int, now: floa
     if row is not None:
         kept = (*INBOUNDS.load(row.messages), *pairing.messages)[-KEPT_MESSAGES:]
         expires_at = row.expires_at if row.expires_at > now else pairing.expires_at
-        values = stored | {"messages": INBOUNDS.dump(kept), "expires_at": expires_at}
+        values = stored | {"messages": INBOUNDS.dump(kept), "expires_at": expires_at, "language": pairing.language}
         connection.execute(update(pairings).where(_from_account(pairing.user)).values(values))
         return pairing if row.expires_at <= now else replace(pairing, expires_at=expires_at, messages=kept)
     oldest_first = connection.execute(select(pairings).order_by(pairings.c.expires_at)).all()
@@ -274,7 +279,8 @@ def _ask(connection: Connection, pairing: Pairing, waiting_limit: int, now: floa
         connection.execute(delete(pairings).where(_from_account(UserKey(each.platform, each.user_id))))
     about = {"expires_at": pairing.expires_at, "name": pairing.name[:200], "username": pairing.username[:64]}
     account = {"platform": pairing.user.platform, "user_id": pairing.user.user_id}
-    connection.execute(insert(pairings), account | about | stored | {"messages": INBOUNDS.dump(pairing.messages)})
+    about |= {"messages": INBOUNDS.dump(pairing.messages), "language": pairing.language}
+    connection.execute(insert(pairings), account | about | stored)
     return pairing
 
 
@@ -295,4 +301,5 @@ def _matches(row: Row[Any], asked: str | UserKey, now: float) -> bool:
 
 def _pairing(row: Row[Any]) -> Pairing:
     messages = INBOUNDS.load(row.messages)
-    return Pairing(UserKey(row.platform, row.user_id), row.name, "", row.expires_at, row.username, messages)
+    user = UserKey(row.platform, row.user_id)
+    return Pairing(user, row.name, "", row.expires_at, row.username, messages, row.language)

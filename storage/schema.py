@@ -19,7 +19,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0018"
+REVISION = "0019"
 """The newest migration. It is here so that starting on a current database does not import Alembic; a test compares it
 with the migrations folder."""
 
@@ -63,6 +63,7 @@ identities = Table(
     _person(),
     Column("linked_at", Float, nullable=False, default=0.0, server_default=text("0")),
     Column("username", String(64), nullable=False, default="", server_default=text("''")),
+    Column("language", String(8), nullable=False, default="", server_default=text("''")),
     Index("ix_identities_person_id", "person_id"),
 )
 
@@ -317,6 +318,7 @@ pairings = Table(
     Column("expires_at", Float, nullable=False),
     Column("username", String(64), nullable=False, default="", server_default=text("''")),
     Column("messages", Text, nullable=False, default="[]", server_default=text("'[]'")),
+    Column("language", String(8), nullable=False, default="", server_default=text("''")),
 )
 
 links = Table(

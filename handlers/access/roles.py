@@ -153,7 +153,9 @@ class Access:
             person = await self._people.admit(message.user, message.user_name, "user", "open access")
             await self._people.release(message.user)
         if person is not None and not message.by_chat:
-            await self._people.seen(message.user, message.user_name, message.username)
+            language = message.language if message.private else ""  # a Discord server has its own
+            await self._people.seen(message.user, message.user_name, message.username, language)
+            person = await self._people.find(message.user) or person
         if not message.private:
             return await self._burned(message, person) or await self._in_group(message, person)
         typed = read_code(message.own_text)
@@ -226,6 +228,7 @@ class Access:
             expires_at=self._clock() + CODE_SECONDS,
             username=message.username,
             messages=(message,) if _is_question(message) else (),
+            language=message.language[:8],
         )
         waiting = await self._people.ask(request, WAITING_LIMIT)
         self._issued.put(message.user, waiting)

@@ -228,7 +228,7 @@ class AccessCommand:
             )
             for each in waiting[:10]
         )
-        return Reply(ask.say("Access: {mode}", mode=self._access.mode) + "\n\n" + "\n".join(lines), buttons)
+        return Reply(ask.say("Access: {mode}", mode=ask.say(self._access.mode)) + "\n\n" + "\n".join(lines), buttons)
 
     async def _log(self, ask: CommandContext) -> Reply:
         names: dict[str, str] = {}
@@ -244,7 +244,7 @@ class AccessCommand:
                 name = f"{_in_log(names, whose)}{colon}{limits}"
             by = ask.say(ACTORS[who]) if who in ACTORS else _in_log(names, who)
             told = ask.say(did, by=by, name=name)
-            lines.append(f"- {datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} {told}")
+            lines.append(f"- {ask.say.time(datetime.fromtimestamp(at, UTC))} {told}")
         return Reply("\n".join(lines) or ask.say("There is nothing here yet."))
 
     async def _pair(self, ask: CommandContext, typed: str) -> Reply:

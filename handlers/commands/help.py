@@ -48,7 +48,7 @@ class HelpCommand:
         spec = self._specs.get(name)
         if spec is None:
             raise unknown_command(name, self._specs)
-        usage = "\n".join(f"- `{line}`" for line in spec.usage)
+        usage = "\n".join(f"- `{ask.say(line)}`" for line in spec.usage)
         return Reply(f"**/{spec.name}**: {ask.say(spec.summary)}\n\n{usage}")
 
 

@@ -62,7 +62,7 @@ class HistoryCommand:
         zone = await self._zone(ask)
         lines = []
         for number, each in enumerate(found, 1):
-            began = f"{datetime.fromtimestamp(each.started_at, zone):%Y-%m-%d %H:%M}"
+            began = ask.say.time(datetime.fromtimestamp(each.started_at, zone))
             title = " ".join(each.title.split())[:TITLE_LENGTH].replace("`", "'")
             here = ask.say(" ← this one") if each.id == current.id else ""
             lines.append(f"{number}. {began}, {ask.say('{n} messages', n=each.messages)}: `{title}`{here}")

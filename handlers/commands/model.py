@@ -141,7 +141,7 @@ class ModelCommand:
         rows.append((reset, Button(ask.say("« Back"), "/model")))
         text = ask.say("The model for **{tier}** is {model}.", tier=tier, model=f"`{current.model}`")
         where = ask.say("{provider}, page {page} of {pages}", provider=f"**{provider}**", page=page, pages=pages)
-        other = ask.say("For another model write {usage}.", usage=f"`/model {tier} <provider/model>`")
+        other = ask.say("For another model write `/model {tier} <provider/model>`.", tier=tier)
         return Reply(f"{text}\n\n{where}  \n{other}", tuple(row for row in rows if row))
 
     async def _list(self, ask: CommandContext) -> Reply:
@@ -252,7 +252,6 @@ def _ticked(label: str, current: str) -> str:
 
 def _usage() -> Refused:
     return Refused(
-        "Write {usage}. Nothing was changed.",
-        usage="/model <tier>, /model <tier> <provider/model>, /model <tier> reasoning <level>, /model <tier> reset, "
-        "/model list",
+        "Write /model <tier>, /model <tier> <provider/model>, /model <tier> reasoning <level>, /model <tier> reset or "
+        "/model list. Nothing was changed."
     )

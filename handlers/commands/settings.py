@@ -110,11 +110,13 @@ def _language(value: str) -> str:
 
 
 def _time_zone(value: str) -> str:
+    if not value:
+        raise Refused("Write {usage}. Nothing was changed.", usage="/settings timezone Europe/Berlin")
     try:
         return ZoneInfo(value).key
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise Refused(
-            "{zone} is not a time zone. Write it like Europe/Berlin or UTC. Nothing was changed.", zone=value or "?"
+            "{zone} is not a time zone. Write it like Europe/Berlin or UTC. Nothing was changed.", zone=value
         ) from None
 
 

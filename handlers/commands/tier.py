@@ -166,7 +166,9 @@ def _keyboard(ask: CommandContext, stored: Preferences, default: TierChoice | No
         back = ((Button(words, f"/tier {tiers.DEFAULT}"),),)
     if current == AUTO or role == "guest":
         return (*(tuple(buttons[at : at + 2]) for at in range(0, len(buttons), 2)), *back)
-    lock = Button("🔓 Unlock" if stored.force else "🔒 Force", f"/tier {current}{'' if stored.force else ' force'}")
+    lock = Button(
+        ask.say("🔓 Unlock" if stored.force else "🔒 Force"), f"/tier {current}{'' if stored.force else ' force'}"
+    )
     return (tuple(buttons[:2]), tuple(buttons[2:4]), (buttons[4], lock), *back)
 
 

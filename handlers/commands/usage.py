@@ -95,7 +95,7 @@ class UsageCommand:
             ask.say("Total: {sum}", sum=spending(ask, spent)) if len(spent) > 1 else "",
             limits,
         ]
-        return Reply("\n\n".join(filter(None, parts)), picture=await self._picture(count, mine))
+        return Reply("\n\n".join(filter(None, parts)), picture=await self._picture(ask, count, mine))
 
     async def _tiers(self, ask: CommandContext, count: int) -> Reply:
         """Turns by tier: everyone's for an owner in private, otherwise the person's own."""
@@ -125,7 +125,7 @@ class UsageCommand:
         everyone = [each.spent for each in people]
         whole = ask.say("Total: {sum}", sum=spending(ask, everyone)) if len(people) > 1 else ""
         parts = [f"**{head}**", "\n".join(rows), whole, " · ".join(limits)]
-        return Reply("\n\n".join(filter(None, parts)), picture=await self._picture(count, None))
+        return Reply("\n\n".join(filter(None, parts)), picture=await self._picture(ask, count, None))
 
     async def _rows(self, ask: CommandContext, people: Sequence[PersonSpending]) -> list[str]:
         """People without a name are listed by account."""
@@ -142,14 +142,14 @@ class UsageCommand:
             rows.append("- " + " · ".join([said, *statuses(ask.say, reached, "person")]))
         return rows
 
-    async def _picture(self, count: int, person_id: int | None) -> Picture | None:
+    async def _picture(self, ask: CommandContext, count: int, person_id: int | None) -> Picture | None:
         """A chart with one bar per day, using the days of the limits; None if there was no usage."""
         count = min(max(count, FEWEST_BARS), MOST_BARS)
         stretches = days(self._clock(), count, self._budget.limits.zone)
         found = await self._spending.by_day(stretches, person_id)
         if not any(day.models for day in found):
             return None
-        return Picture(f"usage-{count}d.png", await asyncio.to_thread(usage_chart, found))
+        return Picture(f"usage-{count}d.png", await asyncio.to_thread(usage_chart, found, ask.say))
 
     def _since(self, count: int) -> float:
         return self._clock() - count * DAY

@@ -6,6 +6,7 @@ import json
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date, datetime
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
@@ -59,6 +60,14 @@ class Say(string.Formatter):
     def number(self, value: float | Decimal | Dollars, form: str = "") -> str:
         """Formats a number for this language. `form` is a format specification."""
         return self.format_field(value, form)
+
+    def time(self, at: datetime) -> str:
+        """Formats a date and the time of day for this language."""
+        return format(at, self._translated("%Y-%m-%d %H:%M"))
+
+    def date(self, at: date) -> str:
+        """Formats a day of the current year for this language."""
+        return format(at, self._translated("%m-%d"))
 
     def format_field(self, value: object, format_spec: str) -> str:
         """Adds the language's separators to numbers. Pass an identifier that is a number as text."""

@@ -50,8 +50,10 @@ class Notices:
 
     async def unconfirmed(self, message: OutboundMessage) -> None:
         """Tells a person that a reply may be missing or duplicated."""
-        languages = [person.language for person, _ in await self._people.everyone() if person.id == message.owner]
-        words = Say(languages[0] if languages else "")(
+        everyone = await self._people.everyone()
+        accounts = [user for person, users in everyone if person.id == message.owner for user in users]
+        person = await self._people.find(accounts[0]) if accounts else None
+        words = Say(person.language if person else "")(
             "⚠️ One of my answers may be missing or duplicated: its delivery was not confirmed. If one is missing, "
             "send your message again."
         )

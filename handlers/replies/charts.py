@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Literal
 
+from handlers.languages import Say
 from routing.types.usage import Day, Spending
 
 if TYPE_CHECKING:
@@ -38,11 +39,10 @@ class _Band:
     amounts: tuple[float, ...]
 
 
-def usage_chart(days: Sequence[Day], measure: Measure = "cost") -> bytes:
+def usage_chart(days: Sequence[Day], say: Say, measure: Measure = "cost") -> bytes:
     """Draws a PNG of about 50 kB in about 50 ms, in US dollars or in tokens (the latter also if no price is known).
-    `+3?` over a bar means three calls of unknown price, which the bar lacks; `?` if the number does not fit. The chart
-    contains no words, so it needs no translation. Needs at least one day; above 300 days the bars are too thin to
-    see."""
+    `+3?` over a bar means three calls of unknown price, which the bar lacks; `?` if the number does not fit. Needs at
+    least one day; above 300 days the bars are too thin to see."""
     # imported here because the library takes 20 ms and 12 MB
     from PIL import Image, ImageDraw, ImageFont
 
@@ -53,12 +53,12 @@ def usage_chart(days: Sequence[Day], measure: Measure = "cost") -> bytes:
     rows = math.ceil(len(bands) / 2)
     image = Image.new("RGB", (WIDTH, BOTTOM + LEGEND + ROW * rows), PAPER)
     pen, font = ImageDraw.Draw(image), ImageFont.load_default(24)
-    _axis(pen, font, step, ticks, measure)
+    _axis(pen, font, step, ticks, measure, say)
     tops = _bars(pen, bands, len(days), step * ticks)
-    _dates(pen, font, days)
+    _dates(pen, font, days, say)
     if measure == "cost":
         _unknown(pen, font, days, tops)
-    _legend(pen, font, bands, measure)
+    _legend(pen, font, bands, measure, say)
     file = BytesIO()
     image.save(file, "PNG")
     return file.getvalue()
@@ -95,21 +95,21 @@ def _scale(most: float) -> tuple[float, int]:
     return step, max(1, math.ceil(most / step - 1e-9))
 
 
-def _said(amount: float, measure: Measure, step: float = 0.01) -> str:
+def _said(amount: float, measure: Measure, say: Say, step: float = 0.01) -> str:
     """`$0.004`, `$12.50`, `350`, `1.2k`, `3.4M`. Dollars get the decimals that `step` needs."""
     if measure == "cost":
-        return f"${amount:.{max(2, -math.floor(math.log10(step)))}f}"
+        return say("${amount}", amount=say.number(amount, f".{max(2, -math.floor(math.log10(step)))}f"))
     for size, sign in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if amount >= size:
-            return f"{amount / size:.3g}{sign}"
+            return say.number(amount / size, ".3g") + sign
     return f"{amount:.0f}"
 
 
-def _axis(pen: ImageDraw, font: FreeTypeFont | ImageFont, step: float, ticks: int, measure: Measure) -> None:
+def _axis(pen: ImageDraw, font: FreeTypeFont | ImageFont, step: float, ticks: int, measure: Measure, say: Say) -> None:
     for tick in range(ticks + 1):
         y = BOTTOM - (BOTTOM - TOP) * tick / ticks
         pen.line((LEFT, y, RIGHT, y), fill=LINES if tick else INK, width=2)
-        pen.text((LEFT - 12, y), _said(step * tick, measure, step), INK, font, anchor="rm")
+        pen.text((LEFT - 12, y), _said(step * tick, measure, say, step), INK, font, anchor="rm")
 
 
 def _middle(day: int, days: int) -> float:
@@ -130,11 +130,11 @@ def _bars(pen: ImageDraw, bands: Sequence[_Band], days: int, most: float) -> lis
     return tops
 
 
-def _dates(pen: ImageDraw, font: FreeTypeFont | ImageFont, days: Sequence[Day]) -> None:
+def _dates(pen: ImageDraw, font: FreeTypeFont | ImageFont, days: Sequence[Day], say: Say) -> None:
     """Draws labels such as `11-22`, as many as fit."""
     every = math.ceil(len(days) * _DATE_WIDTH / (RIGHT - LEFT))
     for number in range(len(days) - 1, -1, -every):
-        pen.text((_middle(number, len(days)), BOTTOM + 14), f"{days[number].date:%m-%d}", INK, font, anchor="mt")
+        pen.text((_middle(number, len(days)), BOTTOM + 14), say.date(days[number].date), INK, font, anchor="mt")
 
 
 def _unknown(pen: ImageDraw, font: FreeTypeFont | ImageFont, days: Sequence[Day], tops: Sequence[float]) -> None:
@@ -146,14 +146,14 @@ def _unknown(pen: ImageDraw, font: FreeTypeFont | ImageFont, days: Sequence[Day]
             pen.text((_middle(number, len(days)), tops[number] - 6), mark, FAINT, font, anchor="mb")
 
 
-def _legend(pen: ImageDraw, font: FreeTypeFont | ImageFont, bands: Sequence[_Band], measure: Measure) -> None:
+def _legend(pen: ImageDraw, font: FreeTypeFont | ImageFont, bands: Sequence[_Band], measure: Measure, say: Say) -> None:
     column = (RIGHT - 40) // 2
     step = min((10.0 ** math.floor(math.log10(sum(band.amounts))) for band in bands), default=1.0) / 10
     for number, band in enumerate(bands):
         x, y = 40 + column * (number % 2), BOTTOM + LEGEND + ROW * (number // 2)
         pen.rectangle((x, y - 11, x + 22, y + 11), band.colour)
         pen.text((x + 34, y), _short(band.name), INK, font, anchor="lm")
-        pen.text((x + column - 40, y), _said(sum(band.amounts), measure, step), FAINT, font, anchor="rm")
+        pen.text((x + column - 40, y), _said(sum(band.amounts), measure, say, step), FAINT, font, anchor="rm")
 
 
 def _short(name: str) -> str:

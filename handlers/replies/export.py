@@ -41,7 +41,7 @@ def exported(conversation: Conversation, messages: Sequence[StoredMessage], zone
     shortened = title if len(title) <= TITLE_LENGTH else title[: TITLE_LENGTH - 1].rstrip() + "…"
     parts = [
         f"# {shortened or say('Conversation')}",
-        f"{_time(conversation.started_at, zone)} ({zone}), {say('{n} messages', n=len(messages))}",
+        f"{_time(conversation.started_at, zone, say)} ({zone}), {say('{n} messages', n=len(messages))}",
         *(_message(each, zone, say) for each in messages),
     ]
     began = datetime.fromtimestamp(conversation.started_at, zone)
@@ -52,7 +52,7 @@ def _message(message: StoredMessage, zone: tzinfo, say: Say) -> str:
     if message.role == "tool":
         return _result(message, zone, say)
     who = say("Question") if message.role == "user" else say("Answer")
-    heading = f"## {who} · {_time(message.at, zone)}"
+    heading = f"## {who} · {_time(message.at, zone, say)}"
     lines = [f"- 🖼 {_code(each.name)}" for each in message.pictures] + [_call(each) for each in message.calls]
     text = message.text.strip("\n")
     parts = (heading + (f" · {_code(message.model)}" if message.model else ""), _closed(text), "\n".join(lines))
@@ -66,7 +66,7 @@ def _call(call: ToolCall) -> str:
 def _result(message: StoredMessage, zone: tzinfo, say: Say) -> str:
     """Folded where HTML is rendered. The fence separates it everywhere else."""
     what = say("Result of {tool}", tool=html.escape(_one_line(message.tool)))
-    summary = f"<details>\n<summary>{what} · {_time(message.at, zone)}</summary>"
+    summary = f"<details>\n<summary>{what} · {_time(message.at, zone, say)}</summary>"
     return f"{summary}\n\n{fenced(message.text)}\n\n</details>"
 
 
@@ -99,5 +99,5 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _time(at: float, zone: tzinfo) -> str:
-    return f"{datetime.fromtimestamp(at, zone):%Y-%m-%d %H:%M}"
+def _time(at: float, zone: tzinfo, say: Say) -> str:
+    return say.time(datetime.fromtimestamp(at, zone))

@@ -99,7 +99,7 @@ class MetaTools:
             facts = await self._about.health.facts()
             lines = ["The database answers.", self._models(facts)]
         except StorageFault as fault:
-            facts, lines = None, [f"The database can't be used at the moment{f': {fault}' if owner else ''}."]
+            facts, lines = None, [f"The database can't be used at the moment{f': {fault.reason}' if owner else ''}."]
         toolbox = self._about.tooling().toolbox
         off = await toolbox.off(scope.person)
         count = sum(len(each.tools) for each in await toolbox.offered(scope.person))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from handlers.tools.authoring.manifests import Manifest, read_toolkit
 from handlers.tools.authoring.validation import MALFORMED
-from routing.errors import ConfigError, Reason
+from routing.errors import ConfigError, Reason, system_reason
 from routing.types.toolkits import Toolkit
 
 Stamps = Mapping[str, tuple[int, int]]
@@ -57,7 +57,7 @@ class WorkspaceToolkits:
             return self._take(
                 {
                     self._folder.name: Reason(
-                        "{file} can't be read: {error}.", file=self._folder.name, error=error.strerror or error
+                        "{file} can't be read: {error}.", file=self._folder.name, error=system_reason(error)
                     )
                 }
             )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
-from routing.errors import ConfigError, FileFault, Reason
+from routing.errors import ConfigError, FileFault, Reason, system_reason
 
 Keys = tuple[str | int, ...]
 Document = dict[str, object]
@@ -103,7 +103,7 @@ def load_bounded(path: Path, most_bytes: int) -> JsonFile:
     try:
         found = path.stat()
     except OSError as error:
-        raise ConfigError("{file} can't be read: {error}.", file=path.name, error=error.strerror or error) from error
+        raise ConfigError("{file} can't be read: {error}.", file=path.name, error=system_reason(error)) from error
     if not stat.S_ISREG(found.st_mode):
         raise ConfigError("{file} is not a file.", file=path.name)
     if found.st_size > most_bytes:
@@ -116,7 +116,7 @@ def load(path: Path) -> JsonFile:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise ConfigError("{file} can't be read: {error}.", file=path.name, error=error.strerror or error) from error
+        raise ConfigError("{file} can't be read: {error}.", file=path.name, error=system_reason(error)) from error
     try:
         return parse(data.decode("utf-8-sig"), path.name)
     except UnicodeDecodeError as error:

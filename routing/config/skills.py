@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 
-from routing.errors import ConfigError, Reason
+from routing.errors import ConfigError, Reason, system_reason
 from routing.types.skills import Skill, Skills
 from routing.types.tiers import TIERS, Tier
 
@@ -43,7 +43,7 @@ def read_skills(folder: Path) -> Skills:
             {},
             {
                 folder.name: ConfigError(
-                    "{file} can't be read: {error}.", file=folder.name, error=error.strerror or error
+                    "{file} can't be read: {error}.", file=folder.name, error=system_reason(error)
                 ).reason
             },
         )
@@ -123,7 +123,7 @@ def _text(path: Path, title: str) -> str:
     except FileNotFoundError as error:
         raise ConfigError("{folder} has no {file}.", folder=title, file=FILE) from error
     except OSError as error:
-        raise ConfigError("{file} can't be read: {error}.", file=origin, error=error.strerror or error) from error
+        raise ConfigError("{file} can't be read: {error}.", file=origin, error=system_reason(error)) from error
     if len(data) > MAX_BYTES:
         raise ConfigError("{file} is longer than {limit:,} kB.", file=origin, limit=MAX_BYTES // 1000)
     try:
@@ -131,6 +131,28 @@ def _text(path: Path, title: str) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ConfigError("{file} line {line}: the text is not UTF-8.", file=origin, line=str(line)) from error
+
+
+_YAML = (
+    ("mapping values are not allowed", Reason("a text that contains a colon must be in quotes")),
+    ("'\\t'", Reason("a line is indented with a tab; use spaces")),
+    ("end of stream", Reason("a quote or a bracket is not closed")),
+    ("<stream end>", Reason("a quote or a bracket is not closed")),
+    ("could not find expected ':'", Reason("a colon is missing after a key")),
+    ("<block mapping start>", Reason("the lines are not indented evenly")),
+    ("<block end>", Reason("the lines are not indented evenly")),
+    ("special characters", Reason("there is a control character in it")),
+    ("cannot start any token", Reason("a text that begins with a special character must be in quotes")),
+    ("unknown escape", Reason("a backslash in a text must be doubled")),
+    ("sequence entries are not allowed", Reason("a list must begin on a line of its own")),
+    ("'<scalar>'", Reason("there is more text after a value")),
+    ("undefined alias", Reason("a text that begins with * must be in quotes")),
+)
+"""Plain words for the usual problems, by what the parser says."""
+
+
+def _yaml_problem(said: str) -> str:
+    return next((reason for words, reason in _YAML if words in said), Reason("the parser says: {said}", said=said))
 
 
 def _frontmatter(origin: str, text: str, first_line: int) -> Mapping[str, object]:
@@ -147,10 +169,10 @@ def _frontmatter(origin: str, text: str, first_line: int) -> Mapping[str, object
         mark = error.problem_mark or error.context_mark
         where = Reason("{file} line {line}", file=origin, line=str(mark.line + first_line)) if mark else origin
         raise ConfigError(
-            "{file}: not valid YAML, {error}.", file=where, error=error.problem or error.context
+            "{file}: not valid YAML, {error}.", file=where, error=_yaml_problem(error.problem or error.context or "")
         ) from error
     except yaml.reader.ReaderError as error:
-        raise ConfigError("{file}: not valid YAML, {error}.", file=origin, error=error.reason) from error
+        raise ConfigError("{file}: not valid YAML, {error}.", file=origin, error=_yaml_problem(error.reason)) from error
     except (yaml.YAMLError, RecursionError) as error:
         raise ConfigError("{file}: not valid YAML, or nested too deeply.", file=origin) from error
     if values not in (None, "") and not isinstance(values, dict):

@@ -20,6 +20,7 @@ class Pairing:
     expires_at: float
     username: str = ""
     messages: tuple[InboundMessage, ...] = ()
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,8 @@ ROLES: tuple[Role, ...] = get_args(Role)
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A known person, on any platform. `language` is an ISO 639-1 code, empty if never chosen."""
+    """A known person, on any platform. `language` is the ISO 639-1 code of the language that they chose, or else that
+    their app last used; empty if neither is known."""
 
     id: int
     role: Role

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import errno
 import inspect
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -24,7 +26,7 @@ from bot.adapters.telegram.failures import REASONS as TELEGRAM_REASONS
 from bot.adapters.telegram.receiving import TelegramBackoff
 from handlers import languages
 from handlers.access.linking import LINKED, MERGES
-from handlers.access.roles import LINK_CODE_BURNED, OWNER_CODE_BURNED, PAIRING_CODE_BURNED
+from handlers.access.roles import LINK_CODE_BURNED, OWNER_CODE_BURNED, PAIRING_CODE_BURNED, AccessMode
 from handlers.commands import COMMANDS, access, budget, help, start, status, tier
 from handlers.council import replies as council
 from handlers.languages import Say
@@ -40,12 +42,16 @@ from routing.config.jsonfile import SYNTAX
 from routing.errors import Reason
 from routing.llm import error_mapping as failures
 from routing.policy.auto.decision import EVIDENCE
+from routing.tools import fallback_reasons as reasons
 from routing.types.decisions import ModelSource
 from routing.types.people import ROLES
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(Path(languages.__file__).parent.glob("*.json"))
-SPEAKERS = {"say", "Refused", "Greeting", "to", "tell_owners", "_tell_owners", "Reason"}
+SPEAKERS = {
+    *("say", "Refused", "Greeting", "to", "tell_owners", "_tell_owners", "Reason"),
+    *("StorageFault"),
+}
 FAULTS: Mapping[str, int] = {
     "ConfigError": 0,
     "FileFault": 1,
@@ -67,6 +73,16 @@ DESCRIPTIONS = tuple(
     json.loads(file.read_text(encoding="utf-8"))["description"]
     for file in sorted((ROOT / "handlers" / "tools" / "toolkits").glob("*.json"))
 )
+SYSTEM_ERRORS = (
+    *(errno.EPERM, errno.ENOENT, errno.EIO, errno.E2BIG, errno.ENOEXEC, errno.ENOMEM, errno.EACCES, errno.EBUSY),
+    *(errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.EINVAL, errno.ENFILE, errno.EMFILE, errno.ETXTBSY),
+    *(errno.EFBIG, errno.ENOSPC, errno.EROFS, errno.EPIPE, errno.ENAMETOOLONG, errno.ELOOP, errno.EDQUOT),
+    *(errno.EADDRINUSE, errno.EADDRNOTAVAIL, errno.ENETUNREACH, errno.ECONNABORTED, errno.ECONNRESET),
+    *(errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ETIMEDOUT),
+)
+"""Those that people meet. Others stay in English."""
+EXAMPLES = tuple(line for spec in COMMANDS for line in spec.usage if line.endswith(("?", ".")))
+"""Of commands, with words of a language."""
 UNSENT = ("the reply has no visible content", "the chat moved to itself")
 """Why a reply was not sent, besides what the platforms say."""
 REASONS = (NO_SKILLS, UNAVAILABLE, NOT_INSTALLED, NO_PROCESSES)
@@ -87,7 +103,11 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "why": (),
     "self.UNSAVED": (DiscordBackoff.UNSAVED, TelegramBackoff.UNSAVED),
     "toolkit.description": DESCRIPTIONS,
-    "of numbers": (",", ".", "${amount}"),  # said by Say itself
+    "of numbers": (",", ".", "${amount}", "%Y-%m-%d %H:%M", "%m-%d"),  # said by Say itself
+    "os.strerror(error.errno or 0)": tuple(map(os.strerror, SYSTEM_ERRORS)),
+    "line": EXAMPLES,
+    "self._access.mode": get_args(AccessMode),
+    "told": (*tool_offer.DOUBTS, reasons.FAILED),
     "topic": tuple(help.TOPICS),
     "spec.summary": tuple(spec.summary for spec in COMMANDS),
     "DONE[role]": tuple(access.DONE.values()),
@@ -143,7 +163,7 @@ FAILURES = (*(words for _, words in wording.FAILURES), wording.OTHER_FAILURE)
 
 
 def sources() -> Iterator[Path]:
-    for package in ("bot", "handlers", "routing"):
+    for package in ("bot", "handlers", "routing", "storage"):
         yield from sorted((ROOT / package).rglob("*.py"))
 
 

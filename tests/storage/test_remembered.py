@@ -56,7 +56,7 @@ async def test_memory_of_accounts_and_groups_is_bounded(
     accounts = [UserKey("telegram", str(number)) for number in range(2 * MOST)]
     for user in accounts:
         await everyone.admit(user, "", "user", "t")
-        await everyone.seen(user, "", f"name{user.user_id}")
+        await everyone.seen(user, "", f"name{user.user_id}", "de")
     for user in accounts:
         await everyone.find(user)
         await groups.allowed(ChatKey("telegram", user.user_id))

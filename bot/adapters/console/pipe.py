@@ -10,7 +10,7 @@ from typing import Any
 from bot.adapters.console.hints import typed_instead
 from bot.adapters.console.speaker import Speaker, Take, Unanswered, body, not_taken
 from bot.adapters.console.streams import BlockingCalls, Streams, lines, write
-from routing.errors import StorageFault
+from routing.errors import StorageFault, system_reason
 from routing.llm.null_reply import NullLiveReply
 from routing.types.messages import InboundMessage, OutboundMessage
 
@@ -98,7 +98,7 @@ class Pipe:
             return None if self._over.is_set() else reading.result()
         except OSError as error:
             await self._complain(
-                self._speaker.say("The input can't be read ({error}).", error=error.strerror or error) + "\n"
+                self._speaker.say("The input can't be read ({error}).", error=system_reason(error)) + "\n"
             )
             self._code = 1
             return None

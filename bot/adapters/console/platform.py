@@ -13,7 +13,7 @@ from bot.adapters.console.speaker import PLATFORM, Front, Speaker, Unanswered
 from bot.adapters.console.streams import Streams
 from bot.platform import Accept, KeepPlaceholder, Progress, SendLater, Sent
 from handlers.replies.callback_buttons import token
-from routing.errors import Reason, Refused
+from routing.errors import Reason, Refused, system_reason
 from routing.ports import Clock, LiveReply
 from routing.types.messages import Attachment, InboundMessage, OutboundMessage, Press
 
@@ -89,7 +89,7 @@ class ConsolePlatform:
             try:
                 await self._ready().say(message, recovered)
             except OSError as error:
-                reason = Reason("the terminal was closed ({error})", error=error.strerror or error)
+                reason = Reason("the terminal was closed ({error})", error=system_reason(error))
                 raise SendLater(reason, GONE_SECONDS, maybe_sent=True) from error
         yield Sent(message_id=str(outbox_id), last=True)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bot.adapters.console.printable import one_line
 from handlers.languages import Say
+from routing.errors import system_reason
 from routing.types.messages import Document
 
 LONGEST_NAME = 60
@@ -41,7 +42,7 @@ def told(document: Document, folder: Path, say: Say) -> str:
         return say("Saved as {path}", path=saved(document, folder))
     except OSError as error:
         words = "{name} could not be saved in {folder} ({error})."
-        return say(words, name=_safe(document.name), folder=folder, error=error.strerror or error)
+        return say(words, name=_safe(document.name), folder=folder, error=system_reason(error))
 
 
 def _safe(name: str) -> str:

@@ -12,7 +12,7 @@ from bot.adapters.discord.client import NETWORK, Client
 from bot.adapters.discord.options import OFFICIAL_ROOT, DiscordOptions, Pace
 from bot.adapters.shared.connection import ConnectionBackoff, FirstAttempt, ReceiveLoop
 from bot.platform import Progress
-from routing.errors import ConfigError, Reason
+from routing.errors import ConfigError, Reason, system_reason
 from routing.ports import Clock
 
 log = logging.getLogger(__name__)
@@ -182,7 +182,9 @@ def is_refusal(error: BaseException) -> bool:
 
 def why(error: BaseException) -> str:
     """The reason for an error in one clause, without secrets."""
-    return f"it answered {error.status}" if isinstance(error, discord.HTTPException) else type(error).__name__
+    if isinstance(error, discord.HTTPException):
+        return Reason("it answered {status}", status=str(error.status))
+    return system_reason(error) if isinstance(error, OSError) and error.errno else type(error).__name__
 
 
 def _cause(error: BaseException) -> BaseException:

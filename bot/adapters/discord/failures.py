@@ -10,6 +10,7 @@ import discord
 
 from bot.adapters.shared.failures import not_sent, token_refused, unanswered
 from bot.platform import SendFailed, SendLater, SendRefused
+from routing.errors import Reason
 
 UNKNOWN_WEBHOOK = 10015  # also an interaction that has not been acknowledged yet
 _DEFAULT_RETRY = 60.0  # wait in seconds after a 429 without a time
@@ -78,7 +79,7 @@ def reason(error: BaseException) -> str:
     """The reason for an error in one clause for the owner, without secrets; names a missing permission."""
     if isinstance(error, discord.HTTPException):
         said = " ".join(error.text.split()) if not error.text.lstrip().startswith("<") else ""
-        return REASONS.get(error.code) or said or f"Discord answered {error.status}"
+        return REASONS.get(error.code) or said or Reason("Discord answered {status}", status=str(error.status))
     return str(error) if isinstance(error, Offline) else type(error).__name__
 
 

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from bot.adapters.shared.pace import CommonPace
 from bot.platform import Progress
 from routing.backoff import exponential
-from routing.errors import Reason, TierbotError
+from routing.errors import Reason, StorageFault
 from routing.ports import Clock
 
 FIRST_SECONDS = 3.0
@@ -69,7 +69,7 @@ class ConnectionBackoff:
 
     def saving_failed(self, error: Exception) -> float:
         """Seconds to wait after messages could not be saved."""
-        why = str(error).rstrip(".") if isinstance(error, TierbotError) else type(error).__name__
+        why = error.reason if isinstance(error, StorageFault) else type(error).__name__
         self._report(Reason(self.UNSAVED, error=why))
         return self._pause()
 

@@ -16,7 +16,7 @@ from bot.adapters.telegram.api import UPDATES, Api
 from bot.adapters.telegram.options import TelegramOptions
 from bot.adapters.telegram.receiving import Take
 from bot.platform import Progress
-from routing.errors import ConfigError, Reason, StorageFault
+from routing.errors import ConfigError, Reason, StorageFault, system_reason
 from routing.ports import Clock
 
 log = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ class Webhook:
             raise ConfigError(
                 "TELEGRAM_WEBHOOK_LISTEN: cannot listen on {address} ({error}).",
                 address=f"{self._host}:{self._port}",
-                error=error.strerror,
+                error=system_reason(error),
             ) from error
         self._runner = runner
 

@@ -13,7 +13,7 @@ from jsonschema.exceptions import SchemaError
 from jsonschema.validators import validator_for
 from jsonschema_specifications import REGISTRY
 
-from handlers.tools.authoring.schemas import MAX_PARTS, IllegalSchema, referred
+from handlers.tools.authoring.schemas import MAX_PARTS, IllegalSchema, invalid, referred
 from handlers.tools.mcp.text import hidden_fault
 from routing.errors import Reason
 
@@ -65,9 +65,7 @@ def _validity_fault(schema: Mapping[str, Any]) -> Reason | None:
             words = "its schema is too large: more than {limit:,} parts with its references written out"
             return Reason(words, limit=MAX_PARTS)
     except SchemaError as error:
-        where = ".".join(str(part) for part in error.absolute_path)
-        wrong = f"{where or 'root'}: {error.message[:_QUOTED_CHARS]}"
-        return Reason("its schema is not valid ({error})", error=wrong)
+        return Reason("its schema is not valid ({error})", error=invalid(error))
     except IllegalSchema as error:
         return Reason("its schema {reason}", reason=error.reason)
     except RecursionError:  # a chain of references

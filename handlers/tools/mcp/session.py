@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import math
+import socket
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from time import monotonic
@@ -25,7 +26,7 @@ from handlers.tools.mcp.schemas import MAX_DEPTH, is_deeper
 from handlers.tools.mcp.text import json_fault, readable
 from handlers.tools.mcp.transport import Diagnosis, http, stdio
 from handlers.version import VERSION
-from routing.errors import Reason, ToolFailed
+from routing.errors import Reason, ToolFailed, system_reason
 from routing.text import storable
 
 _REFRESH_FACTOR = 10
@@ -219,11 +220,11 @@ def _reason(error: BaseException | None) -> Reason:
             words = "{file} is not there: install it, or fix command or cwd in mcp.json"
             return Reason(words, file=str(error.filename))
         case OSError():
-            return Reason("it can't be started ({error})", error=error.strerror or str(error))
+            return Reason("it can't be started ({error})", error=system_reason(error))
         case MCPError():
             return Reason("it answers: {error}", error=error.message)
         case httpx2.TransportError():
-            return Reason("it can't be reached ({error})", error=str(error) or type(error).__name__)
+            return Reason("it can't be reached ({error})", error=_network(error))
         case ValidationError() | RuntimeError():
             return Reason("it does not speak the protocol")
         case httpx2.InvalidURL():
@@ -233,6 +234,19 @@ def _reason(error: BaseException | None) -> Reason:
             encoding = Reason("characters that can't be encoded in UTF-8")
             return Reason(words, error=encoding if isinstance(error, UnicodeError) else str(error))
     return Reason("it failed ({error})", error=type(error).__name__)
+
+
+def _network(error: BaseException) -> str:
+    """Why a host can't be reached: what the system said, if it said anything."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, socket.gaierror):
+            return Reason("its host name is not known")
+        if isinstance(cause, OSError) and cause.errno:
+            return system_reason(cause)
+        causes = cause.exceptions if isinstance(cause, BaseExceptionGroup) else (cause.__cause__ or cause.__context__,)
+        cause = causes[0]
+    return str(error) or type(error).__name__
 
 
 def result_text(result: types.CallToolResult, max_chars: int, hidden: Callable[[str], str] = str) -> str:

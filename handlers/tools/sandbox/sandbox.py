@@ -29,7 +29,7 @@ from handlers.tools.sandbox.process_tree import FAMILIES, Family, sees
 from handlers.tools.sandbox.queue import Busy, FairQueue
 from handlers.tools.sandbox.resource_monitor import ResourceMonitor, machine
 from handlers.tools.sandbox.transcript import Transcript
-from routing.errors import Reason, ToolFailed
+from routing.errors import Reason, ToolFailed, system_reason
 
 log = logging.getLogger("handlers.tools")
 
@@ -195,7 +195,7 @@ class Sandbox:
                     return None
                 complaints.append(complaint)
         except OSError as error:
-            return Reason("its test failed ({error})", error=error)
+            return Reason("its test failed ({error})", error=system_reason(error))
         if "Unknown option" in complaints[0]:
             words = "bubblewrap is too old ({error}): 0.10 or newer is needed, or 0.8 with the security update of 2024"
             return Reason(words, error=complaints[0])

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from routing.errors import Reason, Unreachable
+from routing.errors import Reason, Unreachable, system_reason
 from routing.llm.local.server import EXIT_PACKAGE_BROKEN, EXIT_PACKAGE_MISSING
 from routing.llm.local.weights import PREFIX, find
 from routing.process import ChildProcess, Supervisor
@@ -63,7 +63,9 @@ class LocalServer:
                 (*command, "--context", str(launch.context)), grace_seconds=launch.end_seconds
             )
         except OSError as error:
-            raise Unreachable(model, Reason("its process can't be started ({error})", error=error.strerror)) from error
+            raise Unreachable(
+                model, Reason("its process can't be started ({error})", error=system_reason(error))
+            ) from error
         address = None
         try:
             async with asyncio.timeout(launch.ready_seconds):

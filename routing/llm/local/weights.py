@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-from routing.errors import ModelUnknown, Reason
+from routing.errors import ModelUnknown, Reason, system_reason
 
 PREFIX = "local/"
 SHIPPED = "smollm2-135m-instruct"
@@ -71,7 +71,9 @@ def _check(model: str, file: Path) -> None:
         with file.open("rb") as stream:
             start = stream.read(len(_MAGIC))
     except OSError as error:
-        raise ModelUnknown(model, Reason("{file} can't be read ({error})", file=file, error=error.strerror)) from error
+        raise ModelUnknown(
+            model, Reason("{file} can't be read ({error})", file=file, error=system_reason(error))
+        ) from error
     if start != _MAGIC:
         words = "{file} is not a GGUF file (it does not start with GGUF): download it again"
         raise ModelUnknown(model, Reason(words, file=file))

@@ -11,6 +11,7 @@ from io import BytesIO
 import pytest
 from PIL import Image, ImageChops
 
+from handlers.languages import Say
 from handlers.replies.charts import BOTTOM, COLOURS, LEFT, OTHERS, RIGHT, TOP, Measure, usage_chart
 from routing.types.usage import Day, Spending
 
@@ -24,7 +25,7 @@ def used(model: str, cost: str, tokens: int = 1_000, unknown: int = 0) -> Spendi
 
 
 def drawn(days: list[Day], measure: Measure = "cost") -> Image.Image:
-    png = usage_chart(days, measure)
+    png = usage_chart(days, Say("en"), measure)
     assert png.startswith(b"\x89PNG\r\n")
     return Image.open(BytesIO(png)).convert("RGB")
 

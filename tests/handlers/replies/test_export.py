@@ -61,7 +61,7 @@ def test_times_and_the_name_are_in_the_persons_zone() -> None:
 def test_it_speaks_the_persons_language() -> None:
     tool = said("tool", "42", 1, tool="calculate")
     text = written(said("user", ""), tool, said("assistant", "42", 2), say=Say("de"))
-    assert headings(text) == ["Unterhaltung", "Frage · 2026-03-01 23:30", "Antwort · 2026-03-01 23:32"]
+    assert headings(text) == ["Unterhaltung", "Frage · 01.03.2026 23:30", "Antwort · 01.03.2026 23:32"]
     assert "3 Nachrichten" in text
     assert "Ergebnis von calculate" in text
 

@@ -37,7 +37,7 @@ def doubling(levels: int, key: str = "allOf") -> dict[str, Any]:
         ({"type": "object", "$defs": {"node": NODE}, **NODE}, ""),
         ({"type": "object", "properties": {"self": {"$ref": "#"}}}, ""),
         ({"type": "string"}, "its schema is not one of an object"),
-        ({"type": "object", "required": "q"}, "its schema is not valid (required: 'q' is not of type 'array')"),
+        ({"type": "object", "required": "q"}, 'its schema is not valid (required is "q", but must be of type array)'),
         ({"type": "object", "$ref": "file:///etc/passwd"}, "its schema refers to another document"),
         (
             {"type": "object", "x": {"$dynamicRef": "#a"}},
