@@ -48,10 +48,7 @@ from routing.types.people import ROLES
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(Path(languages.__file__).parent.glob("*.json"))
-SPEAKERS = {
-    *("say", "Refused", "Greeting", "to", "tell_owners", "_tell_owners", "Reason"),
-    *("StorageFault"),
-}
+SPEAKERS = {"say", "Refused", "Greeting", "to", "tell_owners", "_tell_owners", "Reason", "StorageFault"}
 FAULTS: Mapping[str, int] = {
     "ConfigError": 0,
     "FileFault": 1,
