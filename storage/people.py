@@ -186,7 +186,7 @@ class SqlPeople:
             known = _find(connection, found.user)
             if known is not None and known.role != "guest":  # a code never lowers a role
                 return None
-            _admit(connection, found.user, found.name, "user", actor, now, found.language)
+            _admit(connection, found.user, found.name, "user", actor, now)
             return found
 
         return await self._change(step)
@@ -241,16 +241,15 @@ def _find(connection: Connection, user: UserKey) -> Person | None:
     return None if row is None else Person(row.id, row.role, row.name, row.language)
 
 
-def _admit(
-    connection: Connection, user: UserKey, name: str, role: Role, actor: str, now: float, language: str = ""
-) -> Person:
+def _admit(connection: Connection, user: UserKey, name: str, role: Role, actor: str, now: float) -> Person:
     known = _find(connection, user)
     if known is None:
         row = {"name": name[:200], "role": role, "created_at": now}
         added = connection.execute(insert(people), row).inserted_primary_key
         assert added is not None
-        account = {"platform": user.platform, "user_id": user.user_id, "person_id": added[0], "language": language}
-        connection.execute(insert(identities), account)
+        asked_in = connection.scalar(select(pairings.c.language).where(_from_account(user)))
+        account = {"platform": user.platform, "user_id": user.user_id, "person_id": added[0]}
+        connection.execute(insert(identities), account | {"language": asked_in or ""})
     else:
         connection.execute(update(people).where(people.c.id == known.id).values(role=role))
         if role != "owner":  # only owners may allow a tool permanently or for everyone
