@@ -104,7 +104,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "os.strerror(error.errno or 0)": tuple(map(os.strerror, SYSTEM_ERRORS)),
     "line": EXAMPLES,
     "self._access.mode": get_args(AccessMode),
-    "told": (*tool_offer.DOUBTS, reasons.FAILED),
+    "told": (*tool_offer.REASONS, reasons.FAILED),
     "topic": tuple(help.TOPICS),
     "spec.summary": tuple(spec.summary for spec in COMMANDS),
     "DONE[role]": tuple(access.DONE.values()),
