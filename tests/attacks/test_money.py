@@ -1,4 +1,4 @@
-"""Nobody spends what the owner did not allow."""
+"""Spending stays within what the owner allowed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sandbox says why it is off, and how to mend that."""
+"""The sandbox says why it is off, and how to fix that."""
 
 from __future__ import annotations
 

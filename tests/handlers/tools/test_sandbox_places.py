@@ -1,4 +1,4 @@
-"""Commands take turns: so many at once, so many of each person."""
+"""Limits the commands that run at once, in total and per person."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def test_places_go_round_among_the_persons() -> None:
     assert sorted(order) == ["a1", "a2", "a3", "a4", "b1", "b2", "c1"]
 
 
-async def test_a_place_that_nobody_waits_for_any_more_goes_to_the_next() -> None:
+async def test_an_abandoned_place_goes_to_the_next() -> None:
     places, held = FairQueue(1, 1), asyncio.Event()
     got: list[str] = []
 

@@ -83,7 +83,7 @@ async def test_a_token_that_is_refused_early_is_not_the_end() -> None:
         assert (await here.dc.reply("general")).text == "answer"
 
 
-async def test_a_deferred_answer_that_somebody_deleted_is_sent_anew() -> None:
+async def test_a_deferred_answer_that_somebody_deleted_is_sent_again() -> None:
     async with scene() as here:
         asked = here.dc.slash("ask", where="general")
         origin = await here.defer(asked)
@@ -93,7 +93,7 @@ async def test_a_deferred_answer_that_somebody_deleted_is_sent_anew() -> None:
         assert (await here.dc.reply("general")).text == "answer"
 
 
-async def test_a_menu_pressed_too_long_ago_is_sent_anew() -> None:
+async def test_a_menu_pressed_too_long_ago_is_sent_again() -> None:
     async with scene() as here:
         dc = here.dc
         await here.send(to(dc.dm(), "Choose", buttons=MENU), outbox_id=6)

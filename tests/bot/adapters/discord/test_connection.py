@@ -89,7 +89,7 @@ async def test_a_cut_connection_is_resumed_and_nothing_is_lost() -> None:
         assert home.platform.progress.problem == ""
 
 
-async def test_discord_may_ask_to_connect_anew() -> None:
+async def test_discord_may_ask_to_connect_again() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         await home.heard(dc.say("one"))
         dc.ask_reconnect()
@@ -151,7 +151,7 @@ async def test_an_outage_is_said_once_and_ends() -> None:
         assert "Discord works again" in home.log.said
 
 
-async def test_a_discord_that_is_away_at_the_start_holds_up_nobody() -> None:
+async def test_an_unreachable_discord_does_not_delay_the_start() -> None:
     async with DiscordServer() as dc:
         await dc.go_down()
         kept = Kept()

@@ -17,7 +17,7 @@ def excuse(dc: DiscordServer) -> None:
     dc.violations.clear()
 
 
-async def test_a_file_is_fetched_by_its_address_and_an_old_address_asked_for_anew() -> None:
+async def test_a_file_is_fetched_by_its_address_and_an_old_address_asked_for_again() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         message = dc.say("see", attachments=[("a.png", b"\x89png", "image/png")])
         [picture] = (await home.heard(message)).attachments

@@ -96,7 +96,7 @@ async def test_what_is_missing_where_the_bot_was_spoken_to_before_is_told_at_the
             assert told(home) == [NO_HISTORY.format(channel="general", server="Team")]
 
 
-async def test_threads_that_nobody_wants_need_no_permission() -> None:
+async def test_unused_threads_need_no_permission() -> None:
     async with DiscordServer() as dc:
         dc.forbid(dc.channel(), "create_public_threads")
         async with house(dc) as home:

@@ -217,7 +217,7 @@ async def test_a_preview_is_replaced() -> None:
 
 
 @pytest.mark.parametrize("code", [10008, 50005, 50083, 30046])
-async def test_what_cannot_be_edited_is_sent_anew(code: int) -> None:
+async def test_what_cannot_be_edited_is_sent_again(code: int) -> None:
     async with scene() as here:
         await here.send(to(here.dc.dm(), "half"), outbox_id=6)
         shown = await here.dc.reply()

@@ -78,7 +78,7 @@ async def test_a_hint_costs_itself_only(on: Stage, tool: dict[str, Any], reason:
     assert on.state("bad").warnings[0].startswith(reason)
 
 
-async def test_a_list_that_nests_as_deep_as_nobody_reads_says_so(on: Stage) -> None:
+async def test_a_list_nested_too_deeply_is_reported(on: Stage) -> None:
     line = '{"name": "t", "inputSchema": {"type": "object", "default": ' + "[" * 3_000 + "]" * 3_000 + "}}"
     on.server("bad", {"raw_tools": f"[{line}]"})
     await on.client.start()
@@ -110,7 +110,7 @@ async def test_what_a_model_is_told_has_nothing_hidden(on: Stage) -> None:
         assert card.texts[size].parameters["properties"] == {"q": told}
 
 
-async def test_a_server_whose_name_has_no_latin_letter_takes_over_nobody(on: Stage) -> None:
+async def test_a_server_name_without_latin_letters_takes_no_other_prefix(on: Stage) -> None:
     schema = {"type": "object", "properties": {"pin": {"type": "string"}}}
     on.server("vault", {"tools": [{"name": "open", "inputSchema": schema}]})
     on.server("日本", {"tools": ["vault_open"]}, role="user")
@@ -181,7 +181,7 @@ async def test_arguments_of_a_model_reach_the_server_whole(on: Stage) -> None:
 
 
 def test_reading_a_list_ends_by_itself() -> None:
-    """The thread that reads can't be stopped, and a connection that is made anew would begin another."""
+    """The thread that reads can't be stopped, and a connection that is made again would begin another."""
     tools = {f"t{number}": {"inputSchema": {**EMPTY, "title": f"{number} of these"}} for number in range(50)}
     offer = read_listing(Server("s"), "s", "", tools, (), replace(DEFAULT_LIMITS, reading_seconds=0))
     assert len(offer.tools) < 50

@@ -55,7 +55,7 @@ async def test_a_call_and_its_headers(web: Stage) -> None:
     assert "mcp-session-id" in sent
 
 
-async def test_a_server_that_has_forgotten_us_is_connected_anew_within_the_call(web: Stage) -> None:
+async def test_a_server_that_has_forgotten_us_is_connected_again_within_the_call(web: Stage) -> None:
     assert await web.call("web_forget") == "who are you?"
     assert await web.call("web_echo") == "echo {}"
 
@@ -81,7 +81,7 @@ async def test_an_answer_that_is_none(web: Stage, tool: str, arguments: dict[str
     assert await web.call("web_echo") == "echo {}"
 
 
-async def test_events_that_nobody_knows_are_passed_over(web: Stage) -> None:
+async def test_unknown_events_are_skipped(web: Stage) -> None:
     assert await web.call("web_events", nonsense=500) == "in an event"
 
 

@@ -1,4 +1,4 @@
-"""The file is read again when it is another, and only what changed is connected anew."""
+"""A changed file is read again, and only the changed servers reconnect."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ async def pids(on: Stage, *names: str) -> list[str]:
     return [await on.call(f"{name}_pid") for name in names]
 
 
-async def test_only_what_changed_is_connected_anew(on: Stage) -> None:
+async def test_only_what_changed_is_connected_again(on: Stage) -> None:
     for name in ("a", "b", "c"):
         on.server(name, {"tools": ["pid"]})
     await on.client.start()
@@ -72,7 +72,7 @@ async def test_a_server_that_is_gone_takes_its_tools_along(on: Stage) -> None:
     assert (on.client.toolkits(), on.client.states(), on.names()) == ((), (), [])
 
 
-async def test_a_pipe_in_the_files_place_is_named_and_waited_for_by_nobody(on: Stage) -> None:
+async def test_a_pipe_in_place_of_the_file_is_reported_without_waiting(on: Stage) -> None:
     os.mkfifo(on.path)
     await on.client.start()
     assert on.client.problems() == ("mcp.json is not a file.",)

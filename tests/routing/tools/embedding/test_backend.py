@@ -89,7 +89,7 @@ def test_the_longest_name_is_taken_for_one_at_the_hub() -> None:
     assert embedder.name == f"sentence-transformers:{longest}"
 
 
-def test_a_backend_that_nobody_read_is_refused_when_it_is_built() -> None:
+def test_an_unknown_backend_is_refused_when_it_is_built() -> None:
     with pytest.raises(ConfigError, match=r"^EMBEDDINGS=sentence-transformers:~nosuchuser names no model"):
         build_embedder(Backend("sentence-transformers", "~nosuchuser"), Door(), profile, lambda: 0.0)
 
@@ -125,7 +125,7 @@ async def test_a_folder_is_found_from_where_the_process_works(tmp_path: Path, mo
     await from_here.close()
 
 
-def test_a_profile_that_nobody_asks_for_is_not_looked_up() -> None:
+def test_an_unused_profile_is_not_looked_up() -> None:
     def never(provider: str) -> ProviderProfile:
         raise AssertionError(provider)
 

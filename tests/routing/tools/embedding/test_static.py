@@ -44,7 +44,7 @@ async def test_many_leave_the_event_loop_to_others() -> None:
     await embedder.close()
 
 
-async def test_whoever_is_cancelled_while_it_loads_harms_nobody() -> None:
+async def test_cancelling_one_caller_while_loading_does_not_affect_others() -> None:
     embedder = StaticEmbedder.of()
     first, second = (asyncio.create_task(embedder.embed(TEXTS)) for _ in range(2))
     await asyncio.sleep(0)
