@@ -20,7 +20,7 @@ from tests.handlers.tools.test_registration import Given, parameters
 
 HALF = "Sun \ud83d"
 NO_LIST = r'examples that are no list of texts, none of them blank: give examples=\["…", "…"\], or leave them out'
-NO_NUMBER = "a priority that is no number of a bearable size"
+NO_NUMBER = "a priority that is not a finite number"
 HALVED = r"with half a character \(a lone surrogate\) in it: write the whole one"
 
 
