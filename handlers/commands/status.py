@@ -185,10 +185,10 @@ class StatusCommand:
             lines.append(ask.say("Last 24 hours: {sum}", sum=spending(ask, day)))
         if len(day) > 1:
             lines += [f"• `{each.model}`: {spending(ask, [each])}" for each in day]
-        return [
-            *lines,
-            *statuses(ask.say, await self._budget.statuses(ask.person.id, ask.message.chat, payer_of(ask))),
-        ]
+        limits = await self._budget.statuses(ask.person.id, ask.message.chat, payer_of(ask))
+        if [(each.ceiling.scope, each.ceiling.period, each.unknown) for each in limits] == [("person", "day", 0)]:
+            return lines  # the line of today's cost has it
+        return [*lines, *statuses(ask.say, limits)]
 
     async def _midnight(self, ask: CommandContext) -> float:
         """The start of today in the person's time zone, in Unix seconds."""
