@@ -147,7 +147,7 @@ def test_every_revision_goes_back_and_forth(tmp_path: Path) -> None:
         assert set(metadata.tables) <= set(inspect(connection).get_table_names())
 
 
-def test_whoever_was_there_before_toolkits_could_be_off_has_none_off(tmp_path: Path) -> None:
+def test_people_from_before_toolkit_switches_have_all_on(tmp_path: Path) -> None:
     with connected(tmp_path / "a.db") as connection:
         command.upgrade(config(connection), "0003")
         connection.exec_driver_sql("insert into people (id, name, role, created_at) values (1, 'Alice', 'owner', 0)")
@@ -229,7 +229,7 @@ def test_a_newer_database_is_refused_untouched(populated: Path) -> None:
     assert populated.read_bytes() == before
 
 
-async def test_a_migration_waits_for_nobody_who_reads(populated: Path, scripts: Path) -> None:
+async def test_a_migration_does_not_wait_for_readers(populated: Path, scripts: Path) -> None:
     reader = sqlite3.connect(populated)
     assert reader.execute("pragma journal_mode = wal").fetchone() == ("wal",)  # as the bot leaves it
     reader.execute("begin")

@@ -70,7 +70,7 @@ async def test_the_clock_is_held_against_telegrams(on: Stage, offset: float, exp
     assert found["clock"].status == expected
 
 
-async def test_a_pool_member_without_a_key_and_a_model_nobody_knows(on: Stage) -> None:
+async def test_a_pool_member_without_a_key_and_an_unknown_model(on: Stage) -> None:
     pool = {"TIER_DEEP_POOL": "groq/strange-model, openai/gpt-5.1"}
     worst, said = await status(on, "tier deep", **pool)
     assert worst == "warn"
@@ -79,7 +79,7 @@ async def test_a_pool_member_without_a_key_and_a_model_nobody_knows(on: Stage) -
     assert "not in the catalogue: groq/strange-model" in said
 
 
-async def test_models_of_unknown_size_are_named_with_the_mend(on: Stage) -> None:
+async def test_models_of_unknown_size_are_named_with_the_fix(on: Stage) -> None:
     assert await status(on, "model sizes") == ("ok", "known for every model of the tiers → ")
     pools = {"TIER_DEEP_POOL": "openai/gpt-5.1, groq/strange-model", "TIER_SMART_POOL": "groq/odd, groq/strange-model"}
     worst, said = await status(on, "model sizes", **pools)
@@ -152,7 +152,7 @@ async def test_who_looks_a_second_time(on: Stage, critic: object, key: str, expe
     assert expected[1] in said
 
 
-async def test_nothing_is_said_of_a_second_look_that_nobody_wants(on: Stage) -> None:
+async def test_a_disabled_critic_is_not_reported(on: Stage) -> None:
     assert [each for each in await findings(on) if each.name == "critic"] == []
 
 

@@ -108,7 +108,7 @@ async def test_a_hint_that_is_ignored_is_named(on: Stage) -> None:
     assert "words (1 tool)" in said
 
 
-async def test_a_tool_of_a_server_that_nobody_set_up_is_named(on: Stage) -> None:
+async def test_a_tool_of_an_unconfigured_server_is_reported(on: Stage) -> None:
     servers(on, there={"disabled": True})
     ways = [task("here", execute={"mcp": "there/x"}), task("nowhere", execute={"mcp": "gone/x"})]
     toolkit(on, "far.json", *ways)

@@ -80,9 +80,7 @@ ENDINGS: tuple[Ended, ...] = get_args(Ended)
 @pytest.mark.parametrize("ended", ENDINGS)
 @pytest.mark.parametrize("most", [2_000, 90_000, 100_000])
 @pytest.mark.parametrize("printed", ["x" * 1_000_000, "é\n" * 200_000, "\x1b[31mred\r\n" * 60_000, "\n" * 150_000])
-async def test_however_much_is_printed_the_ending_comes_last_and_nobody_cuts_it(
-    printed: str, most: int, ended: Ended
-) -> None:
+async def test_the_ending_comes_last_and_is_not_cut_from_long_output(printed: str, most: int, ended: Ended) -> None:
     limits = SandboxLimits(output_chars=most)
     transcript = Transcript(limits.printed_chars)
     transcript.add(printed.encode())

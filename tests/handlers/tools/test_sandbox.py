@@ -127,7 +127,7 @@ def workspace_among_programs() -> Iterator[Path]:
 
 
 @pytest.mark.system
-async def test_a_workspace_among_the_programs_is_covered_by_whatever_path_it_has(tmp_path: Path) -> None:
+async def test_a_workspace_among_the_programs_is_hidden_under_any_path(tmp_path: Path) -> None:
     await made(tmp_path)
     with workspace_among_programs() as real:
         link = tmp_path / "link"

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.system
 
 @asynccontextmanager
 async def listening(address: str | tuple[str, int]) -> AsyncIterator[tuple[socket.socket, list[str]]]:
-    """A server on this machine, and whoever reached it."""
+    """A server on this machine, and the clients that reached it."""
     family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
     ear, visits = socket.socket(family), list[str]()
     ear.bind(address)

@@ -1,4 +1,4 @@
-"""What is chosen while the index changes, and whatever becomes of the encoder."""
+"""Selection while the index changes and while the encoder fails."""
 
 from __future__ import annotations
 
@@ -61,9 +61,7 @@ async def test_an_encoder_that_fails_at_the_start_is_tried_again(made: Made, cap
 
 
 @pytest.mark.parametrize("fault", [RuntimeError("secret detail"), asyncio.CancelledError(), fewer])
-async def test_whatever_happens_at_the_start_it_is_tried_again(
-    made: Made, caplog: pytest.LogCaptureFixture, fault: Any
-) -> None:
+async def test_a_failed_start_is_tried_again(made: Made, caplog: pytest.LogCaptureFixture, fault: Any) -> None:
     gate = asyncio.Event()
     one = made(embedder=FakeEmbedder(fault, gate))
     name = "ValueError" if fault is fewer else type(fault).__name__
@@ -102,7 +100,7 @@ async def test_a_message_without_vectors_is_answered_by_words_and_the_next_one_w
     assert one.selector.fallback_reason == ""
 
 
-async def test_an_encoder_whose_vectors_become_narrower_embeds_the_tools_anew(made: Made) -> None:
+async def test_an_encoder_whose_vectors_become_narrower_embeds_the_tools_again(made: Made) -> None:
     """A provider may change what stands behind a name."""
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
     embedder.fates = [narrow] * 4
@@ -116,7 +114,7 @@ async def test_an_encoder_whose_vectors_become_narrower_embeds_the_tools_anew(ma
     assert embedder.fates == []
 
 
-async def test_while_the_index_is_made_anew_the_keywords_of_new_toolkits_count(made: Made) -> None:
+async def test_while_the_index_is_made_again_the_keywords_of_new_toolkits_count(made: Made) -> None:
     """A server that has just connected: the next message may be about it."""
     one = await made(ALARM, BASICS, embedder=FakeEmbedder()).indexed()
     one.toolkits = slow = Slow.of(WEATHER, ALARM, BASICS)
@@ -201,7 +199,7 @@ async def test_a_turn_that_is_stopped_is_stopped_and_the_next_message_works(made
     assert await one.found(OPEN) == {"weather": "embed"}
 
 
-async def test_toolkits_that_change_are_indexed_anew_while_the_old_index_answers(made: Made) -> None:
+async def test_toolkits_that_change_are_indexed_again_while_the_old_index_answers(made: Made) -> None:
     one = await made(WEATHER, ALARM, embedder=(embedder := FakeEmbedder())).indexed()
     one.toolkits = slow = Slow.of(WEATHER, MUSIC)
     assert await one.found(OPEN) == {"weather": "embed"}

@@ -36,7 +36,7 @@ class Door:
         self._arrivals = asyncio.Queue[int]()
 
     async def arrivals(self, count: int) -> None:
-        """Waits for so many more requests."""
+        """Waits for more requests."""
         for _ in range(count):
             await self._arrivals.get()
 
