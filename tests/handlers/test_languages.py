@@ -8,6 +8,7 @@ import inspect
 import json
 import os
 import re
+import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import get_args
@@ -16,6 +17,7 @@ import pytest
 
 from bot import outbox
 from bot.adapters.console.prompt import EXIT
+from bot.adapters.console.speaker import not_taken
 from bot.adapters.discord import connection, guilds
 from bot.adapters.discord.connection import DiscordBackoff
 from bot.adapters.discord.failures import REASONS as DISCORD_REASONS
@@ -45,6 +47,7 @@ from routing.policy.auto.decision import EVIDENCE
 from routing.tools import fallback_reasons as reasons
 from routing.types.decisions import ModelSource
 from routing.types.people import ROLES
+from storage.faults import fault
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(Path(languages.__file__).parent.glob("*.json"))
@@ -319,3 +322,16 @@ def test_what_is_not_spoken_falls_back_to_english() -> None:
     assert Say("tlh").language == "en"
     assert Say("")("Write on or off. Nothing was changed.") == "Write on or off. Nothing was changed."
     assert Say("de")("a sentence that nobody translated {x}", x=1) == "a sentence that nobody translated 1"
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("database or disk is full", "der Datenträger ist voll"),
+        ("database is locked", "ein anderes Programm hat sie gesperrt"),
+    ],
+)
+def test_a_database_that_fails_is_explained_in_german(said: str, words: str) -> None:
+    told = not_taken(fault(sqlite3.OperationalError(said)), Say("de"))
+    reason = f"die Datenbank ist gerade nicht benutzbar ({words})"
+    assert told == f"Deine Nachricht ließ sich nicht speichern ({reason}). Bitte schick sie noch einmal."

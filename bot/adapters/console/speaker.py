@@ -96,5 +96,5 @@ def body(message: OutboundMessage, recovered: bool, say: Say) -> str:
 
 def not_taken(error: StorageFault, say: Say) -> str:
     """A sentence about a line that could not be saved."""
-    reason = one_line(str(error), 200).rstrip(".")
+    reason = one_line(say(error.reason), 200).rstrip(".")
     return say("Your message could not be saved ({reason}). Please send it again.", reason=reason)
