@@ -93,7 +93,9 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "reason": (*REASONS, *TELEGRAM_REASONS.values(), *DISCORD_REASONS.values(), outbox.UNCONFIRMED, *UNSENT),
     "member.failure.reason": (),  # of Reason
     "link.problem": (),  # of Reason
-    **dict.fromkeys(("state.reason", "warning", "problem", "self.template", "fault.template"), ()),  # of Reason
+    **dict.fromkeys(
+        ("error.reason", "state.reason", "warning", "problem", "self.template", "fault.template"), ()
+    ),  # of Reason
     **dict.fromkeys(("_refused(self._options.api_root)", "self._progress.problem"), ()),  # of Reason
     **{"OLLAMA": (start.OLLAMA,), "self._notice": ()},  # the notice below the terminal's banner
     "PURPOSES[tier]": tuple(start.PURPOSES.values()),
