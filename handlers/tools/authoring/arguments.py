@@ -46,7 +46,8 @@ class Arguments:
         if not isinstance(given, dict):
             raise BadArguments(f"The arguments of {call.name} are not a JSON object. {wanted(spec)}")
         validator = await self._validator(spec, foreign)
-        from referencing.exceptions import Unresolvable  # imported with the library
+        from jsonschema.exceptions import UnknownType  # both are imported with the library
+        from referencing.exceptions import Unresolvable
 
         try:
             given = {
@@ -55,7 +56,12 @@ class Arguments:
             if not foreign:
                 given = {name: _chosen(value, _property(name, validator)) for name, value in given.items()}
             wrong = next(validator.iter_errors(given), None)
-        except (Unresolvable, TooMuch, *MALFORMED) as error:  # a schema from outside: its tool must check for itself
+        except (
+            UnknownType,
+            Unresolvable,
+            TooMuch,
+            *MALFORMED,
+        ) as error:  # a schema from outside: its tool must check for itself
             log.warning("[Tools] The schema of %s can't be followed (%s)", call.name, type(error).__name__)
             return given
         if wrong is not None:

@@ -73,12 +73,19 @@ async def test_a_null_that_the_schema_allows_is_a_value(schema: object, read: di
     assert await Arguments().read(ToolCall("1", "t", '{"count": null}'), ToolSpec("t", "…", asked)) == read
 
 
+@pytest.mark.parametrize("foreign", [True, False])
 @pytest.mark.parametrize(
-    "schema", [{"$ref": "#/$defs/nowhere"}, {"$ref": "#/properties/list"}, {"items": [{"type": "string"}]}]
+    "schema",
+    [
+        {"$ref": "#/$defs/nowhere"},
+        {"$ref": "#/properties/list"},
+        {"items": [{"type": "string"}]},
+        {"type": "any"},  # valid in draft 3
+    ],
 )
-async def test_a_schema_that_cannot_be_followed_is_left_to_the_tool(schema: dict[str, object]) -> None:
+async def test_a_schema_that_cannot_be_followed_is_left_to_the_tool(schema: dict[str, object], foreign: bool) -> None:
     asked, call = {"type": "object", "properties": {"list": schema}}, ToolCall("1", "t", '{"list": ["a"]}')
-    assert await Arguments().read(call, ToolSpec("t", "…", asked)) == {"list": ["a"]}
+    assert await Arguments().read(call, ToolSpec("t", "…", asked), foreign) == {"list": ["a"]}
 
 
 EVIL = {"q": {"type": "string", "pattern": "^(a+)+$"}}
