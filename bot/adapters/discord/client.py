@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -78,7 +79,7 @@ class Client(discord.Client):
             max_ratelimit_timeout=_MAX_RATE_LIMIT,
         )
         _listen(self._connection.parsers, listener)
-        self.http.request = partial(self.http.request, timeout=CALL_TIMEOUT)  # type: ignore[method-assign]
+        self.http.request = partial(_request, self.http.request)  # type: ignore[method-assign]
 
     @property
     def content(self) -> bool:
@@ -178,6 +179,15 @@ def unlocking(client: discord.Client) -> Iterator[None]:
     except asyncio.CancelledError:
         client.http._global_over.set()
         raise
+
+
+async def _request(request: Callable[..., Awaitable[Any]], *arguments: Any, **given: Any) -> Any:
+    """Make a call. A response that is not UTF-8 or not JSON, as from a proxy, raises ClientPayloadError; the library
+    raises a ValueError."""
+    try:
+        return await request(*arguments, **{"timeout": CALL_TIMEOUT} | given)
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise aiohttp.ClientPayloadError("the response can't be read") from error
 
 
 def configure_library(options: DiscordOptions) -> None:

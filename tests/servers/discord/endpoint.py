@@ -55,9 +55,9 @@ class Endpoint:
             if isinstance(error, Breach):
                 self._world.violate(str(entry), error.reason, entry.body)
             return refused(error, self._headers(entry, path))
-        except Blocked:
-            entry.status = 429
-            return web.Response(status=429, text="<html>error code: 1015</html>", content_type="text/html")
+        except Blocked as blocked:
+            entry.status = blocked.status
+            return web.Response(status=blocked.status, body=blocked.body, content_type="text/html")
         except Dropped:
             if request.transport is not None:
                 request.transport.close()
@@ -119,7 +119,9 @@ class Endpoint:
         if (refusal := fault.answer()) is not None:
             raise refusal
         if fault.kind == "cloudflare":
-            raise Blocked
+            raise Blocked(429, b"<html>error code: 1015</html>")
+        if fault.kind == "latin_1":
+            raise Blocked(fault.status or 502, "<html>Passerelle indisponible, réessayez</html>".encode("latin-1"))
         if fault.kind == "hang":
             await asyncio.sleep(fault.seconds)
         if fault.kind in ("hang", "drop"):

@@ -2,7 +2,7 @@
 
 ApiError        an answer with Discord's JSON error: `status` is HTTP's, `code` Discord's
 └─ Breach       the same, and the caller broke a documented rule: also recorded in `server.violations`
-Blocked         an answer of the proxy before the API: HTML and no Via
+Blocked         an answer of the proxy before the API: no JSON and no Via
 Dropped         no answer at all: the connection is closed
 """
 
@@ -48,7 +48,12 @@ class Breach(ApiError):
 
 
 class Blocked(Exception):
-    """The proxy before the API answers 429 in its place."""
+    """The proxy before the API answers in its place."""
+
+    def __init__(self, status: int, body: bytes) -> None:
+        super().__init__(status)
+        self.status = status
+        self.body = body
 
 
 class Dropped(Exception):

@@ -11,6 +11,7 @@ Kind = Literal[
     "rate_limit",
     "rate_limit_global",
     "cloudflare",
+    "latin_1",
     "server_error",
     "refuse",
     "slow",
@@ -33,6 +34,7 @@ class Fault(OrderedFault):
     rate_limit         429 of the route with `retry_after` seconds; `scope` is "user" or "shared"
     rate_limit_global  429 of everything
     cloudflare         429 as HTML and without Via, from the proxy before the API
+    latin_1            `status`, 502 if none is given, as HTML that is not UTF-8, from the proxy before the API
     server_error       `status`, 502 if none is given
     refuse             `status`, `code` and `text` as given
     slow               the call is done at once and answered after `seconds`

@@ -137,3 +137,12 @@ async def test_calls_of_the_library_have_a_limit_too(monkeypatch: pytest.MonkeyP
         dc.fault("GET /channels/*", "drip", seconds=0.05)
         with pytest.raises(TimeoutError):
             await home.platform._client.http.get_channel(dc.channel().id)
+
+
+async def test_a_page_of_a_proxy_that_is_not_utf_8_is_no_answer() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        dc.fault(POST, "latin_1")
+        with pytest.raises(SendLater, match="no answer from Discord") as caught:
+            await home.send(dc.dm(), "hello")
+        assert caught.value.maybe_sent
+        await home.send(dc.dm(), "hello")
