@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from sqlalchemy import URL, Connection, event
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from storage.faults import STEP_ERRORS, fault
@@ -48,7 +49,7 @@ class AsyncDatabase:
                 return await connection.run_sync(transaction)
         except STEP_ERRORS:
             raise
-        except (DBAPIError, OSError) as error:
+        except (DBAPIError, PoolTimeout, OSError) as error:
             raise fault(error) from error
 
     async def size_bytes(self) -> int:

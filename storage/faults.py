@@ -18,8 +18,9 @@ REASONS = {
     "unable to open": Reason("it can't be opened"),
     "malformed": Reason("it is damaged"),
     "not a database": Reason("it is damaged"),
+    "pool limit": Reason("all connections are in use"),
 }
-"""Plain words for what SQLite says."""
+"""Plain words for what SQLite and SQLAlchemy say."""
 
 
 def fault(error: BaseException) -> StorageFault:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, func, select
-from sqlalchemy.ext.asyncio import AsyncEngine
+from pathlib import Path
 
+import pytest
+from sqlalchemy import Connection, func, select
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from routing.errors import StorageFault
 from storage.async_engine import AsyncDatabase
 from storage.database import Database
 from storage.schema import metadata
@@ -38,3 +42,14 @@ async def test_both_sqlite_drivers_have_the_same_settings(database: Database, da
         return {name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in wanted}
 
     assert await database.read(settings) == wanted
+
+
+async def test_without_a_free_connection_the_database_is_unavailable(tmp_path: Path) -> None:
+    url = f"sqlite+aiosqlite:///{tmp_path / 'x.db'}"
+    engine = create_async_engine(url, pool_size=1, max_overflow=0, pool_timeout=0)
+    database = AsyncDatabase(engine, "select 0")
+    async with engine.connect():
+        with pytest.raises(StorageFault, match="all connections are in use"):
+            await database.size_bytes()
+    assert await database.size_bytes() == 0
+    await database.close()
