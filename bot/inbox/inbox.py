@@ -91,9 +91,9 @@ class Inbox:
         self._commands: KeyedQueue[ChatKey, InboxEntry | asyncio.Event] = KeyedQueue("[Inbox]", self._run_command)
         """An event in the queue is set when the commands before it have been handled."""
         self._behind: dict[int, asyncio.Event] = {}
+        """Per inbox id, the commands that a turn waits for: a /tier just before a question applies to it."""
         self._gathering: set[ChatKey] = set()
         """Chats whose next message may still get more parts."""
-        """Per inbox id, the commands that a turn waits for: a /tier just before a question applies to it."""
         self._background = Background("[Inbox]")
         self._admission = Admission()
         self._unmarked: dict[ChatKey, InboxEntry] = {}

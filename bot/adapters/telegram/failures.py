@@ -47,6 +47,8 @@ REASONS = {
     "bot was kicked": "the bot was removed from that chat",
     "bot is not a member": "the bot was removed from that chat",
     "bot can't initiate conversation": "this person has not started a chat with the bot",
+    "rights to send documents": "the bot may not send files in that chat",
+    "rights to send photos": "the bot may not send files in that chat",
     "not enough rights": "the bot may not write in that chat",
     "have no rights": "the bot may not write in that chat",
     "need administrator rights": "the bot may not write in that chat",

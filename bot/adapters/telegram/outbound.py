@@ -112,10 +112,11 @@ class Outbound:
 
     async def _marked(self, target: _Target, part: Part) -> Part:
         """The part with a mark that it may be a copy. If that makes it too long, the mark is sent as a message before
-        it."""
+        it, and the target needs no other."""
         if (marked := part.marked()) is not None:
             return marked
         await self._new(target, Part(Piece(RECOVERED, ())))
+        target.again = False
         return part
 
     async def _call(self, method: str, data: Json, target: _Target) -> Json:

@@ -126,7 +126,7 @@ async def test_a_document_waits_for_its_turn_like_a_text() -> None:
 @pytest.mark.parametrize(
     ("kind", "said", "reason"),
     [
-        ("bad_request", "not enough rights to send documents to the chat", "the bot may not write in that chat"),
+        ("bad_request", "not enough rights to send documents to the chat", "the bot may not send files in that chat"),
         ("too_large", "the file is too large for the server", "the file is too large for the server"),
     ],
 )
@@ -185,6 +185,16 @@ async def test_where_files_are_refused_the_code_is_text() -> None:
         assert "\n".join(each.text for each in code) == CODE.rstrip()
         assert sent.message_id == str(code[-1].id)
         assert {entity["type"] for each in code for entity in each.entities} == {"pre"}
+
+
+@pytest.mark.parametrize("length", [10, 990])
+async def test_code_in_place_of_a_refused_file_is_marked_once(length: int) -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        tg.fault("sendDocument", "bad_request", text="not enough rights to send documents to the chat")
+        text = f"{'x' * length}\n\n```python\n{CODE}```"
+        await home.send(to(tg.private(), text, attached=ATTACHED), again=True)
+        sent = "\n".join(each.text for each in tg.private().from_bot())
+        assert sent.count("(recovered)") == 1
 
 
 @pytest.mark.parametrize("kind", ["too_many", "server_error", "hang_after"])
