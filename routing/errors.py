@@ -46,6 +46,7 @@ class Reason(str):
 
 
 NO_REASON = Reason("")
+PROGRAM_ENDING = Reason("the program is ending")
 
 
 def system_reason(error: OSError) -> str:
@@ -186,4 +187,8 @@ class BadModelRequest(ModelError):
 
 
 class EmbedderFailed(TierbotError):
-    """For /status: why there are no vectors now and, if possible, the fix."""
+    """For /status: why there are no vectors now and, if possible, the fix. A template with values."""
+
+    def __init__(self, template: str, /, **values: object) -> None:
+        self.reason = template if isinstance(template, Reason) else Reason(template, **values)
+        super().__init__(str(self.reason))

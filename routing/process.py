@@ -12,6 +12,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
+from routing.errors import Reason
+
 ROOT = Path(__file__).resolve().parents[1]
 """The working folder of `python -m` commands that run a module of this project."""
 _POLL_SECONDS = 0.01
@@ -115,12 +117,12 @@ class ChildProcess:
         return self._log.decode(errors="replace")
 
     @property
-    def ending(self) -> str:
+    def ending(self) -> Reason:
         """How it ended, as a clause: "ended with exit code 1" or "was killed (SIGKILL)"."""
         code = self._process.returncode
         if code is not None and code < 0:
-            return f"was killed ({signal.Signals(-code).name})"
-        return f"ended with exit code {code}"
+            return Reason("was killed ({signal})", signal=signal.Signals(-code).name)
+        return Reason("ended with exit code {code}", code=str(code))
 
     async def exited(self, seconds: float) -> bool:
         """Wait at most `seconds` for the exit. `Process.wait` would also wait for grandchildren that hold its pipes."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 INDEX_WAIT_SECONDS = 0.05
 """How long a message waits for the index, and for vectors of the shipped encoder."""
 LOADING = "the tool index is still being built"
-NOT_BUILT = "the tool index could not be built"
 EMBEDDING = "the tool embeddings are still being computed"
 OFF = "EMBEDDINGS=off"
 SLOW = "the embeddings took too long"

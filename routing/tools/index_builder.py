@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from routing.errors import EmbedderFailed
+from routing.errors import EmbedderFailed, Reason
 from routing.ports import Embedder, VectorStore
 from routing.process_memory import give_back
-from routing.tools.fallback_reasons import EMBEDDING, LOADING, NOT_BUILT, OFF
+from routing.tools.fallback_reasons import EMBEDDING, LOADING, OFF
 from routing.types.toolkits import Toolkit
 
 if TYPE_CHECKING:  # numpy and the dictionaries are imported later, in a thread
@@ -75,7 +75,8 @@ class IndexBuilder:
             catalogue = await asyncio.to_thread(_catalogue, toolkits, self._cache)
         except Exception as error:  # worker boundary: keywords still work
             log.exception("[Embeddings] The tool index could not be built")
-            self._use(self.latest.catalogue, self.latest.toolkits, f"{NOT_BUILT} ({type(error).__name__}, see the log)")
+            reason = Reason("the tool index could not be built ({error}, see the log)", error=type(error).__name__)
+            self._use(self.latest.catalogue, self.latest.toolkits, reason)
             self.ready.set()
             return
         self._use(catalogue, toolkits, OFF if self._embedder is None else EMBEDDING)
@@ -106,12 +107,16 @@ class IndexBuilder:
                 await catalogue.embed(embedder, self._store)
             except EmbedderFailed as error:
                 log.warning("[Embeddings] Off: %s", error)
-                self._use(catalogue, toolkits, str(error))
+                self._use(catalogue, toolkits, error.reason)
             except (Exception, asyncio.CancelledError) as error:  # worker boundary: words still work
                 if is_cancelled():
                     raise
                 log.exception("[Embeddings] The tools could not be embedded")
-                self._use(catalogue, toolkits, f"the tools could not be embedded ({type(error).__name__}, see the log)")
+                self._use(
+                    catalogue,
+                    toolkits,
+                    Reason("the tools could not be embedded ({error}, see the log)", error=type(error).__name__),
+                )
             else:
                 self._use(catalogue, toolkits, "")
                 log.info("[Embeddings] %d tools, with %s", len(catalogue.tools), embedder.name)

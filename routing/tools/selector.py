@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, ParamSpec, TypeVar
 
-from routing.errors import EmbedderFailed
+from routing.errors import EmbedderFailed, Reason
 from routing.ports import Embedder, VectorStore
 from routing.tools.fallback_reasons import BUSY, FAILED, INDEX_WAIT_SECONDS, MODEL_CHANGED, SLOW
 from routing.tools.index_builder import Index, IndexBuilder, is_cancelled
@@ -257,12 +257,12 @@ class ToolSelector:
         except TimeoutError:
             return {}, SLOW
         except EmbedderFailed as error:
-            return {}, str(error)
+            return {}, error.reason
         except (Exception, asyncio.CancelledError) as error:  # worker boundary: the selection continues with words
             if is_cancelled():
                 raise
             log.exception("[Embeddings] A message could not be embedded")
-            return {}, f"the message could not be embedded ({type(error).__name__}, see the log)"
+            return {}, Reason("the message could not be embedded ({error}, see the log)", error=type(error).__name__)
 
 
 def by_keyword(toolkits: Sequence[Toolkit], message: str) -> tuple[Activated, ...]:

@@ -41,17 +41,28 @@ from handlers.tools.conversation import NO_SKILLS
 from handlers.tools.council import UNAVAILABLE
 from handlers.tools.sandbox.sandbox import NO_PROCESSES, NOT_INSTALLED
 from routing.config.jsonfile import SYNTAX
-from routing.errors import Reason
+from routing.errors import EmbedderFailed, Reason
 from routing.llm import error_mapping as failures
 from routing.policy.auto.decision import EVIDENCE
 from routing.tools import fallback_reasons as reasons
+from routing.tools.embedding.worker import EmbeddingProcess, Launch
 from routing.types.decisions import ModelSource
 from routing.types.people import ROLES
 from storage.faults import fault
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(Path(languages.__file__).parent.glob("*.json"))
-SPEAKERS = {"say", "Refused", "Greeting", "to", "tell_owners", "_tell_owners", "Reason", "StorageFault"}
+SPEAKERS = {
+    "say",
+    "Refused",
+    "Greeting",
+    "to",
+    "tell_owners",
+    "_tell_owners",
+    "Reason",
+    "StorageFault",
+    "EmbedderFailed",
+}
 FAULTS: Mapping[str, int] = {
     "ConfigError": 0,
     "FileFault": 1,
@@ -92,6 +103,7 @@ REASONS = (NO_SKILLS, UNAVAILABLE, NOT_INSTALLED, NO_PROCESSES)
 TABLES: Mapping[str, tuple[str, ...]] = {
     "reason": (*REASONS, *TELEGRAM_REASONS.values(), *DISCORD_REASONS.values(), outbox.UNCONFIRMED, *UNSENT),
     "member.failure.reason": (),  # of Reason
+    "PROGRAM_ENDING": (),  # of Reason
     "link.problem": (),  # of Reason
     **dict.fromkeys(
         ("error.reason", "state.reason", "warning", "problem", "self.template", "fault.template"), ()
@@ -337,3 +349,13 @@ def test_a_database_that_fails_is_explained_in_german(said: str, words: str) -> 
     told = not_taken(fault(sqlite3.OperationalError(said)), Say("de"))
     reason = f"die Datenbank ist gerade nicht benutzbar ({words})"
     assert told == f"Deine Nachricht ließ sich nicht speichern ({reason}). Bitte schick sie noch einmal."
+
+
+async def test_an_encoder_that_fails_is_explained_in_german() -> None:
+    launch = Launch("bge", interpreter=("/nowhere/python",))
+    with pytest.raises(EmbedderFailed) as failed:
+        await EmbeddingProcess.start(launch)
+    assert (
+        Say("de")(failed.value.reason)
+        == "bge: sein Prozess kann nicht gestartet werden (Datei oder Ordner nicht gefunden)"
+    )

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from routing.errors import EmbedderFailed, ModelError, RateLimited
+from routing.errors import PROGRAM_ENDING, EmbedderFailed, ModelError, RateLimited, Reason
 from routing.health.cooldown import LONGEST_WAIT_SECONDS
 from routing.policy.failover import PAUSE_SECONDS
 from routing.ports import EmbeddingModel
@@ -68,7 +68,7 @@ class RemoteEmbedder:
         try:
             return joined([task.result() for task in tasks])
         except ValueError as error:
-            raise EmbedderFailed(f"{self._model} answered with vectors of different lengths") from error
+            raise EmbedderFailed("{model} answered with vectors of different lengths", model=self._model) from error
 
     async def _in_turn(self, texts: Sequence[str]) -> Floats:
         async with self._bulk:
@@ -79,15 +79,15 @@ class RemoteEmbedder:
 
         vectors = await self._tries(texts)
         if len({len(vector) for vector in vectors}) > 1:
-            raise EmbedderFailed(f"{self._model} answered with vectors of different lengths")
+            raise EmbedderFailed("{model} answered with vectors of different lengths", model=self._model)
         try:
             return unit(listed(vectors), len(texts))
         except (TypeError, ValueError, OverflowError) as error:
-            raise EmbedderFailed(f"{self._model} answered with {error}") from error
+            raise EmbedderFailed("{model} answered with {error}", model=self._model, error=error) from error
 
     async def _tries(self, texts: Sequence[str]) -> Vectors:
         if self._closed:
-            raise EmbedderFailed(f"{self._model}: the program is ending")
+            raise EmbedderFailed("{model}: {reason}", model=self._model, reason=PROGRAM_ENDING)
         profile = self._profile(self._model.partition("/")[0])
         try:
             try:
@@ -97,7 +97,9 @@ class RemoteEmbedder:
                     raise
             return await self._client.embed(self._model, profile, texts)
         except ModelError as error:
-            raise EmbedderFailed(str(error)) from error
+            raise EmbedderFailed(
+                "{model}: {reason}", model=error.model, reason=error.raw or Reason(error.reason)
+            ) from error
 
     async def _pause(self, error: ModelError) -> bool:
         """Wait before the retry; False if the provider asks for a longer wait."""

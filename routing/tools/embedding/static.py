@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from routing.errors import EmbedderFailed
+from routing.errors import PROGRAM_ENDING, EmbedderFailed
 from routing.text import storable
 from routing.tools.embedding.texts import load_rows
 
@@ -70,7 +70,7 @@ class StaticEmbedder:
     async def _encoder(self) -> StaticEncoder:
         """Concurrent callers share one load, which continues when a caller is cancelled."""
         if self._closed:
-            raise EmbedderFailed("the shipped encoder: the program is ending")
+            raise EmbedderFailed(PROGRAM_ENDING)
         loading = self._loading
         if loading is None or (loading.done() and loading.exception()):
             loading = self._loading = asyncio.create_task(self._load())
@@ -85,7 +85,9 @@ class StaticEmbedder:
             return await asyncio.to_thread(_read, self._folder)
         except Exception as error:  # thread boundary: the readers raise exceptions of many types
             reason = str(error).partition("\n")[0] or type(error).__name__
-            raise EmbedderFailed(f"the shipped encoder can't be read ({reason}); install tierbot again") from error
+            raise EmbedderFailed(
+                "the shipped encoder can't be read ({error}); install tierbot again", error=reason
+            ) from error
 
 
 def _retrieve(loading: asyncio.Task[StaticEncoder]) -> None:

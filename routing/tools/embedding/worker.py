@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from routing.backoff import exponential
-from routing.errors import EmbedderFailed
+from routing.errors import NO_REASON, PROGRAM_ENDING, EmbedderFailed, Reason, system_reason
 from routing.ports import Clock
 from routing.process import ChildProcess, Supervisor
 from routing.tools.embedding.texts import FEW_TEXTS, answered
@@ -66,7 +66,7 @@ class EmbeddingProcess:
         self.process = process
         self._launch = launch
         self._turn = asyncio.Lock()
-        self._reason = ""
+        self._reason = NO_REASON
 
     @classmethod
     async def start(cls, launch: Launch) -> EmbeddingProcess:
@@ -77,14 +77,18 @@ class EmbeddingProcess:
                 (*command, "--loader", launch.loader), grace_seconds=_GRACE_SECONDS, line_bytes=_LINE_BYTES
             )
         except OSError as error:
-            raise EmbedderFailed(f"{launch.model}: its process can't be started ({error.strerror})") from error
+            raise EmbedderFailed(
+                "{model}: its process can't be started ({error})", model=launch.model, error=system_reason(error)
+            ) from error
         worker, ready = cls(process, launch), False
         try:
             async with asyncio.timeout(launch.load_seconds):
                 await worker._receive()
             ready = True
         except TimeoutError as error:
-            raise EmbedderFailed(f"{launch.model} was not loaded within {launch.load_seconds:g} s") from error
+            raise EmbedderFailed(
+                "{model} was not loaded within {seconds} s", model=launch.model, seconds=launch.load_seconds
+            ) from error
         finally:
             if not ready:
                 await process.kill()
@@ -93,13 +97,13 @@ class EmbeddingProcess:
     @property
     def failure(self) -> EmbedderFailed:
         """Why the process exited. A new error for each caller."""
-        return EmbedderFailed(f"{self._launch.model}: {self._reason or self._ending()}")
+        return self._failed(self._reason or self._ending())
 
     async def ask(self, texts: Sequence[str]) -> Mapping[str, Any]:
         """The answer to `texts`. A cancelled call is still watched for a hang. Raises EmbedderFailed."""
         return await asyncio.shield(asyncio.create_task(self._exchange(texts)))
 
-    async def stop(self, reason: str = "the program is ending") -> None:
+    async def stop(self, reason: Reason = PROGRAM_ENDING) -> None:
         """Kill the process, which has nothing to save. Calls under way fail with `reason`."""
         if self.process.exit_code is None:
             self._reason = self._reason or reason
@@ -114,7 +118,7 @@ class EmbeddingProcess:
                     self.process.stdin.write(json.dumps({"texts": list(texts)}).encode() + b"\n")
                     return await self._receive()
             except TimeoutError:
-                await self.stop(f"no answer within {seconds:g} s")
+                await self.stop(Reason("no answer within {seconds} s", seconds=seconds))
                 raise self.failure from None
 
     async def _receive(self) -> Mapping[str, Any]:
@@ -125,22 +129,26 @@ class EmbeddingProcess:
             if line and not isinstance(message, dict):
                 raise ValueError("not an object")
         except (ValueError, RecursionError) as error:
-            await self.stop(f"its process sent something other than vectors ({error})")
+            await self.stop(Reason("its process sent something other than vectors ({error})", error=error))
             message = None
         if message is None:
             await self.process.exited(_EXIT_SECONDS)
             await self.process.kill()
             raise self.failure
         if "failed" in message:
-            raise EmbedderFailed(f"{self._launch.model}: {message['failed']}")
+            raise self._failed(message["failed"])
         return message
 
-    def _ending(self) -> str:
+    def _ending(self) -> Reason:
         code = self.process.exit_code
         if code == -signal.SIGKILL:
-            return "its process was killed, probably because memory ran out"
+            return Reason("its process was killed, probably because memory ran out")
         lines = [line.strip() for line in self.process.log.splitlines() if line.strip()]
-        return f"its process {self.process.ending}: {lines[-1][:REASON_CHARS] if lines else 'no output'}"
+        last = lines[-1][:REASON_CHARS] if lines else Reason("no output")
+        return Reason("its process {ended}: {output}", ended=self.process.ending, output=last)
+
+    def _failed(self, reason: object) -> EmbedderFailed:
+        return EmbedderFailed("{model}: {reason}", model=self._launch.model, reason=reason)
 
 
 class WorkerEmbedder:
@@ -190,10 +198,10 @@ class WorkerEmbedder:
             parts = [received(b64decode(each["data"]), each["rows"], each["width"]) for each in answers]
             return unit(joined(parts), len(texts))
         except (KeyError, TypeError, ValueError) as error:
-            raise EmbedderFailed(f"{self._launch.model}: its process sent {error}") from error
+            raise EmbedderFailed("{model}: its process sent {error}", model=self._launch.model, error=error) from error
 
     async def _ready(self, hurried: bool) -> EmbeddingProcess:
-        ending = EmbedderFailed(f"{self._launch.model}: the program is ending")
+        ending = EmbedderFailed("{model}: {reason}", model=self._launch.model, reason=PROGRAM_ENDING)
         if self._supervisor.closed:
             raise ending
         if self._supervisor.worker is not None:
@@ -201,7 +209,7 @@ class WorkerEmbedder:
         starting = self._start()
         await asyncio.wait([starting], timeout=self._patience.loading if hurried else None)
         if not starting.done():
-            raise EmbedderFailed(f"{self._launch.model} is still loading")
+            raise EmbedderFailed("{model} is still loading", model=self._launch.model)
         if starting.cancelled():
             raise ending
         return starting.result()
@@ -214,22 +222,27 @@ class WorkerEmbedder:
             return starting
         wait = self._retry_at - self._clock()
         if self._failures > 1 and wait > 0:
-            raise EmbedderFailed(f"{self._last_failure}; trying again in {wait:.0f} s")
+            raise EmbedderFailed(
+                "{failure}; trying again in {seconds} s", failure=self._last_failure, seconds=round(wait)
+            )
         starting = self._supervisor.start()
         starting.add_done_callback(self._started)
         return starting
 
     def _started(self, starting: asyncio.Task[EmbeddingProcess]) -> None:
         if not starting.cancelled() and (error := starting.exception()) is not None:
-            self._failed(error, max(2, self._failures + 1))
+            self._note(error, max(2, self._failures + 1))
 
     def _crashed(self, worker: EmbeddingProcess) -> None:
-        self._failed(worker.failure, self._failures + 1)
+        self._note(worker.failure, self._failures + 1)
         with suppress(EmbedderFailed):
             self._start()
 
-    def _failed(self, error: BaseException, failures: int) -> None:
+    def _note(self, error: BaseException, failures: int) -> None:
         """The first crash of a loaded process is followed by an immediate restart."""
-        self._failures, self._last_failure = failures, str(error)
+        self._failures, self._last_failure = (
+            failures,
+            error.reason if isinstance(error, EmbedderFailed) else type(error).__name__,
+        )
         self._retry_at = self._clock() + exponential(max(1, failures - 1), self._patience.again, self._patience.longest)
         log.warning("[Embedding] %s", error)

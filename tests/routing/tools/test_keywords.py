@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from routing.tools.fallback_reasons import LOADING, NOT_BUILT, OFF
+from routing.tools.fallback_reasons import LOADING, OFF
 from routing.tools.selector import by_keyword
 from tests.routing.tools.selecting import ALARM, BASICS, MUSIC, OPEN, WEATHER, Broken, FakeEmbedder, Made, Slow, toolkit
 
@@ -50,7 +50,7 @@ def test_keywords_are_whole_words_in_their_order(message: str, names: list[str])
 async def test_an_index_that_cannot_be_made_leaves_keywords(made: Made, caplog: pytest.LogCaptureFixture) -> None:
     one = made(embedder=FakeEmbedder())
     one.toolkits = Broken((WEATHER, ALARM))
-    await one.indexed(f"{NOT_BUILT} (MemoryError, see the log)")
+    await one.indexed("the tool index could not be built (MemoryError, see the log)")
     selection = await one.selector.match("the forecast")
     assert [each.toolkit for each in selection.activated] == ["weather"]
     assert "MemoryError" in selection.fallback_reason
@@ -60,7 +60,7 @@ async def test_an_index_that_cannot_be_made_leaves_keywords(made: Made, caplog: 
     await one.indexed()
     assert await one.found("hum a tune") == {"music": "embed"}
     one.toolkits = Broken((WEATHER, ALARM))
-    await one.indexed(f"{NOT_BUILT} (MemoryError, see the log)")
+    await one.indexed("the tool index could not be built (MemoryError, see the log)")
     still = await one.selector.match(OPEN)
     assert [each.toolkit for each in still.activated] == ["weather"]
     assert "MemoryError" in still.fallback_reason
