@@ -73,11 +73,11 @@ def _size(value: Any) -> int:
 
 def _without_ids(value: Any) -> Any:
     """Removes `$schema`, which would make the library switch to its own validator, and `$id`, which would change the
-    base of references."""
+    base of references. Properties of these names stay."""
     if isinstance(value, dict):
         return {
             key: _without_ids(each)
             for key, each in value.items()
-            if key not in ("$schema", "$id") or not isinstance(each, str)
+            if key not in ("$schema", "$id") or isinstance(each, dict)
         }
     return [_without_ids(each) for each in value] if isinstance(value, list) else value
