@@ -121,6 +121,9 @@ class StreamedReply(ABC):
             self._call_failed(error)
         except StorageFault:  # the message's id can't be kept, so a restarted process could not continue in it
             self._streaming = False
+        except Exception:  # a bug, which the task's owner logs
+            self._streaming = False
+            raise
         finally:
             self._previewing = False
             self._task = None

@@ -1,0 +1,44 @@
+"""Previews that fail."""
+
+from __future__ import annotations
+
+import asyncio
+
+from bot.adapters.shared.background import Background
+from bot.adapters.shared.pace import CommonPace
+from bot.adapters.shared.streaming import StreamedReply
+
+
+class Live(StreamedReply):
+    """A live reply whose previews all fail with a bug."""
+
+    _call_errors = (OSError,)
+
+    def __init__(self, background: Background) -> None:
+        super().__init__(CommonPace(preview_after=0.0), background.spawn, streaming=True)
+        self.tried = asyncio.Event()
+        self.previews: list[str] = []
+
+    async def _type(self) -> None:
+        """Not used here."""
+
+    async def _preview(self, now: float) -> None:
+        self._fresh = False
+        self.previews.append(self._text)
+        self.tried.set()
+        raise KeyError("a bug in the renderer")
+
+    def _call_failed(self, error: Exception) -> None:
+        """Not used here."""
+
+
+async def test_after_a_bug_in_a_preview_the_turn_shows_no_more_of_them() -> None:
+    background = Background("Test")
+    live = Live(background)
+    live.show("one")
+    async with asyncio.timeout(20):
+        await live.tried.wait()
+    await background.close(20)
+    live.show("one two")
+    assert live._timer is None, "nothing is due"
+    assert live.previews == ["one"]
