@@ -107,7 +107,7 @@ class ReceiveLoop(ABC):
 
     @abstractmethod
     async def _receive(self) -> None:
-        """Receive until cancelled. After a return, nothing more is received."""
+        """Receive until cancelled. After a return, it is not started again."""
 
     @abstractmethod
     async def _renew(self) -> None:
@@ -125,7 +125,8 @@ class ReceiveLoop(ABC):
             if self._task is None:
                 continue
             if self._task.done():
-                if self._task.cancelled() or (error := self._task.exception()) is None:
+                error = asyncio.CancelledError() if self._task.cancelled() else self._task.exception()
+                if error is None:
                     continue
                 log.error("%s: receiving failed and is restarting", self._platform, exc_info=error)
             elif silent <= self._pace.deaf:
