@@ -124,7 +124,9 @@ def raised(value: Value, exponent: Value) -> Value:
     exponent = plain(exponent, "An exponent")
     if isinstance(value, Fraction):
         return power(value, exponent)
-    if exponent.denominator > _MAX_POWERS or abs(exponent) > _MAX_POWERS:
+    if exponent.denominator > _MAX_POWERS:
+        raise ToolFailed("The exponent of a unit must be a whole number, or a fraction such as 1/2.")
+    if abs(exponent) > _MAX_POWERS:
         raise ToolFailed(f"The powers of units are too many: together {_MAX_POWERS} are the most.")
     apply(lambda one: one * 1, value)  # refuses °C
     return quantity(power(value.magnitude, exponent), value.units**exponent)
