@@ -45,11 +45,12 @@ class Arguments:
             raise BadArguments(f"The arguments of {call.name} are not valid JSON ({error}). {wanted(spec)}") from None
         if not isinstance(given, dict):
             raise BadArguments(f"The arguments of {call.name} are not a JSON object. {wanted(spec)}")
-        validator = await self._validator(spec, foreign)
+        await self._load()
         from jsonschema.exceptions import UnknownType  # both are imported with the library
         from referencing.exceptions import Unresolvable
 
         try:
+            validator = self._validator(spec, foreign)
             given = {
                 name: value for name, value in given.items() if value is not None or not _left_out(name, validator)
             }
@@ -71,10 +72,13 @@ class Arguments:
             raise BadArguments(f"The arguments of {call.name} are wrong ({reason[:MAX_QUOTED]}). {told}")
         return given
 
-    async def _validator(self, spec: ToolSpec, foreign: bool) -> Any:
-        if self._library is None or self._bounded is None:
+    async def _load(self) -> None:
+        if self._library is None:
             self._library = await asyncio.to_thread(importlib.import_module, "jsonschema")
             self._bounded = BoundedValidator(self._library)
+
+    def _validator(self, spec: ToolSpec, foreign: bool) -> Any:
+        assert self._bounded is not None, "set by _load"
         closed = not foreign and not _ELSEWHERE & spec.parameters.keys()  # a function rejects unknown arguments
         text = json.dumps({"additionalProperties": False, **spec.parameters} if closed else spec.parameters)
         key = spec.name, text, foreign  # a tool may have a schema per size, or get a new one

@@ -88,6 +88,11 @@ async def test_a_schema_that_cannot_be_followed_is_left_to_the_tool(schema: dict
     assert await Arguments().read(call, ToolSpec("t", "…", asked), foreign) == {"list": ["a"]}
 
 
+async def test_a_foreign_schema_that_the_library_rejects_is_left_to_the_tool() -> None:
+    asked = ToolSpec("t", "…", {"type": "object", "$id": {"type": "string"}})
+    assert await Arguments().read(ToolCall("1", "t", '{"a": 1}'), asked, foreign=True) == {"a": 1}
+
+
 async def test_a_foreign_schema_with_an_invalid_id_is_left_to_the_tool() -> None:
     asked = ToolSpec("t", "…", {"type": "object", "$id": 5, "properties": {"$id": {"type": "string"}}})
     assert await Arguments().read(ToolCall("1", "t", '{"a": 1}'), asked, foreign=True) == {"a": 1}
