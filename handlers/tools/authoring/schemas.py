@@ -116,7 +116,8 @@ def invalid(error: SchemaError) -> Reason:
     value = json.dumps(error.instance, ensure_ascii=False, default=str)[:_QUOTED_CHARS]
     if error.validator == "type":
         types = error.validator_value
-        wanted = ", ".join(types) if isinstance(types, list) else str(types)
+        listed = types if isinstance(types, list) else [types]
+        wanted = ", ".join(each if isinstance(each, str) else "schema" for each in listed)  # a schema in draft 3
         return Reason("{place} is {value}, but must be of type {types}", place=place, value=value, types=wanted)
     return Reason("{place} has the illegal value {value}", place=place, value=value)
 

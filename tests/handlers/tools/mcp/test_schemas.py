@@ -142,3 +142,11 @@ def test_depth() -> None:
     assert not is_deeper(held)
     assert is_deeper({"x": held})
     assert not is_deeper(None)
+
+
+def test_a_fault_of_draft_3_names_a_schema_among_the_types() -> None:
+    draft = "http://json-schema.org/draft-03/schema#"
+    schema = {"type": "object", "$schema": draft, "properties": {"a": {"extends": "any"}}}
+    assert schema_fault(schema, DEFAULT_LIMITS.schema_chars) == (
+        'its schema is not valid (properties.a.extends is "any", but must be of type schema, array)'
+    )
