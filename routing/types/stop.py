@@ -26,16 +26,20 @@ class Stop:
 
     @contextmanager
     def guard(self) -> Iterator[None]:
-        """Lets `request` end the block. Raises Stopped then, or at once if the turn was stopped before."""
+        """Lets `request` end the block. Raises Stopped then, or at once if the turn was stopped before. If the task is
+        cancelled, too, for example by a shutdown, that wins."""
         if self.requested:
             raise Stopped
-        self._listening = asyncio.current_task()
+        task = asyncio.current_task()
+        assert task is not None
+        self._listening, cancelled_before = task, task.cancelling()
         try:
             yield
         except asyncio.CancelledError:
-            if not self.requested or self._listening is None:
+            if not self.requested or task.cancelling() > cancelled_before + 1:
                 raise
-            self._listening.uncancel()
             raise Stopped from None
         finally:
             self._listening = None
+            if self.requested:  # also if a library swallowed the cancellation
+                task.uncancel()
