@@ -105,12 +105,7 @@ class LocalRuntime:
         """
         server = await self._server(model)
         with server.in_use():
-            try:
-                ready = await server.ready()
-            except Unreachable as error:
-                _log.warning("[Local] %s", error)
-                raise
-            yield ready.address
+            yield (await server.ready()).address
 
     async def close(self) -> None:
         """Stop every child, also those still loading. Afterwards `serve` raises Unreachable."""
@@ -124,9 +119,18 @@ class LocalRuntime:
             raise Unreachable(PREFIX + name, Reason("the bot is stopping"))
         if weights not in self._servers:
             name = weights.stem if name.startswith("/") else name
-            start = partial(LocalServer.start, name, weights, self._launch)
+            start = partial(_start, name, weights, self._launch)
             self._servers[weights] = Supervisor(f"[Local] {name}", start, self._idle_seconds, _log_crash)
         return self._servers[weights]
+
+
+async def _start(name: str, weights: Path, launch: Launch) -> LocalServer:
+    """Log a failure here: several callers may share the start, or all may be gone."""
+    try:
+        return await LocalServer.start(name, weights, launch)
+    except Unreachable as error:
+        _log.warning("[Local] %s", error)
+        raise
 
 
 def _log_crash(server: LocalServer) -> None:

@@ -108,11 +108,30 @@ async def test_after_a_crash_the_next_need_starts_it_again(make: Make, caplog: p
     runtime = make()
     first = pid(await address(runtime))
     os.kill(first, signal.SIGKILL)
-    await until(lambda: not alive(first))
+    await until(lambda: f"[Local] {SHIPPED} was killed (SIGKILL)" in caplog.text)
     second = pid(await address(runtime))
     assert second != first
     assert alive(second)
-    assert f"[Local] {SHIPPED} was killed (SIGKILL)" in caplog.text
+
+
+async def test_a_failed_start_is_logged_once_for_all_callers_and_without_one(
+    make: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = f"read key; echo > {tmp_path}/read; while [ ! -e {tmp_path}/go ]; do sleep 0.01; done; exit 9"
+    runtime = make(Launch(("sh", "-c", broken)))
+    callers = [asyncio.create_task(address(runtime)) for _ in range(3)]
+    await until((tmp_path / "read").exists)
+    callers.pop().cancel()
+    (tmp_path / "go").touch()
+    assert all(isinstance(each, Unreachable) for each in await asyncio.gather(*callers, return_exceptions=True))
+    assert caplog.text.count("exit code 9") == 1
+    (tmp_path / "go").unlink()
+    (tmp_path / "read").unlink()
+    gone = asyncio.create_task(address(runtime))
+    await until((tmp_path / "read").exists)
+    gone.cancel()
+    (tmp_path / "go").touch()
+    await until(lambda: caplog.text.count("exit code 9") == 2)
 
 
 async def test_an_idle_model_is_unloaded_and_comes_back(make: Make) -> None:
