@@ -29,7 +29,7 @@ MAX_TOKENS = 4_000
 
 
 class ModelCalls:
-    """`routing.council.asking.AskModel`, with all calls charged to one turn."""
+    """Implements `routing.council.council.AskModel`, with all calls charged to one turn."""
 
     def __init__(self, models: Models, caller: ModelCaller, clock: Clock, cost: TurnCost) -> None:
         self._models = models
