@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, Protocol
@@ -246,8 +246,9 @@ class Llm(Protocol):
     async def ready(self) -> None:
         """Wait until the library is loaded; this time is no fault of a model."""
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
-        """Stream the answer to `request`; the last event is a StreamEnd. Raises ModelError."""
+    def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+        """Stream the answer to `request`; the last event is a StreamEnd. Raises ModelError. Closing the generator ends
+        the call."""
 
     async def knows(self, model: str) -> bool:
         """Whether the library's bundled map contains `provider/model`."""

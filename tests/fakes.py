@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import Any
 
 from routing.errors import BadArguments, ModelError, UnknownTool
@@ -52,7 +52,7 @@ class FakeLlm:
 
     async def ready(self) -> None: ...
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         steps = self._calls[self.made]
         self.asked.append(request)
         for step in steps:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 
 from benchmarks.servers import ANSWER, CHUNKS, Control
 from routing.errors import (
@@ -100,7 +100,7 @@ class Scripted:
 
     async def ready(self) -> None: ...
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         left = self._left[number_of(request)] if self._left else []
         fault = left.pop(0) if left else ""
         await self._paused()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 from benchmarks.failover.faults import number_of
 from routing.health.breakers import Place, fingerprint
@@ -29,7 +29,7 @@ class Watched:
     async def ready(self) -> None:
         await self._llm.ready()
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         self.tries[number_of(request)] += 1
         place = request.model, fingerprint(request.profile)
         probing = self._health.breakers.status(*place).state != "closed"

@@ -7,7 +7,7 @@ import importlib
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, nullcontext
 from dataclasses import replace
 from types import ModuleType
@@ -82,7 +82,7 @@ class LiteLlm:
         """Wait until litellm is imported."""
         await asyncio.shield(self.load())
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         """Stream one completion."""
         litellm = await asyncio.shield(self.load())
         if request.profile.name == LOCAL_PROVIDER:

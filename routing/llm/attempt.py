@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from routing.budget.guard import BudgetGuard
@@ -189,8 +189,9 @@ class ModelCaller:
         try:
             answer.billed = True
             with ProgressIndicator(live) as shown:
-                async with asyncio.timeout_at(now + min(patience, left)) as limit:
-                    async for event in self._llm.stream(request):
+                limit = asyncio.timeout_at(now + min(patience, left))
+                async with limit, aclosing(self._llm.stream(request)) as events:
+                    async for event in events:
                         if answer.first_token is None:
                             answer.first_token = self._clock() - answer.began
                             trial.speaks()

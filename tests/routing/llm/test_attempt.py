@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncGenerator
 
 import pytest
 
@@ -187,6 +188,38 @@ async def test_stop_before_the_first_word_and_before_the_call() -> None:
     await asyncio.sleep(0)
     stop.request()
     assert (await asyncio.wait_for(work, 10)).finish == "stopped"
+
+
+class Slow(Seen):
+    """A platform that does not answer."""
+
+    async def working(self) -> None:
+        await asyncio.Event().wait()
+
+
+class Closing(FakeLlm):
+    """Thinks, and needs a moment to close its connection."""
+
+    thinking = False
+    closed = False
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+        try:
+            self.thinking = True
+            yield ThinkingDelta()
+        finally:
+            await asyncio.sleep(0)
+            self.closed = True
+
+
+async def test_a_stop_between_two_events_closes_the_stream() -> None:
+    stop, llm = Stop(), Closing()
+    work = asyncio.create_task(running(llm).complete(asked(), call_options(), Slow(), stop))
+    while not llm.thinking:  # noqa: ASYNC110
+        await asyncio.sleep(0)
+    stop.request()
+    assert (await work).finish == "stopped"
+    assert llm.closed
 
 
 async def test_the_programs_own_end_is_no_stop() -> None:

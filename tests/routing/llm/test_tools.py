@@ -132,7 +132,7 @@ async def test_a_stream_that_is_left_ends_at_the_provider(llm: LiteLlm, ms: Mode
     async for event in events:
         if isinstance(event, TextDelta):
             break
-    await events.aclose()  # type: ignore[attr-defined]
+    await events.aclose()
     assert await ms.last.finished() == "cut"
 
 
