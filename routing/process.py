@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import signal
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio.subprocess import DEVNULL, PIPE, Process, SubprocessStreamProtocol
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,7 +16,6 @@ from routing.errors import Reason
 
 ROOT = Path(__file__).resolve().parents[1]
 """The working folder of `python -m` commands that run a module of this project."""
-_POLL_SECONDS = 0.01
 _KILL_SECONDS = 5.0
 """Time for the system to remove a killed process."""
 _PIPE_SECONDS = 0.5
@@ -39,25 +38,40 @@ kill -s KILL -- "-$group"
 log = logging.getLogger("routing.process")
 
 
+class _Protocol(SubprocessStreamProtocol):
+    """Signals the exit of the process, also if a grandchild holds its pipes. `Process.wait` would wait for those."""
+
+    def __init__(self, line_bytes: int) -> None:
+        super().__init__(line_bytes, asyncio.get_running_loop())
+        self.exited = asyncio.Event()
+
+    def process_exited(self) -> None:
+        super().process_exited()
+        self.exited.set()
+
+
 class ChildProcess:
     """A program with pipes for stdin and stdout. Created by `start`.
 
     A watchdog, a shell in its own session, stops the process group if this process is killed.
     """
 
-    def __init__(self, process: Process, watchdog: Process, grace_seconds: float) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
+    def __init__(
+        self, transport: asyncio.SubprocessTransport, protocol: _Protocol, watchdog: Process, grace_seconds: float
+    ) -> None:
+        assert protocol.stdin is not None
+        assert protocol.stdout is not None
         assert watchdog.stdin is not None
-        self.stdin = process.stdin
-        self.stdout = process.stdout
-        self._process = process
+        self.stdin = protocol.stdin
+        self.stdout = protocol.stdout
+        self._transport = transport
+        self._protocol = protocol
         self._watchdog = watchdog
         self._grace_seconds = grace_seconds
         self._stopping = False
         self._log = b""
         self._logging = asyncio.create_task(self._read_log())
-        watchdog.stdin.write(f"{process.pid}\n".encode())
+        watchdog.stdin.write(f"{self.pid}\n".encode())
 
     @classmethod
     async def start(
@@ -81,12 +95,12 @@ class ChildProcess:
             start_new_session=True,
         )
         try:
-            process = await asyncio.create_subprocess_exec(
+            transport, protocol = await asyncio.get_running_loop().subprocess_exec(
+                lambda: _Protocol(line_bytes),
                 *command,
                 stdin=PIPE,
                 stdout=PIPE,
                 stderr=PIPE,
-                limit=line_bytes,
                 env=None if environment is None else dict(environment),
                 cwd=folder,
                 start_new_session=True,
@@ -95,21 +109,21 @@ class ChildProcess:
             watchdog.kill()
             await watchdog.wait()
             raise
-        return cls(process, watchdog, grace_seconds)
+        return cls(transport, protocol, watchdog, grace_seconds)
 
     @property
     def pid(self) -> int:
-        return self._process.pid
+        return self._transport.get_pid()
 
     @property
     def exit_code(self) -> int | None:
         """None while it runs; negative for a signal."""
-        return self._process.returncode
+        return self._transport.get_returncode()
 
     @property
     def running(self) -> bool:
         """False once it has exited or is being stopped."""
-        return self._process.returncode is None and not self._stopping
+        return self.exit_code is None and not self._stopping
 
     @property
     def log(self) -> str:
@@ -119,22 +133,21 @@ class ChildProcess:
     @property
     def ending(self) -> Reason:
         """How it ended, as a clause: "ended with exit code 1" or "was killed (SIGKILL)"."""
-        code = self._process.returncode
+        code = self.exit_code
         if code is not None and code < 0:
             return Reason("was killed ({signal})", signal=signal.Signals(-code).name)
         return Reason("ended with exit code {code}", code=str(code))
 
     async def exited(self, seconds: float) -> bool:
-        """Wait at most `seconds` for the exit. `Process.wait` would also wait for grandchildren that hold its pipes."""
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + seconds
-        while self._process.returncode is None and loop.time() < deadline:  # noqa: ASYNC110
-            await asyncio.sleep(_POLL_SECONDS)
-        return self._process.returncode is not None
+        """Wait at most `seconds` for the exit; False if it still runs."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self.wait()
+        return self.exit_code is not None
 
     async def wait(self) -> None:
-        """Wait until the process and everything that holds its pipes has exited."""
-        await self._process.wait()
+        """Wait for the exit."""
+        await self._protocol.exited.wait()
 
     async def stop(self) -> None:
         """Close stdin, send SIGTERM, then SIGKILL to the group, with the grace time after each."""
@@ -154,18 +167,18 @@ class ChildProcess:
         await self.exited(_KILL_SECONDS)
         await asyncio.wait({self._logging}, timeout=_PIPE_SECONDS)
         self._logging.cancel()
-        self._process._transport.close()  # type: ignore[attr-defined]  # nothing public closes pipes of grandchildren
+        self._transport.close()  # also the pipes that grandchildren hold
         with suppress(ProcessLookupError):
             self._watchdog.kill()
         await self._watchdog.wait()
 
     def _signal(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, number)
+            os.killpg(self.pid, number)
 
     async def _read_log(self) -> None:
-        assert self._process.stderr is not None
-        while chunk := await self._process.stderr.read(_CHUNK):
+        assert self._protocol.stderr is not None
+        while chunk := await self._protocol.stderr.read(_CHUNK):
             self._log = (self._log + chunk)[-_LOG_BYTES:]
             await asyncio.sleep(len(chunk) / _LOG_BYTES_PER_SECOND)
 

@@ -134,6 +134,15 @@ async def test_a_failed_start_is_logged_once_for_all_callers_and_without_one(
     await until(lambda: caplog.text.count("exit code 9") == 2)
 
 
+async def test_a_crash_is_noticed_at_once_although_a_child_holds_the_pipes(
+    make: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    script = f'read key; sleep 1000 & echo $! > {tmp_path}/pid; echo "{{\\"port\\": $$}}"; wait'
+    os.kill(pid(await address(make(Launch(("sh", "-c", script))))), signal.SIGKILL)
+    await until(lambda: f"[Local] {SHIPPED} was killed (SIGKILL)" in caplog.text)
+    await until(lambda: not alive(int((tmp_path / "pid").read_text("ascii"))))
+
+
 async def test_an_idle_model_is_unloaded_and_comes_back(make: Make) -> None:
     runtime = make(idle_seconds=0.0)
     first = pid(await address(runtime))
