@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from routing.errors import EmbedderFailed
-from routing.tools.embedding.texts import FEW_TEXTS
+from routing.tools.embedding.texts import FEW_TEXTS, load_rows
 from routing.tools.embedding.worker import Patience
 from routing.tools.fallback_reasons import INDEX_WAIT_SECONDS
 from routing.types.vectors import Floats
@@ -63,6 +63,7 @@ async def test_a_message_waits_for_as_long_as_it_may(make: Make, pipe: Path) -> 
 
 
 async def test_a_start_goes_on_when_who_asked_for_it_is_cancelled(make: Make, pipe: Path) -> None:
+    await load_rows()  # otherwise the call is cancelled during the import, before the start
     embedder = make("load_later", str(pipe))
     waiting = asyncio.create_task(embedder.embed(MANY))
     await asyncio.sleep(0)
