@@ -135,7 +135,8 @@ class ChildProcess:
         """How it ended, as a clause: "ended with exit code 1" or "was killed (SIGKILL)"."""
         code = self.exit_code
         if code is not None and code < 0:
-            return Reason("was killed ({signal})", signal=signal.Signals(-code).name)
+            named = -code in signal.Signals.__members__.values()  # real-time signals have no names
+            return Reason("was killed ({signal})", signal=signal.Signals(-code).name if named else f"signal {-code}")
         return Reason("ended with exit code {code}", code=str(code))
 
     async def exited(self, seconds: float) -> bool:

@@ -12,8 +12,10 @@ PACKAGES = ("bot", "handlers", "routing", "storage", "migrations")
 BOUNDARIES = {
     "bot/adapters/console/streams.py": ["thread"],
     "bot/adapters/discord/connection.py": ["receive loop"],
+    "bot/adapters/discord/receiving.py": ["receive loop"],
     "bot/adapters/shared/keyed_queue.py": ["worker task"],
     "bot/adapters/shared/parsing.py": ["receive loop"],
+    "bot/adapters/shared/streaming.py": ["worker task"],
     "bot/live_config.py": ["worker task"],
     "handlers/dispatch.py": ["dispatch", "dispatch"],
     "handlers/tools/mcp/connection.py": ["worker task"],

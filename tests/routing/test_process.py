@@ -31,6 +31,7 @@ async def test_it_gets_its_environment_and_nothing_else() -> None:
     [
         ("echo the last words >&2; exit 3", "ended with exit code 3"),
         ("echo the last words >&2; kill -KILL $$", "was killed (SIGKILL)"),
+        ("echo the last words >&2; kill -40 $$", "was killed (signal 40)"),
         ("cat; echo the last words >&2", "ended with exit code 0"),
     ],
 )

@@ -20,7 +20,6 @@ from bot.adapters.discord.messages import BotIdentity
 from bot.adapters.shared.keyed_queue import Job, KeyedQueue
 from bot.platform import Accept
 from handlers.storage_retry import retry_storage
-from routing.errors import StorageFault
 from routing.ports import Clock
 from routing.types.messages import ChatKey, InboundMessage
 
@@ -192,7 +191,7 @@ class Receiver:
         while accepted:
             try:
                 await self._accept(accepted)
-            except StorageFault as error:
+            except Exception as error:  # noqa: BLE001 - receive loop: no message is lost, whatever fails
                 failed = True
                 await asyncio.sleep(self._backoff.saving_failed(error))
             else:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -101,15 +100,9 @@ async def _child(command: Command, limits: Limits, diagnosis: Diagnosis) -> Asyn
     finally:
         with anyio.CancelScope(shield=True):
             if await child.exited(_EXIT_SECONDS) and not diagnosis.reason:
-                diagnosis.reason = _ending(child.exit_code)
+                diagnosis.reason = Reason("it {ended}", ended=child.ending)
             await child.stop()
             diagnosis.log = child.log
-
-
-def _ending(code: int | None) -> Reason:
-    if code is not None and code < 0:
-        return Reason("it was killed ({signal})", signal=signal.Signals(-code).name)
-    return Reason("it ended with exit code {code}", code=str(code))
 
 
 async def _read(

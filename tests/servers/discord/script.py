@@ -46,8 +46,7 @@ class Script(Talk):
         known = {entry.get("label") or "": entry for entry in message.buttons if not entry.get("disabled")}
         found = [entry for label, entry in known.items() if button in (label, entry.get("custom_id"))]
         found = found or [entry for label, entry in known.items() if re.search(re.escape(button), label, re.I)]
-        assert len(found) == 1
-        assert "custom_id" in found[0], f"no button {button!r}; there are {list(known)}"
+        assert ["custom_id" in entry for entry in found] == [True], f"no button {button!r}; there are {list(known)}"
         data = {"custom_id": found[0]["custom_id"], "component_type": 2, "id": found[0].get("id", 0)}
         return self._touch(message, data, user)
 

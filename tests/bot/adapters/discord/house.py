@@ -62,6 +62,7 @@ class House:
         self.told: list[str] = []
         self.placeholders: list[str] = []
         self.failures = 0
+        self.fault: Exception = StorageFault("disk full")
         self.log = Bell(dc.changed)
         pace: Pace = replace(QUICK, **given.pop("pace", {}))
         settings: dict[str, Any] = {"token": dc.token, "api_root": dc.root, "gateway_url": dc.gateway, "pace": pace}
@@ -85,7 +86,7 @@ class House:
         if self.failures:
             self.failures -= 1
             self.dc.changed()
-            raise StorageFault("disk full")
+            raise self.fault
         fresh = [message for message in messages if message.update_id not in self.kept.updates]
         self.kept.updates.update(message.update_id for message in fresh)
         self.kept.chats.update({message.chat: None for message in fresh})

@@ -5,16 +5,20 @@ from __future__ import annotations
 import pytest
 
 from bot.adapters.discord.backfill import ANSWERED_SECONDS, STATE_KEY, Cursors
+from routing.errors import StorageFault
 from routing.types.messages import ChatKey
 from tests.bot.adapters.discord.house import Kept, house, key
 from tests.servers.discord import DiscordServer
 
 
-async def test_messages_keep_their_order_while_they_cannot_be_kept() -> None:
+@pytest.mark.parametrize(
+    ("fault", "why"), [(StorageFault("disk full"), "disk full"), (RuntimeError("a bug"), "RuntimeError")]
+)
+async def test_messages_keep_their_order_while_they_cannot_be_kept(fault: Exception, why: str) -> None:
     async with DiscordServer() as dc, house(dc) as home:
-        home.failures = 3
+        home.failures, home.fault = 3, fault
         dc.say("one")
-        await dc.wait_for(lambda _: "can't be saved (disk full)" in home.platform.progress.problem)
+        await dc.wait_for(lambda _: f"can't be saved ({why})" in home.platform.progress.problem)
         dc.say("two")
         dc.say("three")
         assert await home.texts(3) == ["one", "two", "three"]
