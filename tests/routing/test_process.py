@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from routing.process import ChildProcess
-from tests.handlers.tools.mcp.test_ends import ended
+from tests.handlers.tools.mcp.test_ends import gone
 
 
 async def start(script: str, grace_seconds: float = 30.0) -> ChildProcess:
@@ -54,7 +54,7 @@ async def test_a_process_that_writes_without_end_and_ignores_signals_is_killed_w
     grandchild = int(await child.stdout.readline())
     await child.stop()
     assert child.ending == "was killed (SIGKILL)"
-    assert ended(grandchild)
+    assert gone(grandchild)
 
 
 async def test_a_long_secret_is_whole_at_the_end_of_the_log() -> None:

@@ -55,7 +55,7 @@ def gone(*pids: int) -> bool:
 async def test_at_the_end_of_the_bot(tmp_path: Path, start: str) -> None:
     async with staged(tmp_path, QUICK) as on:
         pids = await started(on, start)
-    assert [pid for pid in pids if not ended(pid)] == []
+    assert gone(*pids)
 
 
 async def started(on: Stage, start: str) -> list[int]:
@@ -63,14 +63,6 @@ async def started(on: Stage, start: str) -> list[int]:
     await on.client.start()
     await on.connected("s")
     return family(int(await on.call("s_pid")))
-
-
-def ended(pid: int) -> bool:
-    """Also an orphan that the machine's first process has not buried yet."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
 
 
 @pytest.mark.parametrize("start", ["", "stubborn"])

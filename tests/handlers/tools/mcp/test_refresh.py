@@ -6,7 +6,7 @@ import os
 import sys
 
 from tests.handlers.tools.mcp.stage import UNRULY, Stage
-from tests.handlers.tools.mcp.test_ends import ended
+from tests.handlers.tools.mcp.test_ends import gone
 
 
 async def pids(on: Stage, *names: str) -> list[str]:
@@ -27,8 +27,7 @@ async def test_only_what_changed_is_connected_again(on: Stage) -> None:
     assert before[0] == after[0]
     assert before[1] != after[1]
     assert [state.name for state in on.client.states()] == ["a", "b", "d"]
-    assert ended(int(before[1]))
-    assert ended(int(before[2]))
+    assert gone(int(before[1]), int(before[2]))
     last = on.client.toolkits()
     await on.client.refresh()
     assert on.client.toolkits() is last
