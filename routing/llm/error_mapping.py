@@ -142,7 +142,7 @@ def explained(model: str, profile: ProviderProfile) -> Iterator[None]:
         yield
     except ModelError:
         raise
-    except Exception as error:
+    except Exception as error:  # LiteLLM raises whatever its providers' libraries raise
         raise explain(error, model, profile) from error
 
 

@@ -121,7 +121,7 @@ class StreamedReply(ABC):
             self._call_failed(error)
         except StorageFault:  # the message's id can't be kept, so a restarted process could not continue in it
             self._streaming = False
-        except Exception:  # a bug, which the task's owner logs
+        except Exception:  # worker task: its owner logs the bug, and this turn gets no more previews
             self._streaming = False
             raise
         finally:
