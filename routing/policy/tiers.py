@@ -110,7 +110,7 @@ def split_prefix(text: str, usable: Sequence[Tier] = TIERS) -> tuple[Tier | None
     if meant is not None:
         raise Refused("There is no tier !{name}. Did you mean !{nearest}? Nothing was sent.", name=name, nearest=meant)
     if name.lower() in _CLASSES:
-        words = "There is no tier !{name}. Write {valid} before a message. Nothing was sent."
+        words = "There is no tier !{name}. Put one of these before a message: {valid}. Nothing was sent."
         raise Refused(words, name=name, valid=", ".join(f"!{each}" for each in usable))
     return None, text
 
