@@ -21,6 +21,7 @@ from bot.settings import Environment
 from bot.workspace import Workspace
 from handlers.access.approvals import Approvals
 from handlers.access.codes import WrongCodes
+from handlers.access.gate import AccessGate
 from handlers.access.linking import Linking
 from handlers.access.rate_limit import RateLimit, parse_limits
 from handlers.access.roles import Access
@@ -130,9 +131,7 @@ async def assembled(
     kept = open_stores(open_database(settings.database), clock, steady)
     platforms: dict[str, Platform] = {}
     running = RunningTurns()
-    engine = await build_engine(
-        environment, workspace, kept, platforms, running, clock, steady, lambda error: outages.note(error)
-    )
+    engine = await build_engine(workspace, kept, platforms, running, clock, steady, lambda error: outages.note(error))
     await keyless.look(engine.models)
     router, guard, files = engine.router, engine.guard, engine.files
     critic = Critic(engine.models, engine.caller, lambda: engine.models.config.critic, steady)
@@ -147,7 +146,7 @@ async def assembled(
     notices, wrong = Notices(kept.people, outbox.post, outbox.take), WrongCodes(steady)
     outages = Outages(notices, kept.state, steady)
     linking = Linking(kept.links, running, workspace.adopt_files, notices, wrong, clock, guard.budget.reread)
-    access = Access(settings.bot_access, settings.owners, kept.people, kept.chats, kept.state, linking, wrong, steady)
+    access = Access(settings.bot_access, settings.owners, kept.people, kept.chats, kept.state, linking, steady)
     approvals = Approvals(kept.people, notices, lambda messages: inbox.accept(messages), steady)
     dependencies = CommandDependencies(
         preferences=kept.preferences,
@@ -178,14 +177,15 @@ async def assembled(
         steady=steady,
         state=kept.state,
     )
-    limit, buttons = RateLimit(parse_limits(settings.user_rate_limit)), CallbackButtons(kept.outbox, clock)
+    gate = AccessGate(access, RateLimit(parse_limits(settings.user_rate_limit)), approvals)
+    buttons = CallbackButtons(kept.outbox, clock)
     edits = Edits(kept.history, kept.state, running, chat)
     after = build_post_turn_hooks(kept, notices, engine.models, critic)
     confirmations = Confirmations(
         kept.actions, kept.allowances, engine.tooling.toolbox, router, kept.preferences, chat.follow_up
     )
     commands = build_commands(dependencies) | {CONFIRM.name: (CONFIRM, confirmations)}
-    dispatcher = Dispatcher(access, limit, buttons, commands, chat, edits, approvals, kept.ledger, after)
+    dispatcher = Dispatcher(gate, buttons, commands, chat, edits, kept.ledger, after)
     order = CommandOrder(
         kept.inbox, kept.people, kept.links, kept.preferences, kept.history, settings.bot_access == "open"
     )

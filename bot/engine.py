@@ -10,7 +10,7 @@ from bot.health import ProcessHealth
 from bot.health_persistence import HealthPersistence
 from bot.live_config import OwnersFiles
 from bot.platform import Platform
-from bot.settings import Environment, Settings
+from bot.settings import Settings
 from bot.tooling import Tooling, build_tooling, embedder_of
 from bot.workspace import Workspace
 from handlers.commands import COMMANDS
@@ -30,7 +30,8 @@ from routing.llm.price_map import PriceMap
 from routing.llm.transcription import Transcriber
 from routing.policy.models import Models
 from routing.ports import Clock
-from routing.router import Router
+from routing.router import Router, TurnSources
+from routing.tools.offer import Toolset
 from storage.stores import Stores
 
 
@@ -59,7 +60,6 @@ class Engine:
 
 
 async def build_engine(
-    environment: Environment,
     workspace: Workspace,
     kept: Stores,
     platforms: Mapping[str, Platform],
@@ -69,7 +69,8 @@ async def build_engine(
     unusable: Callable[[ModelError], None],
 ) -> Engine:
     """`unusable` is called with errors that only the owner can fix."""
-    settings, config = environment.settings, workspace.config()
+    environment, config = workspace.environment, workspace.config()
+    settings = environment.settings
     remembered = HealthPersistence(kept.state, steady, config.parallel, unusable)
     models = Models(
         config,
@@ -106,12 +107,8 @@ async def build_engine(
         models=models,
         caller=caller,
         guard=guard,
-        toolbox=tooling.toolbox,
-        selector=tooling.selector,
-        preferences=kept.preferences,
-        history=kept.history,
-        pictures=files.picture,
-        owned=owned,
+        tools=Toolset(tooling.toolbox, tooling.selector),
+        sources=TurnSources(kept.preferences, kept.history, owned, files.picture),
         clock=clock,
         steady=steady,
     )

@@ -45,7 +45,7 @@ class Workspace:
         conceal: Callable[[Iterable[str]], None] | None = None,
         own: Path | None = None,
     ) -> None:
-        self._environment = environment
+        self.environment = environment
         self._conceal = conceal
         self.root = environment.settings.workspace
         own = own or self.root
@@ -112,7 +112,7 @@ class Workspace:
 
     def databases(self) -> tuple[Path, ...]:
         """SQLite's files; none for a database server."""
-        url = self._environment.settings.database
+        url = self.environment.settings.database
         if not url.startswith("sqlite"):
             return ()
         path = url.partition("///")[2].partition("?")[0]
@@ -142,11 +142,11 @@ class Workspace:
 
     def config(self, file: JsonFile | None = None) -> RouterConfig:
         """The configuration in `file` (default: runtime-config.json), merged with the environment."""
-        settings = self._environment.settings
+        settings = self.environment.settings
         file = file or self.config_source()
         allowed = tuple(filter(None, map(str.strip, settings.bot_model_selection_allowed_providers.split(","))))
         ollama = ollama_address(settings.ollama_host)
-        config = read_config(file, self._environment.keys, settings.pools, allowed, ollama)
+        config = read_config(file, self.environment.keys, settings.pools, allowed, ollama)
         self.conceal(profile.api_key for profile in config.profiles.values() if profile.api_key)
         return config
 
@@ -157,8 +157,8 @@ class Workspace:
 
     def reload_environment(self) -> tuple[str, ...]:
         """Read `.env` again; returns changed variables that need a restart. Raises ConfigError."""
-        waiting = self._environment.reload()
-        self.conceal(self._environment.secrets())
+        waiting = self.environment.reload()
+        self.conceal(self.environment.secrets())
         return waiting
 
     def sandbox_limits(self, file: JsonFile | None = None) -> SandboxLimits:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from handlers.access.approvals import Approvals
-from handlers.access.rate_limit import RateLimit
-from handlers.access.roles import Access, Admitted, may
+from handlers.access.gate import AccessGate, speak
+from handlers.access.roles import may
 from handlers.chat import Chat
 from handlers.context import CommandContext, CommandSpec, Handler, Reply, unknown_command
 from handlers.edits import Edits
@@ -21,7 +20,6 @@ from handlers.storage_retry import retry_storage
 from routing.errors import Refused, StorageFault
 from routing.ports import Ledger, LiveReply
 from routing.tracing import turn_id
-from routing.types.budgets import payer_kind
 from routing.types.messages import InboundMessage, OutboundMessage, UserKey
 from routing.types.people import Person
 from routing.types.queues import InboxEntry, OutboxEntry
@@ -39,37 +37,29 @@ CommandTable = Mapping[str, tuple[CommandSpec, Handler]]
 
 
 class Dispatcher:
-    """Checks access and rate limits, then passes a message to its command or to the chat."""
+    """Passes admitted messages to their command or to the chat."""
 
     def __init__(
         self,
-        access: Access,
-        limit: RateLimit,
+        gate: AccessGate,
         buttons: CallbackButtons,
         commands: CommandTable,
         chat: Chat,
         edits: Edits,
-        approvals: Approvals,
         ledger: Ledger,
         after: After = nothing,
     ) -> None:
-        self._access = access
-        self._limit = limit
+        self._gate = gate
         self._buttons = buttons
         self._commands = commands
         self._chat = chat
         self._edits = edits
-        self._approvals = approvals
         self._ledger = ledger
         self._after = after
 
     async def knows(self, user: UserKey) -> bool:
         """Whether a person is allowed to write in private; False if the storage fails."""
-        try:
-            person = await self._access.find(user)
-        except StorageFault:
-            return False
-        return person is not None and may(person, "user")
+        return await self._gate.knows(user)
 
     async def begins_turn(self, message: InboundMessage) -> bool:
         """Whether the message waits for the running turn. All other messages are answered at once."""
@@ -111,11 +101,11 @@ class Dispatcher:
         try:
             reply = await retry_storage(self._reply, message, entries[0], live, stop)
         except Refused as refusal:
-            reply = Reply(_speak(None, message)(refusal.template, **refusal.values))
+            reply = Reply(speak(None, message)(refusal.template, **refusal.values))
         except Exception:  # dispatch: the person always gets a reply
             log.exception("A message could not be handled")
             words = "⚠️ Something went wrong (turn {turn}). Please send it again; the log has the details."
-            reply = Reply(_speak(None, message)(words, turn=turn_id.get()), apart=True)
+            reply = Reply(speak(None, message)(words, turn=turn_id.get()), apart=True)
         return await self._keep(entries, message, reply, await live.close())
 
     async def _keep(
@@ -129,7 +119,7 @@ class Dispatcher:
         except Exception:  # dispatch: otherwise, a message that can't be stored would be retried forever
             log.exception("The result of a message could not be saved")
             words = "⚠️ I couldn't save my answer (turn {turn}). Please ask in other words; the log has the details."
-            sorry = Reply(_speak(None, message)(words, turn=turn_id.get()), apart=True)
+            sorry = Reply(speak(None, message)(words, turn=turn_id.get()), apart=True)
             return await retry_storage(self._ledger.finish, ids, [_outbound(message, sorry, unfinished)])
         self._after(message, reply)
         return kept
@@ -196,50 +186,16 @@ class Dispatcher:
         typed = typed_command(message)
         if typed is not None and typed.elsewhere:
             return NOTHING
-        person = await self._admit(message)
-        if isinstance(person, Reply):
-            if message.kind != "press":
-                return person
+        person = await self._gate.admit(message, first_attempt=not entry.attempts)
+        if isinstance(person, Person):
+            say = speak(person, message)
+            return CommandContext(
+                turn_id.get(), message, person, say, live, stop, attempts=entry.attempts, fixed=entry.fixed
+            )
+        if person is not None and message.kind == "press":
             await live.acknowledge(person.text)
-        if not isinstance(person, Person):
             return NOTHING
-        counts = not entry.attempts and person.role != "owner"
-        if counts and not self._limit.take(_speaker(person, message), message.sent_at, _weight(message)):
-            return NOTHING
-        say = _speak(person, message)
-        return CommandContext(
-            turn_id.get(), message, person, say, live, stop, attempts=entry.attempts, fixed=entry.fixed
-        )
-
-    async def _admit(self, message: InboundMessage) -> Person | Reply | None:
-        verdict = await self._access.decide(message)
-        if isinstance(verdict, Admitted):
-            if verdict.greeting is not None:
-                await self._approvals.answer_let_in(welcome=False)
-                say = _speak(verdict.person, message)
-                return Reply(say(verdict.greeting.template, **verdict.greeting.values))
-            return verdict.person
-        if verdict.stranger is not None:
-            await self._approvals.announce(verdict.stranger)
-        if verdict.refusal is None or not self._limit.take(message.user, message.sent_at):
-            return None
-        return Reply(_speak(None, message)(verdict.refusal.template, **verdict.refusal.values), secret=True)
-
-
-def _speaker(person: Person, message: InboundMessage) -> Hashable:
-    """The rate limit key: the person, or the chat for channel posts (all topics together)."""
-    if payer_kind(person.role, message.user) != "channel":
-        return person.id
-    return message.chat.platform, message.chat.chat_id
-
-
-def _weight(message: InboundMessage) -> int:
-    """Each voice message of an album needs its own transcription call."""
-    return max(1, sum(each.kind == "voice" for each in message.attachments))
-
-
-def _speak(person: Person | None, message: InboundMessage) -> Say:
-    return Say((person.language if person else "") or message.language)
+        return person or NOTHING
 
 
 def _unreadable(say: Say, thing: str) -> str:

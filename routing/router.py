@@ -13,9 +13,8 @@ from routing.config.skills import catalogue
 from routing.llm.attempt import ModelCaller
 from routing.policy import tiers
 from routing.policy.models import Models
-from routing.ports import Clock, HistoryStore, LiveReply, OwnerFiles, PreferenceStore, Toolbox
-from routing.tools.offer import TurnTools
-from routing.tools.selector import ToolSelector
+from routing.ports import Clock, HistoryStore, LiveReply, OwnerFiles, PreferenceStore
+from routing.tools.offer import Toolset, TurnTools
 from routing.turn import auto_tier
 from routing.turn.context import Context, FetchPicture
 from routing.turn.context_window import Window
@@ -48,33 +47,35 @@ class Compacted:
     calls: tuple[CallRecord, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class TurnSources:
+    """What a turn reads. `picture` fetches an attachment; None if it is gone."""
+
+    preferences: PreferenceStore
+    history: HistoryStore
+    owner_files: OwnerFiles
+    picture: FetchPicture
+
+
 class Router:
-    """Plans and runs turns. `pictures` fetches an attachment; None if it is gone."""
+    """Plans and runs turns."""
 
     def __init__(
         self,
         models: Models,
         caller: ModelCaller,
         guard: BudgetGuard,
-        toolbox: Toolbox,
-        selector: ToolSelector,
-        preferences: PreferenceStore,
-        history: HistoryStore,
-        pictures: FetchPicture,
-        owned: OwnerFiles,
+        tools: Toolset,
+        sources: TurnSources,
         clock: Clock,
         steady: Clock,
     ) -> None:
         self.models = models
         self._caller = caller
         self._guard = guard
-        self._toolbox = toolbox
-        self._selector = selector
+        self._tools = tools
+        self._sources = sources
         self._loop = TurnLoop(caller)
-        self._preferences = preferences
-        self._history = history
-        self._pictures = pictures
-        self._owned = owned
         self._clock = clock
         self._steady = steady
         self._recent = RecentPlans()
@@ -83,8 +84,8 @@ class Router:
         """The plan for this person's next turn in this conversation, with reasons."""
         question = Question(person, conversation_id, "", prefix=prefix)
         preferences, _ = await self._choices(question)
-        switches = await self._history.switches(conversation_id)
-        return plan(self.models, self._owned.skills(), question, preferences, switches)
+        switches = await self._sources.history.switches(conversation_id)
+        return plan(self.models, self._sources.owner_files.skills(), question, preferences, switches)
 
     async def answer(
         self, question: Question, cost: TurnCost, live: LiveReply, stop: Stop, begun: Sequence[ChatMessage] = ()
@@ -99,17 +100,17 @@ class Router:
         context = await self._context(question, models, summariser)
         auto = None
         if tiers.is_auto(preferences, models.config.default_tier):
-            auto = await auto_tier.choose(models, self._history, question, preferences, context)
+            auto = await auto_tier.choose(models, self._sources.history, question, preferences, context)
         turn = TurnInput(
             question=question,
             preferences=preferences,
             settings=settings,
             today=self._today(settings),
-            owner_instructions=self._owned.instructions(),
+            owner_instructions=self._sources.owner_files.instructions(),
             models=models,
-            skills=self._owned.skills(),
+            skills=self._sources.owner_files.skills(),
             context=context,
-            tools=await self._tools(question, settings, context, models),
+            tools=await self._select_tools(question, settings, context, models),
             prices=self._guard.prices,
             recent=self._recent,
             auto=auto,
@@ -120,7 +121,7 @@ class Router:
 
     async def affordable(self, person: Person, tier: Tier, tokens: int, cost: TurnCost) -> Tier | None:
         """The best tier of a lower price class that the budget allows, except coding."""
-        preferences = tiers.permitted(await self._preferences.get(person.id), person.role)
+        preferences = tiers.permitted(await self._sources.preferences.get(person.id), person.role)
         contracts = self.models.config.contracts
         for lower in reversed([each for each in TIERS if contracts[each].is_cheaper(contracts[tier])]):
             choice = self.models.choose(lower, preferences)
@@ -144,11 +145,11 @@ class Router:
         context = await self._context(question, self.models)
         takes_tools = self.models.takes_tools(model)
         system = Instructions(
-            owner=self._owned.instructions(),
+            owner=self._sources.owner_files.instructions(),
             person=settings.instructions,
             today=self._today(settings),
             has_tools=takes_tools,
-            skills=catalogue(self._owned.skills()) if takes_tools else "",
+            skills=catalogue(self._sources.owner_files.skills()) if takes_tools else "",
             skill=decided.skill,
             tiny=card.tiny,
         )
@@ -163,33 +164,31 @@ class Router:
         summariser = Summariser(self._caller, models, preferences, live, stop, deadline, cost)
         context = await self._context(question, models, summariser)
         messages = await context.compact(keep, summariser)
-        summary = await self._history.summary(question.conversation_id) if messages else None
+        summary = await self._sources.history.summary(question.conversation_id) if messages else None
         return Compacted(messages, summary.reason if summary else "", tuple(cost.calls))
 
     async def tools(self, person: Person, conversation_id: int, text: str) -> TurnTools:
         """The tools that this message would offer to the model."""
         question = Question(person, conversation_id, text)
-        settings = await self._preferences.settings(person.id)
-        return await self._tools(question, settings, await self._context(question, self.models), self.models)
+        settings = await self._sources.preferences.settings(person.id)
+        return await self._select_tools(question, settings, await self._context(question, self.models), self.models)
 
-    async def _tools(self, question: Question, settings: PersonSettings, context: Context, models: Models) -> TurnTools:
-        offered = await self._toolbox.offered(question.person)
-        toolkits = tuple(each for each in offered if each.name not in settings.off)
-        off = [each for each in offered if each.name in settings.off]
-        before, used = context.questions(EARLIER_QUESTIONS), context.called()
-        selection = await self._selector.select(question.text, before, used, toolkits)
-        return TurnTools(self._toolbox, self._selector, models, toolkits, selection, off)
+    async def _select_tools(
+        self, question: Question, settings: PersonSettings, context: Context, models: Models
+    ) -> TurnTools:
+        earlier = context.questions(EARLIER_QUESTIONS)
+        return await self._tools.for_turn(question, settings.off, earlier, context.called(), models)
 
     async def _context(self, question: Question, models: Models, summariser: Summariser | None = None) -> Context:
-        context = Context(self._history, self._pictures, question, models.config, summariser)
+        context = Context(self._sources.history, self._sources.picture, question, models.config, summariser)
         await context.load()
         return context
 
     async def _choices(self, question: Question) -> tuple[Preferences, PersonSettings]:
         """The person's choices, limited to what their role permits."""
         person, fixed = question.person, question.fixed
-        settings = fixed.settings if fixed else await self._preferences.settings(person.id)
-        stored = fixed.preferences if fixed else await self._preferences.get(person.id)
+        settings = fixed.settings if fixed else await self._sources.preferences.settings(person.id)
+        stored = fixed.preferences if fixed else await self._sources.preferences.get(person.id)
         return tiers.permitted(stored, person.role), settings
 
     def _today(self, settings: PersonSettings) -> str:

@@ -45,7 +45,7 @@ class Linking:
         self._running = running
         self._adopt_files = adopt_files
         self._notices = notices
-        self._wrong = wrong
+        self.wrong = wrong
         self._clock = clock
 
     async def code(self, person: Person) -> str:
@@ -56,11 +56,11 @@ class Linking:
 
     async def maker(self, user: UserKey, typed: str, was: Person | None) -> Person:
         """The person who created a code that this account may use. Raises Refused."""
-        self._wrong.check(user)
+        self.wrong.check(user)
         code = read_code(typed)
         found = await self._links.find(code) if code else None
         if found is None or found.role == "blocked":
-            self._wrong.count(user)
+            self.wrong.count(user)
             words = "The code {code} is not valid, or has expired. /access link on your other account makes a new one."
             raise Refused(words, code=typed)
         await self._check(user, was, found)

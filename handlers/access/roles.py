@@ -98,7 +98,6 @@ class Access:
         chats: ChatStore,
         state: StateStore,
         linking: Linking,
-        wrong: WrongCodes,
         clock: Clock,
     ) -> None:
         self.mode = mode
@@ -110,7 +109,7 @@ class Access:
         self._hinted: Recent[str, float] = Recent()
         self._issued: Recent[UserKey, Pairing] = Recent(WAITING_LIMIT)
         self._linking = linking
-        self.wrong = wrong
+        self.wrong = linking.wrong
         self._posted = WrongCodes(clock)
 
     async def appoint(self) -> None:

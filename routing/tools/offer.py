@@ -7,14 +7,14 @@ import logging
 import math
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from routing.config.presentation import Presentation
 from routing.errors import ToolFailed
 from routing.policy.models import Models
-from routing.ports import Tools
+from routing.ports import Toolbox, Tools
 from routing.text import spaced
 from routing.tools.discovered import MOST_FOUND, DiscoveredTools
 from routing.tools.presentation import DISCOVERY, Candidate, Shown, present
@@ -23,6 +23,7 @@ from routing.types.decisions import Size
 from routing.types.llm import ToolCall
 from routing.types.toolkits import QUARTERS, ToolCard, Toolkit
 from routing.types.tools import ToolScope, Traits
+from routing.types.turns import Question
 
 UNLIKELY = -2.5
 """Log-odds below which a search does not find a tool."""
@@ -60,6 +61,25 @@ class ToolOffer:
             return f"{line} | {self.model} takes no tools"
         words_only = f" | words only: {self.fallback_reason}" if self.fallback_reason else ""
         return f"{line} | activated: [{found}]{words_only}"
+
+
+class Toolset:
+    """All tools, and the selection of those for a turn."""
+
+    def __init__(self, toolbox: Toolbox, selector: ToolSelector) -> None:
+        self._toolbox = toolbox
+        self._selector = selector
+
+    async def for_turn(
+        self, question: Question, off: Collection[str], earlier: Sequence[str], used: Collection[str], models: Models
+    ) -> TurnTools:
+        """The tools for this question. `off` are the toolkits that the person switched off, `earlier` their last
+        messages, newest first, and `used` the tools that were called for them."""
+        offered = await self._toolbox.offered(question.person)
+        toolkits = tuple(each for each in offered if each.name not in off)
+        selection = await self._selector.select(question.text, earlier, used, toolkits)
+        switched_off = [each for each in offered if each.name in off]
+        return TurnTools(self._toolbox, self._selector, models, toolkits, selection, switched_off)
 
 
 class TurnTools:

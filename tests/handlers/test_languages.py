@@ -182,13 +182,13 @@ def sources() -> Iterator[Path]:
 
 
 def template_at(call: ast.Call, faulty: bool) -> int | None:
-    """Position of the template in say(…), ask.say(…), Refused(…), notices.tell_owners(…), Say(…)(…), _speak(…)(…) and,
+    """Position of the template in say(…), ask.say(…), Refused(…), notices.tell_owners(…), Say(…)(…), speak(…)(…) and,
     in a module that is `faulty`, file.fault(path, …) and the like; None for other calls."""
     match call.func:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return 0 if name in SPEAKERS else FAULTS.get(name) if faulty else None
         case ast.Call(func=ast.Name(id=name)):
-            return 0 if name in ("Say", "_speak") else None
+            return 0 if name in ("Say", "speak") else None
     return None
 
 
@@ -277,7 +277,7 @@ def test_every_sentence_can_be_found_from_the_code() -> None:
     assert unknown == set(), "name where these sentences come from"
 
 
-def test_the_collector_sees_each_way_to_speak(tmp_path: Path) -> None:
+def test_the_collector_sees_each_way_tospeak(tmp_path: Path) -> None:
     path = tmp_path / "module.py"
     path.write_text(
         inspect.cleandoc(
@@ -289,7 +289,7 @@ def test_the_collector_sees_each_way_to_speak(tmp_path: Path) -> None:
                 ask.say(words)
                 raise Refused("f", x=1)
             async def g(self):
-                _speak(p, m)(LATER)
+                speak(p, m)(LATER)
                 await self.notices.tell_owners("h", (Button("i", "/x"),))
                 say(strange.thing)
             """

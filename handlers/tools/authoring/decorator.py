@@ -145,7 +145,7 @@ def tool(
     role: Role = "user",
     traits: Traits = PLAIN,
 ) -> Callable[[Callable[..., object]], FunctionTool]: ...
-def tool(
+def tool(  # noqa: PLR0913 - its options are keywords
     function: Callable[..., object] | None = None,
     /,
     *,

@@ -35,6 +35,7 @@ def register(tool: AuthoredTool, taken: Collection[str] = ()) -> ToolCard:
     if not callable(getattr(tool, "execute", None)):
         raise ConfigError("The tool {tool} has no execute: give it a method execute(input, size).", tool=name)
     role_of(tool)
+    check_free(name, taken)
     return card_of(
         name,
         getattr(tool, "descriptions", None),
@@ -42,7 +43,6 @@ def register(tool: AuthoredTool, taken: Collection[str] = ()) -> ToolCard:
         category=tool.category if hasattr(tool, "category") else "",
         examples=getattr(tool, "examples", ()),
         priority=getattr(tool, "priority", 0.0),
-        taken=taken,
         proven=isinstance(tool, FunctionTool),
     )
 
@@ -55,13 +55,10 @@ def card_of(
     category: object = "",
     examples: object = (),
     priority: object = 0.0,
-    taken: Collection[str] = (),
     proven: bool = False,
 ) -> ToolCard:
     """Builds a card from its parts. `proven` skips the check that the schemas are valid JSON Schema."""
     legal_name(name, Reason("a tool"))
-    if name in taken:
-        raise ConfigError("The tool {tool} is there already: give one of the two another name.", tool=name)
     if is_typed(parameters):
         parameters = {"XL": typed_schema(name, parameters)}
     elif isinstance(parameters, Mapping) and not set(parameters) & set(SIZES) and "type" in parameters:
@@ -88,6 +85,12 @@ def native(spec: ToolSpec) -> dict[str, Any]:
     """The function definition for a spec of one size class."""
     function = {"name": spec.name, "description": spec.description, "parameters": dict(spec.parameters)}
     return {"type": "function", "function": function}
+
+
+def check_free(name: str, taken: Collection[str]) -> None:
+    """Raises ConfigError if there is a tool of this name already."""
+    if name in taken:
+        raise ConfigError("The tool {tool} is there already: give one of the two another name.", tool=name)
 
 
 def legal_name(name: object, whose: Reason) -> None:

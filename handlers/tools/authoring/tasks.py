@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from handlers.tools.authoring.json_fields import listed, needed, only, optional, placed, texts
-from handlers.tools.authoring.registration import card_of
+from handlers.tools.authoring.registration import card_of, check_free
 from handlers.tools.authoring.schemas import IllegalSchema, plain
 from handlers.tools.mcp.hints import read_hints
 from routing.config.jsonfile import JsonObject
@@ -62,6 +62,7 @@ def card_in(
     told = {size: own if size in useless else hinted.texts.get(size, own) for size in SIZES}
     said = texts(function, "examples") or texts(task, "examples")
     with placed(function, "name"):
+        check_free(name, taken)
         card = card_of(
             name,
             {size: text.description for size, text in told.items()},
@@ -69,7 +70,6 @@ def card_in(
             category=hinted.category or category,
             examples=said or (examples.get(name, ()) if isinstance(examples, Mapping) else examples),
             priority=hinted.priority,
-            taken=taken,
             proven=proven,
         )
     ignored = (*hinted.ignored, *dict.fromkeys(useless.values()))
