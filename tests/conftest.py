@@ -2,6 +2,7 @@
 
 import gc
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,8 @@ YOUNG_OBJECTS = 20_000
 
 
 def pytest_collection_finish() -> None:
+    if preloaded := sys.modules.get("tests.stories.preloaded"):
+        preloaded.start()
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS, 20, 20)
     gc.enable()

@@ -14,6 +14,8 @@ from storage.migrate import migrate
 from tests.stories.harness import Stage
 
 POOLS = {f"TIER_{tier}_POOL": "openai/gpt-5.1" for tier in ("BALANCED", "SMART", "CODING", "DEEP")}
+PATIENCE = 60.0
+"""Seconds for a service that answers, on a machine however busy."""
 KEY = "sk-test-openai-000000000000"
 
 
@@ -23,7 +25,7 @@ def inspected(on: Stage, **environ: str) -> Inspection:
     on.workspace.chmod(0o700)
     (on.workspace / "preferences" / "runtime-config.json").chmod(0o600)
     environment = load(on.environment() | environ)
-    return Inspection(environment, Workspace(environment), time.time)
+    return Inspection(environment, Workspace(environment), time.time, PATIENCE)
 
 
 async def findings(on: Stage, **environ: str) -> list[Finding]:

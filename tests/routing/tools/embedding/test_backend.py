@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,9 @@ from routing.errors import ConfigError, EmbedderFailed
 from routing.ports import Embedder
 from routing.tools.embedding.backend import Backend, build_embedder, read_backend
 from routing.tools.embedding.texts import FEW_TEXTS
+from routing.tools.embedding.worker import Launch
 from routing.types.llm import ProviderProfile
+from tests.routing.tools.embedding.loaders import HERE
 from tests.routing.tools.embedding.test_remote import Door, profile
 from tests.test_imports import LATE
 
@@ -116,12 +119,13 @@ async def test_vectors_of_a_folder_are_kept_under_its_files(tmp_path: Path) -> N
 async def test_a_folder_is_found_from_where_the_process_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "model").mkdir()
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("routing.tools.embedding.backend.Launch", partial(Launch, loader=f"{HERE}:load_badly"))
     from_here, in_full = built("sentence-transformers:model"), built(f"sentence-transformers:{tmp_path}/model")
     assert from_here is not None
     assert in_full is not None
     assert from_here.name.partition("@")[2] == in_full.name.partition("@")[2] != ""
-    with pytest.raises(EmbedderFailed, match=f"^{tmp_path}/model: "):
-        await from_here.embed(["an empty folder is no model"] * (FEW_TEXTS + 1))
+    with pytest.raises(EmbedderFailed, match=f"^{tmp_path}/model: .*Is a directory: '{tmp_path}/model'"):
+        await from_here.embed(["a text"] * (FEW_TEXTS + 1))
     await from_here.close()
 
 
