@@ -34,7 +34,7 @@ LATER, FRESH = SET.with_name("auto_tier_later.jsonl"), SET.with_name("auto_tier_
 FROZEN = "2026-11-22"
 DIGEST = "122224cb1b443e6ee78b0c91172acd9627811c086bdac057e52a120a3ab0edc1"
 FRESH_DIGEST = "93375effcd5bdd240f68c6ff5edf9675b07eca14c25e4e3a3d8b241d8ec84cc8"
-LEAST_ACCEPTED, MOST_MILLISECONDS = 0.9, 1.0
+MIN_ACCEPTED, MAX_MILLISECONDS = 0.9, 1.0
 
 PRICES: Mapping[Tier, int] = {"balanced": 1, "smart": 3, "coding": 3, "deep": 5}
 """List prices of the default models of one vendor, as multiples of balanced."""
@@ -177,8 +177,7 @@ def run(given: Any) -> Section:
     results = {name: measure(each, rows, QUICK_ROUNDS if given.quick else ROUNDS) for name, each in contestants.items()}
     found = {name: figures(rows, result) for name, result in results.items()}
     kept = (
-        found["ours"][UNUSED]["accepted"] >= LEAST_ACCEPTED
-        and found["ours"]["milliseconds"]["p99"] <= MOST_MILLISECONDS
+        found["ours"][UNUSED]["accepted"] >= MIN_ACCEPTED and found["ours"]["milliseconds"]["p99"] <= MAX_MILLISECONDS
     )
     notes += ["", *(_table(found, part) for part in ("language", "kind"))]
     return Section("auto tier", tuple(_lines(found)), tuple(notes), kept, {"set": DIGEST, **found})

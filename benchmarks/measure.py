@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.contestants import OURS, Contestant, Process, furnish, started
-from benchmarks.servers import PATIENCE_SECONDS, Reply, Servers, servers
+from benchmarks.servers import TIMEOUT_SECONDS, Reply, Servers, servers
 
 TURNS_A_CHAT = 5
 """A measured conversation: its questions come with 0, 2, 4, 6 and 8 earlier messages."""
@@ -42,7 +42,7 @@ class Session:
 
     def reply(self, user: int, since: float) -> float:
         """When the answer to what `user` said at `since` was sent, in monotonic seconds."""
-        while time.monotonic() < since + PATIENCE_SECONDS:
+        while time.monotonic() < since + TIMEOUT_SECONDS:
             for reply in self.servers.people.replies():
                 if reply.user == user and reply.at >= since:
                     return reply.at

@@ -33,7 +33,7 @@ from tests.servers.model.ollama import OllamaModel
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 COLUMNS, ROWS = 100, 60
-PATIENCE_SECONDS = 60.0
+TIMEOUT_SECONDS = 60.0
 PROMPT = "›"
 CUT = re.compile(r"\x1b(?:\[[0-9;?]*)?\Z")
 """The beginning of a control sequence at the end of what was read."""
@@ -150,7 +150,7 @@ class Terminal:
 
     async def sees(self, text: str, after: int) -> None:
         """Wait until a line after the first `after` ones has the text and the last line is an empty prompt."""
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             while not (any(text in line for line in self.lines()[after:]) and self.lines()[-1].strip() == PROMPT):
                 self._changed.clear()
                 await self._changed.wait()

@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.contestants import OURS, Contestant, furnish
 from benchmarks.measure import GREETING, Figures, met
 from benchmarks.section import VERDICTS, Section, answered, load, parser, spread, tell
-from benchmarks.servers import PATIENCE_SECONDS, Servers, servers
+from benchmarks.servers import TIMEOUT_SECONDS, Servers, servers
 from tests.servers.discord import DiscordServer
 
 ROUNDS, QUICK = 3, 1
@@ -93,10 +93,10 @@ async def _measure(servers: Servers, folder: Path, rounds: int) -> Rounds:
 async def _met(dc: DiscordServer) -> float:
     """When a session that is not there yet was told READY, in monotonic seconds; afterwards somebody was answered."""
     known = len(dc.sessions)
-    await dc.wait_for(lambda _: len(dc.sessions) > known, PATIENCE_SECONDS)
+    await dc.wait_for(lambda _: len(dc.sessions) > known, TIMEOUT_SECONDS)
     ready = time.monotonic()
     said = dc.say(GREETING)
-    await dc.reply(said, after=said, timeout=PATIENCE_SECONDS)
+    await dc.reply(said, after=said, timeout=TIMEOUT_SECONDS)
     return ready
 
 
@@ -107,7 +107,7 @@ def _started(
     with met(bot, servers, workspace, chats) as session:
         figures = {f"{start} {_POLLED}": session.figures["start to first poll, s"]}
         if ready is not None:
-            figures[f"{start} {_READY}"] = ready.result(2 * PATIENCE_SECONDS) - session.process.spawned
+            figures[f"{start} {_READY}"] = ready.result(2 * TIMEOUT_SECONDS) - session.process.spawned
         return figures | {_MEMORY: session.process.rss_mb()}
 
 

@@ -22,7 +22,7 @@ ANSWER = (
 )
 """What the model says to everything: 220 characters with a little Markdown."""
 CHUNKS = 8
-PATIENCE_SECONDS = 60.0
+TIMEOUT_SECONDS = 60.0
 
 Call = tuple[str, dict[str, object]]
 """A tool and its arguments."""
@@ -33,7 +33,7 @@ class Control:
 
     def __init__(self, root: str) -> None:
         address = urlsplit(root)
-        self._http = http.client.HTTPConnection(address.hostname or "", address.port, timeout=PATIENCE_SECONDS)
+        self._http = http.client.HTTPConnection(address.hostname or "", address.port, timeout=TIMEOUT_SECONDS)
 
     def get(self, path: str) -> Any:
         """The answer to GET /control/`path`."""
@@ -82,7 +82,7 @@ class People:
 
     def replies(self) -> list[Reply]:
         """What the bot has said since the last look, waiting for something to change."""
-        state = self._control.get(f"state?since={self._seen}&wait={PATIENCE_SECONDS}")
+        state = self._control.get(f"state?since={self._seen}&wait={TIMEOUT_SECONDS}")
         if state["violations"]:
             raise RuntimeError(f"the Telegram server was asked something illegal: {state['violations']}")
         self._seen = state["seq"]
@@ -128,7 +128,7 @@ class Model:
     def seconds(self, *, stream: bool, times: int = 100) -> list[float]:
         """How long the model itself takes, asked by a plain HTTP client."""
         address = urlsplit(self.root)
-        connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=PATIENCE_SECONDS)
+        connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=TIMEOUT_SECONDS)
         question = {"model": "gpt-5.1", "messages": [{"role": "user", "content": "hello"}], "stream": stream}
         headers = {"Authorization": "Bearer benchmark", "Content-Type": "application/json"}
         taken = []

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 from benchmarks.measure import QUESTION, Session, alone
 from benchmarks.section import VERDICTS, Section, answered, load, parser, tell
-from benchmarks.servers import PATIENCE_SECONDS, Call, Model, Reply
+from benchmarks.servers import TIMEOUT_SECONDS, Call, Model, Reply
 from benchmarks.turns import CALLS
 
 TURNS, QUICK = 10_000, 200
 CHATS = 20
 LIMIT_PERCENT = 5.0
 """How far memory may be from its mean, up or down; the project's promise."""
-MOST_WARM_UP, SAMPLES = 1_000, 100
+MAX_WARM_UP, SAMPLES = 1_000, 100
 SLOW_SECONDS = 2.2
 """What a slow answer takes: long enough for typing and for two previews."""
 FIRST_CHAT = 40_000
@@ -52,7 +52,7 @@ def run(turns: int) -> Section:
     with alone(FIRST_CHAT) as session:
         samples = talk(session, turns, max(1, turns // SAMPLES))
     conditions = f"{time.monotonic() - began:.0f} s, {before} at the start, {load().split()[-1]} at the end"
-    return report(samples, min(MOST_WARM_UP, turns // 10), conditions)
+    return report(samples, min(MAX_WARM_UP, turns // 10), conditions)
 
 
 def talk(session: Session, turns: int, every: int) -> list[Memory]:
@@ -69,8 +69,8 @@ def talk(session: Session, turns: int, every: int) -> list[Memory]:
         new = [reply for reply in session.servers.people.replies() if reply.user in people and reply not in answered]
         if new:
             heard = time.monotonic()
-        elif time.monotonic() > heard + PATIENCE_SECONDS:
-            raise TimeoutError(f"no reply in {PATIENCE_SECONDS:g} s, after {len(answered)} turns")
+        elif time.monotonic() > heard + TIMEOUT_SECONDS:
+            raise TimeoutError(f"no reply in {TIMEOUT_SECONDS:g} s, after {len(answered)} turns")
         for reply in new:
             answered.add(reply)
             if len(answered) % every == 0:

@@ -1,4 +1,4 @@
-"""Where tests keep their files, and how often Python collects garbage."""
+"""Temporary folders, shared caches and garbage collection for all tests."""
 
 import gc
 import shutil
@@ -11,11 +11,12 @@ import pytest
 
 from tests.read_once import share_texts
 
-gc.disable()  # until the test modules are imported: their objects stay
+gc.disable()  # the objects of the test modules live until the end
 SHARED_MEMORY = Path("/dev/shm")
 ROOM_BYTES = 2**30
 YOUNG_OBJECTS = 20_000
-"""Allocations between two collections. With Python's 700, a sixth of the suite's CPU time goes into collecting."""
+"""Allocations between two collections. With Python's default of 700, collecting takes a sixth of the suite's CPU
+time."""
 
 
 def pytest_collection_finish() -> None:
@@ -35,7 +36,7 @@ def texts_read_once() -> Iterator[None]:
 
 @pytest.fixture
 def in_memory(on_disk: Path) -> Iterator[Path]:
-    """A folder in memory where the machine has room for it: SQLite waits for the disk at every commit."""
+    """A folder in memory if there is room: SQLite waits for the disk at every commit."""
     if not SHARED_MEMORY.is_dir() or shutil.disk_usage(SHARED_MEMORY).free < ROOM_BYTES:
         yield on_disk
         return
@@ -45,5 +46,5 @@ def in_memory(on_disk: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def on_disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that a sandbox can hide: it has a /dev/shm of its own."""
+    """A folder that a sandbox can hide, because it has its own /dev/shm."""
     return tmp_path_factory.mktemp("files")

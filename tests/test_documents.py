@@ -1,4 +1,4 @@
-"""What the documents name exists: links, headings, commands, make targets, and the functions of a message's path."""
+"""Everything the documents name exists: links, headings, commands, make targets, and the steps of a message's path."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TARGET = re.compile(r"(?:^|&& |=\d )make (?:-s )?([a-z][a-z-]+)", re.MULTILINE)
 NAME = re.compile(r"(?<![\w./])((?:bot|handlers|routing|storage|benchmarks)(?:\.\w+)+)(?![\w/])")
 PATH = re.compile(r"`((?:bot|handlers|routing|storage|migrations|tests|benchmarks|docs|docker)/[\w./-]*)`")
 STEP = re.compile(r"^\d+\. `([\w/]+\.py)` `([\w.]+)`", re.MULTILINE)
-"""A numbered line of docs/architecture.md that begins with a file and a function or `Class.method` in it."""
+"""A numbered line of docs/architecture.md that starts with a file and a function or `Class.method`."""
 
 
 def text(page: str) -> str:
@@ -29,13 +29,13 @@ def text(page: str) -> str:
 
 
 def anchors(page: str) -> set[str]:
-    """The headings as GitHub names them in links."""
+    """The anchors GitHub makes from headings."""
     headings = re.findall(r"^#+ (.+)$", FENCE.sub("", text(page)), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_link_leads_somewhere(page: str) -> None:
+def test_every_link_target_exists(page: str) -> None:
     local = [link for link in LINK.findall(FENCE.sub("", text(page))) if not link.startswith("https://")]
     for link in local:
         path, _, anchor = link.partition("#")
@@ -96,7 +96,7 @@ def test_every_step_of_a_messages_path_exists() -> None:
 
 
 def functions(path: str) -> set[str]:
-    """The functions of a file, those of classes as `Class.method`."""
+    """The functions of a file; methods as `Class.method`."""
     found = set[str]()
     for node in ast.parse(text(path)).body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

@@ -1,4 +1,4 @@
-"""Exceptions of any kind are caught only at the boundaries named here."""
+"""Exceptions of any kind are caught only at the boundaries listed here."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BOUNDARIES = {
 
 
 def blind(source: str) -> int:
-    """How many handlers catch Exception or BaseException."""
+    """Counts the handlers that catch Exception or BaseException."""
     handlers = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ExceptHandler)]
     return sum(
         each.type is None

@@ -1,4 +1,4 @@
-"""Who may import whom, that the rules can fail, what is not imported before the first poll, and whose names we use."""
+"""Import rules, that each can fail, light imports, and unique package names."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ BREACHES = {
     "One door for the Model Context Protocol": ("storage/codec.py", "import httpx2"),
     "One door for the sentence transformers": ("handlers/parsing.py", "import sentence_transformers"),
 }
-DOORS = {
+VENDORS = {
     "litellm": r"routing/llm/adapter\.py",
     "telegram": r"bot/adapters/telegram/.*",
     "discord": r"bot/adapters/discord/.*",
@@ -62,7 +62,7 @@ DOORS = {
     "Stemmer": r"routing/tools/selection/.*",
     "sentence_transformers": r"routing/tools/embedding/sentence\.py",
 }
-"""Stricter than the contracts, which can't name one file of a package."""
+"""Stricter than the contracts, which can't name a single file of a package."""
 
 KNOWN_PTH = re.compile(r"distutils-precedence\.pth|_virtualenv\.pth|__editable__\.tierbot-[\d.]+\.pth")
 LATE = (
@@ -86,7 +86,7 @@ LATE = (
     "PIL",
     "yaml",
 )
-"""Imports that take too many seconds and megabytes before the bot answers."""
+"""Imports that cost too many seconds and megabytes before the bot answers."""
 
 FIRST_POLL = f"""
 import os, signal, sys
@@ -103,7 +103,7 @@ sys.exit(main(["run"]))
 
 
 def broken(tree: Path) -> list[str]:
-    """The contracts that a tree breaks."""
+    """The contracts that a tree violates."""
     linter = Path(sysconfig.get_path("scripts")) / "lint-imports"
     judged = subprocess.run(
         [str(linter), "--no-cache"], cwd=tree, capture_output=True, text=True, check=False, timeout=100
@@ -128,13 +128,13 @@ def test_every_contract_can_fail(tmp_path: Path) -> None:
     assert set(broken(tmp_path)) == set(BREACHES)
 
 
-def test_every_contract_has_a_breach() -> None:
+def test_every_contract_has_a_violation() -> None:
     document = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert {contract["name"] for contract in document["tool"]["importlinter"]["contracts"]} == set(BREACHES)
 
 
 def imported(source: str) -> Iterator[str]:
-    """The packages that a module imports, at its top, inside functions, or by a name in quotes."""
+    """The packages that a module imports: at the top, inside functions, or by a quoted name."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
@@ -144,13 +144,13 @@ def imported(source: str) -> Iterator[str]:
             yield from (str(a.value).partition(".")[0] for a in node.args if isinstance(a, ast.Constant))
 
 
-def test_a_vendor_has_one_door() -> None:
+def test_a_vendor_is_imported_in_one_folder() -> None:
     trespassers = [
         f"{path.relative_to(ROOT)} imports {name}"
         for package in PACKAGES
         for path in sorted((ROOT / package).rglob("*.py"))
         for name in imported(path.read_text(encoding="utf-8"))
-        if name in DOORS and not re.fullmatch(DOORS[name], path.relative_to(ROOT).as_posix())
+        if name in VENDORS and not re.fullmatch(VENDORS[name], path.relative_to(ROOT).as_posix())
     ]
     assert trespassers == []
 
@@ -159,7 +159,7 @@ def test_a_vendor_has_one_door() -> None:
     "source",
     ["import litellm.types", "def f():\n    from litellm import x", "importlib.import_module('litellm.x')"],
 )
-def test_every_way_of_importing_is_seen(source: str) -> None:
+def test_every_form_of_import_is_detected(source: str) -> None:
     assert list(imported(source)) == ["litellm"]
 
 

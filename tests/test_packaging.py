@@ -1,4 +1,4 @@
-"""What an installation would carry; offline, from pyproject and the files."""
+"""What an installation contains, checked offline from pyproject.toml and the files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PACKAGES = ("bot", "handlers", "routing", "storage", "migrations")
 
 
 def found() -> set[str]:
-    """The packages as setuptools finds them: every folder whose dotted name fits, with or without an __init__."""
+    """The packages as setuptools finds them: every folder that matches, with or without an __init__."""
     include = PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]
     roots = [path for path in ROOT.iterdir() if path.is_dir() and path.name.isidentifier()]
     folders = [path for root in roots for path in (root, *root.rglob("*")) if path.is_dir()]
@@ -28,7 +28,7 @@ def found() -> set[str]:
     return {name for name in names if any(fnmatch(name, pattern) for pattern in include)}
 
 
-def test_nobody_can_upload_it_by_accident() -> None:
+def test_the_package_cannot_be_uploaded_by_accident() -> None:
     assert "Private :: Do Not Upload" in PROJECT["project"]["classifiers"]
 
 
@@ -57,7 +57,7 @@ def test_embeddings_come_without_the_packages_of_the_tests() -> None:
     assert "$(VENV)/.dev" not in needed
 
 
-def test_whoever_waits_for_the_installation_is_told_what_for() -> None:
+def test_the_installation_announces_its_steps() -> None:
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     rules = dict(re.findall(r"^(\S+):.*\n((?:\t.*\n)+)", text, re.MULTILINE))
     for target in ("$(VENV)/.base", "$(VENV)/.sentence-transformers"):
@@ -67,13 +67,13 @@ def test_whoever_waits_for_the_installation_is_told_what_for() -> None:
         assert all(before.startswith("\t@echo ") for before in told)
 
 
-def test_the_command_leads_to_main() -> None:
+def test_the_command_calls_main() -> None:
     module, _, name = PROJECT["project"]["scripts"]["tierbot"].partition(":")
     assert callable(getattr(importlib.import_module(module), name))
 
 
 def test_the_command_works_from_any_directory_with_the_workspace_of_its_project(tmp_path: Path) -> None:
-    """The interpreter is a stand-in that tells how it was called."""
+    """The interpreter is a stand-in that prints its arguments."""
     project = tmp_path / "a project"
     command, python = project / "docker" / "tierbot", project / ".venv" / "bin" / "python"
     for path, text in (
@@ -102,5 +102,5 @@ def test_the_command_finds_the_program(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == (f"tierbot {VERSION}\n", "")
 
 
-def test_the_version_is_said_once_in_effect() -> None:
+def test_the_version_is_defined_once() -> None:
     assert PROJECT["project"]["version"] == VERSION

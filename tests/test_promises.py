@@ -1,4 +1,4 @@
-"""The table in docs/contracts.md says what the code does: each field of a contract, its defaults, and what reads it."""
+"""The table in docs/contracts.md matches the code: each field of a contract, its default, and what reads it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROW = re.compile(r"^\| `(\w+)` \| (.+) \| `([\w/]+\.py)` \|$", re.MULTILINE)
 
 
 def rows() -> dict[str, tuple[str, str]]:
-    """The defaults as written and the reader, by field."""
+    """Defaults and readers as documented, by field."""
     text = (ROOT / "docs" / "contracts.md").read_text(encoding="utf-8")
     return {name: (values, reader) for name, values, reader in ROW.findall(text)}
 
@@ -47,6 +47,6 @@ def test_the_defaults_are_those_of_an_empty_configuration(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FIELDS)
-def test_the_reader_reads_it(name: str) -> None:
+def test_each_fields_reader_reads_it(name: str) -> None:
     tree = ast.parse((ROOT / rows()[name][1]).read_text(encoding="utf-8"))
     assert name in {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}

@@ -16,12 +16,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import child
-from benchmarks.bench_tools import limits, lines, picture, report
-from benchmarks.bench_tools.asking import Asked, Score, asked, score
+from benchmarks.bench_tools import charts, limits, lines, report
+from benchmarks.bench_tools.calls import Asked, Score, asked, score
 from benchmarks.bench_tools.endpoint import Endpoint, Unanswered
-from benchmarks.bench_tools.finding import Row, Showing, row, showings
 from benchmarks.bench_tools.lines import Lines
 from benchmarks.bench_tools.ranking import Ranking, rankings
+from benchmarks.bench_tools.recall import Row, Showing, row, showings
 from benchmarks.bench_tools.strategies import WAYS, our_toolkits
 from benchmarks.bench_tools.study import Study, Unreadable, read
 from benchmarks.bench_tools.tokenizer import counter
@@ -120,7 +120,7 @@ def _plotted(
     path: Path | None, rows: Sequence[Row], by_form: dict[str, list[Ranking]], scores: Sequence[Score]
 ) -> None:
     if path is not None:
-        picture.plot(path, rows, by_form, scores)
+        charts.plot(path, rows, by_form, scores)
         tell(f"{path} drawn.")
 
 

@@ -8,9 +8,9 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import IO, Any, Self
 
-from benchmarks.bench_tools.asking import Asked
-from benchmarks.bench_tools.finding import Showing
+from benchmarks.bench_tools.calls import Asked
 from benchmarks.bench_tools.ranking import Ranking
+from benchmarks.bench_tools.recall import Showing
 
 
 class Lines:

@@ -62,7 +62,7 @@ def asked(selector: Any, queries: Sequence[str]) -> Mapping[str, float]:
     """Milliseconds a query, by the clock and of this thread's own time, and the longest block of an event loop."""
     import asyncio
 
-    from benchmarks.bench_tools.blocking import longest_block
+    from benchmarks.bench_tools.loop_lag import longest_block
     from benchmarks.section import percentile
 
     wall, cpu = [], []

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchmarks.bench_tools.asking import Score
-from benchmarks.bench_tools.finding import KS, Row, recall_at
+from benchmarks.bench_tools.calls import Score
 from benchmarks.bench_tools.ranking import Ranking
+from benchmarks.bench_tools.recall import KS, Row, recall_at
 from benchmarks.bench_tools.strategies import default
 from benchmarks.bench_tools.tokenizer import ENCODING
 from benchmarks.intervals import Interval, mean, proportion

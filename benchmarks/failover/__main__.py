@@ -20,7 +20,7 @@ from pathlib import Path
 from benchmarks.failover import crowd, healthy
 from benchmarks.failover.faults import Plan, Scripted, drawn, script
 from benchmarks.failover.healthy import IN_PROCESS, LOOPBACK, Pair
-from benchmarks.failover.house import NAMES, House, models
+from benchmarks.failover.turns import NAMES, TurnRunner, models
 from benchmarks.section import Section, conclude, load, parser, show, tell
 from benchmarks.servers import ANSWER, CHUNKS, Control, servers
 from routing.catalog.catalog import BUNDLED, Catalog
@@ -81,7 +81,7 @@ async def _on_the_wire(name: str, litellm: LiteLlm, control: Control, root: str,
     await asyncio.to_thread(control.post, "default", text=ANSWER, chunks=CHUNKS)
     health = ModelHealth(time.time)
     for model in NAMES:
-        await House(litellm, health).turn(models(health, root, [model]))
+        await TurnRunner(litellm, health).turn(models(health, root, [model]))
     await script(control, plan)
     return await crowd.run(name, litellm, plan, among, root)
 

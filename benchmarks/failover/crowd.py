@@ -9,9 +9,9 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Literal
 
+from benchmarks.failover.call_counter import CallCounter
 from benchmarks.failover.faults import RETRY_AFTER, SHARE, Plan, text_of
-from benchmarks.failover.house import NAMES, TIER, House, Line, models
-from benchmarks.failover.watching import Watched
+from benchmarks.failover.turns import NAMES, TIER, Line, TurnRunner, models
 from benchmarks.section import VERDICTS, Section, percentile
 from routing.health.health import ModelHealth
 from routing.policy.models import Models
@@ -23,7 +23,7 @@ SECONDS = {"deadlineSeconds": 4.0, "firstTokenSeconds": 0.5, "trySeconds": 1.0}
 LATE_SECONDS = 0.25
 """Beyond its deadline a turn is late; without what it waited in line for a place."""
 PEOPLE = 250
-LONGEST_SECONDS = 300.0
+TIMEOUT_SECONDS = 300.0
 """A turn that takes longer counts as never ending."""
 
 End = Literal["answer", "partial", "failure", "lost"]
@@ -85,14 +85,14 @@ async def run(name: str, llm: Llm, plan: Plan, among: int, root: str = "") -> Cr
     """Run all turns of a plan at once, over `pools` pools."""
     health = ModelHealth(time.time)
     choices = [models(health, root, pool, SECONDS) for pool in pools(among)]
-    watched = Watched(llm, health)
-    house = House(watched, health)
+    watched = CallCounter(llm, health)
+    runner = TurnRunner(watched, health)
     began = time.perf_counter()
     tasks = {
-        number: asyncio.create_task(_turn(house, choices[number % among], number), name=f"turn {number}")
+        number: asyncio.create_task(_turn(runner, choices[number % among], number), name=f"turn {number}")
         for number in plan
     }
-    await asyncio.wait(tasks.values(), timeout=LONGEST_SECONDS)
+    await asyncio.wait(tasks.values(), timeout=TIMEOUT_SECONDS)
     took = time.perf_counter() - began
     ended = tuple(_ended(task, watched.tries[number]) for number, task in tasks.items())
     contract = choices[0].config.contracts[TIER]
@@ -110,17 +110,17 @@ async def run(name: str, llm: Llm, plan: Plan, among: int, root: str = "") -> Cr
     )
 
 
-async def _turn(house: House, choice: Models, number: int) -> tuple[Outcome, Line, float]:
+async def _turn(runner: TurnRunner, choice: Models, number: int) -> tuple[Outcome, Line, float]:
     """A turn and its seconds, by a clock that is not the turn's own."""
     began = time.perf_counter()
-    outcome, line = await house.turn(choice, text_of(number), number % PEOPLE)
+    outcome, line = await runner.turn(choice, text_of(number), number % PEOPLE)
     return outcome, line, time.perf_counter() - began
 
 
 def _ended(task: asyncio.Task[tuple[Outcome, Line, float]], tries: int) -> Ended:
     if not task.done():
         task.cancel()
-        return Ended("lost", "never ended", LONGEST_SECONDS, 0.0, tries)
+        return Ended("lost", "never ended", TIMEOUT_SECONDS, 0.0, tries)
     if (error := task.exception()) is not None:
         return Ended("lost", repr(error), 0.0, 0.0, tries)
     outcome, line, took = task.result()

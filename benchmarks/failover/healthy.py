@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from benchmarks.failover.faults import Scripted
-from benchmarks.failover.house import QUESTION, House, bare, decided, models
+from benchmarks.failover.turns import QUESTION, TurnRunner, bare, decided, models
 from benchmarks.intervals import RESAMPLES, SEED, Interval
 from benchmarks.section import VERDICTS, Section, tell
 from routing.health.health import ModelHealth
@@ -43,12 +43,12 @@ async def measure(llm: Llm, root: str, rounds: int, batch: int) -> Pair:
     """One sample of each a round; who is first changes from round to round. Raises RuntimeError when a turn does not
     have the bare call's answer."""
     health = ModelHealth(time.time)
-    choice, house = models(health, root), House(llm, health)
+    choice, runner = models(health, root), TurnRunner(llm, health)
     request = decided(choice, QUESTION).request
     said = await bare(llm, request)
 
     async def as_turn() -> None:
-        outcome, _ = await house.turn(choice)
+        outcome, _ = await runner.turn(choice)
         if outcome.completion is None or outcome.completion.text != said or outcome.failed:
             raise RuntimeError(f"a healthy turn ended with {outcome}")
 

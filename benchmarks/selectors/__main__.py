@@ -18,7 +18,7 @@ from benchmarks import child
 from benchmarks.section import load, tell
 from benchmarks.selectors.contestants import CONTESTANTS, OURS, Contestant
 from benchmarks.selectors.sets import SETS
-from benchmarks.selectors.simple import LEAST, encoder_name
+from benchmarks.selectors.simple import MIN_COSINE, encoder_name
 from benchmarks.selectors.table import tables, worse
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "tool-routing"
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(json.dumps({"sets": results, "missing": missing, "simple": encoder_name()}, ensure_ascii=False))
         return 0
     print(tables(results, missing))
-    print(f"\nThe simple algorithm takes the vectors of {encoder_name()}, at least {LEAST:.2f}. {load().capitalize()}.")
+    print(f"\nThe simple algorithm uses the vectors of {encoder_name()}, ≥ {MIN_COSINE:.2f}. {load().capitalize()}.")
     if below := worse(results):
         print(f"Ours finds less than the simple algorithm in: {', '.join(below)}.")
     return 0

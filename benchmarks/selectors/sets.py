@@ -15,7 +15,7 @@ ENGLISH = "en"
 SEVEN = ("de", "es", "fr", "it", "ja", "ko", "zh")
 """The languages beside English in which the assistant's catalogue has keywords."""
 ALL, SEVEN_OTHERS, ALL_OTHERS = "all", "seven others", "all others"
-FEWEST = 20
+MIN_QUERIES = 20
 """Of queries in a language, or of queries for several tools, that make a slice: fewer say nothing."""
 
 
@@ -46,7 +46,7 @@ def slices(queries: Sequence[Query]) -> dict[str, list[int]]:
     """All, or where there are several languages each of them, the pools of those that are not English, and the queries
     for several tools in the most frequent language."""
     counts = Counter(query.language for query in queries)
-    several = [language for language, count in counts.most_common() if count >= FEWEST]
+    several = [language for language, count in counts.most_common() if count >= MIN_QUERIES]
     languages = sorted(several, key=lambda language: language != ENGLISH) if len(several) > 1 else []
     main = next(iter(several), None)
     wanted = {
@@ -58,6 +58,6 @@ def slices(queries: Sequence[Query]) -> dict[str, list[int]]:
         for name, spoken in wanted.items()
     }
     multi = [place for place, query in enumerate(queries) if query.kind == "multi" and query.language == main]
-    if len(multi) >= FEWEST:
+    if len(multi) >= MIN_QUERIES:
         found[f"{main} multi"] = multi
     return {name: places for name, places in found.items() if places}

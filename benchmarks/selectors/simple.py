@@ -9,7 +9,7 @@ from benchmarks.selectors.minilm import MiniLm, missing
 from routing.ports import Encoder
 from routing.tools.selection.encoder import StaticEncoder
 
-LEAST = 0.40
+MIN_COSINE = 0.40
 
 
 class Simple:
@@ -28,7 +28,7 @@ class Simple:
         return [
             name
             for name, keywords, cosine in zip(self._names, self._keywords, alike, strict=True)
-            if cosine >= LEAST or any(word in said for word in keywords)
+            if cosine >= MIN_COSINE or any(word in said for word in keywords)
         ]
 
 

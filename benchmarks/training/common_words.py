@@ -12,7 +12,7 @@ from benchmarks.training.build_glossary import COMMON, FOLDER
 from benchmarks.training.encoder_sources import LEXICON, lines
 from routing.tools.selection.words import written
 
-FEWEST = 3
+MIN_COUNT = 3
 """Times that a word is said; a name is said less often."""
 
 
@@ -20,7 +20,7 @@ def common(data: Path) -> list[str]:
     """In alphabetical order."""
     rows = [*lines(data / "train" / "utterances.jsonl"), *lines(LEXICON / "functions.jsonl")]
     said = Counter(word for row in rows for word in written(str(row["query"])) if word.isascii())
-    return sorted(word for word, times in said.items() if times >= FEWEST and not any(map(str.isdigit, word)))
+    return sorted(word for word, times in said.items() if times >= MIN_COUNT and not any(map(str.isdigit, word)))
 
 
 def main() -> None:

@@ -28,7 +28,7 @@ from benchmarks.training.encoder_vocabulary import PADDING, UNKNOWN, blank, engl
 DIMENSIONS = 192
 ENGLISH, FOREIGN = 20000, 1400
 """Room for the teacher's words, and for the pieces of each other language (twice that where no spaces are)."""
-UNSPACED, LONGEST = {"ja", "ko", "zh"}, 5
+UNSPACED, MAX_UNSPACED = {"ja", "ko", "zh"}, 5
 """Where what stands between two spaces may be a sentence; only what is this short (letters) is taken for a word."""
 OURS = {"words", "sentences", "korean"}
 """Every word of these is a token: they are the words people use to assistants."""
@@ -60,7 +60,7 @@ def vocabulary(found: Sequence[Source], teacher: list[str]) -> tuple[list[str], 
                 by[language].append(text)
                 if source.name in OURS and language != "en":
                     said = words(cutter, text)
-                    own |= dict.fromkeys(word for word in said if len(word) <= LONGEST or language not in UNSPACED)
+                    own |= dict.fromkeys(word for word in said if len(word) <= MAX_UNSPACED or language not in UNSPACED)
     spoken = Counter(word for text in by["en"] for word in words(cutter, text))
     home = list(
         dict.fromkeys([*english(teacher, ENGLISH), *(word for word, count in spoken.most_common() if count >= 3)])

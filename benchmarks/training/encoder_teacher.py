@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-LONGEST = 64
+MAX_TOKENS = 64
 """Tokens that the teacher reads of a text: requests and descriptions are shorter."""
 
 
@@ -43,7 +43,7 @@ class Teacher:
             from sentence_transformers import SentenceTransformer
 
             model = SentenceTransformer(str(self.folder), device="cpu")
-            model.max_seq_length = LONGEST
+            model.max_seq_length = MAX_TOKENS
             rows = model.encode(needed, batch_size=128, normalize_embeddings=True, show_progress_bar=False)
             self.known.update(zip(needed, rows.astype(np.float16).astype(np.float32), strict=True))
             if self.cache is not None:

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.tool_routing import read_catalogue, read_examples
+from benchmarks.training.choice_model import Choice, Singles, learn
 from benchmarks.training.encoder_sources import lines
-from benchmarks.training.learning import Choice, Singles, learn
 from benchmarks.training.small_talk import in_folds
 from benchmarks.training.small_talk_data import UNSURE, small_talk_messages
 from routing.tools.selection.encoder import StaticEncoder
@@ -32,7 +32,7 @@ from routing.types.vectors import Floats
 SETS = ("assistant", "metatool", "bfcl_live", "functionchat_ko", "sealtools")
 WITHOUT_NONE = frozenset({"metatool"})
 """Where what needs no tool is not learned from: questions of general knowledge, beside tools that search the web."""
-MOST_RIVALS, RANDOM_RIVALS = 80, 20
+MAX_RIVALS, RANDOM_RIVALS = 80, 20
 """Tools beside the right one that are learned from in a large catalogue: the likeliest and some others."""
 SMALL_TALK = 4_000
 WEIGHT = {"assistant": 1.0, "metatool": 0.5, "bfcl_live": 0.5, "functionchat_ko": 1.5, "sealtools": 0.1}
@@ -118,10 +118,10 @@ def _taught(
 
 def _rivals(features: Floats, right: set[int], rng: random.Random) -> list[int]:
     count = len(features)
-    if count <= MOST_RIVALS + RANDOM_RIVALS:
+    if count <= MAX_RIVALS + RANDOM_RIVALS:
         return list(range(count))
     likely = np.argsort(-(features[:, LEXICAL.index("coverage")] + features[:, len(LEXICAL) + DENSE.index("best")]))
-    return sorted({*likely[:MOST_RIVALS].tolist(), *rng.sample(range(count), RANDOM_RIVALS), *right})
+    return sorted({*likely[:MAX_RIVALS].tolist(), *rng.sample(range(count), RANDOM_RIVALS), *right})
 
 
 def words_only(choice: Choice) -> Choice:

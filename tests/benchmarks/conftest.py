@@ -1,4 +1,4 @@
-"""A small study in a folder."""
+"""A small study on disk."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.bench_tools.study import Study, read
-from tests.benchmarks.studying import PROMPTS, TOOLS
+from tests.benchmarks.study import PROMPTS, TOOLS
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The frozen set of `/tier auto`, and what the benchmark makes of it."""
+"""The frozen data set of `/tier auto`, and the benchmark's figures."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from routing.types.tiers import TIERS, Tier
 ROWS = read()
 
 
-def test_the_set_is_the_frozen_one() -> None:
+def test_the_data_set_is_unchanged() -> None:
     assert hashlib.sha256(SET.read_bytes()).hexdigest() == DIGEST
 
 
-def test_the_fresh_set_is_the_one_written_before_anything_was_learnt() -> None:
+def test_the_fresh_set_is_unchanged_since_training() -> None:
     assert hashlib.sha256(FRESH.read_bytes()).hexdigest() == FRESH_DIGEST
     rows = read(FRESH)
     assert len(rows) >= 120
@@ -53,19 +53,19 @@ def test_the_set_is_large_and_varied() -> None:
     assert Counter(len(row.accepted) for row in ROWS)[3] == 0
 
 
-def test_what_must_be_right_is_in_the_set() -> None:
+def test_required_rows_are_in_the_set() -> None:
     accepted = {row.text: row.accepted for row in ROWS}
     assert accepted["Prove P != NP"] == accepted["证明 P ≠ NP"] == accepted["Докажи, что P не равно NP"] == ("deep",)
     assert accepted["hi"] == ("balanced",)
 
 
-def test_most_of_the_half_for_tuning_is_right() -> None:
+def test_accuracy_on_the_tuning_half() -> None:
     rows = [row for row in ROWS if row.half == TUNING]
     assert sum(ours(row) in row.accepted for row in rows) >= 0.95 * len(rows)
 
 
-def test_phrases_and_what_was_learnt_do_better_together_where_neither_was_tuned() -> None:
-    """Totals of fresh wording: a floor well below what is measured, so that only a broken part falls under it."""
+def test_phrases_and_classifier_together_beat_either_on_unseen_rows() -> None:
+    """Accuracy on new wording has a floor well below the measured value, so only a broken part falls below it."""
     rows = read(FRESH)
     right = {name: sum(each(row) in row.accepted for row in rows) for name, each in {"ours": ours, **parts()}.items()}
     assert right["ours"] >= 0.75 * len(rows)
@@ -73,7 +73,7 @@ def test_phrases_and_what_was_learnt_do_better_together_where_neither_was_tuned(
 
 
 @pytest.mark.parametrize("line", ['{"text": "x", "accepted": ["huge"]}', '{"text": "x", "accepted": []}'])
-def test_a_row_of_no_tier_is_refused(tmp_path: Path, line: str) -> None:
+def test_a_row_without_a_tier_is_refused(tmp_path: Path, line: str) -> None:
     (tmp_path / "odd.jsonl").write_text(line, "utf-8")
     with pytest.raises(ValueError, match=r"odd\.jsonl"):
         read(tmp_path / "odd.jsonl")
@@ -89,11 +89,13 @@ def test_a_row_of_no_tier_is_refused(tmp_path: Path, line: str) -> None:
         ("smart", ("coding",), (0, 1)),
     ],
 )
-def test_too_dear_and_too_cheap(tier: Tier, accepted: tuple[Tier, ...], errors: tuple[int, int]) -> None:
+def test_errors_are_split_into_too_expensive_and_too_cheap(
+    tier: Tier, accepted: tuple[Tier, ...], errors: tuple[int, int]
+) -> None:
     assert error(tier, accepted) == errors
 
 
-def test_classes_are_read_in_the_way_that_serves_best() -> None:
+def test_litellm_classes_get_their_best_mapping() -> None:
     rows: list[tuple[str, tuple[Tier, ...]]]
     rows = [("0", ("balanced",)), ("1", ("smart",)), ("2", ("deep",)), ("3", ("deep",)), ("code", ("coding",))]
     choose, way = fairest(lambda text: (1, True) if text == "code" else (int(text), False), rows)
@@ -102,7 +104,7 @@ def test_classes_are_read_in_the_way_that_serves_best() -> None:
     assert len(CLASSES) == 4
 
 
-def test_the_figures_are_of_each_half() -> None:
+def test_figures_are_reported_per_half() -> None:
     tuning = next(row for row in ROWS if row.half == TUNING and row.accepted == ("balanced",))
     unused = next(row for row in ROWS if row.half == UNUSED and row.accepted == ("balanced",))
     found = figures([tuning, unused], Result(["balanced", "deep"], [1.0, 3.0]))
@@ -112,7 +114,7 @@ def test_the_figures_are_of_each_half() -> None:
     assert found["milliseconds"]["p99"] == 3.0
 
 
-def test_rows_of_others_are_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_from_a_file_are_scored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [{"text": "hi", "lang": "en", "accept": ["balanced"]}, {"text": "hi", "lang": "en", "accept": ["deep"]}]
     file = tmp_path / "rows.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
@@ -124,7 +126,7 @@ def test_rows_of_others_are_judged(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize("line", ['{"text": "hi", "accept": ["huge"]}', '{"text": "hi"}', "[]", "nonsense"])
-def test_rows_that_are_none_are_refused(line: str, tmp_path: Path) -> None:
+def test_invalid_rows_are_refused(line: str, tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_text(line, "utf-8")
     with pytest.raises(SystemExit):

@@ -1,4 +1,4 @@
-"""What `/tier auto` is taught, and that teaching works and repeats itself."""
+"""The training data of `/tier auto`, and that training works and is deterministic."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from routing.types.tiers import TIERS
 ROWS = list(made())
 
 
-def test_there_is_much_and_varied_to_learn_from() -> None:
+def test_the_training_data_is_large_and_varied() -> None:
     assert len(ROWS) >= 3_000
     assert len({row.language for row in ROWS}) >= 12
     assert {tier for row in ROWS for tier in row.accepted} == {*TIERS}
     assert max(Counter((row.language, row.text) for row in ROWS).values()) <= 2
 
 
-def test_nothing_to_be_measured_is_learnt() -> None:
+def test_no_benchmark_row_is_in_the_training_data() -> None:
     measured = [*(row for row in read() if row.half == UNUSED), *read(LATER), *read(FRESH)]
     learnt = list(to_learn_from())
     assert not {row.text.casefold() for row in measured} & {row.text.casefold() for row in learnt}
@@ -34,7 +34,7 @@ def test_nothing_to_be_measured_is_learnt() -> None:
     assert not [row.text for row in learnt if row.kind in ("made", SAID) and wordings(row.text) & told]
 
 
-def test_wordings_are_five_words_or_nine_signs() -> None:
+def test_overlap_is_five_words_or_nine_characters() -> None:
     assert wordings("One two, THREE four five six") == {"one two three four five", "two three four five six"}
     assert wordings("请帮我写一个爬虫程") == {"请帮我写一个爬虫程"}
     assert not wordings("one two three four")
@@ -45,20 +45,20 @@ def test_the_same_seed_makes_the_same_rows() -> None:
 
 
 @pytest.mark.parametrize("line", ["> huge\nhello", "> smart\nmy {nobody} is here"])
-def test_sayings_of_another_form_are_refused(tmp_path: Path, line: str) -> None:
+def test_malformed_training_lines_are_refused(tmp_path: Path, line: str) -> None:
     (tmp_path / "xx.txt").write_text(line, "utf-8")
     with pytest.raises(ValueError, match=r"xx\.txt"):
         sayings(tmp_path / "xx.txt")
 
 
-def test_every_list_is_used() -> None:
+def test_every_word_list_is_used() -> None:
     for file in SAYINGS.glob("*.txt"):
         lists, sentences = sayings(file)
         said = " ".join(each for several in sentences.values() for each in several)
         assert not [name for name in lists if f"{{{name}}}" not in said], file.name
 
 
-def test_it_learns_and_repeats_itself(tmp_path: Path) -> None:
+def test_training_is_deterministic(tmp_path: Path) -> None:
     phrases, rows = Phrases([]), [row for row in ROWS if row.language == "de"]
     lessons = [lesson(row, phrases) for row in rows]
     (words, told), (again, _) = learn(lessons, 1, epochs=6), learn(lessons, 1, epochs=6)

@@ -1,4 +1,4 @@
-"""The benchmark of suggestions runs in a tiny version, and its verdict can fail."""
+"""A tiny run of the autocomplete benchmark, whose verdict can fail."""
 
 from __future__ import annotations
 

@@ -1,23 +1,23 @@
-"""What is counted of the eighty tools: what was shown, named, paid and called."""
+"""Counts for the eighty tools: shown, named, tokens, calls."""
 
 from __future__ import annotations
 
 import pytest
 
 from benchmarks.bench_tools import report
-from benchmarks.bench_tools.asking import asked, score
-from benchmarks.bench_tools.finding import Row, parts, row, showings
+from benchmarks.bench_tools.calls import asked, score
+from benchmarks.bench_tools.recall import Row, parts, row, showings
 from benchmarks.bench_tools.strategies import default, on_the_wire, our_toolkits
 from benchmarks.bench_tools.study import Study
 from benchmarks.intervals import Interval
 from routing.tools.presentation import DISCOVERY
 from routing.types.decisions import Size
-from tests.benchmarks.studying import Scripted, ranking
+from tests.benchmarks.study import Scripted, ranking
 
 OURS = our_toolkits(frozenset())
 
 
-def test_the_parts_multiply_to_the_whole() -> None:
+def test_the_factors_multiply_to_the_total() -> None:
     found = parts([(True, True)] * 6 + [(True, False)] * 2 + [(False, False)] * 2)
     assert found.tool
     assert found.family
@@ -29,7 +29,7 @@ def test_the_parts_multiply_to_the_whole() -> None:
     assert nothing.family is not None
 
 
-def test_a_row_counts_what_is_shown_named_and_paid(study: Study) -> None:
+def test_a_row_counts_tools_shown_named_and_tokens(study: Study) -> None:
     found = [
         ranking(study, "web_3", ["web_3"], ["web"]),
         ranking(study, "clock_4", ["web_1"], ["web"]),
@@ -52,7 +52,7 @@ def test_a_row_counts_what_is_shown_named_and_paid(study: Study) -> None:
     assert row(list(showings(study, found, ["8 + stubs"], ["S"], None)), study.families()).tokens is None
 
 
-def test_the_score_of_a_model_tells_wrong_calls_from_none(study: Study) -> None:
+def test_wrong_calls_and_missing_calls_are_counted_apart(study: Study) -> None:
     found = list(showings(study, [ranking(study, "web_3", ["web_3"], ["web"])] * 5, ["8 + stubs"], ["S"], None))
     model = Scripted(["web_3", "web_2", None, DISCOVERY, "fly"])
     scored = score(list(asked(model, found)), study.families())
@@ -67,7 +67,7 @@ def test_the_score_of_a_model_tells_wrong_calls_from_none(study: Study) -> None:
     assert (scored.tokens.value, scored.seconds.value) == (100, 0.5)
 
 
-def test_a_call_of_a_tool_of_ours_is_wrong_but_not_invented(study: Study) -> None:
+def test_calling_one_of_our_tools_is_wrong_but_not_invented(study: Study) -> None:
     found = ranking(study, "web_3", ["calculate", *(card.name for kit in OURS for card in kit.tools)], ["web"])
     shown = list(showings(study, [], [default("XL")], ["XL"], None, [found] * 2))
     scored = score(list(asked(Scripted(["calculate", "fly"]), shown)), study.families())
@@ -76,7 +76,9 @@ def test_a_call_of_a_tool_of_ours_is_wrong_but_not_invented(study: Study) -> Non
 
 
 @pytest.mark.parametrize(("way", "right"), [("8 + stubs", True), ("top 5 + discovery", False)])
-def test_a_call_by_name_alone_is_right_and_one_out_of_the_blue_is_not(study: Study, way: str, right: bool) -> None:
+def test_a_call_of_a_tool_only_named_is_right_and_an_unknown_tool_is_invented(
+    study: Study, way: str, right: bool
+) -> None:
     found = list(showings(study, [ranking(study, "clock_4", ["web_3"], ["web"])], [way], ["S"], None))
     assert [each.right for each in asked(Scripted(["clock_4"]), found)] == [right]
 
@@ -93,7 +95,7 @@ def tokens(way: str, size: Size, most: int) -> Row:
         ([tokens(default("S"), "S", 801)], False),
     ],
 )
-def test_the_smallest_class_is_held_to_eight_hundred_tokens(rows: list[Row], kept: bool) -> None:
+def test_the_smallest_class_has_a_limit_of_800_tokens(rows: list[Row], kept: bool) -> None:
     section = report.ways(rows)
     assert section.kept is kept
     assert section.text().count("✓" if kept else "✗") == 1

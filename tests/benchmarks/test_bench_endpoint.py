@@ -1,4 +1,4 @@
-"""A model behind an address: what is asked, and what may come back."""
+"""The endpoint client: requests and possible answers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def ask(url: str, shown: Shown = SHOWN, key: str | None = "sesame") -> Ans
         endpoint.close()
 
 
-async def test_the_first_call_and_the_providers_count_are_the_answer(ms: ModelServer) -> None:
+async def test_the_answer_is_the_first_call_and_the_providers_token_count(ms: ModelServer) -> None:
     ms.call_tools([("look", {"at": "me"}), ("leap", {})], usage=(77, 5))
     found = await ask(ms.root)
     assert (found.called, found.tokens) == ("look", 77)
@@ -55,17 +55,17 @@ async def test_the_first_call_and_the_providers_count_are_the_answer(ms: ModelSe
     }
 
 
-async def test_words_are_no_call(ms: ModelServer) -> None:
+async def test_text_is_not_a_tool_call(ms: ModelServer) -> None:
     ms.reply("I would look.", usage=None)
     found = await ask(f"{ms.root}/v1/")
     assert (found.called, found.tokens) == (None, None)
 
 
-def test_without_tools_and_hint_only_the_prompt_is_sent() -> None:
+def test_without_tools_only_the_prompt_is_sent() -> None:
     assert body("m", "x", Shown(())) == {"model": "m", "temperature": 0, "messages": [{"role": "user", "content": "x"}]}
 
 
-async def test_a_busy_endpoint_is_asked_again(ms: ModelServer) -> None:
+async def test_a_busy_endpoint_is_retried(ms: ModelServer) -> None:
     ms.fail(429)
     ms.call_tools([("look", {})])
     assert (await ask(ms.root)).called == "look"
@@ -74,26 +74,26 @@ async def test_a_busy_endpoint_is_asked_again(ms: ModelServer) -> None:
         await ask(ms.root)
 
 
-async def test_a_refusal_ends_it_at_once(ms: ModelServer) -> None:
+async def test_a_refusal_is_not_retried(ms: ModelServer) -> None:
     ms.fail(404, times=None)
     with pytest.raises(Unanswered, match="answered 404"):
         await ask(ms.root)
     assert len(ms.calls) == 1
 
 
-async def test_without_a_key_none_is_sent(ms: ModelServer) -> None:
+async def test_no_authorization_header_without_a_key(ms: ModelServer) -> None:
     with pytest.raises(Unanswered, match="answered 401"):
         await ask(ms.root, key=None)
     assert "authorization" not in ms.last.headers
 
 
-async def test_an_unreachable_server_is_one_sentence(ms: ModelServer) -> None:
+async def test_an_unreachable_server_is_reported_in_one_sentence(ms: ModelServer) -> None:
     async with ms.outage():
         with pytest.raises(Unanswered, match="cannot be reached"):
             await ask(ms.root)
 
 
-async def test_every_prompt_is_asked_in_every_way(
+async def test_every_prompt_is_sent_for_every_strategy(
     ms: ModelServer,
     folder: Path,
     capsys: pytest.CaptureFixture[str],
@@ -117,7 +117,7 @@ async def test_every_prompt_is_asked_in_every_way(
     assert "qwen2.5:1.5b, class S, temperature 0" in capsys.readouterr().out
 
 
-def test_a_key_that_is_not_set_is_one_sentence(
+def test_an_unset_key_is_reported_in_one_sentence(
     folder: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:

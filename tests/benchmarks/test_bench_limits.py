@@ -1,4 +1,4 @@
-"""What the selection may take in time and memory, and how both are measured."""
+"""Time and memory limits of tool selection, and how they are measured."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from benchmarks.bench_tools import limits
-from benchmarks.bench_tools.blocking import longest_block
+from benchmarks.bench_tools.loop_lag import longest_block
 from benchmarks.bench_tools.probe import probe
 from tests.benchmarks.test_tool_routing import CATALOGUE, EXAMPLES, ROWS
 
@@ -29,7 +29,7 @@ PROBE = {**FIGURES, "block_ms": 9.0, "block_cpu_ms": 5.0, "shown_ms": 5.0}
         (limits.CACHED, "build_s", 0.21),
     ],
 )
-def test_each_limit_can_be_broken_by_its_median(probe_name: str, figure: str, value: float) -> None:
+def test_each_limit_is_checked_against_the_median(probe_name: str, figure: str, value: float) -> None:
     kept = {limits.SMALL: [PROBE] * 3, limits.LARGE: [PROBE] * 3, limits.CACHED: [{**PROBE, "build_s": 0.2}] * 3}
     assert limits.report(kept).kept
     outlier = {**kept, probe_name: [*kept[probe_name][:2], {**kept[probe_name][0], figure: value}]}
@@ -39,7 +39,7 @@ def test_each_limit_can_be_broken_by_its_median(probe_name: str, figure: str, va
     assert limits.report(broken).text().count("✗") == 1
 
 
-def test_what_was_not_measured_breaks_no_limit() -> None:
+def test_a_missing_measurement_breaks_no_limit() -> None:
     section = limits.report({limits.SMALL: [{**PROBE, "added_mb": None}]})
     assert section.kept
     assert section.text().count("not measured") == 12
@@ -60,13 +60,13 @@ def test_a_cache_is_filled_before_it_is_measured() -> None:
 
 
 def worked(milliseconds: float) -> None:
-    """Until this thread has had so much time of a processor."""
+    """Waits until this thread has used this much CPU time."""
     until = time.thread_time() + milliseconds / 1e3
     while time.thread_time() < until:
         pass
 
 
-async def test_the_longest_block_is_that_of_one_stretch() -> None:
+async def test_the_longest_block_is_one_continuous_stretch() -> None:
     async def at_once(query: str) -> None:
         worked(30)
 
@@ -81,7 +81,7 @@ async def test_the_longest_block_is_that_of_one_stretch() -> None:
     assert sliced.cpu < 30
 
 
-def test_a_probe_builds_asks_and_weighs(tmp_path: Path) -> None:
+def test_a_probe_measures_build_time_queries_and_memory(tmp_path: Path) -> None:
     (tmp_path / "dev").mkdir()
     (tmp_path / "small.catalog.json").write_text(json.dumps(CATALOGUE), "utf-8")
     (tmp_path / "small.examples.json").write_text(json.dumps(EXAMPLES), "utf-8")

@@ -1,4 +1,4 @@
-"""What the eighty tools come to: lines of JSON, a picture, tables, and the command that writes them."""
+"""Reports on the eighty tools: JSON lines, a chart, tables, and the command that writes them."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.bench_tools import lines, picture, report
-from benchmarks.bench_tools.asking import Asked, asked, score
+from benchmarks.bench_tools import charts, lines, report
+from benchmarks.bench_tools.calls import Asked, asked, score
 from benchmarks.bench_tools.endpoint import Answer
-from benchmarks.bench_tools.finding import Showing, row, showings
+from benchmarks.bench_tools.recall import Showing, row, showings
 from benchmarks.bench_tools.strategies import WAYS
 from benchmarks.bench_tools.study import Study
 from benchmarks.bench_tools.tokenizer import counter
 from benchmarks.intervals import Interval
 from routing.types.decisions import SIZES
-from tests.benchmarks.studying import Scripted, ranking
+from tests.benchmarks.study import Scripted, ranking
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -49,12 +49,12 @@ def test_every_figure_is_a_line_of_json(tmp_path: Path, study: Study) -> None:
         out.write("rank", {})
 
 
-def test_a_whisker_is_never_turned_round() -> None:
+def test_error_bars_are_never_negative() -> None:
     rounded = Interval(1.0, 0.9, 1.0 - 1e-12)
-    assert picture.whiskers([rounded]) == [[pytest.approx(0.1)], [0.0]]
+    assert charts.whiskers([rounded]) == [[pytest.approx(0.1)], [0.0]]
 
 
-def test_the_command_writes_tables_lines_and_a_picture(folder: Path) -> None:
+def test_the_command_writes_tables_jsonl_and_a_chart(folder: Path) -> None:
     out, drawn = folder / "out.jsonl", folder / "drawn.png"
     command = [sys.executable, "-m", "benchmarks.bench_tools", "--study", str(folder), "--rounds", "0"]
     ended = subprocess.run(
@@ -74,7 +74,7 @@ def test_the_command_writes_tables_lines_and_a_picture(folder: Path) -> None:
     assert drawn.stat().st_size > 1_000
 
 
-def test_a_missing_study_is_one_sentence(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_study_is_reported_in_one_sentence(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from benchmarks.bench_tools.__main__ import main
 
     assert main(["--study", str(folder / "absent"), "--rounds", "0"]) == 2

@@ -1,4 +1,4 @@
-"""The eighty tools: texts for each class, ranks, and the ways to show them."""
+"""The eighty tools: texts per size class, ranks, and strategies."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.bench_tools.finding import recall_at
 from benchmarks.bench_tools.ranking import Ranking, rankings
+from benchmarks.bench_tools.recall import recall_at
 from benchmarks.bench_tools.strategies import (
     BESIDE,
     OURS,
@@ -25,10 +25,10 @@ from benchmarks.bench_tools.study import Prompt, Study, Unreadable, read
 from routing.config.presentation import PRESENTATIONS
 from routing.tools.presentation import DISCOVERY, Shown
 from routing.types.decisions import SIZES, Size
-from tests.benchmarks.studying import TOOLS, ranking
+from tests.benchmarks.study import TOOLS, ranking
 
 
-def test_a_class_is_told_what_the_study_has_for_it(study: Study) -> None:
+def test_each_size_class_gets_the_studys_text(study: Study) -> None:
     card = study.cards[0]
     assert [len(card.spec(size).parameters["properties"]) for size in SIZES] == [2, 3, 4, 4]
     assert [card.spec(size).description for size in SIZES][:2] == ["files 0", "The tool 0 for files, told at length."]
@@ -38,7 +38,7 @@ def test_a_class_is_told_what_the_study_has_for_it(study: Study) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "complaint"),
+    ("name", "content", "problem"),
     [
         ("tools.json", None, "cannot be read"),
         ("tools.json", "{", "not of the study's form"),
@@ -52,30 +52,30 @@ def test_a_class_is_told_what_the_study_has_for_it(study: Study) -> None:
         ),
     ],
 )
-def test_a_study_that_cannot_be_read_is_one_sentence(
-    folder: Path, name: str, content: str | None, complaint: str
+def test_an_unreadable_study_is_reported_in_one_sentence(
+    folder: Path, name: str, content: str | None, problem: str
 ) -> None:
     if content is None:
         (folder / name).unlink()
     else:
         (folder / name).write_text(content, "utf-8")
-    with pytest.raises(Unreadable, match=complaint):
+    with pytest.raises(Unreadable, match=problem):
         read(folder)
 
 
 @pytest.mark.parametrize(("odds", "rank"), [([3, 2, 1], 1), ([1, 2, 3], 3), ([2, 2, 1], 2), ([0, 0, 0], 3)])
-def test_a_rank_counts_equals_against_the_right_tool(odds: list[float], rank: int) -> None:
+def test_ties_rank_against_the_right_tool(odds: list[float], rank: int) -> None:
     found = Ranking(Prompt("x", "right", "x"), dict(zip(("right", "b", "c"), odds, strict=True)), frozenset())
     assert found.rank() == rank
 
 
-def test_recall_is_the_share_of_right_tools_among_the_first(study: Study) -> None:
+def test_recall_at_k(study: Study) -> None:
     found = [ranking(study, "web_3", best, ()) for best in (["web_3"], ["web_1", "web_3"], ["web_1"])]
     values = {most: recall for most in (1, 2, 12) if (recall := recall_at(found, most)) is not None}
     assert [values[most].value for most in (1, 2, 12)] == pytest.approx([1 / 3, 2 / 3, 1])
 
 
-def test_each_tool_has_its_own_odds_in_both_forms() -> None:
+def test_rankings_give_each_tool_a_probability_in_both_forms() -> None:
     words = ("umbrella", "violin", "harbour", "passport", "elephant", "mountain")
     tools = [{"name": word, "category": f"of {word[0]}", "description": f"All about a {word}."} for word in words]
     toolkits = [{"name": f"of {tool['name'][0]}", "description": "", "tools": [tool]} for tool in tools]
@@ -87,13 +87,13 @@ def test_each_tool_has_its_own_odds_in_both_forms() -> None:
 
 
 def shown_by(way: str, study: Study, size: Size = "M") -> tuple[int, set[str], set[str], str]:
-    """Of a prompt whose five best are of the web, and whose families are web and mail."""
+    """A prompt whose five best tools are web tools, and whose families are web and mail."""
     order = [f"web_{number}" for number in range(5)]
     found = told(way, ranking(study, "web_3", order, ["web", "mail"]), study.cards, size, discovery())
     return len(found.shown.specs), set(found.detailed), set(found.named), found.shown.hint
 
 
-def test_the_published_ways_show_what_was_published(study: Study) -> None:
+def test_published_strategies_match_the_publication(study: Study) -> None:
     everything = {card.name for card in study.cards}
     best = {f"web_{number}" for number in range(5)}
     eight = best | {"files_0", "files_1", "files_2"}
@@ -110,7 +110,7 @@ def test_the_published_ways_show_what_was_published(study: Study) -> None:
     assert set(PUBLISHED) | set(OURS) | set(BESIDE) == set(WAYS)
 
 
-def test_our_ways_show_what_was_selected_within_the_limits_of_the_class(study: Study) -> None:
+def test_our_strategies_respect_the_size_class_limits(study: Study) -> None:
     selected = {f"{family}_{number}" for family in ("web", "mail") for number in range(5)}
     assert shown_by("full", study, "XL")[:3] == (11, selected, set())
     assert shown_by("reorder", study, "L")[:2] == (11, selected)
@@ -120,7 +120,7 @@ def test_our_ways_show_what_was_selected_within_the_limits_of_the_class(study: S
     assert detailed | named == {card.name for card in study.cards}
 
 
-def test_what_the_bot_does_has_its_own_tools_among_the_others(study: Study) -> None:
+def test_the_full_strategy_includes_our_own_tools(study: Study) -> None:
     assert [BESIDE[default(size)] for size in SIZES] == [PRESENTATIONS[size].strategy for size in SIZES]
     ours = our_toolkits(frozenset({"help", "web_3"}))
     base = {card.name for kit in ours if kit.base for card in kit.tools}
@@ -137,14 +137,14 @@ def test_what_the_bot_does_has_its_own_tools_among_the_others(study: Study) -> N
         assert ("files_0" in shown) == (size in ("S", "M"))
 
 
-def test_rankings_beside_ours_have_odds_for_all(study: Study) -> None:
+def test_rankings_with_our_tools_cover_all_tools(study: Study) -> None:
     ours = our_toolkits(frozenset())
     (found,) = rankings(study.toolkits(), study.prompts[:1], ours)
     assert {*found.odds} == {*study.families(), *(card.name for kit in ours for card in kit.tools)}
     assert rankings(study.toolkits(), study.prompts[:1])[0].odds.keys() == study.families().keys()
 
 
-def test_a_name_that_was_cut_is_not_told() -> None:
+def test_names_beyond_the_limit_are_not_shown() -> None:
     tools = [{**TOOLS[0], "name": f"a_tool_with_quite_a_long_name_{number}"} for number in range(400)]
     cards = Study((), ()).cards + tuple(map(_card, tools))
     found = Ranking(

@@ -1,4 +1,4 @@
-"""The table on disk is made from the files beside it, and the files have the form that it is made from."""
+"""The compiled glossary is up to date, and its source files are well-formed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def lines(path: Path) -> list[list[str]]:
     return [line.split("\t") for line in path.read_text("utf-8").splitlines()]
 
 
-def test_the_table_on_disk_is_that_of_the_files() -> None:
+def test_the_compiled_glossary_is_up_to_date() -> None:
     made = compiled()
     with np.load(TABLE) as stored:
         assert {*stored.files} == {*made}
@@ -37,13 +37,13 @@ def test_the_table_on_disk_is_that_of_the_files() -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=CODES)
-def test_each_line_is_english_and_its_forms(path: Path) -> None:
+def test_a_line_maps_forms_to_english(path: Path) -> None:
     rows = lines(path)
     assert rows
     assert [row for row in rows if len(row) != 2 or not all(map(str.strip, row))] == []
 
 
-def test_all_languages_that_are_treated_differently_are_there() -> None:
+def test_every_specially_handled_language_has_a_glossary() -> None:
     assert {*STEMMERS, *UNSPACED, *COMPOUNDING, KOREAN} <= {*CODES}
     assert {*STEMMERS.values()} <= {*Stemmer.algorithms()}
     assert ENGLISH not in CODES
@@ -60,10 +60,10 @@ def test_a_message_of_common_english_words_is_english(tmp_path: Path) -> None:
 
 def test_numbers_fit_their_columns() -> None:
     made = compiled()
-    assert len(CODES) < 32, "a bit for each language, and one for English"
+    assert len(CODES) < 32, "a bit per language, and one for English"
     assert len(str(made["english"]).split("\n")) < 2**16
     for name in ("keys", "words"):
-        assert (made[name][1:] > made[name][:-1]).all(), "sorted, so that they are found"
+        assert (made[name][1:] > made[name][:-1]).all(), "sorted for binary search"
     assert len(made["keys"]) == len(made["values"])
     assert len(made["words"]) == len(made["speakers"])
 
@@ -78,23 +78,23 @@ def test_the_most_frequent_form_wins_whichever_line_is_first(tmp_path: Path) -> 
     assert made.gloss("stell das") == "set the"
 
 
-def test_a_small_word_means_nothing_else(tmp_path: Path) -> None:
+def test_a_function_word_has_no_other_meaning(tmp_path: Path) -> None:
     made = glossary(tmp_path, "which\tdas\nthe\tdas\nlamp\tLampe\n")
     assert made.gloss("das Lampe") == "the lamp"
 
 
-def test_brackets_are_for_readers(tmp_path: Path) -> None:
+def test_text_in_brackets_is_ignored(tmp_path: Path) -> None:
     made = glossary(tmp_path, "lamp (light)\tLampe (die)\n")
     assert made.gloss("Lampe") == "lamp"
 
 
-def test_every_form_of_a_line_is_known_by_any_separator(tmp_path: Path) -> None:
+def test_forms_match_with_any_separator(tmp_path: Path) -> None:
     made = glossary(tmp_path, "lamp\tLampe; Leuchte、Funzel，Birne/Strahler, Licht\n")
     words = ["Lampe", "Leuchte", "Funzel", "Birne", "Strahler", "Licht"]
     assert [made.gloss(word) for word in words] == ["lamp"] * 6
 
 
-def test_the_beginning_of_a_word_stands_for_it_when_it_is_long_enough(tmp_path: Path) -> None:
+def test_long_words_match_by_prefix(tmp_path: Path) -> None:
     made = glossary(tmp_path, "appliance\tүйгереш\n", "kk")
     assert made.gloss("үйгереш үйгерештер") == "appliance appliance"
     assert made.gloss("үйгереш үйге") == "appliance үйге"

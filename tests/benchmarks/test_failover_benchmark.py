@@ -1,4 +1,4 @@
-"""The arithmetic of the failover benchmark: what is added, how a turn ended, and verdicts that can fail."""
+"""The arithmetic of the failover benchmark: overhead, outcomes, and verdicts that can fail."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.failover import crowd, healthy
 from benchmarks.failover.crowd import LATE_SECONDS, Crowd, Ended, what
 from benchmarks.failover.faults import FAULTS, SHARE, drawn, number_of, text_of
 from benchmarks.failover.healthy import LIMIT_MS, Pair, Samples, added
-from benchmarks.failover.house import CHOICES, TIER, decided, models
+from benchmarks.failover.turns import CHOICES, TIER, decided, models
 from routing.errors import ModelError, Unreachable
 from routing.health.health import ModelHealth
 from routing.types.decisions import ModelChoice, TierDecision
@@ -23,7 +23,7 @@ WELL = Ended("answer", "stop", 1.0, 9.0, 1)
 CROWD = Crowd("a crowd", (WELL, WELL), 3, 4.0, 12.0, 0, 0, 5, 1, 24)
 
 
-def test_what_is_added_is_the_difference_of_medians_within_its_interval() -> None:
+def test_overhead_is_a_difference_of_medians_with_an_interval() -> None:
     bare = [1.0, 1.1, 1.2, 50.0, 1.3]
     found = added(bare, [each + 0.5 for each in bare])
     assert found.value == pytest.approx(0.5)
@@ -34,14 +34,14 @@ def test_what_is_added_is_the_difference_of_medians_within_its_interval() -> Non
 
 
 @pytest.mark.parametrize(("more", "kept"), [(LIMIT_MS - 0.01, True), (LIMIT_MS + 0.01, False)])
-def test_a_millisecond_of_cpu_is_the_limit(more: float, kept: bool) -> None:
+def test_the_overhead_limit_is_one_millisecond_of_cpu(more: float, kept: bool) -> None:
     bare, turn = Samples([1.0] * 9, [1.0] * 9), Samples([1.0 + more] * 9, [5.0] * 9)
     section = healthy.report({"a model": Pair(bare, turn, 1)}, "")
     assert section.kept is kept
     assert section.text().count("✗") == (0 if kept else 1)
 
 
-def test_faults_are_drawn_by_try_each_as_often_as_another_and_always_the_same() -> None:
+def test_faults_are_drawn_evenly_and_reproducibly() -> None:
     plan = drawn(5_000)
     assert plan == drawn(5_000) != drawn(5_000, seed=8)
     first = sum(bool(faults) for faults in plan.values())
@@ -53,7 +53,7 @@ def test_faults_are_drawn_by_try_each_as_often_as_another_and_always_the_same() 
     assert max(count.values()) < 1.4 * min(count.values())
 
 
-def test_a_request_says_whose_it_is_and_is_chosen_as_often_as_the_bot_does() -> None:
+def test_a_request_carries_its_turn_number_and_matches_the_bots_planning() -> None:
     every = models(ModelHealth(lambda: 0.0))
     brief = decided(every, text_of(17))
     assert number_of(brief.request) == 17
@@ -94,7 +94,7 @@ def test_a_turn_ends_in_exactly_one_way(one: Outcome, end: str) -> None:
     ],
     ids=["lost", "late", "tries", "probes"],
 )
-def test_each_promise_can_be_broken(broken: Crowd) -> None:
+def test_each_guarantee_can_fail(broken: Crowd) -> None:
     assert crowd.report([CROWD], "").kept
     assert "✗" not in crowd.report([CROWD], "").text()
     section = crowd.report([CROWD, broken], "")

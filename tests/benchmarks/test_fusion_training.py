@@ -1,4 +1,4 @@
-"""Learning the fusion: a known direction is found again, and rows that teach nothing are left out."""
+"""Training of the fusion recovers known weights and skips rows without a lesson."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.training.choice_model import Choice, learn
 from benchmarks.training.fusion import choices, fused, stored, words_only
-from benchmarks.training.learning import Choice, learn
 from routing.tools.selection.features import DENSE, LEXICAL, QUESTION
 from routing.tools.selection.fusion import USUAL, Fusion, Weights
 
@@ -19,7 +19,7 @@ NONE = np.array([1.5, -2.0, *[0.0] * (len(QUESTION) - 2)])
 
 
 def synthetic(count: int, seed: int = 0, rivals: int = 8) -> list[Choice]:
-    """Choices made by chance, as likely as the weights above make them."""
+    """Random choices with the probabilities of the weights above."""
     rng = np.random.default_rng(seed)
     found = []
     for _ in range(count):
@@ -32,7 +32,7 @@ def synthetic(count: int, seed: int = 0, rivals: int = 8) -> list[Choice]:
 
 
 def likelihood(weights: Weights, data: Sequence[Choice]) -> float:
-    """The logarithm of how likely the right choices are, a choice."""
+    """Mean log-likelihood of the right choices."""
     found = 0.0
     for each in data:
         odds = np.append(weights.odds(each.entry, each.asked.astype(np.float32)), 0.0)
@@ -45,13 +45,13 @@ def flat(weights: Weights) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     return np.array([*weights.entry, *weights.none, weights.constant])
 
 
-def test_a_known_direction_is_found_again() -> None:
+def test_training_recovers_known_weights() -> None:
     found, known = flat(learn(synthetic(3_000))), np.array([*ENTRY, *NONE, CONSTANT])
     assert found @ known / np.linalg.norm(found) / np.linalg.norm(known) > 0.99
     assert np.linalg.norm(found) == pytest.approx(np.linalg.norm(known), rel=0.2)
 
 
-def test_the_right_choices_are_likelier_than_under_nothing_learned() -> None:
+def test_training_improves_the_likelihood() -> None:
     learned, unseen = learn(synthetic(1_000)), synthetic(1_000, seed=1)
     zero = Weights(np.zeros(4, np.float32), np.zeros(len(QUESTION), np.float32), 0.0)
     known = Weights(ENTRY.astype(np.float32), NONE.astype(np.float32), CONSTANT)
@@ -59,22 +59,22 @@ def test_the_right_choices_are_likelier_than_under_nothing_learned() -> None:
     assert likelihood(learned, unseen) == pytest.approx(likelihood(known, unseen), abs=0.05)
 
 
-def test_the_unit_of_a_feature_does_not_matter() -> None:
+def test_feature_scale_does_not_matter() -> None:
     data = synthetic(500)
     scale = np.array([1, 100, 1, 0.01], np.float32)
     scaled = [Choice(each.entry * scale, each.asked, each.right) for each in data]
     assert learn(scaled).entry * scale == pytest.approx(learn(data).entry, abs=1e-2)
 
 
-def test_a_row_counts_as_much_as_it_weighs() -> None:
+def test_rows_are_weighted() -> None:
     data, other = synthetic(500), [Choice(each.entry, each.asked, (0,), weight=0.0) for each in synthetic(500, seed=2)]
     assert np.allclose(flat(learn([*data, *other])), flat(learn(data)), atol=0.15)
     twice = learn([Choice(each.entry, each.asked, each.right, 2.0) for each in data])
     assert np.allclose(flat(twice), flat(learn([*data, *data])), atol=0.05)
 
 
-def test_where_several_are_right_any_of_them_will_do() -> None:
-    """The right tool's twin, which is no likelier, is right, too."""
+def test_any_of_several_right_choices_counts() -> None:
+    """The right tool's twin is equally likely and also right."""
     data = synthetic(2_000)
     twins = [
         Choice(each.entry, each.asked, (*each.right, (each.right[0] + 1) % 8) if each.right else ()) for each in data
@@ -83,7 +83,7 @@ def test_where_several_are_right_any_of_them_will_do() -> None:
     assert found @ known / np.linalg.norm(found) / np.linalg.norm(known) > 0.95
 
 
-def test_what_counts_differently_in_long_questions_is_found() -> None:
+def test_interactions_with_question_length_are_learnt() -> None:
     rng = np.random.default_rng(0)
     data = []
     for each in synthetic(2_000):
@@ -98,12 +98,12 @@ def test_what_counts_differently_in_long_questions_is_found() -> None:
 
 
 @pytest.mark.parametrize("right", [(0,), ()])
-def test_choices_that_are_all_the_same_have_an_end(right: tuple[int, ...]) -> None:
+def test_identical_choices_converge(right: tuple[int, ...]) -> None:
     data = [Choice(each.entry, each.asked, right) for each in synthetic(50)]
     assert np.isfinite(flat(learn(data))).all()
 
 
-def test_what_is_stored_is_read_again(tmp_path: Path) -> None:
+def test_stored_weights_are_read_back(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
 
     def some(width: int) -> Weights:
@@ -120,7 +120,7 @@ def test_what_is_stored_is_read_again(tmp_path: Path) -> None:
 
 
 def data(folder: Path, name: str = "bfcl_live") -> Path:
-    """A set of two tools, with rows that teach and rows that do not."""
+    """A set of two tools with useful and useless rows."""
     catalogue = [
         {"name": "weather", "description": "The weather.", "tools": [{"name": "now", "description": "Now."}]},
         {"name": "song", "description": "Play a song."},
@@ -139,7 +139,7 @@ def data(folder: Path, name: str = "bfcl_live") -> Path:
     return folder
 
 
-def test_each_right_tool_teaches_alone_and_none_where_nothing_is_needed(tmp_path: Path) -> None:
+def test_each_right_tool_is_one_lesson_and_small_talk_teaches_none(tmp_path: Path) -> None:
     found = list(choices(data(tmp_path), "bfcl_live"))
     assert [choice.right for choice in found] == [(0,), (1,), (0,), (0,), ()]
     width = len(LEXICAL) + len(DENSE)
@@ -148,7 +148,7 @@ def test_each_right_tool_teaches_alone_and_none_where_nothing_is_needed(tmp_path
     assert found[2].weight == found[3].weight == found[0].weight / 2
 
 
-def test_what_needs_no_tool_of_metatool_teaches_nothing(tmp_path: Path) -> None:
+def test_metatool_rows_without_a_tool_are_skipped(tmp_path: Path) -> None:
     found = choices(data(tmp_path, "metatool"), "metatool")
     assert [choice.right for choice in found] == [(0,), (1,), (0,), (0,)]
 
@@ -159,7 +159,7 @@ def test_halves_share_no_row(tmp_path: Path) -> None:
     assert [choice.right for choice in choices(folder, "bfcl_live", keep="odd")] == [(1,), ()]
 
 
-def test_words_alone_know_nothing_of_vectors(tmp_path: Path) -> None:
+def test_the_lexical_model_ignores_vectors(tmp_path: Path) -> None:
     choice = next(choices(data(tmp_path), "bfcl_live"))
     bare = words_only(choice)
     assert np.allclose(bare.entry, choice.entry[:, : len(LEXICAL)], atol=1e-6)

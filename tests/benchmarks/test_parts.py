@@ -1,4 +1,4 @@
-"""The parts that measure ours alone: each runs in a tiny version, and each verdict can fail."""
+"""The benchmarks of our bot alone: tiny runs, and verdicts that can fail."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import pytest
 from benchmarks import compaction, soak, turns
 from benchmarks.contestants import OURS, furnish
 from benchmarks.measure import met
+from benchmarks.phase_timers import PHASES
 from benchmarks.section import Section, conclude, grid, percentile, show
 from benchmarks.servers import servers
 from benchmarks.soak import Memory
 from benchmarks.turns import KINDS, ONE_ROUND, PLAIN, THREE_ROUNDS
-from benchmarks.watched import PHASES
 
 
 def test_a_table_is_as_wide_as_its_longest_cell() -> None:
@@ -28,7 +28,7 @@ def test_a_percentile_is_one_of_the_values(share: float, value: float) -> None:
 
 
 @pytest.mark.parametrize(("kept", "code"), [((True, True), 0), ((True, False), 1)])
-def test_the_exit_code_tells_whether_every_limit_is_kept(
+def test_the_exit_code_is_1_if_a_limit_is_broken(
     kept: tuple[bool, ...], code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sections = [Section(f"part {n}", (("a",), ("b",)), ("note",), each, {"n": n}) for n, each in enumerate(kept)]
@@ -42,7 +42,7 @@ def test_the_exit_code_tells_whether_every_limit_is_kept(
 
 
 def _turns(**cpu: float) -> turns.Samples:
-    """A plain turn of 10 ms; other kinds as told, with an outlier that must not count."""
+    """A plain turn of 10 ms, other kinds as given, and an outlier that must not count."""
     usual = {kind.name: 10.0 for kind in KINDS} | {kind.name: cpu[key] for key, kind in _NAMED.items() if key in cpu}
     return {name: [turns.Sample(each, each) for each in (ms, ms, 500.0)] for name, ms in usual.items()}
 
@@ -54,18 +54,18 @@ _NAMED = {"one": ONE_ROUND, "three": THREE_ROUNDS}
     ("cpu", "kept"),
     [({}, True), ({"one": 30.0, "three": 30.0}, True), ({"one": 30.1}, False), ({"three": 30.1}, False)],
 )
-def test_a_turn_with_tools_is_held_to_three_plain_ones(cpu: dict[str, float], kept: bool) -> None:
+def test_a_tool_turn_may_cost_three_plain_turns(cpu: dict[str, float], kept: bool) -> None:
     section = turns.report(_turns(**cpu), "")
     assert section.kept is kept
     assert section.text().count("✗") == (0 if kept else 1)
 
 
-def test_each_kind_comes_first_in_its_turn() -> None:
+def test_kinds_of_turn_are_interleaved() -> None:
     assert [next(turns._turned(KINDS, by)) for by in range(4)] == [PLAIN, ONE_ROUND, THREE_ROUNDS, PLAIN]
 
 
 @pytest.mark.parametrize(("wall", "kept"), [(50.0, True), (50.1, False)])
-def test_only_a_thousand_messages_are_held_to_the_limit(wall: float, kept: bool) -> None:
+def test_the_limit_applies_to_1000_messages(wall: float, kept: bool) -> None:
     phases = dict.fromkeys(PHASES, 1.0)
     found = {size: [compaction.Sample(phases, wall * size / 1000, 1.0, size, 4)] for size in (1_000, 5_000)}
     section = compaction.report(found, "")
@@ -85,19 +85,19 @@ def test_compaction_is_measured_from_the_store_to_the_store() -> None:
     ("megabytes", "kept"),
     [([100.0] * 5, True), ([500.0, 100.0, 100.0, 107.0], True), ([100.0, 100.0, 100.0, 108.0], False)],
 )
-def test_memory_is_flat_or_not_after_the_warm_up(megabytes: list[float], kept: bool) -> None:
+def test_memory_growth_is_measured_after_warm_up(megabytes: list[float], kept: bool) -> None:
     samples = [Memory(100 * number, each) for number, each in enumerate(megabytes)]
     assert soak.report(samples, 100, "").kept is kept
 
 
-def test_the_slope_is_in_megabytes_for_a_thousand_turns() -> None:
+def test_the_slope_is_in_megabytes_per_thousand_turns() -> None:
     growing = [Memory(100 * number, 200 + number) for number in range(10)]
     assert soak.slope(growing) == pytest.approx(10)
     assert soak.slope(growing[:1]) == 0
     assert soak.furthest(growing) == pytest.approx(4.5 / 204.5 * 100)
 
 
-def test_tiny_turns_and_a_tiny_soak_through_one_bot(tmp_path: Path) -> None:
+def test_turns_and_soak_run_through_one_bot(tmp_path: Path) -> None:
     with servers() as both:
         chats, workspace = itertools.count(90_000), tmp_path / "workspace"
         furnish(workspace, both)

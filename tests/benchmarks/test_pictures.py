@@ -1,4 +1,4 @@
-"""The screen behind the picture of a chat, and the picture's own text."""
+"""The terminal emulator behind the picture of a chat."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verdicts on Discord beside Telegram can fail; the whole of it runs with the other parts, in test_smoke."""
+"""The verdicts on Discord beside Telegram can fail. test_smoke runs the benchmark itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.platforms import ALONE, BOTH, ROWS, Rounds, report
 
 
 def _rounds(**both: float) -> Rounds:
-    """Three rounds in which Discord costs nothing but what is told, with an outlier that must not count."""
+    """Three rounds in which Discord costs only what is given, with an outlier that must not count."""
     figures = {row.figure: 1.0 for row in ROWS}
     alone = {figure: value for figure, value in figures.items() if "READY" not in figure or "RSS" in figure}
     return {ALONE: [alone] * 3, BOTH: [{**figures, **both}, {**figures, **both}, dict.fromkeys(figures, 50.0)]}
@@ -34,7 +34,7 @@ def test_there_is_a_row_for_each_start_and_for_memory() -> None:
         ("RSS when ready, MB", 1.2),
     ],
 )
-def test_each_limit_can_be_broken_by_its_median(figure: str, most: float) -> None:
+def test_each_limit_is_checked_against_the_median(figure: str, most: float) -> None:
     assert report(_rounds(**{figure: most}), "").kept
     section = report(_rounds(**{figure: most + 0.01}), "")
     assert not section.kept

@@ -1,4 +1,4 @@
-"""The comparison of selectors: each contestant, the threshold, slices, the tables, and the yardstick's agreement."""
+"""The comparison of selectors: contestants, threshold, slices, tables, and agreement with tool_routing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ EXTRA = {"wanted", "none"}
 
 
 class Directions:
-    """An encoder whose vectors are told; the first word of a text is looked up."""
+    """An encoder with given vectors, looked up by the first word of a text."""
 
     name = "told"
 
@@ -47,13 +47,13 @@ class Directions:
 
 
 def gated(catalogue: Sequence[Mapping[str, Any]], examples: Mapping[str, Sequence[str]]) -> Gated:
-    """For score.py, in a process of its own."""
+    """Used by score.py in a separate process."""
     return Gated(scorers.bm25(catalogue, examples), float(os.environ["LEAST"]))
 
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """A folder of the form of the sets, with one that is called small."""
+    """A folder like the data sets', with a set named small."""
     (tmp_path / "dev").mkdir()
     (tmp_path / "small.catalog.json").write_text(json.dumps(CATALOGUE, ensure_ascii=False), "utf-8")
     (tmp_path / "small.examples.json").write_text(json.dumps(EXAMPLES), "utf-8")
@@ -65,11 +65,11 @@ def query(language: str, kind: str = "single") -> Query:
     return Query("x", language, frozenset({"a"}), kind)
 
 
-def test_a_set_of_one_language_is_measured_as_a_whole() -> None:
+def test_a_set_of_one_language_is_one_slice() -> None:
     assert slices([query("en")] * 30 + [query("zh")] * 19) == {ALL: list(range(49))}
 
 
-def test_languages_are_measured_alone_and_pooled_english_first() -> None:
+def test_languages_are_separate_slices_and_pooled_english_first() -> None:
     queries = [query("pl")] * 40 + [query("de")] * 20 + [query("en")] * 30 + [query("ja")] * 19
     found = slices(queries)
     assert list(found) == ["en", "pl", "de", SEVEN_OTHERS, ALL_OTHERS]
@@ -79,7 +79,7 @@ def test_languages_are_measured_alone_and_pooled_english_first() -> None:
     assert found[ALL_OTHERS] == [*range(60), *range(90, 109)]
 
 
-def test_queries_for_several_tools_are_a_slice_where_there_are_enough() -> None:
+def test_multi_tool_queries_are_a_slice_if_there_are_enough() -> None:
     queries = [query("en")] * 10 + [query("en", "multi")] * 20 + [query("de", "multi")] * 5
     assert slices(queries)["en multi"] == list(range(10, 30))
     assert "en multi" not in slices(queries[:29])
@@ -95,9 +95,7 @@ def test_queries_for_several_tools_are_a_slice_where_there_are_enough() -> None:
         ("edge", {"near", "car"}),
     ],
 )
-def test_the_simple_algorithm_takes_keywords_inside_words_and_a_cosine_of_two_fifths(
-    said: str, expected: set[str]
-) -> None:
+def test_the_simple_algorithm_uses_substrings_and_a_cosine_of_0_4(said: str, expected: set[str]) -> None:
     catalogue = [
         {"name": "car", "description": "Drives.", "keywords": ["Car"]},
         {"name": "near", "description": "Close.", "keywords": []},
@@ -109,7 +107,7 @@ def test_the_simple_algorithm_takes_keywords_inside_words_and_a_cosine_of_two_fi
     assert set(Simple(catalogue, Directions(vectors)).select(said)) == expected
 
 
-def test_words_alone_are_scored_by_the_best_tool_of_an_entry() -> None:
+def test_bm25_scores_an_entry_by_its_best_tool() -> None:
     catalogue: list[dict[str, Any]] = [
         {
             "name": "home",
@@ -127,7 +125,7 @@ def test_words_alone_are_scored_by_the_best_tool_of_an_entry() -> None:
     assert not nothing.any()
 
 
-def test_vectors_alone_take_the_best_of_descriptions_and_examples() -> None:
+def test_cosine_takes_the_best_of_descriptions_and_examples() -> None:
     catalogue = [{"name": "one", "description": "Far."}, {"name": "two", "description": "Far."}]
     vectors = {"one": (0.0, 1.0, 0.0), "two": (0.6, 0.8, 0.0), "said": (1.0, 0.0, 0.0), "ask": (1.0, 0.0, 0.0)}
     scorer = Cosine(entries(catalogue, {"one": ["said it"]}), Directions(vectors))
@@ -146,7 +144,7 @@ def test_vectors_alone_take_the_best_of_descriptions_and_examples() -> None:
         ([[1.0, 1.0], [1.0, 0.0]], 0.75, 3),
     ],
 )
-def test_the_threshold_shows_as_much_as_it_may(scores: list[list[float]], share: float, expected: int) -> None:
+def test_the_threshold_shows_as_much_as_allowed(scores: list[list[float]], share: float, expected: int) -> None:
     found = np.array(scores, np.float32)
     assert int((found > threshold(found, share)).sum()) == expected
 
@@ -159,12 +157,12 @@ def test_a_lower_threshold_would_show_too_much(scores: Floats, share: float) -> 
         assert (scores >= least).mean() > share - 1e-9
 
 
-def test_only_what_scores_above_is_shown() -> None:
+def test_only_scores_above_the_threshold_are_shown() -> None:
     assert shown(["a", "b", "c"], np.array([0.5, 0.6, 0.7], np.float32), 0.6000000238418579) == ["c"]
 
 
 @pytest.mark.parametrize("contestant", [OURS, SIMPLE])
-def test_the_figures_are_those_of_the_yardstick(contestant: Contestant, data: Path) -> None:
+def test_figures_match_tool_routing(contestant: Contestant, data: Path) -> None:
     measured = read(data, "small")
     found = trial(contestant, measured, {})
     built: Any = contestant.build(CATALOGUE, measured.examples)
@@ -187,7 +185,7 @@ def test_a_scorer_shows_as_much_as_ours_in_each_slice(data: Path) -> None:
     assert found["two"]["false_activation"] == 0
 
 
-def test_the_share_is_that_of_queries_that_need_something(data: Path) -> None:
+def test_the_share_counts_queries_that_need_a_tool(data: Path) -> None:
     wanted = Query("the forecast for zebras, lions and tigers", "en", frozenset({"weather"}), "single")
     queries = [wanted, *(Query("alarm mail", "en", frozenset(), "none"),) * 3]
     measured = Set(read(data, "small").catalogue, {}, queries, {ALL: range(4)})
@@ -197,7 +195,7 @@ def test_the_share_is_that_of_queries_that_need_something(data: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("contestant", [SIMPLE, BM25])
-def test_score_py_says_the_same(contestant: Contestant, data: Path) -> None:
+def test_score_py_agrees(contestant: Contestant, data: Path) -> None:
     measured, share = read(data, "small"), 0.25
     scorer = scorers.bm25(measured.catalogue, measured.examples)
     wanted = np.stack([scorer.scores(each.text) for each in measured.queries if each.gold])
@@ -235,7 +233,7 @@ def results(ours: float, simple: float) -> table.Results:
     return {"set": {"ours": one(ours, false_activation=0.5), "simple": one(simple), "BM25": one(0.8)}}
 
 
-def test_the_tables_say_what_is_found_shown_in_vain_and_paid() -> None:
+def test_the_tables_show_recall_false_positives_and_cost() -> None:
     made = results(0.95, 0.7)
     assert table.found(made)[1:] == [("set", "en", "7", "0.950", "4.0%", "0.700", "4.0%", "0.800", "–")]
     assert table.in_vain(made)[1:] == [("set", "en", "2", "0.500", "–", "–", "–")]
@@ -246,12 +244,12 @@ def test_the_tables_say_what_is_found_shown_in_vain_and_paid() -> None:
 
 
 @pytest.mark.parametrize(("simple", "expected"), [(0.95, []), (0.951, ["set en"])])
-def test_a_slice_in_which_the_simple_algorithm_is_better_is_named(simple: float, expected: list[str]) -> None:
+def test_slices_where_the_simple_algorithm_wins_are_named(simple: float, expected: list[str]) -> None:
     assert table.worse(results(0.95, simple)) == expected
 
 
 @pytest.mark.slow
-def test_the_command_compares_everybody_in_one_run(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_compares_all_selectors(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--data", str(data), "--sets", "small", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     names = [each.name for each in CONTESTANTS if each.name not in document["missing"]]
@@ -260,7 +258,7 @@ def test_the_command_compares_everybody_in_one_run(data: Path, capsys: pytest.Ca
     assert bm25 <= ours
 
 
-def test_a_set_that_is_not_there_is_one_sentence(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_set_is_reported_in_one_sentence(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--data", str(data), "--sets", "absent"]) == 2
     out, err = capsys.readouterr()
     assert out == ""

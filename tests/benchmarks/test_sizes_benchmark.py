@@ -1,4 +1,4 @@
-"""The benchmark of size classes as a command: what stands on which stream, and its exit code."""
+"""The size class benchmark as a command: output streams and exit code."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def run(*arguments: str) -> tuple[int, str, str]:
     return ended.returncode, ended.stdout, ended.stderr
 
 
-def test_json_is_all_that_is_printed_and_wrong_names_are_no_failure(names: Path) -> None:
+def test_json_output_is_pure_and_errors_do_not_fail(names: Path) -> None:
     names.write_text(f"{RIGHT}\n{MISTAKEN}", encoding="utf-8")
     code, out, err = run("--names", str(names), "--json")
     assert (code, err) == (0, "")
     assert json.loads(out) == {"wrong": [{"model": "qwen3:32b", "got": "L", "accept": ["S", "M"]}]}
 
 
-def test_nothing_heavy_is_imported() -> None:
+def test_no_heavy_imports() -> None:
     command = "import sys, benchmarks.sizes; print(*{name.partition('.')[0] for name in sys.modules})"
     ended = subprocess.run([sys.executable, "-c", command], cwd=ROOT, capture_output=True, text=True, check=True)
     assert {"litellm", "numpy", "sqlalchemy", "httpx", "aiohttp"}.isdisjoint(ended.stdout.split())
@@ -48,7 +48,7 @@ def test_the_table_says_why(names: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "1 of 2 names wrong (50.0%)" in text
 
 
-def test_without_a_mistake_there_is_no_table(names: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_table_without_errors(names: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names.write_text(RIGHT, encoding="utf-8")
     assert sizes.main(["--names", str(names)]) == 0
     assert capsys.readouterr().out == "0 of 1 names wrong (0.0%)\n"
@@ -57,7 +57,7 @@ def test_without_a_mistake_there_is_no_table(names: Path, capsys: pytest.Capture
 
 
 @pytest.mark.parametrize(
-    ("content", "complaint"),
+    ("content", "problem"),
     [
         (None, " cannot be read: No such file or directory."),
         (b"\xff\xfe\x00", " is not UTF-8 text."),
@@ -75,31 +75,31 @@ def test_without_a_mistake_there_is_no_table(names: Path, capsys: pytest.Capture
     ],
 )
 @pytest.mark.parametrize("form", [(), ("--json",)])
-def test_a_file_that_cannot_be_read_is_one_sentence(
-    content: bytes | None, complaint: str, form: tuple[str, ...], names: Path, capsys: pytest.CaptureFixture[str]
+def test_an_unreadable_file_is_reported_in_one_sentence(
+    content: bytes | None, problem: str, form: tuple[str, ...], names: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if content is not None:
         names.write_bytes(content)
     assert sizes.main(["--names", str(names), *form]) == 2
     streams = capsys.readouterr()
-    assert (streams.out, streams.err) == ("", f"{names}{complaint}\n")
+    assert (streams.out, streams.err) == ("", f"{names}{problem}\n")
 
 
 @pytest.mark.parametrize("mark", ["\u2028", "\u2029", "\u0085"])
-def test_a_name_may_hold_what_other_files_end_a_line_with(mark: str, names: Path) -> None:
+def test_a_name_may_contain_unicode_line_separators(mark: str, names: Path) -> None:
     rows = [{"model": f"some{mark}-32b", "accept": ["L"]}, {"model": "gpt-4o", "accept": ["XL"]}]
     text = "\r\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
     names.write_bytes(b"\xef\xbb\xbf" + text.encode())
     assert [named.model for named in sizes.read(names)] == [row["model"] for row in rows]
 
 
-def test_half_a_character_is_printed_as_a_mark(names: Path) -> None:
+def test_a_lone_surrogate_is_printed_as_a_replacement(names: Path) -> None:
     names.write_text('{"model": "\\ud800-32b", "accept": ["S"]}', encoding="utf-8")
     code, out, err = run("--names", str(names))
     assert (code, err) == (0, "")
     assert "?-32b" in out
 
 
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
+def test_a_folder_is_refused(tmp_path: Path) -> None:
     code, out, err = run("--names", str(tmp_path), "--json")
     assert (code, out, err) == (2, "", f"{tmp_path} cannot be read: Is a directory.\n")

@@ -1,4 +1,4 @@
-"""The benchmark runs from its first start to its table, and its verdicts can fail."""
+"""The whole benchmark in a quick run, and verdicts that can fail."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def _rounds(**ours: float) -> Rounds:
-    """Two rounds in which everybody is alike, but for some figures of ours."""
+    """Two rounds with equal figures, except for some of ours."""
     alike = {row.figure: 0.5 for row in ROWS}
     return {
         FLOOR.name: [alike, alike],

@@ -1,4 +1,4 @@
-"""The benchmark of selection: its figures for a selector made by hand, and the command."""
+"""The tool routing benchmark: figures of a handmade selector, and the command."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from benchmarks.tool_routing import Query, measure, read_catalogue, read_example
 
 ROOT = Path(__file__).resolve().parents[2]
 SCORE = DATA / "score.py"
-"""The same figures, computed by a program that shares no code with ours."""
+"""The same figures, computed without our code."""
 CATALOGUE: list[dict[str, Any]] = [
     {"name": "weather", "description": "The forecast.", "keywords": ["forecast"], "category": "", "parameters": {}},
     {"name": "alarm", "description": "Ring at a time.", "keywords": ["alarm"], "category": "", "parameters": {}},
@@ -44,7 +44,7 @@ TIMES = {"load_s", "rss_mb", "p50_ms", "p95_ms", "p99_ms"}
 
 
 class Answers:
-    """A selector that says what it was told to, and counts."""
+    """A selector that gives fixed answers and counts its calls."""
 
     def __init__(self, answers: Mapping[str, Sequence[str]]) -> None:
         self.answers = answers
@@ -57,7 +57,7 @@ class Answers:
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    """`small.catalog.json`, `small.examples.json` and `queries.jsonl`, in one folder."""
+    """`small.catalog.json`, `small.examples.json` and `queries.jsonl` in one folder."""
     (tmp_path / "small.catalog.json").write_text(json.dumps(CATALOGUE, ensure_ascii=False), "utf-8")
     (tmp_path / "small.examples.json").write_text(json.dumps(EXAMPLES), "utf-8")
     (tmp_path / "queries.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in ROWS), "utf-8")
@@ -72,7 +72,7 @@ def run(*command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_the_figures_of_a_selector_made_by_hand(files: Path) -> None:
+def test_figures_of_a_handmade_selector(files: Path) -> None:
     queries = read_queries(files / "queries.jsonl")
     answers = {
         "the forecast": ["weather", "music"],
@@ -94,28 +94,28 @@ def test_the_figures_of_a_selector_made_by_hand(files: Path) -> None:
     assert 0 <= figures["p50_ms"] <= figures["p95_ms"] <= figures["p99_ms"]
 
 
-def test_what_was_not_asked_has_no_figure() -> None:
+def test_kinds_without_queries_have_no_figure() -> None:
     figures = measure(Answers({}), CATALOGUE, [Query("hello", "en", frozenset(), "none")])
     assert figures["false_activation"] == 0
     assert figures["by"] == {}
     assert {"recall", "shown", "oos_activation"}.isdisjoint(figures)
 
 
-def test_examples_are_cut_but_for_what_needs_no_tool(files: Path) -> None:
+def test_examples_are_limited_except_those_without_a_tool(files: Path) -> None:
     path = files / "small.examples.json"
     assert {name: len(said) for name, said in read_examples(path).items()} == {"weather": 5, "__none__": 9}
     assert len(read_examples(path, 2)["weather"]) == 2
     assert read_examples(None) == {}
 
 
-def test_a_query_may_hold_any_character(files: Path) -> None:
+def test_a_query_may_contain_any_character(files: Path) -> None:
     path = files / "odd.jsonl"
     rows = [{"query": f"one{mark}two", "gold": []} for mark in "\u2028\u0085\x1c\n😶"]
     path.write_text("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), "utf-8")
     assert [query.text for query in read_queries(path)] == [row["query"] for row in rows]
 
 
-def test_what_is_null_is_left_out(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_null_fields_are_ignored(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     nothing = {"keywords": None, "description": None, "category": None, "tools": None}
     rows = [{**CATALOGUE[0], "keywords": None}, {"name": "alarm", **nothing}]
     (files / "small.catalog.json").write_text(json.dumps(rows), "utf-8")
@@ -124,7 +124,7 @@ def test_what_is_null_is_left_out(files: Path, capsys: pytest.CaptureFixture[str
     assert json.loads(capsys.readouterr().out)["by"] == {"en": [1.0, 1], "kind:single": [1.0, 1]}
 
 
-def test_half_a_character_anywhere_is_a_mark(files: Path) -> None:
+def test_lone_surrogates_are_replaced(files: Path) -> None:
     half = "\ud800"
     row = {"name": f"alarm{half}", "description": f"Ring {half}.", "keywords": [half], "category": half}
     (files / "small.catalog.json").write_text(json.dumps([*CATALOGUE, {**row, "tools": [row]}]), "utf-8")
@@ -136,7 +136,7 @@ def test_half_a_character_anywhere_is_a_mark(files: Path) -> None:
     assert {*json.loads(ended.stdout)["by"]} == {"?", "kind:single"}
 
 
-def test_a_file_may_begin_with_the_mark_of_its_encoding(files: Path) -> None:
+def test_a_file_may_start_with_a_bom(files: Path) -> None:
     for name in ("small.catalog.json", "small.examples.json", "queries.jsonl"):
         (files / name).write_bytes(b"\xef\xbb\xbf" + (files / name).read_bytes())
     assert read_catalogue(files / "small.catalog.json") == CATALOGUE
@@ -145,7 +145,7 @@ def test_a_file_may_begin_with_the_mark_of_its_encoding(files: Path) -> None:
 
 
 @pytest.mark.parametrize("form", [(), ("--json",)])
-def test_only_one_object_is_printed_for_any_figures(files: Path, form: tuple[str, ...]) -> None:
+def test_json_output_is_one_object(files: Path, form: tuple[str, ...]) -> None:
     ended = run("-m", "benchmarks.tool_routing", *asked(files, "--examples", str(files / "small.examples.json"), *form))
     assert (ended.returncode, ended.stderr) == (0, "")
     figures = json.loads(ended.stdout)
@@ -154,7 +154,7 @@ def test_only_one_object_is_printed_for_any_figures(files: Path, form: tuple[str
     assert (ended.stdout.count("\n") == 1) is bool(form)
 
 
-def test_one_language_may_be_measured_alone(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_language_option_filters_queries(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert tool_routing.main(asked(files, "--language", "de", "--json")) == 0
     figures = json.loads(capsys.readouterr().out)
     assert figures["n"] == 1
@@ -162,7 +162,7 @@ def test_one_language_may_be_measured_alone(files: Path, capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "complaint"),
+    ("name", "content", "problem"),
     [
         ("small.catalog.json", None, "No such file"),
         ("small.catalog.json", b"{", "is not JSON"),
@@ -200,8 +200,8 @@ def test_one_language_may_be_measured_alone(files: Path, capsys: pytest.CaptureF
         ("queries.jsonl", b'{"query": "x", "gold": [], "kind": "irrelevant_own"}', "holds no query to measure"),
     ],
 )
-def test_a_file_of_another_form_is_one_sentence(
-    files: Path, capsys: pytest.CaptureFixture[str], name: str, content: bytes | None, complaint: str
+def test_a_malformed_file_is_reported_in_one_sentence(
+    files: Path, capsys: pytest.CaptureFixture[str], name: str, content: bytes | None, problem: str
 ) -> None:
     if content is None:
         (files / name).unlink()
@@ -212,14 +212,14 @@ def test_a_file_of_another_form_is_one_sentence(
     assert out == ""
     assert err.count("\n") == 1
     assert name in err
-    assert complaint in err
+    assert problem in err
 
 
-def test_our_catalogue_is_read_as_it_stands(files: Path) -> None:
+def test_our_catalogue_is_readable(files: Path) -> None:
     assert read_catalogue(files / "small.catalog.json") == CATALOGUE
 
 
-def test_an_independent_program_prints_the_same(files: Path) -> None:
+def test_an_independent_implementation_agrees(files: Path) -> None:
     score = [str(SCORE), "routing.tools.selection:build_selector", "--data", str(files / "small")]
     theirs = run(*score, "--queries", str(files / "queries.jsonl"), "--examples", "5")
     ours = run("-m", "benchmarks.tool_routing", *asked(files, "--examples", str(files / "small.examples.json")))
@@ -232,7 +232,7 @@ def test_an_independent_program_prints_the_same(files: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["assistant", "bfcl_live", "functionchat_ko", "metatool", "sealtools"])
-def test_a_clone_alone_has_every_set(name: str) -> None:
+def test_every_set_is_in_the_repository(name: str) -> None:
     assert DATA.is_relative_to(ROOT)
     entries = {entry["name"] for entry in read_catalogue(DATA / f"{name}.catalog.json")}
     queries = read_queries(DATA / "dev" / f"{name}.jsonl")

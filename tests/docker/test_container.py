@@ -1,4 +1,4 @@
-"""What the image and the composition promise, read from the files themselves."""
+"""The guarantees of the image and the compose file, read from the files."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Instruction = tuple[str, str]
 
 
 def instructions() -> list[Instruction]:
-    """The Dockerfile, a pair an instruction, continued lines joined."""
+    """The Dockerfile as (instruction, arguments) pairs with continued lines joined."""
     text = (ROOT / "docker" / "Dockerfile").read_text(encoding="utf-8")
     lines = re.sub(r"\\\n\s*", "", re.sub(r"(?m)^#.*\n", "", text)).splitlines()
     return [(word, rest) for word, _, rest in (line.partition(" ") for line in lines if line)]
 
 
 def final() -> list[Instruction]:
-    """The instructions of the image that is kept."""
+    """The instructions of the final image."""
     steps = instructions()
     return steps[max(at for at, (word, _) in enumerate(steps) if word == "FROM") :]
 
@@ -55,7 +55,7 @@ def service() -> dict[str, Any]:
     return found
 
 
-def test_the_bot_runs_as_nobody_in_particular() -> None:
+def test_the_bot_runs_unprivileged() -> None:
     assert only("USER") == "tierbot"
     words = [word for word, _ in final()]
     assert "RUN" not in words[words.index("USER") :]
@@ -76,7 +76,7 @@ def test_every_package_is_installed_by_its_hash() -> None:
     assert all("--require-hashes" in command for command in installs)
 
 
-def test_everything_the_program_needs_is_copied_and_nothing_else() -> None:
+def test_exactly_the_needed_files_are_copied() -> None:
     assert only("WORKDIR") == "/app"
     copied = {rest.split()[0] for word, rest in final() if word == "COPY" and not rest.startswith("--from")}
     assert copied == PACKAGES

@@ -1,4 +1,4 @@
-"""The systemd unit: what it promises, and what systemd itself thinks of it."""
+"""The systemd unit, checked by its text and by systemd itself."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from handlers.tools.sandbox.sandbox import TOGETHER
 
 UNIT = Path(__file__).resolve().parents[2] / "docker" / "tierbot.service"
 MAX_EXPOSED = 2.6
-"""systemd 252 says 2.6 of 10, and said 1.5 before there was a sandbox. What is left: the namespaces and system calls
-that bubblewrap needs, the network, /proc, other users' names, the clock's device."""
+"""systemd 252 rates it 2.6 of 10. The rest is what bubblewrap needs (namespaces, system calls), the network, /proc,
+other users' names and the clock device."""
 
 
 def told(name: str) -> list[str]:
@@ -29,7 +29,7 @@ def told(name: str) -> list[str]:
 
 
 def analyze(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """systemd's own judgement; a machine without it skips, unless every set is asked for."""
+    """systemd's own check. Skipped without systemd, unless TIERBOT_SETS=all."""
     if shutil.which("systemd-analyze") is None:
         if os.environ.get("TIERBOT_SETS") == "all":
             pytest.fail("systemd-analyze is not installed, and TIERBOT_SETS=all asks for every set")
@@ -38,7 +38,7 @@ def analyze(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def here(tmp_path: Path, replaced: str = "", by: str = "") -> str:
-    """The unit with an interpreter that is on this machine, and perhaps a fault."""
+    """The unit with this machine's interpreter, and a fault if given."""
     text = UNIT.read_text(encoding="utf-8").replace("/opt/tierbot/.venv/bin/python", sys.executable)
     copy = tmp_path / UNIT.name
     copy.write_text(text.replace(replaced, by) if replaced else text, encoding="utf-8")
@@ -58,14 +58,14 @@ def test_systemd_would_name_a_fault(tmp_path: Path) -> None:
 
 
 @pytest.mark.system
-def test_little_is_exposed(tmp_path: Path) -> None:
+def test_the_exposure_score_is_low(tmp_path: Path) -> None:
     judged = analyze("security", "--offline=yes", "--no-pager", here(tmp_path))
     found = re.search(r"Overall exposure level for tierbot.service: ([\d.]+)", judged.stdout)
     assert found is not None, judged.stderr
     assert float(found[1]) <= MAX_EXPOSED
 
 
-def test_the_watchdog_leaves_room_for_a_pulse() -> None:
+def test_the_watchdog_interval_exceeds_the_heartbeat() -> None:
     assert told("Type") == ["notify"]
     assert told("NotifyAccess") == ["main"]
     assert int(told("WatchdogSec")[0]) > DEAF_SECONDS > PULSE_SECONDS * 3
@@ -77,7 +77,7 @@ def test_a_stop_leaves_time_for_running_turns_and_replies() -> None:
     assert int(told("TimeoutStopSec")[0]) > 2 * GRACE_SECONDS
 
 
-def test_what_only_the_owner_can_mend_is_not_tried_again() -> None:
+def test_configuration_errors_are_not_restarted() -> None:
     assert told("Restart") == ["on-failure"]
     assert told("RestartPreventExitStatus") == ["2"]
 
@@ -94,8 +94,8 @@ def test_the_bot_may_write_its_own_folder_only() -> None:
 
 
 def test_the_sandbox_can_work_under_it() -> None:
-    """Each was tried: with ProcSubset=pid or without one of the calls bubblewrap ends at once, and with
-    ProtectProc=invisible the watch can't count a process that called prctl(PR_SET_DUMPABLE, 0)."""
+    """Found by trial: with ProcSubset=pid or without one of the calls, bubblewrap fails at once; with
+    ProtectProc=invisible the resource monitor can't count a process that called prctl(PR_SET_DUMPABLE, 0)."""
     assert told("ProcSubset") == told("ProtectProc") == told("ProtectHostname") == []
     assert set(told("RestrictNamespaces")[0].split()) == {"user", "mnt", "pid", "net", "ipc", "uts", "cgroup"}
     assert "AF_NETLINK" in told("RestrictAddressFamilies")[0].split()
@@ -104,7 +104,7 @@ def test_the_sandbox_can_work_under_it() -> None:
     assert set(added.split()) == {"mount", "umount2", "pivot_root", "capset", "sethostname"}
 
 
-def test_what_the_sandbox_does_not_need_stays_shut() -> None:
+def test_namespaces_the_sandbox_does_not_need_are_denied() -> None:
     for name in ("ProtectKernelTunables", "ProtectKernelLogs", "ProtectKernelModules", "ProtectControlGroups"):
         assert told(name) == ["yes"]
     for name in ("PrivateMounts", "PrivateDevices", "RestrictSUIDSGID", "LockPersonality"):
@@ -113,10 +113,10 @@ def test_what_the_sandbox_does_not_need_stays_shut() -> None:
 
 def test_commands_have_room_for_their_processes() -> None:
     each = SandboxLimits().processes + SPARE_PROCESSES
-    assert int(told("TasksMax")[0]) > TOGETHER * each + 100  # the bot and its model have threads, too
+    assert int(told("TasksMax")[0]) > TOGETHER * each + 100  # the bot and its model also have threads
 
 
-def test_credentials_are_shown_by_the_names_that_the_settings_read() -> None:
+def test_credential_names_match_the_settings() -> None:
     names = re.findall(r"(?m)^#LoadCredential=(\w+):/etc/tierbot/(\w+)$", UNIT.read_text(encoding="utf-8"))
     assert ("telegram_bot_token", "telegram_bot_token") in names
     assert all(name == file for name, file in names)

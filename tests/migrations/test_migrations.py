@@ -121,7 +121,7 @@ def migrated_by_another_process(database: Path, scripts: Path, **environ: str) -
     )
 
 
-def test_the_program_and_the_revisions_agree_on_the_head() -> None:
+def test_the_schema_revision_is_the_migration_head() -> None:
     made = Config()
     made.set_main_option("script_location", str(SCRIPTS))
     scripts = ScriptDirectory.from_config(made)
@@ -129,14 +129,14 @@ def test_the_program_and_the_revisions_agree_on_the_head() -> None:
     assert known_revisions() == {script.revision for script in scripts.walk_revisions()}
 
 
-def test_the_revisions_make_exactly_the_tables_of_the_schema(tmp_path: Path) -> None:
+def test_the_migrations_create_the_schemas_tables(tmp_path: Path) -> None:
     with connected(tmp_path / "a.db") as connection:
         command.upgrade(config(connection), "head")
         context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
         assert compare_metadata(context, metadata) == []
 
 
-def test_every_revision_goes_back_and_forth(tmp_path: Path) -> None:
+def test_every_revision_upgrades_and_downgrades(tmp_path: Path) -> None:
     with connected(tmp_path / "a.db") as connection:
         command.upgrade(config(connection), "head")
     with connected(tmp_path / "a.db") as connection:
@@ -147,7 +147,7 @@ def test_every_revision_goes_back_and_forth(tmp_path: Path) -> None:
         assert set(metadata.tables) <= set(inspect(connection).get_table_names())
 
 
-def test_people_from_before_toolkit_switches_have_all_on(tmp_path: Path) -> None:
+def test_people_from_before_toolkit_switches_keep_all_toolkits(tmp_path: Path) -> None:
     with connected(tmp_path / "a.db") as connection:
         command.upgrade(config(connection), "0003")
         connection.exec_driver_sql("insert into people (id, name, role, created_at) values (1, 'Alice', 'owner', 0)")
@@ -159,7 +159,7 @@ def test_people_from_before_toolkit_switches_have_all_on(tmp_path: Path) -> None
     assert rows(tmp_path / "a.db", "select language, toolkits_off from preferences") == [("de", "[]")]
 
 
-def test_a_migration_keeps_a_copy_of_what_was(populated: Path, scripts: Path) -> None:
+def test_a_migration_keeps_a_backup(populated: Path, scripts: Path) -> None:
     done = migrated_by_another_process(populated, scripts)
     assert (done.returncode, done.stdout) == (0, f"{REVISION}\n"), done.stderr
     assert rows(populated, "select version_num from alembic_version") == [(NEXT,)]
@@ -170,7 +170,7 @@ def test_a_migration_keeps_a_copy_of_what_was(populated: Path, scripts: Path) ->
     assert rows(kept[0], "select version_num from alembic_version") == [(REVISION,)]
 
 
-def test_a_migration_killed_in_the_middle_leaves_the_old_revision_whole(populated: Path, scripts: Path) -> None:
+def test_a_killed_migration_leaves_the_old_revision_intact(populated: Path, scripts: Path) -> None:
     before = rows(populated, "select name, sql from sqlite_master order by name")
     died = migrated_by_another_process(populated, scripts, DIE_HERE="1")
     assert died.returncode == -signal.SIGKILL, died.stderr
@@ -183,13 +183,13 @@ def test_a_migration_killed_in_the_middle_leaves_the_old_revision_whole(populate
     assert rows(populated, "select version_num from alembic_version") == [(NEXT,)]
 
 
-def test_a_current_database_is_not_copied(populated: Path) -> None:
+def test_an_up_to_date_database_is_not_backed_up(populated: Path) -> None:
     backups = populated.parent / "backups"
     assert migrate(f"sqlite:///{populated}", backups) is None
     assert list(backups.glob("*.db")) == []
 
 
-def test_only_the_newest_copies_are_kept(populated: Path) -> None:
+def test_only_the_newest_backups_are_kept(populated: Path) -> None:
     backups = populated.parent / "backups"
     backups.mkdir(exist_ok=True)
     old = [backups / f"tierbot-0000-2026010{day}-000000.db" for day in range(1, 8)]
@@ -203,7 +203,7 @@ def test_only_the_newest_copies_are_kept(populated: Path) -> None:
     assert (backups / "mine.db").exists()
 
 
-def test_a_copy_that_is_not_whole_gets_no_name(populated: Path) -> None:
+def test_an_incomplete_backup_is_not_kept(populated: Path) -> None:
     """Nor does what a killed process left; it is removed."""
     backups = populated.parent / "backups"
     backups.mkdir(exist_ok=True)
@@ -218,7 +218,7 @@ def test_a_copy_that_is_not_whole_gets_no_name(populated: Path) -> None:
     assert list(backups.iterdir()) == []
 
 
-def test_a_newer_database_is_refused_untouched(populated: Path) -> None:
+def test_a_newer_database_is_refused_unchanged(populated: Path) -> None:
     connection = sqlite3.connect(populated)
     with connection:
         connection.execute("update alembic_version set version_num = '9999'")

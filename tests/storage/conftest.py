@@ -1,4 +1,4 @@
-"""A clock, and a database for each test: SQLite as a copied file, PostgreSQL as a copy of a throw-away template."""
+"""A clock, and a database per test: SQLite as a copied file, PostgreSQL as a copy of a temporary template."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bi
 
 @dataclass(slots=True)
 class Server:
-    """A PostgreSQL server that listens on a socket in its own folder only."""
+    """A PostgreSQL server that listens only on a socket in its own folder."""
 
     programs: Path
     folder: Path
@@ -43,7 +43,7 @@ class Server:
         return f"postgresql+asyncpg://postgres@/{name}?host={self.folder}"
 
     def copy(self) -> str:
-        """A fresh copy of the migrated template; its URL."""
+        """The URL of a fresh copy of the migrated template."""
         self.databases += 1
         name = f"story{self.databases}"
         self.sql(f"create database {name} template template_of_ours")
@@ -51,7 +51,7 @@ class Server:
 
 
 def programs() -> Path | None:
-    """Where PostgreSQL's server programs are; None when they are not installed."""
+    """The folder of PostgreSQL's server programs, or None."""
     found = shutil.which("initdb")
     places = [Path(found).resolve().parent] if found else []
     for pattern in _PLACES:
@@ -60,7 +60,7 @@ def programs() -> Path | None:
 
 
 def missing(what: str) -> None:
-    """Skip by name; where every set was asked for, fail."""
+    """Skips with a reason; fails if TIERBOT_SETS=all."""
     if os.environ.get("TIERBOT_SETS") == "all":
         pytest.fail(f"TIERBOT_SETS=all, but {what} is missing")
     pytest.skip(f"{what} is missing")
@@ -68,7 +68,7 @@ def missing(what: str) -> None:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Server]:
-    """The server, with a migrated template. PostgreSQL refuses to run as root, so root lends it a user."""
+    """The server with a migrated template. PostgreSQL refuses to run as root, so root switches to another user."""
     place = programs()
     if place is None:
         missing("PostgreSQL (initdb, pg_ctl, psql)")
@@ -98,7 +98,7 @@ def _exists(user: str) -> bool:
 
 @pytest.fixture(scope="session")
 def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A migrated file."""
+    """A migrated database file."""
     path = tmp_path_factory.mktemp("template") / "tierbot.db"
     assert migrate(f"sqlite:///{path}", path.parent / "backups") == "an empty database"
     return path
@@ -106,13 +106,13 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def tmp_path(in_memory: Path) -> Path:
-    """Databases are in memory."""
+    """Databases in memory."""
     return in_memory
 
 
 @pytest.fixture(params=["sqlite", "sqlite+aiosqlite", pytest.param("postgres", marks=pytest.mark.system)])
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Each contract holds on all of them."""
+    """The kinds of database; each contract holds on all of them."""
     if request.param == "postgres":
         server: Server = request.getfixturevalue("postgres")
         return server.copy()

@@ -1,4 +1,4 @@
-"""People, places, messages and turns to be kept, and a clock."""
+"""Sample people, chats, messages and turns, and a clock."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PHOTO = Attachment("image", "a.png", "image/png", 5, "telegram:abc")
 
 
 class Hand:
-    """A clock moved by hand."""
+    """A manual clock."""
 
     now = 1_000_000.0
 

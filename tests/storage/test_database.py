@@ -1,4 +1,4 @@
-"""An empty database, on SQLite and on PostgreSQL alike."""
+"""An empty database, on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from storage.schema import metadata
 from storage.sqlite import SqliteDatabase
 
 
-async def test_every_table_is_there_and_the_size_is_known(database: Database) -> None:
+async def test_every_table_exists_and_the_size_is_known(database: Database) -> None:
     def count(c: object) -> int:
         return sum(c.execute(select(func.count()).select_from(t)).scalar_one() for t in metadata.tables.values())  # type: ignore[attr-defined]
 
@@ -23,7 +23,7 @@ async def test_every_table_is_there_and_the_size_is_known(database: Database) ->
     assert await database.size_bytes() > 10_000
 
 
-async def test_each_url_opens_the_driver_that_it_names(database: Database, database_url: str) -> None:
+async def test_each_url_opens_its_driver(database: Database, database_url: str) -> None:
     driver = database_url.split(":")[0]
     if driver == "sqlite":
         assert isinstance(database, SqliteDatabase)

@@ -1,4 +1,4 @@
-"""A database that is made at once is the one that the revisions make."""
+"""A new database is created directly and equals the migrated one."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from storage import migrate
 from storage.schema import REVISION
 
 
-def test_the_first_start_makes_what_the_revisions_make(tmp_path: Path) -> None:
+def test_the_first_start_creates_the_migrated_schema(tmp_path: Path) -> None:
     at_once, step_by_step = tmp_path / "at_once.db", tmp_path / "step_by_step.db"
     assert migrate.migrate(f"sqlite:///{at_once}", tmp_path) == "an empty database"
     engine = create_engine(f"sqlite:///{step_by_step}")
@@ -22,7 +22,7 @@ def test_the_first_start_makes_what_the_revisions_make(tmp_path: Path) -> None:
 
 
 def _shape(database: Path) -> dict[str, Any]:
-    """Every table with its columns, keys and indexes; and which revision it is."""
+    """Tables with their columns, keys and indexes, and the revision."""
     engine = create_engine(f"sqlite:///{database}")
     found = inspect(engine)
     shape: dict[str, Any] = {}

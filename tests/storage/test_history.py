@@ -1,4 +1,4 @@
-"""The conversations, on SQLite and on PostgreSQL alike."""
+"""Conversation history, on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from storage.stores import open_stores
 from tests.storage.samples import ANN, HOME, OTHER, PHOTO, TOPIC, Hand, record
 
 
-async def test_history_has_one_conversation_a_place_and_goes_back(database: Database, clock: Hand) -> None:
+async def test_history_is_per_conversation_and_can_be_undone(database: Database, clock: Hand) -> None:
     history, ledger = SqlHistory(database, clock), SqlLedger(database, clock)
     ann = await SqlPeople(database, SqlPreferences(database), clock).admit(ANN, "Ann", "user", "t")
     first = await history.current(HOME)
@@ -64,7 +64,7 @@ async def test_history_is_read_from_its_end_and_before_a_message(database: Datab
 async def test_a_private_summary_keeps_its_reader_through_the_migration(
     database_url: str, database: Database, clock: Hand
 ) -> None:
-    """Before, a line in front of the text said who may read it."""
+    """Earlier, a line before the text said who may read it."""
     stores = open_stores(database, clock)
     ann = await stores.people.admit(ANN, "Ann", "user", "owner")
     conversation = (await stores.history.begin(HOME)).id

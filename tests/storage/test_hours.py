@@ -1,4 +1,4 @@
-"""Hourly totals equal the sums of the rows after every change, on SQLite and on PostgreSQL."""
+"""Hourly sums equal the sums of the rows after every change, on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ Sums = dict[tuple[object, ...], tuple[float, ...]]
 
 
 def by_hour(connection: Connection, table: Table) -> Sums:
-    """The sums that are kept; those of one key together."""
+    """The stored sums, added up by key."""
     kept = table.c[*(column.name for column in table.c if column.name != "id")]
     return added([dict(row) for row in connection.execute(select(*kept)).mappings()])
 
 
 def by_row(connection: Connection, rows: Table, of_row: dict[str, Any]) -> Sums:
-    """The sums over the rows themselves."""
+    """The sums computed from the rows."""
     columns = [rows.c.at, *(value.label(name) for name, value in of_row.items())]
     found = [dict(row) for row in connection.execute(select(*columns)).mappings()]
     return added([{"hour": int(row.pop("at") // 3600), **row} for row in found])
@@ -49,7 +49,7 @@ def added(rows: list[dict[str, Any]]) -> Sums:
 
 
 def differing(connection: Connection) -> list[str]:
-    """The tables of sums that are not those of their rows."""
+    """The sum tables that differ from their rows."""
     pairs = ((usage_hours, usage, hours._USAGE), (turn_hours, turns, hours._TURNS))
     return [
         table.name for table, rows, row in pairs if by_hour(connection, table) != by_row(connection, rows, dict(row))
@@ -57,7 +57,7 @@ def differing(connection: Connection) -> list[str]:
 
 
 async def some_turn(stores: Stores, chance: random.Random, person: int, turn_id: str) -> None:
-    """A turn of up to three calls: with and without a price, counted or not, charged or not; perhaps a council."""
+    """A turn of up to three calls: with or without price, token counts and charge; sometimes a council."""
     calls = []
     for _ in range(chance.randrange(4)):
         cost = chance.choice([None, Decimal("0.000000001"), Decimal("0.25")])
@@ -73,7 +73,7 @@ async def some_turn(stores: Stores, chance: random.Random, person: int, turn_id:
 
 
 async def happened(stores: Stores, clock: Hand, seed: int, count: int = 60) -> None:
-    """Turns, ratings given and taken back, people linked and forgotten, while hours pass and clocks are set back."""
+    """Random turns, ratings, links and deletions while hours pass and clocks are set back."""
     chance = random.Random(seed)
     had: list[tuple[str, int]] = []
     ratings: list[Rating | None] = [-1, 1, None]
@@ -102,7 +102,7 @@ async def happened(stores: Stores, clock: Hand, seed: int, count: int = 60) -> N
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_the_sums_of_hours_are_those_of_the_rows(database: Database, clock: Hand, seed: int) -> None:
+async def test_hourly_sums_match_the_rows(database: Database, clock: Hand, seed: int) -> None:
     stores = open_stores(database, clock)
     await happened(stores, clock, seed)
     assert await database.read(differing) == []

@@ -1,4 +1,4 @@
-"""The inbox, on SQLite and on PostgreSQL alike."""
+"""The inbox, on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from storage.ledger import SqlLedger
 from tests.storage.samples import Hand, message
 
 
-async def test_the_inbox_keeps_each_update_once_and_in_order(database: Database, clock: Hand) -> None:
+async def test_the_inbox_stores_each_update_once_in_order(database: Database, clock: Hand) -> None:
     inbox, ledger = SqlInbox(database, clock), SqlLedger(database, clock)
     first = await inbox.accept([message("1"), message("2"), message("1")])
     assert [entry.message for entry in first] == [message("1"), message("2")]

@@ -1,4 +1,4 @@
-"""Where the bot is spoken to, on SQLite and on PostgreSQL alike."""
+"""Known chats, on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from storage.state import SqlChats
 from tests.storage.samples import ANN, HOME, OTHER, TOPIC, Hand, message, record
 
 
-async def test_chats_are_known_by_answers_and_by_an_owners_word(database: Database, clock: Hand) -> None:
+async def test_chats_become_known_by_answers_or_by_an_owner(database: Database, clock: Hand) -> None:
     history, chats, ledger = SqlHistory(database, clock), SqlChats(database, clock), SqlLedger(database, clock)
     person = await SqlPeople(database, SqlPreferences(database), clock).admit(ANN, "Ann", "user", "test")
     began = clock.now

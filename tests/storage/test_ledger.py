@@ -1,4 +1,4 @@
-"""The result of a turn is stored completely or not at all, on SQLite and on PostgreSQL."""
+"""A turn's result is stored completely or not at all, on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from storage.usage import SqlUsage
 from tests.storage.samples import ANN, HOME, Hand, message, record
 
 
-async def test_the_ledger_does_all_or_nothing(database: Database, clock: Hand) -> None:
+async def test_a_turn_is_stored_atomically(database: Database, clock: Hand) -> None:
     inbox, outbox, history = SqlInbox(database, clock), SqlOutbox(database, clock), SqlHistory(database, clock)
     people = SqlPeople(database, SqlPreferences(database), clock)
     ann = await people.admit(ANN, "Ann", "user", "t")
@@ -35,7 +35,7 @@ async def test_the_ledger_does_all_or_nothing(database: Database, clock: Hand) -
     assert (await history.messages(here.id, 5))[1] == 0
 
 
-async def test_texts_keep_every_sign_and_large_numbers(database: Database, clock: Hand) -> None:
+async def test_texts_and_large_numbers_are_stored_unchanged(database: Database, clock: Hand) -> None:
     people, history, ledger = (
         SqlPeople(database, SqlPreferences(database), clock),
         SqlHistory(database, clock),

@@ -1,4 +1,4 @@
-"""One person's accounts: what is kept of two people becomes one's; on SQLite and on PostgreSQL alike."""
+"""Linking accounts merges the data of two people, on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FAR = UserKey("discord", "2")
 
 
 async def kept_of(database: Database, person_id: int) -> set[str]:
-    """The tables that hold something of a person."""
+    """The tables with data about a person."""
     found = set()
     for table in metadata.sorted_tables:
         if "person_id" in table.c:
@@ -32,7 +32,7 @@ async def kept_of(database: Database, person_id: int) -> set[str]:
 
 
 async def filled(stores: Stores, user: UserKey, name: str) -> int:
-    """Somebody of whom something is kept in every table that keeps anything of people."""
+    """Someone with a row in every table about people."""
     person = (await stores.people.admit(user, name, "user", "t")).id
     here = await stores.history.current(OTHER)
     facts = TurnFacts("smart", "default", "openai/m", 1.0)
@@ -50,12 +50,12 @@ async def filled(stores: Stores, user: UserKey, name: str) -> int:
     return person
 
 
-async def test_all_that_is_kept_becomes_the_other_persons(database: Database, clock: Hand) -> None:
+async def test_linking_moves_all_data_to_the_other_person(database: Database, clock: Hand) -> None:
     stores = open_stores(database, clock)
     ann, ben = await filled(stores, ANN, "an"), await filled(stores, FAR, "be")
     await stores.preferences.set_override(ben, "deep", Override("openai/be"))
     every = {table.name for table in metadata.sorted_tables if "person_id" in table.c}
-    assert await kept_of(database, ben) == every, "a new table with people belongs in this test"
+    assert await kept_of(database, ben) == every, "a new table about people belongs in this test"
     await stores.links.join("an" * 4, FAR, "t")
     assert await kept_of(database, ben) == set()
     assert await kept_of(database, ann) == every - {"links"}
@@ -64,14 +64,14 @@ async def test_all_that_is_kept_becomes_the_other_persons(database: Database, cl
     assert (await stores.preferences.settings(ann)).instructions == "an"
     models = (await stores.preferences.get(ann)).overrides
     assert {tier: each.model for tier, each in models.items()} == {"smart": "openai/an", "deep": "openai/be"}
-    assert await stores.budgets.everyone() == {ann: PersonLimits(daily=Decimal(ben))}, "what was set last"
+    assert await stores.budgets.everyone() == {ann: PersonLimits(daily=Decimal(ben))}, "the newer setting"
     found = await stores.people.find(FAR)
     assert found is not None
     assert found.id == ann
     assert (await stores.people.journal(1))[0][2:] == ("link", f"discord:2 with person {ann}, was person {ben}")
 
 
-async def test_settings_are_joined_one_by_one(database: Database, clock: Hand) -> None:
+async def test_settings_are_merged_one_by_one(database: Database, clock: Hand) -> None:
     stores = open_stores(database, clock)
     ann = (await stores.people.admit(ANN, "an", "user", "t")).id
     ben = (await stores.people.admit(FAR, "be", "user", "t")).id
@@ -87,7 +87,7 @@ async def test_settings_are_joined_one_by_one(database: Database, clock: Hand) -
     assert (chosen.tier, chosen.force) == ("smart", False)
 
 
-async def test_files_wait_to_be_adopted_until_that_is_done(database: Database, clock: Hand) -> None:
+async def test_files_to_adopt_are_listed_until_done(database: Database, clock: Hand) -> None:
     stores = open_stores(database, clock)
     ann = (await stores.people.admit(ANN, "an", "user", "t")).id
     ben = (await stores.people.admit(FAR, "be", "user", "t")).id
@@ -101,7 +101,7 @@ async def test_files_wait_to_be_adopted_until_that_is_done(database: Database, c
     assert await stores.links.adoptions() == ()
 
 
-async def test_a_turn_under_way_ends_as_who_they_are_now(database: Database, clock: Hand) -> None:
+async def test_a_running_turn_is_stored_under_the_linked_person(database: Database, clock: Hand) -> None:
     stores = open_stores(database, clock)
     ann = (await stores.people.admit(ANN, "an", "user", "t")).id
     ben = (await stores.people.admit(FAR, "be", "user", "t")).id
@@ -117,7 +117,7 @@ async def test_a_turn_under_way_ends_as_who_they_are_now(database: Database, clo
     assert [each.calls for each in await stores.usage.by_model(person_id=ann)] == [1]
 
 
-async def test_what_only_one_has_set_is_kept(database: Database, clock: Hand) -> None:
+async def test_a_setting_of_only_one_person_is_kept(database: Database, clock: Hand) -> None:
     stores = open_stores(database, clock)
     ann = (await stores.people.admit(ANN, "an", "user", "t")).id
     ben = (await stores.people.admit(FAR, "be", "user", "t")).id
@@ -128,7 +128,7 @@ async def test_what_only_one_has_set_is_kept(database: Database, clock: Hand) ->
     assert (await stores.preferences.get(ann)).tier == "deep"
 
 
-async def test_a_stranger_who_waited_waits_no_more(database: Database, clock: Hand) -> None:
+async def test_linking_ends_a_pairing_request(database: Database, clock: Hand) -> None:
     stores = open_stores(database, clock)
     ann = (await stores.people.admit(ANN, "an", "user", "t")).id
     await stores.people.ask(Pairing(FAR, "be", "PAIRING", clock.now + 600), 3)
@@ -143,7 +143,7 @@ async def test_a_stranger_who_waited_waits_no_more(database: Database, clock: Ha
     assert await stores.links.find("NEW") is None
     await stores.links.offer(ann, "AGAIN", 600.0)
     await stores.links.part(ann, FAR, "t")
-    assert await stores.links.find("AGAIN") is None, "who is parted knows it, perhaps"
+    assert await stores.links.find("AGAIN") is None, "the unlinked account is announced again"
     assert await stores.people.find(FAR) is None
     assert await stores.links.accounts(ann) == (Account(ANN, 0.0),)
     await stores.links.offer(ann, "LATE", 600.0)
@@ -151,7 +151,7 @@ async def test_a_stranger_who_waited_waits_no_more(database: Database, clock: Ha
     assert await stores.links.find("LATE") is None
 
 
-async def test_forgetting_takes_everything_along(database: Database, clock: Hand) -> None:
+async def test_forgetting_deletes_everything(database: Database, clock: Hand) -> None:
     stores = open_stores(database, clock)
     ben = await filled(stores, BEN, "be")
     assert await stores.links.find("be" * 4) is not None

@@ -1,4 +1,4 @@
-"""The outbox, on SQLite and on PostgreSQL alike."""
+"""The outbox, on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from storage.outbox import SqlOutbox
 from tests.storage.samples import HOME, TOPIC, Hand
 
 
-async def test_the_outbox_goes_through_its_states(database: Database, clock: Hand) -> None:
+async def test_outbox_state_transitions(database: Database, clock: Hand) -> None:
     outbox = SqlOutbox(database, clock)
     button = ((Button("✅", "/tier deep"),),)
     await outbox.add([OutboundMessage(HOME, "one", owner=1, buttons=button), OutboundMessage(TOPIC, "two", edits="5")])
@@ -32,11 +32,11 @@ async def test_the_outbox_goes_through_its_states(database: Database, clock: Han
     await outbox.sweep(clock.now + 1)
     assert await outbox.get(one.id) is None
     (three,) = await outbox.add([OutboundMessage(HOME, "three")])
-    assert three.id > two.id, "buttons name replies by id: one given out again would answer for another"
+    assert three.id > two.id, "buttons refer to replies by id, so a reused id would answer for another reply"
     assert await outbox.unsent() == (three,)
 
 
-async def test_what_may_have_arrived_is_remembered_until_it_has(database: Database, clock: Hand) -> None:
+async def test_possible_deliveries_are_remembered_until_confirmed(database: Database, clock: Hand) -> None:
     outbox = SqlOutbox(database, clock)
     (added,) = await outbox.add([OutboundMessage(HOME, "one")])
 
@@ -52,12 +52,12 @@ async def test_what_may_have_arrived_is_remembered_until_it_has(database: Databa
     await outbox.again(added.id, clock.now, 2, "time-out")
     await outbox.attempting(added.id)
     await outbox.attempting(added.id)
-    assert await ambiguous() == 2, "a kill is no reason to give up"
+    assert await ambiguous() == 2, "a kill does not count as a failed attempt"
     await outbox.piece_sent(added.id, 1, "m1")
     assert await ambiguous() == 0
 
 
-async def test_a_picture_is_kept_to_the_byte_until_it_is_sent(database: Database, clock: Hand) -> None:
+async def test_a_picture_is_stored_byte_for_byte_until_sent(database: Database, clock: Hand) -> None:
     outbox = SqlOutbox(database, clock)
     picture = Picture("usage.png", bytes(range(256)) * 300)
     message = OutboundMessage(HOME, "Last week", document=Document("a.md", "x"), picture=picture)
@@ -72,4 +72,4 @@ async def test_a_picture_is_kept_to_the_byte_until_it_is_sent(database: Database
     await outbox.sent(added.id, "m2")
     done = await outbox.get(added.id)
     assert done is not None
-    assert done.message.picture == Picture("usage.png", b""), "a sent one takes no room"
+    assert done.message.picture == Picture("usage.png", b""), "a sent picture is deleted"

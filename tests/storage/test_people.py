@@ -1,4 +1,4 @@
-"""Who may come in, who asks to, and what is left of who was forgotten; on SQLite and on PostgreSQL alike."""
+"""Admission, pairing requests and deletion of people, on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def test_people_are_admitted_changed_and_found(database: Database, clock: 
 
 
 class Counting:
-    """A database that counts who looks into it, and can be held up after it has looked."""
+    """Counts the lookups, and can pause after one."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -57,7 +57,7 @@ class Counting:
         return await self._database.write(step)
 
 
-async def test_a_stranger_is_looked_for_once_until_somebody_lets_them_in(database: Database, clock: Hand) -> None:
+async def test_an_unknown_account_is_cached_until_admitted(database: Database, clock: Hand) -> None:
     counting = Counting(database)
     people = SqlPeople(counting, SqlPreferences(database), clock)  # type: ignore[arg-type]
     for _ in range(3):
@@ -74,7 +74,7 @@ async def test_a_stranger_is_looked_for_once_until_somebody_lets_them_in(databas
     assert counting.reads == 4
 
 
-async def test_who_is_let_in_during_the_search_is_found_by_the_next_one(database: Database, clock: Hand) -> None:
+async def test_an_admission_during_a_lookup_is_not_cached_away(database: Database, clock: Hand) -> None:
     counting = Counting(database)
     people = SqlPeople(counting, SqlPreferences(database), clock)  # type: ignore[arg-type]
     counting.gate.clear()
@@ -87,9 +87,7 @@ async def test_who_is_let_in_during_the_search_is_found_by_the_next_one(database
     assert await people.find(ANN) is not None
 
 
-async def test_pairing_keeps_one_request_a_person_a_few_in_all_and_not_for_long(
-    database: Database, clock: Hand
-) -> None:
+async def test_pairing_requests_are_limited_and_expire(database: Database, clock: Hand) -> None:
     people = SqlPeople(database, SqlPreferences(database), clock)
 
     def asks(number: int, code: str) -> Pairing:
@@ -114,17 +112,17 @@ async def test_pairing_keeps_one_request_a_person_a_few_in_all_and_not_for_long(
     assert len(await people.waiting()) == 1
     assert await people.approve("CCCCCCCC", "boss") is None
     again = asks(2, "EEEEEEEE")
-    assert await people.ask(again, 2) is again, "its code has expired: it is asked again"
+    assert await people.ask(again, 2) is again, "its code has expired, so it gets a new one"
     clock.now += 600 + KEPT_SECONDS
     assert await people.waiting() == ()
     assert await people.approve(again.user, "boss") is None
     for number in (3, 4, 5):
         clock.now += 1
         await people.ask(asks(number, "DDDDDDDD"), 2)
-    assert [each.user.user_id for each in await people.waiting()] == ["4", "5"], "the oldest made room"
+    assert [each.user.user_id for each in await people.waiting()] == ["4", "5"], "the oldest request was dropped"
 
 
-async def test_a_forgotten_person_leaves_nothing_but_the_record(database: Database, clock: Hand) -> None:
+async def test_forgetting_leaves_only_the_audit_record(database: Database, clock: Hand) -> None:
     people, ledger, history = (
         SqlPeople(database, SqlPreferences(database), clock),
         SqlLedger(database, clock),

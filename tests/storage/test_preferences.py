@@ -1,4 +1,4 @@
-"""What each person has set, on SQLite and on PostgreSQL alike."""
+"""Each person's settings, on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from storage.preferences import SqlPreferences
 from tests.storage.samples import ANN, BEN, Hand
 
 
-async def test_preferences_begin_empty_and_each_thing_is_set_by_itself(database: Database, clock: Hand) -> None:
+async def test_preferences_start_empty_and_are_set_one_by_one(database: Database, clock: Hand) -> None:
     store = SqlPreferences(database)
     people = SqlPeople(database, store, clock)
     ann, ben = await people.admit(ANN, "Ann", "user", "t"), await people.admit(BEN, "Ben", "user", "t")

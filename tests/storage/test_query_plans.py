@@ -1,4 +1,4 @@
-"""What a turn and a report read is found by an index, however much one person has written."""
+"""Turns and reports use indexes, however much one person has written."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Statements = dict[str, Any]
 
 @pytest.fixture
 async def kept(tmp_path: Path) -> AsyncIterator[tuple[Stores, int, int, Statements]]:
-    """Stores, a person, their conversation, and every statement from now on with its values."""
+    """Stores, a person, their conversation, and every later statement with its values."""
     stores, person, conversation = await opened("sqlite", tmp_path)
     await stores.database.write(lambda c: fill(c, person, conversation, 4_000, NOW))
     asked: Statements = {}
@@ -50,7 +50,7 @@ def plans(tmp_path: Path, asked: Statements) -> dict[str, str]:
         }
 
 
-async def test_nothing_of_a_turn_reads_a_whole_table(kept: tuple[Stores, int, int, Statements], tmp_path: Path) -> None:
+async def test_no_query_of_a_turn_scans_a_table(kept: tuple[Stores, int, int, Statements], tmp_path: Path) -> None:
     stores, person, conversation, asked = kept
     dates = days(NOW, 30, ZoneInfo("UTC"))
     await turn(stores, person, conversation, 10**6)
@@ -63,10 +63,8 @@ async def test_nothing_of_a_turn_reads_a_whole_table(kept: tuple[Stores, int, in
     assert {statement: plan for statement, plan in found.items() if GROWING.search(plan)} == {}
 
 
-async def test_reports_are_added_up_from_the_sums_of_hours(
-    kept: tuple[Stores, int, int, Statements], tmp_path: Path
-) -> None:
-    """Single rows are read of the hours at both ends only, and of the newest turns whose seconds are told."""
+async def test_reports_use_the_hourly_sums(kept: tuple[Stores, int, int, Statements], tmp_path: Path) -> None:
+    """Single rows are read only for the hours at both ends and for the newest turns with durations."""
     stores, person, conversation, asked = kept
     asked.clear()
     await stores.usage.by_model(person_id=person, since=NOW - 86_400.0)

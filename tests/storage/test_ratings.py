@@ -1,4 +1,4 @@
-"""An answer is found by every message that shows it, for as long as it is kept; on SQLite and on PostgreSQL alike."""
+"""An answer is found by each of its messages until it expires, on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def ann(stores: Stores) -> int:
 
 
 async def answer(stores: Stores, person: int, turn_id: str, chat: ChatKey, *shown: str, model: str = "a/x") -> None:
-    """A turn whose answer is these messages."""
+    """A turn whose answer consists of these messages."""
     here = await stores.history.current(chat)
     facts = TurnFacts("balanced", "default", model, 1.0)
     (entry,) = await stores.ledger.finish(
@@ -40,15 +40,15 @@ async def answer(stores: Stores, person: int, turn_id: str, chat: ChatKey, *show
     await stores.outbox.sent(entry.id, shown[-1])
 
 
-async def test_every_piece_of_an_answer_shows_it(stores: Stores, ratings: SqlRatings, ann: int) -> None:
+async def test_every_message_of_an_answer_identifies_its_turn(stores: Stores, ratings: SqlRatings, ann: int) -> None:
     await answer(stores, ann, "t1", HOME, "10", "11", "12")
     await answer(stores, ann, "t2", TOPIC, "10")
     assert [await ratings.turn_of(HOME, each) for each in ("10", "11", "12", "13")] == ["t1", "t1", "t1", None]
-    assert await ratings.turn_of(OTHER, "10") == "t2", "in which topic of a chat a message is, nobody is told"
+    assert await ratings.turn_of(OTHER, "10") == "t2", "reactions do not name the topic of a message"
     assert await ratings.turn_of(ChatKey("discord", "1"), "10") is None
 
 
-async def test_what_is_no_answer_shows_no_turn(stores: Stores, ratings: SqlRatings, ann: int) -> None:
+async def test_other_messages_identify_no_turn(stores: Stores, ratings: SqlRatings, ann: int) -> None:
     await answer(stores, ann, "none", HOME, "1", model="")
     (notice,) = await stores.outbox.add([OutboundMessage(HOME, "a notice")])
     await stores.outbox.sent(notice.id, "2")
@@ -59,9 +59,7 @@ async def test_what_is_no_answer_shows_no_turn(stores: Stores, ratings: SqlRatin
     assert await ratings.newest(HOME, ann) is None
 
 
-async def test_the_newest_answer_is_the_persons_own_in_that_place(
-    stores: Stores, ratings: SqlRatings, ann: int
-) -> None:
+async def test_the_newest_answer_is_the_persons_own_in_that_chat(stores: Stores, ratings: SqlRatings, ann: int) -> None:
     ben = (await stores.people.admit(BEN, "Ben", "user", "t")).id
     await answer(stores, ann, "t1", OTHER, "1")
     await answer(stores, ann, "t2", OTHER, "2")
@@ -71,7 +69,7 @@ async def test_the_newest_answer_is_the_persons_own_in_that_place(
     assert (await ratings.newest(TOPIC, ann), await ratings.newest(HOME, ann)) == ("t4", None)
 
 
-async def test_only_the_rating_that_stands_is_taken_back(stores: Stores, ratings: SqlRatings, ann: int) -> None:
+async def test_only_the_current_rating_can_be_removed(stores: Stores, ratings: SqlRatings, ann: int) -> None:
     await answer(stores, ann, "t1", HOME, "1")
     assert await stores.turns.rate("t1", ann, 1)
     assert not await ratings.take_back("t1", ann, -1)
@@ -81,7 +79,7 @@ async def test_only_the_rating_that_stands_is_taken_back(stores: Stores, ratings
     assert (await stores.turns.by_tier())[0].liked == 0
 
 
-async def test_swept_answers_are_forgotten_whole(
+async def test_expired_answers_are_deleted_completely(
     stores: Stores, ratings: SqlRatings, database: Database, clock: Hand, ann: int
 ) -> None:
     await answer(stores, ann, "t1", HOME, "1", "2")

@@ -1,4 +1,4 @@
-"""What the stores keep in memory of chats and people stays small, and forgetting it loses nothing."""
+"""The stores' caches of chats and people are bounded, and evictions lose nothing."""
 
 from __future__ import annotations
 
@@ -18,54 +18,54 @@ from storage.preferences import SqlPreferences
 from storage.state import SqlChats
 from tests.storage.samples import ANN, Hand
 
-MOST = 20
+CACHE_SIZE = 20
 T = TypeVar("T")
 
 
 def kept(store: object) -> int:
-    """Entries in a store's tables."""
+    """Number of entries in a store's caches."""
     return max(len(table) for table in vars(store).values() if isinstance(table, dict))
 
 
-async def test_memory_is_bounded_and_what_was_forgotten_is_read_again(
+async def test_the_cache_is_bounded_and_reloads(
     database: Database, clock: Hand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (history, preferences):
-        monkeypatch.setattr(module, "_CACHE_SIZE", MOST)
+        monkeypatch.setattr(module, "_CACHE_SIZE", CACHE_SIZE)
     settings, talks = SqlPreferences(database), SqlHistory(database, clock)
     ann = await SqlPeople(database, settings, clock).admit(ANN, "Ann", "user", "t")
     await settings.set_tier(ann.id, "smart", True)
-    chats = [ChatKey("telegram", str(number)) for number in range(3 * MOST)]
+    chats = [ChatKey("telegram", str(number)) for number in range(3 * CACHE_SIZE)]
     first = await talks.current(chats[0])
     await talks.set_skill(first.id, "poet")
     for number, chat in enumerate(chats):
         await talks.switches((await talks.current(chat)).id)
         await settings.get(ann.id + number)
-        assert max(kept(talks), kept(settings)) <= MOST
+        assert max(kept(talks), kept(settings)) <= CACHE_SIZE
     assert (await talks.current(chats[0])).id == first.id
     assert (await talks.switches(first.id)).skill == "poet"
     assert (await settings.get(ann.id)).tier == "smart"
 
 
-async def test_memory_of_accounts_and_groups_is_bounded(
+async def test_the_cache_of_accounts_and_groups_is_bounded(
     database: Database, clock: Hand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (people, state):
-        monkeypatch.setattr(module, "_CACHE_SIZE", MOST)
+        monkeypatch.setattr(module, "_CACHE_SIZE", CACHE_SIZE)
     everyone, groups = SqlPeople(database, SqlPreferences(database), clock), SqlChats(database, clock)
-    accounts = [UserKey("telegram", str(number)) for number in range(2 * MOST)]
+    accounts = [UserKey("telegram", str(number)) for number in range(2 * CACHE_SIZE)]
     for user in accounts:
         await everyone.admit(user, "", "user", "t")
         await everyone.seen(user, "", f"name{user.user_id}", "de")
     for user in accounts:
         await everyone.find(user)
         await groups.allowed(ChatKey("telegram", user.user_id))
-        assert max(kept(everyone), kept(groups)) <= MOST
+        assert max(kept(everyone), kept(groups)) <= CACHE_SIZE
     assert (await everyone.usernames())[accounts[0]] == "name0"
 
 
 class Late:
-    """A database whose reads bring what was true a moment ago, as a connection beside the writer's may."""
+    """Reads return slightly old data, as a second connection may."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -80,7 +80,7 @@ class Late:
         return found
 
 
-async def test_a_read_that_a_change_overtook_is_not_remembered(database: Database, clock: Hand) -> None:
+async def test_a_read_overtaken_by_a_change_is_not_cached(database: Database, clock: Hand) -> None:
     ann = await SqlPeople(database, SqlPreferences(database), clock).admit(ANN, "Ann", "user", "t")
     talk = await SqlHistory(database, clock).current(ChatKey("telegram", "1"))
     late = Late(database)

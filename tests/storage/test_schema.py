@@ -1,4 +1,4 @@
-"""The migrations build what the schema says."""
+"""The migrations build the schema."""
 
 import re
 from pathlib import Path
@@ -24,8 +24,8 @@ def test_the_revision_is_the_newest_migration() -> None:
     assert max(path.name.split("_")[0] for path in VERSIONS.glob("[0-9]*.py")) == REVISION
 
 
-async def test_ids_that_others_keep_are_never_given_out_again(database: Database, database_url: str) -> None:
-    """SQLite does so only where the table says AUTOINCREMENT, which no comparison looks at."""
+async def test_ids_are_never_reused(database: Database, database_url: str) -> None:
+    """SQLite guarantees this only with AUTOINCREMENT, which the schema comparison does not check."""
     if not is_sqlite(parse_url(database_url)):
         return
     kept = sorted(table.name for table in metadata.tables.values() if table.dialect_options["sqlite"]["autoincrement"])

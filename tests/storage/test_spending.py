@@ -1,4 +1,4 @@
-"""What was spent and how turns went, added up; what the owner set; on SQLite and on PostgreSQL alike."""
+"""Sums of spending and turns, and budget overrides, on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def spend(stores: Stores, person: int, chat: ChatKey, usage: Usage | None,
     await stores.ledger.finish([], [], record(here.id, person, "q", "a", usage=usage, **more))
 
 
-async def test_sums_of_a_person_a_chat_with_its_topics_and_all(stores: Stores, clock: Hand, ann: int, ben: int) -> None:
+async def test_sums_by_person_chat_and_in_total(stores: Stores, clock: Hand, ann: int, ben: int) -> None:
     now = clock.now
     clock.now = now - HOUR
     await spend(stores, ann, HOME, paid(CENT))
@@ -78,7 +78,7 @@ async def test_money_is_exact_to_the_nano_dollar(stores: Stores, ann: int) -> No
     assert found.dollars == Decimal("1.00000001")
 
 
-async def test_the_owner_sees_everyone_the_dearest_first(stores: Stores, clock: Hand, ann: int, ben: int) -> None:
+async def test_spending_is_listed_by_person_highest_first(stores: Stores, clock: Hand, ann: int, ben: int) -> None:
     await spend(stores, ann, HOME, paid(5 * CENT))
     await spend(stores, ben, HOME, paid(CENT), model="x/y")
     await spend(stores, ben, HOME, paid(CENT))
@@ -91,7 +91,7 @@ async def test_the_owner_sees_everyone_the_dearest_first(stores: Stores, clock: 
     assert await stores.spending.by_person(clock.now + 1) == ()
 
 
-async def test_tiers_in_their_order(stores: Stores, ann: int, ben: int) -> None:
+async def test_spending_by_tier_is_in_tier_order(stores: Stores, ann: int, ben: int) -> None:
     for second in range(1, 21):
         await spend(stores, ann, HOME, paid(CENT), tier="smart", seconds=float(second))
     await spend(stores, ben, HOME, None, tier="balanced", seconds=3.0)
@@ -103,7 +103,7 @@ async def test_tiers_in_their_order(stores: Stores, ann: int, ben: int) -> None:
     assert await stores.spending.by_tier(since=2e9) == ()
 
 
-async def test_days_of_a_zone_a_row_a_model(stores: Stores, clock: Hand, ann: int, ben: int) -> None:
+async def test_spending_by_day_in_a_time_zone(stores: Stores, clock: Hand, ann: int, ben: int) -> None:
     zone = ZoneInfo("Europe/Berlin")
     clock.now = 1_774_738_800.0 + 12 * HOUR  # 2026-03-29 in Berlin, a day of 23 hours
     asked = days(clock.now, 3, zone)
@@ -122,7 +122,7 @@ async def test_days_of_a_zone_a_row_a_model(stores: Stores, clock: Hand, ann: in
     assert await stores.spending.by_day(()) == ()
 
 
-async def test_what_the_owner_set_is_kept_changed_and_taken_away(stores: Stores, ann: int, ben: int) -> None:
+async def test_budget_overrides_are_set_changed_and_removed(stores: Stores, ann: int, ben: int) -> None:
     budgets = stores.budgets
     await budgets.set(ann, PersonLimits(Decimal("2.50")), "telegram:1")
     await budgets.set(ben, PersonLimits(monthly=Decimal(0)), "telegram:1")
@@ -150,7 +150,7 @@ def went(tier: Tier, seconds: float, model: str = "a/x", **more: object) -> Turn
     return TurnFacts(tier, "default", model, seconds, **more)  # type: ignore[arg-type]
 
 
-async def test_turns_are_told_by_tier_and_by_model(stores: Stores, clock: Hand, ann: int, ben: int) -> None:
+async def test_turns_are_counted_by_tier_and_model(stores: Stores, clock: Hand, ann: int, ben: int) -> None:
     await turn(stores, ann, "old", went("smart", 99.0), CENT)
     clock.now += DAY
     for second in range(1, 20):
@@ -181,14 +181,14 @@ async def test_turns_are_told_by_tier_and_by_model(stores: Stores, clock: Hand, 
     assert await stores.turns.by_tier(clock.now + 1) == ()
 
 
-async def test_only_whose_turn_it_was_may_rate_it(stores: Stores, ann: int, ben: int) -> None:
+async def test_only_the_asker_may_rate_a_turn(stores: Stores, ann: int, ben: int) -> None:
     await turn(stores, ann, "t", went("smart", 1.0))
     assert not await stores.turns.rate("t", ben, -1)
     assert not await stores.turns.rate("u", ann, -1)
     assert (await stores.turns.by_tier())[0].disliked == 0
 
 
-async def test_the_newest_turns_tell_of_trouble(stores: Stores, ann: int) -> None:
+async def test_recent_problems_count_the_newest_turns(stores: Stores, ann: int) -> None:
     assert (await stores.turns.newest(50)).turns == 0
     for number in range(6):
         facts = went("smart", 1.0, fallback=number < 5, timed_out=number == 5, escalated=number in (0, 4))
@@ -197,16 +197,14 @@ async def test_the_newest_turns_tell_of_trouble(stores: Stores, ann: int) -> Non
     assert (found.turns, found.fallbacks, found.timeouts, found.escalations) == (4, 3, 1, 1)
 
 
-async def test_a_turn_of_somebody_who_was_forgotten_meanwhile_leaves_nothing(stores: Stores, ann: int) -> None:
+async def test_a_turn_of_a_forgotten_person_is_not_stored(stores: Stores, ann: int) -> None:
     await stores.people.forget(ann, "t")
     await turn(stores, ann, "t", went("smart", 1.0), CENT)
     assert await stores.turns.by_tier() == ()
     assert await stores.spending.by_person() == ()
 
 
-async def test_a_budget_over_the_books_holds_before_and_after_a_restart(
-    stores: Stores, clock: Hand, ann: int, ben: int
-) -> None:
+async def test_a_budget_holds_across_a_restart(stores: Stores, clock: Hand, ann: int, ben: int) -> None:
     limits = BudgetLimits({("person", "day"): Decimal("0.05"), ("chat", "month"): Decimal("0.06")})
 
     def opened() -> Budget:

@@ -1,4 +1,4 @@
-"""Steps that wait together are committed together, and none suffers for another."""
+"""Steps that wait together share a commit, and one that fails does not affect the others."""
 
 import asyncio
 from collections.abc import Callable
@@ -31,11 +31,11 @@ async def keys(database: SqliteDatabase) -> list[str]:
     return sorted(await database.read(lambda c: list(c.execute(select(state.c.key)).scalars())))
 
 
-async def test_what_waits_together_shares_a_commit(tmp_path: Path) -> None:
+async def test_waiting_steps_share_a_commit(tmp_path: Path) -> None:
     database, commits = await opened(tmp_path)
     await asyncio.gather(*(database.write(put(str(n))) for n in range(20)))
     assert len(await keys(database)) == 20
-    assert len(commits) <= 4, "one for the first, one for those that waited behind it, and those of reading"
+    assert len(commits) <= 4, "one for the first, one for those that waited behind it, and one for the reads"
     await database.close()
 
 
@@ -53,7 +53,7 @@ async def test_a_step_that_fails_undoes_only_itself(tmp_path: Path) -> None:
     await database.close()
 
 
-async def test_a_bug_in_a_step_reaches_only_its_caller(tmp_path: Path) -> None:
+async def test_an_exception_in_a_step_reaches_only_its_caller(tmp_path: Path) -> None:
     database, _ = await opened(tmp_path)
 
     def broken(connection: Connection) -> None:
@@ -75,5 +75,5 @@ async def test_a_cancelled_caller_does_not_block_others(tmp_path: Path) -> None:
     await asyncio.gather(*asked, return_exceptions=True)
     with pytest.raises(asyncio.CancelledError):
         asked[2].result()
-    assert await keys(database) == ["0", "1", "2", "3", "4"], "what was handed over is written all the same"
+    assert await keys(database) == ["0", "1", "2", "3", "4"], "a submitted step is still written"
     await database.close()

@@ -1,4 +1,4 @@
-"""Small facts and the chats, on SQLite and on PostgreSQL alike."""
+"""State values and chats, on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from storage.state import SqlChats, SqlState
 from tests.storage.samples import HOME, OTHER, TOPIC, Hand
 
 
-async def test_small_facts_and_chats(database: Database, clock: Hand) -> None:
+async def test_state_values_and_chats(database: Database, clock: Hand) -> None:
     state, chats, history = SqlState(database), SqlChats(database, clock), SqlHistory(database, clock)
     assert await state.get("x") is None
     for value in ("1", "2", None, None):

@@ -1,4 +1,4 @@
-"""A council is kept as a turn that can be rated, and is no turn of a tier; on SQLite and on PostgreSQL alike."""
+"""A council is stored as a turn that can be rated, but belongs to no tier; on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def turn(
     await stores.ledger.finish([], [], TurnRecord(turn_id, here.id, person, "q", facts=facts))
 
 
-async def test_councils_are_a_group_of_their_own_behind_the_tiers(stores: Stores, ann: int) -> None:
+async def test_councils_are_a_group_after_the_tiers(stores: Stores, ann: int) -> None:
     await turn(stores, ann, "c1", "deep", "council", 120.0)
     await turn(stores, ann, "c2", "coding", "council", 60.0)
     await turn(stores, ann, "d", "deep", "preference", 9.0)
@@ -48,7 +48,7 @@ async def test_councils_are_a_group_of_their_own_behind_the_tiers(stores: Stores
     ]  # fmt: skip
 
 
-async def test_councils_ring_no_alarm(stores: Stores, ann: int) -> None:
+async def test_councils_raise_no_alarm(stores: Stores, ann: int) -> None:
     for number in range(3):
         await turn(stores, ann, f"t{number}", "balanced", "default", 1.0)
         await turn(stores, ann, f"c{number}", "deep", "council", 99.0)
@@ -56,7 +56,7 @@ async def test_councils_ring_no_alarm(stores: Stores, ann: int) -> None:
     assert (found.turns, found.fallbacks, found.timeouts, found.escalations) == (3, 0, 0, 0)
 
 
-async def test_a_council_is_no_tier_that_a_conversation_was_at(stores: Stores, ann: int) -> None:
+async def test_a_council_does_not_count_as_the_last_tier(stores: Stores, ann: int) -> None:
     await turn(stores, ann, "t1", "coding", "auto", 1.0)
     await turn(stores, ann, "c1", "deep", "council", 99.0)
     here = await stores.history.current(HOME)

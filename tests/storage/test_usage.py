@@ -1,4 +1,4 @@
-"""What was spent, on SQLite and on PostgreSQL alike."""
+"""Usage sums, on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from storage.usage import SqlUsage
 from tests.storage.samples import ANN, BEN, HOME, OTHER, Hand, record
 
 
-async def test_usage_is_added_up_by_model_person_conversation_and_time(database: Database, clock: Hand) -> None:
+async def test_usage_by_model_person_conversation_and_time(database: Database, clock: Hand) -> None:
     people, ledger, usage = (
         SqlPeople(database, SqlPreferences(database), clock),
         SqlLedger(database, clock),

@@ -1,4 +1,4 @@
-"""The vectors' store, on SQLite and on PostgreSQL alike."""
+"""The vector store, on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def store(database: Database) -> VectorStore:
     return SqlVectors(database)
 
 
-async def test_what_was_put_is_given_out_byte_for_byte(store: VectorStore, database: Database) -> None:
+async def test_vectors_are_stored_byte_for_byte(store: VectorStore, database: Database) -> None:
     kept = {"a": bytes(range(256)), "b": b"", "c": b"\0" * 1024}
     await store.put(OURS, kept)
     for fresh in (store, SqlVectors(database)):
@@ -34,20 +34,20 @@ async def test_what_was_put_is_given_out_byte_for_byte(store: VectorStore, datab
     assert await store.get(OURS, ["unknown"]) == {}
 
 
-async def test_each_encoder_has_its_own(store: VectorStore) -> None:
+async def test_vectors_are_separate_per_encoder(store: VectorStore) -> None:
     await store.put(OURS, {"a": b"1111", "b": b"2222"})
     await store.put(OTHER, {"a": b"3333"})
     assert await store.get(OURS, ["a", "b"]) == {"a": b"1111", "b": b"2222"}
     assert await store.get(OTHER, ["a", "b"]) == {"a": b"3333"}
 
 
-async def test_the_newest_of_a_hash_counts(store: VectorStore) -> None:
+async def test_the_newest_vector_of_a_hash_wins(store: VectorStore) -> None:
     await store.put(OURS, {"a": b"old.", "b": b"2222"})
     await store.put(OURS, {"a": b"new.", "c": b"3333"})
     assert await store.get(OURS, ["a", "b", "c"]) == {"a": b"new.", "b": b"2222", "c": b"3333"}
 
 
-async def test_many_are_put_and_given_out_in_parts(store: VectorStore) -> None:
+async def test_many_vectors_are_stored_and_read_in_batches(store: VectorStore) -> None:
     many = rows(2 * BATCH_SIZE + 1)
     await store.put(OURS, many)
     assert await store.get(OURS, list(many)) == many
@@ -55,7 +55,7 @@ async def test_many_are_put_and_given_out_in_parts(store: VectorStore) -> None:
     assert await store.get(OURS, [*many, "unknown"]) == many
 
 
-async def test_a_put_that_fails_half_way_keeps_nothing(store: VectorStore) -> None:
+async def test_a_failed_put_stores_nothing(store: VectorStore) -> None:
     many: dict[str, object] = {**rows(BATCH_SIZE + 1)}
     many["f" * 64] = None
     with pytest.raises(Exception, match=r"(?i)null"):
@@ -63,14 +63,14 @@ async def test_a_put_that_fails_half_way_keeps_nothing(store: VectorStore) -> No
     assert await store.get(OURS, list(many)) == {}
 
 
-async def test_two_that_put_the_same_at_once_both_succeed(store: VectorStore) -> None:
+async def test_concurrent_puts_of_the_same_vector_succeed(store: VectorStore) -> None:
     many = rows(BATCH_SIZE)
     turned = dict(reversed(many.items()))
     await asyncio.gather(*(store.put(OURS, each) for each in (many, turned, many, turned)))
     assert await store.get(OURS, list(many)) == many
 
 
-async def test_what_no_catalogue_has_any_more_is_forgotten(store: VectorStore) -> None:
+async def test_vectors_outside_the_catalogue_are_deleted(store: VectorStore) -> None:
     await store.put(OURS, {"a": b"1", "b": b"2", "c": b"3"})
     await store.put(OTHER, {"a": b"4", "d": b"5"})
     assert await store.keep(OURS, {"a", "c", "unknown"}) == 3
@@ -81,7 +81,7 @@ async def test_what_no_catalogue_has_any_more_is_forgotten(store: VectorStore) -
     assert await store.get(OURS, ["a", "c"]) == {}
 
 
-async def test_many_are_forgotten_in_parts(store: VectorStore) -> None:
+async def test_many_vectors_are_deleted_in_batches(store: VectorStore) -> None:
     many = rows(2 * BATCH_SIZE + 3)
     await store.put(OURS, many)
     left = dict([*many.items()][:1])
@@ -90,7 +90,7 @@ async def test_many_are_forgotten_in_parts(store: VectorStore) -> None:
 
 
 class Away:
-    """A database that cannot be reached."""
+    """An unreachable database."""
 
     async def write(self, step: object) -> object:
         raise StorageFault("The database can't be used at the moment (gone).")
@@ -104,7 +104,7 @@ class Away:
         pass
 
 
-async def test_a_database_that_is_away_says_so() -> None:
+async def test_an_unavailable_database_raises() -> None:
     store = SqlVectors(Away())  # type: ignore[arg-type]
     for asked in (store.get(OURS, ["a"]), store.put(OURS, {"a": b"1"}), store.keep(OURS, ["a"])):
         with pytest.raises(StorageFault):

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 
 import pytest
 
+from benchmarks.failover.call_counter import CallCounter
 from benchmarks.failover.crowd import pools, what
 from benchmarks.failover.faults import FAULTS, Plan, Scripted, drawn, text_of
-from benchmarks.failover.house import TIER, VENDORS, House, Line, models
-from benchmarks.failover.watching import Watched
+from benchmarks.failover.turns import TIER, VENDORS, Line, TurnRunner, models
 from routing.config.concurrency import PER_PROVIDER, PER_USER
 from routing.errors import KeyRejected
 from routing.health.breakers import fingerprint
@@ -73,8 +73,8 @@ class Crowd:
 
     def __post_init__(self) -> None:
         self.health = ModelHealth(clock)
-        self.llm = Watched(Scripted(self.plan, PAUSE), self.health)
-        self.house = House(self.llm, self.health, clock)
+        self.llm = CallCounter(Scripted(self.plan, PAUSE), self.health)
+        self.runner = TurnRunner(self.llm, self.health, clock)
         self.models = [models(self.health, pool=pool, seconds=self.seconds, clock=clock) for pool in self.pools]
 
     def of(self, number: int) -> Models:
@@ -83,7 +83,7 @@ class Crowd:
     async def turn(self, number: int) -> tuple[Outcome, Line, float]:
         """A turn, its deadline, and its seconds without those in line."""
         began = clock()
-        outcome, line = await self.house.turn(self.of(number), text_of(number), number, self.stops[number])
+        outcome, line = await self.runner.turn(self.of(number), text_of(number), number, self.stops[number])
         return outcome, line, clock() - began - line.in_line
 
     def begin(self) -> list[asyncio.Task[tuple[Outcome, Line, float]]]:

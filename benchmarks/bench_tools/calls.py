@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from benchmarks.bench_tools.endpoint import Answer
-from benchmarks.bench_tools.finding import Parts, Showing, parts
+from benchmarks.bench_tools.recall import Parts, Showing, parts
 from benchmarks.intervals import Interval, mean, proportion
 from routing.tools.presentation import DISCOVERY, Shown
 

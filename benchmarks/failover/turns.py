@@ -100,7 +100,7 @@ class Line(Deadline):
         super().wait(seconds)
 
 
-class House:
+class TurnRunner:
     """Answers questions through an `Llm`, with all that failover adds."""
 
     def __init__(self, llm: Llm, health: ModelHealth, clock: Clock = time.time) -> None:

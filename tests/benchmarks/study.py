@@ -1,4 +1,4 @@
-"""A study of twenty tools in four families, ranks as one likes, and a model that calls what it was told to."""
+"""A study of twenty tools in four families, given ranks, and a scripted model."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ PROMPTS = [
 
 
 def ranking(study: Study, right: str, best: Sequence[str], chosen: Sequence[str]) -> Ranking:
-    """`best` first, all others after them in their order."""
+    """`best` first, then all others in order."""
     order = [*best, *(card.name for card in study.cards if card.name not in best)]
     odds = {name: -float(place) for place, name in enumerate(order)}
     return Ranking(Prompt("do it", right, right.partition("_")[0]), odds, frozenset(chosen))
 
 
 class Scripted:
-    """A model that calls what it was told to."""
+    """Calls the tools it was given."""
 
     def __init__(self, calls: Sequence[str | None]) -> None:
         self.calls = list(calls)

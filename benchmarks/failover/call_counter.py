@@ -12,7 +12,7 @@ from routing.ports import Llm
 from routing.types.llm import ModelRequest, ProviderProfile, StreamEvent, Transcript
 
 
-class Watched:
+class CallCounter:
     """`routing.ports.Llm`: passes everything on. A model that is called while its breaker is not closed is being
     probed, up to its first sign of life."""
 

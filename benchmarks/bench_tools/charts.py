@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.bench_tools.asking import Score
-from benchmarks.bench_tools.finding import KS, Row, recall_at
+from benchmarks.bench_tools.calls import Score
 from benchmarks.bench_tools.ranking import Ranking
+from benchmarks.bench_tools.recall import KS, Row, recall_at
 from benchmarks.intervals import Interval
 from routing.types.decisions import SIZES
 
