@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -11,7 +12,7 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory, ThreadedHistory
 
-from bot.adapters.console.hints import CommandHint, suggestions
+from bot.adapters.console.hints import CommandHint
 from bot.adapters.console.speaker import Speaker
 
 
@@ -23,10 +24,22 @@ class CommandCompleter(Completer):
         self._speaker = speaker
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
-        """Completions of the word before the cursor."""
-        say = self._speaker.say
-        for each in suggestions(self._commands, document.text_before_cursor):
-            yield Completion(each.word, start_position=-each.replaces, display_meta=say(each.summary))
+        """Completions of the word before the cursor; none for free text."""
+        typed = document.text_before_cursor
+        if not typed.startswith("/") or "\n" in typed:
+            return
+        *before, last = re.split(" +", typed)
+        if before:
+            words = dict.fromkeys(self._choices(before[0][1:].lower(), len(before) - 1), "")
+        else:
+            words = {f"/{each.name}": self._speaker.say(each.summary) for each in self._commands}
+        for word, summary in words.items():
+            if word.lower().startswith(last.lower()):
+                yield Completion(word, start_position=-len(last), display_meta=summary)
+
+    def _choices(self, command: str, argument: int) -> Sequence[str]:
+        found = next((each.choices for each in self._commands if each.name.lower() == command), ())
+        return found[argument] if argument < len(found) else ()
 
 
 class _BestEffortHistory(FileHistory):

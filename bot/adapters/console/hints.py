@@ -1,16 +1,18 @@
-"""Hints for typing: commands with their choices, and the commands of buttons."""
+"""What can be typed: commands with their choices, leaving, and the commands of buttons."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from routing.text import nearest
 from routing.types.messages import Button
 
+LEAVE_NAMES = ("exit", "quit")
+LEAVE = tuple(f"/{name}" for name in LEAVE_NAMES)
 PRESS = "/press"
-"""Terminal command that presses a button of the newest reply, for buttons without a command."""
+"""Presses a button without a command in the newest reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,36 +26,17 @@ class CommandHint:
 
 @dataclass(frozen=True, slots=True)
 class PromptOptions:
-    """What only a prompt needs. It saves documents in the folder `exports` beside `history_file`, and shows `notice`
-    below its banner."""
+    """The prompt saves documents in the folder `exports` beside `history_file`, and shows `notice` below its banner."""
 
     history_file: Path
     commands: tuple[CommandHint, ...] = ()
     notice: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
-    """A word that can replace the last `replaces` characters."""
-
-    word: str
-    replaces: int
-    summary: str = ""
-
-
-def suggestions(commands: Sequence[CommandHint], typed: str) -> tuple[Suggestion, ...]:
-    """Completions of the text before the cursor; none if it is not a command or the argument is free text."""
-    if not typed.startswith("/") or "\n" in typed:
-        return ()
-    *before, last = re.split(" +", typed[1:])
-    if not before:
-        begun = len(typed)
-        return tuple(Suggestion("/" + each.name, begun, each.summary) for each in _beginning(commands, last))
-    for each in commands:
-        if each.name.lower() == before[0].lower() and len(before) <= len(each.choices):
-            words = [word for word in each.choices[len(before) - 1] if word.lower().startswith(last.lower())]
-            return tuple(Suggestion(word, len(last)) for word in words)
-    return ()
+def is_mistyped_exit(line: str, commands: Sequence[CommandHint]) -> bool:
+    """Whether the line is closer to /exit or /quit than to any other command."""
+    known = (*LEAVE_NAMES, *(each.name for each in commands))
+    return line.startswith("/") and nearest(line[1:], known) in LEAVE_NAMES
 
 
 def typed_instead(buttons: Iterable[Iterable[Button]]) -> str:
@@ -71,7 +54,3 @@ def press_only(buttons: Iterable[Iterable[Button]]) -> tuple[tuple[tuple[int, in
         for column, button in enumerate(row)
         if button.press_only
     )
-
-
-def _beginning(commands: Sequence[CommandHint], begun: str) -> list[CommandHint]:
-    return [each for each in commands if each.name.lower().startswith(begun.lower())]

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from bot.adapters.console.hints import typed_instead
-from bot.adapters.console.speaker import Speaker, Take, Unanswered, body, not_taken
+from bot.adapters.console.hints import LEAVE, CommandHint, is_mistyped_exit, typed_instead
+from bot.adapters.console.speaker import Speaker, Take, Unanswered, body, no_exit_here, not_taken
 from bot.adapters.console.streams import BlockingCalls, Streams, lines, write
 from routing.errors import StorageFault, system_reason
 from routing.llm.null_reply import NullLiveReply
 from routing.types.messages import InboundMessage, OutboundMessage
-
-LEAVE = ("/exit", "/quit")
 
 
 class Pipe:
@@ -26,8 +25,10 @@ class Pipe:
         take: Take,
         unanswered: Unanswered | None,
         streams: Streams,
+        commands: Sequence[CommandHint],
     ) -> None:
         self._speaker = speaker
+        self._commands = commands
         self._take = take
         self._unanswered = unanswered
         self._lines = lines(streams.stdin)
@@ -44,10 +45,15 @@ class Pipe:
         """Returns 0 at the end of the input, at `/exit` or when the output is closed, 1 if a line can't be saved."""
         while (line := await self._next()) is not None:
             message = self._speaker.says(line)
-            if not message.text.strip():
-                continue
-            if message.text.strip().lower() in LEAVE:
+            typed = message.text.strip()
+            if typed.lower() in LEAVE:
                 break
+            if is_mistyped_exit(typed, self._commands):
+                with suppress(OSError):
+                    await self._print(no_exit_here(typed, self._speaker.say) + "\n\n")
+                continue
+            if not typed:
+                continue
             self._asked = message.update_id
             self._replied.clear()
             try:

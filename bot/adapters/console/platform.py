@@ -124,7 +124,7 @@ class ConsolePlatform:
         return self._front
 
     def _pipe(self) -> Front:
-        return Pipe(self._speaker, self._take, self._unanswered, self._streams)
+        return Pipe(self._speaker, self._take, self._unanswered, self._streams, self._options.commands)
 
     def _prompt(self) -> Front:
         # Imports for 0.1 s, which a pipe does not need.

@@ -13,21 +13,17 @@ from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.patch_stdout import patch_stdout
 
-from bot.adapters.console import pipe
 from bot.adapters.console.completion import CommandCompleter, history
-from bot.adapters.console.hints import CommandHint, PromptOptions, typed_instead
+from bot.adapters.console.hints import LEAVE, LEAVE_NAMES, CommandHint, PromptOptions, is_mistyped_exit, typed_instead
 from bot.adapters.console.markdown import dim, rendered
 from bot.adapters.console.printable import one_line
 from bot.adapters.console.saving import told
-from bot.adapters.console.speaker import Speaker, Take, body, not_taken
+from bot.adapters.console.speaker import Speaker, Take, body, no_exit_here, not_taken
 from bot.adapters.console.views import LINGER_SECONDS, View, Views
 from routing.errors import StorageFault
-from routing.text import nearest
 from routing.types.messages import InboundMessage, OutboundMessage
 
 BANNER = "tierbot in your terminal · /help lists the commands · Alt-Enter: new line · /exit or Ctrl-D: quit"
-LEAVE_NAMES = ("exit", "quit")
-LEAVE = (*LEAVE_NAMES, *pipe.LEAVE)
 EXIT = CommandHint("exit", "Leave the terminal")
 REFRESH_SECONDS = 0.125
 """Minimum time between two redraws of a growing answer."""
@@ -36,32 +32,20 @@ MENU_ROWS = 8
 
 
 class Prompt:
-    """A line editor with the end of the unfinished answer above it; finished replies are printed above both.
+    """A line editor with the end of the unfinished answer above it; finished replies are printed above both."""
 
-    Documents are saved in `exports` beside the history file. `notice` is shown below the banner.
-    """
-
-    def __init__(
-        self,
-        speaker: Speaker,
-        take: Take,
-        options: PromptOptions,
-        stderr: TextIO,
-    ) -> None:
-        commands = options.commands
-        self._notice = options.notice
-        self._known = (*LEAVE_NAMES, *(each.name for each in commands))
+    def __init__(self, speaker: Speaker, take: Take, options: PromptOptions, stderr: TextIO) -> None:
+        self._options = options
         self._speaker = speaker
         self._take = take
         self._stderr = stderr
-        self._exports = options.history_file.parent / "exports"
         self._views = Views(speaker.clock)
         self._drawn: StyleAndTextTuples = []
         self._stopped = False
         self._tasks: set[asyncio.Task[None]] = set()
         self._session: PromptSession[str] = PromptSession(
             self._message,
-            completer=CommandCompleter((*commands, EXIT), speaker),
+            completer=CommandCompleter((*options.commands, EXIT), speaker),
             complete_while_typing=Condition(lambda: get_app().current_buffer.text.startswith("/")),
             history=history(options.history_file),
             key_bindings=self._keys(),
@@ -71,18 +55,17 @@ class Prompt:
     async def run(self) -> int:
         """Run until Ctrl-D, `/exit` or end of input; always returns 0."""
         await self._note(self._speaker.say(BANNER))
-        if self._notice:
-            await self._note(self._speaker.say(self._notice).replace("`", ""))
+        if self._options.notice:
+            await self._note(self._speaker.say(self._options.notice).replace("`", ""))
         drawing = asyncio.create_task(self._draw())
         try:
             with patch_stdout(raw=True):
                 while not self._stopped:
                     line = (await self._read()).strip()
-                    if line.lower() in LEAVE:
+                    if line.lower() in (*LEAVE_NAMES, *LEAVE):
                         break
-                    if line.startswith("/") and nearest(line[1:], self._known) in LEAVE_NAMES:
-                        words = "There is no command /{name}. Did you mean /{nearest}? /help lists them all."
-                        await self._note(self._speaker.say(words, name=one_line(line[1:]), nearest="exit"))
+                    if is_mistyped_exit(line, self._options.commands):
+                        await self._note(no_exit_here(line, self._speaker.say))
                     elif line:
                         await self._ask(line)
         except EOFError:
@@ -97,7 +80,8 @@ class Prompt:
         width, say = self._width(), self._speaker.say
         text = await asyncio.to_thread(rendered, body(message, recovered, say), width)
         if message.document is not None:
-            note = await asyncio.to_thread(told, message.document, self._exports, say)
+            exports = self._options.history_file.parent / "exports"
+            note = await asyncio.to_thread(told, message.document, exports, say)
             text += dim(note, max(width, 2 * len(note)))  # people copy the path, so only the terminal may wrap it
         if commands := typed_instead(message.buttons):
             text += dim(say("You can type: {commands}", commands=commands), width)

@@ -98,3 +98,9 @@ def not_taken(error: StorageFault, say: Say) -> str:
     """A sentence about a line that could not be saved."""
     reason = one_line(say(error.reason), 200).rstrip(".")
     return say("Your message could not be saved ({reason}). Please send it again.", reason=reason)
+
+
+def no_exit_here(line: str, say: Say) -> str:
+    """The answer to a mistyped /exit or /quit."""
+    words = "There is no command /{name}. Did you mean /{nearest}? /help lists them all."
+    return say(words, name=one_line(line[1:]), nearest="exit")

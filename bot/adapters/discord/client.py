@@ -117,8 +117,9 @@ class Client(discord.Client):
         log.exception("Discord: %s failed", event_method)
 
     def heartbeats(self) -> tuple[float, ...]:
-        """Duration in seconds of each connection's last heartbeat; changes with each acknowledgement."""
-        return (self.latency,)
+        """Duration in seconds of each connection's last heartbeat; changes with each acknowledgement. Empty before the
+        first connection."""
+        return () if self.ws is None else (self.ws.latency,)
 
     async def hang_up(self) -> None:
         """Drop the gateway connections so that `connect` starts a new session; HTTP is not affected."""

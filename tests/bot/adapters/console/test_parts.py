@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.completion import CompleteEvent, Completion
 from prompt_toolkit.document import Document
 
 from bot.adapters.console.completion import CommandCompleter
-from bot.adapters.console.hints import suggestions, typed_instead
+from bot.adapters.console.hints import CommandHint, typed_instead
 from bot.adapters.console.markdown import dim, rendered
 from bot.adapters.console.printable import one_line, printable
 from bot.adapters.console.speaker import Speaker
@@ -60,6 +61,10 @@ PIECES += [
 ]
 
 
+def completions(commands: Sequence[CommandHint], typed: str) -> list[Completion]:
+    return list(CommandCompleter(commands, SPEAKER).get_completions(Document(typed), CompleteEvent()))
+
+
 @pytest.mark.parametrize(
     ("typed", "words"),
     [
@@ -77,10 +82,10 @@ PIECES += [
         ("/tier\n", []),
     ],
 )
-def test_suggestions(typed: str, words: list[str]) -> None:
-    found = suggestions(COMMANDS, typed)
-    assert [each.word for each in found] == words
-    assert all(typed[len(typed) - each.replaces :].lower() == each.word[: each.replaces] for each in found)
+def test_completions(typed: str, words: list[str]) -> None:
+    found = completions(COMMANDS, typed)
+    assert [each.text for each in found] == words
+    assert all(typed[len(typed) + each.start_position :].lower() == each.text[: -each.start_position] for each in found)
 
 
 def test_a_completion_replaces_what_was_typed_of_a_word() -> None:
@@ -188,12 +193,12 @@ async def test_a_view_closed_before_it_was_seen_is_never_seen() -> None:
 def test_the_prompt_completes_the_models_that_can_be_called() -> None:
     config = read_config(parse("{}", "test"), {"openai": "sk"}, {})
     models = Models(config, Catalog.load(BUNDLED))
-    words = [each.word for each in suggestions(hints(models), "/model smart o")]
+    words = [each.text for each in completions(hints(models), "/model smart o")]
     assert "openai/gpt-5.1" in words
-    assert not [each for each in suggestions(hints(models), "/model smart a")]
+    assert not completions(hints(models), "/model smart a")
     keyless = Models(read_config(parse("{}", "test"), {}, {}), models.catalog)
     keyless.running = RunningOllama("ollama/odd:3b", frozenset(["odd:3b"]))
-    assert next(iter(suggestions(hints(keyless), "/model smart o"))).word == "ollama/odd:3b"
+    assert completions(hints(keyless), "/model smart o")[0].text == "ollama/odd:3b"
 
 
 def test_formulas_prices_and_products_in_the_terminal() -> None:

@@ -40,6 +40,16 @@ async def test_exit_ends_it(ends: Ends, history: Path) -> None:
     assert desk.texts == ["one"]
 
 
+async def test_a_mistyped_exit_is_offered_exit(ends: Ends, history: Path) -> None:
+    desk = Desk()
+    ends.type(b"/exitt\n/tierr\n")
+    assert await talk(desk, ends, history) == 0
+    assert desk.texts == ["/tierr"]
+    offer, reply, _ = ends.printed().split("\n\n")
+    assert offer == "There is no command /exitt. Did you mean /exit? /help lists them all."
+    assert reply == "You said /tierr"
+
+
 async def test_a_line_is_taken_only_after_the_reply_before_it(ends: Ends, history: Path) -> None:
     desk = Desk()
     ends.type(b"a\nb\nc\nd\n")

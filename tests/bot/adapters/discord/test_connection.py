@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from bot.adapters.discord.connection import NO_CONTENT, REVOKED, SHARDS
@@ -11,6 +13,7 @@ from tests.bot.adapters.discord.house import House, Kept, house
 from tests.servers.discord import DiscordServer
 from tests.servers.discord.intents import MESSAGE_CONTENT
 from tests.servers.discord.sdk import pointed
+from tests.stories.killing import until
 
 
 def reconnected(home: House) -> bool:
@@ -162,6 +165,20 @@ async def test_an_unreachable_discord_does_not_delay_the_start() -> None:
             await dc.ready()
             await home.heard(dc.say("hi"))
             assert home.platform.progress.problem == ""
+
+
+async def test_before_the_first_connection_there_was_no_contact() -> None:
+    async with DiscordServer() as dc:
+        await dc.go_down()
+        async with house(dc) as home:
+            progress = home.platform.progress
+
+            def progressed(since: float) -> bool:
+                return progress.last_step > since
+
+            for _ in range(3):  # failed attempts, and rounds of the watchdog between them
+                await until(partial(progressed, progress.last_step))
+            assert progress.last_contact == 0.0
 
 
 async def test_a_discord_that_only_stumbles_at_the_start_is_tried_again() -> None:
