@@ -6,7 +6,7 @@ import decimal
 from decimal import Context, Decimal, Inexact
 from fractions import Fraction
 
-from handlers.tools.calculator.numbers import CONTEXT, TOO_LARGE, TOO_SMALL, is_approximate
+from handlers.tools.calculator.numbers import CONTEXT, TOO_LARGE, TOO_SMALL, Rounded
 from handlers.tools.calculator.parser import Parser
 from handlers.tools.calculator.units import Value, plain, spelled
 from routing.errors import ToolFailed
@@ -66,10 +66,10 @@ def _shown(value: Value, parser: Parser) -> str:
 def _written(value: Fraction) -> str:
     """Integers in full, other exact numbers with up to 30 digits, the rest rounded to 15."""
     above, below = Decimal(value.numerator), Decimal(value.denominator)
-    if value.denominator == 1 and not is_approximate():
+    if below == 1 and not isinstance(value, Rounded):
         return f"{above:f}"
     try:
-        number = (_ROUNDED if is_approximate() else _EXACT).divide(above, below)
+        number = (_ROUNDED if isinstance(value, Rounded) else _EXACT).divide(above, below)
     except Inexact:
         number = _ROUNDED.divide(above, below)
     number = number.normalize()
@@ -80,16 +80,19 @@ def _written(value: Fraction) -> str:
 
 def _exactly(value: Fraction) -> str:
     """A note with the exact fraction of a rounded result, if it is short."""
-    if is_approximate() or value.denominator > _MAX_DENOMINATOR or abs(value) > _MAX_DENOMINATOR:
-        return ""
-    return "" if Fraction(_written(value)) == value else f" (exactly {value})"
+    is_short = value.denominator <= _MAX_DENOMINATOR and abs(value) <= _MAX_DENOMINATOR
+    return (
+        f" (exactly {value})"
+        if is_short and not isinstance(value, Rounded) and Fraction(_written(value)) != value
+        else ""
+    )
 
 
 def _in_parts(value: Value) -> str:
     """4.25 hours is also 4 h 15 min."""
     number, size = value.magnitude, _LONG_TIMES.get(spelled(value), 0)
     seconds = number * size
-    if not size or is_approximate() or number.denominator == 1 or seconds.denominator != 1:
+    if not size or isinstance(number, Rounded) or number.denominator == 1 or seconds.denominator != 1:
         return ""
     if not 0 < number < _MAX_TIME:
         return ""

@@ -5,22 +5,24 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
+from typing import NamedTuple
 
-from handlers.tools.calculator.numbers import MAX_DIGITS, approximate, decimal_of, fitted, power, whole
+from handlers.tools.calculator.numbers import MAX_DIGITS, Rounded, fitted, in_decimal, power, whole
 from handlers.tools.calculator.units import Value, apply, bounded, converted, find, number_of, plain, quantity, raised
 from routing.errors import ToolFailed
 
 _MAX_ANGLE = 1e15
 """A larger float is too imprecise for an angle."""
 _MAX_FLOAT = 1e300
+_CERTAIN = 10**15
+"""A rounded number below this has correct digits before the point."""
 _MANY = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(NamedTuple):
     """Takes `least` to `most` arguments; `units`: they may have units."""
 
     run: Callable[..., Value]
@@ -31,18 +33,15 @@ class Function:
 
 def call(name: str, values: list[Value]) -> Value:
     """Call a function. Raises ToolFailed for invalid arguments."""
-    function = FUNCTIONS[name]
-    least, most = function.least, function.most
+    run, least, most, units = FUNCTIONS[name]
     if not least <= len(values) <= most:
         wanted = f"{least}" if least == most else f"{least} to {most}"
         comma = " Inside a function a comma separates arguments: write 1234 for 1,234." if len(values) > most else ""
         raise ToolFailed(f"{name} takes {wanted} argument{'s' if most > 1 else ''}, not {len(values)}.{comma}")
-    if not function.units:
-        values = [plain(value, f"An argument of {name}") for value in values]
-    return bounded(function.run(*values))
+    return bounded(run(*(value if units else plain(value, f"An argument of {name}") for value in values)))
 
 
-def _same(run: Callable[..., Fraction | int]) -> Callable[..., Value]:
+def _same(run: Callable[..., Fraction]) -> Callable[..., Value]:
     """Apply a function of numbers to values, in the unit of the first one."""
 
     def function(first: Value, *more: Value) -> Value:
@@ -63,27 +62,23 @@ def _machine(run: Callable[..., float]) -> Callable[..., Fraction]:
 
     def function(*values: Fraction) -> Fraction:
         try:
-            return approximate(run(*map(_float, values)))
+            return Rounded(run(*map(_float, values)))
         except ValueError:
             raise ToolFailed("This function has no real result there: the number is outside its domain.") from None
 
     return function
 
 
-def _circular(run: Callable[[float], float]) -> Callable[[Value], Fraction]:
+def _circular(run: Callable[[float], float], value: Value) -> Fraction:
     """sin or cos; exactly 0 where only the rounding of π prevents it."""
-
-    def function(value: Value) -> Fraction:
-        if not isinstance(value, Fraction):
-            value = converted(apply(operator.mod, value, 360 * find("degree")), Fraction(1))
-        angle = _float(value, _MAX_ANGLE)
-        result = run(angle)
-        return Fraction(0) if abs(result) < abs(angle) * 2**-52 and abs(angle) > 1 else approximate(result)
-
-    return function
+    if not isinstance(value, Fraction):
+        value = converted(apply(operator.mod, value, 360 * find("degree")), Fraction(1))
+    angle = _float(value, _MAX_ANGLE)
+    result = run(angle)
+    return Fraction(0) if abs(result) < abs(angle) * 2**-52 and abs(angle) > 1 else Rounded(result)
 
 
-_sin, _cos = _circular(math.sin), _circular(math.cos)
+_sin, _cos = partial(_circular, math.sin), partial(_circular, math.cos)
 
 
 def _tan(value: Value) -> Fraction:
@@ -109,9 +104,13 @@ def _hypotenuse(*sides: Fraction) -> Fraction:
 def _logarithm(value: Fraction, base: Fraction | None = None) -> Fraction:
     if value <= 0 or (base is not None and (base <= 0 or base == 1)):
         raise ToolFailed("A logarithm takes a number above 0, and a base above 0 other than 1.")
-    if base == 10:
-        return Fraction(decimal_of(value).log10())
-    return Fraction(decimal_of(value).ln() / (decimal_of(base).ln() if base else 1))
+    if base is None:
+        return in_decimal(Decimal.ln, value)
+    return in_decimal(Decimal.log10, value) if base == 10 else in_decimal(_quotient, value, base)
+
+
+def _quotient(value: Decimal, base: Decimal) -> Decimal:
+    return value.ln() / base.ln()
 
 
 def _round(value: Value, places: Value = Fraction(0)) -> Value:
@@ -119,12 +118,19 @@ def _round(value: Value, places: Value = Fraction(0)) -> Value:
     count = whole(plain(places, "The number of places"), "The number of places")
     if abs(count) > MAX_DIGITS:
         raise ToolFailed(f"A number has at most {MAX_DIGITS:,} places.")
-    return _same(lambda number: _rounded(number, Fraction(10) ** count))(value)
+    return _integer(lambda number: int(abs(number) + Fraction(1, 2)) * (-1 if number < 0 else 1), count)(value)
 
 
-def _rounded(number: Fraction, unit: Fraction) -> Fraction:
-    size = math.floor(abs(Fraction(number)) * unit + Fraction(1, 2)) / unit
-    return size if number >= 0 else -size
+def _integer(run: Callable[[Fraction], int], places: int = 0) -> Callable[[Value], Value]:
+    """Round to that many places. The result is exact if its digits are certain."""
+    unit = Fraction(10) ** places
+
+    def function(number: Fraction) -> Fraction:
+        count = run(number * unit)
+        is_exact = not isinstance(number, Rounded) or abs(count) < _CERTAIN
+        return (Fraction if is_exact else Rounded)(count / unit)
+
+    return _same(function)
 
 
 def _arrangements(count: Fraction, chosen: Fraction, ordered: bool = True) -> Fraction:
@@ -145,15 +151,8 @@ def _sum(*values: Fraction) -> Fraction:
     return reduce(lambda one, two: fitted(one + two), values)
 
 
-def _mean(*values: Fraction) -> Fraction:
-    return _sum(*values) / len(values)
-
-
-def _each_fits(run: Callable[[int, int], int]) -> Callable[..., Fraction]:
-    def function(*values: Fraction) -> Fraction:
-        return reduce(lambda one, two: fitted(run(whole(one, "Each number"), whole(two, "Each number"))), values)
-
-    return function
+def _each_fits(run: Callable[[int, int], int], *values: Fraction) -> Fraction:
+    return reduce(lambda one, two: fitted(run(whole(one, "Each number"), whole(two, "Each number"))), values)
 
 
 _FLOATS = "asin acos atan sinh cosh tanh asinh acosh atanh degrees radians"
@@ -170,24 +169,24 @@ FUNCTIONS = {
     "log10": Function(lambda value: _logarithm(value, Fraction(10))),
     "log2": Function(lambda value: _logarithm(value, Fraction(2))),
     "ln": Function(_logarithm),
-    "exp": Function(lambda value: Fraction(decimal_of(value).exp())),
+    "exp": Function(partial(in_decimal, Decimal.exp)),
     "round": Function(_round, 1, 2, units=True),
-    "floor": Function(_same(math.floor), units=True),
-    "ceil": Function(_same(math.ceil), units=True),
+    "floor": Function(_integer(math.floor), units=True),
+    "ceil": Function(_integer(math.ceil), units=True),
     "abs": Function(_same(abs), units=True),
     "min": Function(_same(lambda *values: min(values)), 1, _MANY, units=True),
     "max": Function(_same(lambda *values: max(values)), 1, _MANY, units=True),
     "sum": Function(_same(_sum), 1, _MANY, units=True),
-    "mean": Function(_same(_mean), 1, _MANY, units=True),
-    "gcd": Function(_each_fits(math.gcd), 2, _MANY),
-    "lcm": Function(_each_fits(math.lcm), 2, _MANY),
+    "mean": Function(_same(lambda *values: _sum(*values) / len(values)), 1, _MANY, units=True),
+    "gcd": Function(partial(_each_fits, math.gcd), 2, _MANY),
+    "lcm": Function(partial(_each_fits, math.lcm), 2, _MANY),
     "mod": Function(operator.mod, 2, 2),
     "factorial": Function(lambda value: _arrangements(value, value)),
-    "comb": Function(lambda count, chosen: _arrangements(count, chosen, ordered=False), 2, 2),
+    "comb": Function(partial(_arrangements, ordered=False), 2, 2),
     "perm": Function(_arrangements, 2, 2),
 }
 CONSTANTS = {
-    name: Fraction(digits)
+    name: Rounded(digits)
     for names, digits in (
         ("pi π", "3.141592653589793238462643383279503"),
         ("tau τ", "6.283185307179586476925286766559006"),
@@ -195,8 +194,3 @@ CONSTANTS = {
     )
     for name in names.split()
 }
-
-
-def constant(name: str) -> Fraction | None:
-    """The value of a constant in upper or lower case, except that E is not Euler's number; None if there is none."""
-    return None if name == "E" else CONSTANTS.get(name.lower())

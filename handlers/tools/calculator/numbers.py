@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import decimal
 import math
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 from routing.errors import ToolFailed
 
@@ -24,22 +26,33 @@ CONTEXT = decimal.Context(
     Emin=1 - MAX_DIGITS,
     traps=[decimal.Overflow, decimal.Underflow, decimal.InvalidOperation, decimal.DivisionByZero],
 )
-"""The decimal context of every calculation. Its flag `Inexact` tells whether the result is rounded."""
+"""The decimal context of every calculation."""
 
 
-def is_approximate() -> bool:
-    """Whether anything in this calculation was rounded."""
-    return decimal.getcontext().flags[decimal.Inexact]
+class Rounded(Fraction):
+    """A number that was rounded. The results of arithmetic with it are rounded, too."""
 
 
-def approximate(value: Fraction | float) -> Fraction:
-    """The value, noted as rounded."""
-    decimal.getcontext().flags[decimal.Inexact] = True
-    return Fraction(value)
+def _rounding(exact: Callable[..., Any]) -> Callable[..., Any]:
+    def operation(*values: object) -> object:
+        result = exact(*values)
+        return result if result is NotImplemented else Rounded(result)
+
+    return operation
 
 
-def decimal_of(value: Fraction) -> Decimal:
-    return Decimal(value.numerator) / Decimal(value.denominator)
+_BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod")
+for _name in ("pow", "neg", "abs", *_BINARY, *(f"r{each}" for each in _BINARY)):
+    setattr(Rounded, f"__{_name}__", _rounding(getattr(Fraction, f"__{_name}__")))
+
+
+def in_decimal(run: Callable[..., Decimal], *values: Fraction) -> Fraction:
+    """The result of `run` with 34 digits."""
+    flags = decimal.getcontext().flags
+    flags[decimal.Inexact] = False
+    result = run(*(Decimal(value.numerator) / Decimal(value.denominator) for value in values))
+    is_rounded = flags[decimal.Inexact] or any(isinstance(value, Rounded) for value in values)
+    return (Rounded if is_rounded else Fraction)(result)
 
 
 def fitted(value: Fraction | int) -> Fraction:
@@ -47,7 +60,7 @@ def fitted(value: Fraction | int) -> Fraction:
     value = value if isinstance(value, Fraction) else Fraction(value)
     if abs(value) >= _LIMIT:
         raise ToolFailed(TOO_LARGE)
-    return value if max(abs(value.numerator), value.denominator) < _LIMIT else Fraction(decimal_of(value))
+    return value if max(abs(value.numerator), value.denominator) < _LIMIT else in_decimal(Decimal, value)
 
 
 def whole(value: Fraction, what: str) -> int:
@@ -59,6 +72,8 @@ def whole(value: Fraction, what: str) -> int:
 
 def power(base: Fraction, exponent: Fraction) -> Fraction:
     """Exact for whole exponents and square roots if the result fits. Raises ToolFailed if it is not real."""
+    if isinstance(exponent, Rounded):
+        base = Rounded(base)
     if exponent == Fraction(1, 2) and base >= 0:
         root = Fraction(math.isqrt(base.numerator), math.isqrt(base.denominator))
         if root * root == base:
@@ -66,8 +81,8 @@ def power(base: Fraction, exponent: Fraction) -> Fraction:
     if exponent.denominator > 1:
         if base < 0:
             raise ToolFailed("A negative number has no real power with a fraction: cbrt(x) takes its third root.")
-        return Fraction(decimal_of(base) ** decimal_of(exponent))
+        return in_decimal(pow, base, exponent)
     bits = max(abs(base.numerator), base.denominator).bit_length() - 1
     if bits * abs(exponent.numerator) <= _MAX_BITS:
         return fitted(base**exponent.numerator)
-    return Fraction(decimal_of(base) ** exponent.numerator)
+    return in_decimal(lambda number: number**exponent.numerator, base)

@@ -15,8 +15,8 @@ from typing import Any
 
 from handlers.tools.calculator import units
 from handlers.tools.calculator.functions import CONSTANTS, FUNCTIONS, call
-from handlers.tools.calculator.numbers import approximate, is_approximate, power, whole
-from handlers.tools.calculator.tokens import END, Token, tokens_of
+from handlers.tools.calculator.numbers import Rounded, power, whole
+from handlers.tools.calculator.tokens import IN, Token, tokens_of
 from handlers.tools.calculator.units import Value, apply, converted, number_of, plain, raised
 from routing.errors import ToolFailed
 
@@ -24,9 +24,7 @@ _MAX_NESTING = 40
 """Maximum nesting of brackets, signs and powers."""
 _STYLES = {"hex": "hex", "binary": "binary", "bin": "binary", "octal": "octal", "oct": "octal", "%": "%"}
 _COMPARISONS = {"<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (1, 0), "=": (0,), "==": (0,), "!=": (-1, 1)}
-_LEVELS = {"in": 1, "<<": 2, ">>": 2, "+": 3, "-": 3, "*": 4, "of": 4, "/": 4, "//": 4, "%": 4, "mod": 4}
-_BEFORE = {"square": 2, "sq": 2, "cubic": 3, "cu": 3}
-_BEHIND = {"squared": 2, "cubed": 3}
+_POWERS = {"square": 2, "sq": 2, "cubic": 3, "cu": 3, "squared": 2, "cubed": 3}
 _WITH_POWER = re.compile(r"(\D+)([23])")
 _TOLERANCE = Fraction(1, 10**14)
 """Relative difference below which two numbers are equal, unless both are exact."""
@@ -36,47 +34,44 @@ class Percent(Fraction):
     """A number written with %. Adding it to a value adds that share of the value."""
 
 
-def _alike(run: Callable[[Any, Any], Any]) -> Callable[[Value, Value], Value]:
-    """An operation on values of the same dimension, in the unit of the left one."""
-    return lambda left, right: apply(run, left, converted(right, left))
+def _alike(run: Callable[[Any, Any], Any], left: Value, right: Value) -> Value:
+    """An operation on values of the same dimension, in the unit of the left one. 200 + 10% is 220, as on a pocket
+    calculator; 5% + 10% is 15%."""
+    if isinstance(right, Percent) and not isinstance(left, Percent) and run in (operator.add, operator.sub):
+        right = _times(left, Fraction(right))
+    return apply(run, left, converted(right, left))
 
 
-def _sum(run: Callable[[Any, Any], Any]) -> Callable[[Value, Value], Value]:
-    """200 + 10% is 220, as on a pocket calculator; 5% + 10% is 15%."""
-
-    def operation(left: Value, right: Value) -> Value:
-        if isinstance(right, Percent) and not isinstance(left, Percent):
-            right = _times(left, Fraction(right))
-        return _alike(run)(left, right)
-
-    return operation
-
-
-def _integer(value: Value) -> Fraction:
-    return Fraction(whole(plain(value, "Each side of a shift"), "Each side of a shift"))
+def _shifted(run: Callable[[Any, Any], Any], left: Value, right: Value) -> Value:
+    one, two = (whole(plain(each, "Each side of a shift"), "Each side of a shift") for each in (left, right))
+    return apply(run, Fraction(one), power(Fraction(2), Fraction(two)))
 
 
 def _compare(left: Value, right: Value) -> int:
     """-1, 0 or 1: less, equal or more."""
     one, two = number_of(left), number_of(converted(right, left))
-    if is_approximate() and abs(one - two) <= _TOLERANCE * max(abs(one), abs(two)):
+    difference = one - two
+    if isinstance(difference, Rounded) and abs(difference) <= _TOLERANCE * max(abs(one), abs(two)):
         return 0
     return (one > two) - (one < two)
 
 
 _times = partial(apply, operator.mul)
-_OPERATIONS: dict[str, Callable[[Value, Value], Value]] = {
-    "<<": lambda left, right: _times(_integer(left), power(Fraction(2), _integer(right))),
-    ">>": lambda left, right: apply(operator.floordiv, _integer(left), power(Fraction(2), _integer(right))),
-    "+": _sum(operator.add),
-    "-": _sum(operator.sub),
-    "*": _times,
-    "of": _times,
-    "/": partial(apply, operator.truediv),
-    "//": _alike(operator.floordiv),
-    "%": _alike(operator.mod),
-    "mod": _alike(operator.mod),
+_TIGHTEST = 4
+_OPERATORS: dict[str, tuple[int, Callable[[Value, Value], Value]]] = {
+    "in": (1, converted),
+    "<<": (2, partial(_shifted, operator.mul)),
+    ">>": (2, partial(_shifted, operator.floordiv)),
+    "+": (3, partial(_alike, operator.add)),
+    "-": (3, partial(_alike, operator.sub)),
+    "*": (_TIGHTEST, _times),
+    "of": (_TIGHTEST, _times),
+    "/": (_TIGHTEST, partial(apply, operator.truediv)),
+    "//": (_TIGHTEST, partial(_alike, operator.floordiv)),
+    "%": (_TIGHTEST, partial(_alike, operator.mod)),
+    "mod": (_TIGHTEST, partial(_alike, operator.mod)),
 }
+"""The level of precedence and the operation of each operator."""
 
 
 class Parser:
@@ -87,17 +82,14 @@ class Parser:
         self._tokens = tokens_of(text)
         self._at = 0
         self._nesting = 0
-        self._in_exponent = False
-        self._converted = False
         self.style = ""
         self.spellings: dict[str, str] = {}
 
     def value(self) -> Value:
         """The value; a bool for a comparison. Raises ToolFailed for an invalid or undefined expression."""
-        left = self._expression()
-        value: Value = left
+        value = self._expression()
         if sign := self._accept(*_COMPARISONS):
-            value = _compare(left, self._expression()) in _COMPARISONS[sign]
+            value = _compare(value, self._expression()) in _COMPARISONS[sign]
         if self._now.kind != "end":
             raise self._unexpected()
         return value
@@ -105,10 +97,6 @@ class Parser:
     @property
     def _now(self) -> Token:
         return self._tokens[self._at]
-
-    @property
-    def _next(self) -> Token:
-        return self._tokens[self._at + 1] if self._at + 1 < len(self._tokens) else END
 
     def _take(self) -> Token:
         self._at += 1
@@ -119,66 +107,59 @@ class Parser:
 
     def _expression(self, level: int = 1) -> Value:
         """Evaluate operators of this precedence and above."""
-        value, sign, tightest = self._signed(), "", _LEVELS["*"]
+        value, sign, tightest = self._signed(), "", _TIGHTEST
         while True:
-            found = _LEVELS.get(self._now.text, 0) if self._now.kind == "sign" else 0
+            found, operation = _OPERATORS.get(self._now.text, (0, _times)) if self._now.kind == "sign" else (0, _times)
             if found and level <= found <= tightest:
                 sign = self._take().text
                 if sign == "in":
                     value, tightest = self._conversion(value), found
                 else:
-                    value = _OPERATIONS[sign](value, self._expression(found + 1))
-            elif level > _LEVELS["*"] or not self._factor_begins():
+                    value = operation(value, self._expression(found + 1))
+            elif level > _TIGHTEST or not self._is_factor(self._now):
                 return value
             elif sign in ("/", "//", "%", "mod"):
                 raise ToolFailed("The order is unclear: write a * sign and brackets, as in 6/(2*(1+2)).")
             else:
                 value = _times(value, self._signed())
 
-    def _factor_begins(self) -> bool:
-        """Whether a factor without a sign follows, such as the π in 2π."""
-        return self._now.kind in ("constant", "function", "unit") or self._now.text in ("(", "√")
+    def _is_factor(self, token: Token) -> bool:
+        """Whether a factor without a sign begins here, such as the π in 2π."""
+        return token.kind in ("constant", "function", "unit") or token.text in ("(", "√")
 
     def _conversion(self, value: Value) -> Value:
-        self._converted = True
         style = _STYLES.get(self._now.text.lower(), "")
-        if style and self._next.kind == "end":
+        if style and self._tokens[self._at + 1].kind == "end":
             self._take()
             self.style = style
             return value
-        target = self._expression(_LEVELS["*"])
+        target = self._expression(_TIGHTEST)
         if isinstance(target, Fraction) or target.magnitude != 1:
             raise ToolFailed("Only a unit may follow `in` or `to`, such as: 5 km in miles.")
         return converted(value, target)
 
-    def _signed(self) -> Value:
+    def _signed(self, is_exponent: bool = False) -> Value:
+        """A unit after an exponent is not part of it: 10^3 km is 1000 km."""
         self._nesting += 1
         if self._nesting > _MAX_NESTING:
             raise ToolFailed(f"More than {_MAX_NESTING} nested brackets, signs or powers: use fewer.")
         sign = self._accept("-", "+", "√")
-        if sign == "√":
-            value = call("sqrt", [self._signed()])
-        elif sign:
-            value = self._signed()
-            value = value if sign == "+" else Percent(-value) if isinstance(value, Percent) else -value
+        if sign:
+            value = self._signed(is_exponent)
+            if sign == "√":
+                value = call("sqrt", [value])
+            elif sign == "-":
+                value = Percent(-value) if isinstance(value, Percent) else -value
         else:
-            value = self._completed()
+            value = self._completed(is_exponent)
             if self._accept("^", "**"):
-                value = raised(value, self._within(True, self._signed))
+                value = raised(value, self._signed(is_exponent=True))
         self._nesting -= 1
         return value
 
-    def _within(self, in_exponent: bool, parse: Callable[[], Value]) -> Value:
-        """Parse an exponent or something in brackets. A unit after an exponent is not part of it: 10^3 km is 1000
-        km."""
-        outside, self._in_exponent = self._in_exponent, in_exponent
-        value = parse()
-        self._in_exponent = outside
-        return value
-
-    def _completed(self) -> Value:
-        value = self._value()
-        while self._now.text == "!" or (self._now.text == "%" and not self._is_operand(self._next)):
+    def _completed(self, is_exponent: bool) -> Value:
+        value = self._value(is_exponent)
+        while self._now.text == "!" or (self._now.text == "%" and not self._is_operand(self._tokens[self._at + 1])):
             if self._take().text == "!":
                 value = call("factorial", [value])
             else:
@@ -189,25 +170,25 @@ class Parser:
         """Whether a % before this token is the remainder rather than a percentage."""
         return token.kind in ("number", "constant", "function", "unit") or token.text in ("(", "mod")
 
-    def _value(self) -> Value:
+    def _value(self, is_exponent: bool) -> Value:
         kind = self._now.kind
         if kind == "number":
             number = self._take().value
-            return number if self._in_exponent else self._amount(number)
+            return number if is_exponent or self._now.kind != "unit" else self._amount(number)
         if kind == "constant":
-            return approximate(self._take().value)
+            return self._take().value
         if kind == "unit":
             return self._unit()
         if kind == "function":
             name = self._take().text
             self._take()
-            values = [] if self._now.text == ")" else [self._within(False, self._expression)]
+            values = [] if self._now.text == ")" else [self._expression()]
             while self._accept(",", ";"):
-                values.append(self._within(False, self._expression))
+                values.append(self._expression())
             self._close()
             return call(name, values)
         if self._accept("("):
-            value = self._within(False, self._expression)
+            value = self._expression()
             self._close()
             return value
         raise self._unexpected()
@@ -218,15 +199,12 @@ class Parser:
 
     def _amount(self, number: Fraction) -> Value:
         """A number with its units, which bind tighter than * and /, or a sum such as 3 h 20 min."""
-        kind = self._now.kind
-        if kind != "unit":
-            return number
         value = units.quantity(number, self._unit().units)
-        while self._now.kind == "number" and self._next.kind == "unit":
+        while self._now.kind == "number" and self._tokens[self._at + 1].kind == "unit":
             more = self._take()
             part = units.quantity(more.value, self._unit().units)
             try:
-                value = _OPERATIONS["+"](value, part)
+                value = _alike(operator.add, value, part)
             except ToolFailed:
                 raise ToolFailed(f"An operator such as * or + is missing before {more.text}.") from None
         return value
@@ -236,16 +214,18 @@ class Parser:
         unit: Value = None
         while self._now.kind == "unit":
             exponent = Fraction(1)
-            if self._next.kind == "unit" and self._now.text.lower() in _BEFORE:
-                exponent *= _BEFORE[self._take().text.lower()]
+            if self._tokens[self._at + 1].kind == "unit":
+                exponent *= self._power_word("square", "sq", "cubic", "cu")
             one = self._named_unit()
-            if self._now.text.lower() in _BEHIND:
-                exponent *= _BEHIND[self._take().text.lower()]
+            exponent *= self._power_word("squared", "cubed")
             if self._accept("^", "**"):
-                exponent = exponent * plain(self._within(True, self._signed), "An exponent")
+                exponent = exponent * plain(self._signed(is_exponent=True), "An exponent")
             one = one if exponent == 1 else raised(one, exponent)
             unit = one if unit is None else units.quantity(Fraction(1), unit.units * one.units)
         return unit
+
+    def _power_word(self, *words: str) -> int:
+        return _POWERS[self._take().text.lower()] if self._now.text.lower() in words else 1
 
     def _named_unit(self) -> Value:
         first = self._take().text
@@ -279,5 +259,6 @@ class Parser:
             told = f"An operator such as * or + is missing before {token.text[:60]}."
         else:
             told = f"{token.text} is not expected after {before}." if before else f"Nothing begins with {token.text}."
-            told += " Put brackets around a conversion that is only a part." if self._converted else ""
+            if IN in self._tokens[: self._at]:
+                told += " Put brackets around a conversion that is only a part."
         return ToolFailed(told)

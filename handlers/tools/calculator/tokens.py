@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from handlers.tools.calculator.functions import FUNCTIONS, constant
+from handlers.tools.calculator.functions import CONSTANTS, FUNCTIONS
 from handlers.tools.calculator.numbers import MAX_DIGITS, TOO_LARGE, TOO_SMALL, fitted
 from routing.errors import ToolFailed
 
@@ -38,8 +37,7 @@ _OUTSIDE, _INSIDE = _pattern(",' "), _pattern("' ")
 """Inside the brackets of a function, a comma separates arguments instead of thousands."""
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """`value` is the value of a number or constant."""
 
     kind: Literal["number", "constant", "function", "unit", "sign", "end"]
@@ -48,11 +46,12 @@ class Token:
 
 
 END = Token("end", "")
-_IN = Token("sign", "in")
+IN = Token("sign", "in")
 
 
 def tokens_of(text: str) -> list[Token]:
-    """Raises ToolFailed for an unknown character and for a number that is incomplete or out of range."""
+    """The tokens and two END. Raises ToolFailed for an unknown character and for a number that is incomplete or out of
+    range."""
     text = text.translate(_ALIKE).strip()
     tokens = [END]
     brackets: list[bool] = []
@@ -68,7 +67,7 @@ def tokens_of(text: str) -> list[Token]:
             raise ToolFailed(f"{told}, or {number[:60]}*e for Euler's number.")
         if number:
             tokens.append(Token("number", number, _value(number)))
-        elif name == "in" and (last == _IN or (last.kind == "number" and _INCHES.match(text, at))):
+        elif name == "in" and (last == IN or (last.kind == "number" and _INCHES.match(text, at))):
             tokens.append(Token("unit", name))
         elif name:
             tokens.append(_named(name, last, text[at:].lstrip()[:1]))
@@ -78,7 +77,7 @@ def tokens_of(text: str) -> list[Token]:
             brackets.append(last.kind == "function")
         elif sign == ")" and brackets:
             brackets.pop()
-    return [*tokens[1:], END]
+    return [*tokens[1:], END, END]
 
 
 def _named(name: str, last: Token, following: str) -> Token:
@@ -88,8 +87,9 @@ def _named(name: str, last: Token, following: str) -> Token:
         return Token("function", lower)
     if lower in _WORDS:
         return Token("sign", _WORDS[lower])
-    value = constant(name)
-    return Token("unit", name) if value is None else Token("constant", name, value)
+    if lower in CONSTANTS and name != "E":
+        return Token("constant", name, CONSTANTS[lower])
+    return Token("unit", name)
 
 
 def _value(piece: str) -> Fraction:

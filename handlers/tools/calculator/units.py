@@ -14,13 +14,14 @@ from typing import Any
 
 from rapidfuzz import fuzz, process
 
-from handlers.tools.calculator.numbers import approximate, fitted, power
+from handlers.tools.calculator.numbers import Rounded, fitted, power
 from routing.errors import ToolFailed
 
 Value = Any
 """Fraction | pint.Quantity."""
 _MAX_POWERS = 30
 """Maximum sum of a unit's exponents, which limits conversion factors."""
+_TOO_MANY_POWERS = f"The powers of units are too many: together {_MAX_POWERS} are the most."
 _ALIASES = {
     "kwh": "kWh",
     "mhz": "MHz",
@@ -42,15 +43,9 @@ _DEFINITIONS = (
     "byte_per_second = byte / s = Bps",
 )
 """Units that pint lacks. The gallon is the US one."""
+_LOGARITHMIC = ("decibel", "decibelwatt", "decibelmilliwatt", "decibelmicrowatt", "neper", "octave", "decade")
 _LOCK = threading.Lock()
 _DATA = re.compile(r"([kmgtp])(i?)(b|bps)", re.IGNORECASE)
-_PREFIXES = {
-    "k": ("kilo", "kibi"),
-    "m": ("mega", "mebi"),
-    "g": ("giga", "gibi"),
-    "t": ("tera", "tebi"),
-    "p": ("peta", "pebi"),
-}
 _TEMPERATURES = {"c": "degC", "celsius": "degC", "f": "degF", "fahrenheit": "degF", "k": "kelvin", "kelvin": "kelvin"}
 
 
@@ -116,7 +111,7 @@ def quantity(number: Fraction | int, unit: Any) -> Value:
     """A number with a unit. Raises ToolFailed if the exponents of the unit are too large."""
     powers = [Fraction(exponent) for _, exponent in registry().Quantity(1, unit).unit_items()]
     if any(each.denominator > _MAX_POWERS for each in powers) or sum(map(abs, powers)) > _MAX_POWERS:
-        raise ToolFailed(f"The powers of units are too many: together {_MAX_POWERS} are the most.")
+        raise ToolFailed(_TOO_MANY_POWERS)
     return registry().Quantity(fitted(number), unit) if powers else fitted(number)
 
 
@@ -127,7 +122,7 @@ def raised(value: Value, exponent: Value) -> Value:
     if exponent.denominator > _MAX_POWERS:
         raise ToolFailed("The exponent of a unit must be a whole number, or a fraction such as 1/2.")
     if abs(exponent) > _MAX_POWERS:
-        raise ToolFailed(f"The powers of units are too many: together {_MAX_POWERS} are the most.")
+        raise ToolFailed(_TOO_MANY_POWERS)
     apply(lambda one: one * 1, value)  # refuses °C
     return quantity(power(value.magnitude, exponent), value.units**exponent)
 
@@ -140,13 +135,9 @@ def converted(value: Value, like: Value) -> Value:
     if bases[0] != bases[1] and not ({} in bases and {"radian": 1} in bases):
         raise ToolFailed(_incompatible(value, like))  # to pint, 60 rpm is 6.28 Hz and 8 bits is 8
     one, other = (registry().Quantity(each, "") if isinstance(each, Fraction) else each for each in (value, like))
-    result = apply(_in_unit_of, one, other)
-    whole = all(Fraction(exponent).denominator == 1 for _, exponent in other.unit_items())
-    return result if whole else apply(lambda one: one * approximate(1), result)
-
-
-def _in_unit_of(one: Any, other: Any) -> Any:
-    return registry().Quantity(registry().convert(one.magnitude, one.units, other.units), other.units)
+    if any(Fraction(exponent).denominator > 1 for _, exponent in other.unit_items()):
+        one = one * Rounded(1)  # the root of a conversion factor
+    return apply(lambda one, other: one.to(other.units), one, other)
 
 
 def _base(value: Value) -> dict[str, Fraction]:
@@ -164,15 +155,11 @@ def find(name: str) -> Any:
     lower = name.lower()
     for each in (_data_unit(name) or _ALIASES.get(name, name), _ALIASES.get(lower, lower), name.upper()):
         if found := registry().parse_unit_name(each):
-            unit = found[0][0] + found[0][1]
-            try:
-                none, one, two = (registry().Quantity(Fraction(count), unit).to_root_units() for count in range(3))
-                linear = two.magnitude - one.magnitude == one.magnitude - none.magnitude
-            except TypeError:  # numpy has no logarithm of a Fraction
-                linear = False
-            if not linear:
-                raise ToolFailed(f"{unit} counts by a logarithm: only units in proportion can be converted.")
-            return registry().Quantity(Fraction(1), unit)
+            prefix, unit, _ = found[0]
+            if unit in _LOGARITHMIC:
+                raise ToolFailed(f"{prefix}{unit} counts by a logarithm: only units in proportion can be converted.")
+            if not (prefix and unit.startswith("degree_")):  # a millidegree Celsius has no zero
+                return registry().Quantity(Fraction(1), prefix + unit)
     return None
 
 
@@ -182,10 +169,9 @@ def _data_unit(name: str) -> str | None:
     if match is None:
         return None
     prefix, binary, unit = match.groups()
-    rate = len(unit) > 1
-    small = unit[0] == "b" and (rate or prefix.isupper())
-    base = ("baud" if small else "byte_per_second") if rate else ("bit" if small else "byte")
-    return _PREFIXES[prefix.lower()][bool(binary)] + base
+    is_bits = unit[0] == "b" and (len(unit) > 1 or prefix.isupper())
+    base = ("baud" if is_bits else "Bps") if len(unit) > 1 else ("bit" if is_bits else "byte")
+    return f"{prefix.upper()}i{base}" if binary else prefix.upper().replace("K", "k") + base
 
 
 def find_pair(first: str, second: str) -> Any:

@@ -213,6 +213,22 @@ def test_a_refusal_says_what_to_change(expression: str, said: str) -> None:
     assert said in refusal(expression)
 
 
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        ("min(pi, 1/3)", "= 0.333333333333333 (exactly 1/3)"),
+        ("1/3 + floor(sqrt(2))", "= 1.33333333333333 (exactly 4/3)"),
+        ("10^20 + round(pi)", "= 100000000000000000003"),
+        ("10^20 + pi - pi", "= 100000000000000000000"),
+        ("10^21 + 1 + 0 * pi", "= 1e21"),
+        ("floor(pi * 10^20)", "= 314159265358979000000"),
+        ("max(2.5 h, sqrt(2) * 1 h)", "= 2.5 h (2 h 30 min)"),
+    ],
+)
+def test_only_numbers_that_depend_on_a_rounded_one_are_rounded(expression: str, said: str) -> None:
+    assert result(expression) == said
+
+
 NUMBERS = st.fractions(min_value=-1000, max_value=1000, max_denominator=50)
 
 

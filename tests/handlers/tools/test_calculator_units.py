@@ -74,6 +74,7 @@ def test_units(expression: str, said: str) -> None:
         ("5 km in 3 m", "Only a unit may follow `in` or `to`, such as: 5 km in miles."),
         ("5 km in miles + 3", "+ is not expected after miles. Put brackets around a conversion that is only a part."),
         ("5 kg 3 m", "An operator such as * or + is missing before 3."),
+        ("5 m°C in K", "m°C is not a function, constant or unit."),
         ("5 kilometters", "kilometters is not a function, constant or unit. Did you mean kilometer"),
         ("1 m^1000", "The powers of units are too many: together 30 are the most."),
         ("1 m^(1/10^9000)", "The exponent of a unit must be a whole number, or a fraction such as 1/2."),
