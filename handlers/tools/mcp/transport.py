@@ -30,6 +30,8 @@ from routing.process import ChildProcess
 
 _EXIT_SECONDS = 0.1
 """Wait for the exit of a process whose pipes have ended."""
+_REST_SECONDS = 1.0
+"""Time to read what a process wrote before it ended. Its children may hold its stdout for longer."""
 _WRITE_SECONDS = 20.0
 _ENDS_BYTES = 512
 """Kept from both ends of a line that can't be parsed, because one of them has the id of the request."""
@@ -78,6 +80,7 @@ async def stdio(command: Command, limits: Limits, diagnosis: Diagnosis) -> Async
     async with _child(command, limits, diagnosis) as child, anyio.create_task_group() as tasks:
         tasks.start_soon(_read, child.stdout, incoming, limits)
         tasks.start_soon(_write, child.stdin, outgoing, incoming, diagnosis)
+        tasks.start_soon(_end, child, incoming)
         try:
             yield reading, writing
         finally:
@@ -172,6 +175,12 @@ async def _write(
         pass
     else:
         return
+    incoming.close()
+
+
+async def _end(child: ChildProcess, incoming: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+    await child.wait()
+    await asyncio.sleep(_REST_SECONDS)
     incoming.close()
 
 

@@ -71,13 +71,15 @@ async def test_one_that_is_not_there(on: Stage) -> None:
     assert on.state("bad").reason == "no-such-program is not there: install it, or fix command or cwd in mcp.json"
 
 
-async def test_one_that_dies_in_the_middle_of_a_call(on: Stage) -> None:
-    on.server("bad", {"tools": ["die", "pid"]})
+@pytest.mark.parametrize("tool", ["die", "leave"])
+async def test_one_that_dies_in_the_middle_of_a_call(on: Stage, tool: str) -> None:
+    """Also if a child that it leaves behind holds its stdout."""
+    on.server("bad", {"tools": [tool, "pid"]})
     await with_good(on)
     await on.connected("bad")
     before = await on.call("bad_pid")
-    with pytest.raises(ToolFailed, match="ended in the middle of die, which may have done part of its work"):
-        await on.call("bad_die")
+    with pytest.raises(ToolFailed, match=f"ended in the middle of {tool}, which may have done part of its work"):
+        await on.call(f"bad_{tool}")
     assert await on.call("good_echo") == "echo {}"
     await on.until(lambda: on.state("bad").status != "connected")
     await on.connected("bad")

@@ -57,6 +57,11 @@ def die(request: dict[str, Any], given: dict[str, Any]) -> None:
     os._exit(3)
 
 
+def leave(request: dict[str, Any], given: dict[str, Any]) -> None:
+    subprocess.Popen(["sleep", "10000"])  # holds stdout
+    os._exit(3)
+
+
 def deaf(request: dict[str, Any], given: dict[str, Any]) -> None:
     text(request, "from now on")
     time.sleep(10_000)
@@ -111,6 +116,7 @@ CALLS: dict[str, Callable[[dict[str, Any], dict[str, Any]], object]] = {
     "garbage": garbage,
     "hang": lambda request, _: None,
     "huge": lambda request, given: text(request, "x" * given["size"]),
+    "leave": leave,
     "lists": lambda request, _: text(request, str(state["lists"])),
     "nonsense": lambda request, _: answer(request, {"content": "a text where a list belongs"}),
     "pid": lambda request, _: text(request, str(os.getpid())),
