@@ -137,7 +137,7 @@ def converted(value: Value, like: Value) -> Value:
     one, other = (registry().Quantity(each, "") if isinstance(each, Fraction) else each for each in (value, like))
     if any(Fraction(exponent).denominator > 1 for _, exponent in other.unit_items()):
         one = one * Rounded(1)  # the root of a conversion factor
-    return apply(lambda one, other: one.to(other.units), one, other)
+    return apply(lambda one, other: registry().Quantity(one.m_as(other.units), other.units), one, other)
 
 
 def _base(value: Value) -> dict[str, Fraction]:
