@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from bot.tooling import Tooling
 from bot.workspace import Workspace
+from routing.error_boundary import ErrorBoundary
 from routing.errors import ConfigError
 from routing.policy.models import Models
 from routing.types.skills import Skills
@@ -52,12 +53,13 @@ async def keep_fresh(
 ) -> None:
     """Apply the owner's edits as they are made. Errors are logged, and the last good configuration stays in use. `tell`
     gets the names of changed variables that need a restart."""
-    stamps, told = await asyncio.to_thread(workspace.stamps), ""
+    stamps = await asyncio.to_thread(workspace.stamps)
+    boundary = ErrorBoundary(log, "The edit can't be applied. The last good configuration stays in use.")
     await asyncio.sleep(RELOAD_SECONDS if seconds is None else seconds)  # the model library is loaded by then
     warn_of_levels(models)
     while True:
         await asyncio.sleep(RELOAD_SECONDS if seconds is None else seconds)
-        try:
+        with boundary:
             seen = await asyncio.to_thread(workspace.stamps)
             if seen != stamps:
                 stamps = seen
@@ -66,11 +68,6 @@ async def keep_fresh(
                     log.warning("[Config] %s changed: restart the bot to use the new value", waiting)
                     await tell(waiting)
             await tooling.refresh()
-            told = ""
-        except Exception as error:  # worker task: the owner may have fixed the file by the next round
-            if repr(error) != told:
-                log.exception("The edit can't be applied. The last good configuration stays in use.")
-            told = repr(error)
 
 
 async def _reload(workspace: Workspace, models: Models, owned: OwnersFiles) -> str:

@@ -98,34 +98,36 @@ class Dispatcher:
         send."""
         message = merge([entry.message for entry in entries])
         turn_id.set(secrets.token_hex(4))
+        reply: Reply | None = None
+        unfinished = ""
         try:
             reply = await retry_storage(self._reply, message, entries[0], live, stop)
-        except Refused as refusal:
-            reply = Reply(speak(None, message)(refusal.template, **refusal.values))
-        except Exception:  # dispatch: the person always gets a reply
-            log.exception("A message could not be handled")
-            words = "⚠️ Something went wrong (turn {turn}). Please send it again; the log has the details."
-            reply = Reply(speak(None, message)(words, turn=turn_id.get()), apart=True)
-        return await self._keep(entries, message, reply, await live.close())
+            unfinished = await live.close()
+            kept = await self._keep(entries, message, reply, unfinished)
+        except Exception:  # dispatch: the person always gets a reply, and no message is retried forever
+            if reply is None:
+                log.exception("A message could not be handled")
+                words = "⚠️ Something went wrong (turn {turn}). Please send it again; the log has the details."
+            else:
+                log.exception("The result of a message could not be saved")
+                words = "⚠️ I couldn't save my answer (turn {turn}). Please ask in other words; the log has the details."
+            sorry = Reply(speak(None, message)(words, turn=turn_id.get()), apart=True)
+            return await self._keep(entries, message, sorry, unfinished or await live.close())
+        self._after(message, reply)
+        return kept
 
     async def _keep(
         self, entries: Sequence[InboxEntry], message: InboundMessage, reply: Reply, unfinished: str
     ) -> Sequence[OutboxEntry]:
-        """Stores everything about a message in one transaction. If that fails, stores an apology instead."""
-        ids = [entry.id for entry in entries]
+        """Stores everything about a message in one transaction."""
         replies = [_outbound(message, reply, unfinished)] if reply.text else []
-        try:
-            kept = await retry_storage(self._ledger.finish, ids, replies, reply.record)
-        except Exception:  # dispatch: otherwise, a message that can't be stored would be retried forever
-            log.exception("The result of a message could not be saved")
-            words = "⚠️ I couldn't save my answer (turn {turn}). Please ask in other words; the log has the details."
-            sorry = Reply(speak(None, message)(words, turn=turn_id.get()), apart=True)
-            return await retry_storage(self._ledger.finish, ids, [_outbound(message, sorry, unfinished)])
-        self._after(message, reply)
-        return kept
+        return await retry_storage(self._ledger.finish, [entry.id for entry in entries], replies, reply.record)
 
     async def _reply(self, message: InboundMessage, entry: InboxEntry, live: LiveReply, stop: Stop) -> Reply:
-        ask = await self._admitted(message, entry, live, stop)
+        try:
+            ask = await self._admitted(message, entry, live, stop)
+        except Refused as refusal:
+            return Reply(speak(None, message)(refusal.template, **refusal.values))
         if isinstance(ask, Reply):
             return ask
         typed = typed_command(message)

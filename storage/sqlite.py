@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, create_engine, event, make_url
@@ -51,6 +53,8 @@ class SqliteDatabase:
         event.listen(self._engine, "connect", prepare)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite")
         self._waiting: list[_Job] = []
+        self._again: deque[_Job] = deque()
+        """Steps of a batch that failed. They go first, each by itself."""
         self._batch: asyncio.Future[list[Result]] | None = None
 
     async def write(self, step: Callable[[Connection], T]) -> T:
@@ -69,32 +73,36 @@ class SqliteDatabase:
 
     def _next_batch(self) -> None:
         """Submit the waiting steps; steps that arrive meanwhile form the next batch."""
-        jobs, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
-        self._batch = asyncio.get_running_loop().run_in_executor(self._thread, self._run_batch, jobs)
-        self._batch.add_done_callback(self._set_results)
+        if self._again:
+            jobs = [self._again.popleft()]
+        else:
+            jobs, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
+        self._batch = asyncio.get_running_loop().run_in_executor(self._thread, self._transact, jobs)
+        self._batch.add_done_callback(partial(self._ended, jobs))
 
-    def _set_results(self, batch: asyncio.Future[list[Result]]) -> None:
+    def _ended(self, jobs: Sequence[_Job], batch: asyncio.Future[list[Result]]) -> None:
+        """Set the results. If a batch of several steps failed, run them one by one: a full disk may have rolled back
+        all of them."""
         self._batch = None
-        if self._waiting:
+        failure = batch.exception()
+        if failure is None:
+            results = batch.result()
+        elif len(jobs) == 1:
+            unavailable = isinstance(failure, DBAPIError) and not isinstance(failure, STEP_ERRORS)
+            results = [(jobs[0], None, fault(failure) if unavailable else failure)]
+        else:
+            log.debug("Running %d steps again, one by one: %r", len(jobs), failure)
+            self._again.extend(jobs)
+            results = []
+        if self._again or self._waiting:
             self._next_batch()
-        for job, value, error in batch.result():
+        for job, value, error in results:
             if job.future.done():  # the caller was cancelled; the commit stands
                 continue
             if error is None:
                 job.future.set_result(value)
             else:
                 job.future.set_exception(error)
-
-    def _run_batch(self, jobs: Sequence[_Job]) -> list[Result]:
-        """Run all steps in one transaction, or one by one if it fails: a full disk may roll back all of them."""
-        try:
-            return self._transact(jobs)
-        except Exception as error:  # noqa: BLE001 - thread entry point: the step's caller gets the error
-            if len(jobs) == 1:
-                unavailable = isinstance(error, DBAPIError) and not isinstance(error, STEP_ERRORS)
-                return [(jobs[0], None, fault(error) if unavailable else error)]
-            log.debug("Running %d steps again, one by one: %r", len(jobs), error)
-        return [result for job in jobs for result in self._run_batch([job])]
 
     def _transact(self, jobs: Sequence[_Job]) -> list[Result]:
         """Run all steps in one transaction. If it raises, none has taken effect."""

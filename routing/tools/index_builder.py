@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from routing.error_boundary import ErrorBoundary
 from routing.errors import EmbedderFailed, Reason
 from routing.ports import Embedder, VectorStore
 from routing.process_memory import give_back
@@ -71,11 +72,12 @@ class IndexBuilder:
                 await self._work
 
     async def _build(self, toolkits: tuple[Toolkit, ...]) -> None:
-        try:
+        catalogue: Catalogue | None = None
+        with ErrorBoundary(log, "[Embeddings] The tool index could not be built") as boundary:
             catalogue = await asyncio.to_thread(_catalogue, toolkits, self._cache)
-        except Exception as error:  # worker boundary: keywords still work
-            log.exception("[Embeddings] The tool index could not be built")
-            reason = Reason("the tool index could not be built ({error}, see the log)", error=type(error).__name__)
+        if catalogue is None:
+            kind = type(boundary.error).__name__
+            reason = Reason("the tool index could not be built ({error}, see the log)", error=kind)
             self._use(self.latest.catalogue, self.latest.toolkits, reason)
             self.ready.set()
             return
@@ -101,24 +103,21 @@ class IndexBuilder:
         now = asyncio.get_running_loop().time
         await asyncio.sleep(self._embedded_at + PAUSE_SECONDS - now())
         wait = RETRY_SECONDS
+        boundary = ErrorBoundary(log, "[Embeddings] The tools could not be embedded")
         while True:
             self._embedded_at = now()
-            try:
-                await catalogue.embed(embedder, self._store)
-            except EmbedderFailed as error:
-                log.warning("[Embeddings] Off: %s", error)
-                self._use(catalogue, toolkits, error.reason)
-            except (Exception, asyncio.CancelledError) as error:  # worker boundary: words still work
-                if is_cancelled():
-                    raise
-                log.exception("[Embeddings] The tools could not be embedded")
-                self._use(
-                    catalogue,
-                    toolkits,
-                    Reason("the tools could not be embedded ({error}, see the log)", error=type(error).__name__),
-                )
-            else:
-                self._use(catalogue, toolkits, "")
+            reason = ""
+            with boundary:
+                try:
+                    await catalogue.embed(embedder, self._store)
+                except EmbedderFailed as error:
+                    log.warning("[Embeddings] Off: %s", error)
+                    reason = error.reason
+            if boundary.error is not None:
+                kind = type(boundary.error).__name__
+                reason = Reason("the tools could not be embedded ({error}, see the log)", error=kind)
+            self._use(catalogue, toolkits, reason)
+            if not reason:
                 log.info("[Embeddings] %d tools, with %s", len(catalogue.tools), embedder.name)
                 return
             await asyncio.sleep(wait)
@@ -126,11 +125,6 @@ class IndexBuilder:
 
     def _use(self, catalogue: Catalogue | None, toolkits: tuple[Toolkit, ...], reason: str) -> None:
         self.latest = Index(catalogue, toolkits, reason)
-
-
-def is_cancelled() -> bool:
-    """Whether this task is cancelled, and not only something it awaits."""
-    return (task := asyncio.current_task()) is not None and task.cancelling() > 0
 
 
 def _catalogue(toolkits: tuple[Toolkit, ...], cache: Path | None) -> Any:

@@ -13,10 +13,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, ParamSpec, TypeVar
 
+from routing.error_boundary import ErrorBoundary
 from routing.errors import EmbedderFailed, Reason
 from routing.ports import Embedder, VectorStore
 from routing.tools.fallback_reasons import BUSY, FAILED, INDEX_WAIT_SECONDS, MODEL_CHANGED, SLOW
-from routing.tools.index_builder import Index, IndexBuilder, is_cancelled
+from routing.tools.index_builder import Index, IndexBuilder
 from routing.types.toolkits import Toolkit
 
 if TYPE_CHECKING:  # numpy and the dictionaries are imported later, in a thread
@@ -160,22 +161,21 @@ class ToolSelector:
         cached: Mapping[object, ToolSelection] = index.selections
         if (message, among) in cached:
             return cached[message, among]
-        try:
-            async with asyncio.timeout(MAX_SECONDS + self._wait_seconds):
-                found = await self._ranked(index.catalogue, message, among, index.fallback_reason)
+        with ErrorBoundary(log, "[Embeddings] A selection failed"):
+            try:
+                async with asyncio.timeout(MAX_SECONDS + self._wait_seconds):
+                    found = await self._ranked(index.catalogue, message, among, index.fallback_reason)
+            except TimeoutError:
+                self._last_reason = BUSY
+                return self._by_keyword(message, among, BUSY)
             found = self._with_unindexed(index, message, among, found)
-        except TimeoutError:
-            self._last_reason = BUSY
-            return self._by_keyword(message, among, BUSY)
-        except Exception:  # worker boundary: the turn continues with keywords
-            log.exception("[Embeddings] A selection failed")
-            self._last_reason = FAILED
-            return self._by_keyword(message, among, FAILED)
-        if not found.fallback_reason:
-            if len(index.selections) >= CACHED_MESSAGES:
-                del index.selections[next(iter(index.selections))]
-            index.selections[message, among] = found
-        return found
+            if not found.fallback_reason:
+                if len(index.selections) >= CACHED_MESSAGES:
+                    del index.selections[next(iter(index.selections))]
+                index.selections[message, among] = found
+            return found
+        self._last_reason = FAILED
+        return self._by_keyword(message, among, FAILED)
 
     async def _ranked(
         self, catalogue: Catalogue, message: str, among: frozenset[str] | None, reason: str
@@ -251,18 +251,16 @@ class ToolSelector:
     async def _vectors(self, texts: Sequence[str]) -> tuple[dict[str, Floats], str]:
         """Vectors by text, or the reason why there are none."""
         assert self._embedder is not None
-        try:
-            async with asyncio.timeout(self._wait_seconds):
-                return dict(zip(texts, await self._embedder.embed(texts), strict=True)), ""
-        except TimeoutError:
-            return {}, SLOW
-        except EmbedderFailed as error:
-            return {}, error.reason
-        except (Exception, asyncio.CancelledError) as error:  # worker boundary: the selection continues with words
-            if is_cancelled():
-                raise
-            log.exception("[Embeddings] A message could not be embedded")
-            return {}, Reason("the message could not be embedded ({error}, see the log)", error=type(error).__name__)
+        with ErrorBoundary(log, "[Embeddings] A message could not be embedded") as boundary:
+            try:
+                async with asyncio.timeout(self._wait_seconds):
+                    return dict(zip(texts, await self._embedder.embed(texts), strict=True)), ""
+            except TimeoutError:
+                return {}, SLOW
+            except EmbedderFailed as error:
+                return {}, error.reason
+        kind = type(boundary.error).__name__
+        return {}, Reason("the message could not be embedded ({error}, see the log)", error=kind)
 
 
 def by_keyword(toolkits: Sequence[Toolkit], message: str) -> tuple[Activated, ...]:

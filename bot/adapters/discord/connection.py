@@ -12,6 +12,7 @@ from bot.adapters.discord.client import NETWORK, Client
 from bot.adapters.discord.options import OFFICIAL_ROOT, DiscordOptions, Pace
 from bot.adapters.shared.connection import ConnectionBackoff, FirstAttempt, ReceiveLoop
 from bot.platform import Progress
+from routing.error_boundary import ErrorBoundary
 from routing.errors import ConfigError, Reason, system_reason
 from routing.ports import Clock
 
@@ -67,7 +68,6 @@ class DiscordBackoff(ConnectionBackoff):
         self._report(Reason("no connection to Discord ({error})", error=why(cause)), logging.WARNING)
         if isinstance(cause, (*NETWORK, discord.HTTPException)):
             return self._pause()
-        log.debug("the connection broke", exc_info=error)
         return self._pause(longest=self._pace.longest_backoff * _UNKNOWN_FACTOR)
 
     def disconnected(self) -> None:
@@ -124,28 +124,42 @@ class Connection(ReceiveLoop):
             self._first.end()
 
     async def _receive(self) -> None:
+        boundary = ErrorBoundary(log, "Discord: the connection broke")
         while True:
-            try:
-                if not self._entered:
-                    await self._client.enter(self._options.token)
-                    self._entered = True
-                self._backoff.without_content(not self._client.content)
-                await self._client.connect()
-            except discord.PrivilegedIntentsRequired as error:
-                pause = 0.0 if self._client.content else self._backoff.connection_failed(error)
-                self._client.do_without_content()
-            except Exception as error:  # noqa: BLE001 - receive loop: reported, then it connects again
-                if self._first.pending and is_refusal(error):
-                    self._progress.problem = refused(self._options.api_root)
-                    self._first.end(ConfigError(self._progress.problem))
-                    return
-                pause = self._backoff.connection_failed(error)
-                self._first.end()
-            else:
+            pause: float | None = 0.0
+            with boundary:
+                pause = await self._connect()
+            if boundary.error is not None:
+                pause = self._failed(boundary.error)
+            if pause is None:
                 return
             self._progress.last_step = self._clock()
             self._heard_at = self._clock() + pause
             await asyncio.sleep(pause)
+
+    async def _connect(self) -> float | None:
+        """Stay connected. Returns the seconds until the next attempt; None if there must be none."""
+        try:
+            if not self._entered:
+                await self._client.enter(self._options.token)
+                self._entered = True
+            self._backoff.without_content(not self._client.content)
+            await self._client.connect()
+        except discord.PrivilegedIntentsRequired as error:
+            pause = 0.0 if self._client.content else self._backoff.connection_failed(error)
+            self._client.do_without_content()
+            return pause
+        except (*NETWORK, discord.DiscordException) as error:
+            if not (self._first.pending and is_refusal(error)):
+                return self._failed(error)
+            self._progress.problem = refused(self._options.api_root)
+            self._first.end(ConfigError(self._progress.problem))
+        return None
+
+    def _failed(self, error: BaseException) -> float:
+        pause = self._backoff.connection_failed(error)
+        self._first.end()
+        return pause
 
     async def _renew(self) -> None:
         await self._client.hang_up()

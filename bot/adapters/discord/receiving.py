@@ -20,6 +20,8 @@ from bot.adapters.discord.messages import BotIdentity
 from bot.adapters.shared.keyed_queue import Job, KeyedQueue
 from bot.platform import Accept
 from handlers.storage_retry import retry_storage
+from routing.error_boundary import ErrorBoundary
+from routing.errors import StorageFault
 from routing.ports import Clock
 from routing.types.messages import ChatKey, InboundMessage
 
@@ -187,18 +189,21 @@ class Receiver:
 
     async def _save(self, accepted: Sequence[InboundMessage]) -> None:
         """Return once they are durable, however long that takes."""
-        failed = False
+        boundary = ErrorBoundary(log, "Discord: accepting messages failed")
+        failure: BaseException | None = None
         while accepted:
-            try:
-                await self._accept(accepted)
-            except Exception as error:  # noqa: BLE001 - receive loop: no message is lost, whatever fails
-                failed = True
-                await asyncio.sleep(self._backoff.saving_failed(error))
-            else:
-                if failed:
-                    self._backoff.recovered()
-                self._channels.join(message.chat for message in accepted if message.kind != "reaction")
-                return
+            with boundary:
+                try:
+                    await self._accept(accepted)
+                    break
+                except StorageFault as error:
+                    failure = error
+            failure = boundary.error or failure
+            assert failure is not None
+            await asyncio.sleep(self._backoff.saving_failed(failure))
+        if failure is not None:
+            self._backoff.recovered()
+        self._channels.join(message.chat for message in accepted if message.kind != "reaction")
 
     async def _on_idle(self) -> None:
         if self._open.is_set():

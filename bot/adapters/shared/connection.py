@@ -67,7 +67,7 @@ class ConnectionBackoff:
             self._log.info("%s works again", self._platform)
         self._progress.problem = self._lasting
 
-    def saving_failed(self, error: Exception) -> float:
+    def saving_failed(self, error: BaseException) -> float:
         """Seconds to wait after messages could not be saved."""
         why = error.reason if isinstance(error, StorageFault) else type(error).__name__
         self._report(Reason(self.UNSAVED, error=why))

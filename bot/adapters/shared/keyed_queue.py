@@ -8,6 +8,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Hashable
 from typing import Generic, TypeVar
 
+from routing.error_boundary import ErrorBoundary
+
 log = logging.getLogger(__name__)
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
@@ -105,10 +107,8 @@ class KeyedQueue(Generic[K, T]):
         while lane.items:
             if self._closing:
                 return
-            try:
+            with ErrorBoundary(log, "%s: an item for %s failed", self._owner, key):
                 await self._handle(key)
-            except Exception:  # worker task: an unexpected error must not hold up the items behind it
-                log.exception("%s: an item for %s failed", self._owner, key)
         del self._lanes[key]
         if not self._lanes and self._on_idle is not None:
             await self._on_idle()

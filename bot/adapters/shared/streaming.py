@@ -109,7 +109,17 @@ class StreamedReply(ABC):
         self._task = self._spawn(self._step())
 
     async def _step(self) -> None:
-        now = asyncio.get_running_loop().time()
+        works = False
+        try:
+            works = await self._show_due(asyncio.get_running_loop().time())
+        finally:  # after an unexpected error, which its owner logs, there are no more previews
+            self._streaming = self._streaming and works
+            self._previewing = False
+            self._task = None
+            self._schedule()
+
+    async def _show_due(self, now: float) -> bool:
+        """Show a preview or a typing notice. Returns False if this turn can have no more previews."""
         try:
             if self._due() <= now:
                 self._previewing = True
@@ -120,11 +130,5 @@ class StreamedReply(ABC):
         except self._call_errors as error:
             self._call_failed(error)
         except StorageFault:  # the message's id can't be kept, so a restarted process could not continue in it
-            self._streaming = False
-        except Exception:  # worker task: its owner logs the bug, and this turn gets no more previews
-            self._streaming = False
-            raise
-        finally:
-            self._previewing = False
-            self._task = None
-            self._schedule()
+            return False
+        return True

@@ -125,15 +125,10 @@ class Connection:
             except ImportError as missing:
                 words = "the package mcp can't be imported ({error})"
                 return self._set_status("failed", Reason(words, error=missing))
-            error: BaseException | None = None
-            try:
-                await session.run(partial(self._publish, session), legacy)
-            except asyncio.CancelledError:
-                return
-            except (Exception, BaseExceptionGroup) as raised:  # noqa: BLE001 - worker task: its status is logged
-                if (task := asyncio.current_task()) and task.cancelling():
-                    return
-                error = raised
+            try:  # in a task of its own, because the SDK may take a cancellation for its own
+                [error] = await asyncio.gather(
+                    session.run(partial(self._publish, session), legacy), return_exceptions=True
+                )
             finally:
                 self._lose(session)
             was_connected = self._last_session is session

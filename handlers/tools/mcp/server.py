@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from handlers.tools.mcp.filters import ReadFilter, StreamFilter
 from handlers.tools.mcp.hints import HINTS, RAW, write_hints
 from handlers.tools.mcp.text import hidden_fault
+from routing.error_boundary import ErrorBoundary
 from routing.errors import ConfigError, TierbotError
 from routing.types.toolkits import ToolCard, Toolkit
 from routing.types.tools import Traits
@@ -88,13 +89,13 @@ def _server(toolkits: Sequence[Toolkit], run: Run, version: str, traits: TraitsO
     async def call_tool(
         context: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        try:
-            text, failed = await run(params.name, params.arguments or {}), False
-        except TierbotError as error:
-            text, failed = str(error), True
-        except Exception as error:  # tool execution: the client gets the kind of error, the log the rest
-            log.exception("[MCP] %s failed", params.name)
-            text, failed = f"{params.name} failed internally ({type(error).__name__}).", True
+        with ErrorBoundary(log, "[MCP] %s failed", params.name) as boundary:
+            try:
+                text, failed = await run(params.name, params.arguments or {}), False
+            except TierbotError as error:
+                text, failed = str(error), True
+        if boundary.error is not None:
+            text, failed = f"{params.name} failed internally ({type(boundary.error).__name__}).", True
         return types.CallToolResult(content=[types.TextContent(text=text)], is_error=failed)
 
     return Server("tierbot", version=version, instructions=about, on_list_tools=list_tools, on_call_tool=call_tool)

@@ -83,7 +83,7 @@ class StaticEmbedder:
         await load_rows()
         try:
             return await asyncio.to_thread(_read, self._folder)
-        except Exception as error:  # thread boundary: the readers raise exceptions of many types
+        except (OSError, ValueError) as error:
             reason = str(error).partition("\n")[0] or type(error).__name__
             raise EmbedderFailed(
                 "the shipped encoder can't be read ({error}); install tierbot again", error=reason

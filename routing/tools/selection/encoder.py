@@ -11,7 +11,7 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from tokenizers import Tokenizer
 
 from routing.types.vectors import Floats
@@ -35,10 +35,13 @@ class TokenVectors:
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Map a file with `embeddings` (int8) and `weights`. Raises OSError and the exceptions of safetensors."""
-        with safe_open(str(path), "numpy") as stored:  # checks the header against the file's length
-            scales, embeddings = stored.get_tensor("weights"), stored.get_slice("embeddings")
-            shape, dtype = embeddings.get_shape(), embeddings.get_dtype()
+        """Map a file with `embeddings` (int8) and `weights`. Raises OSError, ValueError."""
+        try:
+            with safe_open(str(path), "numpy") as stored:  # checks the header against the file's length
+                scales, embeddings = stored.get_tensor("weights"), stored.get_slice("embeddings")
+                shape, dtype = embeddings.get_shape(), embeddings.get_dtype()
+        except SafetensorError as error:
+            raise ValueError(f"{path.name}: {error}") from error
         if dtype != "I8":
             raise ValueError(f"{path.name}: the embeddings are {dtype}, not I8")
         with path.open("rb") as file:
@@ -64,8 +67,8 @@ class StaticEncoder:
 
     @classmethod
     def load(cls, folder: Path = FOLDER) -> Self:
-        """Read `tokenizer.json` and `model.safetensors`."""
-        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        """Read `tokenizer.json` and `model.safetensors`. Raises OSError, ValueError."""
+        tokenizer = Tokenizer.from_buffer((folder / "tokenizer.json").read_bytes())
         tokenizer.no_padding()
         tokenizer.no_truncation()
         return cls(tokenizer, TokenVectors.load(folder / "model.safetensors"), "static")
