@@ -40,10 +40,10 @@ log = logging.getLogger("routing")
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """`messages` were summarised; with `trouble` they were dropped instead. `calls` are the calls made for it."""
+    """`messages` were summarised; with `failure` they were dropped instead. `calls` are the calls made for it."""
 
     messages: int
-    trouble: str
+    failure: str
     calls: tuple[CallRecord, ...]
 
 

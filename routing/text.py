@@ -10,7 +10,7 @@ from rapidfuzz.distance import OSA
 
 _NAME_SEAM = re.compile(r"[_\-./:]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
-SHORTEST_TYPED, LONGEST_TYPED = 3, 100
+MIN_TYPED, MAX_TYPED = 3, 100
 """Length in characters of the names that are compared."""
 
 
@@ -34,14 +34,14 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     """Find the known name closest to a mistyped one, ignoring case: one that begins with three quarters of it, or one
     with at most one typing error (a letter added, missing, wrong or swapped) per three letters. None if none is
     close."""
-    wanted = word.strip().casefold()[:LONGEST_TYPED]
-    if len(wanted) < SHORTEST_TYPED:
+    wanted = word.strip().casefold()[:MAX_TYPED]
+    if len(wanted) < MIN_TYPED:
         return None
-    begins, allowed = wanted[: max(SHORTEST_TYPED, len(wanted) * 3 // 4)], max(1, len(wanted) // 3)
+    begins, allowed = wanted[: max(MIN_TYPED, len(wanted) * 3 // 4)], max(1, len(wanted) // 3)
     by_distance: dict[int, str] = {}
     for name in known:
         fold = name.casefold()
-        distance = OSA.distance(wanted, fold[:LONGEST_TYPED], score_cutoff=allowed)
+        distance = OSA.distance(wanted, fold[:MAX_TYPED], score_cutoff=allowed)
         by_distance.setdefault(min(distance, allowed) if fold.startswith(begins) else distance, name)
     best = min(by_distance, default=allowed + 1)
     return by_distance[best] if best <= allowed else None

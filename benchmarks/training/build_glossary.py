@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from routing.tools.selection.glossary import (
     ENGLISH,
     KOREAN,
-    SHORTEST_PREFIX,
+    MIN_PREFIX,
     STEMMERS,
     TABLE,
     UNSPACED,
@@ -102,7 +102,7 @@ def _keys(language: str, form: str, stemmer: Stemmer.Stemmer | None) -> Iterator
 
 def _shortest(word: str) -> int:
     """Length of the shortest beginning that identifies a word."""
-    return max(SHORTEST_PREFIX, ceil(WHOLE * len(word)))
+    return max(MIN_PREFIX, ceil(WHOLE * len(word)))
 
 
 if __name__ == "__main__":

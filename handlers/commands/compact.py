@@ -49,9 +49,9 @@ class CompactCommand:
             return Reply(
                 ask.say("There is nothing to summarise yet: the newest {n} messages stay as they are.", n=keep)
             )
-        if done.trouble:
+        if done.failure:
             words = "⚠️ The summary could not be written ({reason}), so the oldest {n} messages are left out for now."
-            return Reply(ask.say(words, reason=done.trouble, n=done.messages), record=record)
+            return Reply(ask.say(words, reason=done.failure, n=done.messages), record=record)
         words = "🗜 The oldest {n} messages became a summary; the newest {keep} stay. /history export has them all."
         return Reply(ask.say(words, n=done.messages, keep=keep), record=record)
 

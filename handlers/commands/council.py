@@ -178,7 +178,7 @@ def _facts(plan: Plan, verdict: Verdict) -> TurnFacts:
         source="council",
         model=verdict.writer,
         seconds=verdict.seconds,
-        timed_out=verdict.trouble is not None and verdict.trouble.cause in ("late", "line"),
+        timed_out=verdict.failure is not None and verdict.failure.cause in ("late", "line"),
     )
 
 

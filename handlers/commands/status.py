@@ -249,10 +249,10 @@ def _used(ask: CommandContext, fit: PromptFit) -> str:
 
 
 def _lost(ask: CommandContext, fit: PromptFit) -> list[str]:
-    if not fit.trouble:
+    if not fit.failure:
         return []
     words = "⚠️ The newest summary could not be written ({reason}), so the oldest messages are left out for now."
-    return [ask.say(words, reason=fit.trouble)]
+    return [ask.say(words, reason=fit.failure)]
 
 
 def _links(ask: CommandContext, facts: Facts) -> list[str]:

@@ -108,9 +108,9 @@ def _writer(say: Say, verdict: Verdict) -> str:
         return say("{model} wrote the final answer.", model=model)
     if verdict.form == "single":
         return say("This is the answer of {model} alone; no other model checked it.", model=model)
-    if verdict.trouble is None or verdict.stopped:
+    if verdict.failure is None or verdict.stopped:
         return say("No final answer was written; this is the answer of {model}.", model=model)
-    why = verdict.trouble.reason or say(FAILED[verdict.trouble.cause])
+    why = verdict.failure.reason or say(FAILED[verdict.failure.cause])
     words = "No final answer was written ({chairman}: {why}); this is the answer of {model}."
     return say(words, chairman=f"`{verdict.chairman}`", why=why, model=model)
 

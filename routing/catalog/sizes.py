@@ -25,7 +25,7 @@ _BOUNDS: tuple[tuple[float, Size], ...] = ((4, "S"), (14, "M"), (35, "L"))
 # The share that experts don't have in common: two of Llama 3 8B make 13.7B, eight of Mistral 7B 46.7B.
 _OWN = 0.7
 # Smaller numbers of millions are context windows: "Qwen2.5-7B-Instruct-1M".
-_FEWEST_MILLIONS = 14
+_MIN_MILLIONS = 14
 _BILLIONS = {"b": 1.0, "m": 1e-3, "t": 1e3}
 _ACTIVE, _VERSION = "a", "v"
 
@@ -153,7 +153,7 @@ def _counts(name: str) -> Iterator[tuple[str, str, float]]:
     for match in _COUNT.finditer(name):
         letters, unit = match["letters"], match["unit"][-1]
         number = float(re.sub("[p_]", ".", match["number"]))
-        if letters in (_ACTIVE, _VERSION) or (unit == "t" and letters) or (unit == "m" and number < _FEWEST_MILLIONS):
+        if letters in (_ACTIVE, _VERSION) or (unit == "t" and letters) or (unit == "m" and number < _MIN_MILLIONS):
             continue
         experts = int(match["experts"] or match["more"] or 1)
         yield match[0].removeprefix(letters), unit, number * _BILLIONS[unit] * (1 + (experts - 1) * _OWN)

@@ -17,7 +17,7 @@ FILE = "SKILL.md"
 MAX_BYTES = 200_000
 _MAX_FRONTMATTER = 16_000
 """Maximum length in characters; YAML takes about a second for 100,000."""
-_LONGEST_NAME = 64
+_MAX_NAME = 64
 MAX_CATALOGUE_CHARS = 6_000
 """Sent with every call."""
 _CATALOGUE_CHARS = 300
@@ -80,8 +80,8 @@ def parse_skill(folder_name: str, text: str) -> Skill:
         raise ConfigError(
             "{file}: the name {name!r} must be 1 to {limit} letters, digits, hyphens, underscores or dots.",
             file=origin,
-            name=_printable(name[:_LONGEST_NAME]),
-            limit=_LONGEST_NAME,
+            name=_printable(name[:_MAX_NAME]),
+            limit=_MAX_NAME,
         )
     description = " ".join(_value(origin, values, "description").split())
     if not description:
@@ -192,7 +192,7 @@ def _tier(origin: str, values: Mapping[str, object]) -> Tier | None:
     tier = next((known for known in TIERS if known == named.lower()), None)
     if named and tier is None:
         words = "{file}: model_tier {name!r} must be one of {choices}."
-        raise ConfigError(words, file=origin, name=named[:_LONGEST_NAME], choices=", ".join(TIERS))
+        raise ConfigError(words, file=origin, name=named[:_MAX_NAME], choices=", ".join(TIERS))
     return tier
 
 
@@ -207,7 +207,7 @@ def _keywords(origin: str, values: Mapping[str, object]) -> tuple[str, ...]:
 
 def _legal(name: str) -> bool:
     kinds = {"-" if sign in "-_." else unicodedata.category(sign)[0] for sign in name}
-    return 0 < len(name) <= _LONGEST_NAME and kinds <= {"-", "L", "M", "N"} and bool(kinds & {"L", "N"})
+    return 0 < len(name) <= _MAX_NAME and kinds <= {"-", "L", "M", "N"} and bool(kinds & {"L", "N"})
 
 
 def _short(text: str) -> str:

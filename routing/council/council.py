@@ -67,7 +67,7 @@ class Council:
         self._tally = Tally()
         self._early = False
         self._chairman = self._answer = self._dissent = ""
-        self._trouble: Failure | None = None
+        self._failure: Failure | None = None
 
     async def run(self, stop: Stop) -> Verdict:
         """Always returns a verdict, also if it is stopped."""
@@ -109,7 +109,7 @@ class Council:
             early=self._early,
             stopped=stopped,
             chairman=self._chairman,
-            trouble=self._trouble,
+            failure=self._failure,
             calls=tuple(self._ask_model.paid_calls),
         )
 
@@ -156,15 +156,15 @@ class Council:
     async def _conclude(self) -> None:
         """Let the strongest member that answered write; one that just failed would fail again."""
         chair = strongest([member.seat for member in self._answered()])
-        self._chairman, self._trouble = chair.model, Failure("stopped")
+        self._chairman, self._failure = chair.model, Failure("stopped")
         self._tell("synthesis", (chair.model,))
         messages = for_chairman(self._question, self._answers(), self._tally.scores, self._mark)
         got = await self._ask(chair, messages, ALL_SECONDS - self._elapsed())
         if isinstance(got, Failure):
-            self._trouble = got
+            self._failure = got
             return
         self._answer, self._dissent = split_dissent(got, self._mark)
-        self._trouble = None if self._answer else Failure("empty")
+        self._failure = None if self._answer else Failure("empty")
 
     async def _ask(self, seat: Seat, messages: tuple[ChatMessage, ...], seconds: float) -> str | Failure:
         """A model's answer, or why there is none."""

@@ -61,7 +61,7 @@ class Member:
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The result of a council. `writer` is the model that wrote `answer`; `dissent` is the chair's text about dissent,
-    by labels. `early`: the vote ended before the last ballot. `trouble` is why the chair wrote nothing. `members` are
+    by labels. `early`: the vote ended before the last ballot. `failure` is why the chair wrote nothing. `members` are
     in seat order; `calls` are all paid calls; `seconds` is the total time."""
 
     form: Form
@@ -74,7 +74,7 @@ class Verdict:
     early: bool = False
     stopped: bool = False
     chairman: str = ""
-    trouble: Failure | None = None
+    failure: Failure | None = None
     calls: tuple[CallRecord, ...] = ()
 
     @property

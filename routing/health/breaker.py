@@ -26,9 +26,9 @@ MIN_REQUESTS = 5
 MAX_FAILED = 0.5
 IN_A_ROW = 3
 FIRST_SECONDS = 60.0
-LONGEST_SECONDS = 900.0
+MAX_SECONDS = 900.0
 """The breaker opens after IN_A_ROW failures, or if more than MAX_FAILED of at least MIN_REQUESTS requests within
-the window fail. It opens for FIRST_SECONDS, doubling to LONGEST_SECONDS."""
+the window fail. It opens for FIRST_SECONDS, doubling to MAX_SECONDS."""
 REMEMBERED = 200
 """Maximum number of requests per window; enough for a reliable share."""
 BLAMELESS = (ContextOverflow, PolicyRefused, BadModelRequest)
@@ -116,7 +116,7 @@ class Breaker:
         """Restore a saved state. Times too far in the future (a wrong clock) are cut."""
         now = self._clock()
         if kept.seconds > 0:
-            self._seconds = min(max(kept.seconds, FIRST_SECONDS), LONGEST_SECONDS)
+            self._seconds = min(max(kept.seconds, FIRST_SECONDS), MAX_SECONDS)
             self._until, self._why = min(kept.until, now + self._seconds), kept.why
         self._tries = deque(sorted(each for each in kept.tries if each[0] <= now)[-REMEMBERED:])
         self._failed = sum(failed for _, failed in self._tries)
@@ -136,7 +136,7 @@ class Breaker:
         if error is None:
             self._close()
         elif not blameless and not probe.early:
-            self._open(error.reason, min(2 * self._seconds, LONGEST_SECONDS))
+            self._open(error.reason, min(2 * self._seconds, MAX_SECONDS))
 
     def _speaks(self, probe: _Probe) -> int:
         """Close the breaker at the first token; returns the era in which the rest of the attempt counts."""

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from routing.errors import ModelError, RateLimited, Reason
 from routing.ports import Clock
 
-LONGEST_WAIT_SECONDS = 30.0
+MAX_WAIT_SECONDS = 30.0
 """Maximum Retry-After that a turn waits for if no other model is left."""
-LONGEST_SECONDS = 3600.0
+MAX_SECONDS = 3600.0
 """Longer Retry-After values are cut to this."""
 _NEARLY = 0.05
 """Tolerance in seconds, because clocks and timers differ."""
@@ -27,7 +27,7 @@ class Cooldowns:
     def note(self, error: ModelError) -> None:
         """Store the error's Retry-After, if any."""
         if error.retry_after:
-            self._until[error.model] = self._clock() + min(error.retry_after, LONGEST_SECONDS)
+            self._until[error.model] = self._clock() + min(error.retry_after, MAX_SECONDS)
             self._changed()
 
     def until(self, model: str) -> float | None:
@@ -56,5 +56,5 @@ class Cooldowns:
 
     def restore(self, kept: Mapping[str, float]) -> None:
         """Restore saved cooldowns. Times too far in the future (a wrong clock) are cut."""
-        latest = self._clock() + LONGEST_SECONDS
+        latest = self._clock() + MAX_SECONDS
         self._until.update({model: min(until, latest) for model, until in kept.items()})

@@ -13,7 +13,7 @@ from routing.health import persistence
 from routing.health.breaker import BreakerStatus, Trial
 from routing.health.breakers import Breakers, fingerprint
 from routing.health.concurrency import ConcurrencyLimiter
-from routing.health.cooldown import LONGEST_WAIT_SECONDS, Cooldowns
+from routing.health.cooldown import MAX_WAIT_SECONDS, Cooldowns
 from routing.health.failures import Failures
 from routing.health.latency import Latencies, Slow
 from routing.health.learned_windows import Windows
@@ -62,7 +62,7 @@ class ModelHealth:
         """Start an attempt. Raises ModelError if the model may not be called. With `probe` (no other model is left) an
         open breaker is probed early and a short Retry-After is waited for; None: another probe is running."""
         until = self.cooldowns.until(model) if probe else None
-        if until is not None and until - self._clock() <= LONGEST_WAIT_SECONDS:
+        if until is not None and until - self._clock() <= MAX_WAIT_SECONDS:
             await asyncio.sleep(until - self._clock())
         self.cooldowns.check(model)
         breaker = self.breakers.of(model, fingerprint(profile))

@@ -14,7 +14,7 @@ UNMEASURED_FIRST, UNMEASURED_TRY = 300.0, 540.0
 """Seconds to the first token and for an answer before any measurement; the model may have to be loaded first."""
 ROOM = 2.0
 """Safety factor on measured times, for longer prompts and other load."""
-LONGEST_TRY = 1800.0
+MAX_TRY_SECONDS = 1800.0
 _SHARE = 0.3
 """Weight of the newest answer in the running mean."""
 
@@ -45,7 +45,7 @@ class Pace:
             whole = float(math.ceil(first + each * contract.max_output_tokens))
             first = float(math.ceil(first))
         first = max(contract.first_token_seconds, first)
-        whole = min(LONGEST_TRY, max(contract.try_seconds, first, whole))
+        whole = min(MAX_TRY_SECONDS, max(contract.try_seconds, first, whole))
         deadline = max(contract.deadline_seconds, min(most_seconds, whole + contract.deadline_seconds))
         return replace(
             contract,

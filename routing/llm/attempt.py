@@ -13,7 +13,7 @@ from routing.budget.reservation import Reservation
 from routing.config.contracts import TierContract
 from routing.errors import EmptyAnswer, ModelError, Reason, TooSlow, Unreachable
 from routing.health.breaker import Trial
-from routing.health.cooldown import LONGEST_WAIT_SECONDS
+from routing.health.cooldown import MAX_WAIT_SECONDS
 from routing.health.health import ModelHealth
 from routing.llm.progress import ProgressIndicator
 from routing.ports import Clock, LiveReply, Llm
@@ -165,7 +165,7 @@ class ModelCaller:
 
     async def _begin(self, request: ModelRequest, options: CallOptions, live: LiveReply) -> Trial | None:
         wait = self._health.cooldowns.left(request.model) if options.probe else 0.0
-        if 1 <= wait <= LONGEST_WAIT_SECONDS:
+        if 1 <= wait <= MAX_WAIT_SECONDS:
             live.show(waiting_line(request.model, wait))
         try:
             return await self._health.begin(request.model, request.profile, options.probe)

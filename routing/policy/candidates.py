@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from routing.health.breaker import CLOSED, BreakerStatus
-from routing.health.cooldown import LONGEST_WAIT_SECONDS
+from routing.health.cooldown import MAX_WAIT_SECONDS
 from routing.types.decisions import SkippedModel
 
 
@@ -53,7 +53,7 @@ def candidates(members: Sequence[Member], needs: Needs, now: float) -> Candidate
     """Select the models that have a key, are healthy and meet the needs, in pool order, slow ones last.
 
     If none is ready, doubtful models are tried: first those that meet the needs, by the time they become ready, then
-    healthy ones that don't, then the rest. Models without a key, or with a cooldown longer than LONGEST_WAIT_SECONDS,
+    healthy ones that don't, then the rest. Models without a key, or with a cooldown longer than MAX_WAIT_SECONDS,
     are never tried, so `order` may be empty; `skipped` then holds the reasons.
     """
     ready: list[Member] = []
@@ -88,7 +88,7 @@ def _last_resort(members: Sequence[Member], skipped: Sequence[SkippedModel], nee
         soon = 0.0 if rests is None else (rests.until or now)
         return _lacks(member, needs) is not None, soon
 
-    longest = now + LONGEST_WAIT_SECONDS
+    longest = now + MAX_WAIT_SECONDS
     able = [each for each in members if each.has_key and (each.cooldown is None or each.cooldown <= longest)]
     order = sorted(able, key=rank)
     return Candidates(tuple(each.model for each in order), tuple(skipped), last_resort=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from routing.errors import ContextOverflow, EmptyAnswer, ModelError, PolicyRefused, RateLimited, Unreachable
-from routing.health.cooldown import LONGEST_WAIT_SECONDS
+from routing.health.cooldown import MAX_WAIT_SECONDS
 from routing.types.turns import Why
 
 MIN_SECONDS = 2.0
@@ -77,11 +77,11 @@ def _step(failure: Failure, at: Situation, pause: float) -> Step:
             return Step("again", "shorten") if at.shortened < MAX_SHORTENED else Step("stop", "nobody left")
         case RateLimited(retry_after=wait) if at.asked >= at.candidates:
             fits = at.siblings == 0 or (wait or 0.0) <= at.seconds_left - MIN_SECONDS
-            if wait is not None and wait <= LONGEST_WAIT_SECONDS and fits:
+            if wait is not None and wait <= MAX_WAIT_SECONDS and fits:
                 return Step("again", "asked to wait", wait)
         case Unreachable(retry_after=wait) if at.candidates == 1 and at.repeats == 0:
             seconds = max(wait or 0.0, pause)
-            if seconds <= LONGEST_WAIT_SECONDS:
+            if seconds <= MAX_WAIT_SECONDS:
                 return Step("again", "passing", seconds)
     return _next(at, failure)
 

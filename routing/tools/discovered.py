@@ -12,7 +12,7 @@ from routing.types.decisions import Size
 from routing.types.llm import ToolSpec
 from routing.types.toolkits import QUARTERS, ToolCard, text_weight
 
-MOST_FOUND = 5
+MAX_FOUND = 5
 SHARE = 2
 """One search, and all additions together, get at most 1 / this of a size class's tokens for tools."""
 
@@ -40,7 +40,7 @@ class DiscoveredTools:
         """Add the first tools that fit, and return them."""
         room = QUARTERS * most_tokens // SHARE
         taken: list[ToolCard] = []
-        for card in cards[:MOST_FOUND]:
+        for card in cards[:MAX_FOUND]:
             if card.weights[size] <= room:
                 room -= card.weights[size]
                 taken.append(card)

@@ -20,7 +20,7 @@ from routing.types.toolkits import Toolkit
 if TYPE_CHECKING:  # numpy and the dictionaries are imported later, in a thread
     from routing.tools.selection.catalogue import Catalogue
 
-RETRY_SECONDS, LONGEST_RETRY_SECONDS = 30.0, 600.0
+RETRY_SECONDS, MAX_RETRY_SECONDS = 30.0, 600.0
 SETTLED_SECONDS = 3600.0
 """Unchanged for this long, the vectors of other toolkits are deleted. A server that is away for a while keeps its
 vectors."""
@@ -121,7 +121,7 @@ class IndexBuilder:
                 log.info("[Embeddings] %d tools, with %s", len(catalogue.tools), embedder.name)
                 return
             await asyncio.sleep(wait)
-            wait = min(2 * wait, LONGEST_RETRY_SECONDS)
+            wait = min(2 * wait, MAX_RETRY_SECONDS)
 
     def _use(self, catalogue: Catalogue | None, toolkits: tuple[Toolkit, ...], reason: str) -> None:
         self.latest = Index(catalogue, toolkits, reason)

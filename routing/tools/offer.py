@@ -16,7 +16,7 @@ from routing.errors import ToolFailed
 from routing.policy.models import Models
 from routing.ports import Toolbox, Tools
 from routing.text import spaced
-from routing.tools.discovered import MOST_FOUND, DiscoveredTools
+from routing.tools.discovered import MAX_FOUND, DiscoveredTools
 from routing.tools.presentation import DISCOVERY, Candidate, Shown, present
 from routing.tools.selector import Activated, ToolSelection, ToolSelector
 from routing.types.decisions import Size
@@ -29,12 +29,12 @@ UNLIKELY = -2.5
 """Log-odds below which a search does not find a tool."""
 NEEDED = 0.8
 """Probability of a toolkit from which models without tool calls are skipped."""
-MOST_LIKELY = 3
+MAX_LIKELY = 3
 """Maximum number of tools found by a search if none is activated."""
 SHARE_OF_WINDOW = 8
 """Tool definitions get at most 1 / this of a model's context window."""
 DESCRIBED_CHARS = 160
-MOST_NAMED, NAMED_CHARS = 20, 80
+MAX_NAMED, NAMED_CHARS = 20, 80
 
 log = logging.getLogger("routing")
 
@@ -201,7 +201,7 @@ class TurnTools:
         found = [card for card in ranked if f" {_words(card.name)} " in f" {words} "]
         found += [card for card in ranked if of[card.name] in meant and card not in found]
         likely = (card for card in ranked if odds.get(card.name, UNLIKELY) > UNLIKELY)
-        return found[:MOST_FOUND] or list(likely)[:MOST_LIKELY]
+        return found[:MAX_FOUND] or list(likely)[:MAX_LIKELY]
 
     def _candidates(self) -> list[Candidate]:
         active = {each.toolkit for each in self._selection.activated}
@@ -221,8 +221,8 @@ class TurnTools:
 
 def _nothing(toolkits: Sequence[Toolkit]) -> str:
     """The answer to a search without results: the toolkits that have more tools."""
-    lines = [f"- {each.name}: {_line(each.description, NAMED_CHARS)}" for each in toolkits[:MOST_NAMED]]
-    more = [f"… and {len(toolkits) - MOST_NAMED} more."] if len(toolkits) > MOST_NAMED else []
+    lines = [f"- {each.name}: {_line(each.description, NAMED_CHARS)}" for each in toolkits[:MAX_NAMED]]
+    more = [f"… and {len(toolkits) - MAX_NAMED} more."] if len(toolkits) > MAX_NAMED else []
     return "\n".join(["Nothing fits. Search again for what one of these does, or go on without:", *lines, *more])
 
 

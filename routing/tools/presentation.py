@@ -24,7 +24,7 @@ SHARE_OF_KINDS = 8
 """The line of kinds gets at most 1 / this of the tokens."""
 STUB: Mapping[str, object] = {"type": "object", "properties": {}}
 ASK_FOR_CALLS = "When a tool fits, call it at once instead of describing what you would do."
-MOST_KINDS = 24
+MAX_KINDS = 24
 SEARCH = f" {DISCOVERY} finds those that you do not see."
 _KINDS = "Kinds of tools here: {}."
 
@@ -198,7 +198,7 @@ def kinds_line(categories: Iterable[str], most_tokens: int) -> str:
     depend on the message, for providers' prompt caches."""
     counted = Counter(categories)
     counted.pop("", None)
-    likely = (kind for kind, _ in counted.most_common(MOST_KINDS))
+    likely = (kind for kind, _ in counted.most_common(MAX_KINDS))
     told = that_fit(likely, QUARTERS * most_tokens - text_weight(_KINDS.format("") + SEARCH))
     return _KINDS.format(", ".join(kind for kind in counted if kind in told)) if told else ""
 

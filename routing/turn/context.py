@@ -115,7 +115,7 @@ class Context:
             limit=int(window.room),
             dropped=dropped,
             compactions=summary.number if summary else 0,
-            trouble=summary.reason if summary else "",
+            failure=summary.reason if summary else "",
             lost=self._lost,
             pictures_left_out=self._unseen,
             cut_question=all(each.text != self._question.text for each in messages if each.role == "user"),

@@ -16,7 +16,7 @@ EMERGENCY_SHARE = 0.25
 MIN_EMERGENCY_CHARS = 10_000
 _NARROWER = "Ask more narrowly: filter, search, or read one part at a time."
 _SHORTER = "It was too long for the model; ask for a part of it."
-_LONGEST_CLUSTER = 32
+_MAX_CLUSTER = 32
 """Maximum number of code points to search back for a grapheme boundary."""
 _MAX_VALUES = 100
 """Arguments with more values than this are shortened as one text."""
@@ -144,7 +144,7 @@ def _beginning(text: str, most: int, *markers: str) -> str:
 def _edge(text: str, at: int) -> int:
     """`at`, or the nearest grapheme boundary before it."""
     at = max(0, at)
-    return next((end for end in range(at, max(0, at - _LONGEST_CLUSTER), -1) if not _joined(text, end)), at)
+    return next((end for end in range(at, max(0, at - _MAX_CLUSTER), -1) if not _joined(text, end)), at)
 
 
 def _joined(text: str, at: int) -> bool:

@@ -19,7 +19,7 @@ from routing.types.usage import CallRecord
 @dataclass(frozen=True, slots=True)
 class PromptFit:
     """How full the context window is, in estimated tokens; above `limit` older messages are summarised. `dropped`
-    counts messages left out, `compactions` the summaries so far. `trouble` is why the newest summary failed, `lost` the
+    counts messages left out, `compactions` the summaries so far. `failure` is why the newest summary failed, `lost` the
     same if it failed in this turn. `cut_question`: the question itself was too long. `pictures_left_out` counts its
     pictures that didn't fit."""
 
@@ -27,7 +27,7 @@ class PromptFit:
     limit: int
     dropped: int
     compactions: int = 0
-    trouble: str = ""
+    failure: str = ""
     lost: str = ""
     cut_question: bool = False
     pictures_left_out: int = 0

@@ -151,7 +151,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "LINKED": (LINKED,),
     "PASSED[each.why]": tuple(footer.PASSED.values()),
     "FAILED[member.failure.cause]": tuple(council.FAILED.values()),
-    "FAILED[verdict.trouble.cause]": (),
+    "FAILED[verdict.failure.cause]": (),
     "VOTED[member.voting]": tuple(council.VOTED.values()),
     "THEN[self._budget.limits.at_limit]": tuple(budget.THEN.values()),
     "NAMES[ceiling.scope, ceiling.period]": tuple(limits.NAMES.values()),

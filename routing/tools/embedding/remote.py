@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from routing.errors import PROGRAM_ENDING, EmbedderFailed, ModelError, RateLimited, Reason
-from routing.health.cooldown import LONGEST_WAIT_SECONDS
+from routing.health.cooldown import MAX_WAIT_SECONDS
 from routing.policy.failover import PAUSE_SECONDS
 from routing.ports import EmbeddingModel
 from routing.tools.embedding.texts import FEW_TEXTS, answered
@@ -104,7 +104,7 @@ class RemoteEmbedder:
     async def _pause(self, error: ModelError) -> bool:
         """Wait before the retry; False if the provider asks for a longer wait."""
         asked = error.retry_after
-        if (asked is None and isinstance(error, RateLimited)) or (asked or 0) > LONGEST_WAIT_SECONDS:
+        if (asked is None and isinstance(error, RateLimited)) or (asked or 0) > MAX_WAIT_SECONDS:
             return False
         usual = 0.0 if isinstance(error, RateLimited) else random.uniform(*self._retry_seconds)
         await asyncio.sleep(max(asked or 0.0, usual))

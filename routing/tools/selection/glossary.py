@@ -34,17 +34,17 @@ UNSPACED = ("ja", "zh")
 COMPOUNDING = ("da", "de", "nl", "sv")
 KOREAN = "ko"
 
-LONGEST_PHRASE, GAP = 4, 5
+MAX_PHRASE_WORDS, GAP = 4, 5
 """Words of a phrase, and words between the parts of a separable verb (`schalte … aus`)."""
-SHORTEST_STEM, SHORTEST_PREFIX, LONGEST_RUN = 3, 4, 12
-MOST_ENDING = 0.45
+MIN_STEM, MIN_PREFIX, MAX_RUN = 3, 4, 12
+MAX_ENDING = 0.45
 """Maximum share of a word that may be an ending unknown to the stemmer (agglutinative languages)."""
 SHARED = 0.15
 """How much a word's vote shrinks with each other language that has it."""
 KNOWN_STEM = 0.5
 OWN_ENGLISH = 0.9
 
-LONGEST_WORD = 60
+MAX_WORD = 60
 """Letters; longer strings are not looked up."""
 CACHED_WORDS = 2_048
 
@@ -104,7 +104,7 @@ class Glossary:
     def _count(self, word: str) -> tuple[tuple[str, float], ...]:
         """A word's votes: (language, weight)."""
         speakers = self._spoken(word)
-        if speakers or len(word) < SHORTEST_PREFIX:
+        if speakers or len(word) < MIN_PREFIX:
             share = 1 / (1 + SHARED * (len(speakers) - (ENGLISH in speakers) - 1))
             return tuple((code, OWN_ENGLISH if code == ENGLISH else share) for code in speakers)
         stems = ((code, stemmer.stemWord(word)) for code, stemmer in self._stemmers.items())
@@ -124,7 +124,7 @@ class Glossary:
         """The places and meaning of the longest phrase that starts here, else of a separable verb."""
         if self._find(language, "<", f"{words[start]} ") is None:
             return (), ""
-        for size in range(min(LONGEST_PHRASE, len(words) - start), 1, -1):
+        for size in range(min(MAX_PHRASE_WORDS, len(words) - start), 1, -1):
             there = [word for word in words[start : start + size] if word is not None]
             if len(there) == size and (meant := self._find(language, "=", " ".join(there))) is not None:
                 return range(start, start + size), meant
@@ -135,16 +135,16 @@ class Glossary:
 
     def _word(self, language: str, word: str) -> str:
         """A word's meaning by form, stem, beginning or compound parts; else the word itself."""
-        if len(word) > LONGEST_WORD:
+        if len(word) > MAX_WORD:
             return word
         if meant := self._find(language, "=", word):
             return meant
         stem = self._stem(language, word)
-        if len(stem) >= SHORTEST_STEM and (meant := self._find(language, "~", stem)):
+        if len(stem) >= MIN_STEM and (meant := self._find(language, "~", stem)):
             return meant
         if language == KOREAN:
             return " ".join(self._korean(word))
-        for length in range(len(word) - 1, max(SHORTEST_PREFIX - 1, int(len(word) * (1 - MOST_ENDING))), -1):
+        for length in range(len(word) - 1, max(MIN_PREFIX - 1, int(len(word) * (1 - MAX_ENDING))), -1):
             if meant := self._find(language, "<", word[:length]):
                 return meant
         return self._compound(language, word) if language in COMPOUNDING else word
@@ -164,7 +164,7 @@ class Glossary:
                 return
 
     def _compound(self, language: str, word: str) -> str:
-        for seam in range(len(word) - SHORTEST_PREFIX, SHORTEST_PREFIX - 1, -1):
+        for seam in range(len(word) - MIN_PREFIX, MIN_PREFIX - 1, -1):
             head, tail = word[:seam], word[seam:]
             last = self._find(language, "=", tail) or self._find(language, "~", self._stem(language, tail))
             first = self._find(language, "=", head) or self._find(language, "=", head.rstrip("sn"))
@@ -176,7 +176,7 @@ class Glossary:
         """Longest match from left to right; text between matches is kept."""
         whole, start, kept = normal(text), 0, 0
         while start < len(whole):
-            for length in range(0 if whole[start].isascii() else min(LONGEST_RUN, len(whole) - start), 0, -1):
+            for length in range(0 if whole[start].isascii() else min(MAX_RUN, len(whole) - start), 0, -1):
                 if meant := self._find(language, "=", whole[start : start + length]):
                     yield from filter(None, (whole[kept:start].strip(), meant))
                     start = kept = start + length

@@ -90,12 +90,12 @@ BROKEN = Member(MOON, failure=Failure("failed", "it is down"))
             "⚠️ No member of the council answered: `anthropic/moon` failed (it is down); `gemini/star` timed out.",
         ),
         (
-            replace(WHOLE, form="member", writer=MOON.model, trouble=Failure("failed", "it is down")),
+            replace(WHOLE, form="member", writer=MOON.model, failure=Failure("failed", "it is down")),
             "🏛 3 of 3 answered. No final answer was written (`openai/sun`: it is down); "
             "this is the answer of `anthropic/moon`.",
         ),
         (
-            replace(WHOLE, form="member", stopped=True, trouble=Failure("stopped")),
+            replace(WHOLE, form="member", stopped=True, failure=Failure("stopped")),
             "⏹ Stopped. 🏛 3 of 3 answered. No final answer was written; this is the answer of `openai/sun`.",
         ),
     ],

@@ -26,7 +26,7 @@ def test_three_answer_three_rank_and_the_strongest_writes() -> None:
     assert set(verdict.tally.scores.values()) == {Fraction(1, 2)}
     assert verdict.leader is None
     assert verdict.tally.places == (("A", "B", "C"),)
-    assert (verdict.early, verdict.stopped, verdict.trouble, verdict.late) == (False, False, None, ())
+    assert (verdict.early, verdict.stopped, verdict.failure, verdict.late) == (False, False, None, ())
     assert [call.stage for call in members.calls] == ["answers"] * 3 + ["ranking"] * 3 + ["synthesis"]
     assert {call.seconds for call in members.made("answers")} == {ANSWER_SECONDS}
 
@@ -166,18 +166,18 @@ def test_the_chair_is_the_strongest_of_those_who_answered() -> None:
 
 
 @pytest.mark.parametrize(
-    ("synthesis", "trouble"),
+    ("synthesis", "failure"),
     [
         (Unreachable(SUN, "gone"), Failure("failed", "gone")),
         ("  ", Failure("empty")),
         (lambda call: f"dissent-{mark(call)}", Failure("empty")),
     ],
 )
-def test_without_a_synthesis_the_best_answer_stands(synthesis: object, trouble: Failure) -> None:
+def test_without_a_synthesis_the_best_answer_stands(synthesis: object, failure: Failure) -> None:
     ballots = {SUN: [STAR, MOON], MOON: [STAR, SUN], STAR: [MOON, SUN]}
     verdict = held(Members(ballots=ballots, synthesis=synthesis))  # type: ignore[arg-type]
     assert (verdict.form, verdict.answer, verdict.writer) == ("member", f"{STAR} says yes", STAR)
-    assert (verdict.trouble, verdict.chairman) == (trouble, SUN)
+    assert (verdict.failure, verdict.chairman) == (failure, SUN)
     unranked = held(Members(answers={SUN: BROKEN}, synthesis=synthesis))  # type: ignore[arg-type]
     assert (unranked.form, unranked.writer) == ("member", MOON), "the strongest, where nobody ranked"
 

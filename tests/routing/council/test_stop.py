@@ -70,7 +70,7 @@ def test_in_the_synthesis() -> None:
     members = Members(ballots={SUN: [MOON, STAR], STAR: [MOON, SUN], MOON: [SUN, STAR]})
     verdict = stopped(members, lambda shown: shown.stage == "synthesis")
     assert (verdict.stopped, verdict.form, verdict.writer) == (True, "member", MOON)
-    assert (verdict.chairman, verdict.trouble) == (SUN, Failure("stopped"))
+    assert (verdict.chairman, verdict.failure) == (SUN, Failure("stopped"))
     assert members.cancelled[-1] == (SUN, "synthesis")
 
 

@@ -78,7 +78,7 @@ def test_no_answer_no_vote_and_no_synthesis_and_it_ends_at_180_seconds() -> None
     verdict = held(members)
     assert verdict.seconds == ALL_SECONDS
     assert members.made("synthesis")[0].at == SYNTHESIS_AT
-    assert (verdict.form, verdict.writer, verdict.trouble) == ("member", SUN, Failure("late"))
+    assert (verdict.form, verdict.writer, verdict.failure) == ("member", SUN, Failure("late"))
     assert (verdict.unknown, len(verdict.calls)) == (4, 7)
 
 
@@ -121,7 +121,7 @@ def test_no_call_is_made_for_the_last_moment() -> None:
     members = Stubborn(after={(STAR, "answers"): NEVER})
     verdict = held(members)
     assert members.made("synthesis") == []
-    assert verdict.trouble == Failure("late")
+    assert verdict.failure == Failure("late")
     assert (verdict.form, verdict.writer, len(verdict.answered)) == ("member", SUN, 2)
 
 

@@ -17,7 +17,7 @@ from routing.errors import (
     RateLimited,
     Unreachable,
 )
-from routing.health.breaker import LONGEST_SECONDS, REMEMBERED, Breaker, BreakerStatus, Kept
+from routing.health.breaker import MAX_SECONDS, REMEMBERED, Breaker, BreakerStatus, Kept
 from tests.routing.health.breaking import DOWN, REFUSED, Time, opened, tried
 
 BAD, OK = DOWN, None
@@ -107,7 +107,7 @@ def test_it_stays_open_for_a_minute_doubling_to_a_quarter_of_an_hour() -> None:
         assert breaker.begin() is None
         time.now += 0.1
         tried(breaker, BAD)
-    time.now += LONGEST_SECONDS
+    time.now += MAX_SECONDS
     tried(breaker, OK, BAD, BAD)
     assert breaker.status().state == "closed", "it has forgotten what was before"
     tried(breaker, BAD)
@@ -240,5 +240,5 @@ def test_a_wrong_clock_does_not_keep_it_open() -> None:
     time = Time()
     breaker = made(time)
     breaker.restore(Kept(time.now + 1e9, 1e9, "x", ((time.now + 1e9, True), (time.now - 1.0, True))))
-    assert breaker.status().until == time.now + LONGEST_SECONDS
+    assert breaker.status().until == time.now + MAX_SECONDS
     assert breaker.keep().tries == ((time.now - 1.0, True),)

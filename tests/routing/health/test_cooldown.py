@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from routing.errors import RateLimited, Unreachable
-from routing.health.cooldown import LONGEST_SECONDS, Cooldowns
+from routing.health.cooldown import MAX_SECONDS, Cooldowns
 from tests.routing.health.breaking import Time
 
 
@@ -29,7 +29,7 @@ def test_a_very_long_wait_is_capped() -> None:
     time = Time()
     cooldowns = Cooldowns(time)
     cooldowns.note(RateLimited("a/1", "x", 1e9))
-    assert cooldowns.until("a/1") == time.now + LONGEST_SECONDS
+    assert cooldowns.until("a/1") == time.now + MAX_SECONDS
 
 
 def test_it_is_restored_as_it_was() -> None:
@@ -40,4 +40,4 @@ def test_it_is_restored_as_it_was() -> None:
     time.now += 20.0
     assert before.keep() == {"a/1": time.now + 10.0}
     after.restore({**before.keep(), "a/3": time.now + 1e9})
-    assert after.keep() == {"a/1": time.now + 10.0, "a/3": time.now + LONGEST_SECONDS}
+    assert after.keep() == {"a/1": time.now + 10.0, "a/3": time.now + MAX_SECONDS}

@@ -11,8 +11,8 @@ from handlers.tools.tool_source import BoundToolkit, BuiltinSource
 from handlers.tools.toolbox import Toolbox
 from routing.config.presentation import MAX_DEFINITIONS
 from routing.errors import ToolFailed
-from routing.tools.discovered import MOST_FOUND
-from routing.tools.offer import DESCRIBED_CHARS, MOST_NAMED, TurnTools
+from routing.tools.discovered import MAX_FOUND
+from routing.tools.offer import DESCRIBED_CHARS, MAX_NAMED, TurnTools
 from routing.tools.presentation import DISCOVERY
 from routing.tools.selector import ToolSelection
 from routing.types.decisions import SIZES, Size
@@ -106,11 +106,11 @@ async def test_discovery_is_honest_when_nothing_fits() -> None:
 
 
 async def test_of_many_toolkits_that_do_not_fit_some_are_named() -> None:
-    kits = [toolkit(f"kit_{at}", card(f"tool_{at}")) for at in range(MOST_NAMED + 7)]
+    kits = [toolkit(f"kit_{at}", card(f"tool_{at}")) for at in range(MAX_NAMED + 7)]
     tools = await turn(toolkits=(BASE, *kits))
     names(tools, HUGE)
     lines = (await tools.discover("fly to the moon")).splitlines()
-    assert len(lines) == MOST_NAMED + 2
+    assert len(lines) == MAX_NAMED + 2
     assert lines[-1] == "… and 7 more."
 
 
@@ -123,11 +123,11 @@ async def test_discovery_is_honest_when_nothing_is_left() -> None:
 async def test_discovery_brings_a_few_the_likeliest_first(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     text = ToolText("word " * 100, EMPTY)
-    many = toolkit("many", *(ToolCard(f"tool_{at}", dict.fromkeys(SIZES, text)) for at in range(MOST_FOUND + 1)))
+    many = toolkit("many", *(ToolCard(f"tool_{at}", dict.fromkeys(SIZES, text)) for at in range(MAX_FOUND + 1)))
     tools = await turn(toolkits=(BASE, NOTES, many), found={"many": {"notes": 1.0, "many": 2.0}})
     names(tools, HUGE)
     lines = (await tools.discover("many")).splitlines()[1:]
-    assert [line.split(":")[0] for line in lines] == [f"- tool_{at}" for at in range(MOST_FOUND)]
+    assert [line.split(":")[0] for line in lines] == [f"- tool_{at}" for at in range(MAX_FOUND)]
     assert all(len(line) <= DESCRIBED_CHARS + len("- tool_0: …") and line.endswith("…") for line in lines)
     assert "[ToolRouter] discover_tools found tool_0, tool_1, " in caplog.text
 
@@ -150,7 +150,7 @@ async def test_what_is_added_keeps_a_limit_too(model: str, size: Size, most: int
         assert 0 < tools.offer(model, tools.show(model, 8_192)).tokens <= 1.5 * most
         assert DISCOVERY in after
         new = [name for name in after if name not in before]
-        assert 0 < len(new) <= MOST_FOUND
+        assert 0 < len(new) <= MAX_FOUND
         assert all(name.startswith(f"kit{at}_") for name in new)
         assert found or after[: len(before)] == before, "as long as all of it fits"
         found += new

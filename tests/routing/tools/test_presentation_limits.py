@@ -13,7 +13,7 @@ from routing.config.presentation import MAX_DEFINITIONS, PRESENTATIONS, Presenta
 from routing.tools.presentation import (
     ASK_FOR_CALLS,
     DISCOVERY,
-    MOST_KINDS,
+    MAX_KINDS,
     SEARCH,
     SHARE_OF_KINDS,
     TRIED,
@@ -85,7 +85,7 @@ def test_a_line_of_names_never_costs_more_than_there_is_room_for() -> None:
 
 
 def test_the_largest_categories_are_named_for_any_message() -> None:
-    rare, often = [f"rare {at}" for at in range(40)], [f"kind {at}" for at in range(MOST_KINDS)]
+    rare, often = [f"rare {at}" for at in range(40)], [f"kind {at}" for at in range(MAX_KINDS)]
     hints = {
         present(of_kinds(*rare, *often, *often, about=about), "L", PRESENTATIONS["L"]).hint
         for about in ("rare 7", "kind 3", "")

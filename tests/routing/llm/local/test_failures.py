@@ -12,7 +12,7 @@ from routing.errors import Unreachable
 from routing.llm.local.runtime import Launch, LocalRuntime
 from routing.llm.local.weights import SHIPPED, shipped_weights
 
-Reason = Callable[[Launch, str], Awaitable[str]]
+Reason = Callable[..., Awaitable[str]]
 
 
 def shell(script: str) -> Launch:
@@ -83,6 +83,12 @@ async def test_an_exit_nobody_foresaw_shows_the_last_line(reason: Reason) -> Non
 async def test_a_child_that_never_gets_ready_is_ended(reason: Reason) -> None:
     launch = Launch(interpreter=("sh", "-c", "trap '' TERM; while :; do read line; done"), ready_seconds=0.2)
     assert "not loaded within 0.2 s" in await reason(launch, SHIPPED)
+
+
+@pytest.mark.parametrize("line", ["INFO loading", "[1]", "7", '{"port": "x"}', "{}"])
+async def test_a_child_that_reports_no_port(reason: Reason, line: str) -> None:
+    said = await reason(shell(f"echo '{line}'; cat >/dev/null"))
+    assert said == f"llama.cpp did not report its port: {line}"
 
 
 async def test_no_interpreter(reason: Reason) -> None:
