@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from routing.config.concurrency import ConcurrencyLimits
+from routing.config.sections import ConcurrencyLimits
 from routing.errors import ModelError, StorageFault
 from routing.health.health import ModelHealth
 from routing.ports import Clock, StateStore

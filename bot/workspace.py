@@ -20,7 +20,7 @@ from handlers.tools.sandbox import SandboxLimits, read_limits
 from routing.catalog.catalog import BUNDLED, Catalog
 from routing.catalog.ollama import address as ollama_address
 from routing.config import jsonfile
-from routing.config.jsonfile import JsonFile, JsonObject
+from routing.config.jsonfile import JsonFile
 from routing.config.runtime import RouterConfig, read_config
 from routing.config.skills import read_skills
 from routing.errors import ConfigError
@@ -164,7 +164,7 @@ class Workspace:
     def sandbox_limits(self, file: JsonFile | None = None) -> SandboxLimits:
         """Limits for sandboxed commands; changes need a restart."""
         file = file or self.config_source()
-        limits = read_limits(file.root().child("sandbox") or JsonObject(file, ("sandbox",), {}))
+        limits = read_limits(file.root().section("sandbox"))
         return replace(limits, output_chars=int(SHARE_OF_RESULT * self.config(file).most_result_chars))
 
     def config_source(self) -> JsonFile:

@@ -12,7 +12,7 @@ from benchmarks.contestants import KEY
 from routing.catalog.catalog import BUNDLED, Catalog
 from routing.config import jsonfile
 from routing.config.runtime import read_config
-from routing.config.turn_limits import MAX_RESULT_CHARS, TurnBounds
+from routing.config.sections import MAX_RESULT_CHARS, TurnBounds
 from routing.errors import ToolFailed
 from routing.health.health import ModelHealth
 from routing.llm.attempt import ModelCaller

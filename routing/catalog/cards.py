@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from routing.config.jsonfile import JsonObject
+from routing.config.kinds import TEMPERATURE, one_of, optional
 from routing.types.decisions import SIZES, Size
 
 TINY_TOKENS = 2048
 """Models with a window of at most this size only follow the shortest instructions."""
-_HOTTEST = 2.0
+_TEMPERATURE = optional(TEMPERATURE)
+_SIZE_CLASS = optional(one_of(SIZES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ def read_card(models: JsonObject, key: str, defaults: ModelCard) -> ModelCard:
     """Read an entry. The provider may be omitted if the id contains it. Raises ConfigError."""
     entry = models.child(key)
     if entry is None or not key.strip():
-        raise models.file.fault((*models.path, key), "must be an object under a name")
+        raise models.fault(key, "must be an object under a name")
     window = entry.tokens("maxInputTokens", defaults.max_input_tokens)
     reasoning = _reasoning(entry.child("reasoning"), window)
     if reasoning is not None and "maxInputTokens" not in entry.values:
@@ -99,26 +101,9 @@ def read_card(models: JsonObject, key: str, defaults: ModelCard) -> ModelCard:
         max_input_tokens=window,
         reasoning=reasoning,
         known=True,
-        temperature=_temperature(entry),
-        size_class=_size_class(entry),
+        temperature=entry.value("temperature", _TEMPERATURE, None),
+        size_class=entry.value("sizeClass", _SIZE_CLASS, None),
     )
-
-
-def _temperature(entry: JsonObject) -> float | None:
-    value = entry.values.get("temperature")
-    if value is None:
-        return None
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _HOTTEST:
-        return float(value)
-    raise entry.file.fault((*entry.path, "temperature"), f"must be a number from 0 to {_HOTTEST:g}")
-
-
-def _size_class(entry: JsonObject) -> Size | None:
-    value = entry.values.get("sizeClass")
-    found = next((size for size in SIZES if size == value), None)
-    if found is None and value is not None:
-        raise entry.file.fault((*entry.path, "sizeClass"), f"must be one of {', '.join(SIZES)}")
-    return found
 
 
 def _reasoning(entry: JsonObject | None, window: int) -> Reasoning | None:
@@ -126,15 +111,15 @@ def _reasoning(entry: JsonObject | None, window: int) -> Reasoning | None:
         return None
     levels = entry.child("levels")
     if levels is None or not levels.values:
-        raise entry.file.fault((*entry.path, "levels"), "must name at least one level")
+        raise entry.fault("levels", "must name at least one level")
     windows: list[tuple[str, int]] = []
     for level in levels.values:
         details = levels.child(level)
         if details is None:
-            raise entry.file.fault((*levels.path, level), "must be an object")
+            raise levels.fault(level, "must be an object")
         windows.append((level, details.tokens("maxInputTokens", window)))
     default = entry.text("default", "")
     if default not in levels.values:
         known = ", ".join(levels.values)
-        raise entry.file.fault((*entry.path, "default"), f'is "{default}", which is not a level ({known})')
+        raise entry.fault("default", f'is "{default}", which is not a level ({known})')
     return Reasoning(default, tuple(windows))

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from routing.config.jsonfile import JsonObject
+from routing.config.kinds import FLAG, TOKENS, WHOLE, Setting, keys_of, number
 from routing.errors import ConfigError
 from routing.types.model_names import is_model_name
 from routing.types.tiers import TIERS, Tier
 
 PriceClass = Literal["low", "mid", "high"]
 PRICE_CLASSES: tuple[PriceClass, ...] = get_args(PriceClass)
+_MAX_SECONDS = 86_400
+_SECONDS = number(
+    f"must be a number of seconds above 0, at most {_MAX_SECONDS}", lambda value: 0 < value <= _MAX_SECONDS
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +30,17 @@ class TierContract:
     `requires_verifier`, one of them checks it after it was shown."""
 
     tier: Tier
-    deadline_seconds: float
-    first_token_seconds: float
-    try_seconds: float
-    max_output_tokens: int
-    attempts: int
+    deadline_seconds: Annotated[float, Setting("deadlineSeconds", _SECONDS)]
+    first_token_seconds: Annotated[float, Setting("firstTokenSeconds", _SECONDS)]
+    try_seconds: Annotated[float, Setting("trySeconds", _SECONDS)]
+    max_output_tokens: Annotated[int, Setting("maxOutputTokens", TOKENS)]
+    attempts: Annotated[int, Setting("attempts", WHOLE)]
     pool: tuple[str, ...]
     price_class: PriceClass
-    may_escalate: bool
-    may_be_escalated_to: bool
-    requires_peer_review: bool = False
-    requires_verifier: bool = False
+    may_escalate: Annotated[bool, Setting("mayEscalate", FLAG)]
+    may_be_escalated_to: Annotated[bool, Setting("mayBeEscalatedTo", FLAG)]
+    requires_peer_review: Annotated[bool, Setting("requiresPeerReview", FLAG)] = False
+    requires_verifier: Annotated[bool, Setting("requiresVerifier", FLAG)] = False
 
     def escalates_to(self, other: TierContract) -> bool:
         """Whether /tier auto or a button may move a question from this tier to the other."""
@@ -71,22 +76,8 @@ DEFAULT_FALLBACKS: dict[Tier, tuple[str, ...]] = {
 }
 ALLOWANCE: dict[str, int] = {"minimal": 4_000, "low": 4_000, "medium": 16_000, "high": 32_000, "xhigh": 64_000}
 """Extra tokens for thinking, by reasoning level; minimal has low's."""
-CONTRACT_KEYS = frozenset(
-    (
-        "pool",
-        "deadlineSeconds",
-        "firstTokenSeconds",
-        "trySeconds",
-        "maxOutputTokens",
-        "attempts",
-        "mayEscalate",
-        "mayBeEscalatedTo",
-        "requiresPeerReview",
-        "requiresVerifier",
-    )
-)
+CONTRACT_KEYS = frozenset({"pool", *keys_of(TierContract)})
 """Allowed keys of `tiers.<tier>`."""
-_LONGEST_SECONDS = 86_400.0
 
 
 def read_contracts(
@@ -97,14 +88,15 @@ def read_contracts(
 
     Raises ConfigError with file, line and key, or with the variable.
     """
-    tiers = root.child("tiers") or JsonObject(root.file, ("tiers",), {})
+    tiers = root.section("tiers")
     for name in tiers.values:
         if name not in TIERS:
-            raise root.file.fault((*tiers.path, name), f"is not a tier; the tiers are {', '.join(TIERS)}")
+            raise tiers.fault(name, f"is not a tier; the tiers are {', '.join(TIERS)}")
     contracts = {}
     for tier in TIERS:
-        own = tiers.child(tier) or JsonObject(root.file, (*tiers.path, tier), {})
-        written = _pool(own, (models[tier], *(model for model in DEFAULT_FALLBACKS[tier] if model != models[tier])))
+        own, model = tiers.section(tier), models[tier]
+        usual = (model, *(each for each in DEFAULT_FALLBACKS[tier] if each != model))
+        written = _pool(own) or usual
         contracts[tier] = _contract(own, tier, _from_environment(tier, pools.get(tier, ())) or written)
     for lower, higher in pairwise(TIERS):
         _check_rise(tiers, contracts[lower], contracts[higher])
@@ -129,53 +121,40 @@ def output_limit(contract: TierContract, effort: str | None, most: int | None = 
 
 
 def _contract(own: JsonObject, tier: Tier, pool: tuple[str, ...]) -> TierContract:
-    usual = DEFAULT_CONTRACTS[tier]
-    contract = replace(
-        usual,
-        deadline_seconds=_seconds(own, "deadlineSeconds", usual.deadline_seconds),
-        first_token_seconds=_seconds(own, "firstTokenSeconds", usual.first_token_seconds),
-        try_seconds=_seconds(own, "trySeconds", usual.try_seconds),
-        max_output_tokens=own.tokens("maxOutputTokens", usual.max_output_tokens),
-        attempts=own.whole("attempts", usual.attempts),
-        pool=pool,
-        may_escalate=own.flag("mayEscalate", usual.may_escalate),
-        may_be_escalated_to=own.flag("mayBeEscalatedTo", usual.may_be_escalated_to),
-        requires_peer_review=own.flag("requiresPeerReview", usual.requires_peer_review),
-        requires_verifier=own.flag("requiresVerifier", usual.requires_verifier),
-    )
+    contract = replace(own.fill(DEFAULT_CONTRACTS[tier]), pool=pool)
     if contract.try_seconds >= contract.deadline_seconds:
         key = "trySeconds" if "trySeconds" in own.values else "deadlineSeconds"
         reason = f"one try ({contract.try_seconds:g} s) must end before the deadline ({contract.deadline_seconds:g} s)"
-        raise own.file.fault((*own.path, key), f"is refused: {reason}")
+        raise own.fault(key, f"is refused: {reason}")
     if contract.first_token_seconds > contract.try_seconds:
         key = "firstTokenSeconds" if "firstTokenSeconds" in own.values else "trySeconds"
         reason = f"the first token ({contract.first_token_seconds:g} s) is part of a try ({contract.try_seconds:g} s)"
-        raise own.file.fault((*own.path, key), f"is refused: {reason}")
+        raise own.fault(key, f"is refused: {reason}")
     return contract
 
 
-def _pool(own: JsonObject, usual: tuple[str, ...]) -> tuple[str, ...]:
+def _pool(own: JsonObject) -> tuple[str, ...]:
+    """The pool in the file; empty if there is none."""
     if "pool" not in own.values:
-        return usual
+        return ()
     pool = own.values["pool"]
-    path = (*own.path, "pool")
     if not isinstance(pool, list):
-        raise own.file.fault(path, 'must be a list of models, such as ["openai/gpt-5.1"]')
+        raise own.fault("pool", 'must be a list of models, such as ["openai/gpt-5.1"]')
     if not pool:
-        raise own.file.fault(path, "must name at least one model")
+        raise own.fault("pool", "must name at least one model")
     members: list[str] = []
     for index, item in enumerate(pool):
         if not isinstance(item, str) or not is_model_name(item.strip()) or item.strip() in members:
-            raise own.file.fault((*path, index), "must be a provider/model that is not in the pool already")
+            raise own.file.fault((*own.path, "pool", index), "must be a provider/model that is not in the pool already")
         members.append(item.strip())
     return tuple(members)
 
 
 def _from_environment(tier: Tier, pool: tuple[str, ...]) -> tuple[str, ...]:
     """The error gives only the entry's number, because a key may have been pasted there."""
-    for number, model in enumerate(pool, 1):
-        if not is_model_name(model) or model in pool[: number - 1]:
-            reason = f"entry {number} is no provider/model, or is in the pool already"
+    for place, model in enumerate(pool, 1):
+        if not is_model_name(model) or model in pool[: place - 1]:
+            reason = f"entry {place} is no provider/model, or is in the pool already"
             raise ConfigError(f"TIER_{tier.upper()}_POOL must list models as provider/model, each once; {reason}.")
     return pool
 
@@ -187,10 +166,3 @@ def _check_rise(tiers: JsonObject, lower: TierContract, higher: TierContract) ->
     named = higher if own is not None and "deadlineSeconds" in own.values else lower
     reason = f"{lower.tier} ({lower.deadline_seconds:g} s) must be below {higher.tier} ({higher.deadline_seconds:g} s)"
     raise tiers.file.fault((*tiers.path, named.tier, "deadlineSeconds"), f"is refused: the deadline of {reason}")
-
-
-def _seconds(own: JsonObject, key: str, usual: float) -> float:
-    value = own.values.get(key, usual)
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= _LONGEST_SECONDS:
-        return float(value)
-    raise own.file.fault((*own.path, key), f"must be a number of seconds above 0, at most {_LONGEST_SECONDS:g}")

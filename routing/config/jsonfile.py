@@ -9,11 +9,18 @@ import stat
 import tempfile
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
+from routing.config.kinds import FLAG, TEXT, TOKENS, WHOLE, Kind, T, settings
 from routing.errors import ConfigError, FileFault, Reason, system_reason
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    D = TypeVar("D", bound=DataclassInstance)
 
 Keys = tuple[str | int, ...]
 Document = dict[str, object]
@@ -59,43 +66,58 @@ class JsonFile:
 
 @dataclass(frozen=True, slots=True)
 class JsonObject:
-    """An object inside a file, with its path; a value of the wrong type raises an error with its line."""
+    """An object inside a file, with its path. A value of the wrong kind raises ConfigError with its line."""
 
     file: JsonFile
     path: Keys
     values: Document
 
+    def fault(self, key: str | int, reason: str) -> FileFault:
+        """An error about the value of a key."""
+        return self.file.fault((*self.path, key), reason)
+
     def child(self, key: str) -> JsonObject | None:
         """The object under a key; None if absent or null."""
         value = self.values.get(key)
         if value is not None and not isinstance(value, dict):
-            raise self.file.fault((*self.path, key), "must be an object")
+            raise self.fault(key, "must be an object")
         return None if value is None else JsonObject(self.file, (*self.path, key), value)
+
+    def section(self, key: str) -> JsonObject:
+        """The object under a key, empty if absent or null."""
+        return self.child(key) or JsonObject(self.file, (*self.path, key), {})
+
+    def value(self, key: str, kind: Kind[T], default: T) -> T:
+        """The value of a key."""
+        if key not in self.values:
+            return default
+        try:
+            return kind.read(self.values[key])
+        except ValueError:
+            raise self.fault(key, kind.rule) from None
+
+    def fill(self, usual: D) -> D:
+        """The dataclass `usual` with the settings of this object."""
+        given = {name: each for name, each in settings(type(usual)).items() if each.key in self.values}
+        return replace(usual, **{name: self.value(each.key, each.kind, None) for name, each in given.items()})
 
     def flag(self, key: str, default: bool) -> bool:
         """True or false."""
-        value = self.values.get(key, default)
-        if not isinstance(value, bool):
-            raise self.file.fault((*self.path, key), "must be true or false")
-        return value
+        return self.value(key, FLAG, default)
 
     def text(self, key: str, default: str) -> str:
         """A text that is not blank; a blank default makes the key required."""
-        value = self.values.get(key, default)
-        if not isinstance(value, str) or not value.strip():
-            raise self.file.fault((*self.path, key), "must be a non-empty string")
-        return value
+        if not default.strip() and key not in self.values:
+            raise self.fault(key, TEXT.rule)
+        return self.value(key, TEXT, default)
 
     def tokens(self, key: str, default: int) -> int:
         """A positive whole number of tokens."""
-        return self.whole(key, default, "must be a whole number of tokens above 0")
+        return self.value(key, TOKENS, default)
 
-    def whole(self, key: str, default: int, rule: str = "must be a whole number above 0") -> int:
-        """A positive whole number; errors state the `rule`."""
-        value = self.values.get(key, default)
-        if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
-            raise self.file.fault((*self.path, key), rule)
-        return value
+    def whole(self, key: str, default: int) -> int:
+        """A positive whole number."""
+        return self.value(key, WHOLE, default)
 
 
 def load_bounded(path: Path, most_bytes: int) -> JsonFile:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from routing.config.jsonfile import JsonObject
+from routing.config.kinds import TOKENS, WHOLE, Setting, keys_of, one_of
 from routing.types.decisions import SIZES, Size
 
 Strategy = Literal["top_k", "reorder", "full", "hybrid", "all"]
@@ -23,9 +24,9 @@ class Presentation:
     """How tools are presented to a size class. Limits: the number of definitions, and the tokens of definitions and
     names together. The stubs of `hybrid` don't count towards them, as published."""
 
-    strategy: Strategy
-    most_tools: int
-    most_tokens: int
+    strategy: Annotated[Strategy, Setting("strategy", one_of(STRATEGIES))]
+    most_tools: Annotated[int, Setting("maxTools", WHOLE)]
+    most_tokens: Annotated[int, Setting("maxTokens", TOKENS)]
 
 
 PRESENTATIONS: Mapping[Size, Presentation] = {
@@ -39,27 +40,15 @@ PRESENTATIONS: Mapping[Size, Presentation] = {
 
 def read_presentations(tools: JsonObject) -> Mapping[Size, Presentation]:
     """Read `tools.presentation`: for each size class `strategy`, `maxTools`, `maxTokens`. Raises ConfigError."""
-    given = tools.child("presentation")
-    if given is None:
-        return PRESENTATIONS
-    unknown = next((name for name in given.values if name not in SIZES), None)
-    if unknown is not None:
-        raise given.file.fault((*given.path, unknown), f"is not a size class: use one of {', '.join(SIZES)}")
-    found = dict(PRESENTATIONS)
-    for size in SIZES:
-        own = given.child(size)
-        if own is not None:
-            found[size] = _presentation(own, PRESENTATIONS[size])
-    return found
+    given = tools.section("presentation")
+    for name in given.values:
+        if name not in SIZES:
+            raise given.fault(name, f"is not a size class: use one of {', '.join(SIZES)}")
+    return {size: _presentation(given.section(size), usual) for size, usual in PRESENTATIONS.items()}
 
 
 def _presentation(own: JsonObject, usual: Presentation) -> Presentation:
-    unknown = next((name for name in own.values if name not in ("strategy", "maxTools", "maxTokens")), None)
-    if unknown is not None:
-        raise own.file.fault((*own.path, unknown), "is unknown: there are strategy, maxTools, maxTokens")
-    name = own.text("strategy", usual.strategy)
-    strategy = next((each for each in STRATEGIES if each == name), None)
-    if strategy is None:
-        raise own.file.fault((*own.path, "strategy"), f"must be one of {', '.join(STRATEGIES)}")
-    most = own.whole("maxTools", usual.most_tools), own.tokens("maxTokens", usual.most_tokens)
-    return Presentation(strategy, *most)
+    for name in own.values:
+        if name not in keys_of(Presentation):
+            raise own.fault(name, f"is unknown: there are {', '.join(keys_of(Presentation))}")
+    return own.fill(usual)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from routing.catalog.catalog import vendor_of
 from routing.config.contracts import output_limit
-from routing.config.critic import CriticConfig
+from routing.config.sections import CriticConfig
 from routing.critic.verdict import verdict
 from routing.errors import ModelError
 from routing.llm.attempt import CallOptions, ModelCaller

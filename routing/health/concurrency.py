@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import TracebackType
 
-from routing.config.concurrency import ConcurrencyLimits
+from routing.config.sections import ConcurrencyLimits
 from routing.ports import Clock
 
 

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from routing.config.concurrency import ConcurrencyLimits
 from routing.config.contracts import TierContract
+from routing.config.sections import ConcurrencyLimits
 from routing.errors import KeyRejected, ModelError, ModelUnknown, OutOfCredit, Unreachable
 from routing.health import persistence
 from routing.health.breaker import BreakerStatus, Trial

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from routing.config.contracts import TierContract
-from routing.config.turn_limits import TurnBounds
+from routing.config.sections import TurnBounds
 from routing.errors import ModelError
 from routing.policy.failover import MIN_SECONDS, Failure
 from routing.policy.models import Models

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 
-from routing.config.turn_limits import MAX_RESULT_CHARS
+from routing.config.sections import MAX_RESULT_CHARS
 from routing.turn.context_window import Window
 from routing.types.llm import ChatMessage, ToolCall
 from routing.types.tokens import CHARS_PER_TOKEN, weight

@@ -41,6 +41,7 @@ from handlers.tools.conversation import NO_SKILLS
 from handlers.tools.council import UNAVAILABLE
 from handlers.tools.sandbox.sandbox import NO_PROCESSES, NOT_INSTALLED
 from routing.config.jsonfile import SYNTAX
+from routing.config.kinds import FLAG, TEXT
 from routing.errors import EmbedderFailed, Reason
 from routing.llm import error_mapping as failures
 from routing.policy.auto.decision import EVIDENCE
@@ -113,7 +114,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "PURPOSES[tier]": tuple(start.PURPOSES.values()),
     "each.summary": (EXIT.summary,),  # of a command
     "SYNTAX.get(error.msg.removesuffix(': '), error.msg.lower())": tuple(SYNTAX.values()),
-    "rule": (),  # of numbers in runtime-config.json, whose faults are only logged
+    **dict.fromkeys(("kind.rule", "TEXT.rule"), (FLAG.rule, TEXT.rule)),  # others are only logged
     "why": (),
     "self.UNSAVED": (DiscordBackoff.UNSAVED, TelegramBackoff.UNSAVED),
     "toolkit.description": DESCRIPTIONS,

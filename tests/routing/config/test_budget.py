@@ -9,8 +9,8 @@ from decimal import Decimal
 import pytest
 
 from routing.config import jsonfile
-from routing.config.budget import GUEST_DOLLARS, KEYS, read_budget
 from routing.config.jsonfile import JsonObject
+from routing.config.sections import BUDGET_KEYS, GUEST_DOLLARS, read_budget
 from routing.errors import ConfigError
 from routing.types.budgets import BudgetLimits, Ceiling, PersonLimits, Price, payer_kind
 from routing.types.messages import UserKey
@@ -49,7 +49,7 @@ def test_a_guest_has_a_limit_that_only_the_owner_takes_away() -> None:
 
 
 def test_every_key_is_read() -> None:
-    assert set(EVERY) == KEYS
+    assert set(EVERY) == set(BUDGET_KEYS)
     limits = read(EVERY)
     assert limits.guest == Decimal("0.05")
     assert [(each.scope, each.period, each.dollars) for each in limits.ceilings(PersonLimits())] == [

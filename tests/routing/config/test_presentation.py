@@ -42,7 +42,7 @@ def test_every_strategy_can_be_chosen_by_its_name(strategy: Strategy) -> None:
         ({"XXL": {}}, 4, "tools.presentation.XXL is not a size class: use one of S, M, L, XL"),
         ({"s": {}}, 4, "tools.presentation.s is not a size class"),
         ({"S": {"strategy": "best"}}, 5, "tools.presentation.S.strategy must be one of top_k, reorder, full, hybrid"),
-        ({"S": {"strategy": 3}}, 5, "tools.presentation.S.strategy must be a non-empty string"),
+        ({"S": {"strategy": 3}}, 5, "tools.presentation.S.strategy must be one of top_k, reorder"),
         (
             {"S": {}, "M": {"tools": 3}},
             6,

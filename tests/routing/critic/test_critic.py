@@ -13,8 +13,8 @@ import pytest
 from routing.budget.guard import BudgetGuard
 from routing.catalog.catalog import BUNDLED, Catalog
 from routing.config import jsonfile
-from routing.config.critic import CriticConfig
 from routing.config.runtime import read_config
+from routing.config.sections import CriticConfig
 from routing.critic.critic import Critic, Doubt
 from routing.errors import KeyRejected, PolicyRefused, RateLimited, Unreachable
 from routing.llm.attempt import ModelCaller

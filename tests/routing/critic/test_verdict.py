@@ -7,7 +7,7 @@ import json
 import pytest
 
 from routing.config import jsonfile
-from routing.config.critic import CriticConfig, read_critic
+from routing.config.sections import CriticConfig
 from routing.critic.verdict import MAX_WORDS, plain, verdict
 from routing.errors import ConfigError
 
@@ -84,9 +84,9 @@ def section(text: str) -> jsonfile.JsonObject:
 
 
 def test_the_configuration() -> None:
-    assert read_critic(section("{}")) == CriticConfig(enabled=False, model=None)
-    assert read_critic(section('{"enabled": true, "model": null}')) == CriticConfig(True)
-    assert read_critic(section('{"enabled": true, "model": " a/x "}')) == CriticConfig(True, "a/x")
+    assert section("{}").fill(CriticConfig()) == CriticConfig(enabled=False, model=None)
+    assert section('{"enabled": true, "model": null}').fill(CriticConfig()) == CriticConfig(True)
+    assert section('{"enabled": true, "model": " a/x "}').fill(CriticConfig()) == CriticConfig(True, "a/x")
 
 
 @pytest.mark.parametrize(
@@ -94,4 +94,4 @@ def test_the_configuration() -> None:
 )
 def test_a_slip_of_the_pen_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match=r"runtime-config\.json line 1.*critic"):
-        read_critic(section(text))
+        section(text).fill(CriticConfig())

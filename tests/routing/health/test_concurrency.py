@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from routing.config import jsonfile
-from routing.config.concurrency import ConcurrencyLimits, read_concurrency
+from routing.config.sections import ConcurrencyLimits
 from routing.errors import ConfigError
 from routing.health.concurrency import ConcurrencyLimiter
 from tests.routing.health.breaking import Time
@@ -163,12 +163,9 @@ async def test_many_at_once_are_all_served_and_never_too_many_and_nothing_is_lef
 
 def test_the_limits_are_read_from_the_file() -> None:
     root = jsonfile.parse('{"parallel": {"perProvider": 2}, "bad": {"perUser": 0}}', "x.json").root()
-    section, bad = root.child("parallel"), root.child("bad")
-    assert section is not None
-    assert bad is not None
-    assert read_concurrency(section) == ConcurrencyLimits(2, 3)
+    assert root.section("parallel").fill(ConcurrencyLimits()) == ConcurrencyLimits(2, 3)
     with pytest.raises(ConfigError, match=r"bad\.perUser"):
-        read_concurrency(bad)
+        root.section("bad").fill(ConcurrencyLimits())
 
 
 async def test_other_limits_hold_for_the_lines_that_begin_from_then_on() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from routing.config.contracts import DEFAULT_CONTRACTS
-from routing.config.turn_limits import TurnBounds
+from routing.config.sections import TurnBounds
 from routing.errors import ContextOverflow, ToolFailed, Unreachable
 from routing.health.health import ModelHealth
 from routing.llm.attempt import ModelCaller

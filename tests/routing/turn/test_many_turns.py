@@ -16,7 +16,7 @@ from benchmarks.failover.call_counter import CallCounter
 from benchmarks.failover.crowd import pools, what
 from benchmarks.failover.faults import FAULTS, Plan, Scripted, drawn, text_of
 from benchmarks.failover.turns import TIER, VENDORS, Line, TurnRunner, models
-from routing.config.concurrency import PER_PROVIDER, PER_USER
+from routing.config.sections import ConcurrencyLimits
 from routing.errors import KeyRejected
 from routing.health.breakers import fingerprint
 from routing.health.health import ModelHealth
@@ -24,6 +24,8 @@ from routing.policy.models import Models
 from routing.types.model_names import provider_of
 from routing.types.stop import Stop
 from routing.types.turns import Outcome
+
+PER_PROVIDER, PER_USER = ConcurrencyLimits().per_provider, ConcurrencyLimits().per_user
 
 TURNS = 200
 PAUSE = 0.25

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from routing.config.contracts import DEFAULT_CONTRACTS
-from routing.config.turn_limits import TurnBounds
+from routing.config.sections import TurnBounds
 from routing.llm.attempt import CallOptions
 from routing.ports import Clock, Tools
 from routing.turn.state import TurnState

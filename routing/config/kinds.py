@@ -1,0 +1,112 @@
+"""Kinds of values in JSON files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from typing import Any, Generic, TypeVar, get_type_hints
+
+from routing.types.model_names import is_model_name
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[T]):
+    """`read` returns a value of this kind, or raises ValueError; `rule` says in an error what the value must be."""
+
+    read: Callable[[object], T]
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Annotates a field of a dataclass that `JsonObject.fill` reads."""
+
+    key: str
+    kind: Kind[Any]
+
+
+@cache
+def settings(form: type) -> Mapping[str, Setting]:
+    """The settings of a dataclass, by field."""
+    hints = get_type_hints(form, include_extras=True).items()
+    found = ((name, each) for name, hint in hints for each in getattr(hint, "__metadata__", ()))
+    return {name: each for name, each in found if isinstance(each, Setting)}
+
+
+def keys_of(form: type) -> tuple[str, ...]:
+    """The keys that a dataclass is read from."""
+    return tuple(each.key for each in settings(form).values())
+
+
+def kind_of(form: type[T], rule: str, allowed: Callable[[T], bool] = lambda value: True) -> Kind[T]:
+    """A value of exactly this type, because true is also an int in Python."""
+
+    def read(value: object) -> T:
+        if type(value) is not form or not allowed(value):
+            raise ValueError
+        return value
+
+    return Kind(read, rule)
+
+
+def number(rule: str, allowed: Callable[[float], bool]) -> Kind[float]:
+    """A whole or other number."""
+
+    def read(value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not allowed(value):
+            raise ValueError
+        return float(value)
+
+    return Kind(read, rule)
+
+
+def dollars(rule: str, allowed: Callable[[float], bool]) -> Kind[Decimal]:
+    """US dollars, exactly as written."""
+
+    def read(value: object) -> Decimal:
+        number(rule, allowed).read(value)
+        return Decimal(str(value))
+
+    return Kind(read, rule)
+
+
+def one_of(options: Sequence[T]) -> Kind[T]:
+    """One of these values."""
+
+    def read(value: object) -> T:
+        for each in options:
+            if each == value:
+                return each
+        raise ValueError
+
+    return Kind(read, f"must be one of {', '.join(map(str, options))}")
+
+
+def optional(kind: Kind[T]) -> Kind[T | None]:
+    """The same kind, or null."""
+    return Kind(lambda value: None if value is None else kind.read(value), kind.rule)
+
+
+def _model(value: object) -> str:
+    if not isinstance(value, str) or not is_model_name(value.strip()):
+        raise ValueError
+    return value.strip()
+
+
+def _text_or_null(value: object) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise ValueError
+    return (value or "").strip() or None
+
+
+FLAG = kind_of(bool, "must be true or false")
+TEXT = kind_of(str, "must be a non-empty string", lambda value: value.strip() != "")
+WHOLE = kind_of(int, "must be a whole number above 0", lambda value: value > 0)
+TOKENS = kind_of(int, "must be a whole number of tokens above 0", lambda value: value > 0)
+TEMPERATURE = number("must be a number from 0 to 2", lambda it: 0 <= it <= 2)
+MODEL = Kind(_model, "must look like provider/model")
+TEXT_OR_NULL = Kind(_text_or_null, "must be a string or null")
