@@ -33,14 +33,17 @@ def build(dependencies: ToolDependencies) -> tuple[Tool, ...]:
 
 def tools_of(sandbox: Sandbox) -> tuple[Tool, ...]:
     """The tools for a sandbox."""
-    tools = CodeTools(sandbox)
-    seconds = sandbox.wait_seconds + sandbox.limits.seconds + AROUND_SECONDS
-    traits = Traits(parallel=False, changes=True, seconds=seconds)
+    tools, traits = CodeTools(sandbox), traits_of(sandbox)
     describe = _online if sandbox.limits.network else None
     return (
         Tool("run_command", tools.run_command, traits=traits, off=sandbox.reason_off, describe=describe),
         Tool("run_python_code", tools.run_python_code, traits=traits, off=sandbox.reason_off),
     )
+
+
+def traits_of(sandbox: Sandbox) -> Traits:
+    """The traits of every tool that runs a program."""
+    return Traits(parallel=False, changes=True, seconds=sandbox.wait_seconds + sandbox.limits.seconds + AROUND_SECONDS)
 
 
 def _online(card: ToolCard) -> ToolCard:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 
 from handlers.tools.authoring.manifests import Manifest
-from handlers.tools.authoring.tasks import McpTool
+from handlers.tools.authoring.tasks import McpTool, Program
 from handlers.tools.authoring.tool import Execute, Off, Tool
+from handlers.tools.code import traits_of
 from handlers.tools.mcp.client import McpClient
-from handlers.tools.programs import programs_of
 from handlers.tools.sandbox import Sandbox
 from handlers.tools.tool_source import BoundToolkit
 from handlers.tools.workspace import WorkspaceToolkits
 from routing.errors import Reason, ToolFailed
-from routing.types.people import ROLES
+from routing.types.people import ROLES, Role
 from routing.types.toolkits import Toolkit
 from routing.types.tools import ToolScope
 
@@ -35,15 +36,14 @@ class WorkspaceSource:
         manifests, offered = self._toolkits.manifests, self._mcp.toolkits()
         if manifests != self._manifests or offered is not self._offered:
             self._manifests, self._offered = manifests, offered
-            self._bound = tuple(
-                BoundToolkit(each.toolkit, (*programs_of(each, self._sandbox), *self._served(each)))
-                for each in manifests
-            )
+            self._bound = tuple(BoundToolkit(each.toolkit, self._tools(each)) for each in manifests)
         return self._bound
 
-    def _served(self, manifest: Manifest) -> Iterator[Tool]:
+    def _tools(self, manifest: Manifest) -> Iterator[Tool]:
         for name, way in manifest.ways.items():
-            if isinstance(way, McpTool):
+            if isinstance(way, Program):
+                yield program_tool(name, way, manifest.role, self._sandbox)
+            else:
                 there = self._named(way)
                 traits = self._mcp.traits(there or "")
                 traits = replace(traits, confirm=True, allowed_in="") if way.confirm else traits
@@ -70,6 +70,22 @@ class WorkspaceSource:
         name = self._mcp.named(way.server, way.tool)
         there = {card.name for toolkit in self._mcp.toolkits() for card in toolkit.tools}
         return name if name in there else None
+
+
+def program_tool(name: str, way: Program, role: Role, sandbox: Sandbox) -> Tool:
+    """A tool that runs a program in the person's folder. Raises ToolFailed, with the output, if the program is stopped
+    or its exit code is not 0."""
+
+    async def execute(scope: ToolScope, /, **arguments: object) -> str:
+        ran = await sandbox.run(scope.person.id, way.argv, json.dumps(arguments).encode())
+        printed = ran.output.strip()
+        cut = f"\n[OUTPUT TRUNCATED: {ran.cut.total} chars total]" if ran.cut else ""
+        if ran.ended == "exit" and ran.exit_code == 0:
+            return f"{printed or '[no output]'}{cut}"
+        reason = f"[exit code {ran.exit_code}]" if ran.ended == "exit" else f"[ended by its limit on {ran.ended}]"
+        raise ToolFailed(f"{name} failed {reason}: {printed or 'it said nothing'}{cut}")
+
+    return Tool(name, execute, role, replace(traits_of(sandbox), confirm=way.confirm), sandbox.reason_off)
 
 
 def _missing(way: McpTool) -> Reason:

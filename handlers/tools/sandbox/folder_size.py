@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from handlers.tools.folder import AS_FOLDER, let_in
+from routing.errors import ToolFailed
 
 _TRIES = 3
 """Moving folders during a measurement makes it fail. That rarely happens by accident."""
@@ -23,10 +24,11 @@ class Moved(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Bytes on disk and number of entries."""
+    """Bytes on disk, number of entries, and the length of all files together."""
 
     bytes: int = 0
     files: int = 0
+    length: int = 0
 
     def grown_over(self, start: Size, most_bytes: int, most_files: int) -> bool:
         """Whether the folder exceeds a limit and also its size at the start, so that a full folder can be cleaned
@@ -52,6 +54,14 @@ def measure(folder: int) -> Size:
     return _measured(folder)
 
 
+def measure_or_fail(folder: int) -> Size:
+    """The same for a tool. Raises ToolFailed instead of Moved."""
+    try:
+        return measure(folder)
+    except Moved:
+        raise ToolFailed("Another command moves the folders about: try again when it is over.") from None
+
+
 def _measured(folder: int) -> Size:
     """Measures with one open descriptor regardless of depth. On the way back, `..` must be the folder it came from;
     otherwise a folder was moved and `..` might lead outside."""
@@ -68,7 +78,7 @@ def _measured(folder: int) -> Size:
                 here = below
                 above.append(level)
                 more, level = _entered(here)
-                size = Size(size.bytes + more.bytes, size.files + more.files)
+                size = Size(size.bytes + more.bytes, size.files + more.files, size.length + more.length)
             else:
                 level = above.pop()
                 here = _left(here, level)
@@ -83,7 +93,7 @@ def _entered(here: int) -> tuple[Size, _Level]:
     if facts.st_mode & 0o700 != 0o700:
         with suppress(PermissionError):
             os.fchmod(here, 0o700)
-    blocks, files, waiting = 0, 0, []
+    blocks, files, length, waiting = 0, 0, 0, []
     with os.scandir(here) as entries:
         for entry in entries:
             try:
@@ -95,7 +105,9 @@ def _entered(here: int) -> tuple[Size, _Level]:
             blocks, files = blocks + found.st_blocks, files + 1
             if stat.S_ISDIR(found.st_mode):
                 waiting.append(entry.name)
-    return Size(blocks * 512, files), _Level(facts.st_dev, facts.st_ino, waiting)
+            else:
+                length += found.st_size
+    return Size(blocks * 512, files, length), _Level(facts.st_dev, facts.st_ino, waiting)
 
 
 def _opened(parent: int, name: str) -> int | None:

@@ -21,7 +21,7 @@ from typing import ParamSpec, TypeVar
 from handlers.tools.folder import own_folder
 from handlers.tools.sandbox import seccomp
 from handlers.tools.sandbox.bubblewrap import FORMS, Bubblewrap, Form, interpreter, sealed
-from handlers.tools.sandbox.folder_size import Moved, Size, measure
+from handlers.tools.sandbox.folder_size import measure_or_fail
 from handlers.tools.sandbox.guard import Guard
 from handlers.tools.sandbox.limits import ExecResult, SandboxLimits
 from handlers.tools.sandbox.process import BrokenSandbox, opened
@@ -150,7 +150,7 @@ class Sandbox:
         loop, transcript = asyncio.get_running_loop(), Transcript(limits.printed_chars)
         with ExitStack() as fds:
             folder = await self._in_thread(fds.enter_context, own_folder(order.files, order.person_id))
-            size = await self._in_thread(_measured, folder)
+            size = await self._in_thread(measure_or_fail, folder)
             before = await self._in_thread(machine, folder)
             stdin = await self._in_thread(sealed, order.stdin)
             fds.callback(os.close, stdin)
@@ -215,13 +215,6 @@ class Sandbox:
     async def _in_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, lambda: function(*args, **kwargs))
-
-
-def _measured(folder: int) -> Size:
-    try:
-        return measure(folder)
-    except Moved:
-        raise ToolFailed("Another command moves the folders about: try again when it is over.") from None
 
 
 def _last_line(text: str) -> str:

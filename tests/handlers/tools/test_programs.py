@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from handlers.tools.authoring.manifests import read_toolkit
-from handlers.tools.programs import programs_of
+from handlers.tools.authoring.tasks import Program
 from handlers.tools.sandbox import Cut, Ended, ExecResult, SandboxLimits
+from handlers.tools.workspace_source import program_tool
 from routing.errors import ToolFailed
 from routing.types.decisions import TierDecision
 from routing.types.people import Person
@@ -23,8 +24,10 @@ SCOPE = ToolScope(Person(7, "user", "Una"), 1, TierDecision("balanced", "default
 
 def programs(folder: Path, ran: ExecResult) -> tuple[Told, Any]:
     sandbox = Told(ran, SandboxLimits(seconds=30))
-    (tool,) = programs_of(read_toolkit(written(folder, {**document(), "role": "admin"})), sandbox)
-    return sandbox, tool
+    manifest = read_toolkit(written(folder, {**document(), "role": "admin"}))
+    way = manifest.ways["get_weather"]
+    assert isinstance(way, Program)
+    return sandbox, program_tool("get_weather", way, manifest.role, sandbox)
 
 
 async def test_a_program_gets_its_arguments_as_json_and_prints_the_result(tmp_path: Path) -> None:
