@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, overload
+from typing import Any, Protocol, TypedDict, Unpack, overload
 
 from pydantic_core import to_json
 
@@ -62,17 +62,34 @@ class AuthoredTool(Protocol):
     def execute(self) -> Callable[..., object]: ...
 
 
+class Settings(TypedDict, total=False):
+    """What `@tool` takes. Without `descriptions`, models see the function's docstring, and its `Args:` section
+    describes the parameters. `parameters` lists the parameters shown per size class (default: all)."""
+
+    name: str
+    category: str
+    descriptions: str | Mapping[Size, str] | None
+    parameters: Mapping[Size, Iterable[str]] | None
+    examples: Iterable[str]
+    priority: float
+    role: Role
+    traits: Traits
+
+
 class FunctionTool:
     """A function as a tool. It can still be called as a function."""
 
-    def __init__(self, function: Callable[..., object], local: Mapping[str, Any], settings: _Settings) -> None:
+    def __init__(self, function: Callable[..., object], local: Mapping[str, Any], settings: Settings) -> None:
+        descriptions, examples = settings.get("descriptions"), settings.get("examples", ())
         self.function = function
-        self.name = settings.name or getattr(function, "__name__", "")
-        self.category = settings.category
-        self.descriptions = texts_of(function) if settings.descriptions is None else settings.descriptions
-        self.examples, self.priority = settings.examples, settings.priority
-        self.role, self.traits = settings.role, settings.traits
-        self._shown = settings.parameters
+        self.name: str = settings.get("name") or getattr(function, "__name__", "")
+        self.category = settings.get("category", "")
+        self.descriptions = texts_of(function) if descriptions is None else descriptions
+        self.examples = tuple(examples) if isinstance(examples, Iterator) else examples  # checked at registration
+        self.priority = settings.get("priority", 0.0)
+        self.role = settings.get("role", "user")
+        self.traits = settings.get("traits", PLAIN)
+        self._shown = settings.get("parameters") or {}
         self._local = local
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -119,50 +136,14 @@ class FunctionTool:
         return Signature(self.name, self.function, self._local)
 
 
-@dataclass(frozen=True, slots=True)
-class _Settings:
-    name: str
-    category: str
-    descriptions: str | Mapping[Size, str] | None
-    parameters: Mapping[Size, Iterable[str]]
-    examples: Iterable[str]
-    priority: float
-    role: Role
-    traits: Traits
-
-
 @overload
 def tool(function: Callable[..., object], /) -> FunctionTool: ...
 @overload
+def tool(**settings: Unpack[Settings]) -> Callable[[Callable[..., object]], FunctionTool]: ...
 def tool(
-    *,
-    name: str = "",
-    category: str = "",
-    descriptions: str | Mapping[Size, str] | None = None,
-    parameters: Mapping[Size, Iterable[str]] | None = None,
-    examples: Iterable[str] = (),
-    priority: float = 0.0,
-    role: Role = "user",
-    traits: Traits = PLAIN,
-) -> Callable[[Callable[..., object]], FunctionTool]: ...
-def tool(  # noqa: PLR0913 - its options are keywords
-    function: Callable[..., object] | None = None,
-    /,
-    *,
-    name: str = "",
-    category: str = "",
-    descriptions: str | Mapping[Size, str] | None = None,
-    parameters: Mapping[Size, Iterable[str]] | None = None,
-    examples: Iterable[str] = (),
-    priority: float = 0.0,
-    role: Role = "user",
-    traits: Traits = PLAIN,
+    function: Callable[..., object] | None = None, /, **settings: Unpack[Settings]
 ) -> FunctionTool | Callable[[Callable[..., object]], FunctionTool]:
-    """Turns a typed function into a tool. Without `descriptions`, models see its docstring, and the `Args:` section
-    describes the parameters. `parameters` lists the parameters shown per size class (default: all). A first parameter
-    `scope: ToolScope` is hidden from models."""
-    said = tuple(examples) if isinstance(examples, Iterator) else examples  # any other type is checked at registration
-    settings = _Settings(name, category, descriptions, parameters or {}, said, priority, role, traits)
+    """Turns a typed function into a tool. A first parameter `scope: ToolScope` is hidden from models."""
     local = sys._getframe(1).f_locals
     if function is not None:
         return FunctionTool(function, local, settings)
