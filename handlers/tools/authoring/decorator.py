@@ -82,7 +82,7 @@ class FunctionTool:
     def __init__(self, function: Callable[..., object], local: Mapping[str, Any], settings: Settings) -> None:
         descriptions, examples = settings.get("descriptions"), settings.get("examples", ())
         self.function = function
-        self.name: str = settings.get("name") or getattr(function, "__name__", "")
+        self.name = settings.get("name", "") or str(getattr(function, "__name__", ""))
         self.category = settings.get("category", "")
         self.descriptions = texts_of(function) if descriptions is None else descriptions
         self.examples = tuple(examples) if isinstance(examples, Iterator) else examples  # checked at registration
