@@ -133,7 +133,7 @@ class FunctionTool:
 
     @cached_property
     def _signature(self) -> Signature:
-        return Signature(self.name, self.function, self._local)
+        return Signature.of(self.name, self.function, self._local)
 
 
 @overload

@@ -6,14 +6,15 @@ import inspect
 import re
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, TypeGuard, Union, get_args, get_origin
 
 import typing_extensions
-from pydantic import BaseModel, Field, ValidationError, create_model
+from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import ArgsKwargs
 
 from handlers.tools.authoring.schemas import plain
 from routing.errors import BadArguments, ConfigError
@@ -34,73 +35,69 @@ class _Generator(GenerateJsonSchema):
 
 
 class Signature:
-    """A function's parameters, except a leading `scope: ToolScope`. Raises ConfigError with the tool, the parameter and
-    how to fix it. `local` contains the names in the defining scope, to resolve local types."""
+    """The parameters of a tool's function, except a leading `scope: ToolScope`. Raises ConfigError with the tool, the
+    parameter and how to fix it."""
 
-    def __init__(self, tool: str, function: Callable[..., object], local: Mapping[str, Any]) -> None:
+    def __init__(self, tool: str, parameters: Sequence[inspect.Parameter], scoped: bool = False) -> None:
+        def reader(**given: Any) -> dict[str, Any]:
+            return given
+
+        self.scoped = scoped
         self._tool = tool
+        reader.__annotations__ = {each.name: _mended(each.annotation) for each in parameters}
+        try:
+            reader.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+            self._reader: TypeAdapter[dict[str, Any]] = TypeAdapter(reader)  # type: ignore[arg-type]
+            schema = self._reader.json_schema(schema_generator=_Generator)
+        except (PydanticUserError, NameError, TypeError, ValueError, RecursionError) as error:
+            reason = str(error).splitlines()[0].rstrip(".")
+            raise ConfigError(
+                "The parameters of the tool {tool} can't be described to a model: {error}. "
+                "Use plain types: str, int, float, bool, list, dict, Literal, Enum, dataclass, TypedDict, BaseModel.",
+                tool=tool,
+                error=reason,
+            ) from error
+        del schema["additionalProperties"]
+        self.schema = plain(schema, proven=True)
+
+    @classmethod
+    def of(cls, tool: str, function: Callable[..., object], local: Mapping[str, Any]) -> Signature:
+        """`local` contains the names in the defining scope, to resolve local types."""
         try:
             hints = typing.get_type_hints(function, localns=dict(local), include_extras=True)
             parameters = list(inspect.signature(function).parameters.values())
         except (NameError, TypeError, ValueError) as error:
             raise ConfigError("The types of the tool {tool} can't be read: {error}.", tool=tool, error=error) from error
-        self.scoped = bool(parameters) and hints.get(parameters[0].name) is ToolScope
+        scoped = bool(parameters) and hints.get(parameters[0].name) is ToolScope
         texts = arguments_of(inspect.getdoc(function) or "")
-        self._names: dict[str, str] = {}
-        self._given: set[str] = set()
-        fields: dict[str, Any] = {}
-        for index, parameter in enumerate(parameters[self.scoped :]):
-            field = f"p{index}"  # the author's own name might be special in pydantic
-            self._names[field] = parameter.name
-            fields[field] = self._field(parameter, hints.get(parameter.name), texts.get(parameter.name))
-            if isinstance(parameter.default, FieldInfo):
-                self._given.add(field)
-        self._model, self.schema = self._built(fields)
+        own = [_named(tool, each, hints, texts.get(each.name, "")) for each in parameters[scoped:]]
+        return cls(tool, own, scoped)
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Converts the arguments to the annotated types. Raises BadArguments."""
         try:
-            read = self._model.model_validate(dict(given), by_alias=True)
-            wrong = [f"there is no {name}" for name in given if name not in self._names.values()]
+            return self._reader.validate_python(ArgsKwargs((), dict(given)))
         except ValidationError as error:
             wrong = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors(include_url=False)]
-        if wrong:
-            raise BadArguments(f"The arguments of {self._tool} are wrong ({'; '.join(wrong[:_MAX_COMPLAINTS])}).")
-        return {self._names[field]: getattr(read, field) for field in self._names if self._is_given(field, read)}
+            told = "; ".join(wrong[:_MAX_COMPLAINTS])
+            raise BadArguments(f"The arguments of {self._tool} are wrong ({told}).") from None
 
-    def _is_given(self, field: str, read: BaseModel) -> bool:
-        return field in read.model_fields_set or field in self._given
 
-    def _field(self, parameter: inspect.Parameter, hint: Any, text: str | None) -> tuple[Any, Any]:
-        place = {"parameter": parameter.name, "tool": self._tool}
-        if parameter.kind not in _NAMED:
-            words = "The parameter {parameter} of the tool {tool} has no name: write its parameters out, by name."
-            raise ConfigError(words, **place)
-        if hint is None:
-            words = "The parameter {parameter} of the tool {tool} has no type: write `{parameter}: str`, for instance."
-            raise ConfigError(words, **place)
-        said = [note for note in getattr(hint, "__metadata__", ()) if isinstance(note, str)]
-        described = any(isinstance(note, FieldInfo) and note.description for note in getattr(hint, "__metadata__", ()))
-        if said or (text and not described):
-            field = Field(alias=parameter.name, description=said[0] if said else text)
-        else:
-            field = Field(alias=parameter.name)
-        default = ... if parameter.default is parameter.empty else parameter.default
-        return Annotated[_mended(hint), field], default
-
-    def _built(self, fields: dict[str, Any]) -> tuple[type[BaseModel], dict[str, Any]]:
-        try:
-            model = create_model("Arguments", **fields)
-            schema = model.model_json_schema(by_alias=True, schema_generator=_Generator)
-        except (PydanticUserError, NameError, TypeError, RecursionError) as error:
-            reason = str(error).splitlines()[0].rstrip(".")
-            raise ConfigError(
-                "The parameters of the tool {tool} can't be described to a model: {error}. "
-                "Use plain types: str, int, float, bool, list, dict, Literal, Enum, dataclass, TypedDict, BaseModel.",
-                tool=self._tool,
-                error=reason,
-            ) from error
-        return model, plain(schema, proven=True)
+def _named(tool: str, parameter: inspect.Parameter, hints: Mapping[str, Any], text: str) -> inspect.Parameter:
+    """The parameter with its type, and with the description `text` unless the type has one."""
+    place = {"parameter": parameter.name, "tool": tool}
+    if parameter.kind not in _NAMED:
+        words = "The parameter {parameter} of the tool {tool} has no name: write its parameters out, by name."
+        raise ConfigError(words, **place)
+    if parameter.name not in hints:
+        words = "The parameter {parameter} of the tool {tool} has no type: write `{parameter}: str`, for instance."
+        raise ConfigError(words, **place)
+    hint = hints[parameter.name]
+    notes = getattr(hint, "__metadata__", ())
+    said = next((note for note in notes if isinstance(note, str)), text)
+    if said and (said != text or not any(isinstance(note, FieldInfo) and note.description for note in notes)):
+        hint = Annotated[hint, Field(description=said)]
+    return parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=hint)
 
 
 def is_typed(parameters: object) -> TypeGuard[Mapping[str, Any]]:
@@ -115,9 +112,6 @@ def is_typed(parameters: object) -> TypeGuard[Mapping[str, Any]]:
 def typed_schema(tool: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The JSON Schema of Python types by name; a tuple is a type with its default. Raises ConfigError with the tool,
     the parameter and how to fix it."""
-
-    def function() -> None: ...
-
     given = {
         name: each if isinstance(each, tuple) else (each, inspect.Parameter.empty) for name, each in parameters.items()
     }
@@ -128,12 +122,11 @@ def typed_schema(tool: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
             parameter=wrong,
             tool=tool,
         )
-    function.__annotations__ = {name: hint for name, (hint, _) in given.items()}
     named = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default) for name, (_, default) in given.items()
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+        for name, (hint, default) in given.items()
     ]
-    function.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
-    return Signature(tool, function, {}).schema
+    return Signature(tool, named).schema
 
 
 def _is_type(value: object) -> bool:
