@@ -11,9 +11,11 @@ import sys
 import sysconfig
 import tomllib
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from importlib import metadata
 from pathlib import Path
 
+import grimp
 import pytest
 
 from tests.stories.harness import stage
@@ -142,6 +144,12 @@ def imported(source: str) -> Iterator[str]:
             yield (node.module or "").partition(".")[0]
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
             yield from (str(a.value).partition(".")[0] for a in node.args if isinstance(a, ast.Constant))
+
+
+def test_imports_have_no_circles() -> None:
+    graph = grimp.build_graph(*PACKAGES, cache_dir=None)
+    imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    TopologicalSorter(imports).prepare()
 
 
 def test_a_vendor_is_imported_in_one_folder() -> None:

@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from bot import logs
 from bot.ops.checks import configuration, database, machine, platforms, providers, sandbox, tools
-from bot.ops.checks.finding import Check, Finding, Inspection, fail
+from bot.ops.checks.finding import Finding, fail
+from bot.ops.checks.inspection import Check, Inspection
 from bot.platforms import PLATFORMS
 from bot.settings import Environment
 from bot.workspace import Workspace

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pydantic import Field, SecretStr
 
 from bot.adapters.discord.options import OFFICIAL_GATEWAY, OFFICIAL_ROOT, DiscordOptions
-from bot.adapters.shared.descriptor import CommonSettings, PlatformDescriptor, Services, secret
+from bot.adapters.shared.descriptor import CheckContext, CommonSettings, PlatformDescriptor, Services, secret
+from bot.ops.checks.finding import Finding
 from bot.platform import Platform
-
-if TYPE_CHECKING:
-    from bot.ops.checks.finding import Finding, Inspection
 
 
 def _build(settings: DiscordSettings, services: Services) -> Platform:
@@ -20,10 +18,10 @@ def _build(settings: DiscordSettings, services: Services) -> Platform:
     return DiscordPlatform(settings.discord_options(), services)
 
 
-async def _check(settings: DiscordSettings, inspection: Inspection) -> list[Finding]:
+async def _check(settings: DiscordSettings, context: CheckContext) -> list[Finding]:
     from bot.adapters.discord.doctor import check
 
-    return await check(settings, inspection)
+    return await check(settings.discord_options(), context)
 
 
 class DiscordSettings(CommonSettings):

@@ -12,10 +12,10 @@ import discord
 
 from bot.adapters.discord.client import NETWORK, configure_library, proxy_for
 from bot.adapters.discord.connection import is_refusal, refused, why
-from bot.adapters.discord.descriptor import DiscordSettings
 from bot.adapters.discord.options import DiscordOptions
+from bot.adapters.shared.descriptor import CheckContext
 from bot.adapters.shared.doctor import PlatformSilent, clock, unreachable
-from bot.ops.checks.finding import Finding, Inspection, fail, ok, warn
+from bot.ops.checks.finding import Finding, fail, ok, warn
 from routing.errors import ConfigError
 
 FEW_STARTS = 50
@@ -36,15 +36,13 @@ class Report:
     dates: tuple[str, ...] = ()
 
 
-async def check(settings: DiscordSettings, inspection: Inspection) -> list[Finding]:
-    """Ask Discord about the token; a running bot is not affected."""
+async def check(options: DiscordOptions, context: CheckContext) -> list[Finding]:
+    """Ask Discord about the token; a running bot is not affected. Raises ConfigError if it refuses the token."""
     try:
-        report = await ask(settings.discord_options(), inspection.network_seconds)
-    except ConfigError as error:
-        return [fail("discord", str(error), "Fix that variable.")]
+        report = await ask(options, context.network_seconds)
     except PlatformSilent as error:
-        return [unreachable("discord", settings.discord_api_root, "DISCORD_API_ROOT and DISCORD_PROXY", error)]
-    return findings(report, settings.discord_sharded, inspection.clock())
+        return [unreachable("discord", options.api_root, "DISCORD_API_ROOT and DISCORD_PROXY", error)]
+    return findings(report, options.sharded, context.clock())
 
 
 async def ask(options: DiscordOptions, seconds: float) -> Report:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
+from bot.ops.checks.finding import Finding
 from bot.platform import Accept, Platform
 from handlers.context import CommandSpec
 from handlers.suggestions import Suggestions
 from routing.ports import ChatStore, Clock, KnownChats, StateStore
 from routing.types.messages import InboundMessage
-
-if TYPE_CHECKING:
-    from bot.ops.checks.finding import Finding, Inspection
 
 
 class CommonSettings(BaseModel):
@@ -53,6 +51,16 @@ class Services:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckContext:
+    """What the doctor's check of a platform needs: the machine's time in Unix seconds, the timeout for a service, and
+    whether the bot is running."""
+
+    clock: Clock
+    network_seconds: float
+    running: bool
+
+
+@dataclass(frozen=True, slots=True)
 class PlatformDescriptor:
     """`enabled_by` is the settings field that switches the platform on; it is off while that is None. `build` and
     `check` get settings of the platform's own class and import its SDK only when they are called."""
@@ -62,7 +70,7 @@ class PlatformDescriptor:
     enabled_by: str
     how_to_enable: str
     build: Callable[[Any, Services], Platform]
-    check: Callable[[Any, Inspection], Awaitable[list[Finding]]]
+    check: Callable[[Any, CheckContext], Awaitable[list[Finding]]]
 
     def configured(self, settings: CommonSettings) -> bool:
         """Whether the platform is switched on."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pydantic import Field, SecretStr
 
-from bot.adapters.shared.descriptor import CommonSettings, PlatformDescriptor, Services, secret
+from bot.adapters.shared.descriptor import CheckContext, CommonSettings, PlatformDescriptor, Services, secret
 from bot.adapters.telegram.options import OFFICIAL_ROOT, TelegramOptions
+from bot.ops.checks.finding import Finding
 from bot.platform import Platform
-
-if TYPE_CHECKING:
-    from bot.ops.checks.finding import Finding, Inspection
 
 
 def _build(settings: TelegramSettings, services: Services) -> Platform:
@@ -21,10 +19,10 @@ def _build(settings: TelegramSettings, services: Services) -> Platform:
     return TelegramPlatform(settings.telegram_options(), services)
 
 
-async def _check(settings: TelegramSettings, inspection: Inspection) -> list[Finding]:
+async def _check(settings: TelegramSettings, context: CheckContext) -> list[Finding]:
     from bot.adapters.telegram.doctor import check
 
-    return await check(settings, inspection)
+    return await check(settings.telegram_options(), context)
 
 
 class TelegramSettings(CommonSettings):

@@ -9,28 +9,26 @@ from urllib.parse import urlsplit
 import httpx
 from telegram.error import Forbidden, InvalidToken, TelegramError
 
+from bot.adapters.shared.descriptor import CheckContext
 from bot.adapters.shared.doctor import PlatformSilent, clock, unreachable
 from bot.adapters.telegram.api import LOOPBACK, Json, Request, quiet
-from bot.adapters.telegram.descriptor import TelegramSettings
 from bot.adapters.telegram.options import TelegramOptions
-from bot.ops.checks.finding import Finding, Inspection, fail, ok, warn
+from bot.ops.checks.finding import Finding, ok, warn
 from routing.errors import ConfigError
 
 
-async def check(settings: TelegramSettings, inspection: Inspection) -> list[Finding]:
-    """Ask Telegram about the token."""
+async def check(options: TelegramOptions, context: CheckContext) -> list[Finding]:
+    """Ask Telegram about the token. Raises ConfigError if it refuses the token."""
     dates: list[str] = []
     try:
-        me, hook = await _ask(settings.telegram_options(), inspection.network_seconds, dates)
-    except ConfigError as error:
-        return [fail("telegram", str(error), "Fix that variable.")]
+        me, hook = await _ask(options, context.network_seconds, dates)
     except PlatformSilent as error:
-        return [unreachable("telegram", settings.telegram_api_root, "TELEGRAM_API_ROOT and TELEGRAM_PROXY", error)]
+        return [unreachable("telegram", options.api_root, "TELEGRAM_API_ROOT and TELEGRAM_PROXY", error)]
     return [
         ok("telegram", f"the token belongs to @{me.get('username', '?')}"),
         _groups(bool(me.get("can_join_groups")), bool(me.get("can_read_all_group_messages"))),
-        *clock("Telegram", inspection.clock(), dates),
-        _updates(hook, settings.telegram_webhook_url is not None, inspection.workspace.in_use()),
+        *clock("Telegram", context.clock(), dates),
+        _updates(hook, options.webhook_url is not None, context.running),
     ]
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from rapidfuzz import process
 
-from bot.ops.checks.finding import Finding, Inspection, fail, ok, warn
+from bot.ops.checks.finding import Finding, fail, ok, warn
+from bot.ops.checks.inspection import Inspection
 from bot.settings import Settings, strange_names
 from routing.catalog.catalog import Catalog
 from routing.catalog.discovery import PROVIDERS, load_discovered

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bot.ops.checks.finding import Finding, Inspection, fail, ok, size, warn
+from bot.ops.checks.finding import Finding, fail, ok, size, warn
+from bot.ops.checks.inspection import Inspection
 from handlers.access.roles import AccessMode
 from routing.errors import ConfigError
 from storage.inspection import DatabaseFacts, look

@@ -1,18 +1,11 @@
-"""Findings, and the input of every check."""
+"""The lines of the doctor's report."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from bot.settings import Environment
-from bot.workspace import Workspace
-from routing.ports import Clock
-
 Status = Literal["ok", "warn", "fail"]
-NETWORK_SECONDS = 5.0
-"""Timeout for a service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,19 +16,6 @@ class Finding:
     status: Status
     detail: str
     fix: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Inspection:
-    """What to check. `clock` is the machine's time in Unix seconds."""
-
-    environment: Environment
-    workspace: Workspace
-    clock: Clock
-    network_seconds: float = NETWORK_SECONDS
-
-
-Check = Callable[[Inspection], Awaitable[list[Finding]]]
 
 
 def ok(name: str, detail: str) -> Finding:

@@ -8,7 +8,8 @@ import shutil
 import time
 from pathlib import Path
 
-from bot.ops.checks.finding import Finding, Inspection, fail, ok, size, warn
+from bot.ops.checks.finding import Finding, fail, ok, size, warn
+from bot.ops.checks.inspection import Inspection
 from bot.workspace import open_to_others
 from handlers.version import VERSION
 

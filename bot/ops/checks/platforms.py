@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from bot.adapters.shared.descriptor import PlatformDescriptor
-from bot.ops.checks.finding import Check, Finding, Inspection, ok, warn
+from bot.adapters.shared.descriptor import CheckContext, PlatformDescriptor
+from bot.ops.checks.finding import Finding, ok, warn
+from bot.ops.checks.inspection import Check, Inspection
 from bot.platforms import PLATFORMS
 
 
@@ -13,7 +14,8 @@ def check_of(platform: PlatformDescriptor) -> Check:
     async def check(inspection: Inspection) -> list[Finding]:
         settings = inspection.environment.settings
         if platform.configured(settings):
-            return await platform.check(settings, inspection)
+            running = inspection.workspace.in_use()
+            return await platform.check(settings, CheckContext(inspection.clock, inspection.network_seconds, running))
         variable = platform.enabled_by.upper()
         if platform is PLATFORMS[0] and not any(each.configured(settings) for each in PLATFORMS):
             how = f"{platform.how_to_enable} and set {variable} in .env"

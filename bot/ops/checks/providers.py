@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from bot import keyless
-from bot.ops.checks.finding import Finding, Inspection, fail, ok, warn
+from bot.ops.checks.finding import Finding, fail, ok, warn
+from bot.ops.checks.inspection import Inspection
 from bot.ops.web import client
 from routing.catalog.discovery import DiscoveredModel, DiscoveryError, discover
 from routing.catalog.ollama_models import StatedSizes

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from bot.ops.checks.finding import Check, Finding, Inspection, ok, warn
+from bot.ops.checks.finding import Finding, ok, warn
+from bot.ops.checks.inspection import Check, Inspection
 from handlers.tools import TOOLKITS
 from handlers.tools.authoring.manifests import our_toolkit
 from handlers.tools.authoring.tasks import McpTool

@@ -35,10 +35,6 @@ _MAX_DOUBLINGS = 20
 log = logging.getLogger("handlers.tools.mcp")
 
 
-class NeverRan(Exception):
-    """The server did not receive the call; reconnect and repeat it."""
-
-
 @dataclass(frozen=True, slots=True)
 class ServerState:
     """A server's state, for `/tools` and `doctor`. `tools` is the number of its tools, `reason` why it does not work,
@@ -107,10 +103,10 @@ class Connection:
             session = self._session
             if session is None:
                 break
-            try:
-                return await session.call(tool, arguments)
-            except NeverRan:
-                self._lose(session)
+            text = await session.call(tool, arguments)
+            if text is not None:
+                return text
+            self._lose(session)
         raise ToolFailed(
             f"The MCP server {self.server.name} is not connected at the moment. The bot keeps trying; go on "
             f"without {shown(tool)}, and say so."

@@ -19,7 +19,6 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from handlers.tools.mcp.config import Command, Endpoint, Limits, Server
-from handlers.tools.mcp.connection import NeverRan
 from handlers.tools.mcp.filters import ServerMessages
 from handlers.tools.mcp.listing import Offer, read_listing
 from handlers.tools.mcp.schemas import MAX_DEPTH, is_deeper
@@ -88,11 +87,11 @@ class Session:
         if not self._messages.over.is_set():  # this task was cancelled, and a cancel scope inside took that for its own
             raise asyncio.CancelledError
 
-    async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
-        """The result as text. Raises ToolFailed, or NeverRan if the server did not receive the call."""
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> str | None:
+        """The result as text; None if the server did not receive the call. Raises ToolFailed."""
         client, seconds, server = self._client, self._server.seconds, self._server.name
         if client is None:
-            raise NeverRan
+            return None
         if is_deeper(arguments):
             raise ToolFailed(f"The arguments of {tool} are nested deeper than {MAX_DEPTH} levels: give simpler ones.")
         if fault := json_fault(arguments):
@@ -107,6 +106,9 @@ class Session:
                 "part of its work. Ask for less, or go on without it."
             ) from None
         except MCPError as error:
+            if error.message == _TERMINATED:
+                self._messages.end()
+                return None
             raise self._call_failure(tool, error) from None
         except (ValidationError, RuntimeError, ValueError) as error:  # the SDK's, for a wrong answer
             raise ToolFailed(f"{server} answered {tool} with an invalid result ({type(error).__name__}).") from None
@@ -146,10 +148,7 @@ class Session:
         self._is_list_doubtful = True
         self._messages.woken.set()
 
-    def _call_failure(self, tool: str, error: MCPError) -> Exception:
-        if error.message == _TERMINATED:
-            self._messages.end()
-            return NeverRan()
+    def _call_failure(self, tool: str, error: MCPError) -> ToolFailed:
         if error.code == types.CONNECTION_CLOSED:
             return ToolFailed(
                 f"The MCP server {self._server.name} ended in the middle of {tool}, which may have done part of its "

@@ -6,7 +6,8 @@ import sqlite3
 import time
 from pathlib import Path
 
-from bot.ops.checks.finding import Finding, Inspection
+from bot.ops.checks.finding import Finding
+from bot.ops.checks.inspection import Inspection
 from bot.ops.doctor import examine
 from bot.settings import load
 from bot.workspace import Workspace

@@ -11,7 +11,7 @@ import pytest
 
 from bot.logs import Redactor
 from bot.ops.checks import configuration, machine
-from bot.ops.checks.finding import Inspection
+from bot.ops.checks.inspection import Inspection
 from bot.ops.doctor import examine
 from bot.settings import load
 from bot.workspace import Workspace

@@ -11,8 +11,10 @@ import pytest
 from bot.adapters.discord.doctor import Report, ask, findings
 from bot.adapters.discord.options import DiscordOptions
 from bot.adapters.shared.doctor import PlatformSilent
-from bot.ops.checks.finding import Finding, Inspection
+from bot.ops.checks.finding import Finding
+from bot.ops.checks.inspection import Inspection
 from bot.ops.checks.platforms import check_of
+from bot.ops.doctor import examine
 from bot.platforms import PLATFORMS
 from bot.settings import load
 from bot.workspace import Workspace
@@ -35,7 +37,7 @@ async def examined(dc: DiscordServer, folder: Path, offset: float = 0.0, **envir
     told = {"DISCORD_BOT_TOKEN": dc.token, "DISCORD_API_ROOT": dc.root, "DISCORD_GATEWAY_URL": dc.gateway}
     environment = load({"WORKSPACE": str(folder)} | told | environ)
     inspection = Inspection(environment, Workspace(environment), lambda: time.time() + offset, 2.0)
-    return {finding.name: finding for finding in await check_of(DISCORD)(inspection)}
+    return {finding.name: finding for finding in await examine(inspection, [check_of(DISCORD)])}
 
 
 async def test_all_is_well(dc: DiscordServer, tmp_path: Path) -> None:

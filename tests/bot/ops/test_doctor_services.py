@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 
 from bot.logs import Redactor
-from bot.ops.checks.finding import Inspection
+from bot.ops.checks.inspection import Inspection
 from bot.ops.checks.platforms import check_of
 from bot.ops.doctor import examine
 from bot.platforms import PLATFORMS
