@@ -66,12 +66,16 @@ class TierbotError(Exception):
     """Base of all errors of this program."""
 
 
-class ConfigError(TierbotError):
-    """For the owner: one sentence that names the problem and its fix, as a template with values."""
+class ReasonedError(TierbotError):
+    """Its words are a `reason`, which can be translated: a template with values."""
 
     def __init__(self, template: str, /, **values: object) -> None:
         self.reason = template if isinstance(template, Reason) else Reason(template, **values)
         super().__init__(str(self.reason))
+
+
+class ConfigError(ReasonedError):
+    """For the owner: one sentence that names the problem and its fix."""
 
 
 class FileFault(ConfigError):
@@ -82,12 +86,8 @@ class FileFault(ConfigError):
         self.path = path
 
 
-class StorageFault(TierbotError):
-    """The database can't be read or written now (full disk, lock); nothing was changed. A template with values."""
-
-    def __init__(self, template: str, /, **values: object) -> None:
-        self.reason = template if isinstance(template, Reason) else Reason(template, **values)
-        super().__init__(str(self.reason))
+class StorageFault(ReasonedError):
+    """The database can't be read or written now (full disk, lock); nothing was changed."""
 
 
 class Refused(TierbotError):
@@ -186,9 +186,5 @@ class BadModelRequest(ModelError):
     """The provider rejected the request for another reason."""
 
 
-class EmbedderFailed(TierbotError):
-    """For /status: why there are no vectors now and, if possible, the fix. A template with values."""
-
-    def __init__(self, template: str, /, **values: object) -> None:
-        self.reason = template if isinstance(template, Reason) else Reason(template, **values)
-        super().__init__(str(self.reason))
+class EmbedderFailed(ReasonedError):
+    """For /status: why there are no vectors now and, if possible, the fix."""

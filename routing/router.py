@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from routing.bounded import Bounded
 from routing.budget.guard import BudgetGuard
 from routing.config.skills import catalogue
 from routing.llm.attempt import ModelCaller
@@ -19,7 +20,7 @@ from routing.turn import auto_tier
 from routing.turn.context import Context, FetchPicture
 from routing.turn.context_window import Window
 from routing.turn.loop import TurnLoop
-from routing.turn.plan import Plan, RecentPlans, plan
+from routing.turn.plan import Plan, plan
 from routing.turn.state import TurnInput, TurnState
 from routing.turn.summariser import Summariser
 from routing.turn.system_prompt import Instructions
@@ -34,6 +35,9 @@ from routing.types.usage import CallRecord, TurnCost
 
 EARLIER_QUESTIONS = 1
 """Number of earlier questions that count for a follow-up."""
+
+MAX_PLANS = 1_000
+"""Number of conversations whose latest plan is remembered."""
 
 log = logging.getLogger("routing")
 
@@ -78,7 +82,7 @@ class Router:
         self._loop = TurnLoop(caller)
         self._clock = clock
         self._steady = steady
-        self._recent = RecentPlans()
+        self._plans = Bounded[int, Plan](MAX_PLANS)
 
     async def plan(self, person: Person, conversation_id: int, prefix: Tier | None = None) -> Plan:
         """The plan for this person's next turn in this conversation, with reasons."""
@@ -112,7 +116,7 @@ class Router:
             context=context,
             tools=await self._select_tools(question, settings, context, models),
             prices=self._guard.prices,
-            recent=self._recent,
+            plans=self._plans,
             auto=auto,
         )
         executor = ToolExecutor(turn.tools, bounds.tool_calls, models.config.most_result_chars)
@@ -132,7 +136,7 @@ class Router:
 
     def last(self, conversation_id: int) -> Plan | None:
         """The latest plan of a conversation, also during its turn; None if none is remembered."""
-        return self._recent.get(conversation_id)
+        return self._plans.get(conversation_id)
 
     async def fit(self, person: Person, conversation_id: int) -> PromptFit:
         """How full the context window would be for a question asked now."""

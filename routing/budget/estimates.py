@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
+from routing.bounded import Bounded
 from routing.ports import PriceList
 from routing.types.budgets import Price
 from routing.types.tiers import Tier
@@ -26,7 +27,7 @@ class Outputs:
     5,000)."""
 
     def __init__(self) -> None:
-        self._means: dict[tuple[Tier, str], tuple[float, int]] = {}
+        self._means = Bounded[tuple[Tier, str], tuple[float, int]](MAX_MODELS)
 
     def expected(self, tier: Tier, model: str, most: int) -> int:
         """Expected output tokens, at most `most`, the limit of the call."""
@@ -38,10 +39,7 @@ class Outputs:
         """Record the output tokens of a finished call."""
         mean, calls = self._means.get((tier, model), (0.0, 0))
         calls = min(calls + 1, MAX_CALLS)
-        self._means.pop((tier, model), None)
         self._means[tier, model] = (mean + (tokens - mean) / calls, calls)
-        if len(self._means) > MAX_MODELS:
-            del self._means[next(iter(self._means))]
 
 
 @dataclass(frozen=True, slots=True)

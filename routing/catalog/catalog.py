@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rapidfuzz import fuzz
 
+from routing.bounded import Bounded
 from routing.catalog.cards import ModelCard, Reasoning, read_card, read_defaults
 from routing.config import jsonfile
 from routing.config.jsonfile import JsonFile
@@ -45,7 +46,7 @@ class Catalog:
         scoped = {key for key, card in self._cards.items() if key.startswith(f"{card.provider}/")}
         self._scoped = {key: card for key, card in self._cards.items() if key in scoped}
         self._plain = {key: card for key, card in self._cards.items() if key not in scoped}
-        self._found: dict[str, ModelCard] = {}
+        self._found = Bounded[str, ModelCard](_REMEMBERED)  # people can enter any model name
 
     @classmethod
     def load(cls, path: Path) -> Catalog:
@@ -69,8 +70,6 @@ class Catalog:
         """
         card = self._found.get(name)
         if card is None:
-            if len(self._found) >= _REMEMBERED:  # people can enter any model name
-                self._found.clear()
             card = self._found[name] = self._resolve(name.strip())
         return card
 

@@ -24,7 +24,7 @@ from routing.config.sections import (
 from routing.types.budgets import BudgetLimits
 from routing.types.decisions import Size
 from routing.types.llm import ApiType, ProviderProfile
-from routing.types.model_names import OLLAMA, OLLAMA_HOME
+from routing.types.model_names import OLLAMA, OLLAMA_HOME, OLLAMA_NAMES
 from routing.types.tiers import AUTO, TIERS, Tier, TierChoice
 
 Slot = Literal["balanced", "smart", "coding", "deep", "routing"]
@@ -93,7 +93,7 @@ class RouterConfig:
 
     def profile(self, provider: str) -> ProviderProfile:
         """How to reach a provider; an unknown one has no key."""
-        known = self.profiles.get(OLLAMA if provider == "ollama_chat" else provider)  # LiteLLM has two names for it
+        known = self.profiles.get(OLLAMA if provider in OLLAMA_NAMES else provider)
         return known or ProviderProfile(provider, None, None, None, DEFAULT_TIMEOUT_SECONDS, variable(provider))
 
 

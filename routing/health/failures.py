@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from routing.bounded import Bounded
+
 
 def percentile(values: Sequence[float], share: float) -> float:
     """The nearest-rank percentile; 0 without values."""
@@ -20,14 +22,11 @@ class Failures:
     """Remembers the last failure of each model."""
 
     def __init__(self) -> None:
-        self._last: dict[str, tuple[str, float]] = {}
+        self._last = Bounded[str, tuple[str, float]](MAX_FAILURES)
 
     def note(self, model: str, reason: str, at: float) -> None:
         """Record a failure."""
-        self._last.pop(model, None)
         self._last[model] = (reason, at)
-        if len(self._last) > MAX_FAILURES:
-            del self._last[next(iter(self._last))]
 
     def recent(self) -> tuple[tuple[str, str, float], ...]:
         """(model, reason, at), newest first."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from routing.bounded import Bounded
 from routing.ports import Clock
 
 SAID_SECONDS = 7 * 86_400.0
@@ -25,7 +26,7 @@ class Windows:
     def __init__(self, clock: Clock, changed: Callable[[], None] = lambda: None) -> None:
         self._clock = clock
         self._changed = changed
-        self._learned: dict[str, Kept] = {}
+        self._learned = Bounded[str, Kept](MAX_ENTRIES)
 
     def of(self, model: str) -> int | None:
         """The learned window; None if there is none."""
@@ -38,8 +39,6 @@ class Windows:
         low; half if no limit was named."""
         smaller = window // 2 if said is None else said if said < window else window * 3 // 4
         learned = min(window, max(smaller, MIN_TOKENS))
-        if model not in self._learned and len(self._learned) >= MAX_ENTRIES:
-            del self._learned[next(iter(self._learned))]
         kept = SAID_SECONDS if learned == said else GUESSED_SECONDS
         self._learned[model] = (learned, self._clock() + kept)
         self._changed()
@@ -58,4 +57,5 @@ class Windows:
     def restore(self, kept: Mapping[str, Kept]) -> None:
         """Restore saved windows. Times too far in the future (a wrong clock) are cut."""
         latest = self._clock() + SAID_SECONDS
-        self._learned |= {model: (tokens, min(until, latest)) for model, (tokens, until) in kept.items()}
+        for model, (tokens, until) in kept.items():
+            self._learned[model] = (tokens, min(until, latest))

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from routing.config.contracts import TierContract
 from routing.types.llm import Usage
+from routing.types.model_names import LOCAL_PROVIDER, OLLAMA_NAMES, provider_of
 
-OWN_MACHINES = frozenset({"local", "ollama", "ollama_chat"})
+MEASURED = frozenset({LOCAL_PROVIDER}) | OLLAMA_NAMES
 """Providers whose speed depends on the owner's hardware."""
 UNMEASURED_FIRST, UNMEASURED_TRY = 300.0, 540.0
 """Seconds to the first token and for an answer before any measurement; the model may have to be loaded first."""
@@ -27,7 +28,7 @@ class Pace:
 
     def note(self, model: str, first_token: float, seconds: float, usage: Usage | None) -> None:
         """Record a complete answer; ignores other providers."""
-        if model.partition("/")[0] not in OWN_MACHINES or usage is None or usage.output_tokens <= 0:
+        if provider_of(model) not in MEASURED or usage is None or usage.output_tokens <= 0:
             return
         now = (first_token, max(0.0, seconds - first_token) / usage.output_tokens)
         was = self._known.get(model, now)
@@ -37,7 +38,7 @@ class Pace:
     def contract(self, contract: TierContract, model: str, most_seconds: float) -> TierContract:
         """The tier's contract with time limits extended for a full-length answer of a local model; the turn still ends
         at `most_seconds`."""
-        if model.partition("/")[0] not in OWN_MACHINES:
+        if provider_of(model) not in MEASURED:
             return contract
         first, whole = UNMEASURED_FIRST, UNMEASURED_TRY
         if model in self._known:

@@ -8,12 +8,11 @@ from decimal import Decimal
 from types import ModuleType
 from typing import Any
 
+from routing.bounded import Bounded
 from routing.types.budgets import Price, Rates
 from routing.types.llm import ProviderProfile
-from routing.types.model_names import LOCAL_PROVIDER
+from routing.types.model_names import OWN_MACHINE
 
-FREE_PROVIDERS = frozenset({LOCAL_PROVIDER, "ollama", "ollama_chat", "lm_studio", "llamafile"})
-"""They run on the owner's machine."""
 _ABOVE = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
 _REMEMBERED = 1024
 
@@ -24,7 +23,7 @@ def cost(litellm: ModuleType, model: str, profile: ProviderProfile, usage: Any) 
     LiteLLM returns 0.0 for models that it doesn't know and for some that are not free, so 0 counts as unknown unless
     the model runs locally. Prices of custom addresses are unknown, too.
     """
-    if profile.name in FREE_PROVIDERS:
+    if profile.name in OWN_MACHINE:
         return Decimal(0)
     if _is_elsewhere(profile):
         return None
@@ -51,22 +50,20 @@ class PriceMap:
     def __init__(self, litellm: ModuleType, profile: Callable[[str], ProviderProfile]) -> None:
         self._litellm = litellm
         self._profile = profile
-        self._known: dict[tuple[str, str | None], Price | None] = {}
+        self._known = Bounded[tuple[str, str | None], Price | None](_REMEMBERED)  # people can enter any model name
 
     def __call__(self, model: str) -> Price | None:
         """The price of `provider/model`."""
         profile = self._profile(model.partition("/")[0])
         key = (model, profile.base_url)
         if key not in self._known:
-            if len(self._known) >= _REMEMBERED:  # people can enter any model name
-                self._known.clear()
             self._known[key] = self._price(model, profile)
         return self._known[key]
 
     def a_second(self, model: str) -> Decimal | None:
         """The price of one second of audio, in US dollars; None if unknown."""
         profile = self._profile(model.partition("/")[0])
-        if profile.name in FREE_PROVIDERS:
+        if profile.name in OWN_MACHINE:
             return Decimal(0)
         if _is_elsewhere(profile):
             return None

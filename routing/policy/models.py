@@ -9,8 +9,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from routing.catalog.catalog import Catalog, ModelCard
-from routing.catalog.ollama import OLLAMA_DEFAULT, KnownWindow, RunningOllama
-from routing.catalog.ollama_models import ASKED, StatedSizes
+from routing.catalog.ollama import OLLAMA_DEFAULT, KnownWindow, RunningOllama, StatedSizes
 from routing.catalog.sizes import size_of
 from routing.config.contracts import output_limit
 from routing.config.runtime import RouterConfig
@@ -20,12 +19,10 @@ from routing.policy.candidates import Member, Needs, candidates, obstacle, pool_
 from routing.ports import Clock
 from routing.types.decisions import ModelChoice, ModelSource, SizeDecision, SkippedModel
 from routing.types.llm import ChatMessage, ModelRequest, ToolSpec
-from routing.types.model_names import LOCAL_MODEL, LOCAL_PROVIDER, is_model_name, provider_of
+from routing.types.model_names import LOCAL_MODEL, LOCAL_PROVIDER, OLLAMA_NAMES, OWN_MACHINE, is_model_name, provider_of
 from routing.types.people import Override, Preferences
 from routing.types.tiers import TIERS, Tier
 
-RUN_AT_HOME = frozenset({LOCAL_PROVIDER, "ollama", "ollama_chat", "lm_studio", "llamafile"})
-"""Providers that run on the owner's machine: only installed models exist."""
 NOTHING = Needs()
 SENDS_NOTHING = "none"
 """The reasoning level that omits the parameter."""
@@ -127,7 +124,7 @@ class Models:
         those of other tiers, else the catalogue's most similar names."""
         able = [model for model in pool if self.has_key(provider_of(model))]
         providers = {provider_of(model) for model in able}
-        if len(providers) != 1 or providers & RUN_AT_HOME:
+        if len(providers) != 1 or providers & OWN_MACHINE:  # there only installed models exist
             return ()
         configured = (model for each in TIERS for model in self.config.contracts[each].pool)
         named = [model for model in configured if provider_of(model) in providers]
@@ -195,7 +192,7 @@ class Models:
         default window, because Ollama drops what exceeds it without an error."""
         card, learned = self.catalog.lookup(model), self.health.windows.of(model)
         ollama = self.stated.window(model, self.config.profile(provider_of(model)))
-        if ollama is None and not card.known and provider_of(model) in ASKED:
+        if ollama is None and not card.known and provider_of(model) in OLLAMA_NAMES:
             ollama = OLLAMA_DEFAULT
         told = [KnownWindow(card.limit(level), "catalogue" if card.known else "assumed")]
         if learned is not None:
@@ -226,7 +223,7 @@ class Models:
     def _is_absent(self, model: str) -> bool:
         """Whether a running Ollama lacks the model."""
         provider, _, name = model.partition("/")
-        return provider in ASKED and self.running is not None and not self.running.has(name)
+        return provider in OLLAMA_NAMES and self.running is not None and not self.running.has(name)
 
     @property
     def ollama(self) -> str | None:
@@ -235,8 +232,8 @@ class Models:
 
     def at_home(self) -> bool:
         """Whether no model of any tier can be called, except Ollama's."""
-        pools = self.config.pools.values()
-        return all(provider_of(each) in ASKED or not self.has_key(provider_of(each)) for pool in pools for each in pool)
+        providers = {provider_of(each) for pool in self.config.pools.values() for each in pool}
+        return not any(self.has_key(each) for each in providers - OLLAMA_NAMES)
 
     def without_keys(self) -> bool:
         """Whether no model of any tier can be called."""

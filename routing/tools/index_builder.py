@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from routing.bounded import Bounded
 from routing.error_boundary import ErrorBoundary
 from routing.errors import EmbedderFailed, Reason
 from routing.ports import Embedder, VectorStore
@@ -26,6 +27,7 @@ SETTLED_SECONDS = 3600.0
 vectors."""
 MAX_NEW = 20_000
 """Computed vectors after which those of other toolkits are deleted at once: 20 MB of the database."""
+CACHED_MESSAGES = 256
 PAUSE_SECONDS = 10.0
 """Minimum time between two rounds of embedding."""
 
@@ -40,7 +42,7 @@ class Index:
     catalogue: Catalogue | None = None
     toolkits: tuple[Toolkit, ...] = ()
     fallback_reason: str = LOADING
-    selections: dict[object, Any] = field(default_factory=dict)
+    selections: Bounded[object, Any] = field(default_factory=lambda: Bounded(CACHED_MESSAGES))
 
 
 class IndexBuilder:

@@ -29,7 +29,6 @@ MAX_CHARACTERS = 4_000
 """Length to which a message is cut: the request usually comes first."""
 MAX_SECONDS = 5.0
 """Maximum time for the comparison, including time in the queue. One message among forty tools takes 3 ms (measured)."""
-CACHED_MESSAGES = 256
 KEYWORD_ODDS, NO_KEYWORD_ODDS = 3.0, -3.0
 """The log-odds of a tool if only keywords are compared."""
 KEYWORD_WORDS = 6
@@ -170,8 +169,6 @@ class ToolSelector:
                 return self._by_keyword(message, among, BUSY)
             found = self._with_unindexed(index, message, among, found)
             if not found.fallback_reason:
-                if len(index.selections) >= CACHED_MESSAGES:
-                    del index.selections[next(iter(index.selections))]
                 index.selections[message, among] = found
             return found
         self._last_reason = FAILED

@@ -29,25 +29,6 @@ class Plan:
     tools: ToolOffer | None = None
 
 
-class RecentPlans:
-    """The latest plan of each conversation, for up to `most` conversations."""
-
-    def __init__(self, most: int = 1000) -> None:
-        self._most = most
-        self._plans: dict[int, Plan] = {}
-
-    def note(self, conversation_id: int, plan: Plan) -> None:
-        """Store the plan of the next call."""
-        self._plans.pop(conversation_id, None)
-        self._plans[conversation_id] = plan
-        if len(self._plans) > self._most:
-            del self._plans[next(iter(self._plans))]
-
-    def get(self, conversation_id: int) -> Plan | None:
-        """The latest plan, or None if there is none since the start or it was evicted."""
-        return self._plans.get(conversation_id)
-
-
 def plan(
     models: Models,
     skills: Skills,

@@ -60,7 +60,7 @@ async def plan_call(turn: TurnInput, state: TurnState) -> CallPlan:
         state.may_call_tools,
         room=max(MIN_ANSWER, window.limit - fit.tokens),
     )
-    turn.recent.note(turn.question.conversation_id, decided)
+    turn.plans[turn.question.conversation_id] = decided
     widest = max((models.window(each, None) for each in decided.choice.fallbacks), default=0)
     scope = _scope(turn, state, decided)
     return CallPlan(decided.decision, contract, decided.choice, request, scope, fit, window.limit, widest)

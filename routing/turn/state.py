@@ -6,6 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from routing.bounded import Bounded
 from routing.config.contracts import TierContract
 from routing.config.sections import TurnBounds
 from routing.errors import ModelError
@@ -14,7 +15,7 @@ from routing.policy.models import Models
 from routing.ports import PriceList
 from routing.tools.offer import TurnTools
 from routing.turn.context import Context
-from routing.turn.plan import Plan, RecentPlans
+from routing.turn.plan import Plan
 from routing.turn.tool_executor import ToolExecutor
 from routing.types.budgets import BudgetExceeded
 from routing.types.deadline import Deadline
@@ -35,7 +36,7 @@ log = logging.getLogger("routing")
 class TurnInput:
     """The fixed inputs of a turn: the question, the person's settings, a snapshot of the configuration, the
     conversation and the tools for this question. `today` is the date in the person's time zone; `auto` is the choice of
-    /tier auto, if it is on."""
+    /tier auto, if it is on. `plans` remembers the latest plan of each conversation."""
 
     question: Question
     preferences: Preferences
@@ -47,7 +48,7 @@ class TurnInput:
     context: Context
     tools: TurnTools
     prices: Callable[[], Awaitable[PriceList]]
-    recent: RecentPlans
+    plans: Bounded[int, Plan]
     auto: TierDecision | None = None
 
 

@@ -15,6 +15,10 @@ def provider_of(model: str) -> str:
 
 
 OLLAMA = "ollama"
+OLLAMA_NAMES = frozenset({OLLAMA, "ollama_chat"})
+"""LiteLLM has two names for it."""
+OWN_MACHINE = frozenset({LOCAL_PROVIDER, "lm_studio", "llamafile"}) | OLLAMA_NAMES
+"""Providers that run on the owner's machine and cost nothing."""
 OLLAMA_HOME = "http://127.0.0.1:11434"
 """Ollama's default address."""
 MAX_NAME_CHARS = 200

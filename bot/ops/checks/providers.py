@@ -11,7 +11,7 @@ from bot.ops.checks.finding import Finding, fail, ok, warn
 from bot.ops.checks.inspection import Inspection
 from bot.ops.web import client
 from routing.catalog.discovery import DiscoveredModel, DiscoveryError, discover
-from routing.catalog.ollama_models import StatedSizes
+from routing.catalog.ollama import StatedSizes
 from routing.catalog.sizes import UNKNOWN
 from routing.config.contracts import DEFAULT_FALLBACKS, warnings
 from routing.config.runtime import RouterConfig

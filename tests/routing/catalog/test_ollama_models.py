@@ -10,13 +10,14 @@ import httpx
 import pytest
 
 from routing.catalog.catalog import BUNDLED, Catalog
-from routing.catalog.ollama import OLLAMA_DEFAULT, KnownWindow
-from routing.catalog.ollama_models import (
+from routing.catalog.ollama import (
     FAILED_SECONDS,
     KEPT_SECONDS,
-    LONGEST,
     MAX_BYTES,
+    MAX_SIZE_CHARS,
+    OLLAMA_DEFAULT,
     UNLOADED_SECONDS,
+    KnownWindow,
     StatedSizes,
 )
 from routing.config import jsonfile
@@ -128,7 +129,7 @@ async def test_the_key_goes_to_the_configured_address_only() -> None:
         ({"details": {"parameter_size": ""}, "model_info": {"general.parameter_count": 7615616512}}, "7615616512"),
         ({"details": None, "model_info": {"general.parameter_count": 5}}, "5"),
         ({"details": {"parameter_size": True}}, None),
-        ({"details": {"parameter_size": "7" * (LONGEST + 1)}}, None),
+        ({"details": {"parameter_size": "7" * (MAX_SIZE_CHARS + 1)}}, None),
         ({"details": {"parameter_size": 10**400}}, None),
         ({"details": {}}, None),
         ({"details": [], "model_info": 5}, None),

@@ -60,7 +60,7 @@ async def test_a_decision_of_an_index_that_is_gone_is_not_remembered(made: Made)
 
 
 async def test_only_the_newest_decisions_are_remembered(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("routing.tools.selector.CACHED_MESSAGES", 2)
+    monkeypatch.setattr("routing.tools.index_builder.CACHED_MESSAGES", 2)
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
     for message in (OPEN, "hum a tune", "rise in bed", "hum a tune", OPEN):
         await one.selector.match(message)
