@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import os
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
-from tests.stories.harness import BotProcess, Stage, running
+from bot.__main__ import main
+from bot.logs import _QUIET
+from tests.stories.harness import Stage, running
 
 SCRATCH = {".lock", "-shm", "-wal"}
 """Ends of files that hold nothing: the process's lock, SQLite's shared memory, an empty journal."""
@@ -25,18 +30,50 @@ def checksums(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in kept}
 
 
-async def refused(on: Stage, *arguments: str, env: Mapping[str, str] | None = None, config: bool = False) -> str:
-    """Start in vain: exit code 2, one sentence, which is given back, and no file changed."""
+async def refused(on: Stage, **env: str) -> str:
+    """`tierbot run` in this process, in vain: exit code 2 and one sentence, which is returned; no file changed."""
     before = checksums(on.workspace)
-    async with BotProcess(on, *arguments, env=env, config=config) as bot:
-        assert await bot.ended(60.0) == 2, bot.log
-    lines = bot.log.splitlines()
-    assert len(lines) == 1
-    assert lines[0].startswith("tierbot: ")
-    assert lines[0].endswith("."), bot.log
+    code, log = await asyncio.to_thread(_run, on.environment() | env)
+    assert code == 2, log
     after = checksums(on.workspace)
     assert {name: after.get(name) for name in before} == before
-    return lines[0].removeprefix("tierbot: ")
+    return sentence(log)
+
+
+def sentence(log: str) -> str:
+    """The one sentence that a start in vain prints."""
+    (line,) = log.splitlines()
+    assert line.startswith("tierbot: ")
+    assert line.endswith("."), log
+    return line.removeprefix("tierbot: ")
+
+
+def _run(environment: Mapping[str, str]) -> tuple[int, str]:
+    """The exit code and everything that is printed or logged."""
+    printed, mask = StringIO(), os.umask(0o022)
+    with pytest.MonkeyPatch.context() as patch, _log_restored():
+        for name in os.environ:
+            patch.delenv(name)
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        patch.setattr(sys, "stdout", printed)
+        patch.setattr(sys, "stderr", printed)
+        patch.setattr(asyncio.SelectorEventLoop, "add_signal_handler", lambda *_: None)  # only in the main thread
+        try:
+            return main(["run"]), printed.getvalue()
+        finally:
+            os.umask(mask)
+
+
+@contextmanager
+def _log_restored() -> Iterator[None]:
+    """The command line sets up the log of the whole process."""
+    loggers = [logging.getLogger(name) for name in ("", *_QUIET)]
+    handlers, levels = loggers[0].handlers[:], [each.level for each in loggers]
+    yield
+    loggers[0].handlers[:] = handlers
+    for each, level in zip(loggers, levels, strict=True):
+        each.setLevel(level)
 
 
 async def lived_in(on: Stage) -> None:

@@ -116,9 +116,7 @@ async def test_the_next_answer_on_discord_waits_for_the_last_edit_of_the_one_bef
     first, second = "one " * 40, "two " * 40
     gate = on.ms.reply(first, chunks=8, gate_after=4)
     on.ms.reply(second, chunks=8, delay=0.1)
-    late = dc.fault(
-        "PATCH /channels/*/messages/*", "server_error", times=2, when=lambda body: body["content"] == first.strip()
-    )
+    late = dc.fault("PATCH /channels/*/messages/*", "server_error", when=lambda body: body["content"] == first.strip())
     async with running(on) as app:
         await up(dc, app)
         dc.say("count")
@@ -129,7 +127,7 @@ async def test_the_next_answer_on_discord_waits_for_the_last_edit_of_the_one_bef
         await dc.wait_for(lambda _: dc.dm().from_bot()[-1].text == second.strip())
         await settled(on)
     shown = dc.dm().from_bot()
-    assert late.hits == 2
+    assert late.hits == 1
     assert [message.text for message in shown] == [first.strip(), second.strip()]
     assert shown[0].versions[-1].at < shown[1].versions[0].at
 

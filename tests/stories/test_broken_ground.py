@@ -2,13 +2,23 @@
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
+from sqlalchemy import create_engine
 
-from tests.stories.ground import checksums, fill, held, lived_in, read_only, refused, small_disk
-from tests.stories.harness import BotProcess, Stage
+from tests.stories.ground import checksums, fill, held, lived_in, read_only, refused, sentence, small_disk
+from tests.stories.harness import BotProcess, Stage, ask, running
+from tests.stories.killing import until
 from tests.stories.test_order import texts
+
+
+@pytest.fixture
+def brief_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite waits less for another program that holds the database."""
+    monkeypatch.setattr("storage.sqlite.BUSY_TIMEOUT_MS", 200)
+    monkeypatch.setattr("storage.migrate.create_engine", partial(create_engine, connect_args={"timeout": 0.2}))
 
 
 def config_file(on: Stage) -> Path:
@@ -69,7 +79,7 @@ async def test_a_malformed_catalogue(on: Stage, text: str) -> None:
     ],
 )
 async def test_a_malformed_variable_is_named_wherever_it_stands(on: Stage, name: str, value: str) -> None:
-    assert (await refused(on, env={name: value})).startswith((f"{name} ", f"{name}: "))
+    assert (await refused(on, **{name: value})).startswith((f"{name} ", f"{name}: "))
     on.env[name] = ""
     on.workspace.mkdir(exist_ok=True)
     (on.workspace / ".env").write_text(f"{name}={value}\n", encoding="utf-8")
@@ -91,17 +101,16 @@ async def test_no_platform_names_setup_and_chat(on: Stage) -> None:
 
 async def test_a_token_that_telegram_refuses(on: Stage) -> None:
     on.tg.revoke()
-    said = await refused(on)
+    async with BotProcess(on) as bot:
+        assert await bot.ended() == 2
+    said = sentence(bot.log)
     assert said.startswith("Telegram refuses TELEGRAM_BOT_TOKEN")
     assert on.tg.token not in said
 
 
 async def test_a_workspace_where_a_file_stands(on: Stage) -> None:
     on.workspace.write_text("mine", encoding="utf-8")
-    async with BotProcess(on, config=False) as bot:
-        assert await bot.ended() == 2
-    assert bot.log.count("\n") == 1
-    assert f"The workspace {on.workspace} can't be written" in bot.log
+    assert f"The workspace {on.workspace} can't be written" in await refused(on)
     assert on.workspace.read_text(encoding="utf-8") == "mine"
 
 
@@ -112,36 +121,32 @@ async def test_a_workspace_that_can_only_be_read(on: Stage) -> None:
 
 
 async def test_a_disk_that_is_full_at_the_start(on: Stage) -> None:
-    with small_disk(on.workspace, 512):
+    with small_disk(on.workspace, 1024):
         ballast = fill(on.workspace)
         said = await refused(on)
         assert "space" in said
         ballast.unlink()
-        async with BotProcess(on) as bot:
-            on.tg.say("hello")
-            assert (await on.tg.reply(timeout=30.0)).text == "You said: hello"
-            assert await bot.terminate() == 0
+        async with running(on):
+            assert (await ask(on, "hello")).text == "You said: hello"
 
 
-async def test_a_disk_that_fills_up_while_it_runs_loses_nothing(on: Stage) -> None:
+async def test_a_disk_that_fills_up_while_it_runs_loses_nothing(on: Stage, caplog: pytest.LogCaptureFixture) -> None:
     """What was acknowledged is answered once there is space again; what came meanwhile, too, all of it once."""
     gate = on.ms.gate("thought through")
     with small_disk(on.workspace, 1024):
-        async with BotProcess(on) as bot:
+        async with running(on):
             on.tg.say("think")
             await gate.reached(60.0)
             ballast = fill(on.workspace)
             gate.open()
             for number in range(3):
                 on.tg.say(f"q{number}")
-            while "disk is full" not in bot.log:
-                await on.tg.wait_for_change(0.05)
+            await until(lambda: "disk is full" in caplog.text)
             assert texts(on) == []
             ballast.unlink()
             replies = [message.text for message in await on.tg.reply(count=4, timeout=60.0)]
-            assert await bot.terminate() == 0
     assert replies == ["thought through", "You said: q0", "You said: q1", "You said: q2"]
-    assert "Traceback" not in bot.log
+    assert "Traceback" not in caplog.text
     assert len(texts(on)) == 4
 
 
@@ -153,19 +158,17 @@ async def test_a_full_disk_and_a_kill_lose_nothing(on: Stage) -> None:
             await gate.reached(60.0)
             ballast = fill(on.workspace)
             on.tg.say("q0")
-            while "disk is full" not in bot.log:
-                await on.tg.wait_for_change(0.05)
+            await until(lambda: "disk is full" in bot.log)
             gate.open()
             await bot.kill()
         ballast.unlink()
         on.ms.reply("thought again")
-        async with BotProcess(on) as bot:
+        async with running(on):
             replies = [message.text for message in await on.tg.reply(count=2, timeout=60.0)]
-            assert await bot.terminate() == 0
     assert replies == ["thought again", "You said: q0"]
 
 
-async def test_a_database_held_by_another_program(on: Stage) -> None:
+async def test_a_database_held_by_another_program(on: Stage, brief_lock: None) -> None:
     await lived_in(on)
     async with held(on.database):
         said = await refused(on)
@@ -173,17 +176,16 @@ async def test_a_database_held_by_another_program(on: Stage) -> None:
     assert str(on.database) in said
 
 
-async def test_a_database_held_for_a_while_at_work(on: Stage) -> None:
+async def test_a_database_held_for_a_while_at_work(
+    on: Stage, brief_lock: None, caplog: pytest.LogCaptureFixture
+) -> None:
     """Nothing is lost and nothing is said twice; the answers come when it is free."""
-    async with BotProcess(on) as bot:
-        on.tg.say("hello")
-        await on.tg.reply(timeout=30.0)
+    async with running(on):
+        await ask(on, "hello")
         async with held(on.database):
-            on.tg.say("and now?")
-            while "locked" not in bot.log and "can't be saved" not in bot.log:
-                await on.tg.wait_for_change(0.05)
-        assert (await on.tg.reply(timeout=60.0)).text == "You said: and now?"
-        assert await bot.terminate() == 0
+            said = on.tg.say("and now?")
+            await until(lambda: "locked" in caplog.text or "can't be saved" in caplog.text)
+        assert (await on.tg.reply(said, after=said, timeout=60.0)).text == "You said: and now?"
     assert len(texts(on)) == 2
 
 
@@ -221,11 +223,8 @@ async def test_a_database_newer_than_the_program(on: Stage) -> None:
 async def test_a_second_process_in_the_same_workspace(on: Stage) -> None:
     async with BotProcess(on) as bot:
         await on.tg.wait_for(lambda tg: tg.updates.is_polled, 30.0)
-        async with BotProcess(on, config=False) as second:
-            assert await second.ended() == 2
-        assert second.log == (
-            f"tierbot: Another tierbot already runs in {on.workspace}. "
-            "Stop it first, or set WORKSPACE to another folder.\n"
+        assert await refused(on) == (
+            f"Another tierbot already runs in {on.workspace}. Stop it first, or set WORKSPACE to another folder."
         )
         on.tg.say("hello")
         assert (await on.tg.reply(timeout=30.0)).text == "You said: hello"

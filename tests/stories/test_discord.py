@@ -6,17 +6,12 @@ import base64
 
 import pytest
 
-from bot.app import App
 from tests.servers.discord import DiscordServer, Message
+from tests.stories.discording import hurried, up
 from tests.stories.harness import BotProcess, Stage, running
 from tests.stories.killing import until
 
-
-async def up(dc: DiscordServer, app: App) -> None:
-    """Once people can write and find the commands."""
-    await dc.ready()
-    await dc.wait_for(lambda _: dc.commands)
-    await app.engine.llm.load()
+__all__ = ["hurried"]
 
 
 async def answered(dc: DiscordServer, said: Message) -> Message:
@@ -162,7 +157,9 @@ async def test_what_was_written_while_the_bot_was_away_is_answered(on: Stage, dc
 
 
 @pytest.mark.parametrize("fault", ["reconnect", "invalid", "invalid, resumable", "cut"])
-async def test_a_gateway_that_fails_loses_and_doubles_nothing(on: Stage, dc: DiscordServer, fault: str) -> None:
+async def test_a_gateway_that_fails_loses_and_doubles_nothing(
+    on: Stage, dc: DiscordServer, hurried: None, fault: str
+) -> None:
     async with running(on) as app:
         await up(dc, app)
         await answered(dc, dc.say("before"))

@@ -167,12 +167,12 @@ async def test_what_came_while_the_bot_was_down_follows_what_was_left_once_each(
         early = [on.tg.say(f"q{number}") for number in range(1, 6)]
         await on.tg.wait_for(lambda _: early[-1].emoji)
         await bot.kill()
-    for number in range(6, 40):
+    for number in range(6, 16):
         on.tg.say(f"q{number}")
     async with running(on):
-        await on.tg.reply(count=40, timeout=30.0)
+        await on.tg.reply(count=16, timeout=30.0)
         await settled(on)
-    assert texts(on) == [f"You said: q{number}" for number in range(40)]
+    assert texts(on) == [f"You said: q{number}" for number in range(16)]
 
 
 async def test_a_platform_that_fails_at_one_message_still_answers_the_next(on: Stage) -> None:

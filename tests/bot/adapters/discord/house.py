@@ -82,6 +82,8 @@ class House:
             ),
         )
 
+        self.platform._client._connection.guild_ready_timeout = 0.05  # discord.py waits 2 s for more servers
+
     async def _accept(self, messages: Sequence[InboundMessage]) -> None:
         if self.failures:
             self.failures -= 1

@@ -18,7 +18,6 @@ def told(home: House) -> list[str]:
 
 async def met(home: House, dc: DiscordServer) -> None:
     """Until the client knows every server."""
-    home.platform._client._connection.guild_ready_timeout = 0.05
     await dc.wait_for(lambda _: home.log.said)
     await home.platform._client.wait_until_ready()
     await home.platform._look_around()

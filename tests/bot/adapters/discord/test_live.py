@@ -344,7 +344,7 @@ async def test_the_real_pace_stays_below_the_real_limits() -> None:
         dc = here.dc
         live = here.live(said(dc.say("hm?", channel="general", mention=True)))
         text = ""
-        for _ in range(45):
+        for _ in range(30):
             text += "more words "
             live.show(text)
             await dc.wait_for_change(0.1)
@@ -353,7 +353,7 @@ async def test_the_real_pace_stays_below_the_real_limits() -> None:
         (shown,) = dc.channel().from_bot()
         assert shown.text.endswith("the end")
         assert dc.refusals == []
-        assert len(shown.versions) >= 4
+        assert len(shown.versions) >= 3
         gaps = [after.at - before.at for before, after in zip(shown.versions, shown.versions[1:], strict=False)]
         assert min(gaps) >= 1.19
 
