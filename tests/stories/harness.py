@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -19,6 +20,7 @@ from pathlib import Path
 import pytest
 from blockbuster import BlockBuster
 
+from bot.adapters.telegram.options import Pace, TelegramOptions
 from bot.app import App, assembled
 from bot.running import platforms_of
 from bot.settings import load
@@ -171,6 +173,12 @@ _guards: list[BlockBuster] = []
 def tool_results(on: Stage) -> list[str]:
     """What the tools gave the model, as its newest request tells it."""
     return [result.text for result in on.ms.last.reading.tool_results]
+
+
+def previewing_early(patch: pytest.MonkeyPatch) -> None:
+    """The first preview comes almost at once."""
+    pace = Pace(preview_after=0.05, private_gap=0.05)
+    patch.setattr("bot.adapters.telegram.descriptor.TelegramOptions", partial(TelegramOptions, pace=pace))
 
 
 NOTICES = ("🔑", "💳", "❓", "🔔")

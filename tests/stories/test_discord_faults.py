@@ -11,9 +11,10 @@ from bot.adapters.discord.parts import RECOVERED
 from handlers.languages import Say
 from tests.servers.discord import DiscordServer, Fault, Interaction, User
 from tests.servers.model import Gate
-from tests.stories.discording import CALLBACK, SEND, SENDING, mention, settled, shown, texts, up
+from tests.stories.discording import CALLBACK, SEND, SENDING, hurried, mention, settled, shown, texts, up
 from tests.stories.harness import Stage, running
 
+__all__ = ["hurried"]
 TOO_LATE = 901.0
 
 
@@ -140,7 +141,7 @@ async def test_too_many_requests_cost_one_call_each_and_keep_the_order(on: Stage
     assert min(waits) >= 0.29
 
 
-async def test_a_growing_answer_sits_out_too_many_requests(on: Stage, dc: DiscordServer) -> None:
+async def test_a_growing_answer_sits_out_too_many_requests(on: Stage, dc: DiscordServer, hurried: None) -> None:
     gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
     async with running(on) as app:
         await up(dc, app)
@@ -183,12 +184,16 @@ async def test_a_press_of_retry_begins_a_turn_though_the_bot_was_started_anew(
     assert failed.buttons == [], "the message stays, its button is gone"
 
 
-async def test_a_limit_on_everything_that_outlasts_a_preview_ends(on: Stage, dc: DiscordServer) -> None:
-    """The preview on its way is given up after five seconds; everybody else waits for the same limit."""
+async def test_a_limit_on_everything_that_outlasts_a_preview_ends(
+    on: Stage, dc: DiscordServer, hurried: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The preview on its way is given up before the limit ends; everybody else waits for the same limit."""
+    for module in ("adapters.shared.streaming", "adapters.discord.live"):
+        monkeypatch.setattr(f"bot.{module}.FAREWELL", 0.3)
     gate = on.ms.reply(" ".join(f"w{number}" for number in range(60)), chunks=12, gate_after=6)
     async with running(on) as app:
         await up(dc, app)
-        fault = dc.fault(SEND, "rate_limit_global", retry_after=8)
+        fault = dc.fault(SEND, "rate_limit_global", retry_after=2)
         dc.say("count", channel="general", mention=True)
         await gate.reached(60.0)
         await dc.wait_for(lambda _: fault.hits)

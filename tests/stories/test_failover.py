@@ -17,7 +17,7 @@ from tests.stories.failing import (
     facts,
     vendors,
 )
-from tests.stories.harness import Stage, ask, running
+from tests.stories.harness import Stage, ask, previewing_early, running
 from tests.stories.test_media import RED
 
 FIRST, CLAUDE, GEMINI = POOLS["balanced"]
@@ -70,15 +70,16 @@ async def test_where_all_asked_for_a_moment_the_first_is_waited_for(on: Stage) -
     assert asked(on) == [FIRST, CLAUDE, GEMINI, FIRST]
 
 
-async def test_the_wait_for_the_first_is_shown(on: Stage) -> None:
+async def test_the_wait_for_the_first_is_shown(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    previewing_early(monkeypatch)
     vendors(on)
     now = [1_000_000.0]
     for vendor in KEYS:
-        on.ms.fail(429, retry_after=4, when=at(vendor))
+        on.ms.fail(429, retry_after=2, when=at(vendor))
     async with running(on, clock=lambda: now[0]):
         await ask(on, "hm")
         said = on.tg.say("/retry")
-        await on.tg.wait_for(lambda tg: any(f"⏳ {FIRST}: 4 s …" in draft.text for draft in tg.drafts))
+        await on.tg.wait_for(lambda tg: any(f"⏳ {FIRST}: 2 s …" in draft.text for draft in tg.drafts))
         now[0] += 5
         assert (await on.tg.reply(said, after=said)).text == "You said: hm"
 

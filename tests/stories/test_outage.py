@@ -18,6 +18,8 @@ QUICK = Pace(backoff=0.05, longest_backoff=0.2, conflict=0.2, longest_conflict=0
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """The waits that are long to spare Telegram, short."""
     monkeypatch.setattr("bot.adapters.telegram.descriptor.TelegramOptions", partial(TelegramOptions, pace=QUICK))
+    monkeypatch.setattr("bot.outbox.FIRST_PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr("bot.outbox.LONGEST_PAUSE_SECONDS", 0.2)
     monkeypatch.setattr("bot.adapters.shared.failures.AMBIGUOUS_SECONDS", 0.2)
     monkeypatch.setattr("bot.adapters.shared.failures.REVOKED_SECONDS", 0.2)
 
@@ -148,7 +150,10 @@ async def test_a_preview_whose_answer_was_lost_does_not_pass_for_the_answer(
     assert answer == "this is the whole answer"
 
 
-async def test_two_flood_limited_chats_and_a_short_outage_hold_up_nobody_else(on: Stage, hurried: None) -> None:
+async def test_two_flood_limited_chats_and_a_short_outage_hold_up_nobody_else(
+    on: Stage, hurried: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.app.GRACE_SECONDS", 0.1)  # the limits outlast the end
     on.env |= {"BOT_ACCESS": "open"}
     busy = [on.tg.say("busy", user=name).chat.id for name in ("bob", "carol")]
     on.tg.fault("sendMessage", "too_many", times=None, retry_after=59, when=lambda sent: int(sent["chat_id"]) in busy)

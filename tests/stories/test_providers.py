@@ -7,7 +7,7 @@ import pytest
 from tests.library import litellm_without_clients
 from tests.servers.telegram import User
 from tests.stories.failing import asked, at, vendors
-from tests.stories.harness import OWNER, Stage, ask, running
+from tests.stories.harness import OWNER, Stage, ask, previewing_early, running
 from tests.stories.killing import until
 from tests.stories.test_compaction import SUMMARY, is_summary, talk
 
@@ -100,12 +100,13 @@ async def test_another_model_of_the_only_vendor_answers_for_one_that_is_gone(on:
     assert len(on.ms.calls) == before + 1, "a key is the same for all of them"
 
 
-async def test_a_short_retry_after_is_waited_out_visibly(on: Stage) -> None:
-    on.ms.fail(429, retry_after=4)
+async def test_a_short_retry_after_is_waited_out_visibly(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    previewing_early(monkeypatch)
+    on.ms.fail(429, retry_after=2)
     async with running(on):
         answer = await ask(on, "hm")
         assert answer.text == "You said: hm"
-        assert any("⏳ openai/gpt-5.1: 4 s …" in draft.text for draft in on.tg.drafts)
+        assert any("⏳ openai/gpt-5.1: 2 s …" in draft.text for draft in on.tg.drafts)
     assert [call.model for call in on.ms.calls] == ["gpt-5.1"] * 2
 
 

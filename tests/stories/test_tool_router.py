@@ -227,6 +227,7 @@ async def test_a_file_is_taken_up_while_the_bot_runs(
     on: Stage, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bot.live_config.RELOAD_SECONDS", 0.02)
+    monkeypatch.setattr("routing.tools.index_builder.PAUSE_SECONDS", 0.0)
     file = on.workspace / "toolkits" / "weather.json"
     file.unlink()
     question = "What's the weather like in Paris?"
