@@ -11,9 +11,9 @@ from handlers.parsing import merge, typed_command
 from routing.types.messages import ChatKey, InboundMessage, UserKey
 from tests.servers.discord import DiscordServer, Message
 from tests.servers.discord.views import message_event
+from tests.stories.discording import up
 from tests.stories.doors import account, owner_code
 from tests.stories.harness import OWNER, Stage, ask, running
-from tests.stories.test_discord import up
 from tests.stories.test_linking import PEOPLE, code
 
 DATE = 1_700_000_000

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tests.servers.discord import DiscordServer
 from tests.servers.telegram import User
+from tests.stories.discording import up
 from tests.stories.doors import quiet
 from tests.stories.harness import OWNER, Stage, ask, running
-from tests.stories.test_discord import up
 
 
 async def test_hidden_answers_belong_to_a_conversation_of_ones_own(on: Stage, dc: DiscordServer) -> None:

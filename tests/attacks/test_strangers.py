@@ -7,9 +7,9 @@ import pytest
 from handlers.access.roles import WAITING_LIMIT
 from handlers.replies.names import plain_name, quoted
 from tests.servers.discord import DiscordServer
+from tests.stories.discording import up
 from tests.stories.doors import Hours, account, code_in, quiet
 from tests.stories.harness import OWNER, Stage, ask, press, running
-from tests.stories.test_discord import up
 
 LINK = "[free](http://evil.com) evil.com @admin /stop `x` **b** \u202egnp"
 

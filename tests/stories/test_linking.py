@@ -6,9 +6,9 @@ import re
 
 from routing.types.messages import UserKey
 from tests.servers.discord import DiscordServer, Message
+from tests.stories.discording import up
 from tests.stories.doors import CODE, Hours
 from tests.stories.harness import OWNER, Stage, ask, press, running
-from tests.stories.test_discord import up
 
 PEOPLE = "select platform, user_id, role from identities join people on people.id = person_id order by 1, 2"
 
