@@ -28,8 +28,7 @@ async def on(tmp_path: Path) -> AsyncIterator[Stage]:
 
 async def begun(on: Stage, name: str, command: list[str], **fields: object) -> None:
     on.entry(name, {"command": command[0], "args": command[1:], "timeout": 60, **fields})
-    await on.client.start()
-    await on.connected(name)
+    await on.started(name)
     assert on.state(name).warnings == (), "every tool of theirs can be used"
 
 
@@ -80,8 +79,7 @@ def everything_over_http() -> Iterator[str]:
 async def test_everything_over_http(on: Stage) -> None:
     with everything_over_http() as url:
         on.entry("everything", {"url": url, "timeout": 60})
-        await on.client.start()
-        await on.connected("everything")
+        await on.started("everything")
         await everything(on)
 
 

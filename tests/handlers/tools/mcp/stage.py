@@ -70,6 +70,11 @@ class Stage:
                 await self._moved.wait()
                 self._moved.clear()
 
+    async def started(self, *names: str) -> None:
+        """Start the client and wait until these servers are connected."""
+        await self.client.start()
+        await self.connected(*names)
+
     async def connected(self, *names: str) -> None:
         await self.until(lambda: all(self.state(name).status == "connected" for name in names))
 

@@ -59,8 +59,7 @@ async def test_hints_reach_the_sizes(on: Stage) -> None:
     raw = {"name": "b", **plain, "capabilityHints": hints}
     wrong = {"tiers": {"small": {"inputSchema": {**schema, "properties": {"q": {"type": "none"}}}}}}
     on.server("s", {"tools": [in_meta, raw, {"name": "c", **plain, "capabilityHints": wrong}]})
-    await on.client.start()
-    await on.connected("s")
+    await on.started("s")
     first, second, third = on.client.toolkits()[0].tools
     for card in (first, second):
         assert (card.texts["S"].description, card.texts["S"].parameters) == ("Find.", small)
@@ -81,8 +80,7 @@ async def test_what_a_tool_says_of_itself_becomes_traits(on: Stage) -> None:
         {"name": "says_nothing", "inputSchema": EMPTY},
     ]
     on.server("s", {"tools": tools}, timeout=7, allow=["adds"])
-    await on.client.start()
-    await on.connected("s")
+    await on.started("s")
     assert on.client.traits("s_reads") == Traits(parallel=True, changes=False, seconds=12)
     assert on.client.traits("s_adds") == Traits(False, True, 12, confirm=True, allowed_in="mcp.json")
     assert on.client.traits("s_says_nothing") == Traits(False, True, 12, confirm=True)
@@ -91,8 +89,7 @@ async def test_what_a_tool_says_of_itself_becomes_traits(on: Stage) -> None:
 async def test_only_roles_that_may(on: Stage) -> None:
     on.server("all", role="user")
     on.server("mine")
-    await on.client.start()
-    await on.connected("all", "mine")
+    await on.started("all", "mine")
     assert await on.call("all_echo", role="user") == "echo {}"
     assert (on.client.role("all_echo"), on.client.role("mine_echo"), on.client.role("x")) == ("user", "owner", "owner")
     for name, role in (("mine_echo", "admin"), ("all_echo", "guest")):
@@ -103,8 +100,7 @@ async def test_only_roles_that_may(on: Stage) -> None:
 async def test_names_that_are_taken_or_not_legal(tmp_path: Path) -> None:
     async with staged(tmp_path, taken=("web_search",)) as on:
         on.server("web", {"tools": ["search", "get.page/1", "get.page_1", "x" * 80]})
-        await on.client.start()
-        await on.connected("web")
+        await on.started("web")
         search, first, second, long = on.names()
         assert search.startswith("web_search_")
         assert first.startswith("web_get_page_1_")
@@ -120,8 +116,7 @@ async def test_names_that_are_taken_or_not_legal(tmp_path: Path) -> None:
 
 async def test_results_in_words(on: Stage) -> None:
     on.server("s", {"tools": ["blocks", "structured", "twice", "fail"]})
-    await on.client.start()
-    await on.connected("s")
+    await on.started("s")
     assert await on.call("s_blocks") == (
         "[image image/png, 3 kB: it can't be shown here]\n\n[resource log file:///log]\n\n"
         "[resource file:///a]\ninside\n\n[file file:///b application/pdf, 3 kB: it can't be shown here]"
@@ -136,8 +131,7 @@ async def test_a_child_gets_nothing_of_the_bots(tmp_path: Path) -> None:
     async with staged(tmp_path, environment=own) as on:
         (tmp_path / "inside").mkdir()
         on.server("s", {"tools": ["environ", "where"]}, env={"GIVEN": "${TOKEN}", "ELSE": "${NO:-x}"}, cwd="inside")
-        await on.client.start()
-        await on.connected("s")
+        await on.started("s")
         got = json.loads(await on.call("s_environ"))
         got.pop("LC_CTYPE", None)  # Python's own, in a child without a language
         assert got == {"PATH": "/usr/bin:/bin", "HOME": "/home/ann", "GIVEN": "t-1", "ELSE": "x"}
@@ -146,7 +140,6 @@ async def test_a_child_gets_nothing_of_the_bots(tmp_path: Path) -> None:
 
 async def test_calls_of_many_people_at_once(on: Stage) -> None:
     on.server("s")
-    await on.client.start()
-    await on.connected("s")
+    await on.started("s")
     said = await asyncio.gather(*(on.call("s_echo", n=number) for number in range(100)))
     assert said == [f'echo {{"n": {number}}}' for number in range(100)]

@@ -21,8 +21,7 @@ from tests.handlers.tools.mcp.stage import staged
 async def main():
     async with staged(pathlib.Path(sys.argv[1])) as on:
         on.server("s", {"tools": ["pid"], "start": sys.argv[2]})
-        await on.client.start()
-        await on.connected("s")
+        await on.started("s")
         print(await on.call("s_pid"), flush=True)
         await asyncio.Event().wait()
 
@@ -60,8 +59,7 @@ async def test_at_the_end_of_the_bot(tmp_path: Path, start: str) -> None:
 
 async def started(on: Stage, start: str) -> list[int]:
     on.server("s", {"tools": ["pid"], "start": start})
-    await on.client.start()
-    await on.connected("s")
+    await on.started("s")
     return family(int(await on.call("s_pid")))
 
 

@@ -31,51 +31,44 @@ def deep(levels: int) -> Any:
     return held
 
 
-def hinted(**hint: Any) -> dict[str, Any]:
-    return {"name": "t", "inputSchema": EMPTY, "_meta": {HINTS: {"tiers": {"small": hint}}}}
+def hinted(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"name": name, "inputSchema": EMPTY, "_meta": {HINTS: {"tiers": {"small": {"inputSchema": schema}}}}}
 
 
-@pytest.mark.parametrize(
-    ("schema", "reason"),
-    [
-        ({**WIDE, "allOf": [{"$ref": "#/$defs/a0"}]}, "its schema is too large: more than 5,000 parts"),
-        ({**WIDE, "properties": {"q": {"$ref": "#/$defs/a0"}}}, "its schema is too large: more than 5,000 parts"),
-        ({**EMPTY, "enum": ["\ud800"]}, "its schema has half a character"),
-        ({"type": "object", "properties": {"\ud800": {}}}, "its schema has half a character"),
-        ({**EMPTY, "default": float("nan")}, "its schema has a number that JSON does not know"),
-        ({**EMPTY, "default": deep(260)}, "its schema is nested too deeply"),
-        ({**EMPTY, "x": deep(120)}, "its schema is nested too deeply"),
-    ],
-)
-async def test_a_schema_costs_its_own_tool_only(on: Stage, schema: Any, reason: str) -> None:
-    on.server("bad", {"tools": [{"name": "worst", "inputSchema": schema}, "echo"]})
+BAD_SCHEMAS: list[tuple[dict[str, Any], str]] = [
+    ({**WIDE, "allOf": [{"$ref": "#/$defs/a0"}]}, "its schema is too large: more than 5,000 parts"),
+    ({**WIDE, "properties": {"q": {"$ref": "#/$defs/a0"}}}, "its schema is too large: more than 5,000 parts"),
+    ({**EMPTY, "enum": ["\ud800"]}, "its schema has half a character"),
+    ({"type": "object", "properties": {"\ud800": {}}}, "its schema has half a character"),
+    ({**EMPTY, "default": float("nan")}, "its schema has a number that JSON does not know"),
+    ({**EMPTY, "default": deep(260)}, "its schema is nested too deeply"),
+    ({**EMPTY, "x": deep(120)}, "its schema is nested too deeply"),
+]
+
+
+async def test_a_schema_costs_its_own_tool_only(on: Stage) -> None:
+    worst = [{"name": f"worst{number}", "inputSchema": schema} for number, (schema, _) in enumerate(BAD_SCHEMAS)]
+    on.server("bad", {"tools": [*worst, "echo"]})
     on.server("good")
-    await on.client.start()
-    await on.connected("bad", "good")
+    await on.started("bad", "good")
     assert set(on.names()) == {"bad_echo", "good_echo"}
     assert on.state("bad").tools == 1
-    (warning,) = on.state("bad").warnings
-    assert warning.startswith(f"worst is left out: {reason}")
+    for number, (warning, (_, reason)) in enumerate(zip(on.state("bad").warnings, BAD_SCHEMAS, strict=True)):
+        assert warning.startswith(f"worst{number} is left out: {reason}")
     assert await on.call("bad_echo") == "echo {}"
 
 
-@pytest.mark.parametrize(
-    ("tool", "reason"),
-    [
-        (
-            hinted(inputSchema={**WIDE, "allOf": [{"$ref": "#/$defs/a0"}]}),
-            "t: its hint for size S is wrong, its schema is",
-        ),
-        (hinted(inputSchema={**EMPTY, "default": float("inf")}), "t: its hint for size S is wrong, its schema has a"),
-        (hinted(inputSchema={**EMPTY, "default": deep(260)}), "t: its hint object is nested too deeply; it is ignored"),
-    ],
-)
-async def test_a_hint_costs_itself_only(on: Stage, tool: dict[str, Any], reason: str) -> None:
-    on.server("bad", {"tools": [tool]})
-    await on.client.start()
-    await on.connected("bad")
-    assert on.names() == ["bad_t"]
-    assert on.state("bad").warnings[0].startswith(reason)
+async def test_a_hint_costs_itself_only(on: Stage) -> None:
+    hints: list[tuple[dict[str, Any], str]] = [
+        ({**WIDE, "allOf": [{"$ref": "#/$defs/a0"}]}, "its hint for size S is wrong, its schema is too large"),
+        ({**EMPTY, "default": float("inf")}, "its hint for size S is wrong, its schema has a number"),
+        ({**EMPTY, "default": deep(260)}, "its hint object is nested too deeply; it is ignored"),
+    ]
+    on.server("bad", {"tools": [hinted(f"t{number}", schema) for number, (schema, _) in enumerate(hints)]})
+    await on.started("bad")
+    assert on.names() == ["bad_t0", "bad_t1", "bad_t2"]
+    for number, (warning, (_, reason)) in enumerate(zip(on.state("bad").warnings, hints, strict=True)):
+        assert warning.startswith(f"t{number}: {reason}")
 
 
 async def test_a_list_nested_too_deeply_is_reported(on: Stage) -> None:
@@ -88,8 +81,7 @@ async def test_a_list_nested_too_deeply_is_reported(on: Stage) -> None:
 
 async def test_a_name_with_half_a_character(on: Stage) -> None:
     on.server("bad", {"tools": ["echo", "half\ud800", "x" * 1_001]})
-    await on.client.start()
-    await on.connected("bad")
+    await on.started("bad")
     assert on.names() == ["bad_echo"]
     assert [warning.partition(" is left out: ")[2] for warning in on.state("bad").warnings] == [
         "its name can't be shown"
@@ -101,8 +93,7 @@ async def test_what_a_model_is_told_has_nothing_hidden(on: Stage) -> None:
     schema = {"type": "object", "properties": {"q": {"type": "string", "title": hidden, "description": hidden}}}
     hint = {"tiers": {"small": {"description": hidden, "inputSchema": schema}}}
     on.server("bad", {"tools": [{"name": "t", "description": hidden, "inputSchema": schema, "_meta": {HINTS: hint}}]})
-    await on.client.start()
-    await on.connected("bad")
+    await on.started("bad")
     (card,) = on.client.toolkits()[0].tools
     told = {"type": "string", "title": "go[2J on", "description": "go[2J on"}
     for size in ("S", "XL"):
@@ -115,8 +106,7 @@ async def test_a_server_name_without_latin_letters_takes_no_other_prefix(on: Sta
     on.server("vault", {"tools": [{"name": "open", "inputSchema": schema}]})
     on.server("日本", {"tools": ["vault_open"]}, role="user")
     toolbox = Toolbox(on.client)
-    await on.client.start()
-    await on.connected("vault", "日本")
+    await on.started("vault", "日本")
     assert set(on.names()) == {"vault_open", f"server-{signs('日本')}_vault_open"}
     assert toolbox.left_out() == ()
     assert await toolbox.run(ToolCall("1", "vault_open", '{"pin": "1"}'), scope()) == 'open {"pin": "1"}'
@@ -129,8 +119,7 @@ async def test_a_server_named_like_the_hashed_prefix_of_another_takes_over_nothi
     on.server("a b", {"tools": ["echo", "own"]})
     on.server("a.b", {"tools": ["echo"]})
     toolbox = Toolbox(on.client)
-    await on.client.start()
-    await on.connected(imitation, "a b", "a.b")
+    await on.started(imitation, "a b", "a.b")
     assert len(set(on.names())) == len(on.names()) == 5
     assert toolbox.left_out() == ()
     name, imitated = on.client.named("a b", "own"), on.client.named(imitation, "own")
@@ -149,8 +138,7 @@ async def test_a_server_named_like_the_hashed_prefix_of_another_takes_over_nothi
 async def test_a_tool_whose_name_is_anothers_is_named(on: Stage) -> None:
     clash = f"a_b_{signs('a.b')}"
     on.server("bad", {"tools": ["a.b", "a b", clash]})
-    await on.client.start()
-    await on.connected("bad")
+    await on.started("bad")
     assert on.names() == [f"bad_a_b_{signs('a b')}", f"bad_{clash}"]
     assert on.state("bad").tools == 2
     assert await on.call(f"bad_{clash}") == f"{clash} {{}}"
@@ -161,8 +149,7 @@ async def test_a_tool_whose_name_is_anothers_is_named(on: Stage) -> None:
 @pytest.mark.parametrize("given", ["\ud800", deep(150)])
 async def test_what_cannot_be_written_costs_one_call(on: Stage, given: Any) -> None:
     on.server("bad", {"tools": ["echo", "pid"]})
-    await on.client.start()
-    await on.connected("bad")
+    await on.started("bad")
     before = await on.call("bad_pid")
     with pytest.raises(ToolFailed, match=r"can't be sent: one has half a character|nested deeper than 100 levels"):
         await on.call("bad_echo", q=given)
@@ -172,8 +159,7 @@ async def test_what_cannot_be_written_costs_one_call(on: Stage, given: Any) -> N
 async def test_arguments_of_a_model_reach_the_server_whole(on: Stage) -> None:
     on.server("s", {"tools": ["echo"]})
     toolbox = Toolbox(on.client)
-    await on.client.start()
-    await on.connected("s")
+    await on.started("s")
     assert await toolbox.run(ToolCall("1", "s_echo", r'{"q": "\ud800"}'), scope()) == r'echo {"q": "\ufffd"}'
     for wrong in ("NaN", "1e999"):
         with pytest.raises(ToolFailed, match="not valid JSON"):
@@ -190,8 +176,7 @@ def test_reading_a_list_ends_by_itself() -> None:
 
 async def test_a_list_that_is_the_same_is_no_news(on: Stage) -> None:
     on.server("s", {"tools": ["refuse", "echo"]})
-    await on.client.start()
-    await on.connected("s")
+    await on.started("s")
     before = on.client.toolkits()
     on.plan("s", tools=["refuse", "echo"], info={"instructions": "None of the list."})
     with pytest.raises(ToolFailed, match="no such thing"):
@@ -210,8 +195,7 @@ async def test_a_list_that_is_the_same_is_no_news(on: Stage) -> None:
 async def test_however_often_a_list_changes_it_is_asked_for_at_a_pace(tmp_path: Path) -> None:
     async with staged(tmp_path, replace(QUICK, refresh_seconds=600)) as on:
         on.server("s", {"tools": ["renames", "lists"]})
-        await on.client.start()
-        await on.connected("s")
+        await on.started("s")
         await on.call("s_renames", to="first")
         await on.until(lambda: "s_first" in on.names())
         for number in range(200):
@@ -222,8 +206,7 @@ async def test_however_often_a_list_changes_it_is_asked_for_at_a_pace(tmp_path: 
 async def test_the_last_of_many_changes_counts(tmp_path: Path) -> None:
     async with staged(tmp_path, replace(QUICK, refresh_seconds=0.2)) as on:
         on.server("s", {"tools": ["renames"]})
-        await on.client.start()
-        await on.connected("s")
+        await on.started("s")
         for number in range(40):
             await on.call("s_renames", to=f"name_{number}")
         await on.until(lambda: "s_name_39" in on.names())
@@ -232,8 +215,7 @@ async def test_the_last_of_many_changes_counts(tmp_path: Path) -> None:
 async def test_a_server_that_dies_between_two_lists_is_not_waited_for(tmp_path: Path) -> None:
     async with staged(tmp_path, replace(QUICK, refresh_seconds=600)) as on:
         on.server("s", {"tools": ["rename", "die"]})
-        await on.client.start()
-        await on.connected("s")
+        await on.started("s")
         await on.call("s_rename")
         await on.until(lambda: "s_renamed" in on.names())
         with pytest.raises(ToolFailed, match="ended in the middle"):

@@ -42,8 +42,7 @@ async def web(tmp_path: Path) -> AsyncIterator[Stage]:
         async with staged(tmp_path) as on:
             on.server("good")
             on.entry("web", {"url": address(port), "headers": {"X-Key": "abcdef"}, "timeout": 20})
-            await on.client.start()
-            await on.connected("good", "web")
+            await on.started("good", "web")
             yield on
 
 
@@ -90,8 +89,7 @@ async def test_a_flood_of_events_is_read_slowly(tmp_path: Path) -> None:
         async with staged(tmp_path, replace(QUICK, messages_per_second=5, burst_seconds=0.1)) as on:
             on.server("good")
             on.entry("web", {"url": address(port), "timeout": 1})
-            await on.client.start()
-            await on.connected("good", "web")
+            await on.started("good", "web")
             with pytest.raises(ToolFailed, match="did not answer within 1 s"):
                 await on.call("web_events", nonsense=100_000)
             assert await on.call("good_echo") == "echo {}"
@@ -102,8 +100,7 @@ async def test_a_call_that_takes_too_long(tmp_path: Path) -> None:
     with listening() as port:
         async with staged(tmp_path) as on:
             on.entry("web", {"url": address(port), "timeout": 0.5})
-            await on.client.start()
-            await on.connected("web")
+            await on.started("web")
             with pytest.raises(ToolFailed, match=r"did not answer within 0\.5 s"):
                 await on.call("web_hang", seconds=3)
             assert await on.call("web_echo") == "echo {}"
@@ -113,8 +110,7 @@ async def test_one_that_goes_and_comes_back(tmp_path: Path) -> None:
     async with staged(tmp_path) as on:
         with listening() as port:
             on.entry("web", {"url": address(port)})
-            await on.client.start()
-            await on.connected("web")
+            await on.started("web")
         with pytest.raises(ToolFailed, match="MCP server web"):
             await on.call("web_echo")
         await on.until(lambda: on.state("web").status == "failed")

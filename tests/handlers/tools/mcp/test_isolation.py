@@ -14,11 +14,10 @@ from tests.handlers.tools.mcp.stage import QUICK, Stage, staged
 EMPTY = {"type": "object", "properties": {}}
 
 
-async def with_good(on: Stage) -> None:
+async def with_good(on: Stage, *names: str) -> None:
     """Start, and see that the good one works while the others do what they do."""
     on.server("good")
-    await on.client.start()
-    await on.connected("good")
+    await on.started("good", *names)
     assert await on.call("good_echo", a=1) == 'echo {"a": 1}'
 
 
@@ -51,8 +50,7 @@ async def test_one_that_ends_at_its_start_says_why_and_comes_back(on: Stage) -> 
 
 async def test_one_that_bears_no_question_of_the_newest_protocol(on: Stage) -> None:
     on.server("old", {"start": "strict"})
-    await on.client.start()
-    await on.connected("old")
+    await on.started("old")
     assert await on.call("old_echo") == "echo {}"
 
 
@@ -75,8 +73,7 @@ async def test_one_that_is_not_there(on: Stage) -> None:
 async def test_one_that_dies_in_the_middle_of_a_call(on: Stage, tool: str) -> None:
     """Also if a child that it leaves behind holds its stdout."""
     on.server("bad", {"tools": [tool, "pid"]})
-    await with_good(on)
-    await on.connected("bad")
+    await with_good(on, "bad")
     before = await on.call("bad_pid")
     with pytest.raises(ToolFailed, match=f"ended in the middle of {tool}, which may have done part of its work"):
         await on.call(f"bad_{tool}")
@@ -88,8 +85,7 @@ async def test_one_that_dies_in_the_middle_of_a_call(on: Stage, tool: str) -> No
 
 async def test_a_call_that_is_not_answered_is_told_to_the_server(on: Stage) -> None:
     on.server("bad", {"tools": ["hang", "pid"]}, timeout=0.5)
-    await with_good(on)
-    await on.connected("bad")
+    await with_good(on, "bad")
     before = await on.call("bad_pid")
     with pytest.raises(ToolFailed, match=r"hang of bad did not answer within 0\.5 s and was told to stop"):
         await on.call("bad_hang")
@@ -99,8 +95,7 @@ async def test_a_call_that_is_not_answered_is_told_to_the_server(on: Stage) -> N
 
 async def test_a_turn_that_is_stopped_stops_the_call(on: Stage) -> None:
     on.server("bad", {"tools": ["hang", "echo"]})
-    await with_good(on)
-    await on.connected("bad")
+    await with_good(on, "bad")
     calling = asyncio.create_task(on.call("bad_hang"))
     await on.call("bad_echo")  # behind the other in the same pipe
     calling.cancel()
@@ -113,8 +108,7 @@ async def test_a_turn_that_is_stopped_stops_the_call(on: Stage) -> None:
 async def test_one_that_stops_is_taken_for_dead_and_started_again(tmp_path: Path, tool: str) -> None:
     async with staged(tmp_path, replace(QUICK, start_seconds=1)) as on:
         on.server("bad", {"tools": [tool, "echo", "pid"]}, timeout=1)
-        await with_good(on)
-        await on.connected("bad")
+        await with_good(on, "bad")
         before = await on.call("bad_pid")
         for name in (f"bad_{tool}", "bad_echo"):
             (outcome,) = await asyncio.gather(on.call(name), return_exceptions=True)
@@ -127,15 +121,13 @@ async def test_one_that_stops_is_taken_for_dead_and_started_again(tmp_path: Path
 
 async def test_garbage_and_a_greeting_are_passed_over(on: Stage) -> None:
     on.server("bad", {"start": "greet", "tools": ["garbage"]})
-    await with_good(on)
-    await on.connected("bad")
+    await with_good(on, "bad")
     assert await on.call("bad_garbage") == "still here"
 
 
 async def test_a_result_is_cut_and_says_so(on: Stage) -> None:
     on.server("bad", {"tools": ["huge", "echo"]})
-    await with_good(on)
-    await on.connected("bad")
+    await with_good(on, "bad")
     cut = await on.call("bad_huge", size=1_500_000)
     assert len(cut) < 1_000_100
     assert cut.endswith("[cut: the result has 1,500,000 characters; ask for less]")
@@ -148,8 +140,7 @@ async def test_floods_of_notifications_of_requests_and_of_stderr(on: Stage) -> N
     on.server("loud", {"tools": ["flood"]})
     on.server("asks", {"tools": ["ask"]})
     on.server("shouts", {"tools": ["shout"]})
-    await with_good(on)
-    await on.connected("loud", "asks", "shouts")
+    await with_good(on, "loud", "asks", "shouts")
     floods = [
         asyncio.create_task(on.call("loud_flood", count=1_500)),
         asyncio.create_task(on.call("asks_ask", count=1_500)),
@@ -163,8 +154,7 @@ async def test_a_flood_without_end_is_read_slowly(tmp_path: Path) -> None:
     """At the pace of these limits the flood would take hours; the call ends in time, and the others do not wait."""
     async with staged(tmp_path, replace(QUICK, messages_per_second=5, burst_seconds=0.1, start_seconds=1)) as on:
         on.server("loud", {"tools": ["flood"]}, timeout=1)
-        await with_good(on)
-        await on.connected("loud")
+        await with_good(on, "loud")
         flood = asyncio.create_task(on.call("loud_flood", count=100_000))
         assert await on.call("good_echo") == "echo {}"
         with pytest.raises(ToolFailed, match="did not answer within 1 s"):
@@ -195,8 +185,7 @@ async def test_bad_tools_are_left_out_with_their_reasons(on: Stage) -> None:
         {"name": "echo", "inputSchema": EMPTY},
     ]
     on.server("bad", {"tools": bad})
-    await with_good(on)
-    await on.connected("bad")
+    await with_good(on, "bad")
     assert [name for name in on.names() if name.startswith("bad_")] == ["bad_echo"]
     assert await on.call("bad_echo") == "echo {}"
     told = "\n".join(on.state("bad").warnings)
@@ -208,24 +197,21 @@ async def test_bad_tools_are_left_out_with_their_reasons(on: Stage) -> None:
 
 async def test_of_ten_thousand_tools_the_first_thousand(on: Stage) -> None:
     on.server("bad", {"tools": [f"t{number}" for number in range(10_000)]})
-    await with_good(on)
-    await on.connected("bad")
+    await with_good(on, "bad")
     assert on.state("bad").tools == 1_000
     assert on.state("bad").warnings == ("only the first 1,000 of its tools are used",)
 
 
 async def test_tools_that_are_renamed(on: Stage) -> None:
     on.server("bad", {"tools": ["rename", "echo"]})
-    await with_good(on)
-    await on.connected("bad")
+    await with_good(on, "bad")
     assert await on.call("bad_rename") == "done"
     await on.until(lambda: "bad_renamed" in on.names())
 
 
 async def test_tools_that_are_renamed_and_only_a_result_says_so(on: Stage) -> None:
     on.server("bad", {"tools": ["fail", "echo"]})
-    await on.client.start()
-    await on.connected("bad")
+    await on.started("bad")
     on.plan("bad", tools=["new_name"])
     with pytest.raises(ToolFailed, match="fail of bad failed"):
         await on.call("bad_fail")
@@ -235,8 +221,7 @@ async def test_tools_that_are_renamed_and_only_a_result_says_so(on: Stage) -> No
 async def test_a_tool_that_fails_again_and_again_is_no_reason_to_ask_each_time(tmp_path: Path) -> None:
     async with staged(tmp_path, replace(QUICK, start_seconds=0.5)) as on:
         on.server("bad", {"tools": ["fail"]}, timeout=2)
-        await on.client.start()
-        await on.connected("bad")
+        await on.started("bad")
         on.plan("bad", tools=["fail", "more"])
         with pytest.raises(ToolFailed, match="fail of bad failed"):
             await on.call("bad_fail")
@@ -254,8 +239,7 @@ async def test_a_tool_that_fails_again_and_again_is_no_reason_to_ask_each_time(t
 async def test_tools_that_are_renamed_without_a_word(on: Stage) -> None:
     """The first call that fails makes the client look."""
     on.server("bad", {"tools": ["refuse", "echo"]})
-    await with_good(on)
-    await on.connected("bad")
+    await with_good(on, "bad")
     on.plan("bad", tools=["other"])
     with pytest.raises(ToolFailed, match="refuse of bad failed: no such thing"):
         await on.call("bad_refuse")
@@ -266,8 +250,7 @@ async def test_tools_that_are_renamed_without_a_word(on: Stage) -> None:
 
 async def test_a_result_that_is_none(on: Stage) -> None:
     on.server("bad", {"tools": ["nonsense", "echo"]})
-    await with_good(on)
-    await on.connected("bad")
+    await with_good(on, "bad")
     with pytest.raises(ToolFailed, match="bad answered nonsense with an invalid result"):
         await on.call("bad_nonsense")
     assert await on.call("bad_echo") == "echo {}"

@@ -64,8 +64,7 @@ async def test_one_that_is_written_wrongly_harms_no_other(on: Stage) -> None:
 
 async def test_a_server_that_is_gone_takes_its_tools_along(on: Stage) -> None:
     on.server("a")
-    await on.client.start()
-    await on.connected("a")
+    await on.started("a")
     on.path.unlink()
     await on.client.refresh()
     assert (on.client.toolkits(), on.client.states(), on.names()) == ((), (), [])

@@ -122,8 +122,7 @@ def test_a_request_that_cannot_be_read_is_answered_and_the_next_one_works(client
 
 async def test_our_client_gets_the_cards_back(on: Stage) -> None:
     on.entry("ours", {"command": sys.executable, "args": [str(OFFERING)], "env": environment()})
-    await on.client.start()
-    await on.connected("ours")
+    await on.started("ours")
     say, _ = on.client.toolkits()[0].tools
     assert dict(say.texts) == offering.CARD.texts
     assert (say.category, say.priority) == ("speech", 2.0)
@@ -157,8 +156,7 @@ async def test_our_client_over_http_with_and_without_the_token(on: Stage) -> Non
         url = f"http://{where}/mcp"
         on.entry("ours", {"url": url, "headers": {"Authorization": f"Bearer {TOKEN}"}})
         on.entry("stranger", {"url": url})
-        await on.client.start()
-        await on.connected("ours")
+        await on.started("ours")
         assert await on.call("ours_say", text="hi") == "hi"
         await on.until(lambda: on.state("stranger").status == "failed")
         assert on.state("stranger").reason == "it answers HTTP 401"

@@ -59,8 +59,7 @@ async def test_a_server_may_be_called_like_a_toolkit_of_ours(on: Stage) -> None:
     read = Tool("read_file", reads)
     ours = BoundToolkit(Toolkit("files", "Files.", tools=(ToolCard("read_file", dict.fromkeys(SIZES, text)),)), [read])
     toolbox = Toolbox(BuiltinSource([ours]), on.client)
-    await on.client.start()
-    await on.connected("files")
+    await on.started("files")
     assert await names(toolbox) == {"files": ["read_file"], "mcp:files": ["files_search_drive"]}
     assert await run(toolbox, "files_search_drive", '{"q": 1}') == 'search_drive {"q": 1}', "the server judges"
     assert toolbox.left_out() == ()
@@ -70,8 +69,7 @@ async def test_a_servers_regular_expression_is_told_and_not_run(on: Stage) -> No
     schema = {"type": "object", "properties": {"q": {"type": "string", "pattern": "^(a+)+$"}}}
     on.server("bad", {"tools": [{"name": "echo", "inputSchema": schema}]})
     toolbox = Toolbox(on.client)
-    await on.client.start()
-    await on.connected("bad")
+    await on.started("bad")
     assert toolbox.toolkits()[0].tools[0].texts["S"].parameters == schema
     slow = "a" * 18 + "!"
     assert slow in await run(toolbox, "bad_echo", json.dumps({"q": slow})), "each letter would double the time"
@@ -80,8 +78,7 @@ async def test_a_servers_regular_expression_is_told_and_not_run(on: Stage) -> No
 async def test_the_shelves_stay_the_same_until_a_server_is_another(on: Stage) -> None:
     on.server("a")
     kits = on.client
-    await on.client.start()
-    await on.connected("a")
+    await on.started("a")
     before = kits.bound_toolkits()
     assert kits.bound_toolkits() is before
     assert len(before) == 1
@@ -95,8 +92,7 @@ async def test_the_shelves_stay_the_same_until_a_server_is_another(on: Stage) ->
 async def test_a_server_that_goes_takes_its_tools_along_and_brings_them_back(on: Stage) -> None:
     on.server("a")
     toolbox = Toolbox(on.client)
-    await on.client.start()
-    await on.connected("a")
+    await on.started("a")
     assert await run(toolbox, "a_echo") == "echo {}"
     on.without("a")
     await on.client.refresh()
