@@ -74,20 +74,7 @@ time.sleep(60)
 """
 
 
-async def test_a_fork_bomb_is_ended(tmp_path: Path) -> None:
-    ran = await python(await made(tmp_path), forking('os.execvp("sleep", ["sleep", "98766"])'))
-    assert (ran.ended, ran.exit_code) == ("processes", None)
-    assert running("98766") == []
-
-
-async def test_a_bomb_of_orphans_is_ended(tmp_path: Path) -> None:
-    """Each process leaves its family at once."""
-    child = "os.setsid(); os.fork() == 0 and time.sleep(60); os._exit(0)"
-    assert (await python(await made(tmp_path, SMALL), forking(child))).ended == "processes"
-
-
-async def test_threads_count(tmp_path: Path) -> None:
-    code = """
+THREADS = """
 import threading, time
 threading.stack_size(65536)
 for n in range(200):
@@ -97,42 +84,15 @@ for n in range(200):
         break
 time.sleep(60)
 """
-    assert (await python(await made(tmp_path), code)).ended == "processes"
-
-
-async def test_one_process_is_told_that_there_is_no_more_memory(tmp_path: Path) -> None:
-    ran = await python(await made(tmp_path, SMALL), "bytearray(90 * 2**20); bytearray(200 * 2**20)")
-    assert (ran.ended, ran.exit_code) == ("exit", 1)
-    assert ran.output.endswith("MemoryError\n")
-
-
-async def test_memory_of_many_processes_counts_together(tmp_path: Path) -> None:
-    code = """
-import os, time
+TOGETHER = """
+import ctypes, os, time
+ctypes.CDLL(None).prctl(4, {hidden})
 for n in range(4):
     if os.fork() == 0:
         held = bytearray(b"x") * (50 * 2**20)
         time.sleep(60)
 time.sleep(60)
 """
-    assert (await python(await made(tmp_path, SMALL), code)).ended == "memory"
-
-
-async def test_memory_shared_after_a_fork_counts_once(tmp_path: Path) -> None:
-    code = """
-import os
-held = bytearray(b"x") * (50 * 2**20)
-pipes = [os.pipe() for _ in range(4)]
-for n, (read, write) in enumerate(pipes):
-    if os.fork() == 0:
-        import time; time.sleep(0.3); os._exit(0)
-for _ in pipes:
-    os.wait()
-"""
-    ran = await python(await made(tmp_path, SMALL), code)
-    assert (ran.ended, ran.exit_code) == ("exit", 0)
-
-
 SHARED = """
 import mmap, time
 block = b"x" * (8 * 2**20)
@@ -142,26 +102,6 @@ for n in range(50):
     {hide}
 time.sleep(60)
 """
-
-
-@pytest.mark.parametrize("hide", ["pass", "shared.madvise(mmap.MADV_DONTNEED)"])
-async def test_shared_memory_counts_even_unmapped(tmp_path: Path, hide: str) -> None:
-    assert (await python(await made(tmp_path, SMALL), SHARED.format(hide=hide))).ended == "memory"
-
-
-async def test_a_process_that_hides_from_debuggers_is_counted(tmp_path: Path) -> None:
-    code = """
-import ctypes, os, time
-ctypes.CDLL(None).prctl(4, 0)
-for n in range(4):
-    if os.fork() == 0:
-        held = bytearray(b"x") * (50 * 2**20)
-        time.sleep(60)
-time.sleep(60)
-"""
-    assert (await python(await made(tmp_path, SMALL), code)).ended == "memory"
-
-
 SOCKETS = """
 import os, resource, socket, time
 resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
@@ -184,10 +124,57 @@ for n in range(18):
         time.sleep(60)
 time.sleep(60)
 """
+OPEN_AND_DELETED = """
+import os, time
+kept = []
+for n in range(80):
+    file = open("hidden", "wb"); kept.append(file)
+    os.unlink("hidden")
+    for _ in range(6):
+        file.write(bytes(2**20)); file.flush()
+time.sleep(60)
+"""
+ATTACKS = {
+    "a fork bomb": (forking('os.execvp("sleep", ["sleep", "98766"])'), "processes"),
+    "orphans": (forking("os.setsid(); os.fork() == 0 and time.sleep(60); os._exit(0)"), "processes"),
+    "threads": (THREADS, "processes"),
+    "memory of many processes": (TOGETHER.format(hidden=1), "memory"),
+    "memory that is hidden from debuggers": (TOGETHER.format(hidden=0), "memory"),
+    "shared memory": (SHARED.format(hide="pass"), "memory"),
+    "unmapped shared memory": (SHARED.format(hide="shared.madvise(mmap.MADV_DONTNEED)"), "memory"),
+    "data in sockets": (SOCKETS, "memory"),
+    "deleted files that are kept open": (OPEN_AND_DELETED, "disk"),
+    "many files": ("for n in range(400): open(f'{n}', 'w').close()", "disk"),
+}
 
 
-async def test_what_waits_in_sockets_counts(tmp_path: Path) -> None:
-    assert (await python(await made(tmp_path, SMALL), SOCKETS)).ended == "memory"
+@pytest.mark.parametrize("attack", ATTACKS)
+async def test_an_attack_is_ended_by_its_limit(tmp_path: Path, attack: str) -> None:
+    code, limit = ATTACKS[attack]
+    ran = await python(await made(tmp_path, SMALL), code)
+    assert (ran.ended, ran.exit_code) == (limit, None)
+    assert running("98766") == []
+
+
+async def test_one_process_is_told_that_there_is_no_more_memory(tmp_path: Path) -> None:
+    ran = await python(await made(tmp_path, SMALL), "bytearray(90 * 2**20); bytearray(200 * 2**20)")
+    assert (ran.ended, ran.exit_code) == ("exit", 1)
+    assert ran.output.endswith("MemoryError\n")
+
+
+async def test_memory_shared_after_a_fork_counts_once(tmp_path: Path) -> None:
+    code = """
+import os
+held = bytearray(b"x") * (50 * 2**20)
+pipes = [os.pipe() for _ in range(4)]
+for n, (read, write) in enumerate(pipes):
+    if os.fork() == 0:
+        import time; time.sleep(0.3); os._exit(0)
+for _ in pipes:
+    os.wait()
+"""
+    ran = await python(await made(tmp_path, SMALL), code)
+    assert (ran.ended, ran.exit_code) == ("exit", 0)
 
 
 @pytest.mark.parametrize("blind", [False, True])
@@ -260,26 +247,6 @@ async def test_a_folder_too_full_of_bytes_takes_no_files_and_one_too_full_of_fil
     sandbox = await made(tmp_path, SMALL)
     assert (await shell(sandbox, "mkdir new; for i in 1 2 3; do : > new/$i; done; sleep 60")).ended == "disk"
     assert (await shell(sandbox, "rm -r new old1 old2 old3; ls | wc -l")).output == "98\n"
-
-
-async def test_deleted_files_that_are_kept_open_count(tmp_path: Path) -> None:
-    code = """
-import time
-kept = []
-for n in range(80):
-    file = open("hidden", "wb"); kept.append(file)
-    import os; os.unlink("hidden")
-    for _ in range(6):
-        file.write(bytes(2**20)); file.flush()
-time.sleep(60)
-"""
-    ran = await python(await made(tmp_path, SMALL), code)
-    assert (ran.ended, used(home(tmp_path))) == ("disk", 0)
-
-
-async def test_too_many_files_end_it(tmp_path: Path) -> None:
-    ran = await python(await made(tmp_path, SMALL), "for n in range(400): open(f'{n}', 'w').close()")
-    assert ran.ended == "disk"
 
 
 async def test_many_folders_within_each_other_end_it(tmp_path: Path) -> None:
