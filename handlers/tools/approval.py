@@ -7,9 +7,8 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
-from handlers.tools.authoring.tool import Tool
+from handlers.tools.tool_source import KnownTool
 from routing.ports import ActionStore, AllowanceStore, Clock
-from routing.types.toolkits import ToolCard, Toolkit
 from routing.types.tools import Allowance, NeedsConfirmation, PendingAction, ToolScope
 
 VALID_SECONDS = 24 * 3600.0
@@ -34,49 +33,46 @@ class Approval:
         self._allowed = allowed
         self._clock = clock
 
-    async def check(
-        self, tool: Tool, card: ToolCard, toolkit: Toolkit, arguments: Mapping[str, Any], scope: ToolScope
-    ) -> None:
+    async def check(self, known: KnownTool, arguments: Mapping[str, Any], scope: ToolScope) -> None:
         """Returns if the call may run now. Otherwise stores the action and raises NeedsConfirmation."""
+        tool = known.tool
         note = "" if tool.traits.confirm else await tool.asks(scope, **arguments) if tool.asks else None
         if note is None:
             return
-        made = version(card, toolkit)
         stored = await self.allowances.of(scope.person.id)
-        if self._rule(tool, toolkit, made, scope.conversation_id, stored) != "asks":
+        if self._rule(known, scope.conversation_id, stored) != "asks":
             return
         written = canonical(arguments)
         action = PendingAction(
             person_id=scope.person.id,
             conversation_id=scope.conversation_id,
-            tool=card.name,
-            toolkit=toolkit.name,
+            tool=tool.name,
+            toolkit=known.toolkit.name,
             arguments=written,
-            digest=digest(made, written),
+            digest=digest(known.version, written),
             expires_at=self._clock() + VALID_SECONDS,
             note=note,
             tier=scope.decision.tier if scope.decision.source in ("prefix", "auto") else None,
         )
         raise NeedsConfirmation(await self.actions.add(action))
 
-    async def rules(
-        self, person_id: int, conversation_id: int, tools: Iterable[tuple[Tool, ToolCard, Toolkit]]
-    ) -> dict[str, Rule]:
+    async def rules(self, person_id: int, conversation_id: int, tools: Iterable[KnownTool]) -> dict[str, Rule]:
         """The rule of each tool that may need a confirmation, by tool name."""
-        asking = [each for each in tools if each[0].traits.confirm or each[0].asks is not None]
+        asking = [each for each in tools if each.tool.traits.confirm or each.tool.asks is not None]
         stored = await self.allowances.of(person_id) if asking else ()
         found: dict[str, Rule] = {}
-        for tool, card, toolkit in asking:
-            rule = self._rule(tool, toolkit, version(card, toolkit), conversation_id, stored)
-            found[card.name] = "sometimes" if rule == "asks" and not tool.traits.confirm else rule
+        for each in asking:
+            rule = self._rule(each, conversation_id, stored)
+            found[each.tool.name] = "sometimes" if rule == "asks" and not each.tool.traits.confirm else rule
         return found
 
-    def _rule(self, tool: Tool, toolkit: Toolkit, made: str, conversation_id: int, stored: Iterable[Allowance]) -> Rule:
+    def _rule(self, known: KnownTool, conversation_id: int, stored: Iterable[Allowance]) -> Rule:
+        tool = known.tool
         if tool.traits.allowed_in == "mcp.json":
             return "mcp.json"
-        if not self._allowed().isdisjoint((tool.name, toolkit.name)):
+        if not self._allowed().isdisjoint((tool.name, known.toolkit.name)):
             return "runtime-config.json"
-        mine = [each for each in stored if each.tool == tool.name and each.version == made]
+        mine = [each for each in stored if each.tool == tool.name and each.version == known.version]
         if any(each.everybody for each in mine):
             return "everyone"
         if any(each.conversation_id is None for each in mine):
@@ -84,22 +80,11 @@ class Approval:
         return "conversation" if any(each.conversation_id == conversation_id for each in mine) else "asks"
 
 
-def version(card: ToolCard, toolkit: Toolkit) -> str:
-    """A hash of a tool's source and of its descriptions for all sizes. It changes if a server changes a tool and keeps
-    the name."""
-    texts = [[size, text.description, text.parameters] for size, text in card.texts.items()]
-    return _hash([toolkit.source, toolkit.name, card.name, texts])
-
-
 def digest(made: str, arguments: str) -> str:
     """A hash of what a button confirms: the tool's `version` and the canonical arguments."""
-    return _hash([made, arguments])
+    return hashlib.sha256(json.dumps([made, arguments]).encode()).hexdigest()
 
 
 def canonical(arguments: Mapping[str, Any]) -> str:
     """Arguments as canonical JSON: equal arguments give equal text."""
     return json.dumps(dict(arguments), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-
-
-def _hash(parts: list[Any]) -> str:
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from handlers.tools.authoring.tool import Tool
@@ -28,6 +30,28 @@ class BoundToolkit:
     def _described(self, card: ToolCard) -> ToolCard:
         describe = self.tools[card.name].describe
         return describe(card) if describe else card
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTool:
+    """A tool with its toolkit."""
+
+    tool: Tool
+    card: ToolCard
+    toolkit: Toolkit
+
+    @property
+    def foreign(self) -> bool:
+        """Whether its schema comes from outside the project."""
+        return self.toolkit.source == "mcp"
+
+    @property
+    def version(self) -> str:
+        """A hash of the tool's source and of its descriptions for all sizes. It changes if a server changes a tool and
+        keeps the name."""
+        texts = [[size, text.description, text.parameters] for size, text in self.card.texts.items()]
+        parts = [self.toolkit.source, self.toolkit.name, self.card.name, texts]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 class Source(Protocol):

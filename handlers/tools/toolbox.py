@@ -11,14 +11,14 @@ from typing import Any
 from rapidfuzz import process
 
 from handlers.access.roles import may
-from handlers.tools.approval import Approval, Rule, digest, version
+from handlers.tools.approval import Approval, Rule, digest
 from handlers.tools.authoring.arguments import Arguments
 from handlers.tools.authoring.tool import Tool
-from handlers.tools.tool_source import BoundToolkit, Source
+from handlers.tools.tool_source import BoundToolkit, KnownTool, Source
 from routing.errors import BadArguments, Reason, StorageFault, ToolFailed, UnknownTool
 from routing.types.llm import ToolCall
 from routing.types.people import Person, Role
-from routing.types.toolkits import ToolCard, Toolkit
+from routing.types.toolkits import Toolkit
 from routing.types.tools import PendingAction, ToolScope, Traits
 
 UNKNOWN = Traits(parallel=True, changes=False)
@@ -29,26 +29,12 @@ log = logging.getLogger("handlers.tools")
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """A tool with its toolkit."""
-
-    tool: Tool
-    card: ToolCard
-    toolkit: Toolkit
-
-    @property
-    def foreign(self) -> bool:
-        """Whether its schema comes from outside the project."""
-        return self.toolkit.source == "mcp"
-
-
-@dataclass(frozen=True, slots=True)
 class _Snapshot:
     """A snapshot of all sources."""
 
     sources: tuple[tuple[BoundToolkit, ...], ...]
     toolkits: tuple[Toolkit, ...]
-    tools: Mapping[str, _Known]
+    tools: Mapping[str, KnownTool]
     left_out: tuple[Reason, ...]
     offered: dict[tuple[Role, frozenset[str]], tuple[Toolkit, ...]]
 
@@ -78,7 +64,13 @@ class Toolbox:
             snapshot.offered[person.role, off] = tuple(
                 replace(toolkit, tools=left)
                 for toolkit in snapshot.toolkits
-                if (left := tuple(card for card in toolkit.tools if self._permits(snapshot, person, card.name, off)))
+                if (
+                    left := tuple(
+                        card
+                        for card in toolkit.tools
+                        if card.name not in off and may(person, snapshot.tools[card.name].tool.role)
+                    )
+                )
             )
         return snapshot.offered[person.role, off]
 
@@ -100,7 +92,7 @@ class Toolbox:
         known = self._known(call.name, scope.person)
         arguments = await self._read(call, known, scope)
         if self._approval is not None:
-            await self._approval.check(known.tool, known.card, known.toolkit, arguments, scope)
+            await self._approval.check(known, arguments, scope)
         elif (known.tool.traits.confirm and not known.tool.traits.allowed_in) or known.tool.asks is not None:
             raise ToolFailed(
                 f"{call.name} needs a confirmation by a person, which is not possible here. Go on without it."
@@ -111,7 +103,7 @@ class Toolbox:
         """Runs a confirmed action. Raises ToolFailed, also if the tool or the arguments differ from what the person
         confirmed."""
         known = self._known(action.tool, scope.person)
-        if digest(version(known.card, known.toolkit), action.arguments) != action.digest:
+        if digest(known.version, action.arguments) != action.digest:
             raise ToolFailed(f"{action.tool} has changed since it was confirmed. It did not run.")
         return await _executed(known.tool, json.loads(action.arguments), scope)
 
@@ -120,15 +112,14 @@ class Toolbox:
         if self._approval is None:
             return {}
         theirs = [each for each in self._now().tools.values() if may(person, each.tool.role)]
-        tools = [(each.tool, each.card, each.toolkit) for each in theirs]
-        return await self._approval.rules(person.id, conversation_id, tools)
+        return await self._approval.rules(person.id, conversation_id, theirs)
 
     def version(self, name: str) -> str | None:
         """The version to which an allowance of this tool applies; None if the tool does not exist."""
         known = self._now().tools.get(name)
-        return version(known.card, known.toolkit) if known else None
+        return known.version if known else None
 
-    def _known(self, name: str, person: Person) -> _Known:
+    def _known(self, name: str, person: Person) -> KnownTool:
         """Raises UnknownTool if the tool does not exist or is not permitted."""
         known = self._now().tools.get(name)
         if known is None or not may(person, known.tool.role):
@@ -136,7 +127,7 @@ class Toolbox:
             raise UnknownTool(self._unknown(name, person))
         return known
 
-    async def _read(self, call: ToolCall, known: _Known, scope: ToolScope) -> Mapping[str, Any]:
+    async def _read(self, call: ToolCall, known: KnownTool, scope: ToolScope) -> Mapping[str, Any]:
         """Checks the arguments against the schema for the model's size, then against the full schema."""
         card, told = known.card, known.card.spec(scope.size)
         try:
@@ -155,9 +146,6 @@ class Toolbox:
         if any(new is not old for new, old in zip(sources, self._snapshot.sources, strict=True)):
             self._snapshot = _snapshot(sources)
         return self._snapshot
-
-    def _permits(self, snapshot: _Snapshot, person: Person, name: str, off: frozenset[str]) -> bool:
-        return name not in off and may(person, snapshot.tools[name].tool.role)
 
     def _unknown(self, name: str, person: Person) -> str:
         """The same message for a missing tool and for one that is not permitted."""
@@ -208,7 +196,7 @@ def _snapshot(sources: tuple[tuple[BoundToolkit, ...], ...]) -> _Snapshot:
     for sentence in left_out:
         log.warning("[Tools] %s", sentence)
     tools = {
-        card.name: _Known(functions[toolkit.name][card.name], card, toolkit)
+        card.name: KnownTool(functions[toolkit.name][card.name], card, toolkit)
         for toolkit in toolkits
         for card in toolkit.tools
     }
