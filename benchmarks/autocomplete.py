@@ -24,7 +24,7 @@ from routing.policy.models import Models
 from routing.types.messages import UserKey
 from routing.types.skills import Skills
 from storage.database import open_database
-from storage.migrate import migrate
+from storage.database.migrate import migrate
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 

@@ -26,7 +26,7 @@ from routing.types.messages import Attachment
 from routing.types.people import Person
 from routing.types.turns import Question
 from storage.database import Database, open_database
-from storage.migrate import migrate
+from storage.database.migrate import migrate
 from storage.schema import summaries
 
 LIMIT_MS, LIMITED = 50.0, 1_000

@@ -24,8 +24,8 @@ from routing.types.messages import ChatKey, InboundMessage, OutboundMessage, Use
 from routing.types.tiers import TIERS
 from routing.types.usage import CallRecord, Payer
 from storage.database import open_database
+from storage.database.migrate import migrate
 from storage.hours import add_turn, add_usage
-from storage.migrate import migrate
 from storage.schema import messages, turns, usage
 from storage.stores import Stores, open_stores
 

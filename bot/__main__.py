@@ -128,7 +128,7 @@ def _default_level(command: str) -> str:
 
 
 def _with_database(options: argparse.Namespace, environment: Environment, workspace: Workspace) -> int:
-    from storage.migrate import migrate
+    from storage.database.migrate import migrate
 
     before = migrate(environment.settings.database, workspace.backups)
     if options.command == "migrate":

@@ -1,4 +1,4 @@
-"""Alembic's entry point: runs the revisions on the connection from `storage.migrate`."""
+"""Alembic's entry point: runs the revisions on the connection from `storage.database.migrate`."""
 
 from alembic import context
 

@@ -10,9 +10,8 @@ from routing.types.messages import ChatKey
 from routing.types.tiers import Tier
 from routing.types.turns import Switches
 from storage.database import Database
-from storage.message_rows import IN_CONVERSATION, message, span, spoken
+from storage.messages import IN_CONVERSATION, keep, message, newest, shorten, span, spoken, unsummarised
 from storage.schema import conversations, messages, turns
-from storage.summaries import keep, newest, shorten, unsummarised
 
 _HERE = (
     conversations.c.platform == bindparam("on_platform"),

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from routing.ports import Clock
-from storage.actions import SqlActions
-from storage.allowances import SqlAllowances
 from storage.budgets import SqlBudgets
+from storage.confirmations import SqlActions, SqlAllowances
 from storage.database import Database
 from storage.history import SqlHistory
 from storage.inbox import SqlInbox
@@ -16,11 +15,9 @@ from storage.links import SqlLinks
 from storage.outbox import SqlOutbox
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
-from storage.ratings import SqlRatings
-from storage.spending import SqlSpending
 from storage.state import SqlChats, SqlState
-from storage.turns import SqlTurns
-from storage.usage import SqlUsage
+from storage.turns import SqlRatings, SqlTurns
+from storage.usage import SqlSpending, SqlUsage
 from storage.vectors import SqlVectors
 
 

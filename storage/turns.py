@@ -1,4 +1,4 @@
-"""Statistics of turns."""
+"""Statistics and ratings of turns."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, case, func, insert, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, func, insert, select
 
 from routing.types.history import TurnFacts, TurnRecord
+from routing.types.messages import ChatKey
 from routing.types.tiers import TIERS
 from routing.types.usage import Rating, RecentProblems, TurnReport
 from storage.codec import NAMES, dollars, nano
 from storage.database import Database
 from storage.hours import add_turn, between, rate, turn_sums
-from storage.schema import turns
+from storage.schema import outbox, pieces, turns
 
 _INSERT = insert(turns)
 _GROUPS = (*TIERS, "council")
@@ -139,3 +140,30 @@ def _report(tier: str, model: str, parts: Sequence[_Part]) -> TurnReport:
 def _quantile(ascending: Sequence[float], percent: int) -> float:
     """The smallest value that at least `percent` of the values do not exceed."""
     return ascending[-(-len(ascending) * percent // 100) - 1]
+
+
+_ANSWERED = and_(turns.c.turn_id == outbox.c.turn_id, turns.c.model != "")
+"""Turns that a model answered. Others only show notices of the bot, which are not rated."""
+
+
+class SqlRatings:
+    """Implements `routing.ports.RatingStore`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def turn_of(self, chat: ChatKey, message_id: str) -> str | None:
+        shown = select(outbox.c.turn_id).join(pieces, pieces.c.outbox_id == outbox.c.id).join(turns, _ANSWERED)
+        here = (outbox.c.platform == chat.platform) & (outbox.c.chat_id == chat.chat_id)
+        query = shown.where(pieces.c.message_id == message_id, here).limit(1)
+        return await self._database.read(lambda c: c.execute(query).scalar_one_or_none())
+
+    async def newest(self, chat: ChatKey, person_id: int) -> str | None:
+        here = (outbox.c.platform == chat.platform) & (outbox.c.chat_id == chat.chat_id)
+        had = select(turns.c.turn_id).join(outbox, _ANSWERED).where(turns.c.person_id == person_id, here)
+        query = had.where(outbox.c.thread_id == chat.thread_id).order_by(turns.c.id.desc()).limit(1)
+        return await self._database.read(lambda c: c.execute(query).scalar_one_or_none())
+
+    async def take_back(self, turn_id: str, person_id: int, rating: Rating) -> bool:
+        mine = (turns.c.turn_id == turn_id, turns.c.person_id == person_id, turns.c.rating == rating)
+        return await self._database.write(lambda c: rate(c, mine, None))

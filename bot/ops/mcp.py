@@ -35,8 +35,8 @@ from routing.types.messages import UserKey
 from routing.types.people import Person, Preferences
 from routing.types.tools import ToolScope
 from storage.database import open_database
+from storage.database.migrate import migrate
 from storage.history import SqlHistory
-from storage.migrate import migrate
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 

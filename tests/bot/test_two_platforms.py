@@ -14,7 +14,7 @@ from bot.running import platforms_of
 from bot.settings import load
 from bot.workspace import Workspace
 from routing.errors import ConfigError
-from storage.migrate import migrate
+from storage.database.migrate import migrate
 from tests.servers.discord import DiscordServer
 from tests.servers.discord.sdk import pointed
 from tests.stories.harness import OWNER, Stage, stage

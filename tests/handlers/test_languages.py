@@ -49,7 +49,7 @@ from routing.tools import fallback_reasons as reasons
 from routing.tools.embedding.worker import EmbeddingProcess, Launch
 from routing.types.decisions import ModelSource
 from routing.types.people import ROLES
-from storage.faults import fault
+from storage.database.faults import fault
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(Path(languages.__file__).parent.glob("*.json"))

@@ -22,8 +22,8 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, NullPool, create_engine, event, inspect
 
 from routing.errors import ConfigError
-from storage import migrate as migrate_module
-from storage.migrate import KEPT_BACKUPS, SCRIPTS, backup, known_revisions, migrate
+from storage.database import migrate as migrate_module
+from storage.database.migrate import KEPT_BACKUPS, SCRIPTS, backup, known_revisions, migrate
 from storage.schema import REVISION, metadata
 
 NEXT = "9000"
@@ -55,7 +55,7 @@ def downgrade() -> None:
 DRIVER = """
 import sys
 from pathlib import Path
-from storage import migrate
+from storage.database import migrate
 migrate.REVISION, migrate.SCRIPTS = sys.argv[3], Path(sys.argv[4])
 print(migrate.migrate(sys.argv[1], Path(sys.argv[2])))
 """

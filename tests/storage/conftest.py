@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from storage.database import Database, open_database
-from storage.migrate import migrate
+from storage.database.migrate import migrate
 from tests.storage.samples import Hand
 
 _PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin", "/opt/homebrew/opt/postgresql*/bin")

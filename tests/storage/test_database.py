@@ -9,10 +9,10 @@ from sqlalchemy import Connection, func, select
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from routing.errors import StorageFault
-from storage.async_engine import AsyncDatabase
 from storage.database import Database
+from storage.database.async_engine import AsyncDatabase
+from storage.database.sqlite import SqliteDatabase
 from storage.schema import metadata
-from storage.sqlite import SqliteDatabase
 
 
 async def test_every_table_exists_and_the_size_is_known(database: Database) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import create_engine, event, inspect
 
-from storage import migrate
+from storage.database import migrate
 from storage.schema import REVISION
 
 

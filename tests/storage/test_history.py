@@ -9,8 +9,7 @@ from alembic.config import Config
 from sqlalchemy import Connection, select, update
 
 from routing.types.history import Summary
-from storage import migrate
-from storage.database import Database, parse_url
+from storage.database import Database, migrate, parse_url
 from storage.history import SqlHistory
 from storage.ledger import SqlLedger
 from storage.people import SqlPeople

@@ -17,8 +17,8 @@ from routing.types.llm import Usage
 from routing.types.messages import UserKey
 from routing.types.tiers import TIERS
 from routing.types.usage import CallRecord, Rating
-from storage import hours, migrate
-from storage.database import Database, parse_url
+from storage import hours
+from storage.database import Database, migrate, parse_url
 from storage.schema import turn_hours, turns, usage, usage_hours
 from storage.stores import Stores, open_stores
 from tests.storage.samples import HOME, OTHER, Hand

@@ -7,9 +7,9 @@ import pytest
 from routing.types.history import TurnFacts, TurnRecord
 from routing.types.messages import ChatKey, OutboundMessage
 from storage.database import Database
-from storage.ratings import SqlRatings
 from storage.schema import pieces
 from storage.stores import Stores, open_stores
+from storage.turns import SqlRatings
 from tests.storage.samples import ANN, BEN, HOME, OTHER, TOPIC, Hand
 
 

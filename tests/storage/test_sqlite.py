@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import Connection, event, insert, select
 from sqlalchemy.exc import IntegrityError
 
+from storage.database.sqlite import SqliteDatabase
 from storage.schema import metadata, state
-from storage.sqlite import SqliteDatabase
 
 
 def put(key: str) -> Callable[[Connection], None]:

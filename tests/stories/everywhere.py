@@ -26,7 +26,7 @@ from routing.tools.fallback_reasons import OFF
 from routing.types.messages import OutboundMessage, UserKey
 from routing.types.people import Role
 from storage.codec import OUTBOUND
-from storage.migrate import migrate
+from storage.database.migrate import migrate
 from tests.bot.adapters.console.desk import until
 from tests.bot.adapters.console.seat import CTRL_D, Tty
 from tests.servers.discord import DiscordServer

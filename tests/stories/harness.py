@@ -27,7 +27,7 @@ from bot.settings import load
 from bot.workspace import Workspace
 from routing.catalog.catalog import BUNDLED
 from routing.ports import Clock
-from storage.migrate import migrate
+from storage.database.migrate import migrate
 from tests.read_once import share_indexes
 from tests.servers.model import ModelServer
 from tests.servers.telegram import Message, TelegramServer, User

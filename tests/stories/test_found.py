@@ -6,7 +6,7 @@ import pytest
 
 from bot.settings import load
 from bot.workspace import Workspace
-from storage.migrate import migrate
+from storage.database.migrate import migrate
 from tests.stories.harness import OWNER, BotProcess, Stage, ask, running
 
 

@@ -6,7 +6,7 @@ from bot.ops.checks.finding import Finding, fail, ok, size, warn
 from bot.ops.checks.inspection import Inspection
 from handlers.access.roles import AccessMode
 from routing.errors import ConfigError
-from storage.inspection import DatabaseFacts, look
+from storage.database.inspection import DatabaseFacts, look
 from storage.schema import REVISION
 
 

@@ -11,7 +11,7 @@ from bot.ops.checks.inspection import Inspection
 from bot.ops.doctor import examine
 from bot.settings import load
 from bot.workspace import Workspace
-from storage.migrate import migrate
+from storage.database.migrate import migrate
 from tests.stories.harness import Stage
 
 POOLS = {f"TIER_{tier}_POOL": "openai/gpt-5.1" for tier in ("BALANCED", "SMART", "CODING", "DEEP")}

@@ -15,7 +15,7 @@ from bot.ops.checks.inspection import Inspection
 from bot.ops.doctor import examine
 from bot.settings import load
 from bot.workspace import Workspace
-from storage import inspection as storage_inspection
+from storage.database import inspection as storage_inspection
 from storage.schema import REVISION
 from tests.bot.ops.inspecting import findings, inspected, migrated, status
 from tests.stories.harness import BotProcess, Stage

@@ -20,7 +20,7 @@ from routing.types.people import PersonSettings
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 from routing.types.tools import ToolScope, Traits
 from storage.database import open_database
-from storage.migrate import migrate
+from storage.database.migrate import migrate
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 

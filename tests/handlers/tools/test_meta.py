@@ -26,11 +26,10 @@ from routing.types.llm import ToolCall
 from routing.types.messages import UserKey
 from routing.types.people import Person, PersonSettings, Role
 from routing.types.tools import ToolScope
-from storage.actions import SqlActions
-from storage.allowances import SqlAllowances
+from storage.confirmations import SqlActions, SqlAllowances
 from storage.database import open_database
+from storage.database.migrate import migrate
 from storage.history import SqlHistory
-from storage.migrate import migrate
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 from storage.vectors import SqlVectors

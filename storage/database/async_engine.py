@@ -12,8 +12,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from storage.faults import STEP_ERRORS, fault
-from storage.sqlite import SIZE, prepare
+from storage.database.faults import STEP_ERRORS, fault
+from storage.database.sqlite import SIZE, prepare
 
 T = TypeVar("T")
 CONNECTIONS = 5
@@ -66,7 +66,7 @@ def open_postgres(url: URL) -> AsyncDatabase:
 
 
 def open_aiosqlite(url: URL) -> AsyncDatabase:
-    """SQLite with the settings of `storage.sqlite`. aiosqlite switches threads for every statement, so `sqlite://` is
+    """SQLite with the settings of `SqliteDatabase`. aiosqlite switches threads for every statement, so `sqlite://` is
     faster; `python -m benchmarks.databases` measures both."""
     engine = create_async_engine(url, pool_size=CONNECTIONS, max_overflow=0, pool_reset_on_return=None)
     event.listen(engine.sync_engine, "connect", prepare)

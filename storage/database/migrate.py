@@ -28,10 +28,10 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from routing.errors import ConfigError
 from storage.database import is_sqlite, parse_url
-from storage.faults import explain
+from storage.database.faults import explain
 from storage.schema import REVISION, metadata
 
-SCRIPTS = Path(__file__).parent.parent / "migrations"
+SCRIPTS = Path(__file__).parents[2] / "migrations"
 KEPT_BACKUPS = 5
 
 

@@ -13,10 +13,10 @@ from sqlalchemy import Connection, NullPool, create_engine, func, inspect, selec
 from sqlalchemy.exc import SQLAlchemyError
 
 from storage.database import is_sqlite, parse_url
-from storage.faults import explain
-from storage.migrate import known_revisions
+from storage.database.faults import explain
+from storage.database.migrate import known_revisions
+from storage.database.sqlite import SIZE
 from storage.schema import REVISION, inbox, outbox, people
-from storage.sqlite import SIZE
 from storage.unreadable import STATE
 
 RevisionStatus = Literal["empty", "current", "older", "unknown"]

@@ -37,10 +37,10 @@ def open_database(url: str) -> Database:
     """Open the SQLite or PostgreSQL database at a SQLAlchemy URL. Raises ConfigError for other URLs."""
     parsed = parse_url(url)
     if parsed.drivername == "sqlite":
-        from storage.sqlite import SqliteDatabase
+        from storage.database.sqlite import SqliteDatabase
 
         return SqliteDatabase(url)
-    from storage.async_engine import open_aiosqlite, open_postgres
+    from storage.database.async_engine import open_aiosqlite, open_postgres
 
     return open_aiosqlite(parsed) if is_sqlite(parsed) else open_postgres(parsed)
 

@@ -1,29 +1,66 @@
-"""Summaries that replace the older messages of a conversation, and truncation of long messages."""
+"""Reads the messages of a conversation, and the summaries that replace older ones."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from routing.turn.truncation import emergency, shorten_arguments
 from routing.types.history import StoredMessage, Summary
-from storage.codec import CALLS
-from storage.message_rows import END_OF_TIME, span, spoken
+from storage.codec import CALLS, PICTURES
 from storage.schema import messages, summaries
 
-_HERE = (summaries.c.conversation_id == bindparam("conversation"), summaries.c.upto < bindparam("before"))
-_NEWEST = select(summaries).where(*_HERE).order_by(summaries.c.id.desc()).limit(1)
-_COUNT = select(func.count()).where(*_HERE, summaries.c.reason == "")
+IN_CONVERSATION = messages.c.conversation_id == bindparam("conversation")
+_BETWEEN = (IN_CONVERSATION, messages.c.id < bindparam("before"), messages.c.id > bindparam("after"))
+_COUNT = select(func.count()).where(*_BETWEEN)
+_NEWEST = select(messages).where(*_BETWEEN).order_by(messages.c.id.desc()).limit(bindparam("most"))
+END_OF_TIME = 2**62
+_EARLIER = (summaries.c.conversation_id == bindparam("conversation"), summaries.c.upto < bindparam("before"))
+_NEWEST_SUMMARY = select(summaries).where(*_EARLIER).order_by(summaries.c.id.desc()).limit(1)
+_SUMMARIES = select(func.count()).where(*_EARLIER, summaries.c.reason == "")
+
+
+def span(conversation_id: int, limit: int, before: int | None = None, after: int = 0) -> dict[str, object]:
+    """Parameters for the newest `limit` messages with ids above `after` and below `before`."""
+    end = END_OF_TIME if before is None else before
+    return {"conversation": conversation_id, "before": end, "after": after, "most": limit}
+
+
+def spoken(connection: Connection, where: Mapping[str, object]) -> tuple[tuple[StoredMessage, ...], int]:
+    """The messages of a span, oldest first, and their number without the limit."""
+    rows = connection.execute(_NEWEST, where).all()
+    total = len(rows) if len(rows) != where["most"] else connection.execute(_COUNT, where).scalar_one()
+    return tuple(message(row) for row in reversed(rows)), int(total)
+
+
+def message(row: Row[Any]) -> StoredMessage:
+    return StoredMessage(
+        id=row.id,
+        role=row.role,
+        text=row.text,
+        at=row.at,
+        pictures=() if row.pictures == "[]" else PICTURES.load(row.pictures),
+        calls=CALLS.load(row.calls) if row.calls else (),
+        model=row.model,
+        thinking=row.thinking,
+        call_id=row.call_id,
+        tool=row.tool,
+        source=row.source,
+        person_id=row.person_id or 0,
+        turn_id=row.turn_id,
+    )
 
 
 def newest(connection: Connection, conversation_id: int, before: int | None = None) -> Summary | None:
     """The newest summary that covers only messages with ids below `before`."""
     where = {"conversation": conversation_id, "before": END_OF_TIME if before is None else before}
-    row = connection.execute(_NEWEST, where).one_or_none()
+    row = connection.execute(_NEWEST_SUMMARY, where).one_or_none()
     if row is None:
         return None
-    number = connection.execute(_COUNT, where).scalar_one()
+    number = connection.execute(_SUMMARIES, where).scalar_one()
     return Summary(row.upto, row.text, row.covers, row.reason, number, row.person_id or 0)
 
 

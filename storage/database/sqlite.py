@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, create_engine, event, make_url
 from sqlalchemy.exc import DBAPIError
 
-from storage.faults import STEP_ERRORS, fault
+from storage.database.faults import STEP_ERRORS, fault
 
 T = TypeVar("T")
 BUSY_TIMEOUT_MS = 5000
@@ -40,10 +40,10 @@ Result = tuple[_Job, Any, BaseException | None]
 class SqliteDatabase:
     """Implements `storage.database.Database` with one connection and one thread, and one commit for all waiting steps.
 
-    The async driver (`storage.async_engine`) switches threads for every statement. With many chats at once, steps share
-    a commit and each has its own savepoint; if one fails in a way that may have rolled back the others, each runs again
-    by itself. `synchronous=FULL` keeps acknowledged messages through a power cut. Writers use BEGIN IMMEDIATE: a
-    transaction that reads first and writes later would fail at once despite the busy timeout.
+    The async driver switches threads for every statement. With many chats at once, steps share a commit and each has
+    its own savepoint; if one fails in a way that may have rolled back the others, each runs again by itself.
+    `synchronous=FULL` keeps acknowledged messages through a power cut. Writers use BEGIN IMMEDIATE: a transaction that
+    reads first and writes later would fail at once despite the busy timeout.
     """
 
     def __init__(self, url: str) -> None:
