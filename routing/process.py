@@ -147,7 +147,6 @@ class ChildProcess:
         return self.exit_code is not None
 
     async def wait(self) -> None:
-        """Wait for the exit."""
         await self._protocol.exited.wait()
 
     async def stop(self) -> None:
@@ -226,7 +225,6 @@ class Supervisor(Generic[W]):
 
     @property
     def worker(self) -> W | None:
-        """The running worker."""
         return self._worker if self._worker is not None and self._worker.process.running else None
 
     async def ready(self) -> W:

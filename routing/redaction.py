@@ -80,7 +80,6 @@ class Secrets:
         self.add(secrets)
 
     def add(self, secrets: Iterable[str]) -> None:
-        """Add more secrets."""
         known = [secret for secret in secrets if len(secret) >= SHORTEST]
         spelt = {spelling for secret in known for spelling in spellings(secret)}
         self._spelt = tuple(sorted({*self._spelt, *spelt}, key=len, reverse=True))
@@ -91,7 +90,6 @@ class Secrets:
             self._echoes = re.compile("|".join(pairs))
 
     def hidden(self, text: str) -> str:
-        """Mask the secrets in a text."""
         for secret in self._spelt:
             text = text.replace(secret, HIDDEN)
         return text if self._echoes is None else self._echoes.sub(HIDDEN, text)

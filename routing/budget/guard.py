@@ -65,7 +65,6 @@ class BudgetGuard:
         return all(each.fits(dollars) for each in await self.budget.statuses(cost.person_id, cost.chat, cost.payer))
 
     def settle(self, held: Reservation, request: ModelRequest, usage: Usage | None) -> None:
-        """Charge a finished call."""
         held.settle(usage)
         if usage is not None:
             self._outputs.note(request.tier, request.model, usage.output_tokens)

@@ -38,7 +38,6 @@ class JsonFile:
     origin: str
 
     def root(self) -> JsonObject:
-        """The whole document."""
         return JsonObject(self, (), self.document)
 
     def fault(self, path: Keys, reason: str, /, **values: object) -> FileFault:
@@ -88,7 +87,6 @@ class JsonObject:
         return self.child(key) or JsonObject(self.file, (*self.path, key), {})
 
     def value(self, key: str, kind: Kind[T], default: T) -> T:
-        """The value of a key."""
         if key not in self.values:
             return default
         try:
@@ -102,7 +100,6 @@ class JsonObject:
         return replace(usual, **{name: self.value(each.key, each.kind, None) for name, each in given.items()})
 
     def flag(self, key: str, default: bool) -> bool:
-        """True or false."""
         return self.value(key, FLAG, default)
 
     def text(self, key: str, default: str) -> str:

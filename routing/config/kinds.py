@@ -54,7 +54,6 @@ def kind_of(form: type[T], rule: str, allowed: Callable[[T], bool] = lambda valu
 
 
 def number(rule: str, allowed: Callable[[float], bool]) -> Kind[float]:
-    """A whole or other number."""
 
     def read(value: object) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float) or not allowed(value):
@@ -75,7 +74,6 @@ def dollars(rule: str, allowed: Callable[[float], bool]) -> Kind[Decimal]:
 
 
 def one_of(options: Sequence[T]) -> Kind[T]:
-    """One of these values."""
 
     def read(value: object) -> T:
         for each in options:
@@ -87,7 +85,6 @@ def one_of(options: Sequence[T]) -> Kind[T]:
 
 
 def optional(kind: Kind[T]) -> Kind[T | None]:
-    """The same kind, or null."""
     return Kind(lambda value: None if value is None else kind.read(value), kind.rule)
 
 

@@ -61,7 +61,6 @@ _TAG = re.compile(r"<(?=\s*+/?\s*+(?:question|answer)-)", re.IGNORECASE)
 
 
 def for_member(question: str) -> tuple[ChatMessage, ...]:
-    """The prompt for a member's answer."""
     return ChatMessage("system", ANSWERING), ChatMessage("user", question)
 
 

@@ -79,12 +79,10 @@ class Verdict:
 
     @property
     def answered(self) -> tuple[Member, ...]:
-        """The members that answered."""
         return tuple(member for member in self.members if member.answer)
 
     @property
     def late(self) -> tuple[Member, ...]:
-        """The members that timed out."""
         return tuple(member for member in self.members if member.failure and member.failure.cause == "late")
 
     @property

@@ -80,7 +80,6 @@ class Critic:
 
     @property
     def enabled(self) -> bool:
-        """Whether the owner enabled it."""
         return self._config().enabled
 
     def model(self, author: str) -> str | None:

@@ -82,7 +82,6 @@ class Breaker:
         self._probe: _Probe | None = None
 
     def status(self) -> BreakerStatus:
-        """The current state."""
         if not self._seconds:
             return CLOSED
         return BreakerStatus("probing" if self._probe else "open", self._until, self._why)

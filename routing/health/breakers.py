@@ -55,7 +55,6 @@ class Breakers:
         return {place: kept for place, kept in every if kept.seconds or kept.tries}
 
     def restore(self, kept: Mapping[Place, Kept]) -> None:
-        """Restore saved breakers."""
         for (model, key), each in kept.items():
             self.of(model, key).restore(each)
 

@@ -25,7 +25,6 @@ class Failures:
         self._last = Bounded[str, tuple[str, float]](MAX_FAILURES)
 
     def note(self, model: str, reason: str, at: float) -> None:
-        """Record a failure."""
         self._last[model] = (reason, at)
 
     def recent(self) -> tuple[tuple[str, str, float], ...]:

@@ -89,7 +89,6 @@ class ModelHealth:
         self.latencies.note(model, contract, seconds, finished)
 
     def keep(self) -> str:
-        """The state to save, as text."""
         return persistence.dump(self.breakers, self.cooldowns, self.latencies, self.windows)
 
     def restore(self, text: str) -> None:

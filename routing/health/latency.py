@@ -80,7 +80,6 @@ class Latencies:
         return found
 
     def keep(self) -> dict[Service, Kept]:
-        """The state to save."""
         return {
             service: Kept(tuple(self._tries.get(service, ())), self.slow(*service))
             for service in (*self._tries, *(each for each in tuple(self._slow) if each not in self._tries))

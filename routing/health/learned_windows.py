@@ -50,7 +50,6 @@ class Windows:
             self._changed()
 
     def keep(self) -> dict[str, Kept]:
-        """The windows to save."""
         now = self._clock()
         return {model: kept for model, kept in self._learned.items() if kept[1] > now}
 

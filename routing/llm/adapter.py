@@ -79,11 +79,9 @@ class LiteLlm:
         return self._loading
 
     async def ready(self) -> None:
-        """Wait until litellm is imported."""
         await asyncio.shield(self.load())
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        """Stream one completion."""
         litellm = await asyncio.shield(self.load())
         if request.profile.name == LOCAL_PROVIDER:
             request = replace(request, max_output=min(request.max_output or _LOCAL_OUTPUT, _LOCAL_OUTPUT))

@@ -63,7 +63,6 @@ class _Answer:
     pieces: Pieces = field(default_factory=Pieces)
 
     async def take(self, event: StreamEvent, live: ProgressIndicator) -> None:
-        """Add the next event."""
         match event:
             case TextDelta(text):
                 self.text += self.pieces.add(text)
@@ -75,7 +74,6 @@ class _Answer:
                 self.calls, self.thinking = tuple(map(_clean, calls)), storable(thinking)
 
     def completion(self, now: float) -> Completion:
-        """The answer as it is `now`."""
         seconds = now - self.began
         return Completion(self.text, self.finish, self.usage, seconds, self.calls, self.thinking, self.first_token)
 
@@ -117,7 +115,6 @@ class ModelCaller:
         self._health.windows.forget(model)
 
     async def _hold(self, request: ModelRequest, cost: TurnCost) -> Reservation:
-        """Reserve the expected cost. Raises BudgetExceeded."""
         return await self._guard.hold(request, cost) if self._guard else Reservation((), None, None, None)
 
     def _charge(self, held: Reservation, request: ModelRequest, cost: TurnCost, answer: _Answer) -> None:

@@ -21,11 +21,9 @@ class ProgressIndicator:
         self._timer: asyncio.TimerHandle | None = None
 
     async def working(self) -> None:
-        """Pass on that the model is thinking."""
         await self._live.working()
 
     def show(self, text: str) -> None:
-        """Show the answer so far."""
         self._spoken = True
         self._live.show(text)
 

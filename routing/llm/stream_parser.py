@@ -44,7 +44,6 @@ class Reader:
         return self._thoughts.text() if self.calls else ""
 
     async def aclose(self) -> None:
-        """Release or abort the connection."""
         await self._stream.aclose()
 
     def _ended(self, reason: str | None) -> None:

@@ -85,7 +85,6 @@ def of_this_turn(messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
 
 
 def without(messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
-    """Drop all thinking and signatures."""
     return tuple([_bare(message) for message in messages])
 
 

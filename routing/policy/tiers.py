@@ -150,5 +150,4 @@ def _unknown(name: str, known: Sequence[str], *others: str) -> Refused:
 
 
 def known(name: str) -> Tier | None:
-    """Find a tier by name, ignoring case."""
     return next((tier for tier in TIERS if tier == name.strip().lower()), None)

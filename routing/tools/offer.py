@@ -115,7 +115,6 @@ class TurnTools:
 
     @property
     def selection(self) -> ToolSelection:
-        """The selection for the turn's message."""
         return self._selection
 
     @property

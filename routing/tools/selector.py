@@ -19,11 +19,11 @@ from routing.ports import Embedder, VectorStore
 from routing.tools.fallback_reasons import BUSY, FAILED, INDEX_WAIT_SECONDS, MODEL_CHANGED, SLOW
 from routing.tools.index_builder import Index, IndexBuilder
 from routing.types.toolkits import Toolkit
+from routing.types.vectors import Floats
 
 if TYPE_CHECKING:  # numpy and the dictionaries are imported later, in a thread
     from routing.tools.selection.catalogue import Catalogue
     from routing.tools.selection.ranker import Clause, Decision
-    from routing.types.vectors import Floats
 
 MAX_CHARACTERS = 4_000
 """Length to which a message is cut: the request usually comes first."""

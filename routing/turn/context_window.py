@@ -41,7 +41,6 @@ class Window:
         return max(self.threshold - self.overhead, self.threshold / 2)
 
     def overflows(self, messages: Iterable[ChatMessage]) -> bool:
-        """Whether the messages exceed the threshold."""
         return self.tokens(messages) > self.threshold
 
     def takes(self, weighed: int) -> bool:

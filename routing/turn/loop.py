@@ -41,7 +41,6 @@ class TurnLoop:
         self._plan_call = plan
 
     async def run(self, turn: TurnInput, state: TurnState, live: LiveReply, stop: Stop) -> Outcome:
-        """From the first plan to the answer."""
         plan = await self._plan(turn, state)
         state.begin_answer(plan)
         while True:

@@ -111,11 +111,9 @@ class TurnState:
     first_token: float | None = None
 
     def begin_answer(self, plan: CallPlan) -> None:
-        """Start counting attempts for a new answer."""
         self.answer = Answer(1 + len(plan.choice.fallbacks), len(plan.choice.siblings))
 
     def begin_attempt(self) -> None:
-        """Count an attempt at the current answer."""
         self.answer.tries += 1
         self.answer.began = self.deadline.taken
 

@@ -44,7 +44,6 @@ class Deadline:
 
     @property
     def passed(self) -> bool:
-        """Whether the time is used up."""
         return self.left <= 0.0
 
     @property

@@ -87,5 +87,4 @@ class ModelChoice:
 
     @property
     def keyless(self) -> tuple[str, ...]:
-        """The models without a key."""
         return tuple(each.model for each in self.skipped if each.why == "key")

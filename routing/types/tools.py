@@ -62,7 +62,6 @@ class ToolResult:
     unknown_tool: bool = False
 
     def message(self) -> ChatMessage:
-        """The result as a prompt message."""
         return ChatMessage("tool", self.content, call_id=self.call_id, tool=self.tool)
 
 

@@ -24,7 +24,6 @@ def load() -> None:
 
 
 def loaded() -> bool:
-    """Whether the chooser is loaded."""
     return shipped.cache_info().currsize > 0
 
 

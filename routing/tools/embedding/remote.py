@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from routing.errors import PROGRAM_ENDING, EmbedderFailed, ModelError, RateLimited, Reason
 from routing.health.cooldown import MAX_WAIT_SECONDS
@@ -13,10 +12,7 @@ from routing.policy.failover import PAUSE_SECONDS
 from routing.ports import EmbeddingModel
 from routing.tools.embedding.texts import FEW_TEXTS, answered
 from routing.types.llm import ProviderProfile
-from routing.types.vectors import Vectors
-
-if TYPE_CHECKING:
-    from routing.types.vectors import Floats
+from routing.types.vectors import Floats, Vectors
 
 _BATCH = 64
 """Texts per request: what every provider accepts."""

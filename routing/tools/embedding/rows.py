@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+from routing.types.vectors import Floats
 
 # Before numpy is imported, as in routing.tools.selection.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from routing.types.vectors import Floats
 
 _MIN_LENGTH = 1e-12
 """A shorter vector becomes zero."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from routing.types.vectors import Floats
+from routing.types.vectors import Floats
 
 NOT_INSTALLED = "sentence-transformers is not installed: run `make embeddings`"
 _UNREACHED = "couldn't connect to"

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from routing.errors import PROGRAM_ENDING, EmbedderFailed
 from routing.text import storable
 from routing.tools.embedding.texts import load_rows
+from routing.types.vectors import Floats
 
 if TYPE_CHECKING:
     from routing.tools.selection.encoder import StaticEncoder
-    from routing.types.vectors import Floats
 
 FOLDER = Path(__file__).resolve().parents[1] / "selection" / "encoder"
 _FILES = ("tokenizer.json", "model.safetensors")
@@ -42,7 +42,6 @@ class StaticEmbedder:
         return f"static:{_fingerprint(self._folder)}"
 
     async def embed(self, texts: Sequence[str]) -> Floats:
-        """See the port."""
         encoder = await self._encoder()
         from routing.tools.embedding.rows import joined
 
@@ -61,7 +60,6 @@ class StaticEmbedder:
         return loading.result().encode([storable(text) for text in texts])
 
     async def close(self) -> None:
-        """Drop the weights."""
         self._closed = True
         if self._loading is not None:
             await asyncio.wait([self._loading])

@@ -6,16 +6,12 @@ import asyncio
 import importlib
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING
 
 from routing.text import storable
+from routing.types.vectors import Floats
 
 FEW_TEXTS = 16
 """Up to this many texts are a person's message, which must not wait: at most 7 clauses with a gloss each."""
-
-
-if TYPE_CHECKING:
-    from routing.types.vectors import Floats
 
 _ROWS = "routing.tools.embedding.rows"
 _PROBE = "a"

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from routing.backoff import exponential
 from routing.errors import NO_REASON, PROGRAM_ENDING, EmbedderFailed, Reason, system_reason
@@ -20,9 +20,7 @@ from routing.ports import Clock
 from routing.process import ChildProcess, Supervisor
 from routing.tools.embedding.texts import FEW_TEXTS, answered
 from routing.tools.embedding.worker_process import LOADER, REASON_CHARS
-
-if TYPE_CHECKING:
-    from routing.types.vectors import Floats
+from routing.types.vectors import Floats
 
 _BATCH = 8
 """Texts per request, so that a message waits for at most one batch of bulk work: about 40 ms for a MiniLM."""

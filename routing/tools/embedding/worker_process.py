@@ -15,10 +15,9 @@ import sys
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, BinaryIO, TypeVar
+from typing import BinaryIO, TypeVar
 
-if TYPE_CHECKING:
-    from routing.types.vectors import Floats
+from routing.types.vectors import Floats
 
 T = TypeVar("T")
 LOADER = "routing.tools.embedding.sentence:load"

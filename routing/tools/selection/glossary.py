@@ -207,5 +207,4 @@ def _place(keys: Sequence[int], text: str) -> int | None:
 
 
 def hashed(text: str) -> int:
-    """A key of the table."""
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")

@@ -57,7 +57,6 @@ class IndexCache:
         return cls(parts)
 
     def passages(self, name: str, make: Callable[[], Iterable[tuple[str, int]]]) -> tuple[tuple[str, ...], list[int]]:
-        """Texts and the entry of each."""
         texts, owners = f"{name}.texts", f"{name}.owners"
         if texts not in self._parts or owners not in self._parts:
             made = list(make())

@@ -124,7 +124,6 @@ class Matches:
 
     @property
     def cosine(self) -> Floats:
-        """Cosine of the TF-IDF vectors."""
         return self._sum("weighted", self._share, self._norm)
 
     def _weigh(self, queries: Sequence[Sequence[str]]) -> None:

@@ -48,7 +48,6 @@ class Clause:
     small_talk: float = 0.0
 
     def texts(self) -> tuple[str, ...]:
-        """The texts to embed."""
         return tuple(dict.fromkeys((self.text, self.gloss)))
 
 
@@ -180,12 +179,10 @@ class EncodingRanker:
         self._encoder = encoder
 
     def decide(self, message: str) -> Decision:
-        """Both stages."""
         parts = self.ranker.clauses(message)
         return self.ranker.decide(parts, self.vectors(self.ranker.open(parts)))
 
     def vectors(self, texts: Sequence[str]) -> dict[str, Floats]:
-        """The vector of each text."""
         return dict(zip(texts, self._encoder.encode(texts), strict=True))
 
     def select(self, query: str) -> list[str]:

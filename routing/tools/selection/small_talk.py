@@ -37,7 +37,6 @@ class SmallTalk:
     @classmethod
     @cache
     def load(cls, path: Path = WEIGHTS) -> Self:
-        """Read the weights, once."""
         with np.load(path) as stored:
             return cls(stored["weights"], float(stored["unit"]), float(stored["constant"]))
 
