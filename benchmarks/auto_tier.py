@@ -23,9 +23,8 @@ from typing import Any
 
 from benchmarks.auto_tier_litellm import RISING, fairest, litellm_classes
 from benchmarks.section import Section, answered, grid, load, parser, percentile
-from routing.policy.auto import choose
 from routing.policy.auto.choosing import Chooser as ChooserOfTiers
-from routing.policy.auto.default import shipped
+from routing.policy.auto.choosing import shipped
 from routing.policy.auto.phrases import Phrases
 from routing.types.tiers import DEFAULT_TIER, TIERS, Tier
 
@@ -86,7 +85,7 @@ def read(path: Path = SET) -> list[Row]:
 
 
 def ours(row: Row) -> Tier:
-    return choose(row.text, previous=row.previous, had_code=row.had_code, pictures=row.pictures).tier
+    return shipped().choose(row.text, previous=row.previous, had_code=row.had_code, pictures=row.pictures).tier
 
 
 def parts() -> Mapping[str, Chooser]:

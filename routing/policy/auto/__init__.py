@@ -2,8 +2,3 @@
 
 Signs that don't depend on a language (code fences, stack traces, formulas, length, questions, earlier turns) count
 first. `phrases.tsv`, written for this project, has phrases for about forty ideas in more than thirty languages."""
-
-from routing.policy.auto.decision import AutoDecision, Signal
-from routing.policy.auto.default import choose, load, loaded
-
-__all__ = ["AutoDecision", "Signal", "choose", "load", "loaded"]

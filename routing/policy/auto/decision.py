@@ -78,12 +78,11 @@ _INSTEAD: Mapping[Tier, tuple[Tier, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class AutoDecision:
-    """`tier` is allowed, `wanted` would be best; `evidence` describes the `signals` in a short English clause."""
+    """The best allowed tier; `evidence` describes the `signals` in a short English clause."""
 
     tier: Tier
     evidence: str
     signals: tuple[Signal, ...]
-    wanted: Tier
 
 
 def decided(wanted: Tier, signals: tuple[Signal, ...], allowed: Collection[Tier]) -> AutoDecision:
@@ -93,4 +92,4 @@ def decided(wanted: Tier, signals: tuple[Signal, ...], allowed: Collection[Tier]
     evidence = ", ".join(EVIDENCE[each] for each in said)
     if tier != wanted:
         evidence += f"; {wanted} is not allowed"
-    return AutoDecision(tier, evidence, said, wanted)
+    return AutoDecision(tier, evidence, said)

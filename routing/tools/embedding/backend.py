@@ -70,7 +70,7 @@ def build_embedder(
         case "off":
             return None
         case "static":
-            return StaticEmbedder.of()
+            return StaticEmbedder()
         case "litellm":
             return RemoteEmbedder(backend.model, client, profile)
         case "sentence-transformers":

@@ -26,15 +26,10 @@ _SLICE = 256
 class StaticEmbedder:
     """Implements `Embedder`. Reads the weights in a thread on first use."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path = FOLDER) -> None:
         self._folder = folder
         self._loading: asyncio.Task[StaticEncoder] | None = None
         self._closed = False
-
-    @classmethod
-    def of(cls, folder: Path = FOLDER) -> StaticEmbedder:
-        """The encoder in a folder. Reads nothing yet."""
-        return cls(folder)
 
     @cached_property
     def name(self) -> str:

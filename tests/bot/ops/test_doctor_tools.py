@@ -205,7 +205,7 @@ async def test_an_encoder_that_is_not_whole_is_named(on: Stage, tmp_path: Path) 
     for file in ("tokenizer.json", "model.safetensors"):
         data = (FOLDER / file).read_bytes()
         (tmp_path / file).write_bytes(data[: len(data) // 2] if file == "model.safetensors" else data)
-    found = await tools.embeddings_check(lambda *_: StaticEmbedder.of(tmp_path))(inspected(on))
+    found = await tools.embeddings_check(lambda *_: StaticEmbedder(tmp_path))(inspected(on))
     assert found[0].status == "warn"
     assert "the shipped encoder can't be read" in found[0].detail
 

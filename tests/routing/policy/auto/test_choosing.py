@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from routing.policy.auto import choose
+from routing.policy.auto.choosing import shipped
 from routing.types.tiers import TIERS, Tier
 
 FENCE = "```go\nch := make(chan int)\n```"
@@ -40,7 +40,7 @@ FENCE = "```go\nch := make(chan int)\n```"
     ],
 )
 def test_what_a_message_needs(text: str, tier: Tier) -> None:
-    assert choose(text).tier == tier
+    assert shipped().choose(text).tier == tier
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_what_a_message_needs(text: str, tier: Tier) -> None:
     ],
 )
 def test_what_only_looks_like_it(text: str, tier: Tier) -> None:
-    assert choose(text).tier == tier
+    assert shipped().choose(text).tier == tier
 
 
 @pytest.mark.parametrize(
@@ -86,9 +86,9 @@ def test_what_only_looks_like_it(text: str, tier: Tier) -> None:
     ],
 )
 def test_hard_thought_is_asked_for_in_many_languages(asked: str) -> None:
-    assert choose(asked).tier == "smart"
-    assert choose(f"{asked}: 12 + 7?").signals[0] == "intent"
-    assert choose(asked, previous=["smart"]).tier == "deep"
+    assert shipped().choose(asked).tier == "smart"
+    assert shipped().choose(f"{asked}: 12 + 7?").signals[0] == "intent"
+    assert shipped().choose(asked, previous=["smart"]).tier == "deep"
 
 
 @pytest.mark.parametrize(
@@ -101,13 +101,13 @@ def test_hard_thought_is_asked_for_in_many_languages(asked: str) -> None:
     ],
 )
 def test_hard_thought_that_is_called_needless(text: str) -> None:
-    assert choose(text).tier == "balanced"
+    assert shipped().choose(text).tier == "balanced"
 
 
 def test_intent_goes_one_step_up() -> None:
-    assert choose("Compare renting and buying over ten years").tier == "smart"
-    assert choose("Think hard. Compare renting and buying over ten years").tier == "deep"
-    assert choose(f"Think hard about this\n{FENCE}").tier == "deep"
+    assert shipped().choose("Compare renting and buying over ten years").tier == "smart"
+    assert shipped().choose("Think hard. Compare renting and buying over ten years").tier == "deep"
+    assert shipped().choose(f"Think hard about this\n{FENCE}").tier == "deep"
 
 
 @pytest.mark.parametrize(
@@ -134,14 +134,14 @@ def test_intent_goes_one_step_up() -> None:
     ],
 )
 def test_where_the_conversation_is(text: str, previous: Sequence[Tier], had_code: bool, tier: Tier) -> None:
-    assert choose(text, previous=previous, had_code=had_code).tier == tier
+    assert shipped().choose(text, previous=previous, had_code=had_code).tier == tier
 
 
 @pytest.mark.parametrize("text", ["restart it", "and the other function?", "and the second loop?"])
 def test_code_goes_on_only_after_code(text: str) -> None:
-    without = choose(text, previous=["smart"])
+    without = shipped().choose(text, previous=["smart"])
     assert (without.tier, without.signals) == ("smart", ("follow-up",))
-    assert choose(text, previous=["smart"], had_code=True).signals == ("code before",)
+    assert shipped().choose(text, previous=["smart"], had_code=True).signals == ("code before",)
 
 
 @pytest.mark.parametrize(
@@ -156,23 +156,23 @@ def test_code_goes_on_only_after_code(text: str) -> None:
     ],
 )
 def test_why(text: str, signal: str) -> None:
-    assert signal in choose(text, previous=["deep"]).signals
+    assert signal in shipped().choose(text, previous=["deep"]).signals
 
 
 def test_a_picture_brings_a_matter_of_its_own() -> None:
-    assert choose("this?", previous=["deep"]).tier == "deep"
-    assert choose("this?", previous=["deep"], pictures=1).tier == "balanced"
-    assert choose("", pictures=1).signals == ("picture",)
+    assert shipped().choose("this?", previous=["deep"]).tier == "deep"
+    assert shipped().choose("this?", previous=["deep"], pictures=1).tier == "balanced"
+    assert shipped().choose("", pictures=1).signals == ("picture",)
 
 
 def test_the_end_of_a_long_message_is_read_as_well() -> None:
-    assert choose(f"{'la ' * 9_000}\nProve P != NP").tier == "deep"
-    assert choose(f"{'la ' * 9_000}\n```\nx = 1\n```").tier == "coding"
+    assert shipped().choose(f"{'la ' * 9_000}\nProve P != NP").tier == "deep"
+    assert shipped().choose(f"{'la ' * 9_000}\n```\nx = 1\n```").tier == "coding"
 
 
 def test_a_tier_that_is_not_allowed() -> None:
-    decision = choose("Prove P != NP", allowed=["balanced", "smart"])
-    assert (decision.tier, decision.wanted) == ("smart", "deep")
+    decision = shipped().choose("Prove P != NP", allowed=["balanced", "smart"])
+    assert decision.tier == "smart"
     assert decision.evidence == "a proof; deep is not allowed"
 
 
@@ -189,8 +189,8 @@ def test_a_tier_that_is_not_allowed() -> None:
 def test_any_text_gets_an_allowed_tier(
     text: str, previous: list[Tier], had_code: bool, allowed: set[Tier], pictures: int
 ) -> None:
-    decision = choose(text, previous=previous, had_code=had_code, allowed=allowed, pictures=pictures)
+    decision = shipped().choose(text, previous=previous, had_code=had_code, allowed=allowed, pictures=pictures)
     assert decision.tier in allowed
     assert decision.evidence
     assert decision.signals
-    assert decision == choose(text, previous=previous, had_code=had_code, allowed=allowed, pictures=pictures)
+    assert decision == shipped().choose(text, previous=previous, had_code=had_code, allowed=allowed, pictures=pictures)

@@ -10,7 +10,7 @@ from zlib import compress
 
 import pytest
 
-from routing.policy.auto.choosing import Chooser
+from routing.policy.auto.choosing import Chooser, shipped
 from routing.policy.auto.classifier import (
     CHARACTERS,
     FIRST_WORDS,
@@ -21,7 +21,6 @@ from routing.policy.auto.classifier import (
     places,
     traits,
 )
-from routing.policy.auto.default import shipped
 from routing.policy.auto.phrases import Phrases
 from routing.policy.auto.preprocessing import read
 from routing.policy.auto.scoring import weigh

@@ -51,7 +51,7 @@ async def vectors(model: str, texts: list[str], monkeypatch: pytest.MonkeyPatch)
 
 async def test_the_shipped_encoder_is_the_same_in_both(monkeypatch: pytest.MonkeyPatch) -> None:
     theirs = await vectors(str(FOLDER), TEXTS, monkeypatch)
-    ours = await StaticEmbedder.of().embed(TEXTS)
+    ours = await StaticEmbedder().embed(TEXTS)
     assert np.abs(theirs - ours).max() < 1e-5
 
 

@@ -18,7 +18,7 @@ CLEAN = [*TEXTS[:4], "play � a song"]
 
 
 async def test_few_and_many_are_what_the_encoder_makes() -> None:
-    embedder, encoder = StaticEmbedder.of(), StaticEncoder.load()
+    embedder, encoder = StaticEmbedder(), StaticEncoder.load()
     assert np.array_equal(await embedder.embed(TEXTS), encoder.encode(CLEAN))
     many = [f"{text} {number}" for number in range(300) for text in CLEAN]
     rows = await embedder.embed(many)
@@ -33,7 +33,7 @@ async def test_few_and_many_are_what_the_encoder_makes() -> None:
 
 
 async def test_many_leave_the_event_loop_to_others() -> None:
-    embedder = StaticEmbedder.of()
+    embedder = StaticEmbedder()
     await embedder.embed(TEXTS)
     running = asyncio.create_task(embedder.embed(TEXTS * 1_000))
     turns = 0
@@ -45,7 +45,7 @@ async def test_many_leave_the_event_loop_to_others() -> None:
 
 
 async def test_cancelling_one_caller_while_loading_does_not_affect_others() -> None:
-    embedder = StaticEmbedder.of()
+    embedder = StaticEmbedder()
     first, second = (asyncio.create_task(embedder.embed(TEXTS)) for _ in range(2))
     await asyncio.sleep(0)
     first.cancel()
@@ -55,16 +55,16 @@ async def test_cancelling_one_caller_while_loading_does_not_affect_others() -> N
 
 
 def test_its_name_changes_with_one_byte_of_the_weights_or_the_words(tmp_path: Path) -> None:
-    shipped = StaticEmbedder.of().name
+    shipped = StaticEmbedder().name
     names = {shipped}
     for file, place in (("model.safetensors", -1), ("tokenizer.json", 1)):
         folder = tmp_path / file
         shutil.copytree(FOLDER, folder)
-        assert StaticEmbedder.of(folder).name == shipped
+        assert StaticEmbedder(folder).name == shipped
         data = bytearray((folder / file).read_bytes())
         data[place] ^= 1
         (folder / file).write_bytes(data)
-        names.add(StaticEmbedder.of(folder).name)
+        names.add(StaticEmbedder(folder).name)
     assert len(names) == 3
     assert all(name.startswith("static:") and len(name) == 19 for name in names)
 
@@ -77,7 +77,7 @@ async def test_a_file_that_is_missing_or_torn_is_said_and_read_again_once_mended
     folder = tmp_path / "encoder"
     shutil.copytree(FOLDER, folder)
     (folder / broken).write_bytes((FOLDER / broken).read_bytes()[:5_000]) if cut else (folder / broken).unlink()
-    embedder = StaticEmbedder.of(folder)
+    embedder = StaticEmbedder(folder)
     for _ in range(2):
         with pytest.raises(EmbedderFailed, match=r"^the shipped encoder can't be read \(.+\); install tierbot again$"):
             await embedder.embed(TEXTS)
