@@ -1,13 +1,8 @@
-"""Estimates the cost of a call before it is made."""
+"""Estimates the length of an answer before it is written."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from decimal import Decimal
-
 from routing.bounded import Bounded
-from routing.ports import PriceList
-from routing.types.budgets import Price
 from routing.types.tiers import Tier
 
 SHARE = 0.25
@@ -40,25 +35,3 @@ class Outputs:
         mean, calls = self._means.get((tier, model), (0.0, 0))
         calls = min(calls + 1, MAX_CALLS)
         self._means[tier, model] = (mean + (tokens - mean) / calls, calls)
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """The expected tokens and cost of a call. `dollars` is None if the price is unknown; `assumed`: priced at the
-    owner's rate for unknown prices."""
-
-    model: str
-    input_tokens: int
-    output_tokens: int
-    dollars: Decimal | None
-    assumed: bool = False
-
-
-def estimated(
-    model: str, input_tokens: int, output_tokens: int, prices: PriceList, assumed: Price | None = None
-) -> Estimate:
-    """`assumed` replaces an unknown price. Assumes that nothing comes from the provider's cache."""
-    price = prices(model) or assumed
-    if price is None:
-        return Estimate(model, input_tokens, output_tokens, None)
-    return Estimate(model, input_tokens, output_tokens, price.cost(input_tokens, output_tokens), price.assumed)

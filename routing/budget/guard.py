@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from decimal import Decimal
 
 from routing.budget.budget import Budget
-from routing.budget.estimates import Estimate, Outputs, estimated
+from routing.budget.estimates import Outputs
 from routing.budget.reservation import Reservation
 from routing.ports import PriceList
 from routing.types.budgets import BudgetExceeded, Reached
@@ -30,19 +30,21 @@ class BudgetGuard:
         self.prices = prices
         self._outputs = Outputs()
 
-    async def estimate(self, request: ModelRequest, tokens: int | None = None) -> Estimate:
-        """The expected cost of a call with a prompt of `tokens` (None: counted from the request)."""
+    async def estimate(self, request: ModelRequest, tokens: int | None = None) -> Decimal | None:
+        """The expected cost, in US dollars, of a call with a prompt of `tokens` (None: counted from the request). None
+        if its price is unknown. Assumes that nothing comes from the provider's cache."""
         if tokens is None:
             tokens = round(estimate(request.messages) + _weight(request.tools) / UNITS)
         output = self._outputs.expected(request.tier, request.model, request.max_output or UNLIMITED_OUTPUT)
-        return estimated(request.model, tokens, output, await self.prices(), self.budget.limits.assumed)
+        price = (await self.prices())(request.model) or self.budget.limits.assumed
+        return None if price is None else price.cost(tokens, output)
 
     async def hold(self, request: ModelRequest, cost: TurnCost) -> Reservation:
         """Reserve the cost of a call in every limit of its payer. Does nothing without limits. Raises
         BudgetExceeded."""
         if not await self.budget.ceilings(cost.person_id, cost.payer):
             return Reservation((), None, None, None)
-        return await self._held(request.model, (await self.estimate(request)).dollars, cost)
+        return await self._held(request.model, await self.estimate(request), cost)
 
     async def hold_dollars(self, model: str, dollars: Decimal | None, cost: TurnCost) -> Reservation:
         """Reserve the cost of a call that isn't priced by tokens (None: unknown; assumed to cost as much as one call).
@@ -61,7 +63,7 @@ class BudgetGuard:
 
     async def has_room(self, request: ModelRequest, tokens: int, cost: TurnCost) -> bool:
         """Whether every limit of the payer has room for a call with a prompt of `tokens`."""
-        dollars = (await self.estimate(request, tokens)).dollars
+        dollars = await self.estimate(request, tokens)
         return all(each.fits(dollars) for each in await self.budget.statuses(cost.person_id, cost.chat, cost.payer))
 
     def settle(self, held: Reservation, request: ModelRequest, usage: Usage | None) -> None:

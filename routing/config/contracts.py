@@ -10,7 +10,7 @@ from typing import Annotated, Literal, get_args
 from routing.config.jsonfile import JsonObject
 from routing.config.kinds import FLAG, TOKENS, WHOLE, Setting, keys_of, number
 from routing.errors import ConfigError
-from routing.types.model_names import is_model_name
+from routing.types.model_names import is_model_name, provider_of
 from routing.types.tiers import TIERS, Tier
 
 PriceClass = Literal["low", "mid", "high"]
@@ -50,15 +50,6 @@ class TierContract:
     def is_cheaper(self, other: TierContract) -> bool:
         """Whether this tier is of a lower price class."""
         return PRICE_CLASSES.index(self.price_class) < PRICE_CLASSES.index(other.price_class)
-
-
-@dataclass(frozen=True, slots=True)
-class PoolWarning:
-    """A warning for doctor and /tier about a valid pool: an outage of `vendor` takes all of it."""
-
-    tier: Tier
-    why: Literal["one vendor"]
-    vendor: str
 
 
 DEFAULT_CONTRACTS: dict[Tier, TierContract] = {
@@ -103,10 +94,11 @@ def read_contracts(
     return contracts
 
 
-def warnings(contracts: Iterable[TierContract]) -> tuple[PoolWarning, ...]:
-    """Warn about pools that depend on one vendor; a gateway counts as one."""
-    vendors = ((each.tier, {model.partition("/")[0] for model in each.pool}) for each in contracts)
-    return tuple(PoolWarning(tier, "one vendor", *names) for tier, names in vendors if len(names) == 1)
+def lone_vendors(contracts: Iterable[TierContract]) -> dict[Tier, str]:
+    """The vendor of each pool whose models all have the same one: its outage takes them all. A gateway counts as
+    one."""
+    vendors = {each.tier: {provider_of(model) for model in each.pool} for each in contracts}
+    return {tier: names.pop() for tier, names in vendors.items() if len(names) == 1}
 
 
 def output_limit(contract: TierContract, effort: str | None, most: int | None = None, again: bool = False) -> int:

@@ -82,10 +82,6 @@ class Verdict:
         return tuple(member for member in self.members if member.answer)
 
     @property
-    def late(self) -> tuple[Member, ...]:
-        return tuple(member for member in self.members if member.failure and member.failure.cause == "late")
-
-    @property
     def leader(self) -> Member | None:
         """The member ranked first alone."""
         return next((member for member in self.answered if member.label == self.tally.leader), None)

@@ -82,12 +82,12 @@ def cut(messages: Sequence[ChatMessage], keep: int) -> int:
     return start
 
 
-def shorten_results(messages: Sequence[ChatMessage], window: Window, spare_last: int = 1) -> tuple[ChatMessage, ...]:
-    """Cut the oldest tool results to 500 characters each until the messages fit. The newest `spare_last` results stay
+def shorten_results(messages: Sequence[ChatMessage], window: Window) -> tuple[ChatMessage, ...]:
+    """Cut the oldest tool results to 500 characters each until the messages fit. The newest result stays
     whole."""
     kept, total = list(messages), weight(messages)
     results = [at for at, message in enumerate(messages) if message.role == "tool"]
-    for at in results[: max(0, len(results) - max(0, spare_last))]:
+    for at in results[:-1]:
         if window.takes(total):
             break
         text = kept[at].text

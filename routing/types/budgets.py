@@ -67,17 +67,15 @@ class Rates:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """A model's rates, sorted by `above`: some providers charge more for every token of a long prompt. `assumed`: set
-    by the owner for unknown prices."""
+    """A model's rates, sorted by `above`: some providers charge more for every token of a long prompt."""
 
     rates: tuple[Rates, ...]
-    assumed: bool = False
 
     @classmethod
     def flat(cls, per_million: Decimal) -> Price:
         """The owner's assumption for unknown prices: the same rate for every token."""
         each = per_million / MILLION
-        return cls((Rates(each, each, each),), assumed=True)
+        return cls((Rates(each, each, each),))
 
     def cost(self, input_tokens: int, output_tokens: int, cached_tokens: int = 0) -> Decimal:
         """The cost of a call in US dollars; `input_tokens` includes `cached_tokens`."""

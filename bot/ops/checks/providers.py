@@ -13,7 +13,7 @@ from bot.ops.web import client
 from routing.catalog.discovery import DiscoveredModel, DiscoveryError, discover
 from routing.catalog.ollama import StatedSizes
 from routing.catalog.sizes import UNKNOWN
-from routing.config.contracts import DEFAULT_FALLBACKS, warnings
+from routing.config.contracts import DEFAULT_FALLBACKS, lone_vendors
 from routing.config.runtime import RouterConfig
 from routing.critic.critic import judges
 from routing.errors import ConfigError, KeyRejected, ModelError, ModelUnknown, Unreachable
@@ -57,8 +57,10 @@ async def pools(inspection: Inspection) -> list[Finding]:
         return []
     fix = "Add a model of another provider to tiers.<tier>.pool or to the tier's variable."
     words = "Only one provider here ({vendor}): if it fails, nothing can step in."
-    alone = [each for each in warnings(models.config.contracts.values()) if each.vendor != LOCAL_PROVIDER]
-    return [warn(f"pool {each.tier}", words.format(vendor=each.vendor), fix) for each in alone]
+    alone = lone_vendors(models.config.contracts.values()).items()
+    return [
+        warn(f"pool {tier}", words.format(vendor=vendor), fix) for tier, vendor in alone if vendor != LOCAL_PROVIDER
+    ]
 
 
 async def sizes(inspection: Inspection) -> list[Finding]:

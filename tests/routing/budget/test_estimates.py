@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
-from routing.budget.estimates import MAX_CALLS, PRIOR, Outputs, estimated
-from routing.types.budgets import Price, Rates
-
-PRICE = Price((Rates(Decimal("1e-6"), Decimal("1e-5"), Decimal("1e-7")),))
-KNOWN = {"a/known": PRICE}
+from routing.budget.estimates import MAX_CALLS, PRIOR, Outputs
 
 
 def test_a_model_without_experience_takes_a_share_of_what_it_may() -> None:
@@ -40,16 +34,3 @@ def test_never_more_than_the_call_may_have() -> None:
     for _ in range(PRIOR):
         outputs.note("smart", "a/x", 5_000)
     assert outputs.expected("smart", "a/x", 1_000) == 1_000
-
-
-def test_an_estimate_is_the_price_of_prompt_and_answer() -> None:
-    found = estimated("a/known", 3_000, 500, KNOWN.get)
-    assert (found.input_tokens, found.output_tokens, found.dollars) == (3_000, 500, Decimal("0.008"))
-    assert not found.assumed
-
-
-def test_an_unknown_price_is_unknown_or_the_owners() -> None:
-    assert estimated("b/other", 3_000, 500, KNOWN.get).dollars is None
-    found = estimated("b/other", 3_000, 500, KNOWN.get, Price.flat(Decimal(2)))
-    assert (found.dollars, found.assumed) == (Decimal("0.007"), True)
-    assert not estimated("a/known", 3_000, 500, KNOWN.get, Price.flat(Decimal(2))).assumed

@@ -10,11 +10,10 @@ from routing.config.contracts import (
     CONTRACT_KEYS,
     DEFAULT_CONTRACTS,
     DEFAULT_FALLBACKS,
-    PoolWarning,
     TierContract,
+    lone_vendors,
     output_limit,
     read_contracts,
-    warnings,
 )
 from routing.errors import ConfigError
 from routing.types.tiers import TIERS, Tier
@@ -141,11 +140,9 @@ def test_a_pool_of_the_file_is_checked_also_where_the_environments_wins() -> Non
 
 
 def test_a_pool_of_one_vendor_is_warned_of() -> None:
-    assert warnings(read().values()) == ()
+    assert lone_vendors(read().values()) == {}
     found = read({"smart": {"pool": ["a/1", "a/2"]}, "deep": {"pool": ["router/a/1", "router/b/2"]}})
-    assert warnings(found.values()) == (
-        PoolWarning("smart", "one vendor", "a"), PoolWarning("deep", "one vendor", "router"),
-    )  # fmt: skip
+    assert lone_vendors(found.values()) == {"smart": "a", "deep": "router"}
 
 
 @pytest.mark.parametrize(

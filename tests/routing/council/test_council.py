@@ -26,7 +26,7 @@ def test_three_answer_three_rank_and_the_strongest_writes() -> None:
     assert set(verdict.tally.scores.values()) == {Fraction(1, 2)}
     assert verdict.leader is None
     assert verdict.tally.places == (("A", "B", "C"),)
-    assert (verdict.early, verdict.stopped, verdict.failure, verdict.late) == (False, False, None, ())
+    assert (verdict.early, verdict.stopped, verdict.failure) == (False, False, None)
     assert [call.stage for call in members.calls] == ["answers"] * 3 + ["ranking"] * 3 + ["synthesis"]
     assert {call.seconds for call in members.made("answers")} == {ANSWER_SECONDS}
 

@@ -8,7 +8,7 @@ import pytest
 
 from routing.council.council import ALL_SECONDS, ANSWER_SECONDS, MIN_SECONDS, SYNTHESIS_AT
 from routing.council.seats import Seat
-from routing.council.verdict import Failure, Stage
+from routing.council.verdict import Failure, Stage, Verdict
 from routing.errors import ModelError, Unreachable
 from routing.types.llm import ChatMessage
 from tests.routing.council.sitting import MOON, NEVER, STAR, SUN, Members, held
@@ -28,11 +28,15 @@ class Translating(Members):
             raise self.said from None
 
 
+def late(verdict: Verdict) -> list[str]:
+    return [member.model for member in verdict.members if member.failure and member.failure.cause == "late"]
+
+
 def test_two_of_three_answer_and_the_third_is_late() -> None:
     members = Members(after={(STAR, "answers"): NEVER})
     verdict = held(members)
     assert (verdict.form, len(verdict.answered), len(verdict.members)) == ("synthesis", 2, 3)
-    assert [member.model for member in verdict.late] == [STAR]
+    assert late(verdict) == [STAR]
     assert members.cancelled == [(STAR, "answers")]
     assert members.made("synthesis")[0].at == ANSWER_SECONDS
     assert verdict.unknown == 1, "a late call may have cost something"
@@ -41,18 +45,18 @@ def test_two_of_three_answer_and_the_third_is_late() -> None:
 def test_an_answer_in_the_last_second_counts() -> None:
     verdict = held(Members(after={(STAR, "answers"): ANSWER_SECONDS - 0.01}))
     assert len(verdict.answered) == 3
-    assert verdict.late == ()
+    assert late(verdict) == []
 
 
 def test_one_of_three_is_not_late() -> None:
     verdict = held(Members(after={(STAR, "answers"): NEVER, (SUN, "answers"): NEVER}))
     assert (verdict.form, verdict.writer, verdict.seconds) == ("single", MOON, ANSWER_SECONDS)
-    assert [member.model for member in verdict.late] == [SUN, STAR]
+    assert late(verdict) == [SUN, STAR]
 
 
 def test_all_of_three_are_late() -> None:
     verdict = held(Members(after={(model, "answers"): NEVER for model in (SUN, MOON, STAR)}))
-    assert (verdict.form, len(verdict.late), verdict.seconds, verdict.unknown) == ("none", 3, ANSWER_SECONDS, 3)
+    assert (verdict.form, len(late(verdict)), verdict.seconds, verdict.unknown) == ("none", 3, ANSWER_SECONDS, 3)
 
 
 def test_at_150_seconds_the_chair_begins_with_the_votes_that_are_there() -> None:
@@ -67,7 +71,7 @@ def test_at_150_seconds_the_chair_begins_with_the_votes_that_are_there() -> None
     assert [member.voting for member in verdict.members] == ["counted", "late", "late"]
     assert verdict.leader
     assert verdict.leader.model == MOON
-    assert verdict.late == ()
+    assert late(verdict) == []
     assert not verdict.early
     assert sorted(members.cancelled) == [(MOON, "ranking"), (STAR, "ranking")]
 
@@ -110,7 +114,7 @@ def test_who_waits_in_line_was_never_asked_and_is_not_late() -> None:
 
     verdict = held(InLine())
     assert verdict.members[2].failure == Failure("line")
-    assert verdict.late == ()
+    assert late(verdict) == []
     assert (verdict.unknown, verdict.form, len(verdict.answered)) == (0, "synthesis", 2)
 
 
