@@ -56,7 +56,7 @@ async def test_a_null_leaves_out_what_need_not_be_given() -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "read"),
+    ("schema", "taken"),
     [
         ({"type": "integer", "default": 3}, {}),
         ({"$ref": "#/$defs/count"}, {}),
@@ -68,9 +68,17 @@ async def test_a_null_leaves_out_what_need_not_be_given() -> None:
         (True, {"count": None}),
     ],
 )
-async def test_a_null_that_the_schema_allows_is_a_value(schema: object, read: dict[str, None]) -> None:
-    asked = {"type": "object", "properties": {"count": schema}, "$defs": {"count": {"type": "integer"}}}
-    assert await Arguments().read(ToolCall("1", "t", '{"count": null}'), ToolSpec("t", "…", asked)) == read
+async def test_a_null_that_the_schema_allows_is_a_value(schema: object, taken: dict[str, None]) -> None:
+    asked = {"properties": {"count": schema}, "$defs": {"count": {"type": "integer"}}}
+    assert await read(asked, {"count": None}) == taken
+
+
+async def read(schema: Mapping[str, object], given: object, foreign: bool = False) -> Mapping[str, object]:
+    """Read arguments, as JSON or as an object, against a schema of an object."""
+    arguments = given if isinstance(given, str) else json.dumps(given)
+    return await Arguments().read(
+        ToolCall("1", "t", arguments), ToolSpec("t", "…", {"type": "object", **schema}), foreign
+    )
 
 
 @pytest.mark.parametrize("foreign", [True, False])
@@ -84,20 +92,15 @@ async def test_a_null_that_the_schema_allows_is_a_value(schema: object, read: di
     ],
 )
 async def test_a_schema_that_cannot_be_followed_is_left_to_the_tool(schema: dict[str, object], foreign: bool) -> None:
-    asked, call = {"type": "object", "properties": {"list": schema}}, ToolCall("1", "t", '{"list": ["a"]}')
-    assert await Arguments().read(call, ToolSpec("t", "…", asked), foreign) == {"list": ["a"]}
-
-
-async def test_a_foreign_schema_that_the_library_rejects_is_left_to_the_tool() -> None:
-    asked = ToolSpec("t", "…", {"type": "object", "$id": {"type": "string"}})
-    assert await Arguments().read(ToolCall("1", "t", '{"a": 1}'), asked, foreign=True) == {"a": 1}
+    assert await read({"properties": {"list": schema}}, {"list": ["a"]}, foreign) == {"list": ["a"]}
 
 
 async def test_a_foreign_schema_with_an_invalid_id_is_left_to_the_tool() -> None:
-    asked = ToolSpec("t", "…", {"type": "object", "$id": 5, "properties": {"$id": {"type": "string"}}})
-    assert await Arguments().read(ToolCall("1", "t", '{"a": 1}'), asked, foreign=True) == {"a": 1}
+    asked = {"$id": 5, "properties": {"$id": {"type": "string"}}}
+    for schema in ({"$id": {"type": "string"}}, asked):
+        assert await read(schema, {"a": 1}, foreign=True) == {"a": 1}
     with pytest.raises(BadArguments, match="not of type 'string'"):
-        await Arguments().read(ToolCall("1", "t", '{"$id": 1}'), asked, foreign=True)
+        await read(asked, {"$id": 1}, foreign=True)
 
 
 EVIL = {"q": {"type": "string", "pattern": "^(a+)+$"}}
@@ -120,22 +123,20 @@ async def test_outside_regular_expressions_are_not_run(schema: dict[str, object]
     """Each of these would be refused; the time that it takes doubles with every letter."""
     slow = "a" * 18 + "!"
     given = {"q": slow, slow: 1}
-    asked = ToolSpec("t", "…", {"type": "object", **schema})
-    assert await Arguments().read(ToolCall("1", "t", json.dumps(given)), asked, foreign=True) == given
+    assert await read(schema, given, foreign=True) == given
 
 
 async def test_all_else_of_a_foreign_schema_is_checked_and_told_with_its_expressions() -> None:
-    asked = ToolSpec("t", "…", {"type": "object", "properties": {**EVIL, "n": {"oneOf": [{"type": "integer"}]}}})
-    for given in ('{"q": 1}', '{"n": "x"}'):
+    asked = {"properties": {**EVIL, "n": {"oneOf": [{"type": "integer"}]}}}
+    for given in ({"q": 1}, {"n": "x"}):
         with pytest.raises(BadArguments, match=r"is not .*\(a\+\)\+"):
-            await Arguments().read(ToolCall("1", "t", given), asked, foreign=True)
-    closed = ToolSpec("t", "…", {"type": "object", "additionalProperties": False})
+            await read(asked, given, foreign=True)
     with pytest.raises(BadArguments, match="colour"):
-        await Arguments().read(ToolCall("1", "t", '{"colour": 1}'), closed, foreign=True)
-    ours = Arguments()
-    assert await ours.read(ToolCall("1", "t", '{"q": "b"}'), asked, foreign=True) == {"q": "b"}
+        await read({"additionalProperties": False}, {"colour": 1}, foreign=True)
+    arguments, call, spec = Arguments(), ToolCall("1", "t", '{"q": "b"}'), ToolSpec("t", "…", asked)
+    assert await arguments.read(call, spec, foreign=True) == {"q": "b"}
     with pytest.raises(BadArguments, match="does not match"):
-        await ours.read(ToolCall("1", "t", '{"q": "b"}'), asked)
+        await arguments.read(call, spec)
 
 
 ELSEWHERE: list[dict[str, object]] = [
@@ -150,17 +151,15 @@ ELSEWHERE: list[dict[str, object]] = [
 async def test_arguments_that_stand_elsewhere_than_in_properties_are_taken(
     schema: dict[str, object], foreign: bool
 ) -> None:
-    asked = ToolSpec("t", "…", {"type": "object", "properties": {}, **schema})
-    assert await Arguments().read(ToolCall("1", "t", '{"a": 1}'), asked, foreign) == {"a": 1}
+    assert await read({"properties": {}, **schema}, {"a": 1}, foreign) == {"a": 1}
     with pytest.raises(BadArguments, match=r"'x'.* is not"):
-        await Arguments().read(ToolCall("1", "t", '{"a": "x"}'), asked, foreign)
+        await read({"properties": {}, **schema}, {"a": "x"}, foreign)
 
 
 async def test_a_schema_of_an_object_alone_says_nothing_of_a_foreign_tools_arguments() -> None:
-    asked, call = ToolSpec("t", "…", NOTHING), ToolCall("1", "t", '{"a": 1}')
-    assert await Arguments().read(call, asked, foreign=True) == {"a": 1}
+    assert await read(NOTHING, {"a": 1}, foreign=True) == {"a": 1}
     with pytest.raises(BadArguments, match="'a' was unexpected"):
-        await Arguments().read(call, asked)
+        await read(NOTHING, {"a": 1})
 
 
 async def test_two_schemas_of_one_name_are_told_apart() -> None:
@@ -214,7 +213,7 @@ async def test_numbers_that_json_does_not_know_are_explained(arguments: str, rea
 
 
 @pytest.mark.parametrize(
-    ("written", "read"),
+    ("written", "said"),
     [
         (r"a\ud800b", "a\ufffdb"),
         (r"\uDFFF", "\ufffd"),
@@ -223,10 +222,9 @@ async def test_numbers_that_json_does_not_know_are_explained(arguments: str, rea
         (r"\\ud800", r"\ud800"),
     ],
 )
-async def test_half_a_character_goes_no_further(written: str, read: str) -> None:
-    asked = ToolSpec("t", "…", NOTHING)
-    given = await Arguments().read(ToolCall("1", "t", f'{{"q": ["{written}"], "{written}": 1.5}}'), asked, foreign=True)
-    assert given == {"q": [read], read: 1.5}
+async def test_half_a_character_goes_no_further(written: str, said: str) -> None:
+    given = await read(NOTHING, f'{{"q": ["{written}"], "{written}": 1.5}}', foreign=True)
+    assert given == {"q": [said], said: 1.5}
 
 
 def many(count: int, **more: object) -> ToolSpec:
@@ -319,4 +317,4 @@ async def test_references_start_at_the_root_despite_ids() -> None:
     inner = {"$id": "http://a.b/c", "properties": {"n": {"$ref": "#/$defs/n"}}}
     schema = {"type": "object", "$id": "x", "properties": {"q": inner}, "$defs": {"n": {"type": "integer"}}}
     with pytest.raises(BadArguments, match=r"q\.n: 'x' is not of type 'integer'"):
-        await Arguments().read(ToolCall("1", "t", '{"q": {"n": "x"}}'), ToolSpec("t", "…", schema), foreign=True)
+        await read(schema, {"q": {"n": "x"}}, foreign=True)

@@ -23,14 +23,12 @@ from handlers.tools.authoring.tasks import Program
 from handlers.tools.tool_source import BoundToolkit, BuiltinSource
 from handlers.tools.toolbox import Toolbox
 from routing.errors import BadArguments, ToolFailed
-from routing.types.decisions import Size, TierDecision
+from routing.types.decisions import Size
 from routing.types.llm import ToolCall
-from routing.types.people import Person
 from routing.types.toolkits import Toolkit
 from routing.types.tools import ToolScope, Traits
 from tests.handlers.tools.asking import Colour, Node, Opening, Point
-
-SCOPE = ToolScope(Person(7, "user", "Una"), 1, TierDecision("balanced", "default", "default"))
+from tests.handlers.tools.filing import ADA
 
 
 @tool(category="travel", parameters={"S": ("city",)}, examples=["Any hotels in Rome?"], priority=2, role="guest")
@@ -104,10 +102,10 @@ class Whose(Weather):
 
 
 async def test_a_class_is_a_tool_and_runs_in_a_thread_unless_it_is_async() -> None:
-    assert await run(Weather(), {"city": "Rome"}, SCOPE, "S") == "Rome S False"
-    assert await run(Whose(), {"city": "Rome"}, SCOPE) == "Una True"
+    assert await run(Weather(), {"city": "Rome"}, ADA, "S") == "Rome S False"
+    assert await run(Whose(), {"city": "Rome"}, ADA) == "Ada True"
     ran = runnable(Weather())
-    assert await ran.execute(replace(SCOPE, size="M"), city="Oslo") == "Oslo M False"
+    assert await ran.execute(replace(ADA, size="M"), city="Oslo") == "Oslo M False"
     assert (ran.name, ran.role, ran.traits) == ("weather", "guest", Traits(parallel=False))
 
 
@@ -118,17 +116,17 @@ async def test_a_function_gets_what_its_types_ask_for() -> None:
         return ok([type(p).__name__, c.name, many[0].x, o["day"], last])
 
     given = {"p": {"x": 1}, "c": "blue", "many": [{"x": 2}], "o": {"day": "Monday"}}
-    assert await run(asked, given, SCOPE) == '["Point","BLUE",2.0,"Monday",null]'
+    assert await run(asked, given, ADA) == '["Point","BLUE",2.0,"Monday",null]'
     said = r"arguments of asked are wrong \(p.x: Input should be a valid number, unable to parse string as a number\)\."
     with pytest.raises(BadArguments, match=said):
-        await run(asked, {**given, "p": {"x": "far"}}, SCOPE)
+        await run(asked, {**given, "p": {"x": "far"}}, ADA)
     with pytest.raises(BadArguments, match=r"asked are wrong \(zz: Unexpected keyword argument\)"):
-        await run(asked, {**given, "zz": 1}, SCOPE)
+        await run(asked, {**given, "zz": 1}, ADA)
 
 
 async def test_a_scope_and_odd_names_reach_the_function() -> None:
     given = {"city": "Rome", "model_config": "m", "json": True}
-    assert await run(find_hotels, given, SCOPE) == '{"person":7,"city":"Rome","stars":3,"odd":["m",true]}'
+    assert await run(find_hotels, given, ADA) == '{"person":7,"city":"Rome","stars":3,"odd":["m",true]}'
 
 
 @pytest.mark.parametrize(
@@ -145,21 +143,21 @@ async def test_a_scope_and_odd_names_reach_the_function() -> None:
     ],
 )
 async def test_a_result_becomes_a_text(given: object, told: str) -> None:
-    assert await run(tool(lambda: given), {}, SCOPE) == told
+    assert await run(tool(lambda: given), {}, ADA) == told
 
 
 async def test_an_error_is_told_and_one_that_was_raised_is_not_taken_for_wrong_arguments() -> None:
     with pytest.raises(ToolFailed, match="There is no Rome: try Roma"):
-        await run(tool(lambda: error("There is no Rome: try Roma.")), {}, SCOPE)
+        await run(tool(lambda: error("There is no Rome: try Roma.")), {}, ADA)
     with pytest.raises(ToolFailed, match="without giving a reason"):
-        await run(tool(lambda: error("")), {}, SCOPE)
+        await run(tool(lambda: error("")), {}, ADA)
 
     def breaks() -> str:
         Node.model_validate({})
         return ""
 
     with pytest.raises(ValueError, match="validation error for Node"):
-        await run(tool(breaks), {}, SCOPE)
+        await run(tool(breaks), {}, ADA)
 
 
 async def test_the_toolbox_runs_it() -> None:
@@ -171,9 +169,9 @@ async def test_the_toolbox_runs_it() -> None:
 
     kit = Toolkit("numbers", "Numbers.", tools=(register(double),))
     box = Toolbox(BuiltinSource([BoundToolkit(kit, [runnable(double)])]))
-    assert await box.run(ToolCall("1", "double", '{"number": 21}'), SCOPE) == "42"
+    assert await box.run(ToolCall("1", "double", '{"number": 21}'), ADA) == "42"
     with pytest.raises(BadArguments, match="not of type 'integer'"):
-        await box.run(ToolCall("1", "double", '{"number": "many"}'), SCOPE)
+        await box.run(ToolCall("1", "double", '{"number": "many"}'), ADA)
 
 
 def test_a_decorated_function_is_still_a_function() -> None:
@@ -194,12 +192,12 @@ async def test_the_examples_of_the_documentation_work() -> None:
     function, kind = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     names: dict[str, Any] = {}
     exec(compile(function, "docs/tools.md", "exec"), names)
-    assert await run(names["convert_money"], {"amount": 2, "to": "USD"}, SCOPE) == "2.0 EUR are 2.16 USD."
+    assert await run(names["convert_money"], {"amount": 2, "to": "USD"}, ADA) == "2.0 EUR are 2.16 USD."
     with pytest.raises(ToolFailed, match=r"no rate for XXX\. There are: CHF, USD"):
-        await run(names["convert_money"], {"amount": 2, "to": "XXX"}, SCOPE)
+        await run(names["convert_money"], {"amount": 2, "to": "XXX"}, ADA)
     assert list(native_tool(names["convert_money"], "S")["function"]["parameters"]["properties"]) == ["amount", "to"]
     exec(compile(kind, "docs/tools.md", "exec"), names)
-    assert await run(names["Tides"](), {"harbour": "Hamburg"}, SCOPE, "S") == "03:12, 15:40"
+    assert await run(names["Tides"](), {"harbour": "Hamburg"}, ADA, "S") == "03:12, 15:40"
     assert "Heights are in metres" in native_tool(names["Tides"]())["function"]["description"]
 
 

@@ -17,13 +17,10 @@ import pytest
 from handlers.tools.files import FileTools
 from handlers.tools.folder import file_in, folder_at, own_folder, parts_of, printable
 from routing.errors import ToolFailed
-from routing.types.decisions import TierDecision
-from routing.types.people import Person
-from routing.types.tools import ToolScope
+from tests.handlers.tools.filing import ADA
 
 SECRET = "the owner's token"
 MAX_ROUNDS = 30_000
-SCOPE = ToolScope(Person(7, "user", "Ada"), 1, TierDecision("balanced", "default", ""))
 
 
 @pytest.fixture
@@ -275,7 +272,7 @@ async def test_nothing_is_written_where_a_swapped_link_leads(tmp_path: Path, own
     with meanwhile(swap):
         for round_ in range(MAX_ROUNDS // 20):
             try:
-                seen.add((await tools.write_file(SCOPE, "notes/b.txt", "x"))[:5])
+                seen.add((await tools.write_file(ADA, "notes/b.txt", "x"))[:5])
             except ToolFailed:
                 seen.add("refused")
             if round_ > 100 and seen == {"Wrote", "refused"}:
@@ -287,7 +284,7 @@ async def test_nothing_is_written_where_a_swapped_link_leads(tmp_path: Path, own
 @pytest.mark.parametrize("mode", [0o000, 0o500, 0o777, 0o4755])
 def test_a_folder_that_was_closed_is_opened_again_for_its_owner_alone(own: Path, mode: int) -> None:
     own.chmod(mode)
-    assert "Wrote 2 bytes" in asyncio.run(FileTools(own.parent).write_file(SCOPE, "a.txt", "hi"))
+    assert "Wrote 2 bytes" in asyncio.run(FileTools(own.parent).write_file(ADA, "a.txt", "hi"))
     assert stat.S_IMODE(own.stat().st_mode) == 0o700
 
 

@@ -13,13 +13,9 @@ from handlers.tools.authoring.tasks import Program
 from handlers.tools.sandbox import Cut, Ended, ExecResult, SandboxLimits
 from handlers.tools.workspace_source import program_tool
 from routing.errors import ToolFailed
-from routing.types.decisions import TierDecision
-from routing.types.people import Person
-from routing.types.tools import ToolScope
+from tests.handlers.tools.filing import ADA
 from tests.handlers.tools.manifest import document, written
 from tests.handlers.tools.test_code import Told
-
-SCOPE = ToolScope(Person(7, "user", "Una"), 1, TierDecision("balanced", "default", "default"))
 
 
 def programs(folder: Path, ran: ExecResult) -> tuple[Told, Any]:
@@ -32,7 +28,7 @@ def programs(folder: Path, ran: ExecResult) -> tuple[Told, Any]:
 
 async def test_a_program_gets_its_arguments_as_json_and_prints_the_result(tmp_path: Path) -> None:
     sandbox, tool = programs(tmp_path, ExecResult("sunny\n", 0, "exit", 0.1))
-    assert await tool.execute(SCOPE, city="Köln \ud800", self="s", scope="t") == "sunny"
+    assert await tool.execute(ADA, city="Köln \ud800", self="s", scope="t") == "sunny"
     ((person, argv, stdin),) = sandbox.asked
     assert (person, tuple(argv)) == (7, ("python3", "-c", "x"))
     assert json.loads(stdin) == {"city": "Köln \ud800", "self": "s", "scope": "t"}
@@ -53,11 +49,11 @@ async def test_a_program_gets_its_arguments_as_json_and_prints_the_result(tmp_pa
 async def test_a_program_that_fails_says_so(tmp_path: Path, output: str, code: int, ended: Ended, said: str) -> None:
     _, tool = programs(tmp_path, ExecResult(output, code, ended, 0.1))
     with pytest.raises(ToolFailed) as failed:
-        await tool.execute(SCOPE)
+        await tool.execute(ADA)
     assert str(failed.value) == said
 
 
 async def test_a_program_that_prints_nothing_or_too_much_says_so(tmp_path: Path) -> None:
-    assert await programs(tmp_path, ExecResult(" \n", 0, "exit", 0.1))[1].execute(SCOPE) == "[no output]"
-    told = await programs(tmp_path, ExecResult("a…z", 0, "exit", 0.1, Cut(99, 1, 1)))[1].execute(SCOPE)
+    assert await programs(tmp_path, ExecResult(" \n", 0, "exit", 0.1))[1].execute(ADA) == "[no output]"
+    told = await programs(tmp_path, ExecResult("a…z", 0, "exit", 0.1, Cut(99, 1, 1)))[1].execute(ADA)
     assert told == "a…z\n[OUTPUT TRUNCATED: 99 chars total]"
