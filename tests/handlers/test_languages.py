@@ -37,8 +37,10 @@ from handlers.replies import budget_limits as limits
 from handlers.replies import demo_model as demo
 from handlers.replies import footer, tool_list, tool_offer, tool_policy
 from handlers.replies import outcome as wording
+from handlers.tools.authoring.manifests import ROLE
 from handlers.tools.conversation import NO_SKILLS
 from handlers.tools.council import UNAVAILABLE
+from handlers.tools.mcp import config
 from handlers.tools.sandbox.sandbox import NO_PROCESSES, NOT_INSTALLED
 from routing.config.jsonfile import SYNTAX
 from routing.config.kinds import FLAG, TEXT
@@ -114,7 +116,10 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "PURPOSES[tier]": tuple(start.PURPOSES.values()),
     "each.summary": (EXIT.summary,),  # of a command
     "SYNTAX.get(error.msg.removesuffix(': '), error.msg.lower())": tuple(SYNTAX.values()),
-    **dict.fromkeys(("kind.rule", "TEXT.rule"), (FLAG.rule, TEXT.rule)),  # others are only logged
+    **dict.fromkeys(
+        ("kind.rule", "TEXT.rule"),  # others are only logged
+        tuple(kind.rule for kind in (FLAG, TEXT, ROLE, config.ROLE, config.STRINGS, config.ALLOWED, config.SECONDS)),
+    ),
     "why": (),
     "self.UNSAVED": (DiscordBackoff.UNSAVED, TelegramBackoff.UNSAVED),
     "toolkit.description": DESCRIPTIONS,

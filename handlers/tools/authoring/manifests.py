@@ -14,6 +14,7 @@ from handlers.tools.authoring.tasks import Way, card_in, examples_in, way_in
 from handlers.tools.mcp.hints import NO_LABEL, is_label
 from routing.config import jsonfile
 from routing.config.jsonfile import JsonFile, JsonObject
+from routing.config.kinds import one_of
 from routing.errors import ConfigError, Reason
 from routing.types.people import ROLES, Role
 from routing.types.toolkits import ToolCard, Toolkit, ToolkitSource
@@ -23,6 +24,7 @@ MAX_BYTES = 1_000_000
 FREE = "free"
 _TOOLKIT = ("name", "tier", "role", "description", "category", "keywords", "examples", "base", "tasks", "$schema")
 _MAY: tuple[Role, ...] = tuple(role for role in ROLES if role != "blocked")
+ROLE = one_of(_MAY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +84,7 @@ def _role(root: JsonObject) -> Role:
     if root.values.get("tier", FREE) != FREE:
         words = 'must be "{free}"; who may use it is said by "role": {roles}'
         raise root.file.fault(("tier",), words, free=FREE, roles=", ".join(_MAY))
-    given = root.values.get("role", "user")
-    role = next((each for each in _MAY if each == given), None)
-    if role is None:
-        raise root.file.fault(("role",), "must be one of {choices}", choices=", ".join(_MAY))
-    return role
+    return root.value("role", ROLE, "user")
 
 
 def _load(path: Path) -> JsonFile:

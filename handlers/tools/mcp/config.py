@@ -12,13 +12,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TypeGuard
 from urllib.parse import unquote_plus, urlsplit
 
 from rapidfuzz import process
 
 from routing.config import jsonfile
 from routing.config.jsonfile import JsonObject
+from routing.config.kinds import Kind, number, one_of
 from routing.errors import NO_REASON, ConfigError, Reason
 from routing.redaction import spellings
 from routing.text import storable
@@ -31,6 +31,24 @@ MAX_CALL_SECONDS = 3600
 MAX_FILE_BYTES = 1_000_000
 INHERITED = ("PATH", "HOME", "LANG")
 """The only variables that a child inherits from the bot's environment."""
+
+
+def _strings(value: object) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise ValueError
+    return value
+
+
+ROLE = one_of(ROLES)
+STRINGS = Kind(_strings, "must be a list of strings")
+ALLOWED: Kind[frozenset[str] | None] = Kind(
+    lambda value: None if value is True else frozenset(_strings(value)),
+    "must be a list of this server's tools that need no confirmation, or true for all",
+)
+SECONDS = number(
+    f"must be seconds, at most {MAX_CALL_SECONDS} (some programs count milliseconds)",
+    lambda value: 0 < value <= MAX_CALL_SECONDS,
+)
 
 _FIELDS = ("command", "args", "env", "cwd", "url", "headers", "role", "allow", "disabled", "timeout", "type")
 _TYPES = ("stdio", "http", "streamable-http", "streamableHttp")
@@ -163,9 +181,9 @@ def _server(listed: JsonObject, name: str, environment: Mapping[str, str], folde
         server = replace(
             server,
             disabled=section.flag("disabled", False),
-            role=_role(section),
-            seconds=_seconds(section),
-            allow=_allow(section),
+            role=section.value("role", ROLE, "owner"),
+            seconds=section.value("timeout", SECONDS, CALL_SECONDS),
+            allow=section.value("allow", ALLOWED, frozenset()),
         )
         if server.disabled:
             return server
@@ -200,7 +218,7 @@ def _with_endpoint(server: Server, section: JsonObject, environment: Mapping[str
 
 
 def _with_command(server: Server, section: JsonObject, environment: Mapping[str, str], folder: Path) -> Server:
-    words = [section.text("command", ""), *_list(section, "args")]
+    words = [section.text("command", ""), *section.value("args", STRINGS, [])]
     own = _texts(section, "env", environment)
     wrong = next((name for name in own if not name or "=" in name), None)
     if wrong is not None:
@@ -276,17 +294,6 @@ def _texts(section: JsonObject, key: str, environment: Mapping[str, str]) -> dic
     return found
 
 
-def _is_list(value: object) -> TypeGuard[list[str]]:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
-
-
-def _list(section: JsonObject, key: str) -> list[str]:
-    value = section.values.get(key, [])
-    if not _is_list(value):
-        raise _fault(section, key, "must be a list of strings")
-    return value
-
-
 def _expanded(section: JsonObject, key: str, text: str, environment: Mapping[str, str]) -> str:
     """The text with `${NAME}`, `${NAME:-otherwise}` and `${env:NAME}` replaced."""
 
@@ -298,33 +305,6 @@ def _expanded(section: JsonObject, key: str, text: str, environment: Mapping[str
         return given
 
     return _VARIABLE.sub(value, text)
-
-
-def _role(section: JsonObject) -> Role:
-    value = section.values.get("role", "owner")
-    role = next((each for each in ROLES if each == value), None)
-    if role is None:
-        raise _fault(section, "role", "must be one of {choices}", choices=", ".join(ROLES))
-    return role
-
-
-def _allow(section: JsonObject) -> frozenset[str] | None:
-    value = section.values.get("allow", [])
-    if value is True:
-        return None
-    if not _is_list(value):
-        raise _fault(
-            section, "allow", "must be a list of this server's tools that need no confirmation, or true for all"
-        )
-    return frozenset(value)
-
-
-def _seconds(section: JsonObject) -> float:
-    value = section.values.get("timeout", CALL_SECONDS)
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= MAX_CALL_SECONDS:
-        return float(value)
-    words = "must be seconds, at most {limit} (some programs count milliseconds)"
-    raise _fault(section, "timeout", words, limit=MAX_CALL_SECONDS)
 
 
 def _fault(section: JsonObject, key: str, reason: str, /, **values: object) -> ConfigError:
