@@ -19,13 +19,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks import autocomplete, compaction, platforms, soak, turns
-from benchmarks.contestants import CONTESTANTS
-from benchmarks.measure import TURNS_A_CHAT, WARM_UP, Figures, Size, measure
-from benchmarks.plot import plot
-from benchmarks.report import report
-from benchmarks.section import Section, conclude, show, tell
-from benchmarks.section import parser as common
-from benchmarks.servers import ANSWER, CHUNKS, servers
+from benchmarks.bots.contestants import CONTESTANTS
+from benchmarks.bots.measure import TURNS_A_CHAT, WARM_UP, Figures, Size, measure
+from benchmarks.bots.servers import ANSWER, CHUNKS, servers
+from benchmarks.reporting.plot import plot
+from benchmarks.reporting.report import report
+from benchmarks.reporting.section import Section, conclude, show, tell
+from benchmarks.reporting.section import parser as common
 
 QUICK = Size(turns=20, chats=5)
 

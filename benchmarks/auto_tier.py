@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.auto_tier_litellm import RISING, fairest, litellm_classes
-from benchmarks.section import Section, answered, grid, load, parser, percentile
+from benchmarks.reporting.section import Section, answered, grid, load, parser, percentile
 from routing.policy.auto.choosing import Chooser as ChooserOfTiers
 from routing.policy.auto.choosing import shipped
 from routing.policy.auto.phrases import Phrases

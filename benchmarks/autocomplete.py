@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.contestants import KEY
-from benchmarks.section import VERDICTS, Section, answered, load, parser, percentile, tell
+from benchmarks.bots.contestants import KEY
+from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser, percentile, tell
 from bot.adapters.discord.commands import suggest
 from handlers.commands import COMMANDS
 from handlers.suggestions import MOST, Suggestions

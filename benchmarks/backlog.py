@@ -8,9 +8,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmarks.measure import QUESTION, Session, alone
-from benchmarks.section import VERDICTS, Section, answered, load, parser, percentile, tell
-from benchmarks.servers import TIMEOUT_SECONDS, Reply
+from benchmarks.bots.measure import QUESTION, Session, alone
+from benchmarks.bots.servers import TIMEOUT_SECONDS, Reply
+from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser, percentile, tell
 
 MESSAGES, QUICK = 10_000, 400
 CHATS = 200

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from sqlalchemy import delete
 
-from benchmarks.contestants import KEY
+from benchmarks.bots.contestants import KEY
 from benchmarks.conversations import fill
 from benchmarks.phase_timers import PHASES, AtOnce, Watch, WatchedHistory, WatchedSummariser
-from benchmarks.section import VERDICTS, Section, answered, load, parser, percentile, tell
+from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser, percentile, tell
 from routing.catalog.catalog import BUNDLED, Catalog
 from routing.config import jsonfile
 from routing.config.runtime import read_config

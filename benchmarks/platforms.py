@@ -13,10 +13,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks.contestants import OURS, Contestant, furnish
-from benchmarks.measure import GREETING, Figures, met
-from benchmarks.section import VERDICTS, Section, answered, load, parser, spread, tell
-from benchmarks.servers import TIMEOUT_SECONDS, Servers, servers
+from benchmarks.bots.contestants import OURS, Contestant, furnish
+from benchmarks.bots.measure import GREETING, Figures, met
+from benchmarks.bots.servers import TIMEOUT_SECONDS, Servers, servers
+from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser, spread, tell
 from tests.servers.discord import DiscordServer
 
 ROUNDS, QUICK = 3, 1

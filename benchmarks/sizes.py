@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.section import grid
+from benchmarks.reporting.section import grid
 from routing.catalog.sizes import size_of
 from routing.types.decisions import Size
 

@@ -9,9 +9,9 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from benchmarks.measure import QUESTION, Session, alone
-from benchmarks.section import VERDICTS, Section, answered, load, parser, tell
-from benchmarks.servers import TIMEOUT_SECONDS, Call, Model, Reply
+from benchmarks.bots.measure import QUESTION, Session, alone
+from benchmarks.bots.servers import TIMEOUT_SECONDS, Call, Model, Reply
+from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser, tell
 from benchmarks.turns import CALLS
 
 TURNS, QUICK = 10_000, 200

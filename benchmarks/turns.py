@@ -9,10 +9,10 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from benchmarks.contestants import Process
-from benchmarks.measure import WARM_UP, Session, alone
-from benchmarks.section import VERDICTS, Section, answered, load, parser, percentile, tell
-from benchmarks.servers import ANSWER, CHUNKS, Call
+from benchmarks.bots.contestants import Process
+from benchmarks.bots.measure import WARM_UP, Session, alone
+from benchmarks.bots.servers import ANSWER, CHUNKS, Call
+from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser, percentile, tell
 
 SAMPLES, QUICK = 60, 5
 LIMIT = 3.0

@@ -25,7 +25,7 @@ from benchmarks.bench_tools.recall import Row, Showing, row, showings
 from benchmarks.bench_tools.strategies import WAYS, our_toolkits
 from benchmarks.bench_tools.study import Study, Unreadable, read
 from benchmarks.bench_tools.tokenizer import counter
-from benchmarks.section import Section, load, show, tell
+from benchmarks.reporting.section import Section, load, show, tell
 from routing.catalog.sizes import size_of
 from routing.types.decisions import SIZES
 

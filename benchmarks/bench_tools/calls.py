@@ -8,7 +8,7 @@ from typing import Protocol
 
 from benchmarks.bench_tools.endpoint import Answer
 from benchmarks.bench_tools.recall import Parts, Showing, parts
-from benchmarks.intervals import Interval, mean, proportion
+from benchmarks.reporting.intervals import Interval, mean, proportion
 from routing.tools.presentation import DISCOVERY, Shown
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.bench_tools.calls import Score
 from benchmarks.bench_tools.ranking import Ranking
 from benchmarks.bench_tools.recall import KS, Row, recall_at
-from benchmarks.intervals import Interval
+from benchmarks.reporting.intervals import Interval
 from routing.types.decisions import SIZES
 
 COLOURS = {"S": "#2f6fde", "M": "#6fa0ef", "L": "#9aa5b1", "XL": "#c3cad2"}

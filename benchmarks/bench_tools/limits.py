@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import child
-from benchmarks.section import VERDICTS, Section, load, tell
+from benchmarks.reporting.section import VERDICTS, Section, load, tell
 from routing.tools.selection import build_selector
 
 SMALL, LARGE = "assistant", "sealtools"

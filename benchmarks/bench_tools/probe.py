@@ -63,7 +63,7 @@ def asked(selector: Any, queries: Sequence[str]) -> Mapping[str, float]:
     import asyncio
 
     from benchmarks.bench_tools.loop_lag import longest_block
-    from benchmarks.section import percentile
+    from benchmarks.reporting.section import percentile
 
     wall, cpu = [], []
     for query in queries:

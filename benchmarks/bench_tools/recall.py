@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from benchmarks.bench_tools.ranking import Ranking
 from benchmarks.bench_tools.strategies import BESIDE, Told, discovery, on_the_wire, told
 from benchmarks.bench_tools.study import Prompt, Study
-from benchmarks.intervals import Interval, mean, proportion
+from benchmarks.reporting.intervals import Interval, mean, proportion
 from routing.types.decisions import Size
 
 KS = (1, 3, 5, 8, 12)

@@ -10,8 +10,8 @@ from benchmarks.bench_tools.ranking import Ranking
 from benchmarks.bench_tools.recall import KS, Row, recall_at
 from benchmarks.bench_tools.strategies import default
 from benchmarks.bench_tools.tokenizer import ENCODING
-from benchmarks.intervals import Interval, mean, proportion
-from benchmarks.section import VERDICTS, Section
+from benchmarks.reporting.intervals import Interval, mean, proportion
+from benchmarks.reporting.section import VERDICTS, Section
 from routing.types.decisions import SIZES
 
 SMALLEST = SIZES[0]

@@ -17,12 +17,12 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from benchmarks.bots.servers import ANSWER, CHUNKS, Control, servers
 from benchmarks.failover import crowd, healthy
 from benchmarks.failover.faults import Plan, Scripted, drawn, script
 from benchmarks.failover.healthy import IN_PROCESS, LOOPBACK, Pair
 from benchmarks.failover.turns import NAMES, TurnRunner, models
-from benchmarks.section import Section, conclude, load, parser, show, tell
-from benchmarks.servers import ANSWER, CHUNKS, Control, servers
+from benchmarks.reporting.section import Section, conclude, load, parser, show, tell
 from routing.catalog.catalog import BUNDLED, Catalog
 from routing.health.health import ModelHealth
 from routing.llm.adapter import LiteLlm

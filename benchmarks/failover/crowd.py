@@ -12,7 +12,7 @@ from typing import Literal
 from benchmarks.failover.call_counter import CallCounter
 from benchmarks.failover.faults import RETRY_AFTER, SHARE, Plan, text_of
 from benchmarks.failover.turns import NAMES, TIER, Line, TurnRunner, models
-from benchmarks.section import VERDICTS, Section, percentile
+from benchmarks.reporting.section import VERDICTS, Section, percentile
 from routing.health.health import ModelHealth
 from routing.policy.models import Models
 from routing.ports import Llm

@@ -6,7 +6,7 @@ import asyncio
 import random
 from collections.abc import AsyncGenerator, Mapping
 
-from benchmarks.servers import ANSWER, CHUNKS, Control
+from benchmarks.bots.servers import ANSWER, CHUNKS, Control
 from routing.errors import (
     ContextOverflow,
     KeyRejected,

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from benchmarks.failover.faults import Scripted
 from benchmarks.failover.turns import QUESTION, TurnRunner, bare, decided, models
-from benchmarks.intervals import RESAMPLES, SEED, Interval
-from benchmarks.section import VERDICTS, Section, tell
+from benchmarks.reporting.intervals import RESAMPLES, SEED, Interval
+from benchmarks.reporting.section import VERDICTS, Section, tell
 from routing.health.health import ModelHealth
 from routing.ports import Llm
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from benchmarks.contestants import KEY
+from benchmarks.bots.contestants import KEY
 from routing.catalog.catalog import BUNDLED, Catalog
 from routing.config import jsonfile
 from routing.config.runtime import read_config

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import child
-from benchmarks.section import load, tell
+from benchmarks.reporting.section import load, tell
 from benchmarks.selectors.contestants import CONTESTANTS, OURS, Contestant
 from benchmarks.selectors.sets import SETS
 from benchmarks.selectors.simple import MIN_COSINE, encoder_name

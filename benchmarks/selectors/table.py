@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from benchmarks.section import grid
+from benchmarks.reporting.section import grid
 from benchmarks.selectors.contestants import CONTESTANTS, OURS, SIMPLE
 
 Results = Mapping[str, Mapping[str, Mapping[str, Any]]]

@@ -9,7 +9,7 @@ from benchmarks.bench_tools.calls import asked, score
 from benchmarks.bench_tools.recall import Row, parts, row, showings
 from benchmarks.bench_tools.strategies import default, on_the_wire, our_toolkits
 from benchmarks.bench_tools.study import Study
-from benchmarks.intervals import Interval
+from benchmarks.reporting.intervals import Interval
 from routing.tools.presentation import DISCOVERY
 from routing.types.decisions import Size
 from tests.benchmarks.study import Scripted, ranking

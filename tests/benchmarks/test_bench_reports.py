@@ -18,7 +18,7 @@ from benchmarks.bench_tools.recall import Showing, row, showings
 from benchmarks.bench_tools.strategies import WAYS
 from benchmarks.bench_tools.study import Study
 from benchmarks.bench_tools.tokenizer import counter
-from benchmarks.intervals import Interval
+from benchmarks.reporting.intervals import Interval
 from routing.types.decisions import SIZES
 from tests.benchmarks.study import Scripted, ranking
 

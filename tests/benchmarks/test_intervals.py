@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.intervals import Interval, mean, proportion
+from benchmarks.reporting.intervals import Interval, mean, proportion
 
 
 @pytest.mark.parametrize(

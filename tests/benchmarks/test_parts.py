@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks import compaction, soak, turns
-from benchmarks.contestants import OURS, furnish
-from benchmarks.measure import met
+from benchmarks.bots.contestants import OURS, furnish
+from benchmarks.bots.measure import met
+from benchmarks.bots.servers import servers
 from benchmarks.phase_timers import PHASES
-from benchmarks.section import Section, conclude, grid, percentile, show
-from benchmarks.servers import servers
+from benchmarks.reporting.section import Section, conclude, grid, percentile, show
 from benchmarks.soak import Memory
 from benchmarks.turns import KINDS, ONE_ROUND, PLAIN, THREE_ROUNDS
 

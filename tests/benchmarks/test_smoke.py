@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.contestants import FLOOR, FLOOR_STREAMING, OURS
-from benchmarks.report import ROWS, Rounds, kept, report
+from benchmarks.bots.contestants import FLOOR, FLOOR_STREAMING, OURS
+from benchmarks.reporting.report import ROWS, Rounds, kept, report
 
 ROOT = Path(__file__).resolve().parents[2]
 

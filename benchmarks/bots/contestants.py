@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.servers import ROOT, Servers
+from benchmarks.bots.servers import ROOT, Servers
 
 LITELLM = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
@@ -46,8 +46,8 @@ class Contestant:
 
 
 OURS = Contestant("ours", ("-m", "bot", "run"), streams=True)
-FLOOR = Contestant("floor", ("-m", "benchmarks.floor"), streams=False)
-FLOOR_STREAMING = Contestant("floor, streaming", ("-m", "benchmarks.floor", "--stream"), streams=True)
+FLOOR = Contestant("floor", ("-m", "benchmarks.bots.floor"), streams=False)
+FLOOR_STREAMING = Contestant("floor, streaming", ("-m", "benchmarks.bots.floor", "--stream"), streams=True)
 CONTESTANTS = (FLOOR, FLOOR_STREAMING, OURS)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.contestants import CONTESTANTS
-from benchmarks.report import ROWS, Rounds, middle
+from benchmarks.bots.contestants import CONTESTANTS
+from benchmarks.reporting.report import ROWS, Rounds, middle
 
 _COLOURS = ("#9aa5b1", "#c3cad2", "#2f6fde")
 

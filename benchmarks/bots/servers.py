@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 ANSWER = (
     "Certainly. The **short** answer is that it depends on the size of the garden: a small one is watered by hand in "
     "ten minutes, a large one wants a hose, and `cron` helps nobody here. Water early, before the sun stands high."

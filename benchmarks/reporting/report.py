@@ -7,9 +7,9 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from benchmarks.contestants import CONTESTANTS, FLOOR, OURS
-from benchmarks.measure import Figures
-from benchmarks.section import VERDICTS, Section, spread
+from benchmarks.bots.contestants import CONTESTANTS, FLOOR, OURS
+from benchmarks.bots.measure import Figures
+from benchmarks.reporting.section import VERDICTS, Section, spread
 
 Rounds = Mapping[str, Sequence[Figures]]
 """The figures of every round, by contestant."""

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.contestants import OURS, Contestant, Process, furnish, started
-from benchmarks.servers import TIMEOUT_SECONDS, Reply, Servers, servers
+from benchmarks.bots.contestants import OURS, Contestant, Process, furnish, started
+from benchmarks.bots.servers import TIMEOUT_SECONDS, Reply, Servers, servers
 
 TURNS_A_CHAT = 5
 """A measured conversation: its questions come with 0, 2, 4, 6 and 8 earlier messages."""

@@ -1,0 +1,1 @@
+"""The measured bots, and the loopback servers that they talk to."""

@@ -1,0 +1,1 @@
+"""Tables, pictures and intervals of the figures."""
