@@ -7,7 +7,8 @@ import sys
 
 from bot.ops.web import client
 from bot.workspace import Workspace
-from routing.catalog.discovery import DiscoveredModel, DiscoveryError, discover, save_discovered
+from routing.catalog.discovery import DiscoveredModel, discover, save_discovered
+from routing.catalog.provider_models import DiscoveryError
 from routing.types.llm import ProviderProfile
 
 

@@ -9,20 +9,9 @@ from pathlib import Path
 from rapidfuzz import fuzz
 
 from routing.bounded import Bounded
-from routing.catalog.cards import ModelCard, Reasoning, read_card, read_defaults
+from routing.catalog.cards import ModelCard, read_card, read_defaults
 from routing.config import jsonfile
 from routing.config.jsonfile import JsonFile
-
-
-def vendor_of(model: str, catalog: Catalog) -> str:
-    """The vendor of a model, also behind a gateway: `openrouter/google/gemini-2.5-pro` and `gemini/gemini-2.5-pro` →
-    `gemini`; for unknown models, the part before the name."""
-    own = "/".join(model.split("/")[-2:])
-    card = catalog.lookup(own)
-    return card.provider if card.known else own.partition("/")[0]
-
-
-__all__ = ["BUNDLED", "Catalog", "ModelCard", "Reasoning"]
 
 BUNDLED = Path(__file__).with_name("models.json")
 
@@ -123,3 +112,11 @@ def _likeness(query: str, full: str) -> float:
     """Similarity (0-100) of the model part; the provider, often forgotten or wrong, only breaks ties."""
     provider, _, model = full.partition("/")
     return 0.99 * fuzz.WRatio(query.rpartition("/")[2], model) + query.startswith(f"{provider}/")
+
+
+def vendor_of(model: str, catalog: Catalog) -> str:
+    """The vendor of a model, also behind a gateway: `openrouter/google/gemini-2.5-pro` and `gemini/gemini-2.5-pro` →
+    `gemini`; for unknown models, the part before the name."""
+    own = "/".join(model.split("/")[-2:])
+    card = catalog.lookup(own)
+    return card.provider if card.known else own.partition("/")[0]

@@ -16,15 +16,6 @@ from routing.config import jsonfile
 from routing.types.llm import ApiType, ProviderProfile
 from routing.types.model_names import is_model_name
 
-__all__ = [
-    "DiscoveredModel",
-    "DiscoveryError",
-    "address_of",
-    "discover",
-    "load_discovered",
-    "save_discovered",
-]
-
 # Addresses of providers without a base URL. Keys are sent only to their own provider.
 _HOMES: Mapping[tuple[str, ApiType], str] = {
     ("openai", "openai"): "https://api.openai.com/v1",

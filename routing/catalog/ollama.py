@@ -15,7 +15,8 @@ from typing import Any, Literal
 import httpx
 
 from routing.bounded import Bounded
-from routing.catalog.discovery import DiscoveryError, address_of
+from routing.catalog.discovery import address_of
+from routing.catalog.provider_models import DiscoveryError
 from routing.ports import Clock
 from routing.types.llm import ProviderProfile
 from routing.types.model_names import OLLAMA, OLLAMA_HOME, OLLAMA_NAMES

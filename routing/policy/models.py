@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from routing.catalog.catalog import Catalog, ModelCard
+from routing.catalog.cards import ModelCard
+from routing.catalog.catalog import Catalog
 from routing.catalog.ollama import OLLAMA_DEFAULT, KnownWindow, RunningOllama, StatedSizes
 from routing.catalog.sizes import size_of
 from routing.config.contracts import output_limit

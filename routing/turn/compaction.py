@@ -16,6 +16,8 @@ from routing.turn.truncation import shorten, squeeze
 from routing.types.llm import ChatMessage, ToolCall
 from routing.types.tokens import weight
 
+Summarise = Callable[[str, str], Awaitable[str]]
+"""Calls the model with instructions and data, and returns its text. Raises ModelError."""
 HEADING = "[Conversation summary]"
 MAX_CALLS = 4
 """Maximum number of summary calls per compaction. Messages beyond that are dropped, and the summary says so."""
@@ -138,27 +140,22 @@ def transcript(messages: Sequence[ChatMessage], most_chars: int) -> tuple[str, .
     return tuple(_OPEN + "\n".join(chunk) + _CLOSE for chunk in chunks)
 
 
-class Compactor:
-    """Writes summaries. `summarise(instructions, data)` calls the model, returns its text and raises ModelError."""
-
-    def __init__(self, summarise: Callable[[str, str], Awaitable[str]]) -> None:
-        self._summarise = summarise
-
-    async def compact(self, summary: str, older: Sequence[ChatMessage], most_chars: int) -> str:
-        """Combine an earlier summary (may be empty) and the messages after it into a new summary that starts with the
-        heading. Each call gets at most `most_chars` characters. Raises ModelError, also if the summary is empty."""
-        share = most_chars // 4
-        chunks = transcript(older, most_chars - share)
-        unread, read = chunks[:-MAX_CALLS], chunks[-MAX_CALLS:]
-        text = summary.removeprefix(HEADING).strip()
-        for chunk in read:
-            said = await self._summarise(INSTRUCTIONS, _earlier(text, share) + chunk)
-            text = shorten(said.strip().removeprefix(HEADING).strip(), MAX_SUMMARY_CHARS)
-            if not text:
-                raise EmptyAnswer("the summary's model", Reason("it gave an empty answer"))
-        if unread:
-            text = f"(About {sum(map(len, unread)):,} characters before this were too long to be summed up.)\n{text}"
-        return f"{HEADING}\n{text}"
+async def compact(summarise: Summarise, summary: str, older: Sequence[ChatMessage], most_chars: int) -> str:
+    """Combine an earlier summary (may be empty) and the messages after it into a new summary that starts with the
+    heading. Each call of the model gets at most `most_chars` characters. Raises ModelError, also if the summary is
+    empty."""
+    share = most_chars // 4
+    chunks = transcript(older, most_chars - share)
+    unread, read = chunks[:-MAX_CALLS], chunks[-MAX_CALLS:]
+    text = summary.removeprefix(HEADING).strip()
+    for chunk in read:
+        said = await summarise(INSTRUCTIONS, _earlier(text, share) + chunk)
+        text = shorten(said.strip().removeprefix(HEADING).strip(), MAX_SUMMARY_CHARS)
+        if not text:
+            raise EmptyAnswer("the summary's model", Reason("it gave an empty answer"))
+    if unread:
+        text = f"(About {sum(map(len, unread)):,} characters before this were too long to be summed up.)\n{text}"
+    return f"{HEADING}\n{text}"
 
 
 def _earlier(summary: str, most: int) -> str:

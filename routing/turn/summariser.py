@@ -10,7 +10,7 @@ from routing.llm.attempt import CallOptions, ModelCaller
 from routing.llm.null_reply import NullLiveReply
 from routing.policy.models import Models
 from routing.ports import LiveReply
-from routing.turn.compaction import Compactor
+from routing.turn.compaction import compact
 from routing.turn.context_window import Window
 from routing.types.deadline import Deadline
 from routing.types.llm import ChatMessage
@@ -62,7 +62,7 @@ class Summariser:
         window = Window(limit, self._models.config.compaction.most_tokens)
         most_chars = int((window.threshold - window.overhead) * CHARS_PER_TOKEN * SHARE_FOR_TRANSCRIPT)
         await self._live.working()
-        return await Compactor(self._ask).compact(earlier, older, max(1000, most_chars))
+        return await compact(self._ask, earlier, older, max(1000, most_chars))
 
     async def _ask(self, instructions: str, transcript: str) -> str:
         model = self._choice.model

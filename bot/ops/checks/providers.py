@@ -10,8 +10,9 @@ from bot import keyless
 from bot.ops.checks.finding import Finding, fail, ok, warn
 from bot.ops.checks.inspection import Inspection
 from bot.ops.web import client
-from routing.catalog.discovery import DiscoveredModel, DiscoveryError, discover
+from routing.catalog.discovery import DiscoveredModel, discover
 from routing.catalog.ollama import StatedSizes
+from routing.catalog.provider_models import DiscoveryError
 from routing.catalog.sizes import UNKNOWN
 from routing.config.contracts import DEFAULT_FALLBACKS, lone_vendors
 from routing.config.runtime import RouterConfig

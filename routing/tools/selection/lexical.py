@@ -84,11 +84,10 @@ class Postings:
         having = (sizes * FREQUENT > self.count) & (self.count >= MIN_PASSAGES)
         return np.where(having, np.cumsum(having) - 1, -1) if having.any() else None
 
-    def rows(self, column: Column) -> Floats | None:
+    def rows(self, column: Column) -> Floats:
         """The values of `column` for each frequent token (tokens × passages)."""
-        if self.frequent is None:
-            return None
         if column not in self._rows:
+            assert self.frequent is not None
             tokens = np.flatnonzero(self.frequent >= 0)
             made = np.zeros((len(tokens), self.count), np.float32)
             for row, begin, end in zip(made, self.starts[tokens], self.starts[tokens + 1], strict=True):
@@ -170,10 +169,10 @@ class Matches:
             each = shares[self._rare].repeat(self._sizes)
             values = each if values is None else values * each
         summed = np.bincount(self._at, values, count * size).astype(np.float32).reshape(self._shape)
-        if len(self._used) and (rows := self._index.rows(column)) is not None:
+        if len(self._used):
             factors = np.zeros((count, len(self._used)), np.float32)
             factors[self._cells] = 1 if shares is None else shares[self._often]
-            summed += factors @ rows[self._used]
+            summed += factors @ self._index.rows(column)[self._used]
         summed /= most.astype(np.float32)[:, None]
         return summed
 

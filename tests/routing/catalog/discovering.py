@@ -9,7 +9,8 @@ import httpx
 import pytest
 from aiohttp import web
 
-from routing.catalog.discovery import DiscoveredModel, DiscoveryError, discover
+from routing.catalog.discovery import DiscoveredModel, discover
+from routing.catalog.provider_models import DiscoveryError
 from routing.config.runtime import variable
 from routing.types.llm import ApiType, ProviderProfile
 

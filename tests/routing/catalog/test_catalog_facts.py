@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from routing.catalog.catalog import BUNDLED, Catalog, ModelCard
+from routing.catalog.cards import ModelCard
+from routing.catalog.catalog import BUNDLED, Catalog
 
 # The map shipped with litellm 1.106.2; a model whose retirement it dates before this day is gone there.
 MAP_DAY = "2026-11-21"

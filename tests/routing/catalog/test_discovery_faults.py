@@ -9,7 +9,8 @@ import httpx
 import pytest
 from aiohttp import web
 
-from routing.catalog.discovery import DiscoveryError, discover
+from routing.catalog.discovery import discover
+from routing.catalog.provider_models import DiscoveryError
 from routing.types.llm import ApiType
 from tests.routing.catalog.discovering import KEY, found, profile, refusal, replying, serving
 

@@ -78,12 +78,6 @@ def test_no_endless_search_for_one_that_is_short_enough() -> None:
     assert names(present([*long[1:], candidate("short")], "L", Presentation("full", 2, 500)).specs) == ["short"]
 
 
-def test_a_line_of_names_never_costs_more_than_there_is_room_for() -> None:
-    for most_tokens in range(60, 400):
-        shown = present(eighty(), "S", Presentation("top_k", 8, most_tokens))
-        assert on_the_wire(shown) <= shown.tokens <= most_tokens
-
-
 def test_the_largest_categories_are_named_for_any_message() -> None:
     rare, often = [f"rare {at}" for at in range(40)], [f"kind {at}" for at in range(MAX_KINDS)]
     hints = {

@@ -12,12 +12,10 @@ from routing.config.contracts import ALLOWANCE, DEFAULT_CONTRACTS, TierContract
 from routing.errors import (
     BadModelRequest,
     ContextOverflow,
-    EmptyAnswer,
     KeyRejected,
     ModelError,
     ModelUnknown,
     OutOfCredit,
-    PolicyRefused,
     RateLimited,
     Unreachable,
 )
@@ -34,7 +32,6 @@ from routing.types.llm import (
     ModelRequest,
     ProviderProfile,
     StreamEnd,
-    TextDelta,
 )
 from routing.types.people import Person
 from routing.types.stop import Stop
@@ -47,7 +44,6 @@ from tests.routing.turn.trying import NOT_READ, turn_state
 DECISION = TierDecision("balanced", "default", "default")
 SCOPE = ToolScope(Person(1, "user", "Ann"), 7, DECISION)
 DOWN, BUSY = Unreachable("a/1", "it is down"), RateLimited("a/1", "try again in 30 s", 30.0)
-EMPTY: list[Step] = [StreamEnd("stop", None)]
 
 pytestmark = pytest.mark.usefixtures("no_pause")
 
@@ -121,24 +117,6 @@ async def test_a_model_that_fails_gives_way_to_the_next(error: ModelError) -> No
     assert chase.state.failed == [Failed("a/1", error.reason, "other model")]
 
 
-async def test_content_that_is_declined_is_not_shopped_around() -> None:
-    chase = Chase(FakeLlm([PolicyRefused("a/1", "no")]))
-    with pytest.raises(PolicyRefused):
-        await chase.run()
-    assert chase.asked == ["a/1"]
-    assert chase.state.failed == []
-
-
-@pytest.mark.parametrize("attempts", [1, 2, 3])
-async def test_there_are_as_many_tries_as_the_contract_says(attempts: int) -> None:
-    chase = Chase(FakeLlm([DOWN], [DOWN], [DOWN]))
-    chase.contract = replace(chase.contract, attempts=attempts)
-    with pytest.raises(Unreachable):
-        await chase.run()
-    assert chase.asked == ["a/1", "b/2", "c/3"][:attempts]
-    assert [each.model for each in chase.state.failed] == chase.asked[:-1]
-
-
 async def test_the_only_one_is_asked_once_more() -> None:
     chase = Chase(FakeLlm([DOWN], says("hi")), pool=("a/1",))
     assert (await chase.run()).text == "hi"
@@ -180,21 +158,6 @@ class Moving(FakeLlm):
         return super().stream(request)
 
 
-async def test_nothing_is_asked_for_once_more_and_then_of_the_next() -> None:
-    chase = Chase(FakeLlm(EMPTY, says("hi")))
-    assert (await chase.run()).text == "hi"
-    assert chase.asked == ["a/1", "a/1"]
-    chase = Chase(FakeLlm(EMPTY, EMPTY, says("hi")))
-    assert (await chase.run()).text == "hi"
-    assert chase.asked == ["a/1", "a/1", "b/2"]
-    assert [each.model for each in chase.state.failed] == ["a/1"]
-    chase = Chase(FakeLlm(EMPTY, EMPTY, EMPTY, EMPTY), pool=("a/1", "b/2"))
-    chase.contract = replace(chase.contract, attempts=9)
-    with pytest.raises(EmptyAnswer):
-        await chase.run()
-    assert chase.asked == ["a/1", "a/1", "b/2", "b/2"]
-
-
 @pytest.mark.parametrize(("reasoning", "allowance"), [(None, ALLOWANCE["low"]), ("high", ALLOWANCE["high"])])
 async def test_cut_with_no_text_it_gets_twice_the_allowance(reasoning: str | None, allowance: int) -> None:
     chase = Chase(FakeLlm(cut(), says("hi")), reasoning=reasoning)
@@ -219,20 +182,6 @@ async def test_cut_with_no_text_twice_it_is_the_next_ones_turn_and_at_last_nobod
     chase = Chase(FakeLlm(cut(), cut()), pool=("a/1",))
     done = await chase.run()
     assert (done.text, done.finish) == ("", "length")
-
-
-async def test_cut_after_some_words_is_an_answer() -> None:
-    chase = Chase(FakeLlm([TextDelta("as far as"), StreamEnd("length", None)]))
-    assert (await chase.run()).text == "as far as"
-    assert chase.asked == ["a/1"]
-
-
-@pytest.mark.parametrize("last", [[DOWN], []], ids=["error", "no end"])
-async def test_after_the_first_word_no_other_model_is_asked(last: list[Step]) -> None:
-    chase = Chase(FakeLlm([TextDelta("half"), *last]))
-    done = await chase.run()
-    assert (done.text, done.finish, chase.asked) == ("half", "cut", ["a/1"])
-    assert chase.live.texts == ["half"]
 
 
 async def test_too_long_a_prompt_is_cut_once_and_then_goes_where_there_is_room() -> None:
@@ -275,17 +224,6 @@ async def test_a_turn_that_was_cut_before_is_not_cut_again() -> None:
         await chase.run()
     assert chase.shortened == []
     assert chase.asked == ["a/1"]
-
-
-@pytest.mark.parametrize(("wait", "tries"), [(0.01, 2), (30.1, 1)])
-async def test_only_the_last_one_is_waited_for_and_not_for_long(wait: float, tries: int) -> None:
-    chase = Chase(FakeLlm([RateLimited("a/1", "busy", wait)], says("hi")), pool=("a/1",))
-    if tries == 2:
-        assert (await chase.run()).text == "hi"
-    else:
-        with pytest.raises(RateLimited):
-            await chase.run()
-    assert chase.llm.made == tries
 
 
 async def test_stop_ends_the_wait_before_another_try() -> None:
