@@ -9,17 +9,16 @@ from typing import Any
 from handlers.tools.authoring.json_fields import listed, needed, only, optional, placed, texts
 from handlers.tools.authoring.registration import card_of, check_free
 from handlers.tools.authoring.schemas import IllegalSchema, plain
-from handlers.tools.mcp.hints import read_hints
+from handlers.tools.mcp.hints import TIERS, Schema, as_it_is, read_hints
 from routing.config.jsonfile import JsonObject
 from routing.errors import Reason
-from routing.types.decisions import SIZES, Size
+from routing.types.decisions import SIZES
 from routing.types.toolkits import ToolCard, ToolText
 
 _FUNCTION = ("name", "description", "parameters", "strict", "capabilityHints", "execute", "examples")
 _TASK = ("type", "function", *_FUNCTION)
 _HINTS = ("tiers", "category", "priority")
 _HINT = ("description", "inputSchema")
-_TIERS: Mapping[str, Size] = {"small": "S", "medium": "M", "large": "XL"}
 _EXECUTE = ("command", "mcp", "confirm")
 _NO_PARAMETERS: Mapping[str, Any] = {"type": "object", "properties": {}}
 
@@ -57,9 +56,8 @@ def card_in(
     name = needed(function, "name")
     schema = function.child("parameters")
     own = ToolText(needed(function, "description"), _NO_PARAMETERS if schema is None else schema.values)
-    hinted = read_hints(hints and _checked(hints).values, own)
-    useless = {} if proven else _useless(hinted.texts, own)
-    told = {size: own if size in useless else hinted.texts.get(size, own) for size in SIZES}
+    hinted = read_hints(hints and _checked(hints).values, own, as_it_is if proven else _usable)
+    told = {size: hinted.texts.get(size, own) for size in SIZES}
     said = texts(function, "examples") or texts(task, "examples")
     with placed(function, "name"):
         check_free(name, taken)
@@ -72,9 +70,8 @@ def card_in(
             priority=hinted.priority,
             proven=proven,
         )
-    ignored = (*hinted.ignored, *dict.fromkeys(useless.values()))
     words = "{file}: the tool {name}: {reason}; it is ignored."
-    return card, tuple(Reason(words, file=task.file.origin, name=name, reason=reason) for reason in ignored)
+    return card, tuple(Reason(words, file=task.file.origin, name=name, reason=reason) for reason in hinted.ignored)
 
 
 def way_in(task: JsonObject) -> Way:
@@ -132,7 +129,7 @@ def _checked(hints: JsonObject) -> JsonObject:
         raise hints.file.fault((*hints.path, "priority"), "must be a number")
     tiers = hints.child("tiers")
     if tiers is not None:
-        only(tiers, _TIERS)
+        only(tiers, TIERS)
         for tier in tiers.values:
             hint = tiers.child(tier)
             if hint is not None:
@@ -140,15 +137,9 @@ def _checked(hints: JsonObject) -> JsonObject:
     return hints
 
 
-def _useless(hinted: Mapping[Size, ToolText], own: ToolText) -> dict[Size, Reason]:
-    """The sizes whose hint has an invalid schema, and why."""
-    found: dict[Size, Reason] = {}
-    tiers: Mapping[Size, str] = {**{size: tier for tier, size in _TIERS.items()}, "L": "large"}
-    for size, text in hinted.items():
-        try:
-            if text.parameters is not own.parameters:
-                plain(text.parameters)
-        except IllegalSchema as error:
-            words = "its hint for {tier} has a schema that {reason}"
-            found[size] = Reason(words, tier=tiers[size], reason=error.reason)
-    return found
+def _usable(schema: Schema) -> tuple[Schema, Reason | None]:
+    try:
+        plain(schema)
+    except IllegalSchema as error:
+        return schema, Reason("its schema {reason}", reason=error.reason)
+    return schema, None

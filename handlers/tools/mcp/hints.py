@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,8 @@ HINTS = "io.github.tierbot/capabilityHints"
 RAW = "capabilityHints"
 """Their key at a tool's top level, where some servers write them."""
 
-_TIERS: Mapping[str, tuple[Size, ...]] = {"small": ("S",), "medium": ("M",), "large": ("L", "XL")}
+TIERS: Mapping[str, tuple[Size, ...]] = {"small": ("S",), "medium": ("M",), "large": ("L", "XL")}
+Schema = Mapping[str, Any]
 _MAX_PRIORITY = 1_000.0
 _LABEL_CHARS = 32
 NO_LABEL = Reason("its category is no label of up to {limit} letters, digits, spaces and - _ /", limit=_LABEL_CHARS)
@@ -33,8 +34,16 @@ class Hinted:
     ignored: tuple[Reason, ...] = ()
 
 
-def read_hints(hints: object, plain: ToolText) -> Hinted:
-    """Read untrusted hints. `plain` is the tool's own text, for missing parts. Schemas are not validated."""
+def as_it_is(schema: Schema) -> tuple[Schema, Reason | None]:
+    """Accepts a schema without a check."""
+    return schema, None
+
+
+def read_hints(
+    hints: object, plain: ToolText, checked: Callable[[Schema], tuple[Schema, Reason | None]] = as_it_is
+) -> Hinted:
+    """Read untrusted hints. `plain` is the tool's own text, for missing parts. `checked` returns a schema as models get
+    it, and why it can't be used."""
     if hints is None:
         return Hinted({})
     if not isinstance(hints, Mapping):
@@ -43,11 +52,15 @@ def read_hints(hints: object, plain: ToolText) -> Hinted:
     ignored: list[Reason] = []
     tiers = hints.get("tiers")
     for tier, hint in tiers.items() if isinstance(tiers, Mapping) else ():
-        if fault := _tier_fault(tier, hint, plain):
+        fault, schema = _tier_fault(tier, hint, plain), plain.parameters
+        if not fault and hint.get("inputSchema"):
+            schema, wrong = checked(hint["inputSchema"])
+            fault = Reason("is wrong, {reason}", reason=wrong) if wrong else None
+        if fault:
             ignored.append(Reason("its hint for {tier} {reason}", tier=str(tier), reason=fault))
             continue
-        text = ToolText(hint.get("description") or plain.description, hint.get("inputSchema") or plain.parameters)
-        texts.update(dict.fromkeys(_TIERS[tier], text))
+        text = ToolText(hint.get("description") or plain.description, schema)
+        texts.update(dict.fromkeys(TIERS[tier], text))
     category = hints.get("category")
     category = category.strip() if isinstance(category, str) else ""
     if not is_label(category):
@@ -67,7 +80,7 @@ def write_hints(card: ToolCard) -> dict[str, Any]:
     """The hints of one of our tools, for clients that use them; others see the text for XL."""
     tiers = {
         tier: {"description": card.texts[sizes[0]].description, "inputSchema": dict(card.texts[sizes[0]].parameters)}
-        for tier, sizes in _TIERS.items()
+        for tier, sizes in TIERS.items()
     }
     return {"tiers": tiers, "category": card.category, "priority": card.priority}
 
@@ -79,8 +92,8 @@ def with_hints(name: str, plain: ToolText, hinted: Hinted) -> ToolCard:
 
 
 def _tier_fault(tier: object, hint: object, plain: ToolText) -> Reason | None:
-    if tier not in _TIERS:
-        return Reason("is for none of {tiers}", tiers=", ".join(_TIERS))
+    if tier not in TIERS:
+        return Reason("is for none of {tiers}", tiers=", ".join(TIERS))
     if not isinstance(hint, Mapping):
         return Reason("is not an object")
     description, schema = hint.get("description"), hint.get("inputSchema")

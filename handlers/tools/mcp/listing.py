@@ -107,17 +107,12 @@ class _Reader:
         hints = (meta.get(HINTS) if isinstance(meta, Mapping) else None) or tool.get(RAW)
         if is_deeper(hints):
             return Hinted({}, ignored=(Reason("its hint object is nested too deeply"),))
-        hinted = read_hints(cleaned_schema(hints, self._hidden), plain)
-        texts, ignored = {}, [*hinted.ignored]
-        for size, text in hinted.texts.items():
-            schema, fault = plain.parameters, None
-            if text.parameters is not plain.parameters:
-                schema, fault = self._schema(text.parameters)
-            if fault:
-                ignored.append(Reason("its hint for size {size} is wrong, {reason}", size=size, reason=fault))
-            else:
-                texts[size] = ToolText(readable(text.description, self._limits.description_chars), schema)
-        return replace(hinted, texts=texts, ignored=tuple(ignored))
+        hinted = read_hints(cleaned_schema(hints, self._hidden), plain, self._schema)
+        most = self._limits.description_chars
+        texts = {
+            size: replace(text, description=readable(text.description, most)) for size, text in hinted.texts.items()
+        }
+        return replace(hinted, texts=texts)
 
     def _schema(self, schema: object) -> tuple[Mapping[str, Any], Reason | None]:
         """The schema as models and providers get it, and why it can't be used."""

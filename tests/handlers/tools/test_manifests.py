@@ -66,7 +66,7 @@ def test_a_hint_with_an_invalid_schema_is_ignored_and_named(tmp_path: Path, hint
     assert weather.texts["S"] == weather.texts["XL"]
     assert weather.texts["M"].description == "Weather of a day"
     (warning,) = manifest.warnings
-    assert warning.startswith("weather.json: the tool get_weather: its hint for small has a schema that ")
+    assert warning.startswith("weather.json: the tool get_weather: its hint for small is wrong, its schema ")
     assert reason in warning
     assert warning.endswith("; it is ignored.")
 

@@ -68,7 +68,7 @@ async def test_hints_reach_the_sizes(on: Stage) -> None:
     assert third.texts["S"] == third.texts["XL"]
     (warning,) = on.state("s").warnings
     assert warning.startswith(
-        "c: its hint for size S is wrong, its schema is not valid (properties.q.type has the illegal value"
+        "c: its hint for small is wrong, its schema is not valid (properties.q.type has the illegal value"
     )
     assert on.client.toolkits()[0].category == "web"
 

@@ -60,8 +60,8 @@ async def test_a_schema_costs_its_own_tool_only(on: Stage) -> None:
 
 async def test_a_hint_costs_itself_only(on: Stage) -> None:
     hints: list[tuple[dict[str, Any], str]] = [
-        ({**WIDE, "allOf": [{"$ref": "#/$defs/a0"}]}, "its hint for size S is wrong, its schema is too large"),
-        ({**EMPTY, "default": float("inf")}, "its hint for size S is wrong, its schema has a number"),
+        ({**WIDE, "allOf": [{"$ref": "#/$defs/a0"}]}, "its hint for small is wrong, its schema is too large"),
+        ({**EMPTY, "default": float("inf")}, "its hint for small is wrong, its schema has a number"),
         ({**EMPTY, "default": deep(260)}, "its hint object is nested too deeply; it is ignored"),
     ]
     on.server("bad", {"tools": [hinted(f"t{number}", schema) for number, (schema, _) in enumerate(hints)]})
