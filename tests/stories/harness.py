@@ -9,8 +9,9 @@ import signal
 import sqlite3
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -20,13 +21,14 @@ from pathlib import Path
 import pytest
 from blockbuster import BlockBuster
 
+from bot.adapters.shared.registration import register_if_changed
 from bot.adapters.telegram.options import Pace, TelegramOptions
 from bot.app import App, assembled
 from bot.running import platforms_of
 from bot.settings import load
 from bot.workspace import Workspace
 from routing.catalog.catalog import BUNDLED
-from routing.ports import Clock
+from routing.ports import Clock, StateStore
 from storage.database.migrate import migrate
 from tests.read_once import share_indexes
 from tests.servers.model import ModelServer
@@ -119,10 +121,8 @@ async def running(on: Stage, clock: Clock = time.time, steady: Clock | None = No
     workspace.prepare()
     try:
         await asyncio.to_thread(_migrate, on, environment.settings.database, workspace.backups)
-        with pytest.MonkeyPatch.context() as patch:
-            share_indexes(patch)
-            if not on.menus:
-                patch.setattr("bot.adapters.telegram.platform.register_if_changed", _known)
+        _telling.set(on.menus)
+        with _patched():
             async with assembled(environment, workspace, clock, steady or clock) as app:
                 await app.start(platforms_of(environment.settings, app))
                 with _nothing_blocks():
@@ -145,8 +145,29 @@ def _migrate(on: Stage, url: str, backups: Path) -> None:
 _new: list[bytes] = []
 
 
-async def _known(*_menu: object) -> bool:
-    return False
+@contextmanager
+def _patched() -> Iterator[None]:
+    """Patches for all bots of this process, which may end in any order."""
+    if not _bots:
+        share_indexes(_patch)
+        _patch.setattr("bot.adapters.telegram.platform.register_if_changed", _register)
+    _bots.append(1)
+    try:
+        yield
+    finally:
+        _bots.pop()
+        if not _bots:
+            _patch.undo()
+
+
+async def _register(state: StateStore, key: str, menus: object, register: Callable[[], Awaitable[object]]) -> bool:
+    return _telling.get() and await register_if_changed(state, key, menus, register)
+
+
+_bots: list[int] = []
+_patch = pytest.MonkeyPatch()
+_telling: ContextVar[bool] = ContextVar("telling", default=True)
+"""Whether this bot tells Telegram of its commands."""
 
 
 @contextmanager

@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from tests.stories.doors import CODE, Hours, account, code_in, quiet
 from tests.stories.harness import OWNER, Stage, ask, press, running
 
@@ -220,13 +218,13 @@ async def test_every_change_is_in_the_audit_log(on: Stage) -> None:
     assert f"Alice blocked {account(bob)}" in logged.splitlines()[0]
 
 
-@pytest.mark.parametrize("typed", ["/access list", "/access pair ABCD-EFGH", "/access log", "/access allow telegram:1"])
-async def test_a_guest_cannot_administer(on: Stage, typed: str) -> None:
+async def test_a_guest_cannot_administer(on: Stage) -> None:
     async with running(on):
         bob = on.tg.user("bob")
         await ask(on, f"/access role {account(bob)} guest")
         await ask(on, "/access here on", group="Team")
-        assert "Only admins and owners" in (await ask(on, typed, user=bob, group="Team")).text
+        for typed in ("/access list", "/access pair ABCD-EFGH", "/access log", "/access allow telegram:1"):
+            assert "Only admins and owners" in (await ask(on, typed, user=bob, group="Team")).text
 
 
 async def test_a_guest_is_told_only_of_tiers_that_guests_may_use(on: Stage) -> None:

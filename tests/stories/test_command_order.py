@@ -13,15 +13,16 @@ from tests.stories.killing import until
 from tests.stories.test_order import settled
 
 COMMANDS = [
-    "/tier smart",
-    "/tier smart force",
     "/model balanced openai/gpt-5.2",
     "/new",
     "/history resume 2",
+    "/tier smart",
+    "/tier deep force",
     "/skill poet",
     "/settings instructions Answer in verse.",
     "/tools off files",
 ]
+"""Each changes what the ones before it left as it was."""
 
 
 def asked_with(call: ModelRequest) -> tuple[object, ...]:
@@ -42,36 +43,36 @@ def prepare(on: Stage) -> None:
     skill.write_text("---\nname: poet\ndescription: Writes poems.\n---\nSpeak like a poet.\n", encoding="utf-8")
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-async def test_a_command_does_not_reach_questions_that_wait_before_it(on: Stage, command: str) -> None:
+async def test_a_command_does_not_reach_questions_that_wait_before_it(on: Stage) -> None:
     prepare(on)
     async with running(on):
         await ask(on, "pears")
         await ask(on, "/new")
-        await ask(on, "apples: read my file")
-        gate = on.ms.gate("done")
-        on.tg.say("one: read my file")
-        await gate.reached()
-        on.tg.say("two: read my file")
-        answered = on.tg.say(command)
-        await on.tg.reply(answered)  # at once, while the turn runs
-        assert len(on.ms.calls) == 3
-        last = on.tg.say("three: read my file")
-        gate.open()
-        await on.tg.reply(last)
-        await settled(on)
-    usual = asked_with(call_for(on, "apples: read my file"))
-    assert asked_with(call_for(on, "one: read my file")) == usual
-    assert asked_with(call_for(on, "two: read my file")) == usual
-    assert asked_with(call_for(on, "three: read my file")) != usual
+        for number, command in enumerate(COMMANDS):
+            usual, one, two, three = (f"{name} {number}: read my file" for name in ("apples", "one", "two", "three"))
+            await ask(on, usual)
+            gate = on.ms.gate("done")
+            on.tg.say(one)
+            await gate.reached()
+            on.tg.say(two)
+            answered = on.tg.say(command)
+            calls = len(on.ms.calls)
+            await on.tg.reply(answered, after=answered)  # at once, while the turn runs
+            assert len(on.ms.calls) == calls
+            last = on.tg.say(three)
+            gate.open()
+            await on.tg.reply(last, after=last)
+            await settled(on)
+            before = asked_with(call_for(on, usual))
+            assert asked_with(call_for(on, one)) == before, command
+            assert asked_with(call_for(on, two)) == before, command
+            assert asked_with(call_for(on, three)) != before, command
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", ["/tier smart", "/new"])
 async def test_the_order_holds_for_what_came_while_the_bot_was_down(on: Stage, command: str) -> None:
     prepare(on)
     async with running(on):
-        await ask(on, "pears")
-        await ask(on, "/new")
         await ask(on, "apples: read my file")
         await settled(on)
     for text in ("one: read my file", "two: read my file", command):  # the first may begin before the command

@@ -41,10 +41,10 @@ async def test_a_model_that_is_no_model_tells_nothing_of_the_disk(on: Stage) -> 
     assert on.rows("select * from overrides") == []
 
 
-@pytest.mark.parametrize("typed", ["/status?", "/tier, smart", "/tier-smart", "/tier:smart"])
-async def test_a_mistyped_command_never_reaches_the_model(on: Stage, typed: str) -> None:
+async def test_a_mistyped_command_never_reaches_the_model(on: Stage) -> None:
     async with running(on):
-        await ask(on, typed)
+        for typed in ("/status?", "/tier, smart", "/tier-smart", "/tier:smart"):
+            await ask(on, typed)
     assert len(on.ms.calls) == 0
 
 

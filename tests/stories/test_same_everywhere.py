@@ -77,11 +77,13 @@ def conversation(specs: Sequence[CommandSpec]) -> Case:
 
 
 ALL = tuple(f"/{name}" for name in NAMES)
+BY_ROLE = ("/model", "/status", "/council", "/tools", "/usage", "/budget", "/settings", "/whoami", "/access", "/help")
+"""Commands whose answers depend on the role."""
 OTHERS = {
     "no command": Case(("/teir smart", "/STATS", "/qqqqqqq", "/usr/bin/env fails", "/"), "user"),
     "a guest": Case((*ALL, "/tier smart force", "/access role telegram:1 owner"), "guest"),
-    "a user": Case((*ALL, "/access block telegram:1"), "user"),
-    "an admin": Case((*ALL, "/access allow telegram:123", "/access role telegram:123 owner"), "admin"),
+    "a user": Case((*BY_ROLE, "/access block telegram:1"), "user"),
+    "an admin": Case((*BY_ROLE, "/access allow telegram:123", "/access role telegram:123 owner"), "admin"),
     "German": Case(("/settings language de", *ALL, "/teir", "/tier turbo", "/help tier", "/model coding reset")),
 }
 BUTTONS = ("telegram", "discord")

@@ -223,41 +223,41 @@ async def test_buttons_switch_and_redraw(taught: Stage) -> None:
         assert taught.rows("select toolkits_off from preferences") == [("[]",)]
 
 
-@pytest.mark.parametrize(
-    ("typed", "answer"),
-    [
-        ("/tools off weathr", "There is no toolkit weathr; did you mean weather? Nothing was changed."),
-        ("/tools OFF qqqqqq", "There is no toolkit qqqqqq; /tools lists them. Nothing was changed."),
-        ("/tools off", "Name a toolkit: /tools off <toolkit>. Nothing was changed."),
-        ("/tools on weather", "weather is already on. Nothing was changed."),
-        (
-            "/tools off forecast",
-            "forecast belongs to weather; only whole toolkits can be switched. Nothing was changed.",
-        ),
-        (
-            "/tools off conversation",
-            "conversation can't be turned off, because small models find the other tools with it. Nothing was changed.",
-        ),
-        (
-            "/tools on we go",
-            "Write one toolkit after on. To ask about a message that begins with on, put it in "
-            "quotation marks. Nothing was changed.",
-        ),
-    ],
-)
-async def test_a_refusal_says_why_and_changes_nothing(taught: Stage, typed: str, answer: str) -> None:
+REFUSALS = [
+    ("/tools off weathr", "There is no toolkit weathr; did you mean weather? Nothing was changed."),
+    ("/tools OFF qqqqqq", "There is no toolkit qqqqqq; /tools lists them. Nothing was changed."),
+    ("/tools off", "Name a toolkit: /tools off <toolkit>. Nothing was changed."),
+    ("/tools on weather", "weather is already on. Nothing was changed."),
+    (
+        "/tools off forecast",
+        "forecast belongs to weather; only whole toolkits can be switched. Nothing was changed.",
+    ),
+    (
+        "/tools off conversation",
+        "conversation can't be turned off, because small models find the other tools with it. Nothing was changed.",
+    ),
+    (
+        "/tools on we go",
+        "Write one toolkit after on. To ask about a message that begins with on, put it in "
+        "quotation marks. Nothing was changed.",
+    ),
+]
+
+
+async def test_a_refusal_says_why_and_changes_nothing(taught: Stage) -> None:
     async with running(taught):
-        assert (await ask(taught, typed)).text == answer
-        assert taught.rows("select toolkits_off from preferences where toolkits_off != '[]'") == []
+        for typed, answer in REFUSALS:
+            assert (await ask(taught, typed)).text == answer
+            assert taught.rows("select toolkits_off from preferences where toolkits_off != '[]'") == []
         await ask(taught, "/tools off weather")
         assert (await ask(taught, "/tools off weather")).text == "weather is already off. Nothing was changed."
 
 
-@pytest.mark.parametrize("typed", ['/tools "off weather"', "/tools “off weather”", "/tools 'off weather'"])
-async def test_a_quoted_text_is_asked_about_whatever_it_says(taught: Stage, typed: str) -> None:
+async def test_a_quoted_text_is_asked_about_whatever_it_says(taught: Stage) -> None:
     async with running(taught):
         await indexed(taught)
-        assert line((await ask(taught, typed)).text, "• weather: ").startswith("words ")
+        for typed in ('/tools "off weather"', "/tools “off weather”", "/tools 'off weather'"):
+            assert line((await ask(taught, typed)).text, "• weather: ").startswith("words ")
         assert "• weather (workspace, 1 tool):" in (await ask(taught, "/tools")).text
 
 
