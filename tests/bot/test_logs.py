@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
-import subprocess
-import sys
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from bot.logs import Redactor, configure
+from routing.catalog.catalog import BUNDLED, Catalog
+from routing.llm.adapter import LiteLlm
+from routing.llm.local.runtime import LocalRuntime
 from routing.tracing import turn_id
+from tests.stories import preloaded
 
 TOKEN = "123456789:AAbbCCddEEffGGhhIIjjKKllMMnnOOppQQr"
 KEY = 'quo"ted\\key'
@@ -93,25 +97,21 @@ def test_libraries_are_quiet_at_info_because_their_lines_carry_addresses(capsys:
     assert capsys.readouterr().err.count("\n") == 3
 
 
-LIBRARY = f"""
-import asyncio, logging, time
-from pathlib import Path
-from bot.logs import configure
-from routing.catalog.catalog import BUNDLED, Catalog
-from routing.llm.adapter import LiteLlm
-from routing.llm.local.runtime import LocalRuntime
+def _use_the_library(output: Path, errors: Path) -> None:
+    preloaded.redirect((Path(os.devnull), output, errors))
+    configure("INFO", "text", [KEY])
 
-async def load():
-    await LiteLlm(LocalRuntime(Path("nowhere")), Catalog.load(BUNDLED), None).load()
+    async def load() -> None:
+        await LiteLlm(LocalRuntime(Path("nowhere")), Catalog.load(BUNDLED), None).load()
 
-configure("INFO", "text", [{KEY!r}])
-asyncio.run(load())
-logging.getLogger("LiteLLM").warning("refused %s", {KEY!r})
-"""
+    asyncio.run(load())
+    logging.getLogger("LiteLLM").warning("refused %s", KEY)
 
 
-def test_the_model_library_writes_to_our_log_and_nowhere_else() -> None:
-    root = Path(__file__).resolve().parents[2]
-    done = subprocess.run([sys.executable, "-c", LIBRARY], cwd=root, capture_output=True, text=True, check=True)
-    assert done.stdout == ""
-    assert [line.partition("LiteLLM: ")[2] for line in done.stderr.splitlines()] == ["refused ***"]
+def test_the_model_library_writes_to_our_log_and_nowhere_else(tmp_path: Path) -> None:
+    output, errors = tmp_path / "output", tmp_path / "errors"
+    process = preloaded.forking.Process(target=_use_the_library, args=(output, errors))
+    process.start()
+    process.join()
+    assert (process.exitcode, output.read_text()) == (0, "")
+    assert [line.partition("LiteLLM: ")[2] for line in errors.read_text().splitlines()] == ["refused ***"]

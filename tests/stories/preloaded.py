@@ -83,6 +83,13 @@ def run(
     os.environ.clear()
     os.environ.update(environment)
     os.umask(mask)
+    redirect(streams)
+    sys.argv = ["tierbot", *arguments]
+    sys.exit(main(arguments))
+
+
+def redirect(streams: tuple[Stream, Stream, Stream]) -> None:
+    """Input, output and errors of this process."""
     for number, stream in enumerate(streams):
         if isinstance(stream, Path):
             os.dup2(os.open(stream, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), number)
@@ -91,8 +98,6 @@ def run(
             stream.close()
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stdout, sys.stderr = (open(number, "w", encoding="utf-8", buffering=1) for number in (1, 2))  # noqa: SIM115
-    sys.argv = ["tierbot", *arguments]
-    sys.exit(main(arguments))
 
 
 forking = multiprocessing.get_context("forkserver")

@@ -17,8 +17,8 @@ from tests.stories.test_order import texts
 @pytest.fixture
 def brief_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     """SQLite waits less for another program that holds the database."""
-    monkeypatch.setattr("storage.sqlite.BUSY_TIMEOUT_MS", 200)
-    monkeypatch.setattr("storage.migrate.create_engine", partial(create_engine, connect_args={"timeout": 0.2}))
+    monkeypatch.setattr("storage.database.sqlite.BUSY_TIMEOUT_MS", 200)
+    monkeypatch.setattr("storage.database.migrate.create_engine", partial(create_engine, connect_args={"timeout": 0.2}))
 
 
 def config_file(on: Stage) -> Path:
