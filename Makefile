@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-WORKERS ?= 3
+WORKERS ?= 4
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 
 .PHONY: chat run model embeddings test test-attacks test-support test-slow test-embeddings check bench bench-tools bench-failover train-embeddings format lock clean
