@@ -92,11 +92,10 @@ async def test_after_a_slow_answer_the_next_edit_waits_as_long_as_after_a_quick_
 
 
 async def test_what_is_refused_is_not_tried_again() -> None:
-    async with scene() as here:
+    async with scene(pace={"typing_after": 5}) as here:
         dc = here.dc
         dc.forbid(dc.channel(), "send_messages")
         live = here.live(said(dc.say("hm?", channel="general", mention=True)))
-        await live.working()
         live.show("one")
         await dc.wait_for(lambda _: dc.calls("POST", POST))
         live.show("one two")
