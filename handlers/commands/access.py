@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from handlers.access.approvals import Approvals, display_name
+from handlers.access.audit_log import DID, audit_lines
 from handlers.access.codes import read_code
 from handlers.access.linking import CODE_MINUTES, LINKED, MERGES, Linking
 from handlers.access.roles import Access, is_chat, may
@@ -44,7 +44,6 @@ SPEC = CommandSpec(
     choices=(("pair", "allow", "block", "role", "here", "list", "log", "link", "unlink", "forget"),),
     personal=True,
 )
-LOG_LINES = 15
 MAX_LISTED = 50
 DONE: dict[Role, str] = {
     "owner": "✅ {name} is an owner now.",
@@ -53,29 +52,6 @@ DONE: dict[Role, str] = {
     "guest": "✅ {name} is a guest now.",
     "blocked": "✅ {name} is blocked.",
 }
-DID: dict[str, str] = {
-    "owner": "{by} made {name} an owner",
-    "admin": "{by} made {name} an admin",
-    "user": "{by} let {name} in",
-    "guest": "{by} made {name} a guest",
-    "blocked": "{by} blocked {name}",
-    "forget": "{by} deleted {name}",
-    "link": "{by} linked {name}",
-    "unlink": "{by} unlinked {name}",
-    "allow chat": "{by} opened {name}",
-    "close chat": "{by} closed {name}",
-    "budget": "{by} set a budget: {name}",
-    "wrong owner code": "{by} wrote a wrong owner code",
-}
-"""Log lines and notices to owners, by the role given or by the action."""
-ACTORS: dict[str, str] = {
-    "configuration": "The configuration",
-    "open access": "Open access",
-    "allowed group": "An enabled group",
-    "owner code": "The owner code",
-}
-"""Log names for admissions that no person made."""
-UNNAMED = "{by}: {name}"
 _ACCOUNT = re.compile(r"[a-z]+:-?\w+")
 
 
@@ -231,21 +207,7 @@ class AccessCommand:
         return Reply(ask.say("Access: {mode}", mode=ask.say(self._access.mode)) + "\n\n" + "\n".join(lines), buttons)
 
     async def _log(self, ask: CommandContext) -> Reply:
-        names: dict[str, str] = {}
-        for person, users in await self._people.everyone():
-            names |= dict.fromkeys([f"person {person.id}", *map(str, users)], person.name)
-        lines = []
-        for at, who, action, detail in await self._people.journal(LOG_LINES):
-            account, _, more = detail.partition(" ") if action in ("admit", "link") else (detail, "", "")
-            did = DID.get(more.removeprefix("as ") if action == "admit" else action, UNNAMED)
-            name = _in_log(names, account)
-            if action == "budget":  # the person and the new limits
-                whose, colon, limits = detail.partition(":")
-                name = f"{_in_log(names, whose)}{colon}{limits}"
-            by = ask.say(ACTORS[who]) if who in ACTORS else _in_log(names, who)
-            told = ask.say(did, by=by, name=name)
-            lines.append(f"- {ask.say.time(datetime.fromtimestamp(at, UTC))} {told}")
-        return Reply("\n".join(lines) or ask.say("There is nothing here yet."))
+        return Reply("\n".join(await audit_lines(self._people, ask.say)) or ask.say("There is nothing here yet."))
 
     async def _pair(self, ask: CommandContext, typed: str) -> Reply:
         user = ask.message.user
@@ -363,8 +325,3 @@ def _role(text: str) -> Role:
     if role is None:
         raise Refused("The roles are {roles}. Nothing was changed.", roles=", ".join(ROLES))
     return role
-
-
-def _in_log(names: Mapping[str, str], account: str) -> str:
-    """A person's name if known, else the account."""
-    return plain_name(names.get(account, "")) or f"`{account.replace('`', '')}`"

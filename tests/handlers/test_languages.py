@@ -27,6 +27,7 @@ from bot.adapters.telegram import messages as telegram_messages
 from bot.adapters.telegram.failures import REASONS as TELEGRAM_REASONS
 from bot.adapters.telegram.receiving import TelegramBackoff
 from handlers import languages
+from handlers.access import audit_log
 from handlers.access.linking import LINKED, MERGES
 from handlers.access.roles import LINK_CODE_BURNED, OWNER_CODE_BURNED, PAIRING_CODE_BURNED, AccessMode
 from handlers.commands import COMMANDS, access, budget, help, start, status, tier
@@ -131,9 +132,9 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "topic": tuple(help.TOPICS),
     "spec.summary": tuple(spec.summary for spec in COMMANDS),
     "DONE[role]": tuple(access.DONE.values()),
-    "DID[role]": tuple(access.DID.values()),
-    "did": (access.UNNAMED,),
-    "ACTORS[who]": tuple(access.ACTORS.values()),
+    "DID[role]": tuple(audit_log.DID.values()),
+    "did": (audit_log.UNNAMED,),
+    "ACTORS[who]": tuple(audit_log.ACTORS.values()),
     "WHY[decision.source]": tuple(tier.WHY.values()),
     "each": tuple(EVIDENCE.values()),  # what /tier auto saw
     "WHY_SIZE[decision.source]": tuple(status.WHY_SIZE.values()),
