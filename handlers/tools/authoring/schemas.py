@@ -187,10 +187,8 @@ def _fill(array: dict[str, Any]) -> None:
         )
         distinct = [kind for index, kind in enumerate(kinds) if kind not in kinds[:index]]
         array["items"] = {} if {} in distinct else distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
-    elif not isinstance(others, dict):
-        array["items"] = {}
     else:
-        array["items"] = others
+        array["items"] = others if isinstance(others, dict) else {}
 
 
 def _left_out(schema: Any) -> Any:

@@ -59,9 +59,8 @@ async def test_a_server_that_has_forgotten_us_is_connected_again_within_the_call
     assert await web.call("web_echo") == "echo {}"
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "reason"),
-    [
+async def test_an_answer_that_is_none(web: Stage) -> None:
+    answers: list[tuple[str, dict[str, Any], str]] = [
         ("broken", {}, "Failed to parse JSON response"),
         ("wrong_type", {}, "Unexpected content type: text/html"),
         ("huge", {"size": 5_000_000}, "it is larger than 4 MB"),
@@ -70,14 +69,13 @@ async def test_a_server_that_has_forgotten_us_is_connected_again_within_the_call
         ("events", {"line": 5_000_000}, "ended in the middle of events"),
         ("cut", {}, "ended in the middle of cut"),
         ("bomb", {}, "ended in the middle of bomb"),
-    ],
-)
-async def test_an_answer_that_is_none(web: Stage, tool: str, arguments: dict[str, Any], reason: str) -> None:
-    with pytest.raises(ToolFailed, match=reason):
-        await web.call(f"web_{tool}", **arguments)
-    assert await web.call("good_echo") == "echo {}"
-    await web.connected("web")
-    assert await web.call("web_echo") == "echo {}"
+    ]
+    for tool, arguments, reason in answers:
+        with pytest.raises(ToolFailed, match=reason):
+            await web.call(f"web_{tool}", **arguments)
+        assert await web.call("good_echo") == "echo {}"
+        await web.connected("web")
+        assert await web.call("web_echo") == "echo {}"
 
 
 async def test_unknown_events_are_skipped(web: Stage) -> None:
