@@ -1,4 +1,4 @@
-"""Real implementations of the ports, small enough to be read."""
+"""Small real implementations of the ports."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ END = StreamEnd("stop", Usage(1, 2))
 
 
 def says(text: str) -> list[Step]:
-    """A whole answer."""
+    """A complete answer."""
     return [TextDelta(text), END]
 
 
 def calls(*wanted: ToolCall, text: str = "", usage: Usage | None = None) -> list[Step]:
-    """An answer that asks for tools."""
+    """An answer with tool calls."""
     words: list[Step] = [TextDelta(text)] if text else []
     return [*words, StreamEnd("tools", usage, wanted)]
 
 
 class FakeLlm:
-    """Plays one list of steps for each call: events are given, errors raised, an asyncio.Event is waited for."""
+    """Plays one list of steps per call: yields events, raises errors, waits for an asyncio.Event."""
 
     def __init__(self, *calls: list[Step]) -> None:
         self._calls = list(calls)
@@ -47,7 +47,7 @@ class FakeLlm:
 
     @property
     def made(self) -> int:
-        """How many calls there were."""
+        """The number of calls."""
         return len(self.asked)
 
     async def ready(self) -> None: ...
@@ -71,7 +71,7 @@ class FakeLlm:
 
 
 class Seen:
-    """A live reply that keeps what was shown."""
+    """A live reply that records what was shown."""
 
     def __init__(self, on_show: Callable[[], None] = lambda: None) -> None:
         self.texts: list[str] = []
@@ -90,7 +90,7 @@ class Seen:
 
 
 class FakeToolbox:
-    """Tools as plain coroutine functions by name; `began` and `ended` keep the order of what ran."""
+    """Tools as coroutine functions by name. `began` and `ended` record the order."""
 
     def __init__(self, tools: Mapping[str, Callable[[Mapping[str, Any]], Awaitable[str]]], **traits: Traits) -> None:
         self._tools = tools

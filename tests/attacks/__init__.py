@@ -1,1 +1,1 @@
-"""What an attacker would try; `.ci/run` runs these as a suite of their own."""
+"""Attacks through the whole bot. `.ci/run` runs them as a separate suite."""

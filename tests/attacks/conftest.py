@@ -1,4 +1,4 @@
-"""The stage of the stories."""
+"""The fixtures of the stories."""
 
 from tests.stories.conftest import dc, library, on, probed_once, tmp_path
 

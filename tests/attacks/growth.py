@@ -1,4 +1,4 @@
-"""Whether the time of something grows no faster than its input."""
+"""Checks that time grows linearly with the input."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ AT_LEAST = 0.0005
 """Seconds taken for the shorter text where it took less: it may be too short to be worked on at all, so that the longer
 one only looks superlinear."""
 SIZES = (16, 24, 250, 1_000, 6_000)
-"""The small ones find what is exponential before it is hopeless."""
+"""The small sizes find exponential growth before it would hang."""
 
 
 def superlinear(work: Callable[[int], object], sizes: tuple[int, ...] = SIZES) -> str:
-    """Why `work(n)` is worse than linear in n; empty when it is not."""
+    """Says why `work(n)` is worse than linear in n, or returns ""."""
     for size in sizes:
         took = _seconds(work, size)
         if took > NOTICEABLE and size // 4 and _worse(work, size):
@@ -28,8 +28,8 @@ def superlinear(work: Callable[[int], object], sizes: tuple[int, ...] = SIZES) -
 
 
 def _worse(work: Callable[[int], object], size: int) -> bool:
-    """Measured twice more, the second time four times as long where that can't be hopeless: a machine that was busy
-    elsewhere for a moment proves nothing."""
+    """Measures twice more, the second time with a longer text if that finishes, because other programs cause
+    outliers."""
     longer = size * 4 if size >= LONG else size
     return all(_ratio(work, each) > MOST for each in (size, longer))
 

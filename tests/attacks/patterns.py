@@ -1,4 +1,4 @@
-"""Every regular expression of the product, how it is used, and texts that are bad for it."""
+"""Every regular expression of the program, its uses, and worst-case texts for it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import Any
 
 PACKAGES = ("bot", "handlers", "routing", "storage")
 OPTIONAL = {"sentence_transformers", "xllamacpp", "torch", "asyncpg"}
-"""Packages of extras; a module that needs one of them is read, not imported."""
+"""Optional packages. Modules that need them are read, not imported."""
 SEARCHING = ("search", "sub", "subn", "split", "findall", "finditer")
 ANCHORED = ("match", "fullmatch")
 
@@ -33,7 +33,7 @@ class Used:
 
 
 def used() -> list[Used]:
-    """Patterns in the modules' namespaces, and those written where they are used."""
+    """Patterns in module namespaces and inline patterns."""
     calls = _calls()
     found: dict[tuple[Any, int], Used] = {}
     for module in modules():
@@ -108,7 +108,7 @@ def _calls() -> Mapping[str, set[str]]:
 
 
 def _inline(module: ModuleType) -> Iterator[tuple[int, str, re.Pattern[Any]]]:
-    """Calls such as `re.sub(pattern, …)` inside functions, but for patterns made of what only the function knows."""
+    """Calls such as `re.sub(pattern, …)` inside functions, unless the pattern depends on local values."""
     if module.__file__ is None:
         return
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
@@ -137,11 +137,11 @@ GENERIC = (
     "- ", "| ", "|-", "://a", "a@", "www.", "<a ", "&#", "%2", "🇩", "🇩🇪", "👩\u200d", "a\u0301", "\u0301", "漢",
     "あ", "한", "。", "？", "ก", "م", "\u200b", "\x1b", "\x1b[", "\ud83d",
 )  # fmt: skip
-"""Pieces that are bad for somebody's pattern."""
+"""Fragments that are bad for some pattern."""
 
 
 def attempts(pattern: re.Pattern[Any]) -> list[tuple[str, str]]:
-    """Beginnings, and pieces that, repeated behind them, come near to a match again and again."""
+    """Beginnings, and fragments that almost match again when repeated."""
     flags = pattern.flags & ~re.UNICODE if isinstance(pattern.pattern, bytes) else pattern.flags
     tree = parser.parse(pattern.pattern, flags)
     letters = list(dict.fromkeys(_letters(tree)))[:16]
@@ -177,7 +177,7 @@ _TRIED = "a1 Z_.-,:;/\\|*`'\"<>()[]{}#@!?&$%^+=~\n\té漢あ한ก。\u0301🇩"
 
 
 def _one(node: Any) -> str:
-    """A character that this single-character node takes."""
+    """A character that this single-character node matches."""
     code, value = node
     match code:
         case codes.LITERAL:
@@ -215,7 +215,7 @@ def _in(character: str, part: Any) -> bool:
 
 
 def _sample(tree: Iterable[Any], times: int) -> str:
-    """A text that the pattern, or most of it, matches; repetitions taken up to `times`."""
+    """A text that matches the pattern, or most of it. Repetitions are taken up to `times`."""
     written = ""
     for code, value in tree:
         if code is codes.BRANCH:

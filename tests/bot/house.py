@@ -1,4 +1,4 @@
-"""The command line as a process of its own, and a provider that says one thing."""
+"""The command line in a separate process, and a provider with a fixed answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 async def tierbot(workspace: Path, *arguments: str, **environ: str) -> tuple[int, str, str]:
-    """Run it in a process of its own, with an environment of its own; exit code, output, complaints."""
+    """Runs the command line in a separate process and environment. Returns exit code, stdout and stderr."""
     async with forked(*arguments, env={"PATH": "/usr/bin:/bin", "WORKSPACE": str(workspace), **environ}) as process:
         code, said, complaint = await process.ended()
     assert "Traceback" not in complaint
@@ -23,7 +23,7 @@ async def tierbot(workspace: Path, *arguments: str, **environ: str) -> tuple[int
 
 
 def configured(workspace: Path, base: str, provider: str = "openai") -> Path:
-    """A workspace whose provider is at `base`."""
+    """A workspace with a provider at `base`."""
     file = workspace / "preferences" / "runtime-config.json"
     file.parent.mkdir(parents=True)
     file.write_text(json.dumps({"llm": {"providers": {provider: {"baseUrl": base}}}}), encoding="utf-8")
@@ -32,7 +32,7 @@ def configured(workspace: Path, base: str, provider: str = "openai") -> Path:
 
 @asynccontextmanager
 async def always(status: int) -> AsyncIterator[str]:
-    """A provider that answers everything with `status`."""
+    """A provider that always answers with `status`."""
 
     async def answer(request: web.Request) -> web.StreamResponse:
         return web.Response(status=status)

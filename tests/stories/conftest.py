@@ -1,4 +1,4 @@
-"""A stage for each story."""
+"""Fixtures for all stories."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -14,13 +14,13 @@ from tests.stories.harness import OWNER, Stage, stage
 
 @pytest.fixture(scope="session", autouse=True)
 def library() -> None:
-    """Loaded before the first story: on a busy machine that takes longer than a story waits for a reply."""
+    """Loads LiteLLM before the first story: on a busy machine that takes longer than a story waits for a reply."""
     litellm_without_clients()
 
 
 _probe = Sandbox._probe
 _working: list[Sandbox] = []
-"""The first that works on this machine."""
+"""The first one that works here."""
 
 
 async def _probe_once(sandbox: Sandbox) -> Reason | None:
@@ -34,13 +34,13 @@ async def _probe_once(sandbox: Sandbox) -> Reason | None:
 
 @pytest.fixture(autouse=True)
 def probed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One probe of the sandbox for all the stories of a worker; each takes 0.2 s."""
+    """Probes the sandbox once per worker; a probe takes 0.2 s."""
     monkeypatch.setattr(Sandbox, "_probe", _probe_once)
 
 
 @pytest.fixture
 def tmp_path(in_memory: Path) -> Path:
-    """Workspaces are in memory."""
+    """Keeps workspaces in memory."""
     return in_memory
 
 
@@ -53,7 +53,7 @@ async def on(tmp_path: Path) -> AsyncIterator[Stage]:
 
 @pytest.fixture
 async def dc(on: Stage) -> AsyncIterator[DiscordServer]:
-    """Discord beside Telegram, with a server of one channel; Alice owns the bot on both."""
+    """Discord beside Telegram: a server with one channel. Alice owns the bot on both."""
     async with DiscordServer() as made:
         made.guild()
         on.env |= {

@@ -1,4 +1,4 @@
-"""Members of a council on the scripted server, who do as they are told, and what a story wants to know of them."""
+"""Scripted members of a council, and checks on their calls."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from tests.stories.harness import Stage
 
 GPT, CLAUDE, GEMINI = "openai/gpt-5.2", "anthropic/claude-opus-4-5", "gemini/gemini-2.5-pro"
 IN_A_CIRCLE = {"openai": ["anthropic", "gemini"], "anthropic": ["gemini", "openai"], "gemini": ["openai", "anthropic"]}
-"""A tie, in whichever order the ballots come, and nobody can be certain of it before the last one."""
+"""Ends in a tie in any order of ballots, and no lead is certain before the last ballot."""
 MEMBERS = {"openai": GPT, "anthropic": CLAUDE, "gemini": GEMINI}
 ASKED = "/council Tabs or spaces?"
 WRITER = GPT
-"""Of equally strong ones the first has the chair."""
+"""Among equally strong models the first writes the synthesis."""
 _BLOCK = re.compile(
     r'<answer-(?P<mark>[0-9a-f]{16}) label="(?P<label>[A-C])">\n(?P<text>.*?)\n</answer-(?P=mark)>', re.S
 )
 
 
 def part_of(request: ModelRequest) -> Part | None:
-    """Which part of a council a request belongs to; None for an ordinary one."""
+    """The part of a council that a request belongs to; None for other requests."""
     system = request.reading.system_text
     if system == ANSWERING:
         return "answers"
@@ -37,19 +37,19 @@ def part_of(request: ModelRequest) -> Part | None:
 
 
 def at(vendor: str, part: Part) -> When:
-    """Only this member, in this part."""
+    """Matches only this member in this part."""
     return lambda request: request.vendor == vendor and part_of(request) == part
 
 
 def blocks(request: ModelRequest) -> dict[str, str]:
-    """The answers that a voter or the chair was shown, by label."""
+    """The answers shown to a voter or the chair, by label."""
     return {found["label"]: found["text"] for found in _BLOCK.finditer(request.last_user_text)}
 
 
 @dataclass(slots=True)
 class Members:
-    """What is not told is: answers "<vendor> says yes", ballots in a circle, and "All agree." from the chair. A ballot
-    is told as vendors in order, or as the text of the reply. `otherwise` answers what is no part of a council."""
+    """Defaults: answers "<vendor> says yes", ballots in a circle, and "All agree." from the chair. A ballot is given as
+    vendors in order, or as the text of the reply. `otherwise` answers requests outside a council."""
 
     answers: Mapping[str, str] = field(default_factory=dict)
     ballots: Mapping[str, Sequence[str] | str] = field(default_factory=dict)
@@ -80,8 +80,8 @@ class Members:
 def seated(
     on: Stage, *names: str, members: Members | None = None, above: float = 100.0, tool_above: float = 100.0
 ) -> Members:
-    """Those vendors that have a key (all, if none is named), answering as told; a council asks for a yes `above` so
-    many US dollars, and for a confirmation `tool_above` so many where a model wants it."""
+    """Gives keys to these vendors (default: all), with scripted answers. A council asks for a yes `above` this many US
+    dollars, and for a confirmation `tool_above` this many if a model calls it."""
     vendors(on, *names, **{"deep": {"trySeconds": 100.0, "firstTokenSeconds": 100.0, "deadlineSeconds": 300.0}})
     tiers = on.config["tiers"]
     assert isinstance(tiers, dict)
@@ -92,5 +92,5 @@ def seated(
 
 
 def made(on: Stage, part: Part) -> list[ModelRequest]:
-    """The calls of one part, in their order."""
+    """The calls of one part, in order."""
     return [call for call in on.ms.calls if part_of(call) == part]

@@ -1,4 +1,4 @@
-"""Stories on Discord: when the bot is up, how patient it is, and what its owner was told."""
+"""The bot on Discord: readiness, pacing, and notices to its owner."""
 
 from __future__ import annotations
 
@@ -29,44 +29,44 @@ SENDING = "/channels/{channel_id}/messages"
 
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The waits that are long to spare Discord, short."""
+    """Shortens the waits that spare Discord."""
     monkeypatch.setattr("bot.adapters.discord.descriptor.DiscordOptions", partial(DiscordOptions, pace=HURRIED))
     monkeypatch.setattr("bot.adapters.shared.failures.REVOKED_SECONDS", 0.3)
 
 
 async def up(dc: DiscordServer, app: App) -> None:
-    """Once people can write and find the commands."""
+    """Waits until people can write and see the commands."""
     await dc.ready()
     await dc.wait_for(lambda _: dc.commands)
     await app.engine.llm.load()
 
 
 async def mention(dc: DiscordServer, text: str) -> Message:
-    """A question in the channel, and its answer."""
+    """Asks in the channel; returns the answer."""
     said = dc.say(text, channel="general", mention=True)
     return await dc.reply(said, after=said)
 
 
 def texts(channel: Channel) -> list[str]:
-    """What the bot said there that everybody sees."""
+    """The bot's messages visible to everyone."""
     seen = (message for message in channel.from_bot() if not (message.ephemeral or message.deleted or message.loading))
     return [message.text for message in seen]
 
 
 def shown(asked: Interaction) -> list[str]:
-    """What the interaction was answered with, by its own token."""
+    """The answers to an interaction through its token."""
     return [message.text for message in asked.answers if not message.loading]
 
 
 async def settled(on: Stage) -> None:
-    """Nothing waits for its turn or its delivery any more."""
+    """Waits until no message waits to be processed or delivered."""
     waiting = "SELECT count(*) FROM inbox WHERE state != 'done'"
     unsent = "SELECT count(*) FROM outbox WHERE state NOT IN ('sent', 'dead')"
     await until(lambda: on.rows(waiting) == on.rows(unsent) == [(0,)])
 
 
 async def told(on: Stage, dc: DiscordServer, sentence: str) -> None:
-    """The owner reads the sentence once on Telegram and, when Discord takes messages, once there."""
+    """Waits until the owner got the sentence once on Telegram and, if Discord accepts messages, once there."""
     await on.tg.wait_for(lambda tg: _count(on, sentence))
     await dc.wait_for(lambda _: any(sentence in text for text in texts(dc.dm())))
     assert _count(on, sentence) == 1, on.tg.transcript()

@@ -1,4 +1,4 @@
-"""What stories of getting in have in common."""
+"""Shared by the stories about access."""
 
 import asyncio
 import re
@@ -12,7 +12,7 @@ CODE = re.compile(r"\b[A-Z2-9]{4}-[A-Z2-9]{4}\b")
 
 
 class Hours:
-    """A clock that a story sets forward."""
+    """A clock that a story moves forward."""
 
     def __init__(self) -> None:
         self.ahead = 0.0
@@ -22,7 +22,7 @@ class Hours:
 
 
 async def quiet(on: Stage) -> None:
-    """Wait until everything that was said has been dealt with, answered or not; a database has no bell."""
+    """Waits until every message is processed, answered or not. Polls, because a database sends no signals."""
     async with asyncio.timeout(30):
         while on.tg.updates.pending or on.rows("select id from inbox where state <> 'done'"):  # noqa: ASYNC110
             await asyncio.sleep(0.02)

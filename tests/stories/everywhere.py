@@ -1,4 +1,4 @@
-"""The same lines said to bots in the same state, one on each platform."""
+"""Says the same lines to bots in the same state, one per platform."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ from tests.stories.places import (
 )
 
 PATIENCE = 30.0
-"""Seconds in which a line must have been answered."""
+"""Seconds within which a line must be answered."""
 WIDE = Size(rows=24, columns=500)
-"""A terminal in which no line of ours is folded."""
+"""A terminal wide enough that none of our lines wraps."""
 _SETTLED = (
     "select (select count(*) from inbox where state = 'done') = ? "
     "and not exists (select 1 from outbox where state in ('pending', 'attempting'))"
@@ -56,8 +56,8 @@ _REPLIES = "select id, state, payload from outbox where id > ? order by id"
 
 
 def _told(on: Stage, room: Room = "private", **more: str) -> None:
-    """What all the bots are told: in private everybody may come in, with the role that they were given; groups are
-    closed. Without embeddings, which are there sooner or later."""
+    """The common configuration: in private everyone is admitted with a given role; groups are closed. Embeddings are
+    off, because the moment they are ready varies."""
     access = "open" if room == "private" else "pairing"
     on.env |= {"BOT_OWNERS": "", "BOT_ACCESS": access, "EMBEDDINGS": "off", **more}
     skill = on.workspace / "skills" / "code-review" / "SKILL.md"
@@ -95,7 +95,7 @@ async def discord(
 async def terminal(
     folder: Path, clock: Clock, language: str, room: Room = "private"
 ) -> AsyncIterator[tuple[Stage, App, Place]]:
-    """A prompt tells nothing of a language; whoever sits there sets theirs. It has no groups."""
+    """A terminal has no client language, so its user sets one. It has no groups."""
     assert room == "private"
     async with stage(folder) as on:
         _told(on, TELEGRAM_BOT_TOKEN="")
@@ -114,7 +114,7 @@ async def terminal(
 
 @contextmanager
 def screen() -> Iterator[tuple[PipeInput, StringIO]]:
-    """A terminal: the keys that go in, and all that was ever written to it."""
+    """A terminal: typed keys, and everything written to it."""
     shown = StringIO()
     output = Vt100_Output(shown, lambda: WIDE, term="xterm")
     with create_pipe_input() as keys, create_app_session(input=keys, output=output):
@@ -135,7 +135,7 @@ PLATFORMS = {"telegram": telegram, "discord": discord, "terminal": terminal}
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The replies to one line or press as the outbox has them, and as they were shown."""
+    """The replies to one line or press, as stored in the outbox and as shown."""
 
     line: str | Press
     replies: tuple[OutboundMessage, ...]
@@ -144,7 +144,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """What was said on one platform, and what came back."""
+    """The lines said on one platform, and the replies."""
 
     user: UserKey
     answers: list[Answer]
@@ -153,8 +153,7 @@ class Talk:
 
 @asynccontextmanager
 async def chatting(folder: Path) -> AsyncIterator[Application[Any]]:
-    """`tierbot chat` itself, on a screen, up to its end; what prompt_toolkit runs for it. The process's own stdin and
-    stdout have to be terminals."""
+    """Runs `tierbot chat` on a screen until its end. Stdin and stdout of the process must be terminals."""
     async with stage(folder) as on:
         _told(on, TELEGRAM_BOT_TOKEN="")
         on.write_config()
@@ -184,8 +183,8 @@ async def held(
     now: float,
     room: Room = "private",
 ) -> Talk:
-    """The lines one after the other, each answered before the next, with a bot that was never talked to; the clock
-    stands still, so that nothing in the answers depends on how fast they came. Who reads along is a user."""
+    """Says the lines one by one to a new bot, each answered before the next. The clock stands still, so that answers do
+    not depend on speed. The other person is a user."""
     async with PLATFORMS[platform](folder / platform, lambda: now, language, room) as (on, app, place):
         await app.kept.people.admit(place.user, NAME, role, "story")
         if room == "aloud":
@@ -209,7 +208,7 @@ async def held(
 
 
 async def _settled(database: sqlite3.Connection, lines: int) -> None:
-    """Once so many lines have been dealt with and every reply is out."""
+    """Waits until this many lines are processed and every reply is sent."""
     async with asyncio.timeout(PATIENCE):
         while database.execute(_SETTLED, (lines,)).fetchone() != (1,):  # noqa: ASYNC110  # a database has no bell
             await asyncio.sleep(0.005)

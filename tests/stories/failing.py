@@ -1,4 +1,4 @@
-"""Three vendors on one scripted server, each with a key of its own, and what a story wants to know of their calls."""
+"""Three vendors on one scripted server, each with a separate key, and checks on their calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.stories.harness import Stage, ask
 
 KEYS = {vendor: f"sk-test-{vendor}-000000000000" for vendor in ("openai", "anthropic", "gemini")}
 ENDS = {"openai": "/v1", "anthropic": "", "gemini": "/v1beta"}
-"""What stands behind a vendor's root in its address."""
+"""The path after a vendor's root URL."""
 FIRST: dict[Tier, str] = {
     "balanced": "openai/gpt-5.1",
     "smart": "openai/gpt-5.1",
@@ -26,13 +26,12 @@ POOLS: dict[Tier, tuple[str, ...]] = {tier: (FIRST[tier], *DEFAULT_FALLBACKS[tie
 DEADLINE: dict[Tier, float] = {"balanced": 20.0, "smart": 21.0, "coding": 22.0, "deep": 23.0}
 """Seconds."""
 FIRST_TOKEN = 1.5
-"""Seconds to the first sign of life where it is waited for in vain; a vendor's first call takes the library a while."""
+"""Seconds to the first token in stories where it never comes. A vendor's first call takes LiteLLM a while."""
 SOON: dict[str, dict[str, object]] = {tier: {"firstTokenSeconds": FIRST_TOKEN} for tier in TIERS}
 
 
 def vendors(on: Stage, *names: str, **tiers: Mapping[str, object]) -> None:
-    """Those of the three that have a key (all, if none is named), and what the tiers promise: little time, and what
-    else is given."""
+    """Gives keys to these vendors (default: all), with short time limits and other contract fields as given."""
     on.config["llm"] = {
         "providers": {
             vendor: {"apiType": vendor, "baseUrl": on.ms.vendor(vendor) + ENDS[vendor]} for vendor in names or KEYS
@@ -44,7 +43,7 @@ def vendors(on: Stage, *names: str, **tiers: Mapping[str, object]) -> None:
 
 
 def at(vendor: str) -> When:
-    """Only requests to this one."""
+    """Matches only requests to this vendor."""
 
     def fits(request: ModelRequest) -> bool:
         return request.vendor == vendor and not request.embeds
@@ -53,24 +52,24 @@ def at(vendor: str) -> When:
 
 
 def asked(on: Stage) -> list[str]:
-    """Which models were, in their order."""
+    """The models called, in order."""
     return [f"{call.vendor}/{call.model}" for call in on.ms.calls]
 
 
 def facts(on: Stage) -> dict[str, object]:
-    """How the newest turn went, as the books have it."""
+    """The facts recorded for the newest turn."""
     names = ("tier", "model", "failed", "fallback", "timed_out", "escalated", "seconds", "first_token_seconds")
     return dict(zip(names, on.rows(f"select {', '.join(names)} from turns order by id desc limit 1")[0], strict=True))
 
 
 def labels(message: Message) -> list[str]:
-    """What can be pressed below it."""
+    """The labels of its buttons."""
     rows = (message.reply_markup or {}).get("inline_keyboard", [])
     return [button["text"] for row in rows for button in row]
 
 
 def everybody_got_their_own_key(on: Stage) -> None:
-    """No vendor ever saw another one's."""
+    """No vendor ever got another one's key."""
     for call in on.ms.journal:
         assert call.key == KEYS[call.vendor]
         sent = f"{call.headers} {call.query} {call.raw!r}"
@@ -78,7 +77,7 @@ def everybody_got_their_own_key(on: Stage) -> None:
 
 
 async def said(on: Stage, tier: Tier, text: str = "hm") -> Message:
-    """Ask a tier; within its promise, whatever happens."""
+    """Asks with a tier prefix; returns the answer within the contract's time."""
     answer = await ask(on, f"!{tier} {text}")
     row = facts(on)
     assert row["tier"] == tier
@@ -90,7 +89,7 @@ async def said(on: Stage, tier: Tier, text: str = "hm") -> Message:
 
 
 class Clock:
-    """The real time, and what a story adds to it."""
+    """Real time plus what a story adds."""
 
     def __init__(self) -> None:
         self.ahead = 0.0
@@ -100,7 +99,7 @@ class Clock:
 
 
 def later(seconds: float) -> None:
-    """Whatever waits on this loop's timers has waited so much longer."""
+    """Advances all timers of this event loop."""
     loop = asyncio.get_running_loop()
     usual = loop.time
     loop.time = lambda: usual() + seconds  # type: ignore[method-assign]

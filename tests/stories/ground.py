@@ -1,4 +1,4 @@
-"""Workspaces on bad ground: what a start says there, and that it leaves every file as it was."""
+"""Defective workspaces: a start reports the defect and leaves every file unchanged."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from bot.logs import _QUIET
 from tests.stories.harness import Stage, running
 
 SCRATCH = {".lock", "-shm", "-wal"}
-"""Ends of files that hold nothing: the process's lock, SQLite's shared memory, an empty journal."""
+"""Suffixes of files without lasting content: the process's lock, SQLite's shared memory, an empty journal."""
 
 
 def checksums(folder: Path) -> dict[str, str]:
-    """Every file with its content's hash."""
+    """The hash of every file."""
     files = (path for path in folder.rglob("*") if path.is_file())
     kept = (path for path in files if not path.name.endswith(tuple(SCRATCH)) or path.stat().st_size > 40_000)
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in kept}
@@ -87,8 +87,7 @@ async def lived_in(on: Stage) -> None:
 
 @contextmanager
 def small_disk(folder: Path, kilobytes: int) -> Iterator[Path]:
-    """A disk of its own in memory. Needs root; where that is missing the story is named and skipped, unless
-    TIERBOT_SETS=all demands every one."""
+    """A small file system in memory. Needs root; otherwise the story is skipped, unless TIERBOT_SETS=all."""
     folder.mkdir(parents=True, exist_ok=True)
     made = mount("-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", str(folder))
     try:
@@ -99,7 +98,7 @@ def small_disk(folder: Path, kilobytes: int) -> Iterator[Path]:
 
 @contextmanager
 def read_only(folder: Path) -> Iterator[None]:
-    """The folder can only be read, by root as well."""
+    """Makes the folder read-only, even for root."""
     mount("--bind", str(folder), str(folder))
     try:
         mount("-o", "remount,ro,bind", str(folder))
@@ -109,7 +108,7 @@ def read_only(folder: Path) -> Iterator[None]:
 
 
 def mount(*arguments: str) -> Path:
-    """Mount, or skip; the place is the last argument."""
+    """Mounts, or skips. The mount point is the last argument."""
     done = subprocess.run(["mount", *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
         reason = f"mount {' '.join(arguments)}: {done.stderr.strip()}"
@@ -120,7 +119,7 @@ def mount(*arguments: str) -> Path:
 
 
 def fill(folder: Path) -> Path:
-    """Take all the space there is left."""
+    """Fills the disk."""
     ballast = folder / "ballast"
     with ballast.open("wb", buffering=0) as file:
         for size in (65536, 4096, 1):
@@ -134,7 +133,7 @@ def fill(folder: Path) -> Path:
 
 @asynccontextmanager
 async def held(database: Path) -> AsyncIterator[None]:
-    """Another program holds the database, exclusively."""
+    """Another program holds an exclusive lock on the database."""
     script = (
         "import sqlite3,sys;c=sqlite3.connect(sys.argv[1],isolation_level=None);"
         "c.execute('begin exclusive');print('held',flush=True);sys.stdin.read()"

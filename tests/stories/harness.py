@@ -1,4 +1,4 @@
-"""The whole bot between loopback servers: in this process for stories, in its own where it must die."""
+"""The whole bot between loopback servers: in this process, or in a separate one if it has to be killed."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from tests.stories import preloaded
 
 ROOT = Path(__file__).resolve().parents[2]
 OWNER = 1001
-"""The user id that the Telegram server gives to its first person, Alice."""
+"""The id of the Telegram server's first user, Alice."""
 
 
 @dataclass(slots=True)
 class Stage:
-    """The servers, and what the bot is told about them. `env` and `config` may be changed before it starts."""
+    """The servers and the bot's configuration. `env` and `config` may be changed before the start."""
 
     tg: TelegramServer
     ms: ModelServer
@@ -50,12 +50,12 @@ class Stage:
     env: dict[str, str] = field(default_factory=dict)
     config: dict[str, object] = field(default_factory=dict)
     killed: bool = False
-    """Whether a bot was killed: the next one may repeat an edit that had arrived."""
+    """Whether a bot was killed: the next one may repeat an edit."""
     menus: bool = False
-    """Telegram is told of the commands, as at a first start; else it knows them already."""
+    """Whether commands are registered with Telegram, as at a first start."""
 
     def environment(self) -> dict[str, str]:
-        """Everything the bot reads; nothing of this machine's own."""
+        """The bot's whole environment; nothing of this machine."""
         defaults = {
             "WORKSPACE": str(self.workspace),
             "TELEGRAM_BOT_TOKEN": self.tg.token,
@@ -70,7 +70,7 @@ class Stage:
         return {name: value for name, value in (defaults | self.env).items() if value}
 
     def write_config(self) -> None:
-        """runtime-config.json, with OpenAI's address being the loopback server."""
+        """Writes runtime-config.json with OpenAI at the loopback server."""
         openai = {"apiType": "openai", "baseUrl": self.ms.openai_base}
         document = {"llm": {"providers": {"openai": openai}}} | self.config
         path = self.workspace / "preferences" / "runtime-config.json"
@@ -78,7 +78,7 @@ class Stage:
         path.write_text(json.dumps(document), encoding="utf-8")
 
     def knows(self, **models: Mapping[str, object]) -> None:
-        """The catalogue of the workspace: the bundled one with these cards."""
+        """Writes the workspace's catalogue: the bundled one plus these cards."""
         document = json.loads(BUNDLED.read_text(encoding="utf-8"))
         document["models"] |= models
         path = self.workspace / "models" / "models.json"
@@ -91,19 +91,19 @@ class Stage:
         return self.workspace / "tierbot.db"
 
     def rows(self, question: str) -> list[tuple[object, ...]]:
-        """Look into the database from outside."""
+        """Queries the database from outside."""
         with sqlite3.connect(self.database) as connection:
             return connection.execute(question).fetchall()
 
     def change(self, statement: str, *values: object) -> None:
-        """Change the database from outside, while no bot runs."""
+        """Changes the database from outside while no bot runs."""
         with sqlite3.connect(self.database) as connection:
             connection.execute(statement, values)
 
 
 @asynccontextmanager
 async def stage(workspace: Path) -> AsyncIterator[Stage]:
-    """Both servers up; at the end every request they saw must have been valid."""
+    """Starts both servers. At the end, every request they saw must have been valid."""
     async with TelegramServer() as tg, ModelServer() as ms:
         on = Stage(tg, ms, workspace)
         yield on
@@ -113,8 +113,8 @@ async def stage(workspace: Path) -> AsyncIterator[Stage]:
 
 @asynccontextmanager
 async def running(on: Stage, clock: Clock = time.time, steady: Clock | None = None) -> AsyncIterator[App]:
-    """The bot in this process, from its start to its orderly end; `clock` lets a story move time, and set the system's
-    clock where `steady` does not follow."""
+    """Runs the bot in this process from start to shutdown. `clock` is the wall clock, which stories can set; `steady`
+    is the monotonic one, by default the same."""
     on.write_config()
     environment = load(on.environment())
     workspace = Workspace(environment)
@@ -132,7 +132,7 @@ async def running(on: Stage, clock: Clock = time.time, steady: Clock | None = No
 
 
 def _migrate(on: Stage, url: str, backups: Path) -> None:
-    """A new database is a copy of the first one."""
+    """Migrates once, then copies the result."""
     if on.database.exists() or not url.endswith(f":///{on.database}"):
         migrate(url, backups)
     elif _new:
@@ -172,7 +172,7 @@ _telling: ContextVar[bool] = ContextVar("telling", default=True)
 
 @contextmanager
 def _nothing_blocks() -> Iterator[None]:
-    """Code of ours that waits for a socket, SQLite or a clock on the event loop's thread raises BlockingError."""
+    """Raises BlockingError if our code blocks the event loop with sockets, SQLite or sleep."""
     if _guards:  # another bot runs in this process
         yield
         return
@@ -192,7 +192,7 @@ _guards: list[BlockBuster] = []
 
 
 def tool_results(on: Stage) -> list[str]:
-    """What the tools gave the model, as its newest request tells it."""
+    """The tool results in the newest model request."""
     return [result.text for result in on.ms.last.reading.tool_results]
 
 
@@ -203,17 +203,17 @@ def previewing_early(patch: pytest.MonkeyPatch) -> None:
 
 
 NOTICES = ("🔑", "💳", "❓", "🔔")
-"""How begins what is told to owners who asked nothing."""
+"""Prefixes of notices to owners."""
 
 
 async def ask(on: Stage, text: str, *, user: User | str | None = None, group: str | None = None) -> Message:
-    """Say something and wait for the reply to it; what owners are told in between is none."""
+    """Says something and returns the reply. Notices to owners are skipped."""
     said = on.tg.say(text, user=user, group=group)
     return await on.tg.reply(said, after=said, matching=lambda message: not message.text.startswith(NOTICES))
 
 
 async def press(on: Stage, button: str, message: Message) -> Message:
-    """The owner of the message presses one of its buttons; the message once it was redrawn."""
+    """The owner presses one of the message's buttons; returns the redrawn message."""
     drawn = len(message.versions)
     on.tg.press(button, message=message)
     await on.tg.wait_for(lambda _: len(message.versions) > drawn)
@@ -224,7 +224,7 @@ _numbers = count(1)
 
 
 class BotProcess:
-    """The bot as a process of its own, forked from one that has its libraries; its output is kept."""
+    """The bot as a separate process, forked with its libraries loaded. Its output is kept."""
 
     def __init__(
         self,
@@ -246,7 +246,7 @@ class BotProcess:
 
     @property
     def log(self) -> str:
-        """What it has written so far."""
+        """The output so far."""
         if self._output.exists():
             self._log = self._output.read_bytes().decode(errors="replace")
         return self._log
@@ -270,13 +270,13 @@ class BotProcess:
         self._output.unlink(missing_ok=True)
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal, now."""
+        """Sends a signal."""
         assert self._process is not None
         assert self._process.pid is not None
         os.kill(self._process.pid, number)
 
     async def ended(self, seconds: float = 60.0) -> int:
-        """Wait for its end; the exit code."""
+        """Waits for the exit code."""
         assert self._process is not None
         async with asyncio.timeout(seconds):
             while self._process.exitcode is None:  # noqa: ASYNC110
@@ -284,12 +284,12 @@ class BotProcess:
         return self._process.exitcode
 
     async def kill(self) -> None:
-        """SIGKILL, at this instant."""
+        """Sends SIGKILL."""
         self._on.killed = True
         self.signal(signal.SIGKILL)
         await self.ended()
 
     async def terminate(self) -> int:
-        """SIGTERM; the exit code."""
+        """Sends SIGTERM; returns the exit code."""
         self.signal(signal.SIGTERM)
         return await self.ended()

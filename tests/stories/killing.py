@@ -1,4 +1,4 @@
-"""Questions in several chats through kills at random instants, and what must hold of their answers."""
+"""Questions in several chats while the bot is killed at random instants, and checks on their answers."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ PEOPLE = ("alice", "bob", "carol")
 GROUP = "Team"
 MARK = "(recovered) "
 PATIENCE = 60.0
-"""Seconds until everything is answered at the latest; a start takes about 4."""
+"""Maximum time until everything is answered; a start takes about 4 s."""
 HELD = Script(first_delay=600.0)
 
 
 def answer(question: str) -> str:
-    """What the model says to a question: long enough to be streamed."""
+    """The model's answer to a question, long enough to be streamed."""
     return f"About {question}: " + "and so on, " * 20 + f"that is {question}."
 
 
 async def until(condition: Callable[[], object]) -> None:
-    """Look every few milliseconds; TimeoutError after PATIENCE."""
+    """Polls every few milliseconds; raises TimeoutError."""
     async with asyncio.timeout(PATIENCE):
         while True:
             if condition():
@@ -34,7 +34,7 @@ async def until(condition: Callable[[], object]) -> None:
 
 
 class Ordeal:
-    """Asks in private chats and in a group, kills, starts again, and holds the result against the promises."""
+    """Asks in private chats and a group, kills and restarts the bot, and checks the guarantees."""
 
     def __init__(self, on: Stage, seed: int) -> None:
         self.random = Random(seed)
@@ -45,11 +45,11 @@ class Ordeal:
         on.ms.default = lambda request: answer(_question(request))
 
     def hold(self) -> None:
-        """From now on the model says nothing."""
+        """From now on the model does not answer."""
         self._on.ms.default = lambda _: HELD
 
     def slow(self, seconds: float) -> None:
-        """From now on an answer takes so long, in 40 pieces."""
+        """From now on an answer takes this long, in 40 pieces."""
         self._on.ms.default = lambda r: Script(text=answer(_question(r)), chunks=40, delay=seconds / 40)
 
     def quick(self) -> None:
@@ -57,7 +57,7 @@ class Ordeal:
         self._on.ms.default = lambda request: answer(_question(request))
 
     def ask(self, name: str, each: int = 2) -> None:
-        """So many questions in every chat."""
+        """Asks this many questions in every chat."""
         for number in range(each):
             for person in PEOPLE:
                 self._note(self._on.tg.say(f"{name}-{person}-{number}", user=person))
@@ -67,15 +67,15 @@ class Ordeal:
         self._asked.setdefault(said.chat.id, []).append(said.text.removeprefix("@tierbot "))
 
     async def listening(self) -> None:
-        """The bot waits for messages."""
+        """Waits until the bot receives messages."""
         await self._on.tg.wait_for(lambda tg: tg.updates.is_polled, PATIENCE)
 
     async def delivered(self) -> None:
-        """Telegram has heard that every message arrived."""
+        """Waits until every update was acknowledged."""
         await self._on.tg.wait_for(lambda tg: not tg.updates.pending, PATIENCE)
 
     async def streaming(self) -> None:
-        """The model has begun to answer the newest question of somebody."""
+        """Waits until the model has begun to answer someone's newest question."""
         newest = {questions[-1].rpartition("-")[0] for questions in self._asked.values()}
         journal = self._on.ms.journal
 
@@ -85,7 +85,7 @@ class Ordeal:
         await until(begun)
 
     async def answered(self) -> None:
-        """Everything asked so far has its whole answer."""
+        """Waits until every question has its complete answer."""
         await self._on.tg.wait_for(lambda _: not self._unanswered(), PATIENCE)
 
     def _unanswered(self) -> list[str]:
@@ -97,7 +97,7 @@ class Ordeal:
         ]
 
     async def kill(self, bot: BotProcess, within: float) -> None:
-        """SIGKILL at a random instant within so many seconds; the database must be sound."""
+        """Kills the bot at a random instant within this many seconds; the database must be intact."""
         await asyncio.sleep(self.random.uniform(0.0, within))
         await bot.kill()
         assert self._on.rows("PRAGMA integrity_check") == [("ok",)]
@@ -106,17 +106,18 @@ class Ordeal:
 
     @property
     def placeholders(self) -> int:
-        """How many half-streamed messages a kill left behind."""
+        """Number of partially streamed messages left by kills."""
         return len(self._placeholders)
 
     @property
     def recovered(self) -> int:
-        """How many answers were marked as perhaps a repetition."""
+        """Number of answers marked as possible duplicates."""
         messages = (message for chat in self._on.tg.chats.values() for message in chat.from_bot())
         return sum(message.text.startswith(MARK) for message in messages)
 
     def check(self, marked: bool) -> None:
-        """Each question is answered once (`marked`: or again with the mark), in order, and nothing else was said."""
+        """Each question is answered once (`marked`: or again with the mark), in order, and there are no other
+        messages."""
         for chat_id, questions in self._asked.items():
             chat = self._on.tg.chats[chat_id]
             answers = [self._finals(chat, question) for question in questions]
@@ -133,7 +134,7 @@ class Ordeal:
         assert self._on.rows("SELECT count(*) FROM outbox WHERE state != 'sent'") == [(0,)]
 
     def _check_rest(self, rest: list[Message], questions: list[str]) -> None:
-        """A half-streamed message may only be left over when the kill came before its id could be written down."""
+        """A partially streamed message may remain only if the kill came before its id was stored."""
         known = {message_id for _, message_id in self._placeholders}
         for each in rest:
             begun = any(answer(question).startswith(each.text.rstrip(" …")) for question in questions)

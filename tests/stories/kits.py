@@ -1,4 +1,4 @@
-"""Toolkits of a workspace, and a bot whose index of them is ready."""
+"""Toolkits in a workspace, and a bot with a complete index of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOTE = {"type": "object", "properties": {"text": {"type": "string"}}, "required"
 def task(
     name: str, description: str, small: str, parameters: Mapping[str, Any], prints: str, more: Mapping[str, Any] = {}
 ) -> dict[str, Any]:
-    """A tool that prints a text and what it was given; only larger models are told of the parameters `more`."""
+    """A tool that prints a text and its arguments; only larger models see the parameters `more`."""
     few = {"description": small, "inputSchema": parameters}
     return {
         "name": name,
@@ -69,7 +69,7 @@ OWN = ("get_forecast", "create_event", "list_events", "take_note", "find_note")
 
 
 def write(on: Stage, document: object, name: str = "") -> None:
-    """Put a toolkit's file into the workspace, whole or not at all."""
+    """Writes a toolkit's file into the workspace atomically."""
     title = name or (document["name"] if isinstance(document, dict) else "")
     path = on.workspace / "toolkits" / f"{title}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -79,26 +79,26 @@ def write(on: Stage, document: object, name: str = "") -> None:
 
 
 def shown(on: Stage) -> set[str]:
-    """Which of the workspace's tools the newest request defines."""
+    """The workspace's tools that the newest request defines."""
     return {*on.ms.last.reading.tool_names} & {*OWN}
 
 
 @asynccontextmanager
 async def ready(on: Stage, doubt: str = "") -> AsyncIterator[App]:
-    """A bot whose index is as ready as it can be."""
+    """Starts a bot and waits for its complete index."""
     async with running(on) as app:
         await indexed(app, doubt)
         yield app
 
 
 async def indexed(app: App, doubt: str = "") -> None:
-    """Until this is all that is in doubt."""
+    """Waits until these are the only fallback reasons."""
     selector = app.engine.tooling.selector
     await until(lambda: selector.fallback_reason.startswith(doubt) if doubt else not selector.fallback_reason)
 
 
 async def until(holds: Callable[[], object]) -> None:
-    """Wait for what has no bell."""
+    """Polls a condition that sends no signal."""
     async with asyncio.timeout(60):
         while not holds():  # noqa: ASYNC110
             await asyncio.sleep(0.01)

@@ -25,7 +25,7 @@ ASKED = "🔐"
 
 
 class Office:
-    """The server's folder: what was done outside, and what its tools return."""
+    """The server's folder: its log of actions, and what its tools return."""
 
     def __init__(self, on: Stage, **fields: Any) -> None:
         self.folder = on.workspace.parent / "office"
@@ -39,7 +39,7 @@ class Office:
 
     @property
     def done(self) -> list[tuple[str, Mapping[str, Any]]]:
-        """Every call that reached a tool that acts outside."""
+        """The calls that reached a tool that acts outside."""
         log = self.folder / "log.jsonl"
         return [tuple(json.loads(line)) for line in log.read_text().splitlines()] if log.exists() else []
 
@@ -49,7 +49,7 @@ class Office:
 
 @asynccontextmanager
 async def at_work(on: Stage, clock: Clock | None = None) -> AsyncIterator[App]:
-    """The bot once it is connected with the server and its tools can be found."""
+    """Waits until the server is connected and its tools are indexed."""
     async with running(on, clock) if clock else running(on) as app:
         await connected(app)
         yield app
@@ -63,7 +63,8 @@ async def connected(app: App) -> None:
 
 
 def calls(on: Stage, tool: str, arguments: Mapping[str, Any], server: str = "office_") -> None:
-    """A model that calls the tool for each question, again once it is told the schema, and then says what came back."""
+    """A model that calls the tool for each question, again after it is given the schema, and then repeats the
+    result."""
 
     def answer(request: ModelRequest) -> Script | str:
         role, text = request.reading.turns[-1]
@@ -75,13 +76,13 @@ def calls(on: Stage, tool: str, arguments: Mapping[str, Any], server: str = "off
 
 
 async def card(on: Stage, text: str = "Mail Bob.", user: User | str | None = None, group: str | None = None) -> Message:
-    """Say something, and wait for the question whether a tool may run."""
+    """Says something and waits for the confirmation card."""
     said = on.tg.say(text, user=user, group=group)
     return await on.tg.reply(said, after=said, matching=lambda message: ASKED in message.text)
 
 
 async def pressed(on: Stage, button: str, message: Message, user: User | str | None = None) -> Message:
-    """Press, and wait for the new message that comes of it."""
+    """Presses a button and waits for the new message."""
     before = len(message.chat.from_bot())
     on.tg.press(button, message=message, user=user)
     await on.tg.wait_for(lambda _: len(message.chat.from_bot()) > before)

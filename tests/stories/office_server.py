@@ -1,9 +1,9 @@
-"""An MCP server whose tools act outside: each call is a line of the log. It speaks raw JSON-RPC over stdio.
+"""An MCP server whose tools act outside: each call is logged. It speaks raw JSON-RPC over stdio.
 
 python office_server.py FOLDER
 
-`page.txt` is what `read_page` returns; `send_mail` waits for as long as there is a file `hold`. In `tools.json` stand
-changes to the tools, by name.
+`read_page` returns `page.txt`; `send_mail` waits while the file `hold` exists. `tools.json` holds changes to the tools
+by name.
 """
 
 from __future__ import annotations

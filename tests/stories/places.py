@@ -1,4 +1,4 @@
-"""One person on each platform: how they say a line there, and what they see of the answer."""
+"""One person per platform: they say lines and see the answers."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from tests.servers.telegram import User as TelegramUser
 PERSON, NAME = 2001, "Alice"
 OTHER, OTHERS_NAME, ROOM = 2002, "Bob", "general"
 PICTURE = "image/png"
-"""Has no words."""
+"""Pictures have no words to compare."""
 _SEQUENCES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 Room = Literal["private", "group", "aloud"]
-"""Where a person talks: with the bot alone, in a group, or in a group so that everybody there sees the answers, which
-on Discord those to commands are not."""
+"""Where a person talks: in private, in a group, or in a group where everyone sees the answers, which on Discord is not
+true of answers to commands."""
 
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """Of the button with this label, on the newest message that has it; by somebody else than whom it is for."""
+    """Presses the button with this label on the newest message that has it; `by_other`: the other person presses."""
 
     label: str
     by_other: bool = False
@@ -45,9 +45,8 @@ class Press:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What people see of the replies to one line: every word in its order, those of files behind the others, and the
-    labels of what can be pressed. `notice` is what only the one who pressed is told; `redrawn`: all else stands in
-    messages that were there before."""
+    """What people see of the replies to one line: all words in order, those of files last, and the labels of buttons.
+    `notice` is shown only to the person who pressed; `redrawn`: everything else is in messages that existed before."""
 
     words: list[str]
     labels: list[str]
@@ -56,25 +55,25 @@ class Shown:
 
 
 class Place(Protocol):
-    """One person on a platform, and somebody else beside them; `user` and `other` are their accounts there, `typed`
-    what they could only write as a message where commands are more than messages."""
+    """One person on a platform, and another one; `user` and `other` are their accounts, `typed` the lines that could
+    only be typed as a message where commands are more than messages."""
 
     user: UserKey
     other: UserKey
     typed: list[str]
 
     def say(self, line: str) -> None:
-        """Type it, as people on this platform do."""
+        """Types the line as people on this platform do."""
 
     async def press(self, press: Press) -> None:
-        """Returns once whoever pressed was told what there is to tell them at the button."""
+        """Returns once the person who pressed has seen any notice."""
 
     def look(self) -> Shown:
-        """What is new since the last look."""
+        """What is new since the last call."""
 
 
 def words(text: str) -> list[str]:
-    """Letters and digits: what stays when a platform takes Markdown's signs away, or puts its own."""
+    """Letters and digits, which are the same whatever a platform does with Markdown."""
     return re.findall(r"[^\W_]+", text)
 
 
@@ -116,8 +115,8 @@ def _telegram_labels(message: TelegramMessage) -> list[str]:
 
 
 class OnDiscord:
-    """The bot's direct messages or a channel. What Discord's client makes a slash command of comes as one, the rest is
-    typed; in a channel all can read what is typed."""
+    """Direct messages or a channel. Lines that Discord's client turns into slash commands arrive as such, the rest is
+    typed. In a channel everyone can read what is typed."""
 
     def __init__(self, dc: DiscordServer, language: str, room: Room) -> None:
         self.user, self.other = UserKey("discord", str(PERSON)), UserKey("discord", str(OTHER))
@@ -170,8 +169,7 @@ def _discord_labels(message: DiscordMessage) -> list[str]:
 
 
 def filled_in(line: str, registered: Sequence[Json]) -> tuple[str, Json] | None:
-    """The command and the options that stand for a line, by the names of interface.md; None where Discord's client
-    offers no such command, or would not let these words through."""
+    """The slash command and options for a line, or None if Discord's client offers no such command or value."""
     name, _, rest = line.removeprefix("/").partition(" ")
     match name, rest.split():
         case "tier", [tier, *force] if force in ([], ["force"]):
@@ -199,8 +197,8 @@ def filled_in(line: str, registered: Sequence[Json]) -> tuple[str, Json] | None:
 
 
 class InTerminal:
-    """A prompt; among the words shown are those of the line that was typed, as often as it was drawn. It has no
-    buttons: their commands stand below the text."""
+    """A prompt. The words shown include the typed line, once per redraw. It has no buttons; their commands are listed
+    below the text."""
 
     def __init__(self, keys: PipeInput, screen: StringIO) -> None:
         self.user, self.other = UserKey("console", NAME), UserKey("console", OTHERS_NAME)

@@ -73,8 +73,8 @@ def run(
     streams: tuple[Stream, Stream, Stream],
     constants: Mapping[str, object] = {},
 ) -> None:
-    """The bot's command line in this process, which was forked for it. `streams`: input, output, errors; two may be the
-    same file. `constants`: other values for constants of modules, such as "bot.app.GRACE_SECONDS"."""
+    """Runs the bot's command line in this forked process. `streams`: input, output, errors; two may be the same file.
+    `constants`: overrides of module constants, such as "bot.app.GRACE_SECONDS"."""
     from bot.__main__ import main
 
     for name, value in constants.items():

@@ -25,7 +25,7 @@ class States:
 
 
 class Bell(logging.Handler):
-    """Keeps the log lines of the adapter, and wakes tests that wait on the server after each one."""
+    """Records log lines, and wakes tests that wait on the server."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A stage on which every tier has a model."""
+"""A bot with a model for every tier."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the doctor is given on a stage, and what it finds there."""
+"""The doctor's input and findings."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tests.stories.harness import Stage
 
 POOLS = {f"TIER_{tier}_POOL": "openai/gpt-5.1" for tier in ("BALANCED", "SMART", "CODING", "DEEP")}
 PATIENCE = 60.0
-"""Seconds for a service that answers, on a machine however busy."""
+"""Timeout in seconds for services that answer, even on a busy machine."""
 KEY = "sk-test-openai-000000000000"
 
 
 def inspected(on: Stage, **environ: str) -> Inspection:
-    """What the doctor is given on this stage."""
+    """The doctor's input for this bot."""
     on.write_config()
     on.workspace.chmod(0o700)
     (on.workspace / "preferences" / "runtime-config.json").chmod(0o600)
@@ -34,7 +34,7 @@ async def findings(on: Stage, **environ: str) -> list[Finding]:
 
 
 async def status(on: Stage, name: str, **environ: str) -> tuple[str, str]:
-    """The worst status under a name, and everything said there."""
+    """The worst status under a name, and all its messages."""
     mine = [finding for finding in await findings(on, **environ) if finding.name == name]
     worst = next(level for level in ("fail", "warn", "ok") if any(finding.status == level for finding in mine))
     return worst, " ".join(f"{finding.detail} → {finding.fix}" for finding in mine)

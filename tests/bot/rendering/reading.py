@@ -1,4 +1,4 @@
-"""Pieces of a message as a test reads them."""
+"""Pieces of a message, as tests read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types that tools of the tests ask for."""
+"""Parameter types of sample tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tools for files, the folder of person 7, and a file that the sandbox must not read."""
+"""The file tools, the folder of person 7, and a file that the sandbox must not read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who uses files, and what lies in a folder."""
+"""The person who uses files, and the contents of a folder."""
 
 from __future__ import annotations
 

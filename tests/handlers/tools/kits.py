@@ -1,4 +1,4 @@
-"""A toolkit whose tools work, break or are off, and a toolbox with it."""
+"""A toolkit with working, broken and disabled tools, and a toolbox with it."""
 
 from __future__ import annotations
 

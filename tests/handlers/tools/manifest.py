@@ -1,4 +1,4 @@
-"""A toolkit's file that is in order."""
+"""A valid toolkit file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def schema(*names: str, required: tuple[str, ...] = ()) -> dict[str, Any]:
 
 
 def document() -> dict[str, Any]:
-    """A toolkit that is in order."""
+    """A valid toolkit."""
     weather = {"name": "get_weather", "description": "Weather, in full.", "parameters": schema("city", "day")}
     hints = {
         "tiers": {

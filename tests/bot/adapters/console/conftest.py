@@ -1,4 +1,4 @@
-"""Where the lines typed before are kept, and the other ends of three pipes."""
+"""The prompt's history file, and the other ends of three pipes."""
 
 from __future__ import annotations
 

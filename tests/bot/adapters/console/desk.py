@@ -1,4 +1,4 @@
-"""What sits behind the terminal in these tests: keeps what was typed, answers through `send` as the outbox does."""
+"""A bot behind the terminal: stores what was typed, and answers through `send` as the outbox does."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ PATIENCE = 20.0
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait until something holds; TimeoutError when it never does."""
+    """Waits for a condition; raises TimeoutError."""
     async with asyncio.timeout(PATIENCE):
         while not condition():  # noqa: ASYNC110  # a screen tells nobody that it changed
             await asyncio.sleep(0.005)
 
 
 class Hands:
-    """A clock that is moved by hand; Unix seconds."""
+    """A manual clock in Unix seconds."""
 
     def __init__(self) -> None:
         self.now = 1_700_000_000.0
@@ -37,7 +37,7 @@ class Hands:
 
 
 class Desk:
-    """Answers each message with what `answer` says of its text; None leaves it to the test."""
+    """Answers each message with `answer(text)`; None leaves the reply to the test."""
 
     def __init__(self, answer: Callable[[str], str | None] = lambda text: f"You said {text}") -> None:
         self.answer = answer
@@ -55,7 +55,7 @@ class Desk:
 
     @property
     def platform(self) -> ConsolePlatform:
-        """The platform that `seat` built."""
+        """The platform that `connect` built."""
         assert self._platform is not None
         return self._platform
 
@@ -67,7 +67,7 @@ class Desk:
         history: Path,
         unanswered: Unanswered | None = None,
     ) -> ConsolePlatform:
-        """The platform with this desk behind it."""
+        """Builds the platform with this bot behind it."""
         self._platform = ConsolePlatform(
             Speaker("ann", self.clock, self.locale, self.chosen),
             self.accept,
@@ -82,7 +82,7 @@ class Desk:
         return self.language
 
     async def accept(self, messages: Sequence[InboundMessage]) -> None:
-        """Keep them; replies follow on their own."""
+        """Stores them; replies follow in separate tasks."""
         if self.fault is not None:
             raise self.fault
         (message,) = messages
@@ -100,7 +100,7 @@ class Desk:
         recovered: bool = False,
         buttons: tuple[tuple[Button, ...], ...] = (),
     ) -> None:
-        """Send one reply to its end."""
+        """Sends one complete reply."""
         reply = OutboundMessage(message.chat, text, reply_to=message.message_id, buttons=buttons)
         number = next(self._ids)
         async for sent in self.platform.send(reply, number, 0, recovered):
@@ -109,11 +109,11 @@ class Desk:
 
     @property
     def texts(self) -> list[str]:
-        """What was typed."""
+        """The typed texts."""
         return [message.text for message in self.messages]
 
     async def rest(self) -> None:
-        """Wait for the replies under way; what they raised is in `failures`."""
+        """Waits for running replies; their errors are in `failures`."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _begin(self, work: Coroutine[None, None, None]) -> None:
@@ -128,5 +128,5 @@ class Desk:
 
 
 async def kept(text: str) -> None:
-    """No message is left half-streamed here."""
+    """The terminal has no placeholders to store."""
     raise AssertionError(text)

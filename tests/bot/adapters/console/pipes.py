@@ -25,7 +25,7 @@ class Ends:
         )
 
     def streams(self) -> tuple[TextIO, TextIO, TextIO]:
-        """What the platform gets."""
+        """The platform's ends."""
         return (
             os.fdopen(self.stdin, closefd=False),
             os.fdopen(self.stdout, "w", closefd=False, encoding="utf-8"),
@@ -33,12 +33,12 @@ class Ends:
         )
 
     def type(self, data: bytes) -> None:
-        """Everything that will ever be typed."""
+        """Everything that will be typed."""
         os.write(self.typing, data)
         self.drop(self.typing)
 
     def printed(self) -> str:
-        """All of stdout, once nothing more comes."""
+        """All of stdout, after its end."""
         self.drop(self.stdout)
         return _rest(self.reading)
 
@@ -48,7 +48,7 @@ class Ends:
         return _rest(self.errors)
 
     def drop(self, *numbers: int) -> None:
-        """Close ends; without any, all that are left."""
+        """Closes these ends, or all remaining ones."""
         for number in numbers or tuple(self._all):
             if number in self._all:
                 self._all.remove(number)
@@ -82,7 +82,7 @@ async def talk(
 
 @asynccontextmanager
 async def talking(desk: Desk, ends: Ends, history: Path) -> AsyncIterator[asyncio.Task[int]]:
-    """A conversation that goes on while the test looks at it."""
+    """A conversation that runs while the test observes it."""
     desk.seat(*ends.streams(), history)
     await desk.platform.start()
     task = asyncio.create_task(desk.platform.run())

@@ -1,4 +1,4 @@
-"""A place at the prompt: keys go in through a pipe, what the terminal shows is read back."""
+"""The prompt under test: keys go in through a pipe, and the screen's output is read back."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROWS, COLUMNS = 24, 80
 
 
 class Tty(StringIO):
-    """A stream that says it is a terminal."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -44,18 +44,18 @@ class Seat:
 
     @property
     def shown(self) -> str:
-        """Everything ever written to the screen, without its control sequences."""
+        """Everything written to the screen, without control sequences."""
         text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", self.screen.getvalue())
         return re.sub(r" +$", "", text.replace("\r", ""), flags=re.MULTILINE)
 
     @property
     def typed(self) -> str:
-        """What stands behind the prompt."""
+        """The text after the prompt."""
         app = get_app_session().app
         return app.current_buffer.text if app else ""
 
     async def recalls(self, text: str) -> None:
-        """Up, as often as it takes: the history is there when it has been read."""
+        """Presses Up until the history, which loads in the background, appears."""
 
         def there() -> bool:
             if self.typed != text:
@@ -65,11 +65,11 @@ class Seat:
         await until(there)
 
     async def sees(self, text: str) -> None:
-        """Wait for a text."""
+        """Waits for a text."""
         await until(lambda: text in self.shown)
 
     async def leaves(self) -> int:
-        """Ctrl-D; the exit code."""
+        """Presses Ctrl-D; returns the exit code."""
         self.type(CTRL_D)
         async with asyncio.timeout(PATIENCE):
             return await self.run

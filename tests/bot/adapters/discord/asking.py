@@ -1,4 +1,4 @@
-"""Interactions between the loopback server and a test: a client that hands them over, and what it accepted."""
+"""Interactions between the loopback server and a connected client."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.servers.discord.sdk import pointed
 
 
 class Asked(discord.Client):
-    """A bot of commands only. `failures`: how often `accept` raises before it works; `storage` holds it up."""
+    """A bot with commands only. `failures`: how often `accept` raises before it works; `storage` blocks it."""
 
     def __init__(self, dc: DiscordServer, offered: Suggestions, save_seconds: float) -> None:
         super().__init__(intents=discord.Intents(guilds=True), guild_ready_timeout=0.05)
@@ -54,12 +54,12 @@ class Asked(discord.Client):
         self.dc.changed()
 
     async def heard(self, asked: Interaction) -> InboundMessage:
-        """What became of it."""
+        """The result of the interaction."""
         await self.dc.wait_for(lambda _: self._of(asked))
         return self._of(asked)[0]
 
     async def end(self) -> None:
-        """Until nothing is under way any more."""
+        """Waits until nothing is running."""
         await self.interactions.close()
         await self.context.background.close(1.0)
 
@@ -71,7 +71,7 @@ class Asked(discord.Client):
 async def asking(
     offered: Suggestions | None = None, save_seconds: float = SAVE_SECONDS, **options: Any
 ) -> AsyncIterator[tuple[DiscordServer, Asked]]:
-    """A server and a client with every command registered; afterwards the server has nothing to complain about."""
+    """A server and a client with all commands registered. At the end the server must have seen no violations."""
     async with DiscordServer(**options) as dc:
         dc.guild()
         client = Asked(dc, offered or suggestions(), save_seconds)

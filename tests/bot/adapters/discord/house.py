@@ -35,7 +35,7 @@ QUICK = Pace(
 
 
 class Kept:
-    """What a restart finds: stored state, known chats, and accepted updates."""
+    """What survives a restart: stored state, known chats, and accepted updates."""
 
     def __init__(self) -> None:
         self.state = States()

@@ -1,4 +1,4 @@
-"""Replies and previews between the loopback server and a test: a client that is ready, and what was kept."""
+"""Replies and previews between the loopback server and a connected client."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ASK = {"name": "ask", "description": "Ask", "type": 1, "integration_types": [0, 
 
 
 class Scene:
-    """A context under test. `opened` says who is deferred at once."""
+    """The context under test. `opened` says which interactions are deferred at once."""
 
     def __init__(self, dc: DiscordServer, client: discord.Client, pace: Pace, answer: float) -> None:
         self.dc = dc
@@ -48,7 +48,7 @@ class Scene:
         return DiscordLive(self.context, message, placeholder, streaming, keep or self.keep)
 
     async def defer(self, asked: Interaction, ephemeral: bool = False) -> InteractionRef:
-        """Answer as the receiving side does, and where the answer comes from."""
+        """Answers as the receiving side does."""
         component = asked.source is not None
         origin = InteractionRef(asked.id, asked.token, asked.user.id, asked.user.locale[:2], component, ephemeral)
         content = {"type": 6} if component else {"type": 5, "data": {"flags": EPHEMERAL * ephemeral}}
@@ -69,7 +69,7 @@ def key(channel: Channel) -> ChatKey:
 
 
 def said(message: Message) -> InboundMessage:
-    """What a message is once it was received."""
+    """A received message."""
     return InboundMessage(
         user=UserKey("discord", str(message.author.id)),
         chat=key(message.channel),
@@ -83,7 +83,7 @@ def said(message: Message) -> InboundMessage:
 
 
 def asked(interaction: Interaction, origin: InteractionRef) -> InboundMessage:
-    """What a command or a press is once it was received."""
+    """A received command or press."""
     packed = origin.pack()
     return InboundMessage(
         user=UserKey("discord", str(interaction.user.id)),
@@ -101,7 +101,7 @@ def asked(interaction: Interaction, origin: InteractionRef) -> InboundMessage:
 
 @contextlib.asynccontextmanager
 async def scene(answer: float = 20.0, pace: dict[str, float] | None = None, **options: Any) -> AsyncIterator[Scene]:
-    """A ready client in the guild Team; afterwards the server has nothing to complain about and no one was pinged."""
+    """A ready client in the guild Team. At the end the server must have seen no violations and no pings."""
     async with DiscordServer(**options) as dc:
         dc.guild()
         with pointed(dc):

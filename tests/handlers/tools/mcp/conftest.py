@@ -1,4 +1,4 @@
-"""A stage for the servers of one test."""
+"""A harness for the servers of one test."""
 
 from __future__ import annotations
 

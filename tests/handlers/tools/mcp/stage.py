@@ -1,4 +1,4 @@
-"""A client of ours with servers that misbehave, for as long as a test needs them."""
+"""Our client with misbehaving servers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def scope(role: Role = "owner") -> ToolScope:
 
 
 class Stage:
-    """The file, the client that reads it, and a way to wait for what becomes of it."""
+    """The configuration file, the client that reads it, and waits for its changes."""
 
     def __init__(self, folder: Path, limits: Limits, environment: Mapping[str, str], taken: tuple[str, ...]) -> None:
         self.path = folder / "mcp.json"
@@ -45,7 +45,7 @@ class Stage:
         return path
 
     def server(self, name: str, plan: Mapping[str, Any] | None = None, **fields: Any) -> None:
-        """Put an unruly one into the file."""
+        """Adds a misbehaving server to the file."""
         arguments = [str(UNRULY), str(self.plan(name, **(plan or {})))]
         self.entry(name, {"command": sys.executable, "args": arguments, "timeout": 20, "allow": True, **fields})
 
@@ -64,7 +64,7 @@ class Stage:
         return [tool.name for toolkit in self.client.toolkits() for tool in toolkit.tools]
 
     async def until(self, holds: Callable[[], object]) -> None:
-        """Wait until something holds that the client tells changes of."""
+        """Waits for a condition that the client's notifications can change."""
         async with asyncio.timeout(60):
             while not holds():
                 await self._moved.wait()
@@ -89,7 +89,7 @@ async def staged(
     environment: Mapping[str, str] = ENVIRONMENT,
     taken: tuple[str, ...] = (),
 ) -> AsyncIterator[Stage]:
-    """Nothing is started yet; at the end every server is gone."""
+    """Starts nothing; at the end every server is closed."""
     made = Stage(folder, limits, environment, taken)
     try:
         yield made

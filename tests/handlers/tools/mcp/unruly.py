@@ -1,9 +1,9 @@
-"""A server of our own that speaks raw JSON-RPC over stdio and does what its plan says; it knows no SDK.
+"""Our own server in raw JSON-RPC over stdio that follows its plan; it uses no SDK.
 
-    python unruly.py PLAN.json
+python unruly.py PLAN.json
 
-The plan is read again at every start and every list: {"start": how it begins, "tools": [...], "info": {...}}. What a
-tool does is in its name.
+The plan is read at every start and every list: {"start": how it begins, "tools": [...], "info": {...}}. A tool's name
+says what it does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A server of our own that speaks streamable HTTP by hand and does what its tools are called; it knows no SDK.
+"""Our own server in hand-written streamable HTTP; a tool's name says what it does. It uses no SDK.
 
 python unruly_http.py PORT      (0: any; the first line on stdout is the port)
 """
@@ -78,7 +78,7 @@ class Unruly(BaseHTTPRequestHandler):
                 self.text(request, f"{name} {json.dumps(given)}")
 
     def events(self, request: dict[str, Any], given: dict[str, Any]) -> None:
-        """Nonsense first, then the answer, if it is wanted."""
+        """Garbage first, then the answer, if wanted."""
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Connection", "close")
