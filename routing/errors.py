@@ -18,6 +18,8 @@ TierbotError
     ├── EmptyAnswer      success without any text
     ├── BadModelRequest  any other 400
     └── BudgetExceeded   not called: a spending limit has no room for it (routing.types.budgets)
+
+ConfigError, StorageFault and EmbedderFailed are ReasonedErrors: their words can be translated.
 """
 
 from __future__ import annotations

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 from routing.config.jsonfile import JsonObject
-from routing.config.kinds import TEMPERATURE, one_of, optional
+from routing.config.kinds import FLAG, TEMPERATURE, TEXT, TOKENS, Setting, one_of, optional
 from routing.types.decisions import SIZES, Size
 
 TINY_TOKENS = 2048
 """Models with a window of at most this size only follow the shortest instructions."""
-_TEMPERATURE = optional(TEMPERATURE)
-_SIZE_CLASS = optional(one_of(SIZES))
+_FOR_ALL = ("supportsTemperature", "supportsVision", "supportsTools", "maxInputTokens")
+"""Keys that the object `defaults` may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +30,16 @@ class ModelCard:
     the name."""
 
     id: str
-    provider: str
-    display_name: str
-    supports_temperature: bool
-    supports_vision: bool
-    supports_tools: bool
-    max_input_tokens: int
+    provider: Annotated[str, Setting("provider", TEXT)]
+    display_name: Annotated[str, Setting("displayName", TEXT)]
+    supports_temperature: Annotated[bool, Setting("supportsTemperature", FLAG)]
+    supports_vision: Annotated[bool, Setting("supportsVision", FLAG)]
+    supports_tools: Annotated[bool, Setting("supportsTools", FLAG)]
+    max_input_tokens: Annotated[int, Setting("maxInputTokens", TOKENS)]
     reasoning: Reasoning | None
     known: bool
-    temperature: float | None = None
-    size_class: Size | None = None
+    temperature: Annotated[float | None, Setting("temperature", optional(TEMPERATURE))] = None
+    size_class: Annotated[Size | None, Setting("sizeClass", optional(one_of(SIZES)))] = None
 
     @property
     def tiny(self) -> bool:
@@ -69,17 +70,10 @@ class ModelCard:
 _DEFAULTS = ModelCard("", "", "", True, True, True, 128_000, None, known=False)
 
 
-def read_defaults(entry: JsonObject | None) -> ModelCard:
+def read_defaults(root: JsonObject) -> ModelCard:
     """The card for unknown names; missing keys take the values above."""
-    if entry is None:
-        return _DEFAULTS
-    return replace(
-        _DEFAULTS,
-        supports_temperature=entry.flag("supportsTemperature", _DEFAULTS.supports_temperature),
-        supports_vision=entry.flag("supportsVision", _DEFAULTS.supports_vision),
-        supports_tools=entry.flag("supportsTools", _DEFAULTS.supports_tools),
-        max_input_tokens=entry.tokens("maxInputTokens", _DEFAULTS.max_input_tokens),
-    )
+    entry = root.section("defaults")
+    return replace(entry, values={key: entry.values[key] for key in _FOR_ALL if key in entry.values}).fill(_DEFAULTS)
 
 
 def read_card(models: JsonObject, key: str, defaults: ModelCard) -> ModelCard:
@@ -87,23 +81,14 @@ def read_card(models: JsonObject, key: str, defaults: ModelCard) -> ModelCard:
     entry = models.child(key)
     if entry is None or not key.strip():
         raise models.fault(key, "must be an object under a name")
-    window = entry.tokens("maxInputTokens", defaults.max_input_tokens)
-    reasoning = _reasoning(entry.child("reasoning"), window)
+    provider = key.partition("/")[0] if "/" in key else ""
+    card = entry.fill(replace(defaults, id=key, provider=provider, display_name=key, known=True))
+    if not card.provider:
+        raise entry.fault("provider", TEXT.rule)
+    reasoning, window = _reasoning(entry.child("reasoning"), card.max_input_tokens), card.max_input_tokens
     if reasoning is not None and "maxInputTokens" not in entry.values:
         window = max(tokens for _, tokens in reasoning.levels)
-    return ModelCard(
-        id=key,
-        provider=entry.text("provider", key.partition("/")[0] if "/" in key else ""),
-        display_name=entry.text("displayName", key),
-        supports_temperature=entry.flag("supportsTemperature", defaults.supports_temperature),
-        supports_vision=entry.flag("supportsVision", defaults.supports_vision),
-        supports_tools=entry.flag("supportsTools", defaults.supports_tools),
-        max_input_tokens=window,
-        reasoning=reasoning,
-        known=True,
-        temperature=entry.value("temperature", _TEMPERATURE, None),
-        size_class=entry.value("sizeClass", _SIZE_CLASS, None),
-    )
+    return replace(card, reasoning=reasoning, max_input_tokens=window)
 
 
 def _reasoning(entry: JsonObject | None, window: int) -> Reasoning | None:

@@ -30,7 +30,7 @@ class Catalog:
         models = root.child("models")
         if models is None:
             raise file.fault((), 'has no object "models"')
-        self._defaults = read_defaults(root.child("defaults"))
+        self._defaults = read_defaults(root)
         self._cards = {key: read_card(models, key, self._defaults) for key in models.values}
         scoped = {key for key, card in self._cards.items() if key.startswith(f"{card.provider}/")}
         self._scoped = {key: card for key, card in self._cards.items() if key in scoped}
