@@ -1,4 +1,4 @@
-"""A question to a handler, as the tests of handlers ask it."""
+"""Builds the context of a command for tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.fakes import Seen
 
 
 def asked(text: str = "/tools", role: Role = "owner", language: str = "en", private: bool = True) -> CommandContext:
-    """A command as it was typed."""
+    """A typed command."""
     message = InboundMessage(
         UserKey("console", "1"), ChatKey("console", "1", ""), "bot", "1", text, 0.0, private=private
     )

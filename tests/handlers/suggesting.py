@@ -1,4 +1,4 @@
-"""Suggestions over small stores: who is known, and what there is to be suggested."""
+"""Suggestions over small stores."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SKILLS = Skills({name: Skill(name, "", None, (), "") for name in ("code-review",
 
 @dataclass(slots=True)
 class Known:
-    """People, and what they prefer: the parts of the stores that suggestions ask."""
+    """People and their preferences: the parts of the stores that suggestions use."""
 
     people: dict[UserKey, Person] = field(default_factory=lambda: {ALICE: Person(1, "owner", "Alice")})
     preferred: Preferences = field(default_factory=Preferences)
@@ -46,7 +46,7 @@ def models(cards: Mapping[str, object] | None = None) -> Models:
 
 
 def suggestions(known: Known | None = None, cards: Mapping[str, object] | None = None) -> Suggestions:
-    """For every command of the bot."""
+    """Suggestions for every command of the bot."""
     stores = known or Known()
     box = FakeToolbox({})
     return Suggestions(COMMANDS, models(cards), box, lambda: SKILLS, stores, stores)  # type: ignore[arg-type]

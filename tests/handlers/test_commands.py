@@ -26,25 +26,25 @@ def missing_from(names: list[str]) -> list[str]:
     return [name for name in names if import_module(f"{commands.__name__}.{name}").SPEC not in COMMANDS]
 
 
-def test_every_module_of_the_folder_is_in_the_tuple() -> None:
+def test_every_command_module_is_listed() -> None:
     assert missing_from(modules()) == []
     assert len(COMMANDS) == len(modules())
 
 
-def test_a_module_that_is_not_in_the_tuple_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unlisted_command_module_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     left_out = COMMANDS[0].name
     monkeypatch.setattr(f"{__name__}.COMMANDS", COMMANDS[1:])
     assert missing_from(modules()) == [left_out]
 
 
 class Anything:
-    """Stands for every part of the bot; building a command only takes parts out of parts."""
+    """Stands in for every dependency; building a command only reads attributes."""
 
     def __getattr__(self, _name: str) -> "Anything":
         return self
 
 
-def test_every_spec_has_a_handler_of_its_own() -> None:
+def test_every_spec_has_its_own_handler() -> None:
     dependencies = CommandDependencies(**dict.fromkeys(inspect.signature(CommandDependencies).parameters, Anything()))  # type: ignore[arg-type]
     table = build_commands(dependencies)
     assert list(table) == [spec.name for spec in COMMANDS]
@@ -53,7 +53,7 @@ def test_every_spec_has_a_handler_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("spec", COMMANDS, ids=lambda spec: spec.name)
-def test_a_command_fits_the_menus_and_its_own_usage(spec: CommandSpec) -> None:
+def test_commands_fit_the_menus_and_their_usage(spec: CommandSpec) -> None:
     assert re.fullmatch(r"[a-z0-9_]{1,32}", spec.name)
     assert 0 < len(spec.summary) <= 256
     assert not spec.summary.endswith(".")
@@ -65,11 +65,11 @@ def test_a_command_fits_the_menus_and_its_own_usage(spec: CommandSpec) -> None:
     assert all(words and len(set(words)) == len(words) for words in spec.choices)
 
 
-def test_names_are_told_apart_and_no_more_than_telegram_takes() -> None:
+def test_command_names_are_unique_and_within_telegrams_limit() -> None:
     names = [spec.name for spec in COMMANDS]
     assert len(set(names)) == len(names) <= 100
 
 
 @pytest.mark.parametrize("page", COMMAND_PAGES)
-def test_every_command_is_documented_and_none_that_is_gone(page: str) -> None:
+def test_exactly_the_existing_commands_are_documented(page: str) -> None:
     assert sorted(first_cells(page, r"/\w+")) == sorted(f"/{spec.name}" for spec in COMMANDS)

@@ -1,4 +1,4 @@
-"""Whose answer it is: in a group, what concerns one person need not be read by the others."""
+"""Whose answer it is: in a group, personal answers need not be public."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from handlers.commands import COMMANDS
 from handlers.context import CommandSpec
 
 
-def test_what_changes_the_conversation_is_for_the_whole_chat() -> None:
+def test_commands_that_change_the_conversation_reply_to_all() -> None:
     assert {spec.name for spec in COMMANDS if not spec.personal} == {"new", "retry", "compact", "council", "skill"}
     assert {spec.name: spec.shared for spec in COMMANDS if spec.shared} == {"history": ("resume",)}
 
@@ -25,6 +25,6 @@ def test_what_changes_the_conversation_is_for_the_whole_chat() -> None:
         (False, "open", False),
     ],
 )
-def test_for_one_person(personal: bool, rest: str, alone: bool) -> None:
+def test_ephemeral_replies(personal: bool, rest: str, alone: bool) -> None:
     spec = CommandSpec("door", "A door", ("/door",), personal=personal, shared=("open",))
     assert spec.for_one(rest) is alone

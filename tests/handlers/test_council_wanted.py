@@ -1,4 +1,4 @@
-"""What /council reads before the question: a tier, and how many members."""
+"""The arguments of /council before the question: tier and number of members."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from routing.errors import Refused
         ("", Wanted(), ""),
     ],
 )
-def test_a_tier_and_a_number_stand_before_the_question(rest: str, wanted: Wanted, question: str) -> None:
+def test_tier_and_member_count_precede_the_question(rest: str, wanted: Wanted, question: str) -> None:
     assert read_wanted(rest) == (wanted, question)
 
 
 @pytest.mark.parametrize("number", ["0", "1", "8", "99"])
-def test_a_number_that_no_council_has_says_which_are_valid(number: str) -> None:
+def test_an_invalid_member_count_lists_the_valid_ones(number: str) -> None:
     with pytest.raises(Refused, match="has 2 to 7 members"):
         read_wanted(f"smart {number} Why?")

@@ -1,4 +1,4 @@
-"""Every sentence for people is in the code once, and in every language file with the same placeholders."""
+"""Every sentence for people is collected from the code and has its translation with the same placeholders."""
 
 from __future__ import annotations
 
@@ -95,15 +95,15 @@ SYSTEM_ERRORS = (
     *(errno.EADDRINUSE, errno.EADDRNOTAVAIL, errno.ENETUNREACH, errno.ECONNABORTED, errno.ECONNRESET),
     *(errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ETIMEDOUT),
 )
-"""Those that people meet. Others stay in English."""
+"""Errors shown to people. Others stay in English."""
 EXAMPLES = tuple(line for spec in COMMANDS for line in spec.usage if line.endswith(("?", ".")))
-"""Of commands, with words of a language."""
+"""The arguments of commands, which contain words of the language."""
 UNSENT = ("the reply has no visible content", "the chat moved to itself")
-"""Why a reply was not sent, besides what the platforms say."""
+"""Reasons why a reply was not sent, besides the platforms' own."""
 REASONS = (NO_SKILLS, UNAVAILABLE, NOT_INSTALLED, NO_PROCESSES)
-"""Why a tool can't be used, where that is the same everywhere."""
+"""Reasons why a tool can't be used that are the same everywhere."""
 
-# Sentences that are not written where they are said: the expression that says them, and where they come from.
+# Sentences passed as an expression: the expression, and where its values come from.
 TABLES: Mapping[str, tuple[str, ...]] = {
     "reason": (*REASONS, *TELEGRAM_REASONS.values(), *DISCORD_REASONS.values(), outbox.UNCONFIRMED, *UNSENT),
     "member.failure.reason": (),  # of Reason
@@ -136,7 +136,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "did": (audit_log.UNNAMED,),
     "ACTORS[who]": tuple(audit_log.ACTORS.values()),
     "WHY[decision.source]": tuple(tier.WHY.values()),
-    "each": tuple(EVIDENCE.values()),  # what /tier auto saw
+    "each": tuple(EVIDENCE.values()),  # the reasons of /tier auto
     "WHY_SIZE[decision.source]": tuple(status.WHY_SIZE.values()),
     "WHY_WINDOW[told.source]": tuple(status.WHY_WINDOW.values()),
     "STAGES[each.why]": tuple(tool_offer.STAGES.values()),
@@ -200,7 +200,7 @@ def template_at(call: ast.Call, faulty: bool) -> int | None:
 
 
 class Collector:
-    """The templates of one module, and the expressions that it could not follow."""
+    """The templates of one module, and the expressions that could not be resolved."""
 
     def __init__(self, path: Path) -> None:
         self.templates: set[str] = set()
@@ -279,9 +279,9 @@ def placeholders(template: str) -> list[str]:
     return sorted(re.findall(r"\{(\w+)", template))
 
 
-def test_every_sentence_can_be_found_from_the_code() -> None:
+def test_every_sentence_is_found_in_the_code() -> None:
     unknown = collected()[1] - TABLES.keys()
-    assert unknown == set(), "name where these sentences come from"
+    assert unknown == set(), "add where these sentences come from"
 
 
 def test_the_collector_sees_each_way_tospeak(tmp_path: Path) -> None:
@@ -308,11 +308,11 @@ def test_the_collector_sees_each_way_tospeak(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_a_language_has_every_sentence_with_its_placeholders_and_no_dead_one(file: Path) -> None:
+def test_a_language_has_exactly_the_sentences_with_their_placeholders(file: Path) -> None:
     table: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))
     wanted = everything() | {"English"}
     assert sorted(wanted - table.keys()) == [], "sentences without a translation"
-    assert sorted(table.keys() - wanted) == [], "translations of nothing"
+    assert sorted(table.keys() - wanted) == [], "unused translations"
     for template, translated in table.items():
         assert translated.strip(), template
         assert placeholders(translated) == placeholders(template), template
@@ -324,7 +324,7 @@ def test_a_summary_fits_the_menus(file: Path) -> None:
     assert [spec.name for spec in COMMANDS if not 0 < len(say(spec.summary)) <= 256] == []
 
 
-def test_german_is_there_and_calls_itself_so() -> None:
+def test_german_exists_and_has_its_own_name() -> None:
     assert languages.languages()["de"] == "Deutsch"
     assert Say("de")("on") == "an"
 
@@ -339,7 +339,7 @@ def test_a_reason_is_translated_with_its_values() -> None:
     assert "m ist nicht erreichbar (keine Antwort innerhalb von 2,5 s)." in inside
 
 
-def test_what_is_not_spoken_falls_back_to_english() -> None:
+def test_unknown_languages_fall_back_to_english() -> None:
     assert Say("tlh").language == "en"
     assert Say("")("Write on or off. Nothing was changed.") == "Write on or off. Nothing was changed."
     assert Say("de")("a sentence that nobody translated {x}", x=1) == "a sentence that nobody translated 1"

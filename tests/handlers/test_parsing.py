@@ -1,4 +1,4 @@
-"""What is a command, what is a stop, what belongs together."""
+"""Commands, stops, and messages that belong together."""
 
 import pytest
 
@@ -38,25 +38,25 @@ def test_a_command_with_its_words(text: str, name: str, arguments: tuple[str, ..
 @pytest.mark.parametrize(
     "word", ["weather", "my server", "it's", "it's mine", 'the "big" one', '"', "", "a\\ b", " '\" "]
 )
-def test_a_quoted_word_is_read_as_one(word: str) -> None:
+def test_quotes_keep_words_together(word: str) -> None:
     typed = parse_command(f"/tools off {quoted(word)}", "tierbot")
     assert typed is not None
     assert typed.arguments == ("off", word)
 
 
 @pytest.mark.parametrize("text", ["", "tier", "/", "// x", "/usr/bin", "/tier/x", "hi /tier", "/ tier", "/a@b@c"])
-def test_no_command(text: str) -> None:
+def test_text_that_is_not_a_command(text: str) -> None:
     assert parse_command(text, "tierbot") is None
 
 
 @pytest.mark.parametrize("text", ["/tier@OtherBot", "/tier@tierbot2 x", "/tier@tier"])
-def test_another_bots_command(text: str) -> None:
+def test_another_bots_command_is_ignored(text: str) -> None:
     typed = parse_command(text, "tierbot")
     assert typed is not None
     assert typed.elsewhere
 
 
-def test_the_rest_is_kept_as_written() -> None:
+def test_the_rest_of_the_line_is_unchanged() -> None:
     typed = parse_command('/settings instructions  Call me "X".\nAlways. ', "tierbot")
     assert typed is not None
     assert typed.rest == 'instructions  Call me "X".\nAlways.'

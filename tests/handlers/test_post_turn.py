@@ -1,4 +1,4 @@
-"""Follow-up work after a turn delays no reply."""
+"""Hooks after a turn delay no reply."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FACTS = TurnFacts("balanced", "default", "a/x", 1.0)
 TURN = TurnRecord("t", 1, 1, "hi", facts=FACTS)
 
 
-async def test_every_turn_is_looked_at_and_nothing_else() -> None:
+async def test_hooks_run_for_turns_only() -> None:
     seen: list[str] = []
     done = asyncio.Event()
 
@@ -49,7 +49,7 @@ async def test_a_failing_hook_is_logged_and_delays_no_other(caplog: pytest.LogCa
     assert "no such column" in caplog.text
 
 
-async def test_at_the_end_it_is_left() -> None:
+async def test_unfinished_hooks_are_cancelled_at_shutdown() -> None:
     left = asyncio.Event()
     began = asyncio.Event()
 

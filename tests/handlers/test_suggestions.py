@@ -1,4 +1,4 @@
-"""What is suggested to whom: the likeliest first, and to strangers nothing."""
+"""Suggestions: the likeliest first, and none for strangers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def offered(
     return found
 
 
-async def test_models_that_can_be_called_come_first_and_those_that_are_not_allowed_never() -> None:
+async def test_callable_models_come_first_and_forbidden_ones_are_left_out() -> None:
     found = ("openai/gpt-4.1", "openai/gpt-5.2", "anthropic/claude-opus-4-5", "local/tiny")
     assert await offered("model") == found
     assert await offered("model", argument="provider") == ("anthropic", "local", "openai")
@@ -51,7 +51,7 @@ async def test_models_that_can_be_called_come_first_and_those_that_are_not_allow
     assert (await offered("model", "gtp 5.2"))[0] == "openai/gpt-5.2"
 
 
-async def test_levels_are_those_of_the_tiers_own_model() -> None:
+async def test_levels_are_those_of_the_tiers_model() -> None:
     assert await offered("model", argument="level", tier="coding") == ("low", "xhigh")
     known = Known(preferred=Preferences(overrides={"coding": Override("anthropic/claude-opus-4-5", "max")}))
     assert await offered("model", argument="level", known=known, tier="coding") == ("max",)
@@ -80,7 +80,7 @@ async def test_levels_are_those_of_the_tiers_own_model() -> None:
         ("nothing", "", ()),
     ],
 )
-async def test_words_that_a_place_takes(command: str, text: str, words: tuple[str, ...]) -> None:
+async def test_valid_words_are_suggested(command: str, text: str, words: tuple[str, ...]) -> None:
     assert await offered(command, text) == words
 
 
@@ -107,7 +107,7 @@ def with_box(known: Known) -> Suggestions:
     return Suggestions(COMMANDS, models(CARDS), Box(), lambda: SKILLS, *stores)  # type: ignore[arg-type]
 
 
-async def test_toolkits_of_the_role_with_the_switch_that_would_change_something() -> None:
+async def test_toolkits_are_suggested_with_the_effective_switch() -> None:
     known = Known()
     box, typing = with_box(known), Typing("tools", "tools", "", {})
     assert await box.offer(ALICE, typing) == ('off "odd one"', "off shell", "off basics")
@@ -117,7 +117,7 @@ async def test_toolkits_of_the_role_with_the_switch_that_would_change_something(
     assert await box.offer(ALICE, typing) == ('off "odd one"', "off basics")
 
 
-async def test_only_those_who_may_use_a_command_are_offered_its_words() -> None:
+async def test_suggestions_respect_roles() -> None:
     assert await offered("model", user=STRANGER) == ()
     roles: tuple[tuple[Role, bool], ...] = (("blocked", False), ("guest", False), ("user", True))
     for role, something in roles:
@@ -126,14 +126,14 @@ async def test_only_those_who_may_use_a_command_are_offered_its_words() -> None:
 
 
 class Broken(Known):
-    """A store that fails."""
+    """A failing store."""
 
     async def find(self, user: UserKey) -> Person | None:
         raise StorageFault("the disk is full")
 
 
 class Slow(Known):
-    """A store that is held up for good."""
+    """A store that never answers."""
 
     async def find(self, user: UserKey) -> Person | None:
         await asyncio.Event().wait()
@@ -156,7 +156,7 @@ async def test_a_failing_storage_does_not_delay_suggestions(store: Known, found:
         (Slow(), False),
     ],
 )
-async def test_a_stranger_is_one_who_surely_may_not_write(known: Known, is_stranger: bool) -> None:
+async def test_only_known_non_members_are_strangers(known: Known, is_stranger: bool) -> None:
     async with asyncio.timeout(5):
         assert await suggestions(known).is_stranger(ALICE) is is_stranger
 
@@ -174,19 +174,19 @@ async def test_a_stranger_is_one_who_surely_may_not_write(known: Known, is_stran
         ("xyzzy", ()),
     ],
 )
-def test_the_likeliest(text: str, found: tuple[str, ...]) -> None:
+def test_ranking_of_suggestions(text: str, found: tuple[str, ...]) -> None:
     assert likeliest(text, ("b/beta", "a/alpha", "a/beta-alpha", "gamma")) == found
 
 
-def test_a_models_own_name_counts_as_a_beginning() -> None:
+def test_a_model_name_without_provider_matches_as_a_prefix() -> None:
     assert likeliest("alpha", ("a/no-alpha", "a/alpha", "alpha/b")) == ("a/alpha", "alpha/b", "a/no-alpha")
 
 
-def test_never_more_than_discord_shows() -> None:
+def test_suggestions_are_limited_to_discords_maximum() -> None:
     many = [f"word {number}" for number in range(100)]
     assert [len(likeliest(text, many)) for text in ("", "word", "ord", "wrd 1")] == [MOST] * 4
 
 
-def test_the_models_of_these_tests_are_what_they_seem() -> None:
+def test_the_sample_models_are_as_expected() -> None:
     assert isinstance(models(), Models)
     assert len(models().catalog.models()) > len(CARDS)

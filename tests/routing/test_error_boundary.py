@@ -51,6 +51,6 @@ async def test_the_cancellation_of_something_else_is_an_error() -> None:
     assert isinstance(boundary.error, asyncio.CancelledError)
 
 
-def test_the_end_of_the_process_is_no_error() -> None:
+def test_shutdown_is_not_an_error() -> None:
     with pytest.raises(SystemExit), ErrorBoundary(log, "Failed"):
         raise SystemExit(1)

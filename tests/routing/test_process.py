@@ -17,7 +17,7 @@ async def start(script: str, grace_seconds: float = 30.0) -> ChildProcess:
     return await ChildProcess.start(command, environment=environment, folder=Path("/"), grace_seconds=grace_seconds)
 
 
-async def test_it_gets_its_environment_and_nothing_else() -> None:
+async def test_a_process_gets_only_the_given_environment() -> None:
     child = await start("env; pwd")
     said = (await child.stdout.read()).decode().splitlines()
     await child.stop()
@@ -35,13 +35,13 @@ async def test_it_gets_its_environment_and_nothing_else() -> None:
         ("cat; echo the last words >&2", "ended with exit code 0"),
     ],
 )
-async def test_how_it_ended_and_what_it_said(script: str, ending: str) -> None:
+async def test_exit_status_and_stderr(script: str, ending: str) -> None:
     child = await start(script)
     await child.stop()
     assert (child.ending, child.log) == (ending, "the last words\n")
 
 
-async def test_of_a_flood_the_end_is_kept() -> None:
+async def test_the_end_of_long_output_is_kept() -> None:
     child = await start("head -c 1000000 /dev/zero >&2; echo end >&2")
     assert await child.exited(30)
     await child.stop()
@@ -57,13 +57,13 @@ async def test_a_process_that_writes_without_end_and_ignores_signals_is_killed_w
     assert gone(grandchild)
 
 
-async def test_a_long_secret_is_whole_at_the_end_of_the_log() -> None:
+async def test_a_long_secret_is_redacted_completely() -> None:
     child = await start("printf 'PRIVATE KEY %3000s' | tr ' ' x >&2")
     await child.stop()
     assert child.log.startswith("PRIVATExKEYx")
     assert len(child.log) == 3_012
 
 
-async def test_a_program_that_is_not_there() -> None:
+async def test_a_missing_program() -> None:
     with pytest.raises(FileNotFoundError):
         await ChildProcess.start(["no-such-program"], environment={}, folder=Path("/"), grace_seconds=1)

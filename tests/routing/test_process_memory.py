@@ -16,7 +16,7 @@ BLOCK, BLOCKS = 2_000, 20_000
 
 
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="only glibc keeps what was freed")
-def test_what_was_freed_below_something_that_stays_is_given_back() -> None:
+def test_freed_memory_below_live_objects_is_returned() -> None:
     blocks = [bytes(BLOCK) for _ in range(BLOCKS)]
     stays = blocks[::100]
     del blocks
@@ -27,13 +27,13 @@ def test_what_was_freed_below_something_that_stays_is_given_back() -> None:
     assert len(stays) == BLOCKS / 100
 
 
-def test_where_the_allocator_has_no_such_call_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_malloc_trim_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
     give_back()
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_what_is_made_to_stay_is_not_collected_over_and_over(fails: bool) -> None:
+def test_permanent_objects_are_not_collected_repeatedly(fails: bool) -> None:
     before, made = gc.get_freeze_count(), []
     with suppress(RuntimeError), uncollected():
         made += [[number] for number in range(10_000)]

@@ -16,5 +16,5 @@ NAMES = [spec.name for spec in COMMANDS]
         *((name, None) for name in ("exit", "foo", "quit", "t", "", "qqqqqqq", "reset", "weather", "x" * 5_000)),
     ],
 )
-def test_a_near_name_is_meant_and_no_other(typed: str, meant: str | None) -> None:
+def test_suggestions_are_only_near_names(typed: str, meant: str | None) -> None:
     assert nearest(typed, NAMES) == meant

@@ -61,13 +61,13 @@ def a_large_command(size: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(("choices", "status"), [(39, 200), (40, 400)])
-async def test_a_command_has_eight_thousand_characters(choices: int, status: int) -> None:
+async def test_a_command_is_limited_to_8000_characters(choices: int, status: int) -> None:
     async with DiscordServer() as dc, raw(dc) as http:
         body = a_large_command(choices)
         assert (await http.call(f"PUT /applications/{dc.bot.id}/commands", body))[0] == status
 
 
-async def test_a_callback_must_fit_what_was_asked() -> None:
+async def test_callback_types_must_match_the_interaction() -> None:
     async with DiscordServer() as dc, raw(dc) as http:
         body = command(options=[option(name="n", type=4, autocomplete=True)])
         await http.call(f"PUT /applications/{dc.bot.id}/commands", body)

@@ -46,7 +46,7 @@ async def test_a_failed_wait_shows_the_log() -> None:
         assert "tierbot [buttons Go]: 'yes'" in dc.transcript(said.channel)
 
 
-async def test_people_and_places_are_what_the_test_says() -> None:
+async def test_users_and_channels_are_as_given() -> None:
     async with DiscordServer() as dc:
         bob = dc.user("bob")
         assert dc.user("Bob") is bob
@@ -101,7 +101,7 @@ async def test_the_schema_is_read_at_the_first_call_only() -> None:
         assert schema.cache_info().misses == 1
 
 
-async def test_the_servers_own_answers_are_held_against_the_schema() -> None:
+async def test_server_responses_match_the_schema() -> None:
     async with DiscordServer() as dc, raw(dc) as http:
         assert (await http.call("GET /users/@me"))[0] == 200
         assert strange_answers(dc) == []
@@ -144,7 +144,7 @@ async def test_a_person_can_type() -> None:
         await dc.wait_for(lambda dc: dc.sessions[0].resumes)
 
 
-async def test_a_person_can_make_trouble() -> None:
+async def test_people_can_cause_errors() -> None:
     async with talking() as (dc, client):
         assert (await dc.reply(obey(dc, "bob: hello"))).text == "echo: hello"
         said = obey(dc, "bob: @general hello")
@@ -169,7 +169,7 @@ async def test_a_person_can_make_trouble() -> None:
             obey(dc, "!dance")
 
 
-def test_it_runs_by_hand(tmp_path: Path) -> None:
+def test_the_server_runs_as_a_program(tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-m", "tests.servers.discord", "--port", "0"],
         cwd=ROOT,

@@ -37,7 +37,7 @@ async def test_limits_of_a_route_and_of_everything_are_honoured() -> None:
         ("refuse", {"status": 404, "code": 10003, "text": "Unknown Channel"}, 404, 10003),
     ],
 )
-async def test_each_refusal(kind: Any, details: dict[str, Any], status: int, code: int) -> None:
+async def test_each_error_response(kind: Any, details: dict[str, Any], status: int, code: int) -> None:
     async with DiscordServer() as dc, raw(dc) as http:
         call = f"POST /channels/{dc.dm().id}/messages"
         fault = dc.fault(SEND, kind, skip=1, **details)
@@ -52,7 +52,7 @@ async def test_each_refusal(kind: Any, details: dict[str, Any], status: int, cod
 
 
 @pytest.mark.parametrize("kind", ["drop", "drop_after", "hang", "hang_after", "slow"])
-async def test_each_silence(kind: Any) -> None:
+async def test_each_missing_response(kind: Any) -> None:
     async with DiscordServer() as dc, raw(dc) as http:
         call = f"POST /channels/{dc.dm().id}/messages"
         dc.fault(SEND, kind, seconds=60)
@@ -64,7 +64,7 @@ async def test_each_silence(kind: Any) -> None:
         assert dc.requests[0].status == 0
 
 
-async def test_what_a_429_says_of_itself() -> None:
+async def test_headers_and_body_of_a_429() -> None:
     async with DiscordServer() as dc, aiohttp.ClientSession() as session:
         dc.fault("GET /users/@me", "rate_limit", retry_after=2.4)
         dc.fault("*", "rate_limit_global")
@@ -83,7 +83,7 @@ async def test_what_a_429_says_of_itself() -> None:
         assert "X-RateLimit-Reset" in fine
 
 
-async def test_faults_choose_their_calls() -> None:
+async def test_faults_match_calls() -> None:
     async with DiscordServer() as dc, raw(dc) as http:
         call = f"POST /channels/{dc.dm().id}/messages"
         fault = dc.fault("POST **/messages", "server_error", times=None, when=lambda body: body["content"] == "bad")
@@ -98,7 +98,7 @@ async def test_faults_choose_their_calls() -> None:
             dc.fault("*", "gremlins")  # type: ignore[arg-type]
 
 
-async def test_discord_py_tries_again_after_a_server_error() -> None:
+async def test_discord_py_retries_after_a_server_error() -> None:
     async with DiscordServer() as dc:
         fault = dc.fault("GET /users/@me", "server_error", status=500)
         async with running(dc, Client()):
@@ -121,7 +121,7 @@ async def test_five_sends_and_edits_in_five_seconds_when_limits_are_on() -> None
         assert await many(http, edit, 1) == [200]
 
 
-def test_limits_are_counted_and_told() -> None:
+def test_rate_limits_are_counted_and_announced() -> None:
     now = [100.0]
     limits = Limits(lambda: now[0], enforced=True)
     route = "POST /channels/{channel_id}/messages"

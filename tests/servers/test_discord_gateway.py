@@ -11,7 +11,7 @@ from tests.servers.discord import DiscordServer
 from tests.servers.discord.sdk import IDENTIFY, Client, Socket, running, talking
 
 
-async def test_a_client_logs_in_and_hears_what_is_said() -> None:
+async def test_a_client_logs_in_and_receives_messages() -> None:
     async with talking() as (dc, client):
         assert client.user is not None
         assert client.user.id == dc.bot.id
@@ -41,7 +41,7 @@ async def test_a_reconnect_resumes_and_loses_nothing(order: str) -> None:
         await client.until(lambda: "resumed" in client.told)
 
 
-async def test_an_invalid_session_is_begun_again_and_what_was_missed_is_lost() -> None:
+async def test_an_invalid_session_restarts_without_missed_events() -> None:
     async with talking() as (dc, client):
         dc.invalidate()
         dc.say("lost")
@@ -125,7 +125,7 @@ async def test_without_the_content_intent_only_what_is_meant_for_the_bot_is_read
             assert history[:2] == ["mine", ""]
 
 
-async def test_edits_deletions_reactions_threads_and_guilds_are_told() -> None:
+async def test_edits_deletions_reactions_threads_and_guilds_are_events() -> None:
     async with talking() as (dc, client):
         said = dc.say("first", channel="general")
         dc.edit(said, "second")
@@ -178,7 +178,7 @@ WRONG: list[tuple[int, Any, int]] = [
 
 
 @pytest.mark.parametrize(("op", "body", "code"), WRONG)
-async def test_what_is_wrong_closes_with_its_code(op: int, body: Any, code: int) -> None:
+async def test_errors_close_with_their_code(op: int, body: Any, code: int) -> None:
     async with DiscordServer("T") as dc, aiohttp.ClientSession() as session:
         socket = await Socket.open(dc, session)
         await socket.send(op, body)
@@ -186,7 +186,7 @@ async def test_what_is_wrong_closes_with_its_code(op: int, body: Any, code: int)
         assert [violation.call for violation in dc.violations] == [f"gateway op {op}"] * (code not in (4004, 4014))
 
 
-async def test_who_sends_no_heartbeat_is_cut_off() -> None:
+async def test_a_client_without_heartbeats_is_disconnected() -> None:
     async with DiscordServer(heartbeat_interval=0.05) as dc, aiohttp.ClientSession() as session:
         dc._gateway.grace = 0.05
         socket = await Socket.identified(dc, session)
@@ -194,7 +194,7 @@ async def test_who_sends_no_heartbeat_is_cut_off() -> None:
         assert [violation.call for violation in dc.violations] == ["gateway op 1"]
 
 
-async def test_a_heartbeat_says_nothing_that_was_not_sent() -> None:
+async def test_heartbeats_acknowledge_only_sent_sequences() -> None:
     async with DiscordServer() as dc, aiohttp.ClientSession() as session:
         socket = await Socket.identified(dc, session)
         await socket.send(1, dc.sessions[0].seq)
@@ -203,7 +203,7 @@ async def test_a_heartbeat_says_nothing_that_was_not_sent() -> None:
         assert len(dc.sessions[0].heartbeats) == 1
 
 
-async def test_no_frame_too_many_and_twice() -> None:
+async def test_too_many_and_repeated_frames_close_the_connection() -> None:
     async with DiscordServer() as dc, aiohttp.ClientSession() as session:
         socket = await Socket.open(dc, session)
         await socket.socket.send_str("{")
@@ -217,7 +217,7 @@ async def test_no_frame_too_many_and_twice() -> None:
         assert await socket.close_code() == 4008
 
 
-async def test_what_ended_or_was_too_long_away_can_not_be_resumed() -> None:
+async def test_expired_sessions_cannot_be_resumed() -> None:
     async with DiscordServer() as dc, aiohttp.ClientSession() as session:
         socket = await Socket.identified(dc, session)
         await socket.socket.close(code=1000)

@@ -22,7 +22,7 @@ async def test_a_command_is_deferred_answered_and_followed_up() -> None:
         assert 0 <= (asked.acknowledged_after or -1) < 3
 
 
-async def test_an_ephemeral_answer_is_no_event_and_not_in_the_history() -> None:
+async def test_an_ephemeral_answer_is_neither_an_event_nor_in_the_history() -> None:
     async with commanded() as (dc, client):
         hidden = await dc.reply(dc.slash("tier", {"tier": "fast"}, where="general"), count=2)
         open_one = await dc.reply(dc.slash("panel", where="general"))
@@ -38,7 +38,7 @@ async def test_an_ephemeral_answer_is_no_event_and_not_in_the_history() -> None:
         assert (await general.fetch_message(open_one.id)).interaction_metadata is not None
 
 
-async def test_subcommands_complete_what_is_typed() -> None:
+async def test_subcommands_are_autocompleted() -> None:
     async with commanded() as (dc, _):
         offered = await dc.autocomplete("model set", {"tier": "coding", "model": "gp"}, focused="model")
         assert [choice["value"] for choice in offered] == ["gp-coding-0", "gp-coding-1"]
@@ -89,7 +89,7 @@ async def test_contexts_and_installations() -> None:
         assert discord.Permissions(permissions).view_channel
 
 
-async def test_people_come_with_the_command() -> None:
+async def test_resolved_users_come_with_the_command() -> None:
     async with commanded() as (dc, _):
         bob = dc.user("bob")
         reply = await dc.reply(dc.slash("who", {"person": bob}))
@@ -112,7 +112,7 @@ async def test_people_come_with_the_command() -> None:
         ("tier", {"tier": "smart"}, "private", "context 2"),
     ],
 )
-async def test_what_was_not_registered_can_not_be_asked(
+async def test_unregistered_commands_cannot_be_used(
     name: str, options: dict[str, Any], where: str | None, reason: str
 ) -> None:
     async with commanded() as (dc, _):
@@ -123,7 +123,7 @@ async def test_what_was_not_registered_can_not_be_asked(
         assert dc.interactions == []
 
 
-async def test_who_may_press_what() -> None:
+async def test_press_permissions() -> None:
     async with commanded() as (dc, _client):
         panel = await dc.reply(dc.slash("panel", where="general"))
         with pytest.raises(AssertionError, match="no button"):

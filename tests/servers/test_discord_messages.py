@@ -127,7 +127,7 @@ async def test_threads_are_opened_and_open_again() -> None:
         assert [one.id for one in await client.guilds[0].active_threads()] == [thread.id]
 
 
-async def test_what_the_bot_may_not_do_is_forbidden() -> None:
+async def test_missing_permissions_are_403() -> None:
     async with talking() as (dc, client):
         general = there(client, dc.channel())
         mine = await general.send("mine")
@@ -166,7 +166,7 @@ async def test_the_same_nonce_at_the_same_time_is_one_message() -> None:
         assert len({message.id for message in sent}) == len(dc.dm().messages) == 1
 
 
-async def test_one_client_may_say_where_it_is() -> None:
+async def test_a_client_can_change_the_gateway_url() -> None:
     """Whatever else discord.py asks of a guild or a user is answered by the same state."""
     async with talking() as (dc, client):
         bob = dc.user("bob")

@@ -46,7 +46,7 @@ LOUD = "@everyone @here <@7> <@!8> <@&9> me@everyone.org"
         ({"parse": ["everyone"], "roles": ["9"], "replied_user": True}, {1001}, {9}, True),
     ],
 )
-async def test_whom_a_message_pings(allowed: Any, users: set[int], roles: set[int], everyone: bool) -> None:
+async def test_pings_of_a_message(allowed: Any, users: set[int], roles: set[int], everyone: bool) -> None:
     async with DiscordServer() as dc:
         said = dc.say("hi")
         assert pings_of(LOUD, dc.channel(), allowed, said) == Pings(frozenset(users), frozenset(roles), everyone)

@@ -66,7 +66,7 @@ async def test_a_wrong_message_is_refused_and_recorded(body: Any, reason: str) -
         assert dc.dm().messages == []
 
 
-async def test_what_is_large_or_empty() -> None:
+async def test_size_limits_and_empty_messages() -> None:
     async with DiscordServer() as dc, raw(dc) as http:
         send = f"POST /channels/{dc.dm().id}/messages"
         for text in ("🙂" * 2000, "x" * 2000):
@@ -87,7 +87,7 @@ async def test_what_is_large_or_empty() -> None:
         assert len(dc.dm().messages) == 2
 
 
-async def test_ids_may_be_numbers_and_a_file_needs_no_words() -> None:
+async def test_ids_may_be_numbers_and_a_file_needs_no_text() -> None:
     async with DiscordServer() as dc, raw(dc) as http:
         said = dc.say("hi")
         status, answer = await http.call("POST /users/@me/channels", {"recipient_id": said.author.id})
@@ -124,14 +124,14 @@ STRANGE: list[tuple[str, Any, int, int, str]] = [
 
 
 @pytest.mark.parametrize(("call", "body", "status", "code", "reason"), STRANGE)
-async def test_what_does_not_exist(call: str, body: Any, status: int, code: int, reason: str) -> None:
+async def test_unknown_objects_are_404(call: str, body: Any, status: int, code: int, reason: str) -> None:
     async with DiscordServer() as dc, raw(dc) as http:
         found, answer = await http.call(call, body)
         assert (found, answer["code"]) == (status, code)
         assert [reason in violation.description for violation in dc.violations] == [True] * bool(reason)
 
 
-async def test_there_is_nothing_beside_the_api() -> None:
+async def test_unknown_paths_are_404() -> None:
     async with DiscordServer() as dc, aiohttp.ClientSession() as session:
         for path in ("/gateway", "/api/v9/gateway", "/attachments/1/1/x"):
             async with session.get(f"http://127.0.0.1:{dc.port}{path}") as answer:
@@ -139,7 +139,7 @@ async def test_there_is_nothing_beside_the_api() -> None:
         assert len(dc.violations) == 3
 
 
-async def test_the_token_is_asked_for() -> None:
+async def test_the_token_is_required() -> None:
     async with DiscordServer() as dc, raw(dc) as http:
         assert await http.call("GET /users/@me", token="wrong") == (401, {"message": "401: Unauthorized", "code": 0})
         dc.revoke()

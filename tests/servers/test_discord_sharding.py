@@ -9,7 +9,7 @@ from tests.servers.discord import DiscordServer
 from tests.servers.discord.sdk import Socket, pointed, talking
 
 
-async def test_members_are_told_with_the_intent_only() -> None:
+async def test_member_events_need_the_intent() -> None:
     async with DiscordServer(privileged=("members",)) as dc, aiohttp.ClientSession() as session:
         dc.guild()
         curious = await Socket.identified(dc, session, intents=0b11 | 1 << 9)
@@ -28,7 +28,7 @@ async def test_members_are_told_with_the_intent_only() -> None:
         assert await other.close_code() == 4014
 
 
-async def test_other_bots_are_people() -> None:
+async def test_other_bots_can_write() -> None:
     async with talking() as (dc, client):
         said = dc.say("beep", user=dc.user("other", is_bot=True), channel="general")
         assert (await dc.reply("general")).text == "echo: beep"

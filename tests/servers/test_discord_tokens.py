@@ -74,7 +74,7 @@ async def test_an_interaction_is_unknown_after_three_seconds() -> None:
         assert asked.response is None
 
 
-async def test_a_token_lives_for_a_quarter_of_an_hour() -> None:
+async def test_a_token_is_valid_for_15_minutes() -> None:
     async with holding() as (dc, _, asked, seen):
         await seen.response.defer(ephemeral=True)
         with pytest.raises(AssertionError, match="not true within"):
@@ -90,7 +90,7 @@ async def test_a_token_lives_for_a_quarter_of_an_hour() -> None:
         assert asked.ephemeral
 
 
-async def test_a_visitor_says_five_more_things() -> None:
+async def test_a_user_install_allows_five_follow_ups() -> None:
     async with holding() as (_dc, _, asked, seen):
         await seen.response.send_message("first")
         for number in range(5):

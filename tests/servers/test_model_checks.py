@@ -183,7 +183,7 @@ HEADERS = {"x-api-key": "sk-test", "anthropic-version": "2023-06-01"}
 
 
 @pytest.mark.parametrize("wire", WIRES)
-async def test_each_illegal_request_is_refused_with_its_reason(wire: str) -> None:
+async def test_each_invalid_request_is_refused_with_its_reason(wire: str) -> None:
     path, legal, table = WIRES[wire]
     async with ModelServer() as ms, httpx.AsyncClient(trust_env=False, headers=HEADERS) as client:
         for change, reason in table:
@@ -199,7 +199,7 @@ async def test_each_illegal_request_is_refused_with_its_reason(wire: str) -> Non
                 assert ms.last.violations == tuple(said["violations"])
 
 
-async def test_every_reason_is_named_at_once_and_no_script_is_used_up() -> None:
+async def test_all_reasons_are_listed_and_no_script_is_consumed() -> None:
     async with ModelServer() as ms, httpx.AsyncClient(trust_env=False, headers=HEADERS) as client:
         ms.reply("later")
         body = {"model": "gpt-4o", "messages": [USER, calls("a")], "temperature": 9, "tools": [tool("é")]}

@@ -58,7 +58,7 @@ async def embed(ms: ModelServer, client: httpx.AsyncClient, path: str, **more: A
     return await client.post(ms.root + path, json={"model": "bge-m3", "input": TEXTS, **more})
 
 
-async def test_each_text_has_a_vector_of_its_own(ms: ModelServer, client: httpx.AsyncClient) -> None:
+async def test_each_text_has_its_own_vector(ms: ModelServer, client: httpx.AsyncClient) -> None:
     wanted = [list(vector(text)) for text in TEXTS]
     plain = (await embed(ms, client, "/v1/embeddings")).json()
     assert [row["embedding"] for row in plain["data"]] == wanted
@@ -75,7 +75,7 @@ async def test_each_text_has_a_vector_of_its_own(ms: ModelServer, client: httpx.
 
 
 @pytest.mark.parametrize("path", ILLEGAL)
-async def test_each_illegal_request_is_refused_with_its_reason(
+async def test_each_invalid_request_is_refused_with_its_reason(
     ms: ModelServer, client: httpx.AsyncClient, path: str
 ) -> None:
     for change, reason in ILLEGAL[path]:

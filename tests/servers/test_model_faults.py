@@ -27,7 +27,7 @@ async def client() -> AsyncIterator[httpx.AsyncClient]:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-async def test_failures_in_the_provider_s_form(ms: ModelServer, client: httpx.AsyncClient, wire: str) -> None:
+async def test_errors_in_the_providers_format(ms: ModelServer, client: httpx.AsyncClient, wire: str) -> None:
     ms.fail(429, retry_after=3)
     ms.fail(400, code="context_length_exceeded")
     limited, long = [await client.request(**ask(ms, wire)) for _ in range(2)]
@@ -90,7 +90,7 @@ async def test_a_gate_before_the_headers(ms: ModelServer, client: httpx.AsyncCli
 
 
 @pytest.mark.parametrize("wire", WIRES)
-async def test_a_gate_in_mid_stream(ms: ModelServer, client: httpx.AsyncClient, wire: str) -> None:
+async def test_a_gate_mid_stream(ms: ModelServer, client: httpx.AsyncClient, wire: str) -> None:
     gate = ms.reply("abcde", chunks=5, gate_after=2)
     async with client.stream(**ask(ms, wire)) as answer:
         lines = answer.aiter_lines()
@@ -104,7 +104,7 @@ async def test_a_gate_in_mid_stream(ms: ModelServer, client: httpx.AsyncClient, 
     assert streamed(wire, before + rest) == "abcde"
 
 
-async def test_a_client_that_leaves_is_seen(ms: ModelServer, client: httpx.AsyncClient) -> None:
+async def test_a_client_disconnect_is_recorded(ms: ModelServer, client: httpx.AsyncClient) -> None:
     gates = [ms.reply("abc", gate_after=1), ms.hang(600), ms.gate()]
     for number, _ in enumerate(gates):
         answer = asyncio.create_task(client.request(**ask(ms, "chat")))

@@ -90,7 +90,7 @@ async def test_text_tools_thinking_length_and_usage(litellm: Any, model: str, st
 
 
 @pytest.mark.parametrize("model", WIRES)
-async def test_failures_become_the_library_s_exceptions(litellm: Any, model: str) -> None:
+async def test_errors_become_litellm_exceptions(litellm: Any, model: str) -> None:
     kinds = {400: "ContextWindowExceededError", 401: "AuthenticationError", 429: "RateLimitError"}
     async with ModelServer() as ms:
         for status, kind in kinds.items():
@@ -113,7 +113,7 @@ async def test_an_abrupt_end_raises_in_the_stream(litellm: Any, model: str) -> N
         assert [call.outcome for call in ms.calls] == ["faulted"] * 2
 
 
-async def test_openai_s_library_takes_the_responses_wire() -> None:
+async def test_the_openai_client_accepts_the_responses_wire() -> None:
     async with ModelServer() as ms, openai.AsyncOpenAI(api_key="sk-test", base_url=ms.openai_base) as client:
         ms.reasoning("Let me see", then="42", times=2, usage=(10, 5, 3, 1))
         ms.call_tools([("weather", {"city": "Kyiv"})])

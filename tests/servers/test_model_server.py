@@ -30,7 +30,7 @@ async def client() -> AsyncIterator[httpx.AsyncClient]:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-async def test_the_default_is_an_echo_streamed_and_whole(ms: ModelServer, client: httpx.AsyncClient, wire: str) -> None:
+async def test_the_default_answer_is_an_echo(ms: ModelServer, client: httpx.AsyncClient, wire: str) -> None:
     whole = await client.request(**ask(ms, wire, "grüße 🙂", stream=False))
     stream = await client.request(**ask(ms, wire, "grüße 🙂"))
     assert said(wire, whole.json()) == streamed(wire, events(stream.text)) == "You said: grüße 🙂"
@@ -110,7 +110,7 @@ async def test_thinking_on_every_wire(ms: ModelServer, client: httpx.AsyncClient
     assert [streamed(wire, got[wire]) for wire in WIRES] == ["42"] * 4
 
 
-async def test_usage_as_told_estimated_and_absent(ms: ModelServer, client: httpx.AsyncClient) -> None:
+async def test_usage_given_estimated_and_absent(ms: ModelServer, client: httpx.AsyncClient) -> None:
     for _ in WIRES:
         ms.reply("ok", usage=(100, 20, 60, 5))
     got = [(await client.request(**ask(ms, wire, stream=False))).json() for wire in WIRES]
@@ -126,9 +126,7 @@ async def test_usage_as_told_estimated_and_absent(ms: ModelServer, client: httpx
     assert all("usage" not in chunk for chunk in events(plain.text))
 
 
-async def test_scripts_are_first_in_first_out_and_wait_for_their_request(
-    ms: ModelServer, client: httpx.AsyncClient
-) -> None:
+async def test_scripts_are_used_in_order_and_match_requests(ms: ModelServer, client: httpx.AsyncClient) -> None:
     ms.reply("for the second", when=lambda request: "two" in request.last_user_text)
     ms.reply("first", times=2)
     ms.reply("gemini only", when=lambda request: request.provider == "gemini")
@@ -179,7 +177,7 @@ async def test_keys_models_paths_and_vendors(ms: ModelServer, client: httpx.Asyn
     assert ms.last.model == "llama"
 
 
-async def test_by_hand_and_from_another_process(client: httpx.AsyncClient) -> None:
+async def test_the_server_runs_as_a_program_and_is_controlled_remotely(client: httpx.AsyncClient) -> None:
     words = ("-m", "tests.servers.model", "--port", "0", "--text", "by hand", "--chunks", "2")
     process = await asyncio.create_subprocess_exec(sys.executable, *words, cwd=ROOT, stdout=asyncio.subprocess.PIPE)
     assert process.stdout is not None

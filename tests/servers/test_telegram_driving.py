@@ -39,7 +39,7 @@ async def test_a_failed_wait_shows_the_log(tg: TelegramServer, bot: Bot) -> None
     assert "buttons Go" in str(failure.value)
 
 
-async def test_people_are_who_the_test_says(tg: TelegramServer) -> None:
+async def test_users_are_as_given(tg: TelegramServer) -> None:
     bob = tg.user("bob")
     assert tg.user("Bob") is bob
     assert tg.user(bob.id) is bob
@@ -107,7 +107,7 @@ async def test_another_process_can_drive_the_server(tg: TelegramServer, bot: Bot
     assert tg.violations == []
 
 
-async def test_an_outage_by_control_ends_by_itself(tg: TelegramServer, control: httpx.AsyncClient) -> None:
+async def test_a_timed_outage_ends(tg: TelegramServer, control: httpx.AsyncClient) -> None:
     assert (await control.post("/control/outage", json={"seconds": 0.2})).status_code == 200
     await tg.wait_for(lambda tg: not tg.is_up)
     await tg.wait_for(lambda tg: tg.is_up)
@@ -128,7 +128,7 @@ async def test_nothing_in_the_server_blocks_the_loop(control: httpx.AsyncClient)
         assert (await control.get("/")).status_code == 200
 
 
-async def test_the_page_is_one_file(control: httpx.AsyncClient) -> None:
+async def test_the_web_page_is_one_file(control: httpx.AsyncClient) -> None:
     page = (await control.get("/")).text
     assert "<title>" in page
     assert "src=" not in page

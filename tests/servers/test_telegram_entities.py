@@ -52,17 +52,17 @@ BAD: list[tuple[str, list[Answer], str]] = [
 
 
 @pytest.mark.parametrize(("text", "entities"), GOOD)
-def test_good_entities(text: str, entities: list[Answer]) -> None:
+def test_valid_entities(text: str, entities: list[Answer]) -> None:
     assert check_entities(text, entities) == []
 
 
 @pytest.mark.parametrize(("text", "entities", "problem"), BAD)
-def test_bad_entities(text: str, entities: list[Answer], problem: str) -> None:
+def test_invalid_entities(text: str, entities: list[Answer], problem: str) -> None:
     [found] = check_entities(text, entities)
     assert problem in found
 
 
-def test_typed_text_is_understood() -> None:
+def test_typed_commands_and_mentions_get_entities() -> None:
     found = detect_entities("🙂 /help@tierbot, mail bob@example.org or @bob; a/b 1/2 see https://x.org/y.")
     assert [(entity["type"], entity["offset"]) for entity in found] == [
         ("bot_command", 3),

@@ -42,7 +42,7 @@ async def test_each_fault(tg: TelegramServer, kind: Any, error: type[Exception],
     assert tg.violations == []
 
 
-async def test_faults_choose_their_calls(tg: TelegramServer, bot: Bot) -> None:
+async def test_faults_match_calls(tg: TelegramServer, bot: Bot) -> None:
     chat = tg.private()
     fault = tg.fault("*", "server_error", times=None, when=lambda params: params.get("text") == "bad")
     await bot.send_message(chat.id, "good")
@@ -89,7 +89,7 @@ async def test_flood_limits_are_enforced_when_asked_for() -> None:
             [await one for one in sending]
 
 
-def test_flood_counts_by_chat_by_group_and_in_all() -> None:
+def test_flood_limits_per_chat_per_group_and_in_total() -> None:
     now = [0.0]
     flood = Flood(lambda: now[0])
     alone, team = Chat(1, "private"), Chat(-1, "supergroup")

@@ -151,7 +151,7 @@ async def test_files_go_both_ways(tg: TelegramServer, bot: Bot) -> None:
     assert tg.violations == []
 
 
-async def test_drafts_live_until_the_message_comes(tg: TelegramServer, bot: Bot) -> None:
+async def test_drafts_exist_until_the_message_is_sent(tg: TelegramServer, bot: Bot) -> None:
     chat = tg.say("tell me a story").chat
     for text in ("Once", "Once upon"):
         await bot.send_message_draft(chat.id, 7, text, entities=[MessageEntity("bold", 0, 4)])
@@ -203,7 +203,7 @@ async def test_commands_are_kept_by_scope_and_language(tg: TelegramServer, bot: 
     assert [c.description for c in await bot.get_my_commands()] == ["Begin"]
 
 
-async def test_topics_close_vanish_and_general_has_no_number(tg: TelegramServer, bot: Bot) -> None:
+async def test_topics_can_be_closed_or_deleted_and_general_has_no_id(tg: TelegramServer, bot: Bot) -> None:
     forum = tg.group("Forum", forum=True)
     plans = tg.topic(forum, "Plans")
     said = tg.say("in the topic", group=forum, topic=plans)
@@ -246,7 +246,7 @@ async def test_groups_migrate_and_people_block(tg: TelegramServer, bot: Bot) -> 
     assert [change.new_chat_member.status for change in member] == ["kicked", "member"]
 
 
-async def test_privacy_hides_what_is_not_for_the_bot() -> None:
+async def test_privacy_mode_hides_messages_not_for_the_bot() -> None:
     async with TelegramServer(privacy=True) as tg, a_bot(tg) as bot:
         assert not bot.can_read_all_group_messages
         chat = tg.group()

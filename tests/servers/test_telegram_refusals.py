@@ -59,7 +59,7 @@ WRONG: list[tuple[str, Answer, str]] = [
 
 
 @pytest.mark.parametrize(("method", "params", "reason"), WRONG)
-async def test_a_wrong_request_is_refused_and_recorded(
+async def test_an_invalid_request_is_refused_and_recorded(
     tg: TelegramServer, raw: httpx.AsyncClient, method: str, params: Answer, reason: str
 ) -> None:
     tg.say("hello")
@@ -72,7 +72,7 @@ async def test_a_wrong_request_is_refused_and_recorded(
     assert [request.status for request in tg.refusals] == [400]
 
 
-async def test_what_does_not_exist_is_404_or_401(tg: TelegramServer, raw: httpx.AsyncClient) -> None:
+async def test_unknown_methods_and_tokens_are_404_or_401(tg: TelegramServer, raw: httpx.AsyncClient) -> None:
     assert (await raw.post("sendTelepathy")).status_code == 404
     assert [violation.method for violation in tg.violations] == ["sendTelepathy"]
     async with httpx.AsyncClient(base_url=tg.root) as stranger:
@@ -83,7 +83,7 @@ async def test_what_does_not_exist_is_404_or_401(tg: TelegramServer, raw: httpx.
         await a_bot(tg, "1:other").initialize()
 
 
-async def test_parameters_come_by_query_form_json_or_multipart(tg: TelegramServer, raw: httpx.AsyncClient) -> None:
+async def test_parameters_may_be_query_form_json_or_multipart(tg: TelegramServer, raw: httpx.AsyncClient) -> None:
     tg.say("hello")
     params = {"chat_id": "1001", "text": "x", "disable_notification": "true"}
     answers = [

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 _UP = re.compile(r"parents\[(\d+)\]")
 
 
-def test_the_schema_lies_in_the_project_with_its_licence() -> None:
+def test_the_schema_is_in_the_repository_with_its_licence() -> None:
     assert DATA.is_relative_to(ROOT)
     assert SCHEMA.version == "Bot API 10.1"
     licence = DATA.with_suffix(".LICENCE.md").read_text(encoding="utf-8")
@@ -20,7 +20,7 @@ def test_the_schema_lies_in_the_project_with_its_licence() -> None:
     assert "permission notice" in licence
 
 
-def test_nothing_here_looks_beside_the_project() -> None:
+def test_no_test_reads_outside_the_repository() -> None:
     """A clone may lie anywhere, so no test and no benchmark climbs higher than the project's root."""
     files = [path for folder in ("tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
     beside = [

@@ -13,7 +13,7 @@ from tests.servers.telegram import TelegramServer
 from tests.servers.telegram.schema import SCHEMA
 
 
-async def test_updates_come_again_until_an_offset_confirms_them(tg: TelegramServer, bot: Bot) -> None:
+async def test_updates_repeat_until_confirmed_by_an_offset(tg: TelegramServer, bot: Bot) -> None:
     for text in ("one", "two", "three"):
         tg.say(text)
     first = await bot.get_updates()
@@ -25,7 +25,7 @@ async def test_updates_come_again_until_an_offset_confirms_them(tg: TelegramServ
     assert not tg.updates.pending
 
 
-async def test_a_negative_offset_forgets_all_but_the_last(tg: TelegramServer, bot: Bot) -> None:
+async def test_a_negative_offset_drops_all_but_the_last_updates(tg: TelegramServer, bot: Bot) -> None:
     for number in range(5):
         tg.say(str(number))
     last = await bot.get_updates(offset=-2)
@@ -51,7 +51,7 @@ async def test_a_second_poller_ends_the_first(tg: TelegramServer, bot: Bot) -> N
         assert len(await second) == 1
 
 
-async def test_a_poller_that_hung_up_is_forgotten(tg: TelegramServer, raw: httpx.AsyncClient) -> None:
+async def test_a_disconnected_poller_is_forgotten(tg: TelegramServer, raw: httpx.AsyncClient) -> None:
     poll = asyncio.create_task(raw.post("getUpdates", data={"timeout": 30}))
     await tg.wait_for(lambda tg: tg.updates.is_polled)
     poll.cancel()
@@ -60,7 +60,7 @@ async def test_a_poller_that_hung_up_is_forgotten(tg: TelegramServer, raw: httpx
     assert len((await raw.post("getUpdates")).json()["result"]) == 1
 
 
-async def test_only_wanted_kinds_are_queued(tg: TelegramServer, bot: Bot) -> None:
+async def test_only_allowed_updates_are_queued(tg: TelegramServer, bot: Bot) -> None:
     await bot.get_updates(allowed_updates=["message", "message_reaction"])
     said = tg.say("helo")
     tg.edit(said, "hello")
@@ -72,7 +72,7 @@ async def test_only_wanted_kinds_are_queued(tg: TelegramServer, bot: Bot) -> Non
     assert tg.react(said, "👍") is None
 
 
-async def test_reactions_are_told_with_those_before_where_the_bot_may_know_of_them(tg: TelegramServer) -> None:
+async def test_reaction_updates_include_the_old_reactions(tg: TelegramServer) -> None:
     tg.updates.subscribe(["message_reaction"])
     said = tg.say("hello")
     seen = [tg.react(said, *emoji) for emoji in (("👍",), ("👍", ":55"), ())]

@@ -1,4 +1,4 @@
-"""Codes and roles, without any store."""
+"""Codes and roles."""
 
 import pytest
 
@@ -19,13 +19,13 @@ def test_a_code_has_eight_unambiguous_characters_and_is_unique() -> None:
 
 
 @pytest.mark.parametrize("typed", ["ABCDEFGH", "ABCD-EFGH", " abcd-efgh ", "abcdefgh"])
-def test_a_code_as_people_type_it(typed: str) -> None:
+def test_codes_are_normalised(typed: str) -> None:
     assert read_code(typed) == "ABCDEFGH"
     assert read_code(shown("ABCDEFGH")) == "ABCDEFGH"
 
 
 @pytest.mark.parametrize("typed", ["", "ABCD EFGH", "ABCDEFG", "ABCD-EFGHJ", "my ABCD-EFGH", "ABCD-EFG0", "AB-CDEFGH"])
-def test_what_is_no_code(typed: str) -> None:
+def test_text_that_is_not_a_code(typed: str) -> None:
     assert read_code(typed) is None
 
 
@@ -42,7 +42,7 @@ def test_what_is_no_code(typed: str) -> None:
         ("AAAA-AAAA BBBB-BBBB CCCC-CCCC DDDD-DDDD", ("AAAAAAAA", "BBBBBBBB", "CCCCCCCC")),
     ],
 )
-def test_codes_that_somebody_posted(text: str, found: tuple[str, ...]) -> None:
+def test_posted_codes_are_found(text: str, found: tuple[str, ...]) -> None:
     assert posted_codes(text) == found
 
 

@@ -1,4 +1,4 @@
-"""Limits the messages of each person, with a fake clock."""
+"""Rate limits per person, with a manual clock."""
 
 import pytest
 
@@ -10,7 +10,7 @@ ANN, BEN = UserKey("telegram", "1"), UserKey("telegram", "2")
 
 
 class Hand:
-    """A clock moved by hand."""
+    """A manual clock."""
 
     now = 1000.0
 
@@ -27,17 +27,17 @@ class Hand:
         ("OFF", ()),
     ],
 )
-def test_limits_as_the_environment_writes_them(text: str, windows: tuple[Window, ...]) -> None:
+def test_limits_are_parsed(text: str, windows: tuple[Window, ...]) -> None:
     assert parse_limits(text) == windows
 
 
 @pytest.mark.parametrize("text", ["", "20", "20/fortnight", "0/minute", "-1/minute", "20/minute,", "many"])
-def test_other_limits_are_refused_with_the_variable(text: str) -> None:
+def test_invalid_limits_name_the_variable(text: str) -> None:
     with pytest.raises(ConfigError, match="USER_RATE_LIMIT must look like 20/minute,100/hour or off"):
         parse_limits(text)
 
 
-def test_the_one_over_the_limit_is_told_once_with_when_to_come_back() -> None:
+def test_the_limit_is_announced_once_with_its_end() -> None:
     clock = Hand()
     limit = RateLimit(parse_limits("2/minute"))
     assert limit.take(ANN, clock.now)
@@ -75,7 +75,7 @@ def test_refused_messages_do_not_count() -> None:
     assert limit.take(ANN, clock.now)
 
 
-def test_off_is_no_limit() -> None:
+def test_off_disables_the_limit() -> None:
     limit = RateLimit(())
     assert all(limit.take(ANN, 1000.0) for _ in range(1000))
 
@@ -84,7 +84,7 @@ def test_a_clock_set_back_does_not_lock_people_out() -> None:
     limit = RateLimit(parse_limits("2/hour"))
     assert limit.take(ANN, 10_000.0)
     assert limit.take(ANN, 10_001.0)
-    assert limit.take(ANN, 2_000.0), "what seems to lie hours ahead is not counted"
+    assert limit.take(ANN, 2_000.0), "entries in the future are ignored"
     assert limit.take(ANN, 1_990.0), "messages may arrive out of order"
     with pytest.raises(Refused):
         limit.take(ANN, 2_001.0)

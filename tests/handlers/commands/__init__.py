@@ -1,1 +1,1 @@
-"""The commands, where a story is not enough."""
+"""Tests of commands beyond the stories."""

@@ -1,4 +1,4 @@
-"""A council in words, its file of votes, and that a person has one at a time."""
+"""The texts of a council, its file of votes, and one council per person."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ WHOLE = Verdict(
 )
 
 
-def test_a_whole_verdict() -> None:
+def test_a_complete_verdict() -> None:
     assert verdict_text(SAY, WHOLE) == (
         "All agree.\n\n"
         "🏛 3 of 3 answered. `openai/sun` wrote the final answer.  \n"
@@ -57,12 +57,12 @@ def test_a_whole_verdict() -> None:
     )
 
 
-def test_dissent_stands_between_with_whose_the_labels_are() -> None:
+def test_dissent_names_the_models_behind_the_labels() -> None:
     parts = verdict_text(SAY, replace(WHOLE, dissent="B doubts it.")).split("\n\n")
     assert parts[1] == "**Dissent** (A `openai/sun`, B `anthropic/moon`, C `gemini/star`): B doubts it."
 
 
-def test_a_tie_names_all_who_share_it() -> None:
+def test_a_tie_names_all_leaders() -> None:
     tied = Tally({"A": Fraction(1, 2), "B": Fraction(1, 2)}, (("A", "B"),))
     assert "🗳 Tied at the top: `openai/sun`, `anthropic/moon`.  \n" in verdict_text(
         SAY, replace(WHOLE, tally=tied, early=False)
@@ -100,22 +100,22 @@ BROKEN = Member(MOON, failure=Failure("failed", "it is down"))
         ),
     ],
 )
-def test_how_it_came_about(verdict: Verdict, line: str) -> None:
+def test_how_the_answer_was_made(verdict: Verdict, line: str) -> None:
     assert line in [each.strip() for each in verdict_text(SAY, verdict).splitlines()]
 
 
-def test_what_has_no_known_price_is_never_free() -> None:
+def test_an_unknown_price_is_not_shown_as_free() -> None:
     assert verdict_text(SAY, replace(WHOLE, calls=(ENDED, ENDED))).endswith("`price unknown · 2 calls · 42 s`")
     assert about(SAY, replace(RECKONED, unknown=7, cost=Decimal(0))) == "price unknown"
     assert about(SAY, replace(RECKONED, unknown=2)) == "about $0.40 (2 unpriced)"
 
 
-def test_what_it_will_take() -> None:
+def test_the_cost_estimate() -> None:
     assert estimate_line(SAY, RECKONED) == "about $0.40 · 7 calls · at most 180 s"
     assert about(SAY, replace(RECKONED, cost=Decimal("0.012345"))) == "about $0.0123"
 
 
-def test_how_far_it_is() -> None:
+def test_the_progress() -> None:
     two = ("openai/sun", "anthropic/moon")
     begun = progress(SAY, Progress("answers", 3, two, 3, (), ("gemini/star",)), RECKONED)
     assert begun.startswith("🏛 Council: answers 2/3 · ranking 0/3 …  \nabout $0.40")
@@ -132,8 +132,8 @@ def test_the_votes_as_a_file() -> None:
 
 
 @pytest.mark.parametrize("sent", [90.0, 90.0 - 86_400, 90.0 + 86_400], ids=["same clock", "behind", "ahead"])
-def test_one_at_a_time_and_what_waited_for_its_end_is_refused(sent: float) -> None:
-    """Whatever the platform's clock says: the council takes 10 s."""
+def test_one_council_at_a_time_per_person(sent: float) -> None:
+    """The council takes 10 s whatever the system clock says."""
     now = 100.0
     sessions = Sessions(lambda: now)
     with sessions.enter(1, sent), pytest.raises(Refused, match="already have a council"), sessions.enter(1):
@@ -150,7 +150,7 @@ def test_one_at_a_time_and_what_waited_for_its_end_is_refused(sent: float) -> No
         pass
 
 
-def test_a_council_that_breaks_leaves_its_place() -> None:
+def test_a_failed_council_frees_its_slot() -> None:
     sessions = Sessions(lambda: 0.0)
     with pytest.raises(ZeroDivisionError), sessions.enter(1):
         raise ZeroDivisionError
@@ -158,7 +158,7 @@ def test_a_council_that_breaks_leaves_its_place() -> None:
         pass
 
 
-def test_what_is_left_is_a_persons_in_a_chat_and_has_an_end() -> None:
+def test_stored_offers_belong_to_a_person_in_a_chat_and_expire() -> None:
     offers, ask = Offers(), asked("/council x")
     offers.left(ask).question = "mine"
     elsewhere = [

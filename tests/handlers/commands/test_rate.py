@@ -1,4 +1,4 @@
-"""/rate: the newest answer, or the one that a button was shown for."""
+"""/rate: the newest answer, or the one a button belongs to."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def test_the_newest_answer_is_rated(word: str, rating: Rating | None, repl
     assert kept.rated == [("t1", 1, rating)]
 
 
-async def test_without_a_word_it_asks_and_its_buttons_know_which_answer_is_meant() -> None:
+async def test_without_arguments_the_buttons_rate_the_newest_answer() -> None:
     kept = Kept()
     reply = await RateCommand(kept, kept)(asked("/rate"))  # type: ignore[arg-type]
     assert reply.buttons == ((Button("👍", "/rate 👍", "t1"), Button("👎", "/rate 👎", "t1")),)
@@ -63,14 +63,14 @@ async def test_without_a_word_it_asks_and_its_buttons_know_which_answer_is_meant
 
 
 @pytest.mark.parametrize("word", ["🔥", "5", "great"])
-async def test_any_other_word_changes_nothing(word: str) -> None:
+async def test_unknown_words_change_nothing(word: str) -> None:
     kept = Kept()
     with pytest.raises(Refused, match=r"Write /rate, /rate up, /rate down, /rate none\. Nothing was changed\."):
         await kept.say(f"/rate {word}")
     assert kept.rated == []
 
 
-async def test_where_there_is_nothing_to_rate_it_says_so() -> None:
+async def test_without_an_answer_there_is_nothing_to_rate() -> None:
     with pytest.raises(Refused, match="no recent answer"):
         await Kept(last=None).say("/rate up")
     with pytest.raises(Refused, match="no recent answer"):
@@ -80,5 +80,5 @@ async def test_where_there_is_nothing_to_rate_it_says_so() -> None:
 @pytest.mark.parametrize(
     ("emoji", "found"), [("👍", "👍"), ("👎🏻", "👎"), ("👍️", "👍"), ("👌", ""), ("", ""), ("👍👎", "")]
 )
-def test_a_thumb_of_any_colour(emoji: str, found: str) -> None:
+def test_thumbs_of_any_skin_tone(emoji: str, found: str) -> None:
     assert thumb(emoji) == found

@@ -25,7 +25,7 @@ ODD = "my 'odd' [server]"
 
 
 class Kept:
-    """Settings of one person, in a store that takes its time."""
+    """Settings of one person in a slow store."""
 
     def __init__(self, *off: str) -> None:
         self.now = PersonSettings(language="de", off=frozenset(off))
@@ -53,7 +53,7 @@ def command(kept: Kept, *names: str) -> ToolsCommand:
     return ToolsCommand(kept, None, None, ToolList(parts, lambda: 0.0), parts.selector, None, NoPolicy())  # type: ignore[arg-type]
 
 
-async def test_two_switches_at_once_are_two_changes() -> None:
+async def test_concurrent_switches_are_both_applied() -> None:
     kept = Kept()
     tools = command(kept, "a", "b")
     await asyncio.gather(tools(asked("/tools off a")), tools(asked("/tools off b")))
@@ -76,7 +76,7 @@ async def test_any_name_of_a_server_can_be_switched_by_its_button() -> None:
     assert kept.now.off == frozenset()
 
 
-async def test_a_toolkit_that_is_gone_can_be_switched_on() -> None:
+async def test_a_removed_toolkit_can_be_switched_on() -> None:
     kept = Kept("Gone")
     with pytest.raises(Refused, match="already off"):
         await command(kept, "a")(asked("/tools off gone"))
@@ -84,7 +84,7 @@ async def test_a_toolkit_that_is_gone_can_be_switched_on() -> None:
     assert kept.now.off == frozenset()
 
 
-async def test_the_buttons_are_few_and_those_that_bring_back_come_first() -> None:
+async def test_buttons_are_limited_and_disabled_toolkits_come_first() -> None:
     names = ("always", *(f"kit{n}" for n in range(20)))
     shown = await command(Kept("kit9"), *names)(asked())
     labels = [button.label for row in shown.buttons for button in row]
@@ -95,11 +95,11 @@ async def test_the_buttons_are_few_and_those_that_bring_back_come_first() -> Non
 
 
 @pytest.mark.parametrize("typed", ["/tools", '/tools ""', "/tools '  '", "/tools “ ”"])
-async def test_no_text_is_no_query(typed: str) -> None:
+async def test_an_empty_query_is_refused(typed: str) -> None:
     assert "- **a** (ours, 1 tool)" in (await command(Kept(), "a")(asked(typed))).text
 
 
-async def test_a_refusal_leaves_the_store_alone() -> None:
+async def test_a_refusal_stores_nothing() -> None:
     kept = Kept("a")
     before = replace(kept.now)
     for typed in ("/tools off conversation", "/tools off a", "/tools off tool_0", "/tools on a b", "/tools on"):

@@ -1,4 +1,4 @@
-"""What /usage says: of oneself, of the limits, of the tiers, and to an owner of everyone."""
+"""/usage: one's own, limits, tiers, and everyone's for owners."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SMART = TurnReport("smart", "", 20, 5, 1, 2, 0, 9.0, 18.4, 1.05, Decimal("0.39")
 
 
 class Kept(Books):
-    """Canned answers, and which questions were asked."""
+    """Fixed answers; records the queries."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ class Kept(Books):
 
 
 class Turns:
-    """How turns went; what is asked goes to the same list."""
+    """Turn statistics; queries are recorded in the same list."""
 
     def __init__(self, kept: Kept) -> None:
         self._kept = kept
@@ -95,7 +95,7 @@ class Turns:
 
 
 class People:
-    """Who has which account."""
+    """People by account."""
 
     async def everyone(self) -> tuple[tuple[Person, tuple[UserKey, ...]], ...]:
         return ((Person(ANN, "owner", ""), (UserKey("telegram", "1001"), UserKey("discord", "7"))),)
@@ -116,7 +116,7 @@ def usage(words: str = "", **who: object) -> CommandContext:
     return asked(f"/usage {words}".strip(), **who)  # type: ignore[arg-type]
 
 
-async def test_ones_own_by_model_and_by_tier(kept: Kept) -> None:
+async def test_own_usage_by_model_and_tier(kept: Kept) -> None:
     reply = await command(kept)(usage("7D", role="user"))
     assert reply.text == (
         "**Last 7 days**\n\n"
@@ -130,10 +130,10 @@ async def test_ones_own_by_model_and_by_tier(kept: Kept) -> None:
 
 
 @pytest.mark.parametrize(("words", "since", "bars"), [("", 1, 7), ("3d", 3, 7), ("30", 30, 30), ("365d", 365, 90)])
-async def test_the_picture_has_a_bar_a_day(kept: Kept, words: str, since: int, bars: int) -> None:
+async def test_the_chart_has_a_bar_per_day(kept: Kept, words: str, since: int, bars: int) -> None:
     reply = await command(kept)(usage(words))
     assert kept.questions == [("models", since * DAY, 1), ("days", bars, 1)]
-    assert str(kept.drawn[-1].date) == "2026-11-19", "days are those of the limits' zone, where it is tomorrow"
+    assert str(kept.drawn[-1].date) == "2026-11-19", "days are in the limits' zone, where it is tomorrow"
     assert reply.picture is not None
     assert reply.picture.name == f"usage-{bars}d.png"
     with Image.open(BytesIO(reply.picture.data)) as image:
@@ -141,14 +141,14 @@ async def test_the_picture_has_a_bar_a_day(kept: Kept, words: str, since: int, b
         assert (image.format, image.width) == ("PNG", 1200)
 
 
-async def test_without_any_use_there_is_no_picture(kept: Kept) -> None:
+async def test_without_usage_there_is_no_chart(kept: Kept) -> None:
     kept.spent = ()
     reply = await command(kept, person_day="2")(usage())
     assert reply.text == "Last 24 hours: nothing yet.\n\nToday: $0.00 of $2.00"
     assert reply.picture is None
 
 
-async def test_what_is_left_of_every_limit_that_holds(kept: Kept) -> None:
+async def test_the_remaining_budget_of_every_limit(kept: Kept) -> None:
     here = usage().message.chat
     kept.rows = [(NOON, 1, here, Decimal("0.1234"), 0), (NOON, 1, here, None, 9), (NOON, BEN, here, Decimal(7), 0)]
     kept.rows += [(NOON, BEN, OTHER, Decimal(70), 0)]
@@ -163,7 +163,7 @@ async def test_what_is_left_of_every_limit_that_holds(kept: Kept) -> None:
     )
 
 
-async def test_an_owner_sees_everyone_with_the_limits_they_reached(kept: Kept) -> None:
+async def test_an_owner_sees_everyone_with_reached_limits(kept: Kept) -> None:
     kept.rows = [(NOON, BEN, OTHER, Decimal("1.5"), 0), (NOON, ANN, OTHER, Decimal("0.1"), 0)]
     reply = await command(kept, person_day="1.5", chat_day=9, all_month=40)(usage("all 30d"))
     assert reply.text == (
@@ -183,7 +183,7 @@ async def test_an_owner_sees_everyone_with_the_limits_they_reached(kept: Kept) -
     assert (await command(kept)(usage("all"))).text == "Last 24 hours: nothing yet."
 
 
-async def test_names_and_money_of_others_are_for_owners_in_private(kept: Kept) -> None:
+async def test_other_peoples_usage_is_for_owners_in_private(kept: Kept) -> None:
     for role in ("admin", "user", "guest"):
         with pytest.raises(Refused, match="Only an owner"):
             await command(kept)(usage("all", role=role))
@@ -192,7 +192,7 @@ async def test_names_and_money_of_others_are_for_owners_in_private(kept: Kept) -
     assert kept.questions == []
 
 
-async def test_each_tier_with_its_models(kept: Kept) -> None:
+async def test_usage_by_tier_and_model(kept: Kept) -> None:
     reply = await command(kept)(usage("tiers"))
     shares = "fallback 25 % · timeout 5 % · escalated 10 %"
     assert reply.text == (
@@ -218,12 +218,12 @@ async def test_people_without_access_to_all_turns_see_their_own(kept: Kept, role
 
 
 @pytest.mark.parametrize("words", ["week", "0d", "9999", "7d 7d", "all 0", "tiers x", "all tiers", "teirs"])
-async def test_anything_else_is_refused_with_what_there_is(kept: Kept, words: str) -> None:
+async def test_unknown_arguments_list_the_valid_ones(kept: Kept, words: str) -> None:
     with pytest.raises(Refused, match=r"Write /usage, /usage 7d for seven days, /usage tiers or /usage all 30d\."):
         await command(kept)(usage(words))
 
 
-def test_dollars_are_as_exact_as_is_worth_knowing() -> None:
+def test_dollars_are_rounded_by_size() -> None:
     amounts = ("0", "0.1", "0.1234", "0.0042", "0.05", "0.99999", "1", "12.3456", "1000000")
     shown = ["$0.00", "$0.10", "$0.12", "$0.0042", "$0.05", "$1.00", "$1.00", "$12.35", "$1,000,000.00"]
     assert [str(dollars(Decimal(each))) for each in amounts] == shown

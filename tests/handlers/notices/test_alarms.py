@@ -1,4 +1,4 @@
-"""The owner hears of each trouble once, when it begins; also across a restart."""
+"""Owners get each alarm once, when the problem begins, also across a restart."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AMISS = replace(WELL, fallback=True)
 
 @dataclass(slots=True)
 class House:
-    """Turns as they are said to have gone, one owner, and what outlives a restart."""
+    """Turn statistics as given, one owner, and state that survives a restart."""
 
     trouble: RecentProblems = NOTHING
     kept: dict[str, str] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class House:
     ],
     ids=["fallbacks", "timeouts", "escalations"],
 )
-async def test_each_rings_above_its_limit_and_not_at_it(
+async def test_an_alarm_is_raised_above_its_limit_not_at_it(
     quiet: RecentProblems, loud: RecentProblems, words: str
 ) -> None:
     house = House(quiet)
@@ -94,13 +94,13 @@ async def test_each_rings_above_its_limit_and_not_at_it(
     assert "Nothing was changed" in told
 
 
-async def test_the_limit_is_named() -> None:
+async def test_the_message_names_the_limit() -> None:
     house = House(RecentProblems(50, 20, 20, 20))
     await house.alarms().look(AMISS)
     assert [("30%" in each, "15%" in each) for each in house.rung()] == [(True, False), (False, True), (True, False)]
 
 
-async def test_before_there_are_fifty_turns_nothing_is_said() -> None:
+async def test_no_alarm_before_fifty_turns() -> None:
     house = House(RecentProblems(49, 49, 49, 49))
     await house.alarms().look(AMISS)
     assert house.rung() == []
@@ -114,7 +114,7 @@ async def test_before_there_are_fifty_turns_nothing_is_said() -> None:
     ],
     ids=["30%", "15%"],
 )
-async def test_once_and_once_more_after_it_was_much_better(
+async def test_an_alarm_repeats_only_after_recovery(
     begun: RecentProblems, above_half: RecentProblems, half: RecentProblems
 ) -> None:
     house = House(begun)
@@ -124,13 +124,13 @@ async def test_once_and_once_more_after_it_was_much_better(
     assert len(house.rung()) == 1
     for house.trouble in (above_half, begun):
         await alarms.look(AMISS)
-    assert house.rung() == [], "what stays about its limit would ring and ring"
+    assert house.rung() == [], "without hysteresis it would be raised again and again"
     for house.trouble in (half, begun):
         await alarms.look(AMISS)
     assert len(house.rung()) == 1
 
 
-async def test_what_has_rung_is_known_after_a_restart() -> None:
+async def test_raised_alarms_survive_a_restart() -> None:
     house = House(RecentProblems(50, 30, 0, 0))
     await house.alarms().look(AMISS)
     house.trouble = RecentProblems(50, 30, 10, 0)
@@ -145,7 +145,7 @@ async def test_what_has_rung_is_known_after_a_restart() -> None:
     assert ["fallback model" in each for each in house.rung()] == [True]
 
 
-async def test_what_could_not_be_told_is_told_later() -> None:
+async def test_an_undelivered_alarm_is_sent_later() -> None:
     house = House(RecentProblems(50, 30, 0, 0), broken=True)
     alarms = house.alarms()
     with pytest.raises(StorageFault):
@@ -158,7 +158,7 @@ async def test_what_could_not_be_told_is_told_later() -> None:
 @pytest.mark.parametrize(
     "amiss", [AMISS, replace(WELL, timed_out=True), replace(WELL, escalated=True)], ids=["fallback", "late", "up"]
 )
-async def test_one_question_for_a_turn_that_went_amiss(amiss: TurnFacts) -> None:
+async def test_one_query_per_problematic_turn(amiss: TurnFacts) -> None:
     house = House(RecentProblems(50, 0, 0, 0))
     alarms = house.alarms()
     await alarms.look(amiss)
@@ -166,7 +166,7 @@ async def test_one_question_for_a_turn_that_went_amiss(amiss: TurnFacts) -> None
     assert house.asked == 1
 
 
-async def test_what_has_rung_is_looked_at_until_it_is_much_better() -> None:
+async def test_raised_alarms_are_checked_until_recovery() -> None:
     house = House(RecentProblems(50, 30, 0, 0))
     alarms = house.alarms()
     for turn in (AMISS, WELL, WELL):
@@ -177,7 +177,7 @@ async def test_what_has_rung_is_looked_at_until_it_is_much_better() -> None:
     assert house.asked == 4
 
 
-async def test_the_fiftieth_turn_rings_also_if_it_went_well() -> None:
+async def test_the_fiftieth_turn_can_raise_an_alarm_even_if_it_went_well() -> None:
     house = House(RecentProblems(49, 49, 0, 0))
     alarms = house.alarms()
     for turn in (AMISS, WELL):
@@ -187,7 +187,7 @@ async def test_the_fiftieth_turn_rings_also_if_it_went_well() -> None:
     assert len(house.rung()) == 1
 
 
-async def test_a_council_is_no_turn_of_a_tier() -> None:
+async def test_a_council_does_not_count() -> None:
     house = House(RecentProblems(50, 30, 0, 0))
     await house.alarms().look(replace(AMISS, source="council"))
     assert (house.asked, house.rung()) == (0, [])

@@ -1,4 +1,4 @@
-"""Which answers get a second look, and what their person sees of it."""
+"""Which answers the critic checks, and what their person sees."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CALL = CallRecord("balanced", "anthropic/c", None, 1.0)
 
 @dataclass(slots=True)
 class House:
-    """A critic with a fixed mind; what was asked of it, kept and sent."""
+    """A critic with a fixed verdict; records calls, stored and sent messages."""
 
     doubt: Doubt | None = DOUBT
     enabled: bool = True
@@ -71,7 +71,7 @@ class House:
         return [OutboxEntry(1, each, "pending", 0, 0, 0, 0.0, "", 0.0) for each in replies]
 
 
-async def test_a_doubt_stands_below_the_answer_with_a_way_up() -> None:
+async def test_a_notice_offers_the_higher_tier() -> None:
     house = House()
     await house.look()
     assert house.asked == [("What is the capital?", "Sydney.", "openai/m")]
@@ -81,7 +81,7 @@ async def test_a_doubt_stands_below_the_answer_with_a_way_up() -> None:
     assert entry.message.buttons == ((Button("🔁 Retry on smart", "/retry smart", "t1"),),)
 
 
-async def test_what_it_cost_is_in_the_books_of_the_turn_and_in_no_history() -> None:
+async def test_the_critics_cost_is_recorded_without_history() -> None:
     for doubt in (DOUBT, None):
         house = House(doubt)
         await house.look()
@@ -90,7 +90,7 @@ async def test_what_it_cost_is_in_the_books_of_the_turn_and_in_no_history() -> N
         assert len(replies) == len(house.sent) == (doubt is not None)
 
 
-async def test_who_was_not_asked_costs_nothing() -> None:
+async def test_without_a_call_there_is_no_cost() -> None:
     house = House(None, costs=False)
     await house.look()
     assert house.kept == []
@@ -111,7 +111,7 @@ async def test_who_was_not_asked_costs_nothing() -> None:
         (replace(ASKED, text="/retry"), TURN),
     ],
 )  # fmt: skip
-async def test_what_gets_no_second_look(message: InboundMessage, record: TurnRecord) -> None:
+async def test_turns_that_are_not_checked(message: InboundMessage, record: TurnRecord) -> None:
     house = House()
     await house.look(message, record)
     assert not house.asked
@@ -119,7 +119,7 @@ async def test_what_gets_no_second_look(message: InboundMessage, record: TurnRec
     assert not house.sent
 
 
-async def test_switched_off_no_critic_is_asked() -> None:
+async def test_a_disabled_critic_is_not_called() -> None:
     house = House(enabled=False)
     await house.look()
     assert not house.asked

@@ -1,4 +1,4 @@
-"""A conversation as Markdown: everything in it, and every message ends where the next begins."""
+"""A conversation as Markdown: complete, with messages clearly separated."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def headings(text: str) -> list[str]:
     return [tokens[n + 1].content for n, token in enumerate(tokens) if token.type == "heading_open" and not token.level]
 
 
-def test_a_conversation_is_a_title_a_line_and_its_messages() -> None:
+def test_an_export_has_a_title_a_header_and_messages() -> None:
     text = written(said("user", "What is *this*?"), said("assistant", "A **test**.", 1, model="openai/gpt-5.1"))
     assert text == (
         "# What is *this*?\n\n"
@@ -58,7 +58,7 @@ def test_times_and_the_name_are_in_the_persons_zone() -> None:
     assert exported(TALK, [said("user", "hi")], UTC, ENGLISH).name == "conversation-2026-03-01-7.md"
 
 
-def test_it_speaks_the_persons_language() -> None:
+def test_an_export_is_in_the_persons_language() -> None:
     tool = said("tool", "42", 1, tool="calculate")
     text = written(said("user", ""), tool, said("assistant", "42", 2), say=Say("de"))
     assert headings(text) == ["Unterhaltung", "Frage · 01.03.2026 23:30", "Antwort · 01.03.2026 23:32"]
@@ -115,23 +115,23 @@ SWALLOWING = (
 
 
 @pytest.mark.parametrize("text", SWALLOWING)
-def test_what_is_left_open_ends_with_its_message(text: str) -> None:
+def test_unclosed_formatting_ends_with_its_message(text: str) -> None:
     document = written(said("user", "go"), said("assistant", text, 1), said("user", "## and then?", 2))
     assert headings(document)[-3:] == ["Answer · 2026-03-01 23:31", "Question · 2026-03-01 23:32", "and then?"]
     assert text.strip("\n") in document
 
 
-def test_a_broken_off_code_block_is_closed_as_it_was_opened() -> None:
+def test_an_unclosed_code_block_is_closed() -> None:
     text = written(said("user", "go"), said("assistant", "So:\n~~~~python\nprint(1)", 1), said("user", "more", 2))
     assert "So:\n~~~~python\nprint(1)\n~~~~\n\n## Question" in text
 
 
 @pytest.mark.parametrize("text", ["```\ncode\n```", "a < b", "<b>bold</b> text", "- ```\n  x\n  ```", "| a |\n|---|"])
-def test_what_is_whole_stays_as_it_is(text: str) -> None:
+def test_complete_markdown_is_unchanged(text: str) -> None:
     assert f"23:31\n\n{text}\n\n## Question" in written(said("assistant", text, 1), said("user", "more", 2))
 
 
-def test_nothing_is_left_out() -> None:
+def test_an_export_is_complete() -> None:
     messages = [said("user" if n % 2 else "assistant", f"message {n}.", n) for n in range(1000)]
     found = re.findall(r"^message (\d+)\.$", written(*messages), re.MULTILINE)
     assert found == [str(n) for n in range(1000)]

@@ -1,4 +1,4 @@
-"""What is said of toolkits, of files with a fault, and of MCP servers."""
+"""Texts about toolkits, invalid files and MCP servers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOW = 1_000.0
 
 
 class Servers(McpClient):
-    """Servers that stand as they are told to."""
+    """Servers with given states."""
 
     def __init__(self, *states: ServerState, problems: tuple[Reason, ...] = ()) -> None:
         super().__init__(Path("/nowhere/mcp.json"), {})
@@ -96,7 +96,7 @@ def made(folder: Path, *states: ServerState, problems: tuple[Reason, ...] = ()) 
     return ToolList(tooling(box(), toolkits, Servers(*states, problems=problems)), lambda: NOW)
 
 
-async def test_everybody_has_what_their_role_permits_usable_or_not(folder: Path) -> None:
+async def test_the_list_has_every_tool_of_the_role(folder: Path) -> None:
     mine = {held.toolkit.name: (held.tools, held.usable) for held in await made(folder).held(Person(1, "user", "U"))}
     assert mine == {
         "open": (("a", "b", "c"), 2), "lame": (("d",), 0), "far [away](http://x)": (("discover_tools",), 1),
@@ -107,7 +107,7 @@ async def test_everybody_has_what_their_role_permits_usable_or_not(folder: Path)
     assert [held.toolkit.name for held in owner if held.kept] == ["far [away](http://x)"]
 
 
-async def test_each_toolkit_is_a_line_and_each_reason_one(folder: Path) -> None:
+async def test_toolkits_and_reasons_are_one_line_each(folder: Path) -> None:
     text = await made(folder).shown(asked(role="user"), {"open"})
     assert text.splitlines() == [
         "- ⏹ **open** (ours, 2 of 3 tools, switched off by you): Does things.",
@@ -121,7 +121,7 @@ async def test_each_toolkit_is_a_line_and_each_reason_one(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("count", "length"), [(5, 120), (25, 52), (35, 20), (36, 0)])
-async def test_the_more_toolkits_the_less_is_said_of_each(folder: Path, count: int, length: int) -> None:
+async def test_long_lists_shorten_each_toolkit(folder: Path, count: int, length: int) -> None:
     kits = [bound(f"kit{n}", Tool(f"t{n}", does), about="word " * 50) for n in range(count)]
     there = ToolList(tooling(Toolbox(BuiltinSource(kits)), WorkspaceToolkits(folder), Servers()), lambda: NOW)
     lines = (await there.shown(asked(), ())).splitlines()
@@ -130,7 +130,7 @@ async def test_the_more_toolkits_the_less_is_said_of_each(folder: Path, count: i
     assert all(each.endswith("…") for each in told if each)
 
 
-async def test_how_each_server_stands(folder: Path) -> None:
+async def test_the_state_of_each_server(folder: Path) -> None:
     states = (
         ServerState(
             "up", "connected", 3, Reason(""), NOW - 60, "user", tuple(Reason(f"warning {n}") for n in range(9))
@@ -142,7 +142,7 @@ async def test_how_each_server_stands(folder: Path) -> None:
     there = made(folder, *states, problems=(Reason("mcp.json line 1: x is not known"),))
     assert there.faults(asked(role="user")) == ""
     assert there.counted(asked(role="user")) == []
-    assert there.faults(asked(role="owner", private=False)) == "", "a group reads it"
+    assert there.faults(asked(role="owner", private=False)) == "", "a group can read it"
     warnings = [f"- ⚠️ warning {n}" for n in range(MAX_WARNINGS)]
     assert there.faults(asked(role="admin")).splitlines() == [
         "Files with errors:", "", "- ⚠️ mcp.json line 1: x is not known", "", "MCP servers:", "",
@@ -155,14 +155,14 @@ async def test_how_each_server_stands(folder: Path) -> None:
     assert made(folder, states[0], states[3]).counted(asked()) == []
 
 
-def test_a_broken_file_whose_last_version_works_is_said_to(folder: Path) -> None:
+def test_a_broken_file_with_a_working_last_version_says_so(folder: Path) -> None:
     task = {"name": "go", "description": "Goes.", "execute": {"command": ["true"]}}
     hinted = task | {"capabilityHints": {"tiers": {"small": {"inputSchema": {"type": "nonsense"}}}}}
     (folder / "a.json").write_text(json.dumps({"name": "a", "description": "A.", "tasks": [hinted]}))
     toolkits = WorkspaceToolkits(folder)
     toolkits.refresh()
     there = ToolList(tooling(box(), toolkits, Servers()), lambda: NOW)
-    assert there.counted(asked()) == [], "a hint that is ignored harms nothing"
+    assert there.counted(asked()) == [], "an ignored hint has no effect"
     assert "capabilityHints" in there.faults(asked()) or "hint" in there.faults(asked())
     (folder / "a.json").write_text("{")
     (folder / "b.json").write_text("[")
@@ -175,7 +175,7 @@ def test_a_broken_file_whose_last_version_works_is_said_to(folder: Path) -> None
     assert there.counted(asked()) == ["⚠️ Broken toolkit files: 2; /tools says why."]
 
 
-def test_tools_that_are_left_out_are_named_to_those_who_can_mend_it(folder: Path) -> None:
+def test_rejected_tools_are_named_to_those_who_can_fix_them(folder: Path) -> None:
     many = [Tool(f"t{n}", does) for n in range(MAX_WARNINGS + 2)]
     twice = Toolbox(BuiltinSource([bound("vault", *many), bound("mcp:vault", *many, source="mcp")]))
     there = ToolList(tooling(twice, WorkspaceToolkits(folder), Servers()), lambda: NOW)
@@ -198,7 +198,7 @@ def test_a_tool_missing_from_its_manifest_is_reported_in_german_too(folder: Path
     ]
 
 
-def test_what_others_wrote_formats_nothing() -> None:
+def test_outside_text_is_not_formatted() -> None:
     assert plain("a *b*\n[c](d) `e`  <f> my_name") == "a b c(d) e f my_name"
     assert plain("x" * 50, 10) == "x" * 9 + "…"
     assert plain("x" * 10, 10) == "x" * 10
@@ -209,16 +209,16 @@ def test_a_long_list_is_counted_at_its_end() -> None:
     assert listed(asked(), ["a", "b", "c"], 1) == "a, and 2 more"
 
 
-def test_every_source_and_status_has_its_words() -> None:
+def test_every_source_and_status_has_a_text() -> None:
     assert SOURCES.keys() == set(get_args(ToolkitSource))
     assert SERVER_STATES.keys() == set(get_args(Status))
 
 
-def test_signs_that_would_format_a_reason_do_not() -> None:
+def test_formatting_characters_in_a_reason_are_escaped() -> None:
     assert plain("/nowhere/__main__/x_y*\nz") == r"/nowhere/\_\_main\_\_/x_y z"
 
 
-async def test_faults_are_german_for_a_german_owner(folder: Path, tmp_path: Path) -> None:
+async def test_errors_are_german_for_a_german_owner(folder: Path, tmp_path: Path) -> None:
     (folder / "a.json").write_text("{")
     (folder / "b.json").write_text('{"name": "b", "nmae": "b"}')
     toolkits = WorkspaceToolkits(folder)

@@ -1,4 +1,4 @@
-"""The decision about tools, in words."""
+"""The tool selection decision as text."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ BOX = Toolbox(
 
 
 class Unavailable(ToolSelector):
-    """Says that it doubts, and finds what it is told to."""
+    """Reports a fallback reason, and finds what it is told to."""
 
     said = ""
     finds: tuple[Activated, ...] = ()
@@ -70,7 +70,7 @@ NOTHING = ToolSelection()
 
 
 class Decides:
-    """A router that has decided already."""
+    """A router with a fixed decision."""
 
     def __init__(
         self, selection: ToolSelection = NOTHING, last: ToolOffer | None = None, **strategies: Strategy
@@ -115,7 +115,7 @@ def offer(*names: str) -> ToolOffer:
     return ToolOffer(MODEL, "XL", 3, 30, 700, tuple(Activated(name, "keyword", 0.5) for name in names))
 
 
-async def test_the_last_call_in_a_line_that_stays_short() -> None:
+async def test_the_last_call_is_one_short_line() -> None:
     mine = offers(Decides(last=offer(*(f"kit{n}" for n in range(7)), "vault")))
     line = await mine.last(asked(role="user"), 1)
     told = ", ".join(f"`kit{n}` (words 0.50)" for n in range(MAX_ACTIVATED))
@@ -125,7 +125,7 @@ async def test_the_last_call_in_a_line_that_stays_short() -> None:
     assert "vault" not in await offers(Decides(last=offer("vault"))).last(asked(role="user"), 1)
 
 
-async def test_before_the_first_call_only_what_a_conversation_brings_is_named() -> None:
+async def test_before_the_first_call_only_the_conversations_tools_are_named() -> None:
     found = ToolSelection(
         (Activated("kit1", "embed", 0.3), Activated("kit2", "used", 1), Activated("kit3", "follow-up", 0.8))
     )
@@ -134,7 +134,7 @@ async def test_before_the_first_call_only_what_a_conversation_brings_is_named() 
     assert line.endswith("(size XL); activated: `kit2` (used 1.00), `kit3` (follow-up 0.80)")
 
 
-async def test_every_stage_every_order_and_every_doubt_is_said() -> None:
+async def test_every_stage_order_and_fallback_reason_has_a_text() -> None:
     whys: tuple[Why, ...] = get_args(Why)
     found = ToolSelection(tuple(Activated(f"kit{n}", why, n / 8) for n, why in enumerate(whys)), fallback_reason=SLOW)
     text = await offers(Decides(found)).explain(asked(language="de"), 1, "x")
@@ -151,14 +151,14 @@ async def test_every_stage_every_order_and_every_doubt_is_said() -> None:
     assert SLOW in REASONS
 
 
-async def test_what_fits_and_is_switched_off_is_named() -> None:
+async def test_disabled_matches_are_named() -> None:
     SELECTOR.finds = (Activated("kit8", "embed", 0.97), Activated("kit7", "embed", 0.9))
     text = await offers(Decides(ToolSelection())).explain(asked(), 1, "x")
     SELECTOR.finds = ()
     assert "- No toolkit matches this message.\n- Switched off by you: kit8 (0.97)\n" in text
 
 
-async def test_what_came_next_stands_with_its_odds_the_nearest_first() -> None:
+async def test_runners_up_are_listed_with_probabilities() -> None:
     odds = {f"b{n}": n / 2 - 2 for n in range(9)} | {f"c{n}": -9.0 for n in range(9)} | {"a": 9.0, "v": -1000.0}
     found = ToolSelection((Activated("kit7", "embed", 0.9),), odds)
     line = next(
@@ -181,7 +181,7 @@ async def test_what_came_next_stands_with_its_odds_the_nearest_first() -> None:
         ("top_k", {"In full": "`c1`, `b1`, `a`, `b0`", "By name only": "`c0`, `b2`", "Not shown": ""}),
     ],
 )
-async def test_the_tools_in_the_order_of_the_model(strategy: Strategy, lines: Mapping[str, str]) -> None:
+async def test_tools_are_in_the_order_of_the_request(strategy: Strategy, lines: Mapping[str, str]) -> None:
     found = ToolSelection((Activated("kit1", "embed", 0.9),), {"c1": 2.0, "a": 1.0})
     text = await offers(Decides(found, XL=strategy)).explain(asked(), 1, "x")
     said = dict(each.strip().split(": ", 1) for each in text.splitlines() if ": `" in each)
@@ -189,7 +189,7 @@ async def test_the_tools_in_the_order_of_the_model(strategy: Strategy, lines: Ma
     for head, begin in lines.items():
         assert said.get(head, "").startswith(begin)
         assert (head in said) == bool(begin)
-    assert ("and 18 more" in text) == (strategy in ("full", "reorder")), "of 78 that are not shown, 60 are named"
+    assert ("and 18 more" in text) == (strategy in ("full", "reorder")), "of 78 hidden tools, 60 are named"
 
 
 async def test_stubs_are_names() -> None:
@@ -201,15 +201,15 @@ async def test_stubs_are_names() -> None:
     assert "Not shown" not in text
 
 
-async def test_a_prefix_asks_for_the_tier_and_is_no_part_of_the_text() -> None:
+async def test_a_prefix_selects_the_tier_and_is_removed() -> None:
     router = Decides()
     await offers(router).explain(asked(), 1, "!deep is it raining?")
     await offers(router).explain(asked(), 1, "!hello is it raining?")
     assert router.asked == [("is it raining?", "deep"), ("!hello is it raining?", None)]
 
 
-async def test_where_a_model_lies_is_for_admins() -> None:
-    SELECTOR.said = ""  # as when all is embedded
+async def test_model_paths_are_for_admins() -> None:
+    SELECTOR.said = ""  # as when everything is embedded
     assert "(`sentence-transformers:/home/ann/model@0123`)" in compared(asked(role="admin"), SELECTOR, Named())  # type: ignore[arg-type]
     assert "embeddings (`sentence-transformers`)" in compared(asked(role="user"), SELECTOR, Named())  # type: ignore[arg-type]
     SELECTOR.said = "the model can't be loaded."

@@ -17,7 +17,7 @@ MIDNIGHT = NOON + 12 * 3600.0
 NEXT_MONTH = NOON + 12.5 * 86_400.0
 
 
-async def test_without_limits_nothing_is_read_and_nothing_refused() -> None:
+async def test_without_limits_nothing_is_read_or_refused() -> None:
     till = Till(limits())
     (await till.held("1000")).settle(cost("1000"))
     await till.held(None)
@@ -25,7 +25,7 @@ async def test_without_limits_nothing_is_read_and_nothing_refused() -> None:
     assert await till.budget.statuses(ANN, HOME) == ()
 
 
-async def test_two_turns_cannot_both_take_the_last_of_a_limit() -> None:
+async def test_two_turns_cannot_both_use_the_last_budget() -> None:
     till = Till(limits(person_day=1))
     till.books.gate = asyncio.Event()
     turns = [asyncio.create_task(till.ask("0.6", ANN, HOME)) for _ in range(20)]
@@ -39,7 +39,7 @@ async def test_two_turns_cannot_both_take_the_last_of_a_limit() -> None:
     assert all(each.busy and each.status.held == Decimal("0.6") for each in refused)
 
 
-async def test_a_late_answer_of_the_books_forgets_nothing() -> None:
+async def test_a_late_ledger_read_loses_no_reservation() -> None:
     """One turn reads, spends and writes while another still waits for the same sum."""
     till = Till(limits(person_day=1))
     till.books.gate = asyncio.Event()
@@ -53,7 +53,7 @@ async def test_a_late_answer_of_the_books_forgets_nothing() -> None:
 
 @pytest.mark.parametrize("period", ["day", "month"])
 @pytest.mark.parametrize("scope", ["person", "chat", "all"])
-async def test_each_limit_counts_who_it_is_for(scope: str, period: str) -> None:
+async def test_each_limit_counts_its_own_scope(scope: str, period: str) -> None:
     till = Till(limits(**{f"{scope}_{period}": 1}))
     await till.spend("0.9")
     for person, chat in ((ANN, HOME), (BEN, HOME), (ANN, OTHER), (BEN, OTHER), (ANN, TOPIC), (BEN, TOPIC)):
@@ -65,7 +65,7 @@ async def test_each_limit_counts_who_it_is_for(scope: str, period: str) -> None:
     assert isinstance(await till.ask("0.1", ANN, HOME), Reservation), "to the last cent"
 
 
-async def test_a_reservation_is_held_from_every_limit_and_given_back_to_every_one() -> None:
+async def test_a_reservation_affects_and_releases_every_limit() -> None:
     till = Till(limits(person_day=1, chat_day=1, all_day=1, person_month=1, chat_month=1, all_month=1))
     held = await till.held("0.7")
     assert [each.held for each in await till.budget.statuses(ANN, HOME)] == [Decimal("0.7")] * 6
@@ -77,7 +77,7 @@ async def test_a_reservation_is_held_from_every_limit_and_given_back_to_every_on
     assert await till.budget.statuses(ANN, HOME) == statuses, "settled once"
 
 
-async def test_a_turn_that_fails_or_is_cancelled_gives_back_what_it_held() -> None:
+async def test_a_failed_or_cancelled_turn_releases_its_reservation() -> None:
     till = Till(limits(person_day=1))
     with pytest.raises(ZeroDivisionError), await till.held("1"):
         raise ZeroDivisionError
@@ -101,7 +101,7 @@ async def test_a_turn_that_fails_or_is_cancelled_gives_back_what_it_held() -> No
     assert (await till.budget.statuses(ANN, HOME))[0].left == Decimal("0.75")
 
 
-async def test_the_books_are_read_once_a_day_and_a_restart_finds_what_was_spent() -> None:
+async def test_the_ledger_is_read_once_per_day_and_after_a_restart() -> None:
     till = Till(limits(person_day=1, all_month=10))
     for _ in range(4):
         await till.spend("0.2")
@@ -113,7 +113,7 @@ async def test_the_books_are_read_once_a_day_and_a_restart_finds_what_was_spent(
     await till.refused("0.1")
 
 
-async def test_days_and_months_open_again() -> None:
+async def test_limits_reset_with_the_day_or_month() -> None:
     till = Till(limits(person_day=1, person_month=2))
     await till.spend("1")
     found = await till.refused("0.5")
@@ -128,13 +128,13 @@ async def test_days_and_months_open_again() -> None:
     await till.held("1")
 
 
-async def test_days_are_those_of_the_owners_zone() -> None:
+async def test_days_are_in_the_owners_time_zone() -> None:
     till = Till(limits(person_day=1, zone=ZoneInfo("Asia/Tokyo")))
     await till.spend("1")
     assert (await till.refused("1")).status.opens_at == MIDNIGHT - 9 * 3600
 
 
-async def test_what_is_held_over_midnight_stays_held() -> None:
+async def test_reservations_survive_midnight() -> None:
     till = Till(limits(person_day=1))
     held = await till.held("0.7")
     till.now = MIDNIGHT
@@ -143,7 +143,7 @@ async def test_what_is_held_over_midnight_stays_held() -> None:
     assert (await till.budget.statuses(ANN, HOME))[0].spent == Decimal("0.6"), "it ended today"
 
 
-async def test_the_refusal_says_what_is_in_the_way() -> None:
+async def test_the_refusal_names_the_limit() -> None:
     till = Till(limits(person_day=1, chat_day=5))
     await till.spend("0.25")
     found = await till.refused("0.8")
@@ -174,7 +174,7 @@ async def test_a_free_call_always_passes_and_one_of_unknown_price_until_nothing_
     assert found.status.left == 0
 
 
-async def test_unknown_prices_may_be_reckoned_with() -> None:
+async def test_unknown_prices_may_be_estimated() -> None:
     till = Till(limits(person_day=1, unknown=Decimal(100)))
     till.books.rows.append((NOON - 60, ANN, HOME, None, 4_000))
     assert (await till.budget.statuses(ANN, HOME))[0].spent == Decimal("0.4")
@@ -191,7 +191,7 @@ async def test_an_uncounted_call_costs_its_estimate() -> None:
     assert (status.spent, status.unknown) == (Decimal("0.6"), 1)
 
 
-async def test_at_the_limit_a_call_may_be_made_all_the_same() -> None:
+async def test_warn_mode_allows_calls_at_the_limit() -> None:
     till = Till(limits(person_day=1, at_limit="cheapest"))
     await till.spend("1")
     await till.refused("0.1")
@@ -207,7 +207,7 @@ async def test_at_the_limit_a_call_may_be_made_all_the_same() -> None:
     assert (await till.held("0.1", BEN)).reached is None
 
 
-async def test_the_owners_word_on_one_person() -> None:
+async def test_a_persons_own_limit() -> None:
     till = Till(limits(person_day=1))
     await till.refused("1.5")
     await till.budget.set_limits(ANN, PersonLimits(daily=Decimal(2)), "owner")
@@ -223,7 +223,7 @@ async def test_the_owners_word_on_one_person() -> None:
     await till.held("0")
 
 
-async def test_who_was_joined_is_read_again() -> None:
+async def test_linked_people_are_read_again() -> None:
     till = Till(limits(person_day=1, all_day=9))
     await till.spend("0.5", ANN)
     await till.spend("0.4", BEN)
@@ -237,7 +237,7 @@ async def test_who_was_joined_is_read_again() -> None:
     assert (await till.budget.statuses(ANN, HOME))[0].held == 0
 
 
-async def test_a_changed_configuration_holds_at_once() -> None:
+async def test_a_changed_configuration_applies_at_once() -> None:
     till = Till(limits(person_day=1))
     await till.spend("0.5")
     till.limits = limits(person_day="0.4", chat_day=9)

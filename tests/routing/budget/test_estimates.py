@@ -5,11 +5,11 @@ from __future__ import annotations
 from routing.budget.estimates import MAX_CALLS, PRIOR, Outputs
 
 
-def test_a_model_without_experience_takes_a_share_of_what_it_may() -> None:
+def test_without_history_the_estimate_is_a_share_of_the_limit() -> None:
     assert Outputs().expected("balanced", "a/x", 2_000) == 500
 
 
-def test_experience_takes_the_place_of_the_share() -> None:
+def test_history_replaces_the_share() -> None:
     outputs = Outputs()
     seen = [outputs.expected("deep", "a/x", 80_000)]
     for _ in range(PRIOR):
@@ -29,7 +29,7 @@ def test_the_newest_calls_count_most() -> None:
     assert 1_800 < outputs.expected("smart", "a/x", 4_000) < 2_000
 
 
-def test_never_more_than_the_call_may_have() -> None:
+def test_the_estimate_is_capped_by_the_calls_limit() -> None:
     outputs = Outputs()
     for _ in range(PRIOR):
         outputs.note("smart", "a/x", 5_000)

@@ -80,7 +80,7 @@ def test_a_name_finds_its_card(name: str, found: str) -> None:
         "openai/claude",
     ],
 )
-def test_a_name_that_only_looks_alike_gets_the_defaults(name: str) -> None:
+def test_a_similar_name_gets_the_defaults(name: str) -> None:
     card = catalog(SMALL).lookup(name)
     assert not card.known
     assert (card.max_input_tokens, card.supports_vision, card.reasoning) == (128000, True, None)
@@ -100,14 +100,14 @@ def test_an_unknown_model_keeps_its_provider_and_name() -> None:
     assert (card.provider, card.display_name, card.name) == ("myrouter", "vendor/model", "myrouter/vendor/model")
 
 
-def test_defaults_of_the_file_apply_and_its_absent_keys_take_ours() -> None:
+def test_file_defaults_apply_and_missing_keys_use_ours() -> None:
     few = Catalog.parse('{"models": {}, "defaults": {"maxInputTokens": 4096}}', "models.json").lookup("a/b")
     none = Catalog.parse('{"models": {}}', "models.json").lookup("a/b")
     assert (few.max_input_tokens, few.supports_temperature) == (4096, True)
     assert none.max_input_tokens == 128000
 
 
-def test_the_limit_follows_the_level() -> None:
+def test_the_limit_depends_on_the_reasoning_level() -> None:
     levels = {"low": {"maxInputTokens": 100}, "high": {"maxInputTokens": 300}, "xhigh": {"maxInputTokens": 200}}
     models = catalog(
         {
@@ -123,7 +123,7 @@ def test_the_limit_follows_the_level() -> None:
     assert models.lookup("flat").limit("on") == 88
 
 
-def test_looking_up_many_names_stays_bounded_and_right() -> None:
+def test_the_lookup_cache_is_bounded_and_correct() -> None:
     models = catalog(SMALL)
     for number in range(5000):
         assert not models.lookup(f"nobody/model{number}").known
@@ -184,7 +184,7 @@ def test_a_file_that_cannot_be_read_or_is_not_utf8_is_refused(tmp_path: Path) ->
         Catalog.load(tmp_path / "models.json")
 
 
-def test_a_byte_order_mark_is_no_fault(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_accepted(tmp_path: Path) -> None:
     (tmp_path / "models.json").write_bytes(b'\xef\xbb\xbf{"models": {}}')
     assert Catalog.load(tmp_path / "models.json").models() == ()
 
@@ -206,7 +206,7 @@ def test_a_size_class_of_null_is_none_and_no_default_has_one() -> None:
     assert (models.lookup("p/m").size_class, models.lookup("p/unheard").size_class) == (None, None)
 
 
-def test_tiny_is_what_has_no_room() -> None:
+def test_models_with_small_windows_are_tiny() -> None:
     models = catalog({"small": entry("p", 2048), "large": entry("p", 2049)})
     assert [models.lookup(name).tiny for name in ("p/small", "p/large", "p/unheard")] == [True, False, False]
 
@@ -223,7 +223,7 @@ def test_tiny_is_what_has_no_room() -> None:
         ("anthropic/claude-opus-45", "anthropic/claude-opus-4-5"),
     ],
 )
-def test_a_mistyped_name_is_offered_its_nearest(typed: str, first: str) -> None:
+def test_a_mistyped_name_gets_a_suggestion(typed: str, first: str) -> None:
     offered = Catalog.load(BUNDLED).nearest(typed, ("openai", "anthropic"))
     assert offered[0] == first
     assert len(offered) <= 3

@@ -102,7 +102,7 @@ def test_every_difference_from_the_map_is_deliberate() -> None:
     assert differences() == expected
 
 
-def test_what_the_map_lacks_is_listed() -> None:
+def test_models_missing_from_litellms_map_are_listed() -> None:
     own = {card.id for card in BUNDLE.models() if card.name not in MAP and card.id not in MAP}
     assert own == set(ABSENT)
 
@@ -115,7 +115,7 @@ def test_a_retired_model_is_bundled_only_for_a_reason() -> None:
     assert retired == set(RETIRED)
 
 
-def test_what_is_bundled_has_a_price_except_on_ones_own_machine() -> None:
+def test_bundled_models_have_prices_except_local_ones() -> None:
     unpriced = {card.name for card in BUNDLE.models() if "input_cost_per_token" not in (theirs(card) or {})}
     assert all(name.startswith(("ollama/", "local/")) for name in unpriced), sorted(unpriced)
 

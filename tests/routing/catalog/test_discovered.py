@@ -17,7 +17,7 @@ def model(name: str) -> DiscoveredModel:
     return DiscoveredModel(name, name.title())
 
 
-def test_what_was_found_is_kept_for_each_provider(tmp_path: Path) -> None:
+def test_discovered_models_are_stored_per_provider(tmp_path: Path) -> None:
     path = tmp_path / "models" / "discovered.json"
     assert load_discovered(path) == frozenset()
     save_discovered(path, "groq", [model("groq/a"), model("groq/b")])
@@ -27,7 +27,7 @@ def test_what_was_found_is_kept_for_each_provider(tmp_path: Path) -> None:
     assert json.loads(path.read_text("utf-8"))["groq"] == [{"id": "groq/c", "displayName": "Groq/C"}]
 
 
-async def test_savers_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
+async def test_concurrent_saves_lose_nothing(tmp_path: Path) -> None:
     path = tmp_path / "discovered.json"
     saves = [asyncio.to_thread(save_discovered, path, f"p{n}", [model(f"p{n}/m")]) for n in range(12)]
     await asyncio.gather(*saves)
@@ -42,7 +42,7 @@ def test_a_broken_file_is_refused_with_its_line(tmp_path: Path, text: str, line:
         load_discovered(path)
 
 
-def test_a_write_that_fails_leaves_the_old_file_and_no_litter(tmp_path: Path) -> None:
+def test_a_failed_write_keeps_the_old_file_and_no_temporary_file(tmp_path: Path) -> None:
     target = tmp_path / "models.json"
     target.mkdir()
     with pytest.raises(IsADirectoryError):

@@ -54,7 +54,7 @@ async def test_anthropic_pages_are_followed_to_the_last() -> None:
         assert "authorization" not in request.headers
 
 
-async def test_gemini_keeps_what_generates_and_drops_the_prefix_and_the_key_is_not_in_the_address() -> None:
+async def test_gemini_lists_generating_models_and_the_key_is_not_in_the_url() -> None:
     generates = {"supportedGenerationMethods": ["generateContent", "countTokens"]}
     one = {
         "models": [
@@ -107,7 +107,7 @@ async def test_without_a_key_the_variable_is_named_and_nothing_is_asked(key: str
     assert "MY_ROUTER_API_KEY" in str(error)
 
 
-async def test_a_profile_without_a_protocol_is_asked_as_openai_is() -> None:
+async def test_a_profile_without_a_protocol_uses_openais() -> None:
     async with (
         serving(replying({"data": [{"id": "a"}]})) as (base, asked),
         httpx.AsyncClient(trust_env=False) as client,
@@ -117,7 +117,7 @@ async def test_a_profile_without_a_protocol_is_asked_as_openai_is() -> None:
 
 
 @pytest.mark.parametrize("base", [None, "", "ftp://x", "localhost:11434", "http://", "http://u:p@h", "http://a:b", "x"])
-async def test_an_invalid_address_is_the_owners_to_fix(base: str | None) -> None:
+async def test_an_invalid_url_is_a_configuration_error(base: str | None) -> None:
     error = await refusal(base)
     assert error.status == 400
     assert "llm.providers.mine.baseUrl" in str(error)
@@ -132,7 +132,7 @@ async def test_an_invalid_address_is_the_owners_to_fix(base: str | None) -> None
         ("groq", "openai", "https://api.groq.com/openai/v1/models"),
     ],
 )
-async def test_a_known_provider_is_at_home_without_a_base_url(name: str, api_type: ApiType, address: str) -> None:
+async def test_a_known_provider_has_a_default_base_url(name: str, api_type: ApiType, address: str) -> None:
     asked: list[str] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -144,13 +144,13 @@ async def test_a_known_provider_is_at_home_without_a_base_url(name: str, api_typ
     assert asked == [address]
 
 
-async def test_a_key_is_not_sent_to_the_home_of_another_providers_protocol() -> None:
+async def test_a_key_is_not_sent_to_another_providers_default_url() -> None:
     strangers: list[tuple[str, ApiType]] = [("mine", "openai"), ("groq", "anthropic"), ("openai", "gemini")]
     for name, api_type in strangers:
         assert (await refusal(None, api_type, name=name)).status == 400
 
 
-async def test_a_key_with_impossible_characters_is_the_owners_to_fix() -> None:
+async def test_a_key_with_invalid_characters_is_a_configuration_error() -> None:
     for key in ("sk\nx", "ключ"):
         error = await refusal("http://127.0.0.1:1", key=key)
         assert (error.status, key in str(error)) == (400, False)

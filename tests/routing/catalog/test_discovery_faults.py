@@ -24,7 +24,7 @@ async def test_an_upstream_failure_carries_its_status(status: int) -> None:
     assert ("MINE_API_KEY" in str(error)) == (status in (401, 403))
 
 
-async def test_what_is_not_json_or_not_a_listing_is_said() -> None:
+async def test_invalid_listings_are_reported() -> None:
     async def page(request: web.Request) -> web.StreamResponse:
         return web.Response(text="<html>hello</html>", content_type="text/html")
 
@@ -37,7 +37,7 @@ async def test_what_is_not_json_or_not_a_listing_is_said() -> None:
             assert (error.status, "without a list" in str(error)) == (502, True)
 
 
-async def test_a_silent_provider_runs_into_the_time_out() -> None:
+async def test_a_silent_provider_times_out() -> None:
     closed = asyncio.Event()
 
     async def silent(request: web.Request) -> web.StreamResponse:
@@ -50,7 +50,7 @@ async def test_a_silent_provider_runs_into_the_time_out() -> None:
     assert (error.status, "0.05 s" in str(error)) == (502, True)
 
 
-async def test_a_dripping_provider_runs_into_the_time_out_too() -> None:
+async def test_a_trickling_provider_times_out() -> None:
     async def dripping(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
@@ -69,7 +69,7 @@ async def test_a_provider_that_is_down_is_502() -> None:
     assert (error.status, error.upstream, "can't be reached" in str(error)) == (502, None, True)
 
 
-async def test_an_endless_body_is_cut_off() -> None:
+async def test_an_endless_body_is_aborted() -> None:
     async def endless(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
@@ -80,7 +80,7 @@ async def test_an_endless_body_is_cut_off() -> None:
         assert "more than 8 MB" in str(await refusal(base))
 
 
-async def test_pages_without_an_end_are_given_up() -> None:
+async def test_endless_pages_are_aborted() -> None:
     same = {"data": [{"id": "a"}], "has_more": True, "last_id": "a"}
     async with serving(replying(same)) as (base, asked):
         assert "without an end" in str(await refusal(base, "anthropic"))

@@ -70,7 +70,7 @@ async def test_no_ollama_is_no_model() -> None:
         assert await running_ollama(web, server.vendor("ollama"), 10) is None
 
 
-async def test_what_ollama_says_of_tools_stands_above_the_catalogue() -> None:
+async def test_ollamas_tool_support_overrides_the_catalogue() -> None:
     async with ModelServer() as server:
         server.ollama = {"gemma3:4b": OllamaModel(CHAT), "odd:3b": OllamaModel(TOOLS)}
         config = read_config(parse("{}", "test"), {}, {}, ollama=server.vendor("ollama"))
@@ -103,12 +103,12 @@ async def test_what_ollama_says_of_tools_stands_above_the_catalogue() -> None:
         ([], None),
     ],
 )
-def test_the_window_that_a_model_would_be_loaded_with(shown: object, window: tuple[int, str] | None) -> None:
+def test_the_window_of_an_unloaded_model(shown: object, window: tuple[int, str] | None) -> None:
     found = shown_window(shown)
     assert (None if found is None else (found.tokens, found.source)) == window
 
 
-def test_a_loaded_model_tells_the_window_that_its_server_gave_it() -> None:
+def test_the_window_of_a_loaded_model() -> None:
     running = {
         "models": [None, {"name": "a:latest", "context_length": 32_768}, {"name": "b:1b", "context_length": "x"}]
     }

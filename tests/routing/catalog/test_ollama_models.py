@@ -107,7 +107,7 @@ class Rounds(StatedSizes):
         ("https://house/ollama/v1", "https://house/ollama/api/show"),
     ],
 )
-async def test_it_is_asked_at_its_base_without_the_version(base: str | None, address: str) -> None:
+async def test_ollama_is_called_at_its_root_url(base: str | None, address: str) -> None:
     ollama = Ollama()
     assert await told(ollama, base, "ollama/hf.co/some/odd:latest") == "7.6B"
     (request,) = ollama.asked
@@ -140,23 +140,21 @@ async def test_the_key_goes_to_the_configured_address_only() -> None:
         (b" " * MAX_BYTES + b'{"details": {"parameter_size": "7B"}}', None),
     ],
 )
-async def test_an_answer_of_another_form_is_none(
-    document: object, size: str | None, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_malformed_answer_is_none(document: object, size: str | None, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG, "routing"):
         assert await told(Ollama(document)) == size
     assert ("ollama/odd gives no size" in caplog.text) is (size is None)
 
 
 @pytest.mark.parametrize("status", [301, 401, 404, 500])
-async def test_an_answer_that_is_no_answer_is_none(status: int) -> None:
+async def test_an_error_answer_is_none(status: int) -> None:
     ollama = Ollama(status=status)
     assert await told(ollama) is None
     assert len(ollama.asked) == 1
 
 
 @pytest.mark.parametrize("base", ["ftp://house", "http://", "http://user:word@house", "http://house:port", "nonsense"])
-async def test_an_address_that_is_none_is_no_failure_of_the_others(base: str) -> None:
+async def test_an_invalid_url_does_not_affect_other_servers(base: str) -> None:
     ollama = Ollama()
     sizes = StatedSizes(Clock(), ollama.client)
     wrong, right = profile(base), profile()
@@ -173,7 +171,7 @@ async def test_only_ollama_is_asked() -> None:
     assert ollama.asked == []
 
 
-async def test_a_failure_is_remembered_and_an_answer_grows_old(caplog: pytest.LogCaptureFixture) -> None:
+async def test_failures_and_answers_are_cached_for_a_while(caplog: pytest.LogCaptureFixture) -> None:
     clock, ollama = Clock(), Ollama(status=404)
     sizes = StatedSizes(clock, ollama.client)
 
@@ -209,7 +207,7 @@ async def test_a_client_that_cannot_be_made_is_a_failure_as_well() -> None:
     assert made == [1]
 
 
-async def test_a_server_that_is_silent_is_given_up() -> None:
+async def test_a_silent_server_times_out() -> None:
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
         writer.close()
@@ -223,7 +221,7 @@ async def test_a_server_that_is_silent_is_given_up() -> None:
         assert sizes.of("ollama/odd", place) is None
 
 
-async def test_the_models_of_the_tiers_are_learned_at_once_and_others_when_they_are_met() -> None:
+async def test_tier_models_are_looked_up_at_once_and_others_on_use() -> None:
     async with ModelServer() as ms:
         ms.parameter_sizes |= {"odd": "1.2B", "strange": "32.8B"}
         rounds = Rounds()
@@ -243,7 +241,7 @@ async def test_the_models_of_the_tiers_are_learned_at_once_and_others_when_they_
         assert ms.calls == []
 
 
-async def test_the_window_is_the_smallest_that_anything_tells() -> None:
+async def test_the_window_is_the_smallest_known() -> None:
     clock, ollama = Clock(), Ollama()
     models = models_at("http://ollama.test", StatedSizes(clock, ollama.client))
 
@@ -270,7 +268,7 @@ async def test_the_window_is_the_smallest_that_anything_tells() -> None:
     assert await told() == (12_000, "refusal")
 
 
-async def test_the_owners_word_is_not_asked_about() -> None:
+async def test_configured_values_are_not_looked_up() -> None:
     catalog = Catalog.parse(json.dumps({"models": {"ollama/odd": {"sizeClass": "XL"}}}), "models.json")
     ollama = Ollama()
     models = models_at("http://house", StatedSizes(Clock(), ollama.client))

@@ -18,7 +18,7 @@ NAMES = Path(__file__).with_name("data") / "model_sizes.jsonl"
 TABLE = Path(sizes.__file__).with_name("sizes.json")
 
 
-def test_names_as_people_write_them() -> None:
+def test_informal_model_names() -> None:
     rows = [json.loads(line) for line in NAMES.read_text(encoding="utf-8").splitlines()]
     assert len({row["model"] for row in rows}) == len(rows) >= 600
     assert [row["model"] for row in rows if size_of(row["model"]).size not in row["accept"]] == []
@@ -48,7 +48,7 @@ def test_owner_then_table_then_digits_then_provider(
     assert decision.known is (source != "default")
 
 
-def test_digits_stand_above_what_is_usual_in_a_family() -> None:
+def test_digits_override_the_family_default() -> None:
     assert size_of("qwen3").size == "M"
     assert size_of("qwen3:32b").size == "L"
     assert size_of("Qwen3.5-27B-Claude-4.6-Opus-Distilled").size == "L"
@@ -91,7 +91,7 @@ def test_digits_stand_above_what_is_usual_in_a_family() -> None:
         ("/models/X-8B/model.gguf", "M", "8b"),
     ],
 )
-def test_digits_that_are_a_size(name: str, size: Size, evidence: str) -> None:
+def test_digits_that_mean_a_size(name: str, size: Size, evidence: str) -> None:
     decision = size_of(name)
     assert (decision.size, decision.source) == (size, "name")
     assert decision.evidence == f"{evidence} in its name"
@@ -123,7 +123,7 @@ def test_digits_that_are_a_size(name: str, size: Size, evidence: str) -> None:
         ":latest",
     ],
 )
-def test_digits_that_are_not_a_size_and_names_that_say_nothing(name: str) -> None:
+def test_digits_that_do_not_mean_a_size(name: str) -> None:
     decision = size_of(name)
     assert (decision.size, decision.known) == ("M", False)
 
@@ -141,7 +141,7 @@ def test_digits_that_are_not_a_size_and_names_that_say_nothing(name: str) -> Non
         "Claude 3.5 Haiku",
     ],
 )
-def test_a_prefix_or_a_spelling_changes_nothing(name: str) -> None:
+def test_prefix_and_spelling_do_not_matter(name: str) -> None:
     assert size_of(name) == size_of("haiku")
     assert size_of(name).size == "L"
 
@@ -163,12 +163,12 @@ def test_ollama_means_its_default_tag(name: str, size: Size) -> None:
     assert size_of(name).size == size
 
 
-def test_a_file_type_is_no_part_of_the_name() -> None:
+def test_file_extensions_are_ignored() -> None:
     assert size_of("/models/yi.gguf") == size_of("yi")
     assert size_of("yi").known
 
 
-def test_a_folder_helps_where_the_name_says_nothing() -> None:
+def test_the_folder_name_is_used_if_the_name_says_nothing() -> None:
     assert size_of("novita/deepseek/deepseek-r1/community").size == "XL"
 
 
@@ -185,14 +185,14 @@ def test_a_folder_helps_where_the_name_says_nothing() -> None:
         (3_999_999_999, "S", "4B"),
     ],
 )
-def test_what_a_provider_says(metadata: str | int, size: Size, evidence: str) -> None:
+def test_sizes_given_by_a_provider(metadata: str | int, size: Size, evidence: str) -> None:
     decision = size_of("nobody-knows-me", metadata=metadata)
     assert (decision.size, decision.source) == (size, "metadata")
     assert decision.evidence == f"{evidence}, says the provider"
 
 
 @pytest.mark.parametrize("metadata", ["", "big", "-8B", "8.B", "0", "0B", 0, -5, "nan", "8x7B", "9" * 400])
-def test_what_a_provider_says_is_passed_over_where_it_is_no_number(metadata: str | int) -> None:
+def test_invalid_provider_sizes_are_ignored(metadata: str | int) -> None:
     assert size_of("nobody-knows-me", metadata=metadata).source == "default"
 
 

@@ -36,7 +36,7 @@ def test_nothing_is_limited_by_default() -> None:
     assert limits == replace(read(dict.fromkeys(EVERY_LIMIT)), guest=GUEST_DOLLARS)
 
 
-def test_a_guest_has_a_limit_that_only_the_owner_takes_away() -> None:
+def test_guests_have_a_default_limit_that_the_owner_can_remove() -> None:
     assert read({}).ceilings(PersonLimits(), "guest") == (Ceiling("person", "day", GUEST_DOLLARS),)
     assert read({"perUserDailyUsd": 9}).ceilings(PersonLimits(), "channel")[0].dollars == GUEST_DOLLARS
     assert read({"perUserDailyUsd": 0.1}).ceilings(PersonLimits(), "guest")[0].dollars == Decimal("0.1")
@@ -62,7 +62,7 @@ def test_every_key_is_read() -> None:
     assert limits.assumed.cost(1_000_000, 0) == Decimal("2.5")
 
 
-def test_the_owners_word_on_a_person_takes_the_place_of_what_holds_for_all() -> None:
+def test_a_persons_limit_replaces_the_general_one() -> None:
     limits = read({"perUserDailyUsd": 1, "totalDailyUsd": 9})
     assert limits.ceilings(PersonLimits(daily=Decimal(5))) == (
         Ceiling("person", "day", Decimal(5), own=True), Ceiling("all", "day", Decimal(9)),
@@ -74,7 +74,7 @@ def test_the_owners_word_on_a_person_takes_the_place_of_what_holds_for_all() -> 
 
 @pytest.mark.parametrize("key", [*EVERY_LIMIT, "assumeUnknownUsdPerMillion"])
 @pytest.mark.parametrize("value", ["1", True, 0, -1, [1], {}, 1e7])
-def test_what_is_no_sum_of_money_is_refused_with_its_line(key: str, value: object) -> None:
+def test_an_invalid_amount_is_refused_with_its_line(key: str, value: object) -> None:
     with pytest.raises(ConfigError) as caught:
         read({"atLimit": "warn", key: value})
     assert str(caught.value).startswith(f"runtime-config.json line 4: budget.{key} must be a number above 0")

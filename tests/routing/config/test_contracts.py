@@ -35,7 +35,7 @@ def read(tiers: object = None, pools: dict[Tier, tuple[str, ...]] | None = None)
         ("deep", (600, 400, 450, 16_000, 2), "high"),
     ],
 )
-def test_the_defaults_are_the_specifications_table(tier: Tier, numbers: tuple[int, ...], price: str) -> None:
+def test_the_default_contracts(tier: Tier, numbers: tuple[int, ...], price: str) -> None:
     it = read()[tier]
     assert numbers == (
         it.deadline_seconds, it.first_token_seconds, it.try_seconds, it.max_output_tokens, it.attempts,
@@ -43,7 +43,7 @@ def test_the_defaults_are_the_specifications_table(tier: Tier, numbers: tuple[in
     assert (it.tier, it.price_class, it.pool) == (tier, price, (f"openai/{tier}", *DEFAULT_FALLBACKS[tier]))
 
 
-def test_every_field_is_overridable_and_the_others_stay() -> None:
+def test_every_field_can_be_overridden_alone() -> None:
     body = {
         "pool": ["a/1", " b/2 "], "deadlineSeconds": 100, "firstTokenSeconds": 2.5, "trySeconds": 50,
         "maxOutputTokens": 7, "attempts": 9, "mayEscalate": False, "mayBeEscalatedTo": True,
@@ -104,7 +104,7 @@ def test_the_pool_is_the_environments_else_the_files_else_the_tiers_model_and_it
          "coding (240 s) must be below deep (240 s)"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_refused_with_file_line_and_key(tiers: object, key: str, words: str) -> None:
+def test_a_wrong_value_is_refused_with_file_line_and_key(tiers: object, key: str, words: str) -> None:
     with pytest.raises(ConfigError) as refused:
         read(tiers)
     assert f" {key} " in str(refused.value)
@@ -114,7 +114,7 @@ def test_what_is_wrong_is_refused_with_file_line_and_key(tiers: object, key: str
     assert int(line) > 2, "not merely the start of the section"
 
 
-def test_a_number_beyond_all_bounds_is_refused() -> None:
+def test_an_excessive_number_is_refused() -> None:
     root = jsonfile.parse('{"tiers": {"deep": {"deadlineSeconds": 1e999}}}', "x.json").root()
     with pytest.raises(ConfigError, match="at most"):
         read_contracts(root, MODELS, {})
@@ -127,7 +127,7 @@ def test_overlapping_deadlines_may_be_moved_together() -> None:
 
 
 @pytest.mark.parametrize("pool", [("a/1", "a/1"), ("sk-secret",), ("a/",), ("a/1", "/secret")])
-def test_a_bad_pool_of_the_environment_is_refused_without_a_word_of_what_it_held(pool: tuple[str, ...]) -> None:
+def test_an_invalid_environment_pool_is_refused_without_its_value(pool: tuple[str, ...]) -> None:
     with pytest.raises(ConfigError, match="TIER_SMART_POOL") as refused:
         read(None, {"smart": pool})
     assert "secret" not in str(refused.value)
@@ -139,7 +139,7 @@ def test_a_pool_of_the_file_is_checked_also_where_the_environments_wins() -> Non
         read({"deep": {"pool": "a/1"}}, {"deep": ("c/3",)})
 
 
-def test_a_pool_of_one_vendor_is_warned_of() -> None:
+def test_a_single_vendor_pool_is_warned_about() -> None:
     assert lone_vendors(read().values()) == {}
     found = read({"smart": {"pool": ["a/1", "a/2"]}, "deep": {"pool": ["router/a/1", "router/b/2"]}})
     assert lone_vendors(found.values()) == {"smart": "a", "deep": "router"}
@@ -172,7 +172,7 @@ def test_the_output_limit_is_the_visible_text_and_room_to_think(
 
 @pytest.mark.parametrize("lower", TIERS)
 @pytest.mark.parametrize("higher", TIERS)
-def test_a_question_goes_up_only_and_where_both_tiers_let_it(lower: Tier, higher: Tier) -> None:
+def test_escalation_goes_upwards_if_both_tiers_allow_it(lower: Tier, higher: Tier) -> None:
     one, other = DEFAULT_CONTRACTS[lower], DEFAULT_CONTRACTS[higher]
     rises = TIERS.index(higher) > TIERS.index(lower)
     assert one.escalates_to(other) is rises

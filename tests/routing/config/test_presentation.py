@@ -20,7 +20,7 @@ def read(**presentation: object) -> dict[Size, Presentation]:
     return dict(read_presentations(tools))
 
 
-def test_the_owner_says_for_each_size_what_differs() -> None:
+def test_presentation_overrides_per_size() -> None:
     nothing = jsonfile.parse("{}", "runtime-config.json").root()
     assert read_presentations(nothing) == read() == read(S={}) == PRESENTATIONS
     assert read(S={"strategy": "hybrid"}, XL={"maxTools": 7, "maxTokens": 900}) == {
@@ -56,7 +56,7 @@ def test_every_strategy_can_be_chosen_by_its_name(strategy: Strategy) -> None:
         ({"S": 8}, 4, "tools.presentation.S"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_file_and_line(presentation: dict[str, object], line: int, reason: str) -> None:
+def test_wrong_values_are_named_with_file_and_line(presentation: dict[str, object], line: int, reason: str) -> None:
     with pytest.raises(ConfigError) as found:
         read(**presentation)
     assert str(found.value).startswith(f"runtime-config.json line {line}: {reason}")

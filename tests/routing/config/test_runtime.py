@@ -54,7 +54,7 @@ def test_keys_come_from_the_file_first_then_from_the_environment() -> None:
         ("mistral", {"apiKey": "k"}, None),
     ],
 )
-def test_the_protocol_is_written_or_follows_from_the_name(name: str, body: object, api_type: str | None) -> None:
+def test_the_protocol_is_configured_or_implied_by_the_name(name: str, body: object, api_type: str | None) -> None:
     assert read({"llm": {"providers": {name: body}}}).profile(name).api_type == api_type
 
 
@@ -85,7 +85,7 @@ def test_a_pool_is_read_from_text() -> None:
     assert parse_pool("") == ()
 
 
-def test_blanks_around_a_tiers_own_model_are_no_part_of_it() -> None:
+def test_blanks_around_a_tiers_model_are_stripped() -> None:
     assert read({"modelRouter": {"smartModel": " acme/big "}}).pools["smart"][0] == "acme/big"
 
 
@@ -125,7 +125,7 @@ def test_a_wrong_value_is_refused_with_file_line_and_reason(document: object, wo
     assert any(f"{mark}{line}" in str(refused.value) for mark in ("line ", ":") for line in range(2, 9))
 
 
-def test_a_key_never_stands_in_a_complaint_or_a_representation() -> None:
+def test_keys_never_appear_in_errors_or_reprs() -> None:
     profile = read({"llm": {"providers": {"x": {"apiKey": "sk-very-secret"}}}}).profile("x")
     assert "sk-very-secret" not in repr(profile)
 

@@ -61,7 +61,7 @@ def test_only_a_description_is_needed() -> None:
         lambda text: text.replace("name: code-review", "# comment\nname: &it code-review\nalias: *it"),
     ],
 )
-def test_however_it_is_written_it_means_the_same(change: Callable[[str], str]) -> None:
+def test_yaml_styles_are_equivalent(change: Callable[[str], str]) -> None:
     assert parse_skill("folder", change(REVIEW)) == parse_skill("folder", REVIEW)
 
 
@@ -77,7 +77,7 @@ def test_lines_of_dashes_in_the_body_stay() -> None:
      ("x" * 64, "x" * 64), ("Prüfung", "Prüfung"), ("Pru\u0308fung", "Prüfung"), ("コード", "コード"),
      ("कोड-समीक्षा", "कोड-समीक्षा")],
 )  # fmt: skip
-def test_a_name_is_taken_as_it_is_written(written: str, name: str) -> None:
+def test_names_are_kept_as_written(written: str, name: str) -> None:
     assert parse_skill("folder", f"---\nname: {written}\ndescription: d\n---").name == name
 
 
@@ -128,7 +128,7 @@ def test_an_illegal_name_is_named(name: str) -> None:
         ("---\ndescription: !!python/object/apply:os.getcwd []\n---", "description must be a string"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_named(text: str, reason: str) -> None:
+def test_errors_are_named(text: str, reason: str) -> None:
     with pytest.raises(ConfigError, match=rf"^folder/SKILL\.md.*{reason}"):
         parse_skill("folder", text)
 
@@ -136,7 +136,7 @@ def test_what_is_wrong_is_named(text: str, reason: str) -> None:
 @pytest.mark.parametrize(
     "link", ["[{0}, {0}, {0}, {0}, {0}, {0}, {0}, {0}]", "{{<<: [{0}, {0}, {0}, {0}, {0}, {0}, {0}, {0}]}}"]
 )
-def test_a_billion_laughs_are_none(link: str) -> None:
+def test_a_billion_laughs_attack_is_refused(link: str) -> None:
     levels = [f"l{n}: &l{n} {link.format(f'*l{n - 1}')}" for n in range(1, 40)]
     text = "\n".join(["---", "l0: &l0 {k: ha}", *levels, "description: d", "---", "body"])
     assert parse_skill("x", text).description == "d"
@@ -151,7 +151,7 @@ def put(folder: Path, name: str, text: str | bytes = GOOD) -> None:
     (folder / name / "SKILL.md").write_bytes(text if isinstance(text, bytes) else text.encode())
 
 
-def test_a_folder_is_read_in_order_and_one_broken_skill_harms_no_other(tmp_path: Path) -> None:
+def test_skills_are_read_in_order_and_a_broken_one_affects_no_other(tmp_path: Path) -> None:
     put(tmp_path, "zebra")
     put(tmp_path, "review", REVIEW)
     put(tmp_path, "apple")
@@ -176,7 +176,7 @@ def test_a_folder_is_read_in_order_and_one_broken_skill_harms_no_other(tmp_path:
     assert "'bad name' must be 1 to 64 letters" in skills.broken["bad name"]
 
 
-def test_the_second_of_a_name_is_broken(tmp_path: Path) -> None:
+def test_a_duplicate_skill_name_is_broken(tmp_path: Path) -> None:
     put(tmp_path, "a", "---\nname: Same\ndescription: first\n---")
     put(tmp_path, "b", "---\nname: same\ndescription: second\n---")
     put(tmp_path, "same")
@@ -221,7 +221,7 @@ def test_an_unreadable_skill_is_broken(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a name that is not UTF-8 needs a file system that takes it")
-def test_a_folders_name_that_is_no_text_can_be_said(tmp_path: Path) -> None:
+def test_an_undecodable_folder_name_can_be_shown(tmp_path: Path) -> None:
     put(tmp_path, "a\udcff\n")
     skills = read_skills(tmp_path)
     assert list(skills.broken) == ["a??"]
@@ -249,7 +249,7 @@ def test_no_skills_have_no_suggestions() -> None:
 @pytest.mark.parametrize(
     ("tier", "in_effect", "told"), [("coding", True, True), ("coding", False, False), (None, True, False)]
 )
-def test_the_model_is_told_of_the_switch_only_when_there_was_one(tier: str | None, in_effect: bool, told: bool) -> None:
+def test_a_tier_switch_is_mentioned_only_if_it_happened(tier: str | None, in_effect: bool, told: bool) -> None:
     text = "---\ndescription: d\nmodel_tier: " + (tier or "") + "\n---\nRead it twice."
     section = prompt_section(parse_skill("code-review", text), in_effect)
     assert '<skill name="code-review">\nRead it twice.\n</skill>' in section

@@ -55,14 +55,14 @@ HALF = Fraction(1, 2)
         ('{"ranking": ["C", "B"]}' + "x" * MAX_CHARS, ""),
     ],
 )
-def test_a_ballot_is_found_in_whatever_is_written_around_it(reply: str, ranking: str) -> None:
+def test_a_ballot_is_found_inside_other_text(reply: str, ranking: str) -> None:
     assert read_ballot(reply, "A", ABC) == tuple(ranking)
 
 
 @given(
     st.text() | st.lists(st.sampled_from(['"ranking":', "[", "]", "{", "}", '"A"', '"B"', "B", ",", "\\"])).map("".join)
 )
-def test_whatever_a_model_writes_is_a_legal_ballot(reply: str) -> None:
+def test_any_text_gives_a_valid_ballot(reply: str) -> None:
     assert read_ballot(reply, "A", ABC) in set(possible(ABC, "A"))
 
 
@@ -153,14 +153,14 @@ def test_there_are_five_ballots_a_voter() -> None:
         assert sorted("".join(ballot) for ballot in possible(ABC, voter)) == sorted(BALLOTS[voter])
 
 
-def test_points_agree_with_the_second_way_for_every_vote() -> None:
+def test_points_match_a_second_implementation() -> None:
     for ballots in EVERY:
         tally = count(ABC, dict(zip(ABC, map(tuple, ballots), strict=True)))
         assert {label: float(score) for label, score in tally.scores.items()} == points(ballots), ballots
         assert list(tally.places[0] if tally.places else ()) == winners(ballots)
 
 
-def test_a_certain_leader_never_loses_and_whoever_cannot_lose_is_certain() -> None:
+def test_a_lead_is_certain_exactly_if_it_cannot_be_lost() -> None:
     """All moments of all 125 votes of three: who has voted, and how. A tie is a loss."""
     whole = [tuple(zip(ABC, ballots, strict=True)) for ballots in EVERY]
     moments = {frozenset(cast) for votes in whole for number in range(4) for cast in combinations(votes, number)}
@@ -177,7 +177,7 @@ def test_a_certain_leader_never_loses_and_whoever_cannot_lose_is_certain() -> No
     assert declared == 3 * 2 * 2, "two ballots that agree on the third voter, in full or in part, are enough"
 
 
-def test_of_seven_voters_all_ballots_are_waited_for() -> None:
+def test_with_seven_voters_every_ballot_is_awaited() -> None:
     labels = "ABCDEFG"
     assert unassailable(labels, {}, labels) is None
     assert unassailable(labels, {voter: ("A",) for voter in "BCDEF"}, "G") is None

@@ -58,7 +58,7 @@ def called(seat: Seat, steps: list[Step], seconds: float = 60.0) -> tuple[str | 
     return in_no_time(story())
 
 
-def test_an_answer_costs_little_thought_and_is_in_the_books_under_its_tier() -> None:
+def test_answers_use_low_effort_and_are_recorded_under_their_tier() -> None:
     said, calls, llm, _ = called(GPT, says("yes "))
     assert said == "yes"
     [request] = llm.asked
@@ -66,24 +66,24 @@ def test_an_answer_costs_little_thought_and_is_in_the_books_under_its_tier() -> 
     assert [(each.tier, each.model, each.usage) for each in calls.paid_calls] == [("deep", GPT.model, Usage(1, 2))]
 
 
-def test_nobody_writes_ten_times_what_was_announced() -> None:
+def test_output_is_limited_to_the_estimate() -> None:
     [deep], [balanced] = called(GPT, says("yes"))[2].asked, called(MINI, says("yes"))[2].asked
     assert deep.max_output == 4_000 + ALLOWANCE["low"]
     assert (balanced.max_output or 0) <= 4_000
 
 
-def test_who_has_no_low_effort_has_its_usual_one() -> None:
+def test_a_model_without_low_effort_uses_its_default() -> None:
     assert called(MINI, says("yes"))[2].asked[0].reasoning is None
 
 
-def test_its_seconds_over_are_no_failure_of_the_model() -> None:
+def test_a_council_timeout_is_not_a_model_failure() -> None:
     said, calls, _, took = called(GPT, [asyncio.Event()])
     assert isinstance(said, TimeoutError)
     assert took == 60.0
     assert [each.usage for each in calls.paid_calls] == [None]
 
 
-def test_a_council_has_its_own_seconds_whatever_a_tier_promises() -> None:
+def test_councils_have_their_own_time_limits() -> None:
     said, _, _, took = called(MINI, [asyncio.Event()])
     assert isinstance(said, TimeoutError)
     assert took == 60.0, "balanced promises its first word within 25 s"
@@ -93,18 +93,18 @@ def test_a_council_has_its_own_seconds_whatever_a_tier_promises() -> None:
 
 
 @pytest.mark.parametrize("finish", ["length", "cut"])
-def test_half_an_answer_is_marked(finish: str) -> None:
+def test_a_partial_answer_is_marked(finish: str) -> None:
     end = StreamEnd(finish, Usage(1, 2))  # type: ignore[arg-type]
     assert called(GPT, [TextDelta("half"), end])[0] == "half" + BROKEN
 
 
-def test_an_error_comes_through() -> None:
+def test_errors_are_raised() -> None:
     said, calls, _, _ = called(GPT, [KeyRejected(GPT.model, "no")])
     assert isinstance(said, KeyRejected)
     assert calls.paid_calls == []
 
 
-def test_the_caller_may_be_left_at_any_moment() -> None:
+def test_calls_can_be_cancelled_at_any_time() -> None:
     async def story() -> None:
         calls = calling(FakeLlm([TextDelta("ha"), asyncio.Event(), END]))
         task = asyncio.create_task(calls(GPT, ASKED, 60.0))
@@ -117,7 +117,7 @@ def test_the_caller_may_be_left_at_any_moment() -> None:
     in_no_time(story())
 
 
-def test_who_can_not_be_asked_and_why() -> None:
+def test_unavailable_members_and_reasons() -> None:
     now = BEGAN
     known = models(lambda: now)
     key = known.config.profile("anthropic")

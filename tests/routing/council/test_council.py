@@ -16,7 +16,7 @@ from tests.routing.council.sitting import BLOCK, MOON, SEATS, STAR, SUN, Call, M
 BROKEN = Unreachable(STAR, "connection refused")
 
 
-def test_three_answer_three_rank_and_the_strongest_writes() -> None:
+def test_three_answers_three_ballots_and_a_synthesis() -> None:
     members = Members(ballots={SUN: [MOON, STAR], MOON: [STAR, SUN], STAR: [SUN, MOON]})
     verdict = held(members)
     assert (verdict.form, verdict.answer, verdict.writer, verdict.chairman) == ("synthesis", "All agree.", SUN, SUN)
@@ -31,7 +31,7 @@ def test_three_answer_three_rank_and_the_strongest_writes() -> None:
     assert {call.seconds for call in members.made("answers")} == {ANSWER_SECONDS}
 
 
-def test_a_voter_sees_the_others_answers_only_and_the_chair_all() -> None:
+def test_voters_see_only_the_others_answers_and_the_chair_all() -> None:
     members = Members()
     verdict = held(members)
     own = {member.model: member.label for member in verdict.members}
@@ -44,7 +44,7 @@ def test_a_voter_sees_the_others_answers_only_and_the_chair_all() -> None:
     }
 
 
-def test_labels_tell_nothing_of_the_seats() -> None:
+def test_labels_do_not_reveal_the_models() -> None:
     found = {tuple(member.label for member in held(Members(), seed=seed).members) for seed in range(40)}
     assert len(found) == 6
     orders = set()
@@ -55,7 +55,7 @@ def test_labels_tell_nothing_of_the_seats() -> None:
     assert len(orders) == 2
 
 
-def test_every_council_has_another_mark() -> None:
+def test_every_council_has_a_new_delimiter() -> None:
     marks = set()
     for seed in range(10):
         members = Members()
@@ -64,7 +64,7 @@ def test_every_council_has_another_mark() -> None:
     assert len(marks) == 10
 
 
-def test_the_ranking_gets_to_the_chair_and_into_the_verdict() -> None:
+def test_the_ranking_is_in_the_synthesis_prompt_and_the_verdict() -> None:
     members = Members(ballots={SUN: [STAR, MOON], MOON: [SUN, STAR], STAR: [SUN, MOON]})
     verdict = held(members)
     label = {member.model: member.label for member in verdict.members}
@@ -111,7 +111,7 @@ def test_an_open_vote_waits_for_the_last_ballot() -> None:
         (Unreachable(STAR, "gone"), "failed", 0),
     ],
 )
-def test_a_strange_ballot_harms_nobody(reply: str | Unreachable, voting: Voting, kept: int) -> None:
+def test_an_invalid_ballot_is_ignored(reply: str | Unreachable, voting: Voting, kept: int) -> None:
     verdict = held(Members(ballots={SUN: [MOON, STAR], MOON: [SUN, STAR], STAR: reply}))
     star = verdict.members[2]
     assert (star.voting, len(star.ranking)) == (voting, kept)
@@ -122,7 +122,7 @@ def test_a_strange_ballot_harms_nobody(reply: str | Unreachable, voting: Voting,
         assert [len(place) for place in verdict.tally.places] == [2, 1]
 
 
-def test_nobody_ranks_and_the_chair_still_writes() -> None:
+def test_without_ballots_there_is_still_a_synthesis() -> None:
     members = Members(ballots=dict.fromkeys((SUN, MOON, STAR), "no"))
     verdict = held(members)
     assert (verdict.form, verdict.leader, dict(verdict.tally.scores)) == ("synthesis", None, {})
@@ -140,14 +140,14 @@ def test_two_of_three_answer_without_a_vote() -> None:
     assert (len(verdict.calls), verdict.cost, verdict.unknown) == (3, Decimal("0.003"), 0)
 
 
-def test_one_survivor_is_shown_as_it_is() -> None:
+def test_a_single_answer_is_unchanged() -> None:
     members = Members(answers={STAR: BROKEN, SUN: KeyRejected(SUN, "no key"), MOON: " Just this. "})
     verdict = held(members)
     assert (verdict.form, verdict.answer, verdict.writer) == ("single", "Just this.", MOON)
     assert (verdict.chairman, len(members.calls), len(verdict.calls)) == ("", 3, 1)
 
 
-def test_nobody_answers() -> None:
+def test_all_models_fail() -> None:
     verdict = held(Members(answers={SUN: BROKEN, MOON: BROKEN, STAR: " \n"}))
     assert (verdict.form, verdict.answer, verdict.writer, verdict.answered) == ("none", "", "", ())
     assert [member.failure and member.failure.cause for member in verdict.members] == ["failed", "failed", "empty"]
@@ -173,7 +173,7 @@ def test_the_chair_is_the_strongest_of_those_who_answered() -> None:
         (lambda call: f"dissent-{mark(call)}", Failure("empty")),
     ],
 )
-def test_without_a_synthesis_the_best_answer_stands(synthesis: object, failure: Failure) -> None:
+def test_without_a_synthesis_the_best_answer_is_used(synthesis: object, failure: Failure) -> None:
     ballots = {SUN: [STAR, MOON], MOON: [STAR, SUN], STAR: [MOON, SUN]}
     verdict = held(Members(ballots=ballots, synthesis=synthesis))  # type: ignore[arg-type]
     assert (verdict.form, verdict.answer, verdict.writer) == ("member", f"{STAR} says yes", STAR)
@@ -191,12 +191,12 @@ def test_dissent_is_kept_apart_from_the_answer() -> None:
     assert (verdict.answer, verdict.dissent) == ("It is so.", "B holds that it is not.")
 
 
-def test_what_no_store_takes_is_mended() -> None:
+def test_characters_no_database_accepts_are_replaced() -> None:
     verdict = held(Members(answers={MOON: "yes\na\0b\ud800"}, synthesis="c\0d"))
     assert (verdict.members[1].answer, verdict.answer) == ("yes\nab\ufffd", "cd")
 
 
-def test_the_cost_of_every_call_is_counted_and_an_unknown_one_is_not_free() -> None:
+def test_every_calls_cost_counts_and_unknown_is_not_free() -> None:
     everybody = held(Members(costs={SUN: Decimal("0.01"), MOON: Decimal("0.002")}))
     assert (len(everybody.calls), everybody.unknown) == (7, 0)
     assert everybody.cost == 3 * Decimal("0.01") + 2 * Decimal("0.002") + 2 * Decimal("0.001")
@@ -205,7 +205,7 @@ def test_the_cost_of_every_call_is_counted_and_an_unknown_one_is_not_free() -> N
     assert {(call.model, call.tier) for call in unknown.calls} == {(SUN, "deep"), (MOON, "deep"), (STAR, "coding")}
 
 
-def test_progress_is_told_with_names() -> None:
+def test_progress_names_the_models() -> None:
     members = Members(after={(SUN, "answers"): 2.0, (MOON, "answers"): 3.0, (STAR, "ranking"): 5.0})
     sitting = Sitting(members)
     in_no_time(sitting.run())
@@ -225,7 +225,7 @@ def test_progress_is_told_with_names() -> None:
     assert two.shown[-1] == Progress("synthesis", 3, (SUN, MOON), 0, none, (SUN,))
 
 
-def test_a_fault_of_ours_is_not_hidden_and_leaves_no_call_behind() -> None:
+def test_a_bug_is_raised_and_leaves_no_running_call() -> None:
     def synthesis(call: Call) -> str:
         raise ZeroDivisionError
 

@@ -34,7 +34,7 @@ def call(cost: str | None, tokens: int = 500_000) -> CallRecord:
     return CallRecord("deep", SUN, Usage(tokens, tokens, cost=None if cost is None else Decimal(cost)), 1.0)
 
 
-def test_what_is_known_is_held_and_where_nothing_is_nobody_knows() -> None:
+def test_known_costs_are_reserved_and_unknown_ones_are_unknown() -> None:
     some = estimate("Is it so?", SEATS, only_the_sun)
     assert (some.calls, some.unknown) == (7, 4)
     assert some.dollars == some.cost > 0
@@ -51,7 +51,7 @@ def test_all_calls_are_charged_as_one() -> None:
     assert charged([call("0.1"), call(None), ended], DOLLAR).cost == Decimal("1.1")
 
 
-def test_what_was_ended_before_it_was_counted_costs_what_was_expected_of_it() -> None:
+def test_cancelled_calls_cost_their_estimate() -> None:
     ended = CallRecord("deep", SUN, None, 1.0)
     assert charged([ended, ended], None, Decimal("0.05")) == Usage(0, 0, cost=Decimal("0.10"))
     assert charged([call("0.1"), ended], DOLLAR, Decimal("0.05")).cost == Decimal("0.15")
@@ -60,7 +60,7 @@ def test_what_was_ended_before_it_was_counted_costs_what_was_expected_of_it() ->
     assert uncounted == replace(ended, charged=Decimal("0.05"))
 
 
-def test_what_has_no_price_at_all_is_not_free() -> None:
+def test_an_unknown_price_is_not_free() -> None:
     assert charged([call(None), call(None)]).cost is None
     assert charged([CallRecord("deep", SUN, None, 1.0)]).cost is None
 
@@ -83,6 +83,6 @@ def test_the_cost_above_which_a_models_council_asks(given: object, above: str) -
 
 @pytest.mark.parametrize("key", ["confirmAboveUsd", "toolConfirmAboveUsd"])
 @pytest.mark.parametrize("value", [-1, True, "1", [1], 1e9])
-def test_anything_else_is_refused_with_its_place(key: str, value: object) -> None:
+def test_other_values_are_refused_with_their_position(key: str, value: object) -> None:
     with pytest.raises(ConfigError, match=rf"runtime-config\.json line 1: council\.{key} must be a number"):
         read({key: value})

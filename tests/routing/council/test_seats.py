@@ -59,7 +59,7 @@ def test_a_vendor_without_a_key_leaves_its_seat_to_others() -> None:
     ]
 
 
-def test_a_gateway_is_not_the_vendor() -> None:
+def test_the_vendor_is_behind_a_gateway() -> None:
     many = chosen({"deep": ["openrouter/openai/gpt-5.2", "openai/gpt-5.1", "openrouter/anthropic/claude-opus-4-5"]})
     assert not isinstance(many, Missing)
     assert [seat.vendor for seat in many] == ["openai", "openai", "anthropic"]
@@ -78,7 +78,7 @@ def test_a_model_that_follows_only_short_instructions_has_no_seat() -> None:
     assert none.skipped == ()
 
 
-def test_what_is_missing() -> None:
+def test_reasons_for_too_few_members() -> None:
     assert chosen({}) == Missing("models", (), ())
     one = Seat("a/1", "a", "deep")
     assert chosen({"deep": ["a/1", "b/1"]}, without=["b"]) == Missing("models", (one,), ("b/1",))
@@ -103,7 +103,7 @@ def test_the_chair_is_the_strongest_and_of_equals_the_first() -> None:
         (None, 5, ["d/1", "c/1", "c/2", "a/1", "b/1"]),
     ],
 )
-def test_those_of_the_wanted_tier_sit_first_and_never_of_one_vendor_alone(
+def test_the_wanted_tiers_models_come_first_from_at_least_two_vendors(
     tier: Tier | None, most: int, expected: list[str]
 ) -> None:
     pools: dict[Tier, list[str]] = {"smart": ["a/1", "b/1"], "coding": ["c/1", "c/2", "c/3"], "deep": ["d/1"]}

@@ -32,7 +32,7 @@ def stopped(members: Members, when: When) -> Verdict:
     return in_no_time(story())
 
 
-def test_before_the_first_answer() -> None:
+def test_stop_before_the_first_answer() -> None:
     members = Members()
     verdict = stopped(members, lambda shown: shown.stage == "answers" and not shown.answered)
     assert (verdict.stopped, verdict.form, verdict.answer) == (True, "none", "")
@@ -41,7 +41,7 @@ def test_before_the_first_answer() -> None:
     assert (verdict.unknown, verdict.seconds) == (3, 0.5)
 
 
-def test_after_one_answer() -> None:
+def test_stop_after_one_answer() -> None:
     members = Members(after={(SUN, "answers"): 30.0, (STAR, "answers"): 30.0})
     verdict = stopped(members, lambda shown: len(shown.answered) == 1)
     assert (verdict.stopped, verdict.form, verdict.writer) == (True, "single", MOON)
@@ -49,13 +49,13 @@ def test_after_one_answer() -> None:
     assert verdict.unknown == 2
 
 
-def test_after_two_answers_the_strongest_stands() -> None:
+def test_stop_after_two_answers_uses_the_strongest() -> None:
     members = Members(after={(SUN, "answers"): 30.0})
     verdict = stopped(members, lambda shown: len(shown.answered) == 2)
     assert (verdict.stopped, verdict.form, verdict.writer, verdict.chairman) == (True, "member", MOON, "")
 
 
-def test_in_the_vote_the_best_so_far_stands() -> None:
+def test_stop_during_the_vote_uses_the_best_so_far() -> None:
     members = Members(
         ballots={MOON: [STAR, SUN]}, after={(SUN, "ranking"): NEVER, (STAR, "ranking"): NEVER, (MOON, "ranking"): 4.0}
     )
@@ -66,7 +66,7 @@ def test_in_the_vote_the_best_so_far_stands() -> None:
     assert len(members.cancelled) == 2
 
 
-def test_in_the_synthesis() -> None:
+def test_stop_during_the_synthesis() -> None:
     members = Members(ballots={SUN: [MOON, STAR], STAR: [MOON, SUN], MOON: [SUN, STAR]})
     verdict = stopped(members, lambda shown: shown.stage == "synthesis")
     assert (verdict.stopped, verdict.form, verdict.writer) == (True, "member", MOON)
@@ -74,7 +74,7 @@ def test_in_the_synthesis() -> None:
     assert members.cancelled[-1] == (SUN, "synthesis")
 
 
-def test_before_it_began() -> None:
+def test_stop_before_the_start() -> None:
     async def story() -> tuple[Verdict, int]:
         sitting = Sitting(Members())
         sitting.stop.request()
@@ -84,7 +84,7 @@ def test_before_it_began() -> None:
     assert (verdict.stopped, verdict.form, calls, verdict.calls) == (True, "none", 0, ())
 
 
-def test_the_programs_own_end_is_no_stop_and_leaves_no_call_behind() -> None:
+def test_cancellation_is_not_a_stop_and_leaves_no_running_call() -> None:
     async def story() -> Members:
         members = Members(after={(model, "answers"): NEVER for model in (SUN, MOON, STAR)})
         work = asyncio.create_task(Sitting(members).run())

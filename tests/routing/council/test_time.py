@@ -59,7 +59,7 @@ def test_all_of_three_are_late() -> None:
     assert (verdict.form, len(late(verdict)), verdict.seconds, verdict.unknown) == ("none", 3, ANSWER_SECONDS, 3)
 
 
-def test_at_150_seconds_the_chair_begins_with_the_votes_that_are_there() -> None:
+def test_after_150_seconds_the_synthesis_starts_with_the_ballots_so_far() -> None:
     members = Members(
         ballots={SUN: [MOON, STAR]},
         after={(MOON, "answers"): 55.0, (MOON, "ranking"): NEVER, (STAR, "ranking"): NEVER},
@@ -76,7 +76,7 @@ def test_at_150_seconds_the_chair_begins_with_the_votes_that_are_there() -> None
     assert sorted(members.cancelled) == [(MOON, "ranking"), (STAR, "ranking")]
 
 
-def test_no_answer_no_vote_and_no_synthesis_and_it_ends_at_180_seconds() -> None:
+def test_without_any_answer_it_ends_after_180_seconds() -> None:
     after: dict[tuple[str, Stage], float] = {(model, "ranking"): NEVER for model in (SUN, MOON, STAR)}
     members = Members(after={**after, (STAR, "answers"): 59.0, (SUN, "synthesis"): NEVER})
     verdict = held(members)
@@ -86,7 +86,7 @@ def test_no_answer_no_vote_and_no_synthesis_and_it_ends_at_180_seconds() -> None
     assert (verdict.unknown, len(verdict.calls)) == (4, 7)
 
 
-def test_the_chair_has_all_that_is_left() -> None:
+def test_the_synthesis_gets_all_remaining_time() -> None:
     members = Members(after={(SUN, "synthesis"): 176.0})
     verdict = held(members)
     assert members.made("synthesis")[0].seconds == ALL_SECONDS - 2.0
@@ -95,7 +95,7 @@ def test_the_chair_has_all_that_is_left() -> None:
 
 
 @pytest.mark.parametrize("error", [TimeoutError(), Unreachable(STAR, "connection closed")])
-def test_an_ended_call_that_comes_back_as_another_error_is_late(error: Exception) -> None:
+def test_a_cancelled_call_with_another_error_is_late(error: Exception) -> None:
     class Said(Translating):
         said = error
 
@@ -105,7 +105,7 @@ def test_an_ended_call_that_comes_back_as_another_error_is_late(error: Exception
     assert verdict.unknown == 1
 
 
-def test_who_waits_in_line_was_never_asked_and_is_not_late() -> None:
+def test_a_queued_member_was_not_called_and_is_not_late() -> None:
     class InLine(Members):
         async def __call__(self, seat: Seat, messages: tuple[ChatMessage, ...], seconds: float) -> str:
             if seat.model == STAR:
@@ -118,7 +118,7 @@ def test_who_waits_in_line_was_never_asked_and_is_not_late() -> None:
     assert (verdict.unknown, verdict.form, len(verdict.answered)) == (0, "synthesis", 2)
 
 
-def test_no_call_is_made_for_the_last_moment() -> None:
+def test_no_call_starts_in_the_last_moment() -> None:
     class Stubborn(Translating):
         lingers = ALL_SECONDS - ANSWER_SECONDS - MIN_SECONDS + 0.1
 
@@ -129,7 +129,7 @@ def test_no_call_is_made_for_the_last_moment() -> None:
     assert (verdict.form, verdict.writer, len(verdict.answered)) == ("member", SUN, 2)
 
 
-def test_a_fault_before_time_is_up_is_no_lateness_and_no_call_for_the_books() -> None:
+def test_an_early_error_is_neither_late_nor_charged() -> None:
     verdict = held(Members(answers={STAR: ModelError(STAR, "odd")}, after={(STAR, "answers"): ANSWER_SECONDS - 0.01}))
     assert verdict.members[2].failure == Failure("failed", "odd")
     assert (verdict.unknown, len(verdict.calls)) == (0, 3)

@@ -52,7 +52,7 @@ def test_a_verdict(text: str, found: str) -> None:
         "[" * 100_000,
     ],
 )
-def test_anything_else_is_none(text: str) -> None:
+def test_other_text_is_no_verdict(text: str) -> None:
     assert verdict(text) is None
 
 
@@ -73,7 +73,7 @@ def test_anything_else_is_none(text: str) -> None:
         ("x" * 10_000, "x" * 300),
     ],
 )
-def test_words_are_shown_as_words(why: str, shown: str) -> None:
+def test_a_reason_is_plain_text(why: str, shown: str) -> None:
     assert plain(why) == shown
 
 
@@ -92,6 +92,6 @@ def test_the_configuration() -> None:
 @pytest.mark.parametrize(
     "text", ['{"enabled": 1}', '{"model": "haiku"}', '{"model": 3}', '{"model": "/x"}', '{"model": ""}']
 )
-def test_a_slip_of_the_pen_is_refused(text: str) -> None:
+def test_a_typo_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match=r"runtime-config\.json line 1.*critic"):
         section(text).fill(CriticConfig())

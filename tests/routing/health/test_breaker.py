@@ -44,7 +44,7 @@ def made(time: Time | None = None) -> Breaker:
         ([BAD, OK, BAD, OK, OK, BAD, BAD], "open"),
     ],
 )
-def test_it_opens_at_more_than_half_of_five_or_at_three_in_a_row(results: Results, state: str) -> None:
+def test_it_opens_at_more_than_half_of_five_or_three_in_a_row(results: Results, state: str) -> None:
     breaker = made()
     tried(breaker, *results)
     assert breaker.status().state == state
@@ -58,7 +58,7 @@ def test_every_failure_of_the_provider_counts(kind: type[ModelError]) -> None:
 
 
 @pytest.mark.parametrize("kind", [ContextOverflow, PolicyRefused, BadModelRequest])
-def test_what_a_person_asked_for_never_counts(kind: type[ModelError]) -> None:
+def test_the_users_errors_never_count(kind: type[ModelError]) -> None:
     breaker, theirs = made(), kind("a/1", "x")
     tried(breaker, *[theirs] * 50, BAD, theirs, BAD, theirs)
     assert breaker.status().state == "closed"
@@ -67,7 +67,7 @@ def test_what_a_person_asked_for_never_counts(kind: type[ModelError]) -> None:
 
 
 @pytest.mark.parametrize("kind", [KeyRejected, ModelUnknown])
-def test_what_the_next_one_would_meet_again_opens_it_at_once(kind: type[ModelError]) -> None:
+def test_permanent_errors_open_it_at_once(kind: type[ModelError]) -> None:
     breaker = made()
     tried(breaker, *[OK] * 20, kind("a/1", "no"))
     assert breaker.status() == BreakerStatus("open", 1_000_060.0, "no")
@@ -85,7 +85,7 @@ def test_only_the_last_ten_minutes_count() -> None:
     assert breaker.status().state == "open", "three of five, the oldest of them not yet forgotten"
 
 
-def test_of_very_many_the_newest_count() -> None:
+def test_only_the_newest_outcomes_are_kept() -> None:
     breaker = made()
     tried(breaker, *[OK, BAD] * 10 * REMEMBERED)
     assert breaker.status().state == "closed", "half of them, and no more"
@@ -98,7 +98,7 @@ def test_of_very_many_the_newest_count() -> None:
     assert len(breaker.keep().tries) == 0
 
 
-def test_it_stays_open_for_a_minute_doubling_to_a_quarter_of_an_hour() -> None:
+def test_it_stays_open_for_one_minute_doubling_up_to_15() -> None:
     time = Time()
     breaker = opened(time)
     for seconds in (60.0, 120.0, 240.0, 480.0, 900.0, 900.0):
@@ -129,7 +129,7 @@ def test_one_probe_at_a_time() -> None:
 
 
 @pytest.mark.parametrize("how", ["left", "cancelled", "overflow"])
-def test_a_probe_that_tells_nothing_frees_its_place(how: str) -> None:
+def test_an_inconclusive_probe_frees_its_slot(how: str) -> None:
     time = Time()
     breaker = opened(time)
     time.now += 60.0
@@ -146,7 +146,7 @@ def test_a_probe_that_tells_nothing_frees_its_place(how: str) -> None:
     assert breaker.begin() is not None
 
 
-def test_an_error_that_leaves_the_block_is_its_failure() -> None:
+def test_an_exception_in_the_block_is_a_failure() -> None:
     breaker = made()
     for _ in range(3):
         trial = breaker.begin()
@@ -156,7 +156,7 @@ def test_an_error_that_leaves_the_block_is_its_failure() -> None:
     assert breaker.status().state == "open"
 
 
-def test_who_began_before_it_opened_comes_too_late_to_tell() -> None:
+def test_calls_begun_before_it_opened_do_not_count() -> None:
     time = Time()
     breaker = made(time)
     late = [trial for _ in range(9) if (trial := breaker.begin()) is not None]
@@ -189,7 +189,7 @@ def test_an_early_probe_that_fails_changes_nothing_and_one_that_answers_closes()
     assert breaker.status().state == "closed"
 
 
-def test_a_probes_first_token_closes_it_and_the_rest_counts_as_any_other() -> None:
+def test_a_probes_first_token_closes_it_and_later_errors_count_normally() -> None:
     time = Time()
     breaker = opened(time)
     time.now += 60.0
@@ -203,7 +203,7 @@ def test_a_probes_first_token_closes_it_and_the_rest_counts_as_any_other() -> No
     assert breaker.status() == BreakerStatus("open", time.now + 60.0, "it is down")
 
 
-def test_it_tells_when_it_opens_and_when_it_closes_and_never_else() -> None:
+def test_it_reports_only_opening_and_closing() -> None:
     told: list[str] = []
     time = Time()
     breaker = Breaker(time, lambda: told.append(breaker.status().state))
@@ -217,7 +217,7 @@ def test_it_tells_when_it_opens_and_when_it_closes_and_never_else() -> None:
     assert told == ["open", "open", "closed"]
 
 
-def test_it_is_restored_as_it_was() -> None:
+def test_state_is_restored() -> None:
     time = Time()
     before, after = opened(time), made(time)
     time.now += 60.0

@@ -107,7 +107,7 @@ class Walk:
 
 
 @given(ACTIONS)
-def test_it_does_what_the_specification_says(actions: list[Action]) -> None:
+def test_the_breaker_matches_a_reference_model(actions: list[Action]) -> None:
     walk = Walk()
     for name, number in actions:
         if name == "wait":
@@ -124,7 +124,7 @@ def test_it_does_what_the_specification_says(actions: list[Action]) -> None:
 
 
 @given(st.lists(st.sampled_from(("theirs", "ok", "left")), max_size=100))
-def test_what_people_do_never_opens_it(results: list[str]) -> None:
+def test_users_errors_never_open_it(results: list[str]) -> None:
     walk = Walk()
     for result in results:
         walk.begin(False)

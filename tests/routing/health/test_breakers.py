@@ -28,13 +28,13 @@ def test_another_key_or_address_is_another_breaker() -> None:
     assert list(every.statuses()) == [("a/1", prints[0])]
 
 
-def test_a_fingerprint_gives_no_key_away() -> None:
+def test_a_fingerprint_does_not_reveal_the_key() -> None:
     assert "sk-1" not in fingerprint(profile("sk-1"))
     assert len(fingerprint(profile("sk-1" * 99))) == 16
     assert fingerprint(profile("\ud800"))
 
 
-def test_what_was_asked_about_is_not_remembered_and_what_failed_is() -> None:
+def test_only_failures_are_remembered() -> None:
     every = Breakers(Time())
     every.of("a/idle", "")
     every.status("a/other", "")
@@ -43,7 +43,7 @@ def test_what_was_asked_about_is_not_remembered_and_what_failed_is() -> None:
 
 
 @pytest.mark.parametrize("busy", [False, True])
-def test_names_without_end_take_no_memory_without_end(busy: bool) -> None:
+def test_memory_is_bounded_for_any_number_of_names(busy: bool) -> None:
     every = Breakers(Time())
     tried(every.of("a/broken", ""), REFUSED)
     tried(every.of("a/shaky", ""), DOWN, DOWN)
@@ -56,7 +56,7 @@ def test_names_without_end_take_no_memory_without_end(busy: bool) -> None:
     assert busy or len(every.of("a/shaky", "").keep().tries) == 2, "those that know nothing go first"
 
 
-def test_where_all_are_open_the_oldest_goes() -> None:
+def test_if_all_are_open_the_oldest_is_evicted() -> None:
     every = Breakers(Time())
     for number in range(breakers.MAX_ENTRIES + 1):
         tried(every.of(f"a/{number}", ""), REFUSED)

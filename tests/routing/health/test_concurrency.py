@@ -70,7 +70,7 @@ async def test_calls_above_the_provider_limit_wait_in_order() -> None:
     assert calls.begun == ["a", "b", "other", "c", "d", "e", "f"]
 
 
-async def test_one_person_cannot_take_the_places_of_others() -> None:
+async def test_one_person_cannot_use_the_slots_of_others() -> None:
     calls = Calls(3, 2)
     for name in ("a1", "a2", "a3", "a4"):
         await calls.start(name, person=1)
@@ -82,7 +82,7 @@ async def test_one_person_cannot_take_the_places_of_others() -> None:
     assert calls.inside == ["a2", "b1", "a3"]
 
 
-async def test_the_time_in_the_line_is_told() -> None:
+async def test_the_queueing_time_is_reported() -> None:
     calls = Calls(1, 1)
     await calls.start("a")
     await calls.start("b", person=1)
@@ -95,7 +95,7 @@ async def test_the_time_in_the_line_is_told() -> None:
 
 
 @pytest.mark.parametrize("person", [0, 1], ids=["waits for a person's place", "waits for a provider's"])
-async def test_who_is_cancelled_while_waiting_leaves_the_line(person: int) -> None:
+async def test_a_cancelled_caller_leaves_the_queue(person: int) -> None:
     calls = Calls(1, 1)
     await calls.start("a")
     await calls.start("b", person=person)
@@ -111,7 +111,7 @@ async def test_who_is_cancelled_while_waiting_leaves_the_line(person: int) -> No
 
 
 @pytest.mark.parametrize("person", [0, 1])
-async def test_cancelled_in_the_moment_of_being_let_in_it_passes_its_place_on(person: int) -> None:
+async def test_a_caller_cancelled_on_admission_passes_its_slot_on(person: int) -> None:
     calls = Calls(1, 1)
     async with calls.parallel.place("a", 0):
         await calls.start("b", person=person)
@@ -121,7 +121,7 @@ async def test_cancelled_in_the_moment_of_being_let_in_it_passes_its_place_on(pe
     assert "b" not in calls.waited
 
 
-async def test_a_call_that_fails_or_is_cancelled_gives_its_places_back() -> None:
+async def test_a_failed_or_cancelled_call_releases_its_slots() -> None:
     calls = Calls(1, 1)
     await calls.start("a")
     await calls.cancel("a")
@@ -132,7 +132,7 @@ async def test_a_call_that_fails_or_is_cancelled_gives_its_places_back() -> None
     assert calls.inside == ["b"]
 
 
-async def test_many_at_once_are_all_served_and_never_too_many_and_nothing_is_left() -> None:
+async def test_concurrent_calls_are_all_served_within_the_limit() -> None:
     parallel = ConcurrencyLimiter(Time(), ConcurrencyLimits(8, 3))
     people: Counter[int] = Counter()
     providers: Counter[str] = Counter()
@@ -168,7 +168,7 @@ def test_the_limits_are_read_from_the_file() -> None:
         root.section("bad").fill(ConcurrencyLimits())
 
 
-async def test_other_limits_hold_for_the_lines_that_begin_from_then_on() -> None:
+async def test_changed_limits_apply_to_new_queues() -> None:
     calls = Calls(1, 5)
     await calls.start("first", "a", 1)
     calls.parallel.limit(ConcurrencyLimits(2, 5))

@@ -9,7 +9,7 @@ from routing.health.cooldown import MAX_SECONDS, Cooldowns
 from tests.routing.health.breaking import Time
 
 
-def test_a_model_is_left_alone_for_as_long_as_it_asked() -> None:
+def test_a_model_rests_for_its_retry_after() -> None:
     time, told = Time(), []
     cooldowns = Cooldowns(time, lambda: told.append(time.now))
     cooldowns.note(RateLimited("a/1", "x", 30.0))
@@ -32,7 +32,7 @@ def test_a_very_long_wait_is_capped() -> None:
     assert cooldowns.until("a/1") == time.now + MAX_SECONDS
 
 
-def test_it_is_restored_as_it_was() -> None:
+def test_state_is_restored() -> None:
     time = Time()
     before, after = Cooldowns(time), Cooldowns(time)
     before.note(RateLimited("a/1", "x", 30.0))

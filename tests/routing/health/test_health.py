@@ -46,7 +46,7 @@ def state(health: ModelHealth, way: ProviderProfile = WAY) -> str:
     return health.of(MODEL, way, "balanced").breaker.state
 
 
-async def test_three_failures_in_a_row_leave_a_model_alone_for_a_minute() -> None:
+async def test_three_failures_in_a_row_open_the_breaker_for_a_minute() -> None:
     clock = Time()
     health = ModelHealth(clock)
     await fails(health, DOWN, DOWN)
@@ -61,7 +61,7 @@ async def test_three_failures_in_a_row_leave_a_model_alone_for_a_minute() -> Non
     assert state(health) == "closed"
 
 
-async def test_an_answer_between_them_begins_the_row_again() -> None:
+async def test_an_answer_in_between_resets_the_count() -> None:
     health = ModelHealth(Time())
     await fails(health, DOWN, DOWN)
     for _ in range(4):
@@ -70,7 +70,7 @@ async def test_an_answer_between_them_begins_the_row_again() -> None:
     assert state(health) == "closed"
 
 
-async def test_a_refused_key_opens_at_once_and_another_key_begins_again() -> None:
+async def test_a_refused_key_opens_at_once_and_a_new_key_resets() -> None:
     health = ModelHealth(Time())
     await fails(health, REFUSED)
     assert (state(health), state(health, OTHER_WAY)) == ("open", "closed")
@@ -78,13 +78,13 @@ async def test_a_refused_key_opens_at_once_and_another_key_begins_again() -> Non
         trial.end()
 
 
-async def test_what_was_asked_is_not_the_models_fault() -> None:
+async def test_the_users_errors_do_not_count() -> None:
     health = ModelHealth(Time())
     await fails(health, *[PolicyRefused(MODEL, "no"), BadModelRequest(MODEL, "no")] * 5)
     assert state(health) == "closed"
 
 
-async def test_a_retry_after_holds_for_everybody_even_for_a_probe() -> None:
+async def test_a_retry_after_applies_to_all_including_probes() -> None:
     clock = Time()
     health = ModelHealth(clock)
     await fails(health, RateLimited(MODEL, "busy", 30.0))
@@ -106,7 +106,7 @@ async def test_a_short_cooldown_is_waited_for_without_alternatives() -> None:
     await answers(health, probe=True)
 
 
-async def test_fifty_at_once_make_one_probe_and_share_its_failure() -> None:
+async def test_fifty_callers_make_one_probe_and_share_its_failure() -> None:
     health = ModelHealth(Time())
     await fails(health, REFUSED)
     go, probes = asyncio.Event(), 0
@@ -132,7 +132,7 @@ async def test_fifty_at_once_make_one_probe_and_share_its_failure() -> None:
     }
 
 
-async def test_fifty_at_once_go_on_with_the_first_word_of_the_probe() -> None:
+async def test_fifty_callers_continue_with_the_probes_first_token() -> None:
     health = ModelHealth(Time())
     await fails(health, REFUSED)
     first_word, end = asyncio.Event(), asyncio.Event()
@@ -160,7 +160,7 @@ async def test_fifty_at_once_go_on_with_the_first_word_of_the_probe() -> None:
     await asyncio.gather(*turns)
 
 
-async def test_who_waits_for_a_probe_that_is_given_up_makes_the_next_one() -> None:
+async def test_a_caller_waiting_for_a_cancelled_probe_makes_the_next() -> None:
     health = ModelHealth(Time())
     await fails(health, REFUSED)
 
@@ -177,7 +177,7 @@ async def test_who_waits_for_a_probe_that_is_given_up_makes_the_next_one() -> No
     assert state(health) == "closed"
 
 
-async def test_it_survives_in_words() -> None:
+async def test_state_round_trips_as_text() -> None:
     clock = Time()
     changes: list[None] = []
     health = ModelHealth(clock, lambda: changes.append(None))
@@ -215,7 +215,7 @@ class FakeState:
         self.kept[key] = value
 
 
-async def test_what_changes_while_it_is_written_is_written_too(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_changes_during_a_write_are_written_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.health_persistence.SOON_SECONDS", 0.0)
     clock, store = Time(), FakeState()
     memory = HealthPersistence(store, clock)
@@ -232,7 +232,7 @@ async def test_what_changes_while_it_is_written_is_written_too(monkeypatch: pyte
     await memory.close()
 
 
-async def test_closing_writes_what_is_unwritten() -> None:
+async def test_closing_writes_pending_changes() -> None:
     clock, store = Time(), FakeState()
     store.go.set()
     memory = HealthPersistence(store, clock)

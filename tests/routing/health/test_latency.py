@@ -48,12 +48,12 @@ def noted(*seconds: float, contract: TierContract = HUNDRED) -> Latencies:
         ([90.1] * 2 + [1.0] * 17, False),
     ],
 )
-def test_above_which_times_it_is_slow(seconds: list[float], slow: bool) -> None:
+def test_the_thresholds_of_slowness(seconds: list[float], slow: bool) -> None:
     assert (noted(*seconds).slow("a/1", "smart") is not None) is slow
 
 
 @given(st.lists(st.sampled_from((1.0, 60.0, 61.0, 90.0, 91.0)), max_size=70))
-def test_it_is_slow_when_the_percentiles_say_so(seconds: list[float]) -> None:
+def test_slowness_is_measured_by_percentiles(seconds: list[float]) -> None:
     latencies = Latencies(Time())
     for count, each in enumerate(seconds, 1):
         latencies.note("a/1", HUNDRED, each)
@@ -66,7 +66,7 @@ def test_it_is_slow_when_the_percentiles_say_so(seconds: list[float]) -> None:
             return
 
 
-def test_each_tier_has_its_own_times_and_deadline() -> None:
+def test_each_tier_has_its_own_thresholds() -> None:
     latencies = Latencies(Time())
     for _ in range(20):
         latencies.note("a/1", DEFAULT_CONTRACTS["balanced"], 60.0)
@@ -79,7 +79,7 @@ def test_each_tier_has_its_own_times_and_deadline() -> None:
 
 
 @pytest.mark.parametrize(("ended", "slow"), [(1, False), (2, True)])
-def test_a_try_that_was_ended_is_too_long_though_a_try_is_shorter_than_the_gate(ended: int, slow: bool) -> None:
+def test_a_cancelled_attempt_counts_as_slow(ended: int, slow: bool) -> None:
     contract = DEFAULT_CONTRACTS["balanced"]
     assert contract.try_seconds < 0.6 * contract.deadline_seconds
     latencies = Latencies(Time())
@@ -90,7 +90,7 @@ def test_a_try_that_was_ended_is_too_long_though_a_try_is_shorter_than_the_gate(
     assert (latencies.slow("a/1", "balanced") is not None) is slow
 
 
-def test_it_comes_back_by_the_clock_and_with_a_clean_sheet() -> None:
+def test_slowness_expires_and_starts_afresh() -> None:
     time, told = Time(), []
     latencies = Latencies(time, lambda: told.append(time.now))
     for _ in range(20):
@@ -108,7 +108,7 @@ def test_it_comes_back_by_the_clock_and_with_a_clean_sheet() -> None:
     assert len(told) == 2
 
 
-def test_it_is_restored_as_it_was() -> None:
+def test_state_is_restored() -> None:
     time = Time()
     before, after = Latencies(time), Latencies(time)
     for _ in range(25):
@@ -125,7 +125,7 @@ def test_it_is_restored_as_it_was() -> None:
     assert after.slow("a/3", "deep") == Slow(time.now + COOLDOWN_SECONDS, 1.0, 1.0)
 
 
-def test_names_without_end_take_no_memory_without_end() -> None:
+def test_memory_is_bounded_for_any_number_of_names() -> None:
     latencies = noted(*[1.0] * 10)
     for number in range(2 * latency.MAX_ENTRIES):
         latencies.note(f"b/{number}", HUNDRED, 1.0)

@@ -60,7 +60,7 @@ def test_a_restart_changes_nothing() -> None:
     assert after.latencies.slow("c/3", "smart") == before.latencies.slow("c/3", "smart")
 
 
-def test_after_a_long_night_only_what_still_holds_is_remembered() -> None:
+def test_expired_state_is_dropped_after_a_long_pause() -> None:
     time = Time()
     text = troubled(time).dump()
     time.now += 36_000.0
@@ -75,7 +75,7 @@ def test_after_a_long_night_only_what_still_holds_is_remembered() -> None:
     assert after.breakers.status("a/1", "k2").state == "closed"
 
 
-def test_nothing_known_is_a_text_too() -> None:
+def test_an_empty_state_is_stored() -> None:
     assert Parts(Time()).load(Parts(Time()).dump())
 
 
@@ -108,7 +108,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize("text", BROKEN, ids=range(len(BROKEN)))
-def test_a_broken_text_changes_nothing_and_the_log_says_so(text: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_broken_state_is_ignored_and_logged(text: str, caplog: pytest.LogCaptureFixture) -> None:
     parts = troubled(Time())
     before = parts.dump()
     with caplog.at_level(logging.WARNING):
@@ -118,13 +118,13 @@ def test_a_broken_text_changes_nothing_and_the_log_says_so(text: str, caplog: py
 
 
 @given(st.text(), st.integers(0, 600))
-def test_no_text_and_no_torn_text_ends_the_start(text: str, cut: int) -> None:
+def test_a_missing_or_broken_state_does_not_stop_the_start(text: str, cut: int) -> None:
     whole = troubled(Time()).dump()
     assert not Parts(Time()).load(text)
     assert not Parts(Time()).load(whole[: min(cut, len(whole) - 1)])
 
 
-def test_names_that_no_database_takes_do_no_harm() -> None:
+def test_names_no_database_accepts_are_skipped() -> None:
     parts = Parts(Time())
     tried(parts.breakers.of("a/\ud800\0", "k"), KeyRejected("a/1", "no \0 key"))
     text = parts.dump()

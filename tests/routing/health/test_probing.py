@@ -74,7 +74,7 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-async def test_one_probes_and_the_others_are_served_by_the_next_model() -> None:
+async def test_one_caller_probes_and_the_others_use_the_next_model() -> None:
     house = House("a/broken", "b/2")
     house.time.now += 60.0
     turns = [asyncio.create_task(house.turn()) for _ in range(TURNS)]
@@ -91,7 +91,7 @@ async def test_no_probe_before_its_time_while_another_model_answers() -> None:
     assert Counter([await house.turn() for _ in range(TURNS)]) == {"b/2": TURNS}
 
 
-async def test_alone_it_is_probed_early_by_one_and_all_are_served_when_it_answers() -> None:
+async def test_a_single_model_is_probed_early_and_serves_all_when_it_answers() -> None:
     house = House("a/broken")
     turns = [asyncio.create_task(house.turn()) for _ in range(TURNS)]
     await settle()
@@ -101,7 +101,7 @@ async def test_alone_it_is_probed_early_by_one_and_all_are_served_when_it_answer
     assert house.provider.asked["a/broken"] == TURNS
 
 
-async def test_alone_and_still_broken_its_one_failure_is_everybodys_answer() -> None:
+async def test_a_single_broken_models_failure_is_shared_by_all() -> None:
     house = House("a/broken")
     before = house.breakers.status("a/broken", "k")
     house.provider.fails = [Unreachable("a/broken", "still down")]
@@ -117,7 +117,7 @@ async def test_alone_and_still_broken_its_one_failure_is_everybodys_answer() -> 
 
 
 @pytest.mark.parametrize("early", [False, True])
-async def test_whose_turn_is_cancelled_makes_room_for_another_probe(early: bool) -> None:
+async def test_a_cancelled_turn_makes_room_for_another_probe(early: bool) -> None:
     house = House("a/broken")
     house.time.now += 0.0 if early else 60.0
     turns = [asyncio.create_task(house.turn()) for _ in range(TURNS)]

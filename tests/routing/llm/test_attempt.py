@@ -48,7 +48,7 @@ def running(llm: FakeLlm) -> ModelCaller:
     return ModelCaller(llm, ModelHealth(clock), clock)
 
 
-async def test_the_text_grows_and_the_end_brings_the_count() -> None:
+async def test_text_is_streamed_and_usage_comes_last() -> None:
     seen = Seen()
     llm = FakeLlm([TextDelta("Hel"), ThinkingDelta(), TextDelta("lo"), END])
     completion = await running(llm).complete(asked(), call_options(), seen, Stop())
@@ -63,7 +63,7 @@ async def test_the_text_grows_and_the_end_brings_the_count() -> None:
     [Unreachable("m", "x"), RateLimited("m", "x", 0.0), KeyRejected("m", "x"), PolicyRefused("m", "x")],
     ids=lambda error: type(error).__name__,
 )
-async def test_an_error_before_the_first_word_is_raised_to_the_caller(error: ModelError) -> None:
+async def test_an_error_before_the_first_token_is_raised(error: ModelError) -> None:
     llm = FakeLlm([error], [TextDelta("never"), END])
     with pytest.raises(type(error)):
         await running(llm).complete(asked(), call_options(), Seen(), Stop())
@@ -71,25 +71,25 @@ async def test_an_error_before_the_first_word_is_raised_to_the_caller(error: Mod
 
 
 @pytest.mark.parametrize("finish", ["stop", "cut"])
-async def test_nothing_at_all_is_empty(finish: str) -> None:
+async def test_no_events_are_an_empty_answer(finish: str) -> None:
     silent: list[Step] = [ThinkingDelta(), TextDelta("  \n"), StreamEnd(finish, None)]  # type: ignore[arg-type]
     with pytest.raises(EmptyAnswer):
         await running(FakeLlm(silent)).complete(asked(), call_options(), Seen(), Stop())
 
 
 @pytest.mark.parametrize("finish", ["length", "policy"])
-async def test_an_answer_without_words_that_was_ended_for_a_reason_is_not_empty(finish: str) -> None:
+async def test_an_answer_without_text_but_with_a_finish_reason_is_not_empty(finish: str) -> None:
     llm = FakeLlm([StreamEnd(finish, None)])  # type: ignore[arg-type]
     assert (await running(llm).complete(asked(), call_options(), Seen(), Stop())).finish == finish
 
 
-async def test_what_arrived_before_a_fault_is_kept_as_cut() -> None:
+async def test_text_before_an_error_is_kept_as_cut_off() -> None:
     llm = FakeLlm([TextDelta("half an "), Unreachable("m", "gone")])
     completion = await running(llm).complete(asked(), call_options(), Seen(), Stop())
     assert (completion.text, completion.finish, llm.made) == ("half an ", "cut", 1)
 
 
-async def test_a_stream_without_an_end_is_cut() -> None:
+async def test_a_stream_without_an_end_is_cut_off() -> None:
     assert (
         await running(FakeLlm([TextDelta("half")])).complete(asked(), call_options(), Seen(), Stop())
     ).finish == "cut"
@@ -103,18 +103,18 @@ async def test_a_stream_without_an_end_is_cut() -> None:
     ],
     ids=["first token", "whole"],
 )
-async def test_a_model_that_says_nothing_in_time_was_too_slow(patience: CallOptions, said: str) -> None:
+async def test_a_model_without_a_token_in_time_is_too_slow(patience: CallOptions, said: str) -> None:
     with pytest.raises(TooSlow, match=said):
         await running(FakeLlm([asyncio.Event()])).complete(asked(), patience, Seen(), Stop())
 
 
-async def test_the_providers_own_time_out_counts_too() -> None:
+async def test_the_providers_timeout_counts_too() -> None:
     with pytest.raises(Unreachable, match=r"within 0\.01 s"):
         await running(FakeLlm([asyncio.Event()])).complete(asked(0.01), call_options(), Seen(), Stop())
 
 
 @pytest.mark.parametrize("sign", [ThinkingDelta(), CallDelta(), TextDelta(" ")], ids=lambda sign: type(sign).__name__)
-async def test_any_sign_of_life_ends_the_wait_for_the_first_token(sign: StreamEvent) -> None:
+async def test_any_event_ends_the_wait_for_the_first_token(sign: StreamEvent) -> None:
     never = asyncio.Event()
     asyncio.get_running_loop().call_later(0.05, never.set)
     llm = FakeLlm([sign, never, TextDelta("there"), END])
@@ -123,27 +123,27 @@ async def test_any_sign_of_life_ends_the_wait_for_the_first_token(sign: StreamEv
     assert done.first_token is not None
 
 
-async def test_thinking_without_end_is_a_failure_of_the_model() -> None:
+async def test_endless_thinking_is_a_model_failure() -> None:
     with pytest.raises(Unreachable, match=r"no complete answer within 0\.01 s"):
         await running(FakeLlm([ThinkingDelta(), asyncio.Event()])).complete(
             asked(), call_options(first=5.0, whole=0.01), Seen(), Stop()
         )
 
 
-async def test_what_was_said_before_time_ran_out_is_kept() -> None:
+async def test_text_before_the_deadline_is_kept() -> None:
     half: list[Step] = [TextDelta("half"), asyncio.Event()]
     for patience in (call_options(whole=0.01), call_options(seconds=0.01, clock=time.time)):
         kept = await running(FakeLlm(half)).complete(asked(), patience, Seen(), Stop())
         assert (kept.text, kept.finish) == ("half", "late")
 
 
-async def test_the_turns_own_end_is_no_failure_of_the_model() -> None:
+async def test_the_turn_deadline_is_not_a_model_failure() -> None:
     caller = running(FakeLlm([asyncio.Event()]))
     late = await caller.complete(asked(), call_options(seconds=0.01, clock=time.time), Seen(), Stop())
     assert (late.text, late.finish) == ("", "late")
 
 
-async def test_how_long_an_answer_took_is_remembered() -> None:
+async def test_latency_is_recorded() -> None:
     health = ModelHealth(time.time)
     done = await ModelCaller(FakeLlm(says("hi")), health, time.time).complete(asked(), call_options(), Seen(), Stop())
     (took,) = health.latencies.keep()["openai/m", "balanced"].seconds
@@ -159,7 +159,7 @@ async def test_an_answer_that_never_came_was_too_slow() -> None:
     assert took >= P99_SHARE * DEFAULT_CONTRACTS["balanced"].deadline_seconds
 
 
-async def test_what_the_turns_own_end_cut_off_says_nothing_of_time() -> None:
+async def test_answers_cut_by_the_deadline_record_no_latency() -> None:
     health = ModelHealth(time.time)
     await ModelCaller(FakeLlm([asyncio.Event()]), health, time.time).complete(
         asked(), call_options(0.01), Seen(), Stop()
@@ -167,7 +167,7 @@ async def test_what_the_turns_own_end_cut_off_says_nothing_of_time() -> None:
     assert health.latencies.keep() == {}
 
 
-async def test_stop_keeps_what_was_said() -> None:
+async def test_stop_keeps_the_text() -> None:
     stop = Stop()
     llm = FakeLlm([TextDelta("half"), asyncio.Event(), TextDelta("never"), END])
     completion = await running(llm).complete(asked(), call_options(), Seen(stop.request), stop)
@@ -175,7 +175,7 @@ async def test_stop_keeps_what_was_said() -> None:
     assert asyncio.current_task().cancelling() == 0  # type: ignore[union-attr]
 
 
-async def test_stop_before_the_first_word_and_before_the_call() -> None:
+async def test_stop_before_the_first_token_and_before_the_call() -> None:
     early = Stop()
     early.request()
     llm = FakeLlm([TextDelta("never"), END])
@@ -222,7 +222,7 @@ async def test_a_stop_between_two_events_closes_the_stream() -> None:
     assert llm.closed
 
 
-async def test_the_programs_own_end_is_no_stop() -> None:
+async def test_cancellation_is_not_a_stop() -> None:
     begun = asyncio.Event()
     llm = FakeLlm([TextDelta("half"), asyncio.Event()])
     work = asyncio.create_task(running(llm).complete(asked(), call_options(), Seen(begun.set), Stop()))

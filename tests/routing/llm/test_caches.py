@@ -21,7 +21,7 @@ def marked(body: dict[str, Any]) -> list[str]:
     return [part.get("text") or part["content"] for part in parts if "cache_control" in part]
 
 
-async def test_anthropic_is_told_what_to_keep(llm: LiteLlm, ms: ModelServer) -> None:
+async def test_anthropic_gets_cache_markers(llm: LiteLlm, ms: ModelServer) -> None:
     request = over(ms, "claude")
     await heard(llm, request)
     assert marked(ms.last.body) == ["Be brief.", "Well?"]
@@ -37,7 +37,9 @@ async def test_anthropic_is_told_what_to_keep(llm: LiteLlm, ms: ModelServer) -> 
 
 
 @pytest.mark.parametrize(("name", "marks"), [("anthropic/claude-sonnet-4.5", True), ("openai/gpt-5.2", False)])
-async def test_claude_behind_openrouter_is_told_too(llm: LiteLlm, ms: ModelServer, name: str, marks: bool) -> None:
+async def test_claude_behind_openrouter_gets_cache_markers(
+    llm: LiteLlm, ms: ModelServer, name: str, marks: bool
+) -> None:
     where = ProviderProfile("openrouter", None, base(ms, "openai", "openrouter"), "sk-mine", 30.0, "OPENROUTER_API_KEY")
     request = over(ms, "chat", model=f"openrouter/{name}", profile=where, reasoning="high", temperature=0.5)
     _, end = await heard(llm, request)

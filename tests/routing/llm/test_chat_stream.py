@@ -79,14 +79,14 @@ SHAPES: dict[str, tuple[list[list[Any]], list[tuple[str, str, str]]]] = {
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("reason", ["tool_calls", "stop", "function_call"])
-async def test_every_shape_of_a_call(shape: str, reason: str) -> None:
+async def test_tool_call_delta_formats(shape: str, reason: str) -> None:
     deltas, expected = SHAPES[shape]
     reader, events = await raw(*[chunk(tool_calls=delta) for delta in deltas], chunk(reason))
     assert (calls(reader), reader.finish) == (expected, "tools")
     assert events == [CallDelta() for delta in deltas for _ in delta], "each is a sign of life"
 
 
-async def test_missing_ids_are_made_up_and_never_the_same() -> None:
+async def test_missing_ids_are_generated_uniquely() -> None:
     pieces = [piece(None, None, "x", "{"), piece(None, None, "x", "}"), piece(None, None, "x", "{}")]
     seen = set()
     for _ in range(2):
@@ -100,17 +100,17 @@ async def test_missing_ids_are_made_up_and_never_the_same() -> None:
 
 
 @pytest.mark.parametrize(("reason", "finish"), [("length", "length"), ("content_filter", "policy"), (None, "cut")])
-async def test_half_a_call_is_none(reason: str | None, finish: str) -> None:
+async def test_an_incomplete_call_is_dropped(reason: str | None, finish: str) -> None:
     reader, _ = await raw(chunk(content="I"), chunk(tool_calls=[piece(0, *WEATHER)]), chunk(reason), end=b"")
     assert (reader.finish, reader.calls, reader.thinking) == (finish, (), "")
 
 
-async def test_a_reason_for_calls_without_any_is_a_stop() -> None:
+async def test_a_tool_calls_finish_without_calls_is_a_stop() -> None:
     reader, _ = await raw(chunk("tool_calls", content="hm"))
     assert (reader.finish, reader.calls) == ("stop", ())
 
 
-async def test_thinking_is_kept_for_its_provider_and_never_said() -> None:
+async def test_thinking_is_kept_for_its_provider_and_not_shown() -> None:
     detail = {"type": "reasoning.text", "index": 0, "format": None}
     reader, events = await raw(
         chunk(reasoning_content="let me"), chunk(reasoning_content=" see"), chunk(reasoning="hm"),
@@ -127,14 +127,14 @@ async def test_thinking_is_kept_for_its_provider_and_never_said() -> None:
     assert plain.thinking == "", "an answer is not given back with its thinking"
 
 
-async def test_signatures_are_taken_out_of_ids_and_extras() -> None:
+async def test_signatures_are_extracted_from_ids_and_extras() -> None:
     extra = piece(0, "a", "x") | {"extra_content": {"google": {"thought_signature": "s0"}}}
     fields = piece(2, "c", "z") | {"provider_specific_fields": {"thought_signature": "s2"}}
     reader, _ = await raw(chunk("stop", tool_calls=[extra, piece(1, "b__thought__s1==", "y"), fields]))
     assert [(call.id, call.signature) for call in reader.calls] == [("a", "s0"), ("b", "s1=="), ("c", "s2")]
 
 
-async def test_an_error_in_the_stream_is_one() -> None:
+async def test_an_error_event_is_raised() -> None:
     with pytest.raises(BrokenStream) as broken:
         await raw(chunk(content="I"), {"error": {"message": "overloaded"}})
     assert broken.value.message == "overloaded"
@@ -184,7 +184,7 @@ async def test_responses() -> None:
 
 
 @pytest.mark.parametrize(("reason", "finish"), [("max_output_tokens", "length"), ("content_filter", "policy")])
-async def test_responses_that_end_early_call_nothing(reason: str, finish: str) -> None:
+async def test_incomplete_responses_call_no_tool(reason: str, finish: str) -> None:
     reader, _ = await responses(CALL, ended("incomplete", reason))
     assert (reader.finish, reader.calls, reader.usage["total_tokens"]) == (finish, (), 120)
     cut, _ = await responses(CALL)
@@ -201,7 +201,7 @@ async def test_responses_that_fail(event: dict[str, Any]) -> None:
     assert broken.value.message == "overloaded"
 
 
-async def test_a_reader_gives_the_connection_back() -> None:
+async def test_a_finished_stream_releases_its_connection() -> None:
     held = body([])
     await ResponsesReader(held).aclose()
     assert held.closed

@@ -52,7 +52,7 @@ def asks(request: ModelRequest) -> bool:
 
 
 @pytest.mark.parametrize(("model", "kind", "path"), WAYS)
-async def test_each_way_leads_to_its_own_address(
+async def test_each_protocol_has_its_url(
     llm: LiteLlm, ms: ModelServer, model: str, kind: ApiType | None, path: str
 ) -> None:
     door: EmbeddingModel = llm
@@ -63,14 +63,14 @@ async def test_each_way_leads_to_its_own_address(
     assert ms.last.key == ("" if path.endswith("embed") else SECRET)
 
 
-async def test_openais_wire_carries_base64_and_nothing_is_said_about_it(llm: LiteLlm, ms: ModelServer) -> None:
+async def test_openai_embeddings_use_base64_silently(llm: LiteLlm, ms: ModelServer) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         await llm.embed("house/bge-m3", at(ms, "house/bge-m3", "openai"), TEXTS)
     assert ms.last.body["encoding_format"] == "base64"
 
 
-async def test_a_server_that_knows_no_base64_is_asked_for_numbers(llm: LiteLlm, ms: ModelServer) -> None:
+async def test_a_server_without_base64_is_asked_for_floats(llm: LiteLlm, ms: ModelServer) -> None:
     said = "encoding_format: Extra inputs are not permitted"
     ms.fail(400, message=said, when=lambda request: "encoding_format" in request.body)
     found = await llm.embed("house/bge-m3", at(ms, "house/bge-m3", "openai"), TEXTS)
@@ -90,7 +90,7 @@ async def test_rows_come_in_the_order_of_their_texts(llm: LiteLlm, ms: ModelServ
 
 
 @pytest.mark.parametrize(("model", "kind", "path"), WAYS[:3])
-async def test_failures_become_ours_without_a_key(
+async def test_errors_are_mapped_without_the_key(
     llm: LiteLlm, ms: ModelServer, model: str, kind: ApiType | None, path: str
 ) -> None:
     expected: list[tuple[int, type[ModelError]]] = [
@@ -112,7 +112,7 @@ async def test_failures_become_ours_without_a_key(
 
 
 @pytest.mark.parametrize(("model", "kind", "path"), WAYS[1:3])
-async def test_the_providers_time_out_holds(
+async def test_the_providers_timeout_applies(
     llm: LiteLlm, ms: ModelServer, model: str, kind: ApiType | None, path: str
 ) -> None:
     ms.hang(600.0, when=asks)
@@ -120,7 +120,7 @@ async def test_the_providers_time_out_holds(
         await llm.embed(model, at(ms, model, kind, 0.3), TEXTS)
 
 
-async def test_a_cancelled_call_breaks_the_request_off_and_the_next_is_answered(llm: LiteLlm, ms: ModelServer) -> None:
+async def test_a_cancelled_call_aborts_its_request(llm: LiteLlm, ms: ModelServer) -> None:
     gate = ms.gate(when=asks)
     where = at(ms, "house/bge-m3", "openai")
     asked = asyncio.create_task(llm.embed("house/bge-m3", where, TEXTS))
@@ -140,7 +140,7 @@ async def test_without_key_and_address_the_variable_is_named(llm: LiteLlm, ms: M
 
 
 @pytest.mark.parametrize("kind", ["openai", None])
-async def test_the_embedder_over_the_real_door(llm: LiteLlm, ms: ModelServer, kind: ApiType | None) -> None:
+async def test_the_embedder_with_the_real_adapter(llm: LiteLlm, ms: ModelServer, kind: ApiType | None) -> None:
     embedder = RemoteEmbedder("ollama/bge-m3", llm, lambda name: at(ms, f"{name}/x", kind), (0.0, 0.0))
     ms.fail(503, when=asks)
     rows = await embedder.embed([*TEXTS, " "])

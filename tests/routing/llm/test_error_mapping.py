@@ -55,14 +55,14 @@ def test_every_exception_of_the_library_is_mapped() -> None:
         ("SomethingNew", Unreachable),
     ],
 )
-def test_a_name_decides(name: str, kind: type[ModelError]) -> None:
+def test_mapping_by_class_name(name: str, kind: type[ModelError]) -> None:
     error = explain(make(name, "it said no"), "acme/m", ACME)
     assert type(error) is kind
     assert error.model == "acme/m"
     assert error.reason
 
 
-def test_the_most_special_class_decides() -> None:
+def test_the_most_specific_class_decides() -> None:
     general = type("BadRequestError", (Exception,), {})
     special = type("ContentPolicyViolationError", (general,), {})
     unnamed = type("Unnamed", (special,), {})
@@ -75,7 +75,7 @@ def test_a_refused_key_names_the_variable_and_not_the_key() -> None:
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_status_says_more_than_a_plain_refusal(status: int) -> None:
+def test_the_status_refines_a_plain_error(status: int) -> None:
     assert type(explain(make("BadRequestError", "no", status_code=status), "acme/m", ACME)) is KeyRejected
 
 
@@ -113,16 +113,16 @@ NO_OVERFLOWS = [
 
 
 @pytest.mark.parametrize("words", OVERFLOWS)
-def test_an_overflow_is_known_by_each_providers_words(words: str) -> None:
+def test_overflows_are_recognised_by_each_providers_message(words: str) -> None:
     assert type(explain(make("BadRequestError", words), "m", ACME)) is ContextOverflow
 
 
 @pytest.mark.parametrize("words", NO_OVERFLOWS)
-def test_what_else_is_too_long_or_too_large_is_no_overflow(words: str) -> None:
+def test_other_length_errors_are_not_overflows(words: str) -> None:
     assert type(explain(make("BadRequestError", words), "m", ACME)) is BadModelRequest
 
 
-def test_a_chain_that_bites_its_tail_ends() -> None:
+def test_a_cyclic_cause_chain_ends() -> None:
     one, other = ValueError("a"), ValueError("b")
     one.__cause__, other.__cause__ = other, one
     assert type(explain(one, "m", ACME)) is Unreachable
@@ -143,7 +143,7 @@ def test_a_chain_that_bites_its_tail_ends() -> None:
         (None, None),
     ],
 )
-def test_the_wait_comes_from_the_providers_header(headers: dict[str, str] | None, wait: float | None) -> None:
+def test_retry_after_comes_from_the_header(headers: dict[str, str] | None, wait: float | None) -> None:
     slow = make("RateLimitError", "slow down", litellm_response_headers=headers)
     error = explain(slow, "m", ACME, EIGHT.timestamp)
     assert isinstance(error, RateLimited)
@@ -157,7 +157,7 @@ def test_the_error_inside_a_broken_stream_counts() -> None:
 
 
 @pytest.mark.parametrize("words", ["content_policy_violation", "finish: content_filter"])
-def test_a_refusal_of_content_is_known_by_its_words(words: str) -> None:
+def test_policy_refusals_are_recognised_by_message(words: str) -> None:
     assert type(explain(make("BadRequestError", words), "m", ACME)) is PolicyRefused
 
 
@@ -199,21 +199,21 @@ SAID = [
 
 
 @pytest.mark.parametrize(("text", "reason"), SAID)
-def test_a_reason_is_in_the_vendors_words_and_not_in_the_librarys(text: str, reason: str) -> None:
+def test_a_reason_is_the_vendors_message(text: str, reason: str) -> None:
     error = make("InternalServerError", f"litellm.InternalServerError: {text}")
     found = explain(error, "acme/m", ACME)
     assert (found.raw or found.reason) == reason
 
 
 @pytest.mark.parametrize("vendor", ["AnthropicException", GEMINI])
-def test_a_connection_that_breaks_is_called_so(vendor: str) -> None:
+def test_a_broken_connection_is_named_as_such(vendor: str) -> None:
     for words in ("", "Cannot connect to host 127.0.0.1:9"):
         error = make("APIConnectionError", f"litellm.APIConnectionError: {vendor} - {words}")
         error.__cause__ = make("ReadError")
         assert explain(error, "acme/m", ACME).reason == "Connection error"
 
 
-def test_an_answer_that_is_no_json_can_not_be_read() -> None:
+def test_invalid_json_is_reported_as_unreadable() -> None:
     with pytest.raises(json.JSONDecodeError) as broken:
         json.loads('{"half')
     assert explain(broken.value, "acme/m", ACME).reason == "its answer can't be read"

@@ -51,7 +51,7 @@ def answered(messages: tuple[ChatMessage, ...]) -> list[tuple[str, str]]:
     return [(message.call_id, message.text) for message in messages if message.role == "tool"]
 
 
-def test_what_is_legal_goes_through_as_it_is() -> None:
+def test_valid_messages_are_unchanged() -> None:
     messages = (SYSTEM, ASKED, asks(call("a"), call("b_-9"), thinking="[]"), result("a"), result("b_-9"))
     adapted = adapt(messages, MADE_BY, tools := (spec("weather"), spec("other-1")))
     assert all(new is old for new, old in zip(adapted.messages, messages, strict=True))
@@ -108,7 +108,7 @@ def test_ids(given: str, legal: bool) -> None:
     assert sent(ASKED, asks(call(given)), result(given), ASKED)[:3] == messages, "the same in the next request"
 
 
-def test_an_id_that_stands_twice_gets_another_and_keeps_its_result() -> None:
+def test_a_duplicate_id_is_replaced_in_call_and_result() -> None:
     messages = sent(
         ASKED, asks(call("c"), call("c")), result("c", "one"), result("c", "two"),
         ASKED, asks(call("c")), result("c", "three"), asks(call("c")), result("c", "four"), result("c", "five"),
@@ -153,7 +153,7 @@ def test_pairs_are_repaired(messages: list[ChatMessage], results: list[str], ord
     assert sent(*repaired) == repaired, "a repaired prompt needs no repair"
 
 
-def test_what_was_put_in_says_why() -> None:
+def test_inserted_results_explain_themselves() -> None:
     assert sent(asks(text="x"))[0].text == BEGINNING
     assert sent(ASKED, asks(call()), ASKED)[3].text == UNANSWERED
 
@@ -162,15 +162,15 @@ ARGUMENTS = ["not json", "[1, 2]", '"text"', "null", "NaN", '{"a": NaN}', '{"cut
 
 
 @pytest.mark.parametrize("text", ARGUMENTS)
-def test_arguments_that_are_no_object_travel_in_one(text: str) -> None:
+def test_non_object_arguments_are_wrapped(text: str) -> None:
     assert json.loads(sent(ASKED, asks(call(arguments=text)), result())[1].calls[0].arguments) == {"_raw": text}
 
 
-def test_arguments_that_are_left_out_are_an_empty_object() -> None:
+def test_missing_arguments_are_an_empty_object() -> None:
     assert sent(ASKED, asks(call(arguments=" ")), result())[1].calls[0].arguments == "{}"
 
 
-def test_thinking_and_signatures_go_to_their_provider_alone() -> None:
+def test_thinking_and_signatures_go_only_to_their_provider() -> None:
     made = asks(call(signature="s"), thinking='[{"type": "thinking"}]')
     for model in ("openai/gpt-5.2", "openai/another"):
         assert sent(ASKED, made, result(), model=model)[1] is made
@@ -181,7 +181,7 @@ def test_thinking_and_signatures_go_to_their_provider_alone() -> None:
     assert sent(ASKED, nobody, result())[1].thinking == ""
 
 
-def test_without_tools_their_rounds_become_text() -> None:
+def test_without_tools_tool_rounds_become_text() -> None:
     shown = Picture("image/png", b"x")
     asked = ChatMessage("user", "and?", (shown,))
     first = asks(call("a", arguments='{"city": "Kyiv"}'), call("b", ""), text="Looking.", thinking="[1]")
@@ -206,7 +206,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("words", HOSTILE)
 @pytest.mark.parametrize("where", ["result", "arguments", "name"])
-def test_a_result_that_became_text_never_ends_its_own_mark(words: str, where: str) -> None:
+def test_a_result_as_text_cannot_close_its_delimiter(words: str, where: str) -> None:
     made = call("a", **{where: words} if where != "result" else {})
     given = result("a", words) if where == "result" else result("a")
     told = adapt([ASKED, asks(made), given, ChatMessage("user", "thanks")], MADE_BY).messages
@@ -221,18 +221,18 @@ def test_a_result_that_became_text_never_ends_its_own_mark(words: str, where: st
     assert not re.search(r"<\s*/?\s*tool_result", inside, re.IGNORECASE)
 
 
-def test_neighbours_become_one_where_turns_are_demanded() -> None:
+def test_consecutive_messages_are_merged_if_roles_must_alternate() -> None:
     told = adapt([ASKED, asks(call("a")), result("a"), asks(text="x"), asks(text="y")], MADE_BY).messages
     assert roles(told) == "u a"
     assert told[0].text.startswith(f"hi\n\n{RESULT_NOTE}")
     assert told[1].text == "x\n\ny"
 
 
-def test_descriptions_keep_openais_limit() -> None:
+def test_descriptions_are_cut_to_openais_limit() -> None:
     assert adapt((), MADE_BY, (spec("a", "x" * 1025),)).tools[0].description == "x" * 1024
 
 
-def test_the_history_stays_as_it_was() -> None:
+def test_the_history_is_not_modified() -> None:
     messages = [asks(call("x" * 60, "a.b", "no"), thinking="[]"), result("x" * 60), result("y"), asks(text="")]
     tools = [spec("a.b")]
     before = deepcopy((messages, tools))
@@ -245,7 +245,7 @@ THINKING = json.dumps([{"type": "thinking", "thinking": "t", "signature": "s"}, 
 ITEM = {"type": "reasoning", "encrypted_content": "e", "summary": []}
 
 
-def test_each_wire_is_given_back_its_own_form_of_thinking() -> None:
+def test_each_wire_gets_its_own_thinking_format() -> None:
     detail = {"type": "reasoning.text", "text": "d"}
     mixed = json.dumps([*json.loads(THINKING), ITEM, detail, *[{"type": "reasoning_content", "text": "c"}] * 2, 5])
     assert thinking.given_back(mixed, "anthropic") == {"thinking_blocks": json.loads(THINKING)}

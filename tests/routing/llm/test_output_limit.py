@@ -21,13 +21,13 @@ def said(ms: ModelServer) -> object:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-async def test_the_limit_arrives(llm: LiteLlm, ms: ModelServer, wire: str) -> None:
+async def test_the_output_limit_is_sent(llm: LiteLlm, ms: ModelServer, wire: str) -> None:
     await heard(llm, replace(over(ms, wire), max_output=9_000))
     assert said(ms) == 9_000
 
 
 @pytest.mark.parametrize("wire", ["chat", "claude", "gemini 2"])
-async def test_no_model_is_asked_for_more_than_it_can(llm: LiteLlm, ms: ModelServer, wire: str) -> None:
+async def test_the_output_limit_is_capped_by_the_model(llm: LiteLlm, ms: ModelServer, wire: str) -> None:
     await heard(llm, replace(over(ms, wire), max_output=9_000_000))
     most = said(ms)
     assert isinstance(most, int)

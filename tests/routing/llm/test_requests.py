@@ -100,9 +100,7 @@ async def test_every_level_of_every_model_of_the_three_reaches_the_wire(llm: Lit
 
 
 @pytest.mark.parametrize(("kind", "name"), WIRES)
-async def test_temperature_and_no_reasoning_when_none_is_asked_for(
-    llm: LiteLlm, ms: ModelServer, kind: ApiType, name: str
-) -> None:
+async def test_without_reasoning_a_temperature_is_sent(llm: LiteLlm, ms: ModelServer, kind: ApiType, name: str) -> None:
     where = profile(kind, kind, base(ms, kind))
     await heard(llm, request(f"{kind}/{name}", where, None, 0.3))
     assert (ms.last.reading.temperature, ms.last.reading.effort, ms.last.reading.thinking_budget) == (0.3, None, None)
@@ -111,7 +109,7 @@ async def test_temperature_and_no_reasoning_when_none_is_asked_for(
 
 
 @pytest.mark.parametrize("kind", ["openai", "anthropic", "gemini"])
-async def test_a_name_of_ones_own_speaks_any_protocol(llm: LiteLlm, ms: ModelServer, kind: ApiType) -> None:
+async def test_a_custom_provider_can_use_any_protocol(llm: LiteLlm, ms: ModelServer, kind: ApiType) -> None:
     where = profile("myrouter", kind, base(ms, kind, "myrouter"))
     text, finish, usage = await heard(llm, request("myrouter/llama-99", where, None, 0.5))
     assert text.endswith("hi")
@@ -122,7 +120,7 @@ async def test_a_name_of_ones_own_speaks_any_protocol(llm: LiteLlm, ms: ModelSer
 
 
 @pytest.mark.parametrize("kind", ["openai", "anthropic", "gemini"])
-async def test_an_address_without_a_path_gets_the_usual_one(llm: LiteLlm, ms: ModelServer, kind: ApiType) -> None:
+async def test_a_url_without_a_path_gets_the_default_path(llm: LiteLlm, ms: ModelServer, kind: ApiType) -> None:
     text, *_ = await heard(llm, request("house/x", profile("house", kind, f"{ms.root}/")))
     assert text.endswith("hi")
 
@@ -132,7 +130,7 @@ async def test_a_level_reaches_a_custom_model_that_the_library_does_not_know(llm
     assert ms.last.reading.effort == "high"
 
 
-async def test_keys_never_go_to_another_providers_address(
+async def test_keys_never_go_to_another_providers_url(
     llm: LiteLlm, ms: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for kind in ("openai", "anthropic", "gemini"):
@@ -147,7 +145,7 @@ async def test_keys_never_go_to_another_providers_address(
 
 
 @pytest.mark.parametrize(("kind", "name"), WIRES)
-async def test_a_keyless_address_never_gets_the_environments_key(
+async def test_a_keyless_url_never_gets_the_environments_key(
     llm: LiteLlm, ms: ModelServer, monkeypatch: pytest.MonkeyPatch, kind: ApiType, name: str
 ) -> None:
     for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"):
@@ -158,7 +156,7 @@ async def test_a_keyless_address_never_gets_the_environments_key(
     assert "sk-leak" not in str((ms.last.headers, ms.last.query, ms.last.body))
 
 
-async def test_without_key_and_address_the_variable_is_named_and_nothing_leaves(
+async def test_without_key_and_url_the_variable_is_named_and_nothing_sent(
     llm: LiteLlm, ms: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-leak")
@@ -169,7 +167,7 @@ async def test_without_key_and_address_the_variable_is_named_and_nothing_leaves(
 
 
 @pytest.mark.parametrize(("kind", "name"), WIRES)
-async def test_failures_become_ours_with_a_reason_and_no_key(
+async def test_errors_are_mapped_with_a_reason_and_no_key(
     llm: LiteLlm, ms: ModelServer, kind: ApiType, name: str
 ) -> None:
     where = profile(kind, kind, base(ms, kind), "sk-mine-0123456789abcdef")
@@ -211,7 +209,7 @@ async def test_failures_become_ours_with_a_reason_and_no_key(
         (2, 400, "INVALID_ARGUMENT", "The input token count (1200000) exceeds the maximum of 1048576."),
     ],
 )
-async def test_an_overflow_is_known_by_its_words(
+async def test_an_overflow_is_recognised_by_its_message(
     llm: LiteLlm, ms: ModelServer, wire: int, status: int, code: str, words: str
 ) -> None:
     kind, name = WIRES[wire]
@@ -221,9 +219,7 @@ async def test_an_overflow_is_known_by_its_words(
 
 
 @pytest.mark.parametrize(("kind", "name"), WIRES)
-async def test_a_stream_that_breaks_off_is_cut_and_not_finished(
-    llm: LiteLlm, ms: ModelServer, kind: ApiType, name: str
-) -> None:
+async def test_a_broken_stream_is_cut_off_not_finished(llm: LiteLlm, ms: ModelServer, kind: ApiType, name: str) -> None:
     ms.truncate(after_chunks=2, text="one two three four five six seven eight")
     text, finish, _ = await heard(llm, request(f"{kind}/{name}", profile(kind, kind, base(ms, kind))))
     assert text
@@ -232,7 +228,7 @@ async def test_a_stream_that_breaks_off_is_cut_and_not_finished(
 
 
 @pytest.mark.parametrize(("kind", "name"), WIRES)
-async def test_each_end_keeps_its_reason_and_its_count(llm: LiteLlm, ms: ModelServer, kind: ApiType, name: str) -> None:
+async def test_finish_reasons_and_usage_are_kept(llm: LiteLlm, ms: ModelServer, kind: ApiType, name: str) -> None:
     asked = request(f"{kind}/{name}", profile(kind, kind, base(ms, kind)))
     ms.reply("done", usage=(1000, 200))
     text, finish, usage = await heard(llm, asked)
@@ -259,7 +255,7 @@ async def test_thoughts_are_never_part_of_the_text(llm: LiteLlm, ms: ModelServer
 
 
 @pytest.mark.parametrize(("kind", "name"), WIRES)
-async def test_a_picture_goes_along(llm: LiteLlm, ms: ModelServer, kind: ApiType, name: str) -> None:
+async def test_pictures_are_sent(llm: LiteLlm, ms: ModelServer, kind: ApiType, name: str) -> None:
     seen = ChatMessage("user", "what?", (Picture("image/png", b"\x89PNG picture"),))
     where = profile(kind, kind, base(ms, kind))
     await heard(llm, Request("balanced", f"{kind}/{name}", (seen,), where, None, None))
@@ -274,6 +270,6 @@ async def test_the_bundled_map_knows_a_model_only_under_its_own_provider(llm: Li
     assert not await llm.knows("openai/brandnew")
 
 
-def test_a_name_without_meaning_is_unreachable() -> None:
+def test_an_unknown_host_is_unreachable() -> None:
     error = explain(OSError("nobody home"), "house/x", profile("house", "openai", "http://h"))
     assert (type(error).__name__, error.raw) == ("Unreachable", "nobody home")

@@ -21,7 +21,7 @@ def blocks(ms: ModelServer) -> list[str]:
     return [block["type"] for block in answers[-1]["content"]]
 
 
-async def test_claudes_thinking_goes_back_in_its_turn_and_not_later(llm: LiteLlm, ms: ModelServer) -> None:
+async def test_claudes_thinking_is_returned_only_within_its_turn(llm: LiteLlm, ms: ModelServer) -> None:
     request = over(ms, "claude")
     ms.call_tools(CALLS, thinking="secret")
     events, end = await heard(llm, request)
@@ -38,7 +38,7 @@ async def test_claudes_thinking_goes_back_in_its_turn_and_not_later(llm: LiteLlm
     assert ms.last.reading.thinking_budget
 
 
-async def test_a_turn_that_began_elsewhere_goes_on_without_a_thinking_budget(llm: LiteLlm, ms: ModelServer) -> None:
+async def test_a_turn_begun_by_another_model_has_no_thinking_budget(llm: LiteLlm, ms: ModelServer) -> None:
     begun = (*HISTORY[:2], HISTORY[2], *HISTORY[3:5])
     await heard(llm, over(ms, "claude", *begun, temperature=0.5))
     assert "thinking" not in ms.last.body
@@ -67,7 +67,7 @@ async def test_thinking_leaves_room_for_the_answer_and_no_temperature(llm: LiteL
     assert reading.max_tokens == 64000, "what the library's map says that it may write"
 
 
-async def test_geminis_signature_goes_back_with_its_call(llm: LiteLlm, ms: ModelServer) -> None:
+async def test_geminis_signature_is_returned_with_its_call(llm: LiteLlm, ms: ModelServer) -> None:
     request = over(ms, "gemini 3")
     ms.call_tools(CALLS)
     _, end = await heard(llm, request)
@@ -78,7 +78,7 @@ async def test_geminis_signature_goes_back_with_its_call(llm: LiteLlm, ms: Model
     assert parts[-1]["function_call"]["id"] == end.calls[1].id
 
 
-async def test_reasoning_goes_back_to_responses_encrypted_and_nothing_is_kept_there(
+async def test_responses_reasoning_is_returned_encrypted_without_storage(
     llm: LiteLlm, ms: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_BASE", ms.openai_base)
@@ -98,7 +98,7 @@ async def test_reasoning_goes_back_to_responses_encrypted_and_nothing_is_kept_th
     assert "store" not in ms.last.body
 
 
-async def test_reasoning_goes_back_where_it_came_as_text(llm: LiteLlm, ms: ModelServer) -> None:
+async def test_text_reasoning_is_returned_to_its_provider(llm: LiteLlm, ms: ModelServer) -> None:
     request = over(ms, "custom")
     ms.call_tools(CALLS, thinking="secret")
     _, end = await heard(llm, request)
@@ -111,7 +111,7 @@ async def test_reasoning_goes_back_where_it_came_as_text(llm: LiteLlm, ms: Model
 BOUND = "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation."
 
 
-async def test_thinking_that_is_refused_is_left_out_at_once(llm: LiteLlm, ms: ModelServer) -> None:
+async def test_refused_thinking_is_dropped_at_once(llm: LiteLlm, ms: ModelServer) -> None:
     request = over(ms, "adaptive claude")
     ms.call_tools(CALLS, thinking="secret")
     _, end = await heard(llm, request)
@@ -124,7 +124,7 @@ async def test_thinking_that_is_refused_is_left_out_at_once(llm: LiteLlm, ms: Mo
     assert "secret" not in str(ms.last.body)
 
 
-async def test_another_refusal_is_told(llm: LiteLlm, ms: ModelServer) -> None:
+async def test_other_refusals_are_raised(llm: LiteLlm, ms: ModelServer) -> None:
     request = over(ms, "adaptive claude")
     ms.call_tools(CALLS, thinking="secret")
     _, end = await heard(llm, request)

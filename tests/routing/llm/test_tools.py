@@ -40,7 +40,7 @@ def asked(request: pytest.FixtureRequest, ms: ModelServer, monkeypatch: pytest.M
     return Request("balanced", model, HISTORY, profile(model.partition("/")[0], kind, address), reasoning, None, TOOLS)
 
 
-async def test_a_conversation_from_elsewhere_goes_on_with_two_rounds_of_tools(
+async def test_a_conversation_from_another_provider_continues_with_tools(
     llm: LiteLlm, ms: ModelServer, asked: Request
 ) -> None:
     before = deepcopy(asked)
@@ -87,7 +87,7 @@ def prompt(body: dict[str, Any]) -> list[Any]:
     return bare
 
 
-async def test_forbidden_calls_keep_the_tools_and_are_dropped_if_they_come(
+async def test_with_tool_choice_none_unexpected_calls_are_dropped(
     llm: LiteLlm, ms: ModelServer, asked: Request
 ) -> None:
     ms.call_tools(CALLS, text="I would.")
@@ -107,7 +107,7 @@ async def test_without_tools_no_tool_message_goes_out(llm: LiteLlm, ms: ModelSer
     assert "too late" not in str(ms.last.body)
 
 
-async def test_a_call_that_breaks_off_is_none(llm: LiteLlm, ms: ModelServer, asked: Request) -> None:
+async def test_an_interrupted_call_is_dropped(llm: LiteLlm, ms: ModelServer, asked: Request) -> None:
     ms.script(Script(calls=tuple(tool_call(each) for each in CALLS), fault="truncate", fault_after=2))
     ms.call_tools(CALLS, finish="length")
     ms.call_tools(CALLS, finish="content_filter")
@@ -126,7 +126,7 @@ async def test_arguments_reach_the_tool_as_the_model_wrote_them(llm: LiteLlm, ms
         assert "_raw" in str(ms.last.body)
 
 
-async def test_a_stream_that_is_left_ends_at_the_provider(llm: LiteLlm, ms: ModelServer, asked: Request) -> None:
+async def test_an_abandoned_stream_is_closed_at_the_provider(llm: LiteLlm, ms: ModelServer, asked: Request) -> None:
     ms.reply("one two three four five six seven eight", delay=0.2)
     events = llm.stream(asked)
     async for event in events:

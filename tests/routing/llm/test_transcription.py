@@ -11,7 +11,7 @@ from routing.types.llm import ProviderProfile
 from tests.servers.listening import Listener, drip
 
 
-async def test_an_answer_that_comes_byte_by_byte_is_given_up(llm: LiteLlm) -> None:
+async def test_a_response_that_trickles_in_times_out(llm: LiteLlm) -> None:
     async def slow(request: web.BaseRequest) -> web.StreamResponse:
         return await drip(request, web.json_response({"text": "hello " * 20}), 0.05)
 

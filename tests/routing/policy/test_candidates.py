@@ -36,7 +36,7 @@ def test_a_persons_own_model_comes_first_without_duplicates() -> None:
     assert pool_of(("a/1", "b/2"), "b/2") == ("b/2", "a/1")
 
 
-def test_in_health_the_pool_is_the_order() -> None:
+def test_healthy_models_are_tried_in_pool_order() -> None:
     assert chosen(A, B, C) == Candidates(("a/1", "b/2", "c/3"), ())
     assert chosen() == Candidates((), (), last_resort=True)
 
@@ -56,9 +56,7 @@ def test_in_health_the_pool_is_the_order() -> None:
         (replace(A, cooldown=LATER, breaker=OPEN), Needs(), SkippedModel("a/1", "cooldown", LATER)),
     ],
 )
-def test_who_is_not_ready_is_passed_over_and_the_reason_is_given(
-    member: Member, needs: Needs, skipped: SkippedModel
-) -> None:
+def test_unavailable_models_are_skipped_with_a_reason(member: Member, needs: Needs, skipped: SkippedModel) -> None:
     big = replace(B, window=200_000)
     assert chosen(member, big, needs=needs) == Candidates(("b/2",), (skipped,))
     assert chosen(big, member, needs=needs) == Candidates(("b/2",), (skipped,))
@@ -73,11 +71,11 @@ def test_who_is_not_ready_is_passed_over_and_the_reason_is_given(
         (replace(A, breaker=DUE), Needs()),
     ],
 )
-def test_what_is_no_obstacle(member: Member, needs: Needs) -> None:
+def test_conditions_that_do_not_skip_a_model(member: Member, needs: Needs) -> None:
     assert chosen(member, B, needs=needs) == Candidates(("a/1", "b/2"), ())
 
 
-def test_who_is_slow_is_asked_last_and_that_is_said() -> None:
+def test_slow_models_come_last_with_a_note() -> None:
     slow = replace(A, slow=LATER)
     assert chosen(slow, B, C) == Candidates(("b/2", "c/3", "a/1"), (SkippedModel("a/1", "slow", LATER),))
     assert chosen(B, slow, C) == Candidates(("b/2", "c/3", "a/1"), (SkippedModel("a/1", "slow", LATER),))
@@ -91,7 +89,7 @@ def test_who_is_slow_is_asked_last_and_that_is_said() -> None:
     assert [(each.model, each.why) for each in mixed.skipped] == [("a/1", "slow"), ("c/3", "key")]
 
 
-def test_if_no_model_is_ready_the_first_to_recover_is_asked() -> None:
+def test_if_no_model_is_ready_the_first_to_recover_is_tried() -> None:
     found = chosen(replace(A, breaker=OPEN), replace(B, breaker=BreakerStatus("open", NOW + 9.0, "x")), C_WITHOUT_KEY)
     assert (found.order, found.last_resort) == (("b/2", "a/1"), True)
     assert len(found.skipped) == 3
@@ -100,7 +98,7 @@ def test_if_no_model_is_ready_the_first_to_recover_is_asked() -> None:
 C_WITHOUT_KEY = replace(C, has_key=False)
 
 
-def test_who_has_what_is_needed_comes_before_who_lacks_it() -> None:
+def test_models_that_meet_the_needs_come_first() -> None:
     blind = replace(A, vision=False)
     pictures = Needs(vision=True)
     assert chosen(blind, replace(B, breaker=OPEN), needs=pictures).order == ("b/2", "a/1")
@@ -110,13 +108,13 @@ def test_who_has_what_is_needed_comes_before_who_lacks_it() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "order"), [(30.0, ("a/1",)), (30.1, ())])
-def test_a_wish_to_be_left_alone_is_waited_out_when_it_is_short(seconds: float, order: tuple[str, ...]) -> None:
+def test_a_short_cooldown_is_waited_out(seconds: float, order: tuple[str, ...]) -> None:
     found = chosen(replace(A, cooldown=NOW + seconds), C_WITHOUT_KEY)
     assert (found.order, found.last_resort) == (order, True)
     assert [each.until for each in found.skipped] == [NOW + seconds, None]
 
 
-def test_without_any_key_no_model_is_asked() -> None:
+def test_without_any_key_no_model_is_tried() -> None:
     assert chosen(C_WITHOUT_KEY) == Candidates((), (SkippedModel("c/3", "key"),), last_resort=True)
 
 

@@ -109,7 +109,7 @@ def test_other_tools_do_not_count(tool: str) -> None:
 @pytest.mark.parametrize("tool", ["run_command", "shell"])
 @pytest.mark.parametrize("key", ["command", "cmd"])
 @pytest.mark.parametrize("command", COMMANDS.split())
-def test_every_command_counts_alone_and_before_a_blank(tool: str, key: str, command: str) -> None:
+def test_commands_count_alone_or_with_arguments(tool: str, key: str, command: str) -> None:
     for line in (command, f"{command} -v x", f"  {command} x", f"{command}\n", [command, "x"]):
         assert signal([ASKED, calling(tool, {key: line})]) == f"{tool} {command}"
 
@@ -162,7 +162,7 @@ def test_these_results_count(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", RESULTS)
-def test_the_same_words_of_a_person_or_a_model_do_not(text: str) -> None:
+def test_messages_with_the_same_text_do_not_count(text: str) -> None:
     assert signal([ASKED, ChatMessage("assistant", text)]) is None
     assert signal([ChatMessage("user", text)]) is None
     assert signal([ChatMessage("system", text)]) is None
@@ -205,7 +205,7 @@ def test_an_earlier_turn_does_not_count() -> None:
     assert signal([ASKED, *work]) == "write_file app.py"
 
 
-def test_without_a_users_message_all_count_and_nothing_is_no_sign() -> None:
+def test_without_a_user_message_all_calls_count() -> None:
     assert signal([result("TypeError: x")]) == "TypeError in a result"
     assert signal([]) is None
     assert signal([ASKED]) is None
@@ -225,11 +225,11 @@ def test_one_of_several_calls_is_enough() -> None:
     ],
 )
 @pytest.mark.parametrize("tool", ["write_file", "filesystem", "run_command"])
-def test_missing_or_malformed_arguments_are_no_sign(tool: str, arguments: str) -> None:
+def test_malformed_arguments_do_not_count(tool: str, arguments: str) -> None:
     assert signal([ASKED, calling(tool, arguments), result("")]) is None
 
 
-def test_the_words_of_a_sign_stay_on_one_short_line() -> None:
+def test_a_signal_is_one_short_line() -> None:
     found = signal([calling("write_file", {"path": "x" * 5_000 + "\n[LLM] forged\u202e.py"})])
     assert found
     assert found.isprintable()

@@ -85,12 +85,12 @@ SIBLING = Step("next", "same provider")
         ("RateLimited", 3.0, at(asked=3, seconds_left=5.0), Step("again", "asked to wait", 3.0)),
     ],
 )
-def test_what_follows(name: str, wait: float | None, situation: Situation, step: Step) -> None:
+def test_the_next_step_after_each_failure(name: str, wait: float | None, situation: Situation, step: Step) -> None:
     assert after(failed(name, wait), situation) == step
 
 
 @pytest.mark.parametrize(("chance", "seconds"), [(0.0, PAUSE_SECONDS[0]), (1.0, PAUSE_SECONDS[1])])
-def test_the_pause_before_the_only_ones_second_try(chance: float, seconds: float) -> None:
+def test_the_pause_before_retrying_a_single_model(chance: float, seconds: float) -> None:
     assert after(failed("Unreachable"), ONLY, chance).seconds == seconds
 
 
@@ -98,7 +98,7 @@ KINDS = tuple(name for name, kind in vars(errors).items() if isinstance(kind, ty
 
 
 def test_every_kind_of_failure_has_a_row() -> None:
-    marks = test_what_follows.pytestmark  # type: ignore[attr-defined]
+    marks = test_the_next_step_after_each_failure.pytestmark  # type: ignore[attr-defined]
     rows = {row[0] for mark in marks for row in mark.args[1]}
     assert set(KINDS) | {"length"} == rows
 
@@ -118,7 +118,7 @@ def test_every_kind_of_failure_has_a_row() -> None:
         larger=st.booleans(),
     ),
 )
-def test_no_try_is_begun_that_the_contract_has_no_room_for(name: str, wait: float | None, it: Situation) -> None:
+def test_no_attempt_starts_beyond_the_contract(name: str, wait: float | None, it: Situation) -> None:
     step = after(failed(name, wait), it)
     if step.do != "stop":
         assert it.tries < it.attempts

@@ -42,7 +42,7 @@ def test_the_bundled_defaults(tier: Tier, model: str, level: str) -> None:
     assert all(name.startswith("gemini/") for name in choice.keyless)
 
 
-def test_an_override_stands_before_the_pool() -> None:
+def test_an_override_precedes_the_pool() -> None:
     own = Preferences(overrides={"smart": Override("anthropic/claude-opus-4-5", "low")})
     choice = Models(config(), CATALOG).choose("smart", own)
     assert (choice.model, choice.reasoning, choice.source) == ("anthropic/claude-opus-4-5", "low", "override")
@@ -50,7 +50,7 @@ def test_an_override_stands_before_the_pool() -> None:
     assert Models(config(), CATALOG).choose("deep", own).source == "configured"
 
 
-def test_an_override_without_a_key_is_passed_over_for_all_to_see() -> None:
+def test_an_override_without_a_key_is_skipped_visibly() -> None:
     own = Preferences(overrides={"smart": Override("gemini/gemini-2.5-pro", "low")})
     models = Models(config(), CATALOG)
     choice = models.choose("smart", own)
@@ -59,7 +59,7 @@ def test_an_override_without_a_key_is_passed_over_for_all_to_see() -> None:
     assert models.configured("smart", own).model == "gemini/gemini-2.5-pro", "what is set stays set"
 
 
-def test_the_first_with_a_key_serves_and_the_rest_stand_by() -> None:
+def test_the_first_model_with_a_key_is_used_and_the_rest_are_fallbacks() -> None:
     pool = ("mistral/mistral-large-4", "anthropic/claude-opus-4-5", "openai/gpt-4.1", "gemini/gemini-2.5-pro")
     choice = Models(config(pools={"deep": pool}), CATALOG).choose("deep", Preferences())
     assert (choice.model, choice.source) == ("anthropic/claude-opus-4-5", "fallback")
@@ -75,7 +75,7 @@ def test_without_any_key_the_local_model_serves_every_tier() -> None:
         assert "openai/" in choice.keyless[0]
 
 
-def test_an_address_of_ones_own_needs_no_key() -> None:
+def test_a_custom_url_needs_no_key() -> None:
     house = {"llm": {"providers": {"house": {"baseUrl": "http://127.0.0.1:1"}}}}
     models = Models(config(house, keys={}, pools={"smart": ("house/llama",)}), CATALOG)
     assert models.choose("smart", Preferences()).model == "house/llama"
@@ -118,14 +118,14 @@ def sent_temperature(catalog: Catalog, model: str) -> float | None:
     return models.request("smart", ModelChoice(model, None, "configured"), ()).temperature
 
 
-def test_a_model_with_a_temperature_of_its_own_gets_that() -> None:
+def test_a_models_own_temperature_is_used() -> None:
     assert sent_temperature(CATALOG, LOCAL_MODEL) == 0.1
     assert sent_temperature(CATALOG, "openai/gpt-4.1") == 0.9
     assert sent_temperature(CATALOG, "openai/gpt-5.1") is None
 
 
 @pytest.mark.parametrize(("own", "sent"), [(0, 0.0), (1.5, 1.5), (None, 0.9)])
-def test_the_owners_catalogue_says_the_temperature(own: float | None, sent: float) -> None:
+def test_the_owners_catalogue_sets_the_temperature(own: float | None, sent: float) -> None:
     document = json.loads(BUNDLED.read_text("utf-8"))
     document["models"][LOCAL_MODEL]["temperature"] = own
     assert sent_temperature(Catalog.parse(json.dumps(document), "models.json"), LOCAL_MODEL) == sent
@@ -144,7 +144,7 @@ def test_the_owners_catalogue_says_the_temperature(own: float | None, sent: floa
         (LOCAL_MODEL, "S", "name"),
     ],
 )
-def test_a_size_is_the_owners_word_else_that_of_the_models_own_name(model: str, size: Size, source: SizeSource) -> None:
+def test_a_size_is_configured_or_derived_from_the_name(model: str, size: Size, source: SizeSource) -> None:
     cards = {"house/strange": {"sizeClass": "S"}, "gpt-5.1": {"provider": "openai", "sizeClass": "L"}}
     catalog = Catalog.parse(json.dumps({"models": {**cards, "house/qwen3": {}}}), "models.json")
     decision = Models(config(), catalog).size(model)

@@ -31,7 +31,7 @@ EARLIER_SKILL = TierSwitch("deep", "skill", 5.0, "the skill 'review' asks for it
         ("balanced", True, None, (MODEL,), "balanced", "forced"),
     ],
 )
-def test_one_priority_decides(
+def test_the_highest_priority_decides(
     stored: Tier | None,
     force: bool,
     prefix: Tier | None,
@@ -44,7 +44,7 @@ def test_one_priority_decides(
     assert decision.evidence
 
 
-def test_the_evidence_of_a_switch_is_its_own() -> None:
+def test_a_switch_has_its_own_reason() -> None:
     assert resolve(Preferences(), None, (SKILL,)).evidence == "the skill 'review' asks for it"
 
 
@@ -72,7 +72,7 @@ def test_only_a_whole_first_word_is_a_prefix(text: str, tier: Tier | None, rest:
 
 
 @pytest.mark.parametrize("text", ["!smrt why?", " !DEPE hi", "!balance hi", "!turbo hi", "!auto why?", "!code"])
-def test_a_prefix_that_was_meant_as_a_tier_is_refused(text: str) -> None:
+def test_a_mistyped_prefix_is_refused(text: str) -> None:
     with pytest.raises(Refused, match=r"There is no tier !.*Nothing was sent"):
         split_prefix(text)
 
@@ -83,20 +83,20 @@ def test_a_tier_is_read_in_any_case(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "nearest"), [("smrt", "smart"), ("code", "coding"), ("balance", "balanced")])
-def test_a_slip_names_the_nearest_and_all_four(name: str, nearest: str) -> None:
+def test_a_typo_names_the_nearest_tier_and_all_four(name: str, nearest: str) -> None:
     with pytest.raises(Refused, match=f"did you mean {nearest}\\?.*balanced, smart, coding, deep") as refused:
         parse(name)
     assert str(refused.value).endswith("Nothing was changed.")
 
 
 @pytest.mark.parametrize("name", ["turbo", "routing", "", "🚀", "{name}"])
-def test_anything_else_names_the_four(name: str) -> None:
+def test_other_text_lists_the_four_tiers(name: str) -> None:
     with pytest.raises(Refused, match="balanced, smart, coding, deep") as refused:
         parse(name)
     assert name in str(refused.value)
 
 
-def test_the_owners_default_opens_no_tier_to_a_guest() -> None:
+def test_the_owners_default_does_not_give_guests_a_tier() -> None:
     assert default_for("guest", "deep") is None
     assert default_for("guest", "auto") == "auto"
     assert default_for("user", "deep") == "deep"

@@ -21,7 +21,7 @@ SOME = st.lists(
 
 
 @given(SOME, st.integers(0, 70), st.integers(0, 70))
-def test_what_is_looked_at_is_what_a_plain_sort_has_first(some: list[Candidate], soon: int, looked_at: int) -> None:
+def test_the_top_candidates_equal_a_plain_sort(some: list[Candidate], soon: int, looked_at: int) -> None:
     plain = sorted(some, key=lambda each: (not each.selected, -each.relevance, -each.card.priority))
     found = list(islice(ranked(some, soon), looked_at))
     assert list(map(id, found)) == list(map(id, plain[:looked_at]))
@@ -34,7 +34,7 @@ def test_the_likeliest_may_be_selected_or_not(some: list[Candidate], most: int) 
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_the_way_to_the_others_comes_first_where_there_is_one(there: bool) -> None:
+def test_the_discovery_tool_comes_first(there: bool) -> None:
     tools = [Candidate(ToolCard(f"tool_{at}", {}), True, -at) for at in range(3)]
     search = [Candidate(ToolCard(DISCOVERY, {}), False, 5)] if there else []
     order = [*tools[:1], *search, *tools[1:]]

@@ -80,7 +80,7 @@ async def test_discovery_never_finds_what_is_shown_already() -> None:
     assert "get_weather" not in await tools.discover("rain?")
 
 
-async def test_discovery_asks_what_the_model_at_hand_sees() -> None:
+async def test_discovery_uses_the_current_models_view() -> None:
     tools = await turn(of=models(FEW))
     assert "weather_alerts" in names(tools, HUGE)
     assert names(tools, SMALL) == [
@@ -120,7 +120,7 @@ async def test_discovery_is_honest_when_nothing_is_left() -> None:
     assert await tools.discover("meet?") == "There are no other tools than those that you see."
 
 
-async def test_discovery_brings_a_few_the_likeliest_first(caplog: pytest.LogCaptureFixture) -> None:
+async def test_discovery_returns_a_few_best_first(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     text = ToolText("word " * 100, EMPTY)
     many = toolkit("many", *(ToolCard(f"tool_{at}", dict.fromkeys(SIZES, text)) for at in range(MAX_FOUND + 1)))
@@ -138,7 +138,7 @@ def long_tools(name: str, count: int, tokens_each: int) -> Toolkit:
 
 
 @pytest.mark.parametrize(("model", "size", "most"), [(SMALL, "S", 800), (MEDIUM, "M", 1_024), (HUGE, "XL", 1_024)])
-async def test_what_is_added_keeps_a_limit_too(model: str, size: Size, most: int) -> None:
+async def test_discovered_tools_have_a_limit(model: str, size: Size, most: int) -> None:
     kits = [long_tools(f"kit{at}", 14, 100) for at in range(6)]
     tools = await turn("x", (BASE, WEATHER, *kits), {f"kit{at}": {f"kit{at}": 3.0} for at in range(6)})
     names(tools, model, 8_192)
@@ -157,7 +157,7 @@ async def test_what_is_added_keeps_a_limit_too(model: str, size: Size, most: int
     assert found[0] not in after, "the oldest goes first"
 
 
-async def test_what_was_called_stays_when_others_go() -> None:
+async def test_called_tools_stay_when_others_are_dropped() -> None:
     kits = [long_tools(f"kit{at}", 6, 100) for at in range(4)]
     tools = await turn("x", (BASE, *kits), {f"kit{at}": {f"kit{at}": 3.0} for at in range(4)})
     names(tools, HUGE, 8_192)
@@ -172,7 +172,7 @@ async def test_what_was_called_stays_when_others_go() -> None:
     assert "kit0_0" not in left
 
 
-async def test_a_definition_of_half_the_room_is_found_but_not_added() -> None:
+async def test_a_too_large_definition_is_found_but_not_added() -> None:
     giant = long_tools("giant", 1, 900)
     tools = await turn("x", (BASE, giant), {"giant": {"giant": 3.0}})
     names(tools, SMALL, 8_192)
@@ -195,7 +195,7 @@ async def test_a_provider_never_gets_more_definitions_than_it_takes() -> None:
     assert "jira_124" not in after, "the least relevant that was not called"
 
 
-async def test_stubs_make_room_for_what_is_found() -> None:
+async def test_stubs_give_way_to_discovered_tools() -> None:
     many = toolkit("many", *(card(f"tool_{at}") for at in range(212)))
     config = models({"tools": {"presentation": {"S": {"strategy": "hybrid"}}}})
     tools = await turn(toolkits=(*KITS, many), found={**ABOUT, "many": {"many": 3.0}}, of=config)
@@ -206,7 +206,7 @@ async def test_stubs_make_room_for_what_is_found() -> None:
 
 
 @pytest.mark.parametrize("query", ["create_event", "create event", "the tool createEvent, please", "Create_Event"])
-async def test_discovery_finds_what_is_named(query: str) -> None:
+async def test_discovery_finds_tools_by_name(query: str) -> None:
     """A small model is told of the other tools by their names alone."""
     tools = await turn("hello")
     said = await tools.discover(query, "S")
@@ -214,7 +214,7 @@ async def test_discovery_finds_what_is_named(query: str) -> None:
     assert "create_event" in names(tools, SMALL)
 
 
-async def test_discovery_brings_what_is_likely_where_nothing_is_sure() -> None:
+async def test_discovery_returns_likely_tools_if_none_is_certain() -> None:
     """A search always needs tools, so the small-talk classifier does not apply."""
     found = {"something for Friday": {"calendar": -1.0, "notes": -2.0, "weather": -3.0}}
     said = await (await turn("hello", found=found)).discover("something for Friday")
@@ -222,7 +222,7 @@ async def test_discovery_brings_what_is_likely_where_nothing_is_sure() -> None:
     assert listed == ["create_event", "list_events", "take_note"]
 
 
-async def test_a_schema_that_is_told_to_a_model_is_cut_to_its_size() -> None:
+async def test_a_schema_shown_to_a_model_is_truncated() -> None:
     long = {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(3_000)}}
     big = ToolCard("change_all", {size: ToolText("Change.", long) for size in SIZES})
     kits = (*KITS, Toolkit("big", "Big.", "", tools=(big,)))

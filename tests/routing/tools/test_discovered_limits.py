@@ -32,7 +32,7 @@ def test_discovery_and_base_tools_always_stay(hint: str, words: int, left: list[
     assert [spec.name for spec in additions.shown(begun, "S", 800).specs] == left
 
 
-async def test_many_kinds_of_tools_leave_room_for_tools_in_every_call() -> None:
+async def test_category_lists_leave_space_for_tools() -> None:
     kits = [toolkit(f"kit{at}", card(f"tool_{at}", category=f"a kind of tools, the {at}th")) for at in range(1_000)]
     tools = await turn("x", (BASE, *kits), {"x": {"kit7": 3.0}, "more": {"kit8": 3.0}})
     for _ in range(3):

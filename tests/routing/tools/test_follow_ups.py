@@ -44,7 +44,7 @@ async def test_a_follow_up_goes_on_with_the_question_before(
     assert await chosen(ABOUT, message, *earlier) == found
 
 
-async def test_what_is_not_offered_is_neither_found_nor_inherited() -> None:
+async def test_unavailable_tools_are_neither_found_nor_inherited() -> None:
     assert await chosen(ABOUT, "rain?", toolkits=(BASE, CALENDAR)) == {}
     assert await chosen(ABOUT, "and tomorrow?", "forecast?", toolkits=(BASE, CALENDAR)) == {}
     assert await chosen(ABOUT, "forecast?", "meet?", toolkits=(BASE, CALENDAR)) == {"calendar": "follow-up"}
@@ -58,7 +58,7 @@ async def test_a_toolkit_whose_tools_were_called_stays() -> None:
     assert await chosen(ABOUT, "hello", used=used, toolkits=(BASE, WEATHER)) == {}
 
 
-async def test_a_question_fades_and_a_used_tool_counts_as_likely_as_not() -> None:
+async def test_earlier_questions_fade_and_used_tools_count_half() -> None:
     selection = await Told(ABOUT, doubt="OFF").select("and?", ("rain?",), {"take_note", "get_weather"}, KITS)
     odds = selection.relevance
     assert (odds["get_weather"], odds["take_note"], odds["find_note"]) == (1.0, 0.0, -7.0)

@@ -9,7 +9,7 @@ from routing.tools.selector import by_keyword
 from tests.routing.tools.selecting import ALARM, BASICS, MUSIC, OPEN, WEATHER, Broken, FakeEmbedder, Made, Slow, toolkit
 
 
-async def test_before_the_index_is_there_whole_words_decide(made: Made) -> None:
+async def test_before_the_index_is_ready_keywords_decide(made: Made) -> None:
     one = made(embedder=FakeEmbedder())
     one.toolkits = slow = Slow.of(WEATHER, ALARM, BASICS)
     selection = await one.selector.match("The FORECAST for Rome, please!")
@@ -42,12 +42,12 @@ async def test_before_the_index_is_there_whole_words_decide(made: Made) -> None:
         ("a" * 4_000 + " music", []),
     ],
 )
-def test_keywords_are_whole_words_in_their_order(message: str, names: list[str]) -> None:
+def test_keywords_match_whole_words_in_order(message: str, names: list[str]) -> None:
     kits = (WEATHER, ALARM, MUSIC, toolkit("blank", keywords=("", "  ", "?")))
     assert [each.toolkit for each in by_keyword(kits, message)] == names
 
 
-async def test_an_index_that_cannot_be_made_leaves_keywords(made: Made, caplog: pytest.LogCaptureFixture) -> None:
+async def test_without_an_index_keywords_decide(made: Made, caplog: pytest.LogCaptureFixture) -> None:
     one = made(embedder=FakeEmbedder())
     one.toolkits = Broken((WEATHER, ALARM))
     await one.indexed("the tool index could not be built (MemoryError, see the log)")
@@ -66,7 +66,7 @@ async def test_an_index_that_cannot_be_made_leaves_keywords(made: Made, caplog: 
     assert "MemoryError" in still.fallback_reason
 
 
-async def test_without_an_encoder_words_decide_and_say_so(made: Made) -> None:
+async def test_without_an_encoder_keywords_decide_and_this_is_reported(made: Made) -> None:
     one = await made().indexed(OFF)
     assert await one.found("what is the weather in Rome") == {"weather": "keyword"}
     assert (await one.selector.match("weather")).fallback_reason == OFF

@@ -13,7 +13,7 @@ from routing.types.llm import ToolSpec
 from tests.routing.tools.presenting import WIDE, candidate, card, eighty, names, on_the_wire
 
 
-def test_a_small_model_gets_few_tools_the_names_of_all_others_and_is_asked_to_call() -> None:
+def test_a_small_model_gets_few_tools_other_names_and_an_instruction() -> None:
     shown = present(eighty(), "S", PRESENTATIONS["S"])
     assert PRESENTATIONS["S"].most_tools <= 8
     assert on_the_wire(shown) <= 800
@@ -34,7 +34,7 @@ def test_other_models_are_not_asked_to_call() -> None:
     assert DISCOVERY in names(shown.specs)
 
 
-def test_few_tools_need_no_line_of_names() -> None:
+def test_few_tools_need_no_name_list() -> None:
     few = [candidate("weather"), candidate("alarm", 1)]
     assert present(few, "M", PRESENTATIONS["M"]) == Shown((few[1].card.spec("M"), few[0].card.spec("M")))
     assert present(few, "S", PRESENTATIONS["S"]).hint == ASK_FOR_CALLS
@@ -52,7 +52,7 @@ def test_selected_ones_come_first_then_relevance_then_priority_then_order() -> N
     assert names(shown.specs) == ["likely", "important", "plain", "plain_too", "unselected"]
 
 
-def test_what_is_always_there_is_a_candidate_among_others_for_small_models() -> None:
+def test_base_tools_compete_for_small_models() -> None:
     base = [candidate(name, -9, selected=False)._replace(base=True) for name in ("calculate", "set_tier", DISCOVERY)]
     others = [candidate(f"tool_{number}", -2 - number / 99, selected=False) for number in range(20)]
     tools = [*base, candidate("weather", -5), *others]
@@ -71,7 +71,7 @@ def test_what_is_always_there_is_a_candidate_among_others_for_small_models() -> 
     assert [{*names(each.specs)} for each in shown] == [{"weather", "calculate", "set_tier", DISCOVERY}] * 2
 
 
-def test_reorder_shows_the_selected_by_relevance_and_tells_which_kinds_there_are() -> None:
+def test_reorder_shows_selected_tools_and_all_categories() -> None:
     shown = present(eighty(selected=5), "L", PRESENTATIONS["L"])
     assert names(shown.specs) == [*(f"synthetic_tool_{number}" for number in range(78, 73, -1)), DISCOVERY]
     assert shown.hint == f"Kinds of tools here: info, files, home. {DISCOVERY} finds those that you do not see."
@@ -79,7 +79,7 @@ def test_reorder_shows_the_selected_by_relevance_and_tells_which_kinds_there_are
 
 
 @pytest.mark.parametrize("strategy", ["reorder", "full"])
-def test_what_is_always_there_keeps_its_place_beside_many_likelier_ones(strategy: Strategy) -> None:
+def test_base_tools_stay_beside_likelier_ones(strategy: Strategy) -> None:
     base = [candidate(name, -9)._replace(base=True) for name in ("calculate", "set_tier", DISCOVERY)]
     many = [candidate(f"jira_{number}", number) for number in range(156)]
     shown = present([*base, *many], "XL", Presentation(strategy, 500, WIDE))
@@ -90,7 +90,7 @@ def test_what_is_always_there_keeps_its_place_beside_many_likelier_ones(strategy
     assert {*narrow} == {DISCOVERY, "calculate", "jira_155"}, "half of the limits at most"
 
 
-def test_nothing_is_promised_of_a_search_that_is_not_there() -> None:
+def test_a_missing_discovery_tool_is_not_mentioned() -> None:
     hidden = [candidate(f"tool_{number}", number) for number in range(30)]
     for size in SIZES:
         assert DISCOVERY not in present(hidden, size, Presentation("top_k", 3, WIDE)).hint
@@ -99,7 +99,7 @@ def test_nothing_is_promised_of_a_search_that_is_not_there() -> None:
     assert present([giant, *hidden], "L", Presentation("reorder", 3, 500)).hint == "Kinds of tools here: info."
 
 
-def test_the_names_of_the_others_come_in_a_stable_order() -> None:
+def test_the_name_list_has_a_stable_order() -> None:
     some = [candidate(f"tool_{number}", relevance=number % 7, selected=False) for number in range(15)]
     others = [each._replace(relevance=-each.relevance) for each in some]
     first, second = (present(each, "S", replace(PRESENTATIONS["S"], most_tools=1)) for each in (some, others))
@@ -108,7 +108,7 @@ def test_the_names_of_the_others_come_in_a_stable_order() -> None:
     assert "tool_2, tool_3, tool_4" in second.hint
 
 
-def test_full_shows_the_selected_in_stable_order_and_drops_the_least_relevant() -> None:
+def test_full_shows_selected_tools_in_stable_order() -> None:
     tools = [candidate("a", 1), candidate("b", 3), candidate("c", 9, selected=False), candidate("d", 2)]
     assert names(present(tools, "XL", PRESENTATIONS["XL"]).specs) == ["a", "b", "d"]
     assert names(present(tools, "XL", Presentation("full", 2, WIDE)).specs) == ["b", "d"]

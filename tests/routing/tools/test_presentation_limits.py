@@ -36,7 +36,7 @@ def test_eighty_tools_keep_the_limits_of_each_class(size: Size) -> None:
     assert shown.tokens == math.ceil(on_the_wire(shown))
 
 
-def test_the_line_of_names_is_cut_where_there_is_no_room() -> None:
+def test_the_name_list_is_truncated_to_the_budget() -> None:
     many = [candidate(f"a_rather_long_name_of_a_tool_{number}", -number) for number in range(200)]
     shown = present(many, "S", Presentation("top_k", 4, 400))
     told = [name for name in shown.names if f"{name}," in shown.hint]
@@ -47,7 +47,7 @@ def test_the_line_of_names_is_cut_where_there_is_no_room() -> None:
     assert on_the_wire(shown) <= 400
 
 
-def test_discovery_holds_a_slot_when_the_tokens_are_short() -> None:
+def test_discovery_keeps_its_slot_within_a_small_budget() -> None:
     tools = [candidate(DISCOVERY, -9), *(candidate(f"tool_{number}", number, length=500) for number in range(6))]
     shown = present(tools, "S", Presentation("top_k", 8, 400))
     assert 0 < len(shown.specs) < 7
@@ -56,7 +56,7 @@ def test_discovery_holds_a_slot_when_the_tokens_are_short() -> None:
     assert DISCOVERY not in shown.names
 
 
-def test_without_room_for_one_tool_all_are_named() -> None:
+def test_without_space_for_a_definition_all_tools_are_named() -> None:
     shown = present([candidate("tool", length=9_000), candidate("other", 1, length=9_000)], "S", PRESENTATIONS["S"])
     assert shown.specs == ()
     assert shown.names == ("other", "tool")
@@ -65,14 +65,14 @@ def test_without_room_for_one_tool_all_are_named() -> None:
 
 
 @pytest.mark.parametrize("strategy", sorted({*get_args(Strategy)} - {"all"}))
-def test_one_that_is_too_long_leaves_its_place_to_the_next(strategy: Strategy) -> None:
+def test_a_too_long_tool_is_replaced_by_the_next(strategy: Strategy) -> None:
     tools = [candidate("giant", 9, length=9_000), candidate("likely", 5), candidate("plain", 1)]
     shown = present(tools, "L", Presentation(strategy, 2, 500))
     assert [spec.name for spec in shown.specs if spec.description] == ["likely", "plain"]
     assert "giant" in shown.names or "giant" in names(shown.specs) or strategy in ("reorder", "full")
 
 
-def test_no_endless_search_for_one_that_is_short_enough() -> None:
+def test_the_search_for_a_shorter_tool_is_bounded() -> None:
     long = [candidate(f"long_{number}", 9, length=9_000) for number in range(2 * TRIED)]
     assert names(present([*long, candidate("short")], "L", Presentation("full", 2, 500)).specs) == []
     assert names(present([*long[1:], candidate("short")], "L", Presentation("full", 2, 500)).specs) == ["short"]
@@ -89,7 +89,7 @@ def test_the_largest_categories_are_named_for_any_message() -> None:
     assert few.hint == f"Kinds of tools here: b, a, c.{SEARCH}"
 
 
-def test_the_kinds_of_a_thousand_tools_leave_room_for_tools() -> None:
+def test_categories_of_1000_tools_leave_space_for_tools() -> None:
     tools = of_kinds(*(f"kind-{at:027}" for at in range(1_000)), about="kind-" + "7".zfill(27))
     for most_tokens in (200, 1_000, 4_096, 8_000):
         shown = present(tools, "L", Presentation("reorder", 40, most_tokens))
@@ -103,7 +103,7 @@ def test_the_kinds_of_a_thousand_tools_leave_room_for_tools() -> None:
         assert most_tokens - 100 < on_the_wire(shown) <= most_tokens
 
 
-def test_signs_that_are_a_token_each_weigh_as_much() -> None:
+def test_single_token_characters_are_counted() -> None:
     korean = [Candidate(card_of(f"tool_{number}", "날씨를 알려 줍니다 " * 30), True, number) for number in range(80)]
     for size in SIZES:
         shown = present(korean, size, PRESENTATIONS[size])
@@ -113,7 +113,7 @@ def test_signs_that_are_a_token_each_weigh_as_much() -> None:
     assert tokens([card_of("a", "wxyz" * 5).spec("S")]) - tokens([card_of("a", "").spec("S")]) == 5
 
 
-def test_stubs_end_where_providers_do_and_leave_the_search() -> None:
+def test_stubs_respect_provider_limits_and_keep_discovery() -> None:
     shown = present([*eighty(), *(candidate(f"more_{number}") for number in range(200))], "S", PRESENTATIONS["S"])
     assert len(shown.specs) <= 8
     shown = present(
@@ -137,7 +137,7 @@ KINDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=32)
     strategy=st.sampled_from(sorted({*get_args(Strategy)} - {"hybrid", "all"})),
     size=st.sampled_from(SIZES),
 )
-def test_no_limit_is_passed(
+def test_no_limit_is_exceeded(
     lengths: list[int], text: str, kinds: list[str], most_tools: int, most_tokens: int, strategy: Strategy, size: Size
 ) -> None:
     called = [DISCOVERY if at == 3 else f"tool_{at}" for at in range(len(lengths))]

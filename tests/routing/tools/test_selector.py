@@ -43,7 +43,7 @@ def alike(count: int) -> tuple[Toolkit, ...]:
     return tuple(toolkit(f"weather{each}", card(f"get_weather{each}", *described)) for each in range(count))
 
 
-async def test_an_encoder_that_fails_at_the_start_is_tried_again(made: Made, caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_encoder_that_fails_at_the_start_is_retried(made: Made, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     gate = asyncio.Event()
     one = await made(embedder=FakeEmbedder(EmbedderFailed("the model is missing"), gate)).indexed(
@@ -61,7 +61,7 @@ async def test_an_encoder_that_fails_at_the_start_is_tried_again(made: Made, cap
 
 
 @pytest.mark.parametrize("fault", [RuntimeError("secret detail"), asyncio.CancelledError(), fewer])
-async def test_a_failed_start_is_tried_again(made: Made, caplog: pytest.LogCaptureFixture, fault: Any) -> None:
+async def test_a_failed_start_is_retried(made: Made, caplog: pytest.LogCaptureFixture, fault: Any) -> None:
     gate = asyncio.Event()
     one = made(embedder=FakeEmbedder(fault, gate))
     name = "ValueError" if fault is fewer else type(fault).__name__
@@ -84,7 +84,7 @@ async def test_a_failed_start_is_tried_again(made: Made, caplog: pytest.LogCaptu
     ],
     ids=["failed", "slow", "unforeseen", "cancelled inside", "too few", "no numbers"],
 )
-async def test_a_message_without_vectors_is_answered_by_words_and_the_next_one_with(
+async def test_a_message_without_vectors_uses_keywords_and_the_next_uses_vectors(
     made: Made, fate: Any, doubt: str
 ) -> None:
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
@@ -100,7 +100,7 @@ async def test_a_message_without_vectors_is_answered_by_words_and_the_next_one_w
     assert one.selector.fallback_reason == ""
 
 
-async def test_an_encoder_whose_vectors_become_narrower_embeds_the_tools_again(made: Made) -> None:
+async def test_a_changed_vector_width_embeds_the_tools_again(made: Made) -> None:
     """A provider may change what stands behind a name."""
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
     embedder.fates = [narrow] * 4
@@ -114,7 +114,7 @@ async def test_an_encoder_whose_vectors_become_narrower_embeds_the_tools_again(m
     assert embedder.fates == []
 
 
-async def test_while_the_index_is_made_again_the_keywords_of_new_toolkits_count(made: Made) -> None:
+async def test_new_keywords_count_while_the_index_is_rebuilt(made: Made) -> None:
     """A server that has just connected: the next message may be about it."""
     one = await made(ALARM, BASICS, embedder=FakeEmbedder()).indexed()
     one.toolkits = slow = Slow.of(WEATHER, ALARM, BASICS)
@@ -127,7 +127,7 @@ async def test_while_the_index_is_made_again_the_keywords_of_new_toolkits_count(
     assert (await one.selector.match("wake me when the weather is nice")).fallback_reason == ""
 
 
-async def test_what_others_may_use_does_not_push_out_ones_own(made: Made) -> None:
+async def test_other_peoples_tools_do_not_displace_ones_own(made: Made) -> None:
     one = await made(*alike(6), embedder=FakeEmbedder()).indexed()
     for name in ("weather0", "weather5"):
         said = await one.selector.match(OPEN, frozenset({name}))
@@ -136,7 +136,7 @@ async def test_what_others_may_use_does_not_push_out_ones_own(made: Made) -> Non
     assert (await one.selector.match(OPEN, frozenset())).activated == ()
 
 
-async def test_signs_without_a_word_are_about_nothing(made: Made) -> None:
+async def test_text_without_words_selects_nothing(made: Made) -> None:
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
     asked = len(embedder.asked)
     for message in ("", " ", "?", "??!", "…", "👍"):
@@ -144,7 +144,7 @@ async def test_signs_without_a_word_are_about_nothing(made: Made) -> None:
     assert len(embedder.asked) == asked
 
 
-async def test_threads_that_others_keep_busy_do_not_hold_up_a_message(made: Made) -> None:
+async def test_a_busy_thread_pool_does_not_delay_a_message(made: Made) -> None:
     one = await made(embedder=FakeEmbedder()).indexed()
     over = threading.Event()
     busy = [asyncio.create_task(asyncio.to_thread(over.wait, 60)) for _ in range(40)]
@@ -156,7 +156,7 @@ async def test_threads_that_others_keep_busy_do_not_hold_up_a_message(made: Made
         await asyncio.gather(*busy)
 
 
-async def test_a_comparison_that_does_not_end_leaves_the_keywords(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_comparison_timeout_falls_back_to_keywords(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("routing.tools.selector.MAX_SECONDS", 0.05)
     one, over = await made(embedder=FakeEmbedder()).indexed(), threading.Event()
     held = one.selector._threads.submit(over.wait, 60)
@@ -172,7 +172,7 @@ async def test_a_comparison_that_does_not_end_leaves_the_keywords(made: Made, mo
     assert one.selector.fallback_reason == ""
 
 
-async def test_the_doubt_of_a_message_stays_until_vectors_are_compared_again(made: Made) -> None:
+async def test_a_fallback_reason_lasts_until_vectors_are_used_again(made: Made) -> None:
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
     await one.selector.match(OPEN)
     embedder.fates = [EmbedderFailed("still loading")]
@@ -188,7 +188,7 @@ async def test_the_doubt_of_a_message_stays_until_vectors_are_compared_again(mad
     assert (await one.selector.match("hum a tune")).fallback_reason == one.selector.fallback_reason == ""
 
 
-async def test_a_turn_that_is_stopped_is_stopped_and_the_next_message_works(made: Made) -> None:
+async def test_a_stopped_turn_does_not_affect_the_next_message(made: Made) -> None:
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
     embedder.fates = [asyncio.Event()]
     turn = asyncio.create_task(one.selector.match(OPEN))
@@ -199,7 +199,7 @@ async def test_a_turn_that_is_stopped_is_stopped_and_the_next_message_works(made
     assert await one.found(OPEN) == {"weather": "embed"}
 
 
-async def test_toolkits_that_change_are_indexed_again_while_the_old_index_answers(made: Made) -> None:
+async def test_changed_toolkits_are_reindexed_while_the_old_index_answers(made: Made) -> None:
     one = await made(WEATHER, ALARM, embedder=(embedder := FakeEmbedder())).indexed()
     one.toolkits = slow = Slow.of(WEATHER, MUSIC)
     assert await one.found(OPEN) == {"weather": "embed"}
@@ -214,7 +214,7 @@ async def test_toolkits_that_change_are_indexed_again_while_the_old_index_answer
     assert await one.found("hum a tune") == {"music": "embed"}
 
 
-async def test_toolkits_that_change_meanwhile_are_indexed_as_they_are_last(made: Made) -> None:
+async def test_repeated_changes_are_indexed_once_at_the_end(made: Made) -> None:
     one = await made(WEATHER, embedder=(embedder := FakeEmbedder(asyncio.Event()))).indexed(EMBEDDING)
     await embedder.reached.wait()
     one.toolkits = (MUSIC, BASICS)
@@ -237,7 +237,7 @@ class Probe(str):
 
 
 @pytest.mark.parametrize("count", [1, 1_500])
-async def test_the_event_loop_only_cuts_the_message(made: Made, count: int) -> None:
+async def test_the_event_loop_only_splits_the_message(made: Made, count: int) -> None:
     many = toolkit("many", *(card(f"tool_{number}") for number in range(count)))
     one = await made(WEATHER, many).indexed(OFF)
     message = Probe("the weather forecast")
@@ -249,7 +249,7 @@ async def test_the_event_loop_only_cuts_the_message(made: Made, count: int) -> N
     assert cut not in compared
 
 
-async def test_the_end_ends_everything(made: Made) -> None:
+async def test_close_ends_all_tasks(made: Made) -> None:
     waiting = made(embedder=(embedder := FakeEmbedder(asyncio.Event())))
     await waiting.indexed(EMBEDDING)
     settled = await made(embedder=FakeEmbedder()).indexed()

@@ -11,7 +11,7 @@ from routing.tools.fallback_reasons import EMBEDDING
 from tests.routing.tools.selecting import ALARM, MUSIC, OPEN, WEATHER, FakeEmbedder, Made
 
 
-async def test_a_decision_is_remembered_until_there_is_another_index(made: Made) -> None:
+async def test_a_decision_is_cached_until_the_index_changes(made: Made) -> None:
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
     first = await one.selector.match(OPEN)
     asked = len(embedder.asked)
@@ -27,7 +27,7 @@ async def test_a_decision_is_remembered_until_there_is_another_index(made: Made)
     assert embedder.asked[-1] == (OPEN,)
 
 
-async def test_of_a_long_message_the_beginning_counts(made: Made) -> None:
+async def test_only_the_beginning_of_a_long_message_counts(made: Made) -> None:
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
     said = "hm " * 2_000
     first = await one.selector.match(f"{said}{OPEN}")
@@ -36,7 +36,7 @@ async def test_of_a_long_message_the_beginning_counts(made: Made) -> None:
     assert len(embedder.asked) == asked
 
 
-async def test_a_decision_in_doubt_is_not_remembered(made: Made) -> None:
+async def test_a_fallback_decision_is_not_cached(made: Made) -> None:
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
     embedder.fates = [EmbedderFailed("down"), EmbedderFailed("still down")]
     doubts = [(await one.selector.match(OPEN)).fallback_reason for _ in range(4)]
@@ -44,7 +44,7 @@ async def test_a_decision_in_doubt_is_not_remembered(made: Made) -> None:
     assert [call for call in embedder.asked if OPEN in call] == [(OPEN,)] * 3
 
 
-async def test_a_decision_of_an_index_that_is_gone_is_not_remembered(made: Made) -> None:
+async def test_a_decision_of_an_old_index_is_not_cached(made: Made) -> None:
     one = await made(WEATHER, ALARM, embedder=(embedder := FakeEmbedder()), wait_seconds=60).indexed()
     message, index = asyncio.Event(), asyncio.Event()
     embedder.fates = [message, index]
@@ -59,7 +59,7 @@ async def test_a_decision_of_an_index_that_is_gone_is_not_remembered(made: Made)
     assert "weather" not in await one.found(OPEN)
 
 
-async def test_only_the_newest_decisions_are_remembered(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_decision_cache_is_bounded(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("routing.tools.index_builder.CACHED_MESSAGES", 2)
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
     for message in (OPEN, "hum a tune", "rise in bed", "hum a tune", OPEN):
@@ -68,7 +68,7 @@ async def test_only_the_newest_decisions_are_remembered(made: Made, monkeypatch:
     assert [asked.count(message) for message in (OPEN, "hum a tune", "rise in bed")] == [2, 1, 1]
 
 
-async def test_a_keyword_of_one_toolkit_asks_no_encoder_that_has_to_be_waited_for(made: Made) -> None:
+async def test_a_certain_keyword_does_not_wait_for_the_encoder(made: Made) -> None:
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
     asked = len(embedder.asked)
     chosen = await one.selector.match("what is that umbrella business good for today?")

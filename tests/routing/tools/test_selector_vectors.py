@@ -9,7 +9,7 @@ from routing.tools.fallback_reasons import EMBEDDING
 from tests.routing.tools.selecting import ALARM, MUSIC, OPEN, WEATHER, FakeEmbedder, FakeVectors, Made, card, toolkit
 
 
-async def test_vectors_that_are_kept_are_not_made_again(made: Made) -> None:
+async def test_stored_vectors_are_reused(made: Made) -> None:
     first = await made(embedder=FakeEmbedder()).indexed()
     assert first.embedder is not None
     assert len(first.store.rows) == len(first.embedder.texts)
@@ -23,7 +23,7 @@ async def test_vectors_that_are_kept_are_not_made_again(made: Made) -> None:
         assert await second.selector.match(message) == await first.selector.match(message)
 
 
-async def test_a_text_that_changed_is_embedded_alone(made: Made) -> None:
+async def test_only_changed_texts_are_embedded(made: Made) -> None:
     store = (await made(WEATHER, MUSIC, embedder=FakeEmbedder()).indexed()).store
     other = toolkit("music", card("play_music", "Play a song.", "something with drums"), keywords=("song", "music"))
     one = await made(WEATHER, other, embedder=FakeEmbedder(), store=store).indexed()
@@ -31,7 +31,7 @@ async def test_a_text_that_changed_is_embedded_alone(made: Made) -> None:
     assert one.embedder.texts == ["something with drums"]
 
 
-async def test_another_encoder_makes_its_own(made: Made) -> None:
+async def test_each_encoder_has_its_own_vectors(made: Made) -> None:
     first = await made(embedder=FakeEmbedder()).indexed()
     second = await made(embedder=FakeEmbedder(name="other:2"), store=first.store).indexed()
     assert first.embedder
@@ -64,7 +64,7 @@ async def test_rows_of_another_width_are_rebuilt(made: Made, monkeypatch: pytest
     assert await second.found(OPEN) == {"weather": "embed"}
 
 
-async def test_an_encoder_that_fails_half_way_goes_on_there(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_encoder_that_fails_half_way_resumes(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("routing.tools.selection.catalogue.BATCH", 2)
     embedder = FakeEmbedder(None, None, EmbedderFailed("down"))
     await made(embedder=embedder).indexed()
@@ -73,7 +73,7 @@ async def test_an_encoder_that_fails_half_way_goes_on_there(made: Made, monkeypa
     assert len(embedder.asked) > 4
 
 
-async def test_a_store_that_fails_costs_only_the_keeping(
+async def test_a_failing_store_only_prevents_caching(
     made: Made, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("routing.tools.index_builder.SETTLED_SECONDS", 0.0)
@@ -107,7 +107,9 @@ async def test_unused_vectors_are_deleted_after_a_delay(made: Made, monkeypatch:
     assert 0 < len(store.rows) < len(both) / 2
 
 
-async def test_toolkits_that_never_settle_do_not_fill_the_database(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_constantly_changing_toolkits_do_not_fill_the_database(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A server that puts a number into its descriptions, and changes it."""
     monkeypatch.setattr("routing.tools.index_builder.MAX_NEW", 20)
     store = FakeVectors()

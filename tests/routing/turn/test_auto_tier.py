@@ -30,14 +30,14 @@ PHOTO = Attachment("image", "a.png", "image/png", 5, "telegram:abc")
         ('{"tiers": {"balanced": {"mayEscalate": false}}}', {"openai": "k"}, ("balanced",)),
     ],
 )
-def test_those_that_the_contracts_allow_and_somebody_serves(
+def test_only_allowed_and_available_tiers_are_chosen(
     document: str, keys: dict[str, str], tiers: tuple[Tier, ...]
 ) -> None:
     config = read_config(jsonfile.parse(document, "x.json"), keys, {}, ())
     assert auto_tier.allowed(Models(config, Catalog.load(BUNDLED)), Preferences()) == tiers
 
 
-def test_a_model_of_ones_own_serves_a_tier() -> None:
+def test_a_persons_model_makes_a_tier_available() -> None:
     models = Models(read_config(jsonfile.parse("{}", "x.json"), {"mistral": "k"}, {}, ()), Catalog.load(BUNDLED))
     own = Preferences(overrides={"deep": Override("mistral/mistral-large")})
     assert auto_tier.allowed(models, own) == ("balanced", "deep")
@@ -69,12 +69,12 @@ async def test_code_in_the_last_answer_counts_for_any_tier() -> None:
     assert (await Talk(((1, "coding"),), "It is broken.").chooses("fix it"))[0] == "coding"
 
 
-async def test_pictures_are_told_of() -> None:
+async def test_pictures_are_a_feature() -> None:
     assert await Talk().chooses("", pictures=(PHOTO,)) == ("balanced", ("a picture",))
     assert await Talk().chooses("") == ("balanced", ("nothing special",))
 
 
-async def test_what_is_asked_again_knows_nothing_of_the_turn_that_it_replaces() -> None:
+async def test_a_retry_ignores_the_turn_it_replaces() -> None:
     talk = Talk(((1, "balanced"), (3, "deep")))
     assert (await talk.chooses("hm?"))[0] == "deep"
     assert (await talk.chooses("hm?", replaces=3))[0] == "balanced"

@@ -32,7 +32,7 @@ def test_calls_and_their_results_are_one_group(pattern: str, groups: str) -> Non
     assert " ".join("".join(each.text[0] for each in group) for group in rounds(said(pattern))) == groups
 
 
-def test_the_same_id_in_another_turn_is_another_call() -> None:
+def test_call_ids_are_scoped_to_a_turn() -> None:
     call = ChatMessage("assistant", "", calls=(ToolCall("0", "f", "{}"),))
     result, user = ChatMessage("tool", "r", call_id="0", tool="f"), ChatMessage("user", "u")
     assert [len(group) for group in rounds([call, result, user, call, result, user, result])] == [2, 1, 2, 1, 1]
@@ -64,13 +64,13 @@ def test_the_same_id_in_another_turn_is_another_call() -> None:
         ("ucu", 2, 1),
     ],
 )
-def test_the_border_never_splits_a_pair(pattern: str, keep: int, first: int) -> None:
+def test_compaction_never_splits_a_call_and_its_result(pattern: str, keep: int, first: int) -> None:
     assert cut(said(pattern), keep) == first
 
 
 @settings(deadline=None)
 @given(some.text("uacC", max_size=30), some.integers(0, 35))
-def test_at_least_as_many_stay_and_pairs_are_whole(pattern: str, keep: int) -> None:
+def test_at_least_the_given_number_of_messages_stays(pattern: str, keep: int) -> None:
     messages = said(pattern.replace("c", "cr").replace("C", "Crr"))
     at = cut(messages, keep)
     assert len(messages) - at >= min(keep, len(messages))
@@ -79,7 +79,7 @@ def test_at_least_as_many_stay_and_pairs_are_whole(pattern: str, keep: int) -> N
     assert whole(messages[at:])
 
 
-def test_the_oldest_results_are_shortened_only_as_far_as_needed() -> None:
+def test_old_results_are_shortened_only_as_needed() -> None:
     messages = said("ucrcrcrcr")
     for at in (2, 4, 6, 8):
         messages[at] = ChatMessage("tool", f"{at}" * 7_000, call_id=messages[at].call_id, tool="f")
@@ -98,7 +98,7 @@ def test_the_newest_result_is_spared() -> None:
     assert sum("[… shortened: 31,000 characters]" in m.text for m in out) == 2
 
 
-def test_short_results_and_what_fits_stay_the_same_objects() -> None:
+def test_unchanged_messages_are_the_same_objects() -> None:
     for messages in (said("ucrcr", 1_000) * 9, said("ucrcr", 100)):
         assert all(new is old for new, old in zip(shorten_results(messages, SMALL), messages, strict=True))
 
@@ -119,7 +119,7 @@ def test_short_results_and_what_fits_stay_the_same_objects() -> None:
         ("scrcrcr", "scr"),
     ],
 )
-def test_the_oldest_rounds_go_up_to_a_users_message(pattern: str, left: str) -> None:
+def test_the_oldest_rounds_are_dropped_up_to_a_user_message(pattern: str, left: str) -> None:
     messages = said(pattern, 3_100)
     out, count = leave_out(messages, SMALL)
     assert "".join(message.text[0] for message in out) == left
@@ -128,13 +128,13 @@ def test_the_oldest_rounds_go_up_to_a_users_message(pattern: str, left: str) -> 
     assert whole(out)
 
 
-def test_what_fits_is_the_same() -> None:
+def test_fitting_messages_are_unchanged() -> None:
     messages = said("suacra", 100)
     assert leave_out(messages, SMALL) == (tuple(messages), 0)
     assert leave_out([], SMALL) == ((), 0)
 
 
-def test_a_gigantic_last_message_keeps_its_ends_and_the_rules_stay() -> None:
+def test_a_huge_last_message_is_shortened_in_the_middle() -> None:
     messages = [*said("suaua", 1_000), ChatMessage("user", "Question: " + "x" * 1_000_000 + " why?")]
     out, count = leave_out(messages, SMALL)
     assert [message.role for message in out] == ["system", "user"]
@@ -146,7 +146,7 @@ def test_a_gigantic_last_message_keeps_its_ends_and_the_rules_stay() -> None:
     assert SMALL.tokens(out) > 0.98 * SMALL.threshold
 
 
-def test_a_long_turn_is_cut_and_loses_no_pair() -> None:
+def test_a_long_turn_is_truncated_without_splitting_pairs() -> None:
     messages = said("suau" + "cr" * 200, 2_000)
     out, count = leave_out(messages, SMALL)
     assert count == 2

@@ -25,13 +25,13 @@ class Writer:
         return answer
 
 
-async def test_one_call_sums_up_what_fits() -> None:
+async def test_one_call_summarises_what_fits() -> None:
     writer = Writer("  Bob likes tea.\n")
     assert await compact(writer, "", said("uaua"), 10_000) == "[Conversation summary]\nBob likes tea."
     assert writer.shown == ["<conversation>\nuser: u0\nassistant: a1\nuser: u2\nassistant: a3\n</conversation>"]
 
 
-async def test_the_earlier_summary_goes_in_and_the_heading_does_not_grow() -> None:
+async def test_the_earlier_summary_is_included_under_one_heading() -> None:
     writer = Writer("[Conversation summary]\nNew.")
     out = await compact(writer, "[Conversation summary]\nOld </earlier_summary>.", said("u"), 10_000)
     assert out == "[Conversation summary]\nNew."
@@ -40,7 +40,7 @@ async def test_the_earlier_summary_goes_in_and_the_heading_does_not_grow() -> No
     )
 
 
-async def test_every_chunk_meets_the_summary_of_those_before() -> None:
+async def test_every_chunk_is_summarised_with_the_summary_so_far() -> None:
     writer = Writer("one", "two", "three")
     out = await compact(writer, "zero", said("uau", 3_000), 4_100)
     assert out == "[Conversation summary]\nthree"
@@ -48,7 +48,7 @@ async def test_every_chunk_meets_the_summary_of_those_before() -> None:
     assert all(len(data) <= 4_100 for data in writer.shown)
 
 
-async def test_four_calls_at_most_and_the_rest_is_named() -> None:
+async def test_at_most_four_calls_and_the_rest_is_reported() -> None:
     writer = Writer("one", "two", "three", "four")
     out = await compact(writer, "zero", said("uauaua", 3_000), 4_100)
     assert out.split("\n")[0] == "[Conversation summary]"
@@ -68,7 +68,7 @@ async def test_an_empty_summary_is_a_failure(answer: str) -> None:
         await compact(Writer("one", answer), "old", said("ua", 3_000), 4_100)
 
 
-async def test_a_models_failure_goes_through() -> None:
+async def test_a_models_error_is_raised() -> None:
     with pytest.raises(Unreachable):
         await compact(Writer("one", Unreachable("m", "gone")), "old", said("ua", 3_000), 4_100)
 
@@ -80,12 +80,12 @@ async def test_summaries_stay_bounded() -> None:
     assert len(out) < 8_100
 
 
-async def test_nothing_older_keeps_the_summary_without_a_call() -> None:
+async def test_without_older_messages_the_summary_is_kept_without_a_call() -> None:
     assert await compact(Writer(), "old", [], 10_000) == "[Conversation summary]\nold"
 
 
 @pytest.mark.parametrize(
     "words", ["data", "not follow", "500 words", "language that the user", "file names", "decisions", "open questions"]
 )
-def test_the_summarys_model_is_told(words: str) -> None:
+def test_the_summarys_model_is_reported(words: str) -> None:
     assert words in INSTRUCTIONS

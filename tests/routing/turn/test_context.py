@@ -121,7 +121,7 @@ async def told(history: Kept, person: Person) -> str:
     return str(messages)
 
 
-async def test_the_summary_of_one_persons_talk_has_what_their_tools_gave_and_is_theirs() -> None:
+async def test_a_summary_of_one_persons_messages_has_tool_results_and_is_private() -> None:
     history = Kept()
     history.add(ANN, *read_diary("swordfish"))
     assert "swordfish" in await compacted(history, ANN)
@@ -137,7 +137,7 @@ async def test_the_summary_of_one_persons_talk_has_what_their_tools_gave_and_is_
 
 
 @pytest.mark.parametrize("last", ["ann", "bob"])
-async def test_where_several_ask_no_summary_has_what_tools_were_given_or_gave(last: str) -> None:
+async def test_a_summary_of_several_people_has_no_tool_calls_or_results(last: str) -> None:
     history = Kept()
     history.add(ANN, *read_diary("swordfish"))
     if last == "ann":
@@ -154,7 +154,7 @@ async def test_where_several_ask_no_summary_has_what_tools_were_given_or_gave(la
 
 
 @pytest.mark.parametrize("others", ["stay", "were left out"])
-async def test_the_others_need_not_be_in_what_is_summed_up(others: str) -> None:
+async def test_other_people_count_even_outside_the_summarised_part(others: str) -> None:
     history = Kept()
     said = ChatMessage("user", "hi"), ChatMessage("assistant", "hello")
     if others == "were left out":
@@ -167,7 +167,7 @@ async def test_the_others_need_not_be_in_what_is_summed_up(others: str) -> None:
     assert "SUMMARY" in await told(history, BOB)
 
 
-async def test_one_persons_summary_is_made_again_when_another_comes() -> None:
+async def test_a_private_summary_is_rewritten_when_another_person_writes() -> None:
     history = Kept()
     history.add(ANN, *read_diary("swordfish"))
     await compacted(history, ANN)
@@ -179,7 +179,7 @@ async def test_one_persons_summary_is_made_again_when_another_comes() -> None:
     assert "SUMMARY 2" in await told(history, BOB)
 
 
-async def test_who_comes_to_a_summary_of_anothers_gets_one_of_their_own_at_once() -> None:
+async def test_another_person_gets_a_new_summary_at_once() -> None:
     history = Kept()
     history.add(ANN, *read_diary("swordfish"))
     await compacted(history, ANN)
@@ -231,7 +231,7 @@ def long_talk(history: Kept, pairs: int = 20) -> None:
 
 
 @pytest.mark.usefixtures("no_pause")
-async def test_a_turn_asks_for_a_summary_once_though_it_came_to_nothing() -> None:
+async def test_a_turn_requests_a_summary_only_once() -> None:
     history = Kept()
     long_talk(history)
     silent: list[Step] = []
@@ -270,7 +270,7 @@ async def test_a_summary_keeps_to_the_turns_limits(turn: str, made: int, why: st
     assert newest.upto > 0
 
 
-async def test_compact_may_use_every_call_for_no_answer_comes_behind_it() -> None:
+async def test_compact_may_use_all_calls() -> None:
     config = models('{"turn": {"maxModelCalls": 4}, "compaction": {"maxContextTokens": 12000}}')
     history, llm = Kept(), FakeLlm(*[chunk("0.3") for _ in range(4)])
     long_talk(history)
@@ -280,7 +280,7 @@ async def test_compact_may_use_every_call_for_no_answer_comes_behind_it() -> Non
     assert replace(history.summaries[-1], text="") == Summary(36, "", 36, reader=ANN.id)
 
 
-async def test_what_others_asked_and_had_called_is_not_ones_own_topic() -> None:
+async def test_other_peoples_messages_are_not_ones_topic() -> None:
     history = Kept()
     history.add(ANN, *read_diary("swordfish"))
     history.add(BOB, ChatMessage("user", "hello all"), ChatMessage("assistant", "Hello."))

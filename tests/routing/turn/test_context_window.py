@@ -40,18 +40,18 @@ def user(text: str) -> ChatMessage:
         ("\ud800a\udc00" * 7, (94 + 8 + 8) / 4),
     ],
 )
-def test_a_text_weighs_by_its_script(text: str, tokens: float) -> None:
+def test_token_estimates_depend_on_the_script(text: str, tokens: float) -> None:
     assert estimate([user(text)]) == tokens
 
 
-def test_nothing_is_rounded_on_the_way() -> None:
+def test_only_totals_are_rounded() -> None:
     assert estimate([user("x" * 140_000)]) == 40_000.0
     assert estimate([user("x" * 140)] * 1_000) == 40_000.0
     assert estimate([user("x")] * 140_000) == 40_000.0
     assert estimate([user("x")]) == 1 / 3.5
 
 
-def test_calls_and_pictures_weigh_and_thinking_does_not() -> None:
+def test_calls_and_pictures_count_and_thinking_does_not() -> None:
     call = ToolCall("call_1", "read_file", '{"path": "x"}')
     plain = ChatMessage("assistant", "abc", calls=(call,), thinking="[...]" * 100)
     assert estimate([plain]) == (3 + 9 + 13) / 3.5
@@ -82,7 +82,7 @@ def test_overhead_and_threshold(limit: int, most: int, overhead: float, threshol
     ("window", "room"),
     [(Window(8_000, 50_000), 5_400), (Window(128_000, 50_000), 42_000), (Window(128_000, 200_000), 94_400)],
 )
-def test_only_more_than_the_threshold_is_too_much(window: Window, room: int) -> None:
+def test_a_prompt_at_the_threshold_fits(window: Window, room: int) -> None:
     exactly = [user("日" * room)]
     assert not window.overflows(exactly)
     assert window.takes(weight(exactly))
@@ -94,16 +94,16 @@ def test_only_more_than_the_threshold_is_too_much(window: Window, room: int) -> 
 
 @settings(deadline=None)
 @given(some.lists(some.text(some.characters(exclude_categories=())), max_size=5))
-def test_the_whole_weighs_what_its_parts_do(texts: list[str]) -> None:
+def test_the_total_is_the_sum_of_its_parts(texts: list[str]) -> None:
     signs = [sign for text in texts for sign in text]
     assert weight([user(text) for text in texts]) == sum(map(text_weight, texts)) == sum(map(text_weight, signs))
 
 
 @given(some.text(some.characters(max_codepoint=0x1FF)))
-def test_latin_text_has_three_and_a_half_characters_a_token(text: str) -> None:
+def test_latin_text_has_3_5_characters_per_token(text: str) -> None:
     assert estimate([user(text)]) == len(text) / 3.5
 
 
 @given(some.characters())
-def test_no_sign_weighs_nothing_or_more_than_four_tokens(sign: str) -> None:
+def test_each_character_counts_between_0_and_4_tokens(sign: str) -> None:
     assert 8 <= text_weight(sign) <= 4 * 28

@@ -91,7 +91,7 @@ def results(outcome: Outcome) -> list[str]:
     return [message.text for message in outcome.said if message.role == "tool"]
 
 
-async def test_the_model_gets_what_its_tools_gave_and_answers() -> None:
+async def test_the_model_gets_tool_results_and_answers() -> None:
     llm = FakeLlm(calls(call("echo", '{"text": "hi"}'), text="Let me see."), says("It said hi."))
     toolbox, seen = FakeToolbox({"echo": echo}), Seen()
     outcome = await run(llm, toolbox, live=seen)
@@ -129,7 +129,7 @@ async def test_a_council_takes_no_time_and_no_calls_of_the_turn() -> None:
     assert outcome.seconds < 60.0
 
 
-async def test_tools_run_side_by_side_where_they_allow_it_and_answer_in_order() -> None:
+async def test_parallel_tools_run_concurrently_and_answer_in_order() -> None:
     gate = asyncio.Event()
 
     async def slow(given: Mapping[str, Any]) -> str:
@@ -150,7 +150,7 @@ async def test_tools_run_side_by_side_where_they_allow_it_and_answer_in_order() 
     assert toolbox.began[-1] == "echo {}"
 
 
-async def test_the_same_call_is_answered_from_the_turn_until_something_changed() -> None:
+async def test_repeated_calls_are_cached_until_something_changes() -> None:
     one, same = call("read", '{"a": 1, "b": 2}', "1"), call("read", '{"b":2,"a":1}', "2")
     llm = FakeLlm(
         calls(one, same),
@@ -165,7 +165,7 @@ async def test_the_same_call_is_answered_from_the_turn_until_something_changed()
     assert [text.endswith(AGAIN) for text in results(outcome)] == [False, True, True, False, False, True]
 
 
-async def test_a_failing_tool_tells_the_model_why() -> None:
+async def test_a_failing_tools_reason_reaches_the_model() -> None:
     async def fails(given: Mapping[str, Any]) -> str:
         raise ToolFailed("There is no file a.txt; there is b.txt.")
 
@@ -183,7 +183,7 @@ async def test_wrong_arguments_are_corrected_once() -> None:
     assert "go on without echo" in second
 
 
-async def test_a_hanging_tool_is_ended() -> None:
+async def test_a_hanging_tool_is_cancelled() -> None:
     async def hangs(given: Mapping[str, Any]) -> str:
         await asyncio.Event().wait()
         return "never"
@@ -195,7 +195,7 @@ async def test_a_hanging_tool_is_ended() -> None:
     assert toolbox.ended == ["echo {}"]
 
 
-async def test_a_result_is_cut_to_what_the_model_may_get() -> None:
+async def test_a_long_result_is_truncated() -> None:
     async def floods(given: Mapping[str, Any]) -> str:
         return "x" * 500_000
 
@@ -280,7 +280,7 @@ async def test_the_last_call_is_for_the_answer() -> None:
     assert outcome.limit == Limit("tools", 1)
 
 
-async def test_as_many_tools_as_allowed_are_no_limit_reached() -> None:
+async def test_using_all_tool_calls_is_not_exceeding_the_limit() -> None:
     llm = FakeLlm(calls(call("echo")), says("all there is"))
     outcome = await run(llm, FakeToolbox({"echo": echo}), Planner(TurnBounds(tool_calls=1)))
     assert outcome.limit is None
@@ -302,7 +302,7 @@ async def test_time_ends_a_turn() -> None:
     assert outcome.completion is not None
 
 
-async def test_stop_ends_a_tool_and_the_turn_is_remembered_whole() -> None:
+async def test_stop_cancels_a_tool_and_the_turn_stays_complete() -> None:
     stop = Stop()
 
     async def hangs(given: Mapping[str, Any]) -> str:
@@ -318,7 +318,7 @@ async def test_stop_ends_a_tool_and_the_turn_is_remembered_whole() -> None:
     assert results(outcome) == ["echo ", STOPPED]
 
 
-async def test_an_overflow_is_cut_and_sent_once_more() -> None:
+async def test_an_overflow_is_shortened_and_retried() -> None:
     async def floods(given: Mapping[str, Any]) -> str:
         return "x" * 50_000
 
@@ -344,7 +344,7 @@ async def test_an_overflow_is_cut_and_sent_once_more() -> None:
     assert later.made == 3, "cut once, there is nothing left to cut"
 
 
-async def test_an_empty_end_falls_back_on_what_was_said_before() -> None:
+async def test_an_empty_final_answer_uses_the_earlier_text() -> None:
     silent: list[Step] = []
     llm = FakeLlm(calls(call("echo"), text="Here is the plan."), silent, silent)
     outcome = await run(llm, FakeToolbox({"echo": echo}))
@@ -352,7 +352,7 @@ async def test_an_empty_end_falls_back_on_what_was_said_before() -> None:
     assert outcome.completion.text == "Here is the plan."
 
 
-async def test_a_failure_behind_tools_keeps_what_they_did() -> None:
+async def test_a_failure_after_tools_keeps_their_results() -> None:
     down: list[Step] = [Unreachable("m", "down")]
     outcome = await run(FakeLlm(calls(call("echo")), down, down), FakeToolbox({"echo": echo}))
     assert isinstance(outcome.error, Unreachable)

@@ -109,7 +109,7 @@ class Chase:
     [BUSY, DOWN, KeyRejected("a/1", "no"), ModelUnknown("a/1", "no"), BadModelRequest("a/1", "no")],
     ids=lambda error: type(error).__name__,
 )
-async def test_a_model_that_fails_gives_way_to_the_next(error: ModelError) -> None:
+async def test_a_failing_model_is_replaced_by_the_next(error: ModelError) -> None:
     chase = Chase(FakeLlm([error], says("hi")))
     assert (await chase.run()).text == "hi"
     assert chase.asked == ["a/1", "b/2"]
@@ -117,7 +117,7 @@ async def test_a_model_that_fails_gives_way_to_the_next(error: ModelError) -> No
     assert chase.state.failed == [Failed("a/1", error.reason, "other model")]
 
 
-async def test_the_only_one_is_asked_once_more() -> None:
+async def test_a_single_model_is_retried_once() -> None:
     chase = Chase(FakeLlm([DOWN], says("hi")), pool=("a/1",))
     assert (await chase.run()).text == "hi"
     assert chase.state.failed == []
@@ -128,7 +128,7 @@ async def test_the_only_one_is_asked_once_more() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "asked"), [(2.0, ["a/1", "b/2"]), (1.9, ["a/1"])])
-async def test_no_try_begins_with_less_than_two_seconds_left(seconds: float, asked: list[str]) -> None:
+async def test_no_attempt_starts_in_the_last_two_seconds(seconds: float, asked: list[str]) -> None:
     chase = Chase(FakeLlm([DOWN], says("hi")))
 
     def fails_late() -> list[Step]:
@@ -159,7 +159,7 @@ class Moving(FakeLlm):
 
 
 @pytest.mark.parametrize(("reasoning", "allowance"), [(None, ALLOWANCE["low"]), ("high", ALLOWANCE["high"])])
-async def test_cut_with_no_text_it_gets_twice_the_allowance(reasoning: str | None, allowance: int) -> None:
+async def test_cut_off_without_text_doubles_the_output_limit(reasoning: str | None, allowance: int) -> None:
     chase = Chase(FakeLlm(cut(), says("hi")), reasoning=reasoning)
     assert (await chase.run()).text == "hi"
     assert chase.asked == ["a/1", "a/1"]
@@ -167,13 +167,13 @@ async def test_cut_with_no_text_it_gets_twice_the_allowance(reasoning: str | Non
 
 
 @pytest.mark.parametrize(("room", "most"), [(5_000, 5_000), (100, 2_000)])
-async def test_twice_the_allowance_ends_with_the_window(room: int, most: int) -> None:
+async def test_the_doubled_output_limit_is_capped_by_the_window(room: int, most: int) -> None:
     chase = Chase(FakeLlm(cut(), says("hi")), room=room)
     await chase.run()
     assert chase.llm.asked[1].max_output == most
 
 
-async def test_cut_with_no_text_twice_it_is_the_next_ones_turn_and_at_last_nobodys() -> None:
+async def test_repeated_cut_offs_without_text_try_each_model() -> None:
     chase = Chase(FakeLlm(cut(), cut(), says("hi")))
     assert (await chase.run()).text == "hi"
     assert chase.asked == ["a/1", "a/1", "b/2"]
@@ -184,7 +184,7 @@ async def test_cut_with_no_text_twice_it_is_the_next_ones_turn_and_at_last_nobod
     assert (done.text, done.finish) == ("", "length")
 
 
-async def test_too_long_a_prompt_is_cut_once_and_then_goes_where_there_is_room() -> None:
+async def test_an_overflow_is_shortened_once_then_moves_to_a_larger_window() -> None:
     long = ContextOverflow("a/1", "too long")
     chase = Chase(FakeLlm([long], says("hi")), windows={"a/1": 100})
     assert (await chase.run()).text == "hi"
@@ -207,7 +207,7 @@ async def test_an_identical_request_is_never_sent_twice() -> None:
     assert chase.asked == ["a/1"]
 
 
-async def test_an_account_without_credit_is_not_asked_for_another_model() -> None:
+async def test_an_account_without_credit_is_not_tried_again() -> None:
     chase = Chase(FakeLlm([OutOfCredit("a/1", "no")], says("hi")), pool=("a/1", "a/2", "b/2"))
     assert (await chase.run()).text == "hi"
     assert chase.asked == ["a/1", "b/2"]
@@ -217,7 +217,7 @@ async def test_an_account_without_credit_is_not_asked_for_another_model() -> Non
     assert chase.asked == ["a/1"]
 
 
-async def test_a_turn_that_was_cut_before_is_not_cut_again() -> None:
+async def test_a_shortened_turn_is_not_shortened_again() -> None:
     chase = Chase(FakeLlm([ContextOverflow("a/1", "too long")]))
     chase.state.shortened = 3
     with pytest.raises(ContextOverflow):
@@ -226,7 +226,7 @@ async def test_a_turn_that_was_cut_before_is_not_cut_again() -> None:
     assert chase.asked == ["a/1"]
 
 
-async def test_stop_ends_the_wait_before_another_try() -> None:
+async def test_stop_ends_the_wait_before_a_retry() -> None:
     chase = Chase(FakeLlm([RateLimited("a/1", "busy", 2.9)], says("never")), pool=("a/1",))
     asyncio.get_running_loop().call_later(0.02, chase.stop.request)
     done = await chase.run()

@@ -45,7 +45,7 @@ from tests.routing.tools.selecting import card, toolkit
 MORE = {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}, "required": ["city"]}
 
 
-async def test_a_large_model_is_shown_what_was_chosen_in_a_stable_order() -> None:
+async def test_a_large_model_gets_selected_tools_in_stable_order() -> None:
     tools = await turn()
     base = ["calculate", "set_tier", DISCOVERY]
     assert names(tools, HUGE) == [*base, "get_weather", "weather_alerts"]
@@ -57,7 +57,7 @@ async def test_a_large_model_is_shown_what_was_chosen_in_a_stable_order() -> Non
     assert tools.selection.activated == (Activated("weather", "embed", 0.65),)
 
 
-async def test_a_small_model_is_shown_the_likeliest_and_the_names_of_all_others() -> None:
+async def test_a_small_model_gets_the_likeliest_tools_and_the_other_names() -> None:
     many = toolkit("many", *(card(f"tool_{number}") for number in range(20)))
     tools = await turn(toolkits=(*KITS, many))
     shown = tools.show(SMALL, WINDOW)
@@ -70,7 +70,7 @@ async def test_a_small_model_is_shown_the_likeliest_and_the_names_of_all_others(
 
 
 @pytest.mark.parametrize(("model", "size"), [(SMALL, "S"), (MEDIUM, "M"), (LARGE, "L"), (HUGE, "XL")])
-async def test_every_model_gets_the_texts_of_its_own_size_also_in_mid_turn(model: str, size: Size) -> None:
+async def test_every_model_gets_texts_of_its_size_also_mid_turn(model: str, size: Size) -> None:
     tools = await turn()
     for other in (HUGE, SMALL):
         tools.show(other, WINDOW)
@@ -80,11 +80,11 @@ async def test_every_model_gets_the_texts_of_its_own_size_also_in_mid_turn(model
     assert tools.offer(model, tools.show(model, WINDOW)).size == size
 
 
-async def test_without_a_toolkit_to_be_found_there_is_no_way_to_find_one() -> None:
+async def test_without_hidden_toolkits_there_is_no_discovery_tool() -> None:
     assert names(await turn(toolkits=(BASE,)), HUGE) == ["calculate", "set_tier"]
 
 
-async def test_a_stub_becomes_a_definition_and_is_there_once() -> None:
+async def test_a_stub_is_replaced_by_its_definition() -> None:
     hybrid = {"tools": {"presentation": {"S": {"strategy": "hybrid", "maxTools": 4}}}}
     tools = await turn(of=models(hybrid))
     assert [spec.name for spec in tools.show(SMALL, WINDOW).specs if not spec.description]
@@ -94,7 +94,7 @@ async def test_a_stub_becomes_a_definition_and_is_there_once() -> None:
     assert tools.offer(SMALL, tools.show(SMALL, WINDOW)).shown == 5
 
 
-async def test_a_tool_that_was_told_by_name_only_runs_and_is_defined_from_then_on() -> None:
+async def test_a_tool_known_only_by_name_runs_and_is_then_defined() -> None:
     tools = await turn(of=models(FEW))
     assert "take_note" not in names(tools, SMALL)
     assert "take_note" in tools.show(SMALL, WINDOW).names
@@ -110,7 +110,7 @@ async def ran_by(executor: ToolExecutor, calls: Sequence[ToolCall], given: ToolS
     return [each.content for each in results]
 
 
-async def test_wrong_arguments_bring_the_schema_and_one_more_try() -> None:
+async def test_wrong_arguments_return_the_schema_for_a_retry() -> None:
     tools = await turn(of=models(FEW))
     tools.show(SMALL, WINDOW)
     executor = ToolExecutor(tools, 9, 9_000)
@@ -126,14 +126,14 @@ async def test_wrong_arguments_bring_the_schema_and_one_more_try() -> None:
     assert "go on without take_note" in results[0]
 
 
-async def test_what_is_shown_already_is_not_added() -> None:
+async def test_visible_tools_are_not_added_again() -> None:
     tools = await turn(of=models(FEW))
     before = tools.show(HUGE, WINDOW), tools.show(SMALL, WINDOW)
     await run(tools, "calculate")
     assert (tools.show(HUGE, WINDOW), tools.show(SMALL, WINDOW)) == before
 
 
-async def test_what_the_person_has_switched_off_is_neither_shown_nor_run() -> None:
+async def test_disabled_tools_are_neither_shown_nor_run() -> None:
     tools = await turn(toolkits=(BASE, CALENDAR), off=(WEATHER,))
     for model in (SMALL, HUGE):
         shown = tools.show(model, WINDOW)
@@ -144,7 +144,7 @@ async def test_what_the_person_has_switched_off_is_neither_shown_nor_run() -> No
     assert "get_weather" not in names(tools, HUGE)
 
 
-async def test_what_the_person_may_not_use_is_not_added() -> None:
+async def test_forbidden_tools_are_not_added() -> None:
     tools = await turn()
     tools.show(HUGE, WINDOW)
     with pytest.raises(ToolFailed, match="There is no tool host_open here"):
@@ -181,14 +181,14 @@ async def test_definitions_take_an_eighth_of_a_small_window(model: str) -> None:
     assert offer.tokens <= 512 < tools.offer(model, tools.show(model, WINDOW)).tokens
 
 
-async def test_the_limits_are_the_owners() -> None:
+async def test_the_owners_limits_apply() -> None:
     config = {"tools": {"presentation": {"XL": {"strategy": "top_k", "maxTools": 2}}}}
     shown = (await turn(of=models(config))).show(HUGE, WINDOW)
     assert [spec.name for spec in shown.specs] == ["get_weather", DISCOVERY]
     assert "create_event" in shown.hint
 
 
-async def test_a_model_without_tools_gets_none_and_the_log_says_so() -> None:
+async def test_a_model_without_tools_gets_none_and_this_is_logged() -> None:
     tools = await turn()
     assert tools.show(LOCAL_MODEL, 2_048).specs == ()
     assert tools.show(LOCAL_MODEL, 2_048).hint == ""
@@ -197,7 +197,7 @@ async def test_a_model_without_tools_gets_none_and_the_log_says_so() -> None:
     assert str(offer) == f"0/9 tools | {LOCAL_MODEL} takes no tools"
 
 
-def test_the_line_of_the_log() -> None:
+def test_the_log_line() -> None:
     activated = (Activated("weather", "keyword", 1.0), Activated("calendar", "embed", 0.5249))
     offer = ToolOffer(HUGE, "XL", 18, 35, 2_000, activated)
     assert str(offer) == "18/35 tools | activated: [weather(keyword:1.00), calendar(embed:0.52)]"
@@ -205,7 +205,7 @@ def test_the_line_of_the_log() -> None:
     assert str(off) == "3/35 tools | activated: [] | words only: EMBEDDINGS=off"
 
 
-async def test_what_was_decided_is_in_the_offer() -> None:
+async def test_the_offer_contains_the_decision() -> None:
     tools = await turn(doubt="the model is missing")
     offer = tools.offer(HUGE, tools.show(HUGE, WINDOW))
     assert (offer.model, offer.shown, offer.total, offer.fallback_reason) == (HUGE, 5, 9, "the model is missing")
@@ -213,7 +213,7 @@ async def test_what_was_decided_is_in_the_offer() -> None:
     assert offer.tokens == tools.show(HUGE, WINDOW).tokens
 
 
-async def test_what_changes_something_is_not_run_before_its_schema_was_told() -> None:
+async def test_destructive_tools_need_a_known_schema() -> None:
     ran: list[str] = []
 
     async def delete(_scope: ToolScope, **_: object) -> str:
@@ -244,7 +244,7 @@ async def test_what_changes_something_is_not_run_before_its_schema_was_told() ->
     assert results[0] == "deleted"
 
 
-async def test_one_that_is_too_long_to_be_shown_runs_once_its_schema_was_told() -> None:
+async def test_a_too_long_tool_runs_after_its_schema_was_returned() -> None:
     text = ToolText("Delete all. " * 9_000, EMPTY)
     kit = toolkit("diary", ToolCard("delete_events", dict.fromkeys(SIZES, text)))
     changing = Tool("delete_events", echo, traits=Traits(changes=True))

@@ -109,7 +109,7 @@ def clock() -> float:
 
 @pytest.mark.parametrize("among", [1, 20, TURNS])
 @pytest.mark.parametrize("seed", range(3))
-def test_none_is_lost_and_none_is_late(seed: int, among: int) -> None:
+def test_no_turn_is_lost_or_late(seed: int, among: int) -> None:
     async def story() -> Counter[str]:
         crowd = Crowd(drawn(TURNS, seed=seed), pools(among))
         ended = await asyncio.gather(*crowd.begin())
@@ -132,7 +132,7 @@ def test_none_is_lost_and_none_is_late(seed: int, among: int) -> None:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_one_fault_for_each_is_mended_by_another_try_or_named(fault: str) -> None:
+def test_one_fault_each_is_retried_or_reported(fault: str) -> None:
     """Nobody shares a model, so no turn suffers from another's fault."""
 
     async def story() -> set[tuple[str, str, int, str]]:
@@ -171,7 +171,9 @@ def test_silent_models_take_no_more_than_the_deadline(one_try: float, tries: int
     ],
     ids=["due", "not due", "due and alone", "not due and alone"],
 )
-def test_exactly_one_probes_and_all_are_answered(members: int, rest: float, probes: int, asked: dict[str, int]) -> None:
+def test_one_probe_runs_and_all_turns_are_answered(
+    members: int, rest: float, probes: int, asked: dict[str, int]
+) -> None:
     async def story() -> None:
         crowd = Crowd(WELL, [pools(1)[0][:members]])
         first = crowd.pools[0][0]
@@ -192,7 +194,7 @@ def test_exactly_one_probes_and_all_are_answered(members: int, rest: float, prob
     hurried(story())
 
 
-def test_whoever_is_stopped_or_cancelled_in_line_leaves_no_place_taken() -> None:
+def test_a_turn_stopped_or_cancelled_in_the_queue_frees_its_slot() -> None:
     async def story() -> None:
         crowd = Crowd(NEVER, pools(TURNS))
         turns = crowd.begin()
@@ -215,12 +217,12 @@ def test_whoever_is_stopped_or_cancelled_in_line_leaves_no_place_taken() -> None
     hurried(story())
 
 
-def test_a_turn_that_never_ends_would_be_seen() -> None:
+def test_a_turn_that_never_ends_is_detected() -> None:
     with pytest.raises(AssertionError, match="for ever"):
         hurried(asyncio.Event().wait())
 
 
-def test_who_waits_for_anothers_probe_holds_no_place_of_a_healthy_model() -> None:
+def test_waiting_for_a_probe_uses_no_slot_of_a_healthy_model() -> None:
     async def story() -> None:
         plan = {0: ("no first token",), **{number: () for number in range(1, 9)}}
         crowd = Crowd(plan, [["openai/broken"]] * 8 + [["openai/healthy"]])
@@ -234,7 +236,7 @@ def test_who_waits_for_anothers_probe_holds_no_place_of_a_healthy_model() -> Non
     hurried(story())
 
 
-def test_a_silent_model_is_found_out_once_for_all_who_have_nobody_else() -> None:
+def test_a_silent_only_model_is_probed_once_for_all() -> None:
     async def story() -> None:
         crowd = Crowd(dict.fromkeys(range(TURNS), ("no first token",) * 3), [["openai/1"]])
         ended = await asyncio.gather(*crowd.begin())
@@ -246,7 +248,7 @@ def test_a_silent_model_is_found_out_once_for_all_who_have_nobody_else() -> None
     hurried(story())
 
 
-def test_a_model_that_was_left_alone_meanwhile_costs_no_try() -> None:
+def test_a_model_in_cooldown_uses_no_attempt() -> None:
     """Four models, three tries: the first three refuse their key while most turns stand in line."""
 
     async def story() -> Counter[str]:

@@ -10,20 +10,20 @@ from routing.types.skills import Skill
 SKILL = Skill("code-review", "Reviews code.", "coding", (), "Read the diff twice.")
 
 
-def test_without_anything_it_is_the_base_and_the_date() -> None:
+def test_the_default_prompt_is_the_base_and_the_date() -> None:
     said = Instructions("", "", "Friday, 2026-01-02").message()
     assert said.role == "system"
     assert said.text == f"{BASE_INSTRUCTIONS}\n\nToday is Friday, 2026-01-02."
 
 
-def test_the_owners_words_replace_the_base_and_the_persons_follow() -> None:
+def test_the_owners_prompt_replaces_the_base_and_personal_instructions_follow() -> None:
     text = Instructions("Be a pirate.", "I am Ann.", "today").message().text
     assert text.startswith("Be a pirate.")
     assert BASE_INSTRUCTIONS not in text
     assert text.index("I am Ann.") > text.index("Be a pirate.")
 
 
-def test_a_tiny_model_is_told_less_but_all_that_people_wrote() -> None:
+def test_a_tiny_model_gets_a_short_base_and_all_instructions() -> None:
     own = Instructions("Be a pirate.", "I am Ann.", "today", skill=SKILL, tiny=True)
     assert own.message() == replace(own, tiny=False).message()
     plain = Instructions("", "", "today", tiny=True).message().text
@@ -31,12 +31,12 @@ def test_a_tiny_model_is_told_less_but_all_that_people_wrote() -> None:
     assert len(TINY_INSTRUCTIONS) < len(BASE_INSTRUCTIONS)
 
 
-def test_tools_bring_their_advice() -> None:
+def test_tools_add_their_instructions() -> None:
     assert TOOL_ADVICE in Instructions("", "", "today", has_tools=True).message().text
     assert TOOL_ADVICE not in Instructions("", "", "today").message().text
 
 
-def test_a_skill_brings_its_body_and_its_tier_only_where_it_holds() -> None:
+def test_a_skill_adds_its_body_and_an_effective_tier() -> None:
     chosen = Instructions("", "", "today", skill=SKILL, skill_chose_tier=True).message().text
     locked = Instructions("", "", "today", skill=SKILL).message().text
     assert "Read the diff twice." in chosen
@@ -45,7 +45,7 @@ def test_a_skill_brings_its_body_and_its_tier_only_where_it_holds() -> None:
     assert "coding" not in locked
 
 
-def test_what_changes_least_stands_first() -> None:
+def test_stable_parts_come_first() -> None:
     monday = Instructions("", "Ann", "Monday", True, skill=SKILL).message().text
     tuesday = Instructions("", "Ann", "Tuesday", True, skill=SKILL).message().text
     assert monday != tuesday

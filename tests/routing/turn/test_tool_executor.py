@@ -29,7 +29,7 @@ async def ran(made: ToolExecutor, *calls: ToolCall, seconds: float = 30.0) -> li
     return [each.content for each in results]
 
 
-async def test_two_equal_calls_of_one_answer_run_once_though_both_could_begin() -> None:
+async def test_equal_parallel_calls_run_once() -> None:
     async def slow(given: Mapping[str, Any]) -> str:
         for _ in range(3):
             await asyncio.sleep(0)  # a concurrent call starts now
@@ -43,7 +43,7 @@ async def test_two_equal_calls_of_one_answer_run_once_though_both_could_begin() 
     assert results == ["slow", f"slow{AGAIN}"]
 
 
-async def test_what_failed_is_tried_again() -> None:
+async def test_failed_calls_are_not_cached() -> None:
     async def works_later(given: Mapping[str, Any]) -> str:
         if len(toolbox.began) == 1:
             raise ToolFailed("The network is down.")
@@ -67,7 +67,7 @@ async def test_no_tool_outlives_its_turn() -> None:
     assert toolbox.ended == []
 
 
-async def test_a_tool_with_time_of_its_own_takes_none_of_the_turns() -> None:
+async def test_a_tool_with_its_own_limit_does_not_use_turn_time() -> None:
     async def long(given: Mapping[str, Any]) -> str:
         loop = asyncio.get_running_loop()
         usual = loop.time
@@ -85,7 +85,7 @@ async def test_a_tool_with_time_of_its_own_takes_none_of_the_turns() -> None:
     assert made.own_seconds >= 100.0
 
 
-async def test_a_tool_with_time_of_its_own_has_its_own_limit() -> None:
+async def test_a_tools_own_time_limit_applies() -> None:
     async def hangs(given: Mapping[str, Any]) -> str:
         await asyncio.Event().wait()
         return "never"

@@ -22,7 +22,7 @@ LONG = "".join(f"{n:05} " for n in range(100_000))[:500_000]
 FAMILY = "👨\u200d👩\u200d👧\u200d👦"
 
 
-def test_a_long_result_is_cut_within_the_limit_and_says_so() -> None:
+def test_a_long_result_is_truncated_and_says_so() -> None:
     cut = limit_result(LONG)
     assert len(cut) == 100_000
     text, marker = cut[: cut.index("\n[OUTPUT")], cut[cut.index("[OUTPUT") :]
@@ -34,12 +34,12 @@ def test_a_long_result_is_cut_within_the_limit_and_says_so() -> None:
 
 
 @pytest.mark.parametrize("size", [0, 1, 99_999, 100_000])
-def test_a_result_within_the_limit_stays(size: int) -> None:
+def test_a_result_within_the_limit_is_unchanged(size: int) -> None:
     text = LONG[:size]
     assert limit_result(text) is text
 
 
-def test_one_character_above_the_limit_is_cut() -> None:
+def test_one_character_above_the_limit_is_truncated() -> None:
     assert len(limit_result(LONG[:100_001])) == 100_000
 
 
@@ -47,7 +47,7 @@ def test_one_character_above_the_limit_is_cut() -> None:
     ("most", "end"),
     [(1_000, "at a time.]"), (100, "first 100 chars.]"), (50, LONG[:50]), (1, LONG[:1]), (0, ""), (-5, "")],
 )
-def test_a_small_limit_holds_too(most: int, end: str) -> None:
+def test_a_small_limit_is_respected(most: int, end: str) -> None:
     cut = limit_result(LONG, most)
     assert len(cut) <= max(0, most)
     assert cut.endswith(end)
@@ -55,7 +55,7 @@ def test_a_small_limit_holds_too(most: int, end: str) -> None:
 
 @settings(deadline=None)
 @given(some.text(max_size=300), some.integers(0, 300))
-def test_every_cut_holds_its_limit(text: str, most: int) -> None:
+def test_every_truncation_respects_its_limit(text: str, most: int) -> None:
     for cut in (limit_result, emergency, shorten):
         made = cut(text, most)
         assert len(made) <= most or made == text
@@ -63,11 +63,11 @@ def test_every_cut_holds_its_limit(text: str, most: int) -> None:
 
 
 @pytest.mark.parametrize(("limit", "chars"), [(128_000, 112_000), (32_000, 28_000), (1_000, 10_000), (11_429, 10_000)])
-def test_how_long_a_message_may_stay_in_an_emergency(limit: int, chars: int) -> None:
+def test_message_length_after_an_emergency_truncation(limit: int, chars: int) -> None:
     assert emergency_chars(limit) == chars
 
 
-def test_an_emergency_cut_says_so() -> None:
+def test_an_emergency_truncation_says_so() -> None:
     cut = emergency(LONG, 28_000)
     assert len(cut) == 28_000
     assert LONG.startswith(cut[:27_000])
@@ -75,7 +75,7 @@ def test_an_emergency_cut_says_so() -> None:
     assert cut.endswith("]")
 
 
-def test_an_emergency_keeps_who_spoke_and_what_is_short() -> None:
+def test_an_emergency_keeps_speakers_and_short_messages() -> None:
     call = ToolCall("call_1", "write_file", '{"path": "a"}', signature="s")
     big = ToolCall("call_2", "write_file", json.dumps({"path": "a.py", "content": LONG}))
     messages = (
@@ -117,7 +117,7 @@ def test_shortening_keeps_both_ends() -> None:
     ("cluster", "size"),
     [("e\u0301", 2), (FAMILY, len(FAMILY)), ("👍🏽", 2), ("षि", 2), ("\r\n", 2), ("\ud83d\ude00", 2), ("☂\ufe0f", 2)],
 )
-def test_no_sign_is_cut_in_half(cluster: str, size: int) -> None:
+def test_grapheme_clusters_are_not_split(cluster: str, size: int) -> None:
     text = cluster * 1_000
     for most in range(300, 300 + 2 * size):
         for cut in (limit_result(text, most), emergency(text, most)):
@@ -127,7 +127,7 @@ def test_no_sign_is_cut_in_half(cluster: str, size: int) -> None:
         assert head.replace(cluster, "") == tail.replace(cluster, "") == ""
 
 
-def test_a_sign_without_end_does_not_stop_a_cut() -> None:
+def test_an_endless_cluster_can_be_split() -> None:
     assert len(limit_result("e" + "\u0301" * 5_000, 1_000)) == 1_000
 
 
@@ -142,7 +142,7 @@ def test_a_sign_without_end_does_not_stop_a_cut() -> None:
     ],
 )
 @pytest.mark.parametrize("most", [200, 1_000])
-def test_shortened_arguments_are_an_object_with_its_short_values(arguments: str, most: int) -> None:
+def test_shortened_arguments_keep_short_values(arguments: str, most: int) -> None:
     cut = shorten_arguments(arguments, most)
     assert len(cut) <= most
     assert len(cut.encode()) > 0
@@ -164,19 +164,19 @@ def test_shortened_arguments_are_an_object_with_its_short_values(arguments: str,
         '{"n": 1' + "0" * 5_000 + "}",
     ],
 )
-def test_illegal_or_countless_arguments_become_one_text(arguments: str) -> None:
+def test_invalid_or_too_many_arguments_become_one_text(arguments: str) -> None:
     cut = shorten_arguments(arguments, 200)
     assert len(cut) <= 200
     assert list(json.loads(cut)) == ["shortened"]
 
 
-def test_arguments_that_are_nothing_but_names_become_an_empty_object() -> None:
+def test_arguments_with_only_long_names_become_an_empty_object() -> None:
     assert shorten_arguments(json.dumps({f"name{n}": "" for n in range(100)}), 100) == "{}"
     assert shorten_arguments(LONG, 2) == "{}"
     assert shorten_arguments("{}", 2) == "{}"
 
 
-def test_squeezing_cuts_the_longest_to_one_length_and_fills_the_window() -> None:
+def test_the_longest_messages_are_cut_to_one_length() -> None:
     window = Window(8_000, 50_000)
     messages = [
         ChatMessage("system", "rules " * 50),
@@ -196,7 +196,7 @@ def test_squeezing_cuts_the_longest_to_one_length_and_fills_the_window() -> None
 PICTURE = Picture("image/png", b"1")
 
 
-def test_pictures_are_left_out_last_and_the_oldest_first() -> None:
+def test_pictures_are_dropped_last_oldest_first() -> None:
     window = Window(8_000, 50_000)
     seen = tuple(Picture("image/png", bytes([n])) for n in range(8))
     old, new = ChatMessage("user", "old", seen[:4]), ChatMessage("user", "new " * 5_000, seen[4:])
@@ -211,7 +211,7 @@ def test_pictures_are_left_out_last_and_the_oldest_first() -> None:
     assert not window.overflows(long)
 
 
-def test_what_cannot_fit_becomes_as_small_as_it_gets() -> None:
+def test_messages_that_cannot_fit_are_minimised() -> None:
     window = Window(1_000, 1)
     calls = (ToolCall("1", "f", '{"x": "yyyyyy"}'),)
     out = squeeze([ChatMessage("user", "long", (PICTURE,)), ChatMessage("assistant", "", calls=calls)], window)

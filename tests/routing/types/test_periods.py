@@ -24,7 +24,7 @@ def at(text: str, zone: str = "UTC") -> float:
 
 
 @given(TIMES, st.sampled_from(ZONES), st.sampled_from(["day", "month"]))
-def test_now_is_in_its_day_and_the_next_begins_where_it_ends(now: float, name: str, period: PeriodKind) -> None:
+def test_days_contain_now_and_are_adjacent(now: float, name: str, period: PeriodKind) -> None:
     zone = ZoneInfo(name)
     found = current(period, now, zone)
     assert found.start <= now < found.end
@@ -44,7 +44,7 @@ def test_now_is_in_its_day_and_the_next_begins_where_it_ends(now: float, name: s
         ("2025-11-02T05:30", "day", "America/Havana", "2025-11-02T04:00", 25),  # midnight comes twice in that night
     ],
 )
-def test_a_day_is_as_long_as_it_is_there(now: str, period: PeriodKind, zone: str, start: str, hours: int) -> None:
+def test_days_have_their_local_length(now: str, period: PeriodKind, zone: str, start: str, hours: int) -> None:
     found = current(period, at(now), ZoneInfo(zone))
     assert (found.start, (found.end - found.start) / 3600) == (at(start), hours)
 

@@ -55,7 +55,7 @@ def test_a_price_never_differs_from_what_is_charged(litellm: Any) -> None:
     assert wrong == []
 
 
-def test_a_long_prompt_costs_more_a_token(litellm: Any) -> None:
+def test_long_prompts_cost_more_per_token(litellm: Any) -> None:
     price = PriceMap(litellm, profile)("gemini/gemini-2.5-pro")
     assert price is not None
     assert [each.above for each in price.rates] == [0, 200_000]
@@ -82,7 +82,7 @@ def test_unknown_prices_stay_unknown(litellm: Any, model: str, base_url: str | N
         assert price.cost(1_000_000, 1_000_000) == 0
 
 
-def test_another_address_is_another_price(litellm: Any) -> None:
+def test_a_custom_base_url_has_its_own_price(litellm: Any) -> None:
     where: list[str | None] = [None]
     prices = PriceMap(litellm, lambda provider: profile(provider, where[0]))
     assert prices("mistral/mistral-large-latest") is not None

@@ -24,11 +24,11 @@ def definition(text: str) -> ToolSpec:
 
 
 @pytest.mark.parametrize(("count", "text"), [pytest.param(*each, id=name) for name, *each in SCRIPTS])
-def test_no_script_weighs_less_than_it_costs(count: str, text: str) -> None:
+def test_no_script_is_underestimated(count: str, text: str) -> None:
     assert int(count) <= weight(definition(text)) / QUARTERS <= 2.5 * int(count)
 
 
-def test_english_weighs_hardly_more_than_it_costs() -> None:
+def test_english_is_barely_overestimated() -> None:
     count, text = next(each for name, *each in SCRIPTS if name == "English")
     assert tokens([definition(text)]) <= 1.25 * int(count)
 
@@ -47,15 +47,15 @@ def test_english_weighs_hardly_more_than_it_costs() -> None:
         ("", 0),
     ],
 )
-def test_a_text_weighs_whole_quarters(text: str, quarters: int) -> None:
+def test_estimates_are_multiples_of_a_quarter(text: str, quarters: int) -> None:
     assert text_weight(text) == quarters
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=()), max_size=20), max_size=5))
-def test_the_parts_weigh_no_less_than_the_whole(texts: list[str]) -> None:
+def test_the_parts_sum_to_at_least_the_whole(texts: list[str]) -> None:
     assert text_weight("".join(texts)) <= sum(map(text_weight, texts))
 
 
-def test_a_card_knows_what_its_definitions_weigh() -> None:
+def test_a_card_knows_its_definitions_tokens() -> None:
     made = ToolCard("tool", {size: ToolText(f"Погода {size}", {"type": "object", "properties": {}}) for size in SIZES})
     assert {size: weight(made.spec(size)) for size in SIZES} == made.weights

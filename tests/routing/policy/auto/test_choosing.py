@@ -39,7 +39,7 @@ FENCE = "```go\nch := make(chan int)\n```"
         ("IndexError: list index out of range", "coding"),
     ],
 )
-def test_what_a_message_needs(text: str, tier: Tier) -> None:
+def test_tiers_of_messages(text: str, tier: Tier) -> None:
     assert shipped().choose(text).tier == tier
 
 
@@ -57,7 +57,7 @@ def test_what_a_message_needs(text: str, tier: Tier) -> None:
         ("在职证明去哪里开？", "balanced"),
     ],
 )
-def test_what_only_looks_like_it(text: str, tier: Tier) -> None:
+def test_misleading_messages(text: str, tier: Tier) -> None:
     assert shipped().choose(text).tier == tier
 
 
@@ -85,7 +85,7 @@ def test_what_only_looks_like_it(text: str, tier: Tier) -> None:
         *("pikirkan baik-baik", "hãy suy nghĩ kỹ", "คิดให้ดี", "σκέψου καλά", "gondold át alaposan", "mieti tarkkaan"),
     ],
 )
-def test_hard_thought_is_asked_for_in_many_languages(asked: str) -> None:
+def test_hard_thinking_is_recognised_in_many_languages(asked: str) -> None:
     assert shipped().choose(asked).tier == "smart"
     assert shipped().choose(f"{asked}: 12 + 7?").signals[0] == "intent"
     assert shipped().choose(asked, previous=["smart"]).tier == "deep"
@@ -100,11 +100,11 @@ def test_hard_thought_is_asked_for_in_many_languages(asked: str) -> None:
         "不用仔细想，选一个",
     ],
 )
-def test_hard_thought_that_is_called_needless(text: str) -> None:
+def test_requests_for_a_quick_answer(text: str) -> None:
     assert shipped().choose(text).tier == "balanced"
 
 
-def test_intent_goes_one_step_up() -> None:
+def test_intent_raises_the_tier_by_one() -> None:
     assert shipped().choose("Compare renting and buying over ten years").tier == "smart"
     assert shipped().choose("Think hard. Compare renting and buying over ten years").tier == "deep"
     assert shipped().choose(f"Think hard about this\n{FENCE}").tier == "deep"
@@ -133,12 +133,12 @@ def test_intent_goes_one_step_up() -> None:
         ("and write it in Python with unit tests", ["smart"], False, "coding"),
     ],
 )
-def test_where_the_conversation_is(text: str, previous: Sequence[Tier], had_code: bool, tier: Tier) -> None:
+def test_the_conversations_tier_counts(text: str, previous: Sequence[Tier], had_code: bool, tier: Tier) -> None:
     assert shipped().choose(text, previous=previous, had_code=had_code).tier == tier
 
 
 @pytest.mark.parametrize("text", ["restart it", "and the other function?", "and the second loop?"])
-def test_code_goes_on_only_after_code(text: str) -> None:
+def test_a_hint_of_code_counts_only_after_code(text: str) -> None:
     without = shipped().choose(text, previous=["smart"])
     assert (without.tier, without.signals) == ("smart", ("follow-up",))
     assert shipped().choose(text, previous=["smart"], had_code=True).signals == ("code before",)
@@ -155,11 +155,11 @@ def test_code_goes_on_only_after_code(text: str) -> None:
         ("name a colour", "everyday"),
     ],
 )
-def test_why(text: str, signal: str) -> None:
+def test_reasons(text: str, signal: str) -> None:
     assert signal in shipped().choose(text, previous=["deep"]).signals
 
 
-def test_a_picture_brings_a_matter_of_its_own() -> None:
+def test_a_picture_starts_a_new_topic() -> None:
     assert shipped().choose("this?", previous=["deep"]).tier == "deep"
     assert shipped().choose("this?", previous=["deep"], pictures=1).tier == "balanced"
     assert shipped().choose("", pictures=1).signals == ("picture",)
@@ -170,7 +170,7 @@ def test_the_end_of_a_long_message_is_read_as_well() -> None:
     assert shipped().choose(f"{'la ' * 9_000}\n```\nx = 1\n```").tier == "coding"
 
 
-def test_a_tier_that_is_not_allowed() -> None:
+def test_disallowed_tiers() -> None:
     decision = shipped().choose("Prove P != NP", allowed=["balanced", "smart"])
     assert decision.tier == "smart"
     assert decision.evidence == "a proof; deep is not allowed"

@@ -55,15 +55,15 @@ def traits_of(text: str) -> tuple[float, ...]:
         ("Hochzeitskleid", "Brautkleider"),
     ],
 )
-def test_words_of_one_stem_share_places(one: str, other: str) -> None:
+def test_words_of_one_stem_share_features(one: str, other: str) -> None:
     assert places(read(one)) & places(read(other))
 
 
-def test_other_words_share_none() -> None:
+def test_other_words_share_no_features() -> None:
     assert not places(read("tenant")) & places(read("omelette"))
 
 
-def test_a_message_of_any_length_has_bounded_places() -> None:
+def test_the_number_of_features_is_bounded() -> None:
     short = " ".join(f"{letter}{number}" for number in range(9_999) for letter in "abc")
     assert len(places(read(short))) <= 3 * (FIRST_WORDS + LAST_WORDS)
     assert len(places(read("".join(map(chr, range(0x4E00, 0x9000)))))) <= 3 * CHARACTERS
@@ -71,12 +71,12 @@ def test_a_message_of_any_length_has_bounded_places() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "🎉", "\ud800 hi", "ﷺ" * 500])
-def test_every_text_has_its_traits(text: str) -> None:
+def test_every_text_has_traits(text: str) -> None:
     assert len(traits_of(text)) == TRAITS
     assert traits_of(text)[0] == 1.0
 
 
-def test_traits_tell_a_long_story_from_a_short_question() -> None:
+def test_traits_distinguish_a_long_story_from_a_short_question() -> None:
     short, long = traits_of("how far is it?"), traits_of("I have 3 dogs, 2 cats and 5 birds. " * 5 + "Is it many?")
     assert [place for place in range(TRAITS) if short[place] != long[place]]
     assert short[3] == 1.0
@@ -84,7 +84,7 @@ def test_traits_tell_a_long_story_from_a_short_question() -> None:
 
 
 @pytest.mark.parametrize("tier", ["smart", "coding", "deep"])
-def test_what_is_heard_decides_where_nothing_is_certain(tier: Tier) -> None:
+def test_the_classifier_decides_if_nothing_is_certain(tier: Tier) -> None:
     chooser = Chooser(Phrases([]), ear_for("zweispurig", tier))
     assert chooser.choose("und zweispurig noch dazu").tier == tier
     assert chooser.choose("ein Omelett bitte").tier == "balanced"
@@ -97,19 +97,19 @@ def test_only_a_confident_classifier_overrides_the_phrases(heard: float, tier: T
     assert chooser.choose("name a colour").tier == "smart"
 
 
-def test_it_reads_well_to_a_person() -> None:
+def test_the_reason_is_readable() -> None:
     heard = Chooser(Phrases([]), ear_for("zweispurig", "smart")).choose("und zweispurig noch dazu")
     assert heard.evidence == "sounds like a hard question"
 
 
-def test_certain_signs_are_stronger_than_what_is_heard() -> None:
+def test_certain_features_override_the_classifier() -> None:
     deaf = Chooser(shipped().phrases, ear_for("none", "coding"))
     assert deaf.choose("Prove that there are infinitely many primes").tier == "deep"
     assert deaf.choose("why?\n```go\nch := make(chan int)\n```").tier == "coding"
     assert Chooser(shipped().phrases, ear_for("none", "coding", {"deep": 1.0})).choose("17 * 23").tier == "balanced"
 
 
-def test_words_for_thinking_are_not_heard_but_read() -> None:
+def test_thinking_words_are_matched_as_phrases() -> None:
     loud = Chooser(shipped().phrases, ear_for("none", "coding", {"deep": 1.0}))
     assert loud.choose("don't think too hard about it, name a colour").tier == "balanced"
     assert loud.choose("name a colour").tier == "deep"
@@ -131,7 +131,7 @@ def test_shares_are_likelihoods() -> None:
     assert prediction.tier == max(prediction.shares, key=lambda tier: prediction.shares[tier])
 
 
-def test_weights_of_another_form_are_refused(tmp_path: Path) -> None:
+def test_malformed_weights_are_refused(tmp_path: Path) -> None:
     few = {"words": b64encode(compress(b"few")).decode(), "scale": [1.0] * 4, "traits": []}
     (tmp_path / "odd.json").write_text(json.dumps(few), "ascii")
     with pytest.raises(ValueError, match="made for another form"):

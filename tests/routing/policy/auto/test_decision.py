@@ -11,7 +11,7 @@ from routing.policy.auto.decision import EVIDENCE, MAX_SAID, Signal, decided
 from routing.types.tiers import TIERS, Tier
 
 
-def test_every_signal_can_be_said() -> None:
+def test_every_signal_has_a_text() -> None:
     assert set(EVIDENCE) == set(get_args(Signal))
     assert len(set(EVIDENCE.values())) == len(EVIDENCE)
 
@@ -29,7 +29,7 @@ def test_every_signal_can_be_said() -> None:
         ("deep", [], "balanced"),
     ],
 )
-def test_never_a_dearer_one_while_there_is_another(wanted: Tier, allowed: Collection[Tier], tier: Tier) -> None:
+def test_the_cheaper_of_two_tiers_is_chosen(wanted: Tier, allowed: Collection[Tier], tier: Tier) -> None:
     assert decided(wanted, ("code",), allowed).tier == tier
 
 

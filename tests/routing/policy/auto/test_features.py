@@ -42,7 +42,7 @@ def test_code(text: str) -> None:
         "I made an error, sorry",
     ],
 )
-def test_no_code(text: str) -> None:
+def test_text_without_code(text: str) -> None:
     assert features.code(text) < features.CERTAIN
 
 
@@ -54,7 +54,7 @@ def test_formulas(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["it cost $5 (or so)", "5 km", "a-b", "see (a), then b", "17 * 23"])
-def test_no_formulas(text: str) -> None:
+def test_text_without_formulas(text: str) -> None:
     assert features.formulas(text) == 0
 
 

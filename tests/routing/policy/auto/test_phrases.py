@@ -40,14 +40,14 @@ def test_a_phrase_in_a_text(phrase: str, text: str, found: bool) -> None:
     assert said(phrase, text) is found
 
 
-def test_where_it_stands() -> None:
+def test_phrase_positions() -> None:
     (hit,) = Phrases([("intent", "think hard")]).find(read("now think hard about it"))["intent"]
     assert (hit.start, hit.end, hit.unspaced) == (1, 3, False)
     (hit,) = Phrases([("intent", "仔细想")]).find(read("请仔细想"))["intent"]
     assert (hit.start, hit.end, hit.unspaced) == (1, 4, True)
 
 
-def test_an_unknown_idea_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_category_is_refused(tmp_path: Path) -> None:
     (tmp_path / "odd.tsv").write_text("intent\ten\tthink hard\nhunger\ten\tpizza\n", "utf-8")
     with pytest.raises(ValueError, match=r"odd\.tsv, line 2: there is no idea 'hunger'"):
         list(rows(tmp_path / "odd.tsv"))
@@ -62,7 +62,7 @@ def test_each_phrase_of_the_table_can_be_found() -> None:
         assert Phrases([(idea, phrase)]).find(read(spoken)).get(idea), (idea, phrase)
 
 
-def test_the_table_has_each_idea_once_a_language_and_intent_in_many() -> None:
+def test_the_table_has_each_category_once_per_language() -> None:
     languages: defaultdict[Idea, list[str]] = defaultdict(list)
     for line in (Path(__file__).parents[4] / "routing/policy/auto/phrases.tsv").read_text("utf-8").splitlines():
         idea, language, phrases = line.split("\t")

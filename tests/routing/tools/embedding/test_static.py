@@ -17,7 +17,7 @@ TEXTS = ["set an alarm", "", "내일 날씨 어때", "नमस्ते", "play
 CLEAN = [*TEXTS[:4], "play � a song"]
 
 
-async def test_few_and_many_are_what_the_encoder_makes() -> None:
+async def test_single_and_bulk_results_match_the_encoder() -> None:
     embedder, encoder = StaticEmbedder(), StaticEncoder.load()
     assert np.array_equal(await embedder.embed(TEXTS), encoder.encode(CLEAN))
     many = [f"{text} {number}" for number in range(300) for text in CLEAN]
@@ -32,7 +32,7 @@ async def test_few_and_many_are_what_the_encoder_makes() -> None:
         await embedder.embed(TEXTS)
 
 
-async def test_many_leave_the_event_loop_to_others() -> None:
+async def test_bulk_does_not_block_the_event_loop() -> None:
     embedder = StaticEmbedder()
     await embedder.embed(TEXTS)
     running = asyncio.create_task(embedder.embed(TEXTS * 1_000))
@@ -71,7 +71,7 @@ def test_its_name_changes_with_one_byte_of_the_weights_or_the_words(tmp_path: Pa
 
 @pytest.mark.parametrize("broken", ["model.safetensors", "tokenizer.json"])
 @pytest.mark.parametrize("cut", [True, False])
-async def test_a_file_that_is_missing_or_torn_is_said_and_read_again_once_mended(
+async def test_a_missing_or_damaged_file_is_reported_and_reread_when_fixed(
     tmp_path: Path, broken: str, cut: bool
 ) -> None:
     folder = tmp_path / "encoder"

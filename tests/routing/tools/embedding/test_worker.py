@@ -20,7 +20,7 @@ from tests.routing.tools.embedding.conftest import Make, let_go
 from tests.routing.tools.embedding.loaders import WIDTH, expected
 
 
-async def test_rows_have_length_one_and_blank_texts_are_nothing(make: Make) -> None:
+async def test_rows_have_length_one_and_blank_texts_are_zero(make: Make) -> None:
     embedder = make(patience=PATIENT)
     texts = ["tea", " ", "грüße 🙂", "", "tea"]
     rows = await embedder.embed(texts)
@@ -31,7 +31,7 @@ async def test_rows_have_length_one_and_blank_texts_are_nothing(make: Make) -> N
     assert len(await embedder.embed([])) == 0
 
 
-async def test_half_a_surrogate_pair_is_no_fault(make: Make) -> None:
+async def test_a_lone_surrogate_is_accepted(make: Make) -> None:
     rows = await make(patience=PATIENT).embed(["a \ud83d b"])
     assert np.allclose(rows, expected(["a � b"]), atol=1e-7)
 
@@ -56,13 +56,13 @@ async def test_a_message_does_not_wait_for_a_model_to_load_and_bulk_does(make: M
     assert np.array_equal(await embedder.embed(["hi"]), expected(["hi"]))
 
 
-async def test_a_message_waits_for_as_long_as_it_may(make: Make, pipe: Path) -> None:
+async def test_a_message_waits_up_to_its_limit(make: Make, pipe: Path) -> None:
     waiting = asyncio.create_task(make("load_later", str(pipe), PATIENT).embed(["hi"]))
     await let_go(pipe)
     assert np.array_equal(await waiting, expected(["hi"]))
 
 
-async def test_a_start_goes_on_when_who_asked_for_it_is_cancelled(make: Make, pipe: Path) -> None:
+async def test_a_start_continues_when_its_caller_is_cancelled(make: Make, pipe: Path) -> None:
     await load_rows()  # otherwise the call is cancelled during the import, before the start
     embedder = make("load_later", str(pipe))
     waiting = asyncio.create_task(embedder.embed(MANY))
@@ -74,14 +74,14 @@ async def test_a_start_goes_on_when_who_asked_for_it_is_cancelled(make: Make, pi
     assert np.array_equal(await embedder.embed(["hi"]), expected(["hi"]))
 
 
-async def test_a_message_hears_that_a_model_loads_before_it_waits_no_longer(make: Make, pipe: Path) -> None:
+async def test_a_message_that_stops_waiting_learns_that_the_model_is_loading(make: Make, pipe: Path) -> None:
     embedder = make("load_later", str(pipe))
     assert Patience().loading < INDEX_WAIT_SECONDS
     with pytest.raises(EmbedderFailed, match="still loading"):
         await embedder.embed(["hi"])
 
 
-async def test_the_late_answer_of_a_cancelled_call_goes_to_nobody(make: Make, pipe: Path) -> None:
+async def test_a_late_answer_of_a_cancelled_call_is_dropped(make: Make, pipe: Path) -> None:
     embedder = make()
     pid = await loaded(embedder)
     early = asyncio.create_task(embedder.embed([f"wait {pipe}", "early"]))
@@ -96,7 +96,7 @@ async def test_the_late_answer_of_a_cancelled_call_goes_to_nobody(make: Make, pi
     assert embedder.pid == pid
 
 
-async def test_a_message_waits_for_one_batch_of_bulk_and_not_for_all(make: Make, pipe: Path) -> None:
+async def test_a_message_waits_for_at_most_one_bulk_batch(make: Make, pipe: Path) -> None:
     embedder = make()
     await loaded(embedder)
     bulk = asyncio.create_task(embedder.embed([f"wait {pipe}", *MANY]))
@@ -110,9 +110,7 @@ async def test_a_message_waits_for_one_batch_of_bulk_and_not_for_all(make: Make,
     assert finished == [message, bulk]
 
 
-async def test_an_idle_process_ends_and_only_the_next_call_starts_another(
-    make: Make, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_an_idle_process_ends_and_the_next_call_restarts_it(make: Make, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     embedder, others = make(patience=Patience(idle=0.0)), (make(), make())
     assert np.array_equal(await embedder.embed(MANY), expected(MANY))
@@ -123,14 +121,14 @@ async def test_an_idle_process_ends_and_only_the_next_call_starts_another(
     assert np.array_equal(await embedder.embed(MANY), expected(MANY))
 
 
-async def test_a_process_that_works_is_not_idle(make: Make, pipe: Path) -> None:
+async def test_a_working_process_is_not_idle(make: Make, pipe: Path) -> None:
     embedder = make(patience=Patience(idle=0.0))
     running = asyncio.create_task(embedder.embed([f"wait {pipe}", *MANY]))
     await let_go(pipe)
     assert np.array_equal((await running)[1:], expected(MANY))
 
 
-async def test_a_call_that_began_in_time_is_answered_after_it(make: Make, pipe: Path) -> None:
+async def test_a_call_that_began_before_the_idle_timeout_is_answered(make: Make, pipe: Path) -> None:
     embedder, hanging = make(patience=Patience(idle=0.0)), make()
     await impatient(hanging)
     await loaded(embedder)
@@ -142,7 +140,7 @@ async def test_a_call_that_began_in_time_is_answered_after_it(make: Make, pipe: 
 
 
 @pytest.mark.parametrize("said", ["hang", "hi"])
-async def test_close_ends_a_process_busy_or_not(make: Make, said: str) -> None:
+async def test_close_ends_an_idle_or_busy_process(make: Make, said: str) -> None:
     embedder = make()
     pid = await loaded(embedder)
     running = asyncio.create_task(embedder.embed([said]))
@@ -160,7 +158,7 @@ async def test_close_ends_a_process_busy_or_not(make: Make, said: str) -> None:
 
 
 @pytest.mark.parametrize("turns", [0, 1, 2, 50])
-async def test_close_ends_a_process_that_still_loads(make: Make, pipe: Path, turns: int) -> None:
+async def test_close_ends_a_loading_process(make: Make, pipe: Path, turns: int) -> None:
     embedder = make("load_later", str(pipe))
     waiting = asyncio.create_task(embedder.embed(MANY))
     for _ in range(turns):
@@ -170,6 +168,6 @@ async def test_close_ends_a_process_that_still_loads(make: Make, pipe: Path, tur
         await waiting
 
 
-async def test_a_library_may_print_what_it_likes(make: Make) -> None:
+async def test_library_output_does_not_disturb_the_protocol(make: Make) -> None:
     rows = await make(patience=PATIENT).embed(["noise", "tea"])
     assert np.array_equal(rows, expected(["noise", "tea"]))

@@ -19,7 +19,7 @@ from tests.routing.tools.embedding.conftest import Make
 from tests.routing.tools.embedding.loaders import expected
 
 
-async def test_killed_in_mid_call_it_fails_that_call_alone(make: Make, pipe: Path) -> None:
+async def test_a_kill_fails_only_the_running_call(make: Make, pipe: Path) -> None:
     embedder = make()
     for _ in range(3):
         pid = await loaded(embedder)
@@ -34,7 +34,7 @@ async def test_killed_in_mid_call_it_fails_that_call_alone(make: Make, pipe: Pat
 
 
 @pytest.mark.parametrize("turns", [0, 1, 3, 13, 55])
-async def test_killed_at_any_instant_it_answers_or_fails_once(make: Make, turns: int) -> None:
+async def test_a_kill_at_any_instant_gives_one_answer_or_error(make: Make, turns: int) -> None:
     embedder = make()
     pid = await loaded(embedder)
     running = asyncio.create_task(embedder.embed(MANY * 4))
@@ -51,7 +51,7 @@ async def test_killed_at_any_instant_it_answers_or_fails_once(make: Make, turns:
     await until(lambda: gone(pid))
 
 
-async def test_killed_between_two_calls_it_is_started_again_at_once(make: Make) -> None:
+async def test_a_kill_between_calls_restarts_at_once(make: Make) -> None:
     embedder = make()
     for _ in range(3):
         pid = await loaded(embedder)
@@ -61,7 +61,7 @@ async def test_killed_between_two_calls_it_is_started_again_at_once(make: Make) 
         assert np.array_equal(await embedder.embed(["hi"]), expected(["hi"]))
 
 
-async def test_killed_again_before_it_has_answered_it_is_left_alone_until_a_call(make: Make, clock: HandClock) -> None:
+async def test_a_second_kill_waits_for_the_next_call(make: Make, clock: HandClock) -> None:
     embedder = make(patience=Patience(again=10.0, loading=PATIENCE))
     first = await loaded(embedder)
     os.kill(first, signal.SIGKILL)
@@ -76,7 +76,7 @@ async def test_killed_again_before_it_has_answered_it_is_left_alone_until_a_call
     assert np.array_equal(await embedder.embed(["hi"]), expected(["hi"]))
 
 
-async def test_a_process_that_hangs_is_ended_and_another_answers(make: Make) -> None:
+async def test_a_hanging_process_is_replaced(make: Make) -> None:
     embedder = make()
     pid = await impatient(embedder)
     with pytest.raises(EmbedderFailed, match=r"no answer within 0\.01 s"):
@@ -85,7 +85,7 @@ async def test_a_process_that_hangs_is_ended_and_another_answers(make: Make) -> 
     await loaded(embedder)
 
 
-async def test_a_hang_is_seen_though_nobody_waits_any_more(make: Make) -> None:
+async def test_a_hang_is_detected_without_waiting_callers(make: Make) -> None:
     embedder = make()
     pid = await impatient(embedder)
     waiting = asyncio.create_task(embedder.embed(["hang"]))
@@ -97,7 +97,7 @@ async def test_a_hang_is_seen_though_nobody_waits_any_more(make: Make) -> None:
     await loaded(embedder)
 
 
-async def test_who_is_asked_nothing_does_not_hang(make: Make) -> None:
+async def test_an_unused_process_is_not_hanging(make: Make) -> None:
     quiet, hanging = make(), make()
     pid = await impatient(quiet)
     await impatient(hanging)
@@ -115,7 +115,7 @@ async def test_who_is_asked_nothing_does_not_hang(make: Make) -> None:
         ("fewer", "double: its process sent 1 vectors for 2 texts"),
     ],
 )
-async def test_a_text_that_is_too_much_leaves_the_process_alive(make: Make, text: str, reason: str) -> None:
+async def test_a_failing_text_leaves_the_process_alive(make: Make, text: str, reason: str) -> None:
     embedder = make()
     pid = await loaded(embedder)
     with pytest.raises(EmbedderFailed) as failed:
@@ -129,7 +129,7 @@ async def test_rows_of_two_widths_are_refused(make: Make) -> None:
         await make().embed([*MANY, "wide"])
 
 
-async def test_what_is_no_message_is_said(clock: HandClock) -> None:
+async def test_an_invalid_message_is_reported(clock: HandClock) -> None:
     launch = Launch("m", interpreter=("sh", "-c", "echo 'Welcome to the shell of this machine'; cat"))
     embedder = WorkerEmbedder("worker:m", launch, clock)
     with pytest.raises(EmbedderFailed, match="m: its process sent something other than vectors"):
@@ -137,7 +137,7 @@ async def test_what_is_no_message_is_said(clock: HandClock) -> None:
     await embedder.close()
 
 
-async def test_why_a_process_did_not_come_up(make: Make, clock: HandClock, tmp_path: Path) -> None:
+async def test_reasons_of_a_failed_start(make: Make, clock: HandClock, tmp_path: Path) -> None:
     assert await failure(make("load_badly", str(tmp_path / "x"))) == f"{tmp_path / 'x'}: the weights are torn"
     ended = await failure(make("load_and_die"))
     assert ended == "double: its process ended with exit code 9: the disk is on fire"
@@ -147,21 +147,19 @@ async def test_why_a_process_did_not_come_up(make: Make, clock: HandClock, tmp_p
     assert killed == "double: its process was killed, probably because memory ran out"
 
 
-async def test_without_the_package_the_mend_is_said(clock: HandClock) -> None:
+async def test_a_missing_package_is_explained(clock: HandClock) -> None:
     launch = Launch("all-MiniLM-L6-v2", interpreter=(sys.executable, "-S"))
     said = await failure(WorkerEmbedder("w", launch, clock))
     assert said == ("all-MiniLM-L6-v2: sentence-transformers is not installed: run `make embeddings`")
 
 
-async def test_a_model_that_does_not_come_is_given_up(make: Make, pipe: Path) -> None:
+async def test_loading_times_out(make: Make, pipe: Path) -> None:
     embedder = make("load_later", str(pipe), load_seconds=0.5)
     with pytest.raises(EmbedderFailed, match=r"was not loaded within 0\.5 s"):
         await embedder.embed(MANY)
 
 
-async def test_what_fails_again_and_again_is_left_alone_ever_longer(
-    make: Make, clock: HandClock, tmp_path: Path
-) -> None:
+async def test_repeated_failures_back_off(make: Make, clock: HandClock, tmp_path: Path) -> None:
     counted = tmp_path / "starts"
     embedder = make("load_badly", str(counted), Patience(again=10.0, longest=35.0))
     for starts, wait in ((1, 10), (2, 20), (3, 35), (4, 35)):
@@ -173,9 +171,7 @@ async def test_what_fails_again_and_again_is_left_alone_ever_longer(
         clock.now += 1
 
 
-async def test_a_process_that_never_answers_is_left_alone_and_one_answer_forgives_all(
-    make: Make, clock: HandClock
-) -> None:
+async def test_a_silent_process_backs_off_until_it_answers(make: Make, clock: HandClock) -> None:
     embedder = make(patience=Patience(again=10.0, loading=PATIENCE))
     for _ in range(2):
         with pytest.raises(EmbedderFailed, match="exit code 7"):

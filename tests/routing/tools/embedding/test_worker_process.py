@@ -37,7 +37,7 @@ def command(loader: str = "load") -> list[str]:
     return [*module, "--model", "m", "--loader", f"{HERE}:{loader}"]
 
 
-async def test_it_ends_when_its_stdin_closes() -> None:
+async def test_the_process_ends_when_stdin_closes() -> None:
     process = await asyncio.create_subprocess_exec(*command(), stdin=PIPE, stdout=PIPE, cwd=ROOT)
     assert process.stdin is not None
     assert process.stdout is not None
@@ -52,7 +52,7 @@ async def test_it_ends_when_its_stdin_closes() -> None:
     assert np.frombuffer(b64decode(answer["data"]), "<f4").tolist() == row("tea")
 
 
-def test_without_a_model_it_says_why_and_ends(tmp_path: Path) -> None:
+def test_without_a_model_the_process_reports_why_and_ends(tmp_path: Path) -> None:
     arguments = [each if each != "m" else str(tmp_path / "x") for each in command("load_badly")]
     ended = subprocess.run(
         arguments, stdin=subprocess.DEVNULL, capture_output=True, cwd=ROOT, timeout=PATIENCE, check=False
@@ -61,7 +61,7 @@ def test_without_a_model_it_says_why_and_ends(tmp_path: Path) -> None:
     assert ended.stdout == b'{"failed": "the weights are torn"}\n'
 
 
-async def test_it_dies_with_its_parent_even_while_it_computes() -> None:
+async def test_the_process_dies_with_its_parent_even_while_computing() -> None:
     parent = await asyncio.create_subprocess_exec(sys.executable, "-c", PARENT, stdout=PIPE, cwd=ROOT)
     assert parent.stdout is not None
     child = int(await asyncio.wait_for(parent.stdout.readline(), PATIENCE))

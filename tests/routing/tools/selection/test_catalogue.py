@@ -18,7 +18,7 @@ def found(catalogue: Catalogue, message: str) -> list[str]:
     return [each.name for each in catalogue.ranker.decide(catalogue.ranker.clauses(message), {}).chosen]
 
 
-def test_the_index_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_index_is_built_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = tmp_path / "cache" / "tools.index"
     assert found(Catalogue(KITS, kept), "what is the weather like?") == ["weather"]
     written, made = kept.read_bytes(), Postings.of
@@ -42,14 +42,14 @@ def test_a_broken_index_is_rebuilt(tmp_path: Path, caplog: pytest.LogCaptureFixt
     assert caplog.text == "", "the file is whole again"
 
 
-def test_a_folder_that_cannot_be_written_costs_nothing_else(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unwritable_folder_only_disables_the_cache(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "cache").write_text("a file")
     with caplog.at_level(logging.WARNING):
         assert found(Catalogue(KITS, tmp_path / "cache" / "tools.index"), "what is the weather like?") == ["weather"]
     assert "can't be saved" in caplog.text or "can't be read" in caplog.text
 
 
-async def test_the_last_of_a_disk_is_left_for_messages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_nearly_full_disk_gets_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store, embedder = FakeVectors(), FakeEmbedder()
     monkeypatch.setattr("routing.tools.selection.catalogue.MIN_FREE_BYTES", 10**18)
     kept = tmp_path / "cache" / "tools.index"

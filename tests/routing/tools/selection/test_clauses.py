@@ -27,7 +27,7 @@ from routing.tools.selection.clauses import MAX_CLAUSES, clauses
         ("七時に起こして。ジャズをかけて", ["七時に起こして", "ジャズをかけて"]),
     ],
 )
-def test_each_wish_is_looked_at_alone_and_the_whole_first(message: str, parts: list[str]) -> None:
+def test_the_whole_message_and_each_clause_are_returned(message: str, parts: list[str]) -> None:
     assert clauses(message) == [message, *parts]
 
 
@@ -51,11 +51,11 @@ def test_each_wish_is_looked_at_alone_and_the_whole_first(message: str, parts: l
         "😶‍🌫️",
     ],
 )
-def test_what_has_no_parts_that_stand_alone_stays_whole(message: str) -> None:
+def test_text_without_independent_clauses_stays_whole(message: str) -> None:
     assert clauses(message) == [message]
 
 
-def test_a_short_part_belongs_to_the_one_before_it_and_the_first_to_the_next() -> None:
+def test_short_clauses_join_their_neighbour() -> None:
     assert clauses("buy some milk, eggs, and call my mother") == [
         "buy some milk, eggs, and call my mother",
         "buy some milk eggs",
@@ -80,6 +80,6 @@ def test_clauses_are_never_empty_and_their_number_is_limited(message: str) -> No
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("unit", [" ", "\n", ". ", "a ", " and ", "。", ", "])
-def test_a_long_message_of_seams_is_read_in_no_time(unit: str) -> None:
+def test_splitting_takes_linear_time(unit: str) -> None:
     message = unit * (20_000 // len(unit))
     assert clauses(message) == [message]

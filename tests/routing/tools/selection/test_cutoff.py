@@ -25,7 +25,7 @@ def policy(
     return Policy(gate, least, falling, most, growing, certain=9)
 
 
-def test_the_likeliest_come_first_and_equals_in_order() -> None:
+def test_candidates_are_sorted_by_probability_stably() -> None:
     assert shown(OPEN, 1, 3, 2, 3) == [1, 3, 2, 0]
     assert shown(OPEN) == []
 
@@ -35,12 +35,12 @@ def opened(policy: Policy, *odds: Sequence[float], small_talk: Sequence[float] |
 
 
 @pytest.mark.parametrize(("gate", "is_open"), [(2.0, True), (np.log(10), True), (2.5, False)])
-def test_all_together_must_pass_the_gate(gate: float, is_open: bool) -> None:
+def test_the_total_must_pass_the_gate(gate: float, is_open: bool) -> None:
     assert opened(policy(gate=gate - 1e-4), [np.log(6), np.log(3), 0]) == [is_open]
 
 
 @pytest.mark.parametrize(("small_talk", "is_open"), [(-4, True), (0, True), (2, True), (2.1, False)])
-def test_small_talk_speaks_against_all(small_talk: float, is_open: bool) -> None:
+def test_small_talk_counts_against_all(small_talk: float, is_open: bool) -> None:
     assert opened(TALK, [2.0], small_talk=[small_talk]) == [is_open]
 
 
@@ -53,11 +53,11 @@ def test_small_talk_speaks_against_all(small_talk: float, is_open: bool) -> None
         ([0, 3, 2], [False, True, True]),
     ],
 )
-def test_a_clause_alone_must_be_surer(odds: list[float], is_open: list[bool]) -> None:
+def test_a_single_clause_needs_more_certainty(odds: list[float], is_open: list[bool]) -> None:
     assert opened(TALK, *([each] for each in odds)) == is_open
 
 
-def test_nothing_is_open_where_there_is_nothing() -> None:
+def test_without_candidates_nothing_is_open() -> None:
     assert opened(TALK) == []
     assert opened(TALK, [], []) == [False, False]
 
@@ -68,24 +68,24 @@ def test_the_cap_grows_with_the_catalogue_and_leaves_two(most: float, growing: f
 
 
 @pytest.mark.parametrize(("count", "part", "anyway"), [(20, 1.0, 4), (20, 0.5, 2), (4, 1.0, 0), (1, 1.0, 0)])
-def test_of_a_large_catalogue_some_tools_are_always_shown(count: int, part: float, anyway: int) -> None:
+def test_a_large_catalogue_always_shows_some_tools(count: int, part: float, anyway: int) -> None:
     wide = Policy(gate=-100, least=100, falling=0, most=0, growing=0, certain=9, wide=0.01)
     assert list(wide.shown(np.arange(count, dtype=np.float32), part)) == [count - 1 - rank for rank in range(anyway)]
 
 
 @pytest.mark.parametrize(("count", "most"), [(1_000, 10), (2_000, 40), (4_076, 166), (10_000, 166), (20_000, 166)])
-def test_of_a_still_larger_catalogue_no_more_are_shown(count: int, most: int) -> None:
+def test_the_minimum_does_not_grow_further(count: int, most: int) -> None:
     odds = np.linspace(-20, -30, count, dtype=np.float32)
     odds[0] = 9
     assert len(list(POLICY.shown(odds))) == most
 
 
-def test_of_a_part_another_share_may_be_shown() -> None:
+def test_clauses_have_a_different_share() -> None:
     odds = np.arange(40, dtype=np.float32)
     assert len(list(policy(most=0.1).shown(odds, 1.5))) == 6
 
 
-def test_each_must_have_its_share_of_all_likelihood() -> None:
+def test_each_tool_needs_a_share_of_the_total() -> None:
     quarter, half = policy(least=float(np.log(0.25))), policy(least=float(np.log(0.5)))
     odds = [np.log(6), np.log(3), np.log(0.5)]
     assert shown(quarter, *odds) == [0, 1]
@@ -100,7 +100,7 @@ def test_the_share_falls_with_the_size_of_the_catalogue() -> None:
 
 
 @given(st.lists(st.floats(-30, 30, width=32), max_size=60))
-def test_what_is_set_shows_the_best_or_nothing(odds: list[float]) -> None:
+def test_a_fixed_limit_shows_the_best_or_nothing(odds: list[float]) -> None:
     places = shown(POLICY, *odds)
     values = [odds[place] for place in places]
     assert len({*places}) == len(places)

@@ -38,17 +38,17 @@ def test_vectors_have_length_one(encoder: StaticEncoder) -> None:
     assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(len(TEXTS)), abs=1e-5)
 
 
-def test_what_holds_no_known_word_is_nothing(encoder: StaticEncoder) -> None:
+def test_text_without_known_words_is_a_zero_vector(encoder: StaticEncoder) -> None:
     assert not encoder.encode(["", "   ", "\n"]).any()
 
 
-def test_no_texts_are_no_rows(encoder: StaticEncoder) -> None:
+def test_no_texts_give_no_rows(encoder: StaticEncoder) -> None:
     width = encoder.encode(["x"]).shape[1]
     assert encoder.encode([]).shape == (0, width)
 
 
 @pytest.mark.parametrize("count", [1, 2, MIN_BATCH - 1, MIN_BATCH, MIN_BATCH + 1, MAX_BATCH, MAX_BATCH + 1])
-def test_one_by_one_and_together_are_the_same(encoder: StaticEncoder, count: int) -> None:
+def test_batch_and_single_results_are_equal(encoder: StaticEncoder, count: int) -> None:
     texts = [f"{TEXTS[number % len(TEXTS)]} {number}" for number in range(count)]
     together = encoder.encode(texts)
     assert np.array_equal(together, np.concatenate([encoder.encode([text]) for text in texts]))
@@ -63,7 +63,7 @@ def test_an_empty_text_among_many_keeps_its_place(encoder: StaticEncoder) -> Non
 
 
 @given(texts=st.lists(st.text(max_size=40), min_size=1, max_size=4))
-def test_any_text_has_length_one_or_none_alone_as_among_many(encoder: StaticEncoder, texts: list[str]) -> None:
+def test_any_text_has_length_one_or_zero_in_any_batch(encoder: StaticEncoder, texts: list[str]) -> None:
     few, many = encoder.encode(texts), encoder.encode(texts * MIN_BATCH)[: len(texts)]
     assert np.array_equal(few, many)
     lengths = np.linalg.norm(few, axis=1)
@@ -76,7 +76,7 @@ def test_the_end_of_a_long_text_counts(encoder: StaticEncoder) -> None:
     assert song @ both > song @ rain + 0.1
 
 
-def test_what_is_meant_is_nearer_than_what_is_not(encoder: StaticEncoder) -> None:
+def test_related_texts_are_nearer_than_unrelated_ones(encoder: StaticEncoder) -> None:
     said, meant, other = encoder.encode(["wake me up at seven", "set an alarm", "play a song"])
     assert said @ meant > said @ other
 
@@ -95,11 +95,11 @@ def test_two_readers_of_one_file_agree(encoder: StaticEncoder) -> None:
 
 
 @given(text=st.text(st.sampled_from("a B'’-. \t\n\u00a0\u0301ü्é내天नر!½"), max_size=30))
-def test_a_text_is_read_by_words_as_a_whole(encoder: StaticEncoder, text: str) -> None:
+def test_word_by_word_tokenisation_equals_whole_text(encoder: StaticEncoder, text: str) -> None:
     assert np.array_equal(encoder.encode([text]), encoder.encode([text] * MIN_BATCH)[:1])
 
 
-def test_what_many_texts_read_of_the_weights_is_given_back(encoder: StaticEncoder) -> None:
+def test_mapped_weights_are_released_after_bulk(encoder: StaticEncoder) -> None:
     many = [*TEXTS, *small_talk()]
     vectors, full = encoder.encode(many), resident()
     encoder.rest()

@@ -94,7 +94,7 @@ def test_the_files_are_small_and_describe_themselves() -> None:
     assert "Apache-2.0" in (FOLDER / "README.md").read_text("utf-8")
 
 
-def test_every_token_has_a_row_and_an_unknown_word_says_nothing(light: Light) -> None:
+def test_every_token_has_a_row_and_unknown_words_are_zero(light: Light) -> None:
     tokens = light.tokenizer.get_vocab()
     assert sorted(tokens.values()) == list(range(len(light.embeddings)))
     assert light.embeddings.dtype == np.int8
@@ -105,18 +105,18 @@ def test_every_token_has_a_row_and_an_unknown_word_says_nothing(light: Light) ->
     assert light.embeddings.any(axis=1).mean() > 0.99
 
 
-def test_vectors_have_length_one_or_are_nothing(light: Light) -> None:
+def test_vectors_have_length_one_or_zero(light: Light) -> None:
     assert not light.vectors(NOTHING).any()
     assert np.allclose(np.linalg.norm(light.vectors([*OTHERS, *(text for text, _, _ in ALIKE)]), axis=1), 1)
 
 
 @pytest.mark.parametrize(("said", "meant", "other"), ALIKE, ids=[said for said, _, _ in ALIKE])
-def test_what_is_said_in_any_language_is_near_what_is_meant(light: Light, said: str, meant: str, other: str) -> None:
+def test_translations_are_near_each_other(light: Light, said: str, meant: str, other: str) -> None:
     vectors = light.vectors([said, meant, other])
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]
 
 
-def test_numbers_and_capitals_do_not_change_the_matter(light: Light) -> None:
+def test_numbers_and_case_do_not_matter(light: Light) -> None:
     vectors = light.vectors(["set a timer for 5 minutes", "SET A TIMER FOR 45 MINUTES", "transfer 45 dollars"])
     assert vectors[0] @ vectors[1] > 0.9 > vectors[1] @ vectors[2]
 

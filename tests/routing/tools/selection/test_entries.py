@@ -46,7 +46,7 @@ def test_examples_of_a_toolkit_serve_all_its_tools_and_those_of_a_tool_only_it()
     assert all(not entry.examples for entry in others)
 
 
-def test_order_is_that_of_the_catalogue() -> None:
+def test_entries_keep_the_catalogues_order() -> None:
     assert [entry.name for entry in entries(CATALOGUE, {})] == [
         *("get_weather", "weather_alerts", "set_alarm"),
         "playMusic",
@@ -57,12 +57,12 @@ def test_order_is_that_of_the_catalogue() -> None:
 @pytest.mark.parametrize(
     "empty", [{}, {"tools": []}, {"tools": None}, {"category": None}, {"keywords": []}, {"keywords": None}]
 )
-def test_what_is_not_told_is_empty(empty: dict[str, Any]) -> None:
+def test_missing_texts_are_empty(empty: dict[str, Any]) -> None:
     (entry,) = entries([{**FLAT, **empty}], {})
     assert (entry.keywords, entry.parameters, entry.category, entry.examples) == ((), "", "", ())
 
 
-def test_half_a_character_is_a_mark_except_in_a_name() -> None:
+def test_lone_surrogates_are_replaced_except_in_names() -> None:
     half, said = "\ud800", {"box\ud800": ["sales \ud800"], "box\ud800/get\ud800": ["films \ud800"]}
     row = {"description": half, "keywords": [half], "category": half, "parameters": {"city\ud800": {"enum": [half]}}}
     whole = {**row, "name": f"box{half}", "tools": [{**row, "name": f"get{half}"}]}
@@ -114,11 +114,11 @@ def test_the_text_of_a_schema(schema: object, text: str) -> None:
 
 
 @pytest.mark.parametrize("schema", [{"default": {}}, {"type": {"description": "Kind."}}, {"required": {"type": "x"}}])
-def test_parameters_that_are_named_like_words_of_json_schema_do_no_harm(schema: dict[str, Any]) -> None:
+def test_parameters_may_be_named_like_json_schema_keywords(schema: dict[str, Any]) -> None:
     assert isinstance(parameters(schema), str)
 
 
-def test_nesting_has_no_end_that_harms() -> None:
+def test_deep_nesting_is_handled() -> None:
     schema: dict[str, Any] = {"description": "deep"}
     for _ in range(100):
         schema = {"items": schema}

@@ -35,7 +35,7 @@ def load(folder: Path, weights: object) -> Fusion:
     return Fusion.load(path)
 
 
-def test_odds_are_the_evidence_for_an_entry_less_that_for_none() -> None:
+def test_log_odds_are_relative_to_no_tool() -> None:
     none = np.where([name == "negatives" for name in QUESTION], 4.0, 0.0).astype(np.float32)
     weights = Weights(np.array([2.0, 0.5], np.float32), none, log(2))
     said = np.where([name == "negatives" for name in QUESTION], 0.25, 0.0).astype(np.float32)
@@ -100,12 +100,12 @@ def test_a_missing_part_is_an_error_that_names_it(tmp_path: Path, missing: tuple
     assert caught.value.args == (last,)
 
 
-def test_no_feature_has_two_names() -> None:
+def test_feature_names_are_unique() -> None:
     names = (*LEXICAL, *DENSE, *QUESTION)
     assert len({*names}) == len(names)
 
 
-def test_the_shipped_weights_are_for_these_features_and_no_others() -> None:
+def test_the_default_weights_match_the_features() -> None:
     weights = json.loads(WEIGHTS.read_text("utf-8"))
     assert {*weights} == {"words", "full"}
     for side in ("entry", "told", "longer"):

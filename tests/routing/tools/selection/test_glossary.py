@@ -75,7 +75,7 @@ def test_the_language_of_a_plain_sentence(shipped: Glossary, code: str) -> None:
 
 
 @pytest.mark.parametrize("code", sorted({*SENTENCES} - {ENGLISH}))
-def test_tomorrow_s_weather_is_known_in_every_language(shipped: Glossary, code: str) -> None:
+def test_every_language_knows_tomorrows_weather(shipped: Glossary, code: str) -> None:
     gloss = shipped.gloss(SENTENCES[code]).split()
     assert "tomorrow" in gloss
     assert {"weather", "time"} & {*gloss}
@@ -103,24 +103,24 @@ def test_every_language_on_disk_has_a_sentence_here() -> None:
         "Quibblefax",
     ],
 )
-def test_english_and_nothing_stay_as_they_are(shipped: Glossary, text: str) -> None:
+def test_english_and_empty_text_are_unchanged(shipped: Glossary, text: str) -> None:
     assert shipped.gloss(text) == text
 
 
-def test_an_english_word_that_is_french_too_is_english(shipped: Glossary) -> None:
+def test_a_word_in_both_english_and_french_is_english(shipped: Glossary) -> None:
     assert shipped.gloss("active alarms") == "active alarms"
     assert shipped.gloss("une application active") != "une application active"
 
 
-def test_an_article_means_no_more_than_an_article(shipped: Glossary) -> None:
+def test_articles_are_glossed_as_articles(shipped: Glossary) -> None:
     assert shipped.gloss("das Wetter").split()[0] == "the"
 
 
-def test_between_two_meanings_stands_one_space(ours: Glossary) -> None:
+def test_meanings_are_separated_by_one_space(ours: Glossary) -> None:
     assert ours.gloss("天气打开") == "weather open"
 
 
-def test_a_name_is_known_before_a_korean_ending(shipped: Glossary) -> None:
+def test_korean_endings_after_names_are_removed(shipped: Glossary) -> None:
     assert "github" in shipped.gloss("GitHub에서 이슈를 보여줘").split()
 
 
@@ -149,7 +149,7 @@ def test_a_separable_verb_is_one_word(shipped: Glossary) -> None:
         ("DAS LICHT!", "the light"),
     ],
 )
-def test_german(ours: Glossary, text: str, gloss: str) -> None:
+def test_german_compounds(ours: Glossary, text: str, gloss: str) -> None:
     assert ours.gloss(text) == gloss
 
 
@@ -163,7 +163,7 @@ def test_german(ours: Glossary, text: str, gloss: str) -> None:
         ("비행기 날씨", "비행기 weather"),
     ],
 )
-def test_korean_particles_and_endings_fall_away(ours: Glossary, text: str, gloss: str) -> None:
+def test_korean_particles_and_endings_are_removed(ours: Glossary, text: str, gloss: str) -> None:
     assert ours.language(text) == "ko"
     assert ours.gloss(text) == gloss
 
@@ -180,18 +180,18 @@ def test_korean_particles_and_endings_fall_away(ours: Glossary, text: str, gloss
         ("天気", "天気"),
     ],
 )
-def test_chinese_takes_the_longest_match_and_leaves_names(ours: Glossary, text: str, gloss: str) -> None:
+def test_chinese_uses_the_longest_match_and_keeps_names(ours: Glossary, text: str, gloss: str) -> None:
     assert ours.language(text) == "zh"
     assert " ".join(ours.gloss(text).split()) == gloss
 
 
-def test_japanese_takes_the_longest_match_and_leaves_names(ours: Glossary) -> None:
+def test_japanese_uses_the_longest_match_and_keeps_names(ours: Glossary) -> None:
     assert ours.language("Spotifyで曲をかけて") == "ja"
     assert " ".join(ours.gloss("Spotifyで曲をかけて").split()) == "spotify in song を play"
 
 
 @given(text=st.text(max_size=80))
-def test_any_text_has_a_language_and_is_glossed_by_known_or_own_words(shipped: Glossary, text: str) -> None:
+def test_any_text_is_glossed_with_known_or_original_words(shipped: Glossary, text: str) -> None:
     assert shipped.language(text) in SENTENCES
     assert bool(shipped.gloss(text).strip()) >= bool(written(text))
 
@@ -209,5 +209,5 @@ def test_any_text_has_a_language_and_is_glossed_by_known_or_own_words(shipped: G
     ],
     ids=["one Korean word", "Korean", "one long word", "Chinese", "one Russian word", "German"],
 )
-def test_a_long_message_is_glossed_in_no_time(shipped: Glossary, text: str) -> None:
+def test_glossing_takes_linear_time(shipped: Glossary, text: str) -> None:
     assert shipped.gloss(text)

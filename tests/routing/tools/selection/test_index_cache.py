@@ -48,7 +48,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "cache" / "catalogue.index"
 
 
-def test_what_was_kept_is_not_made_again(path: Path) -> None:
+def test_cached_vectors_are_reused(path: Path) -> None:
     filled(IndexCache()).save(path, "these")
     index = IndexCache.load(path, "these")
     assert index.passages("described", unasked) == (tuple(text for text, _ in PASSAGES), [0, 0, 2])
@@ -63,7 +63,7 @@ def test_what_was_kept_is_not_made_again(path: Path) -> None:
     assert not index.grew
 
 
-def test_what_is_missing_is_made_and_worth_keeping(path: Path) -> None:
+def test_missing_vectors_are_computed_and_cached(path: Path) -> None:
     assert not IndexCache().grew
     assert not IndexCache.load(path, "these").grew
     IndexCache().save(path, "these")
@@ -76,7 +76,7 @@ def test_what_is_missing_is_made_and_worth_keeping(path: Path) -> None:
     assert vectors.grew
 
 
-def test_what_was_just_made_is_given_as_it_is() -> None:
+def test_new_vectors_are_returned_unchanged() -> None:
     assert filled(IndexCache()).passages("described", unasked) == (tuple(text for text, _ in PASSAGES), [0, 0, 2])
     assert IndexCache().passages("described", lambda: iter(PASSAGES)) == (
         tuple(text for text, _ in PASSAGES),
@@ -84,7 +84,7 @@ def test_what_was_just_made_is_given_as_it_is() -> None:
     )
 
 
-def test_a_whole_catalogue_is_taken_apart_once(path: Path) -> None:
+def test_a_catalogue_is_tokenised_once(path: Path) -> None:
     given, negatives, glossary = entries(CATALOGUE, EXAMPLES), EXAMPLES[NEITHER], Glossary.load()
     index = IndexCache()
     made = Passages.of(given, negatives, glossary, index)
@@ -98,19 +98,19 @@ def test_a_whole_catalogue_is_taken_apart_once(path: Path) -> None:
         assert getattr(kept, by).passages.tolist() == getattr(made, by).passages.tolist()
 
 
-def test_the_index_of_other_texts_is_not_taken(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_index_of_other_texts_is_not_used(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     filled(IndexCache()).save(path, "these")
     with caplog.at_level(logging.INFO):
         assert IndexCache.load(path, "those").passages("described", lambda: [("new", 1)]) == (("new",), [1])
     assert "is out of date" in caplog.text
 
 
-def test_nothing_kept_is_no_news(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_missing_cache_is_not_logged(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert IndexCache.load(path, "these").passages("described", lambda: PASSAGES)[1] == [0, 0, 2]
     assert caplog.text == ""
 
 
-def test_a_file_cut_anywhere_is_made_again(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_truncated_file_is_rebuilt(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     filled(IndexCache()).save(path, "these")
     data = path.read_bytes()
     for length in (*range(0, len(data), 97), len(data) - 1):
@@ -120,7 +120,7 @@ def test_a_file_cut_anywhere_is_made_again(path: Path, caplog: pytest.LogCapture
         assert "building it again" in caplog.text, length
 
 
-def test_a_byte_changed_anywhere_is_noticed(path: Path) -> None:
+def test_a_changed_byte_is_detected(path: Path) -> None:
     filled(IndexCache()).save(path, "these")
     data = path.read_bytes()
     whole = IndexCache.load(path, "these")
@@ -137,14 +137,14 @@ def test_a_byte_changed_anywhere_is_noticed(path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"\x00" * 64, b"\xff" * 64, b"{}", b"SQLite format 3\x00" * 9])
-def test_a_file_of_another_kind_is_not_read(path: Path, content: bytes, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_file_of_another_format_is_not_read(path: Path, content: bytes, caplog: pytest.LogCaptureFixture) -> None:
     path.parent.mkdir()
     path.write_bytes(content)
     assert IndexCache.load(path, "these").passages("described", lambda: []) == ((), [])
     assert "can't be read" in caplog.text
 
 
-def test_tensors_of_another_program_are_not_taken(path: Path) -> None:
+def test_other_programs_tensors_are_not_used(path: Path) -> None:
     path.parent.mkdir()
     save_file({"described.texts": np.zeros(3, np.uint8)}, path)
     assert IndexCache.load(path, "these").passages("described", lambda: []) == ((), [])
@@ -152,7 +152,7 @@ def test_tensors_of_another_program_are_not_taken(path: Path) -> None:
     assert IndexCache.load(path, "these").passages("described", lambda: []) == ((), [])
 
 
-def test_a_folder_in_the_way_is_said_and_harms_nothing(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_folder_at_the_cache_path_is_logged(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path.mkdir(parents=True)
     index = IndexCache.load(path, "these")
     assert index.passages("described", lambda: PASSAGES)[1] == [0, 0, 2]
@@ -161,7 +161,7 @@ def test_a_folder_in_the_way_is_said_and_harms_nothing(path: Path, caplog: pytes
     assert path.is_dir()
 
 
-def test_only_the_file_itself_is_left(path: Path) -> None:
+def test_no_temporary_files_are_left(path: Path) -> None:
     for name in ("these", "those"):
         filled(IndexCache()).save(path, name)
     assert [each.name for each in path.parent.iterdir()] == [path.name]

@@ -75,7 +75,7 @@ def columns(matches: Match) -> list[list[float]]:
 @example([["rain", "rain", "snow"], ["rain"], []], ["rain", "rain", "unheard"])
 @example([["rain"]], ["rain"])
 @example([[]], ["rain"])
-def test_all_three_measures_are_what_the_formulas_say(passages: list[list[str]], query: list[str]) -> None:
+def test_all_three_scores_match_their_formulas(passages: list[list[str]], query: list[str]) -> None:
     naive = Naive(passages)
     measures = (naive.bm25, naive.coverage, naive.cosine)
     expected = [[measure(query, at) if query else 0.0 for at in range(len(passages))] for measure in measures]
@@ -83,14 +83,14 @@ def test_all_three_measures_are_what_the_formulas_say(passages: list[list[str]],
 
 
 @given(PASSAGES, QUERY)
-def test_values_lie_between_nothing_and_all(passages: list[list[str]], query: list[str]) -> None:
+def test_scores_lie_between_0_and_1(passages: list[list[str]], query: list[str]) -> None:
     found = np.array(columns(match(Postings.of(passages), query)))
     assert found.shape == (3, len(passages))
     assert (found >= 0).all()
     assert (found <= 1 + 1e-5).all()
 
 
-def test_a_passage_of_the_same_words_is_alike_and_covers_all() -> None:
+def test_an_identical_passage_scores_1() -> None:
     matches = match(Postings.of([["set", "an", "alarm"], ["play", "a", "song"]]), ["alarm", "an", "set"])
     assert matches.cosine.tolist() == pytest.approx([1, 0])
     assert matches.coverage.tolist() == pytest.approx([1, 0])
@@ -101,7 +101,7 @@ def test_unknown_tokens_match_nothing(query: list[str]) -> None:
     assert not np.any(columns(match(Postings.of([["rain"], ["snow"]]), query)))
 
 
-def test_an_unknown_token_takes_from_what_is_covered() -> None:
+def test_unknown_tokens_reduce_coverage() -> None:
     index = Postings.of([["rain"], ["snow"]])
     alone, beside = match(index, ["rain"]), match(index, ["rain", "unheard"])
     assert alone.coverage[0] == pytest.approx(1)
@@ -138,7 +138,7 @@ def test_rare_tokens_weigh_more_and_short_passages_too() -> None:
 @given(PASSAGES, st.lists(QUERY, max_size=5))
 @example([["rain", "snow"], ["rain"]], [["rain"], [], ["rain", "rain", "unheard"], ["snow"]])
 @example([], [["rain"], []])
-def test_several_queries_at_once_match_as_each_by_itself(passages: list[list[str]], queries: list[list[str]]) -> None:
+def test_batched_queries_equal_single_queries(passages: list[list[str]], queries: list[list[str]]) -> None:
     index = Postings.of(passages)
     together = index.match(queries)
     alone = [match(index, query) for query in queries]
@@ -180,7 +180,7 @@ QUERIES = [
 ]
 
 
-def test_among_many_passages_frequent_tokens_have_rows_and_others_none(large: Postings) -> None:
+def test_only_frequent_tokens_have_dense_rows(large: Postings) -> None:
     assert large.frequent is not None
     assert sorted(large.frequent[large.frequent >= 0]) == [0, 1, 2]
     sizes = np.diff(large.starts)
@@ -189,14 +189,14 @@ def test_among_many_passages_frequent_tokens_have_rows_and_others_none(large: Po
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=" ".join)
-def test_tokens_with_rows_count_as_the_formulas_say(large: Postings, query: list[str]) -> None:
+def test_dense_rows_match_the_formulas(large: Postings, query: list[str]) -> None:
     naive, found = Naive(many()), columns(match(large, query))
     for at in (0, 3, 7, 9, 40, 360, 1000, MIN_PASSAGES):
         expected = [measure(query, at) if query else 0.0 for measure in (naive.bm25, naive.coverage, naive.cosine)]
         assert [column[at] for column in found] == pytest.approx(expected, abs=1e-6)
 
 
-def test_tokens_with_rows_count_the_same_at_once_and_twice(large: Postings) -> None:
+def test_dense_rows_do_not_depend_on_batching(large: Postings) -> None:
     together = large.match(QUERIES)
     for _ in range(2):
         for at, query in enumerate(QUERIES):
@@ -206,7 +206,7 @@ def test_tokens_with_rows_count_the_same_at_once_and_twice(large: Postings) -> N
             ]
 
 
-def test_passages_are_indexed_as_they_come() -> None:
+def test_passages_may_be_a_generator() -> None:
     passages = many()[:50]
     from_a_list, one_by_one = Postings.of(passages), Postings.of(iter(passages))
     assert columns(match(one_by_one, ["third", "own3"])) == columns(match(from_a_list, ["third", "own3"]))

@@ -46,7 +46,7 @@ def test_the_best_passage_of_each_entry_in_every_row(given: tuple[int, list[int]
 
 @pytest.mark.parametrize("more", [0, 1, int(SPARSE * 40), int(SPARSE * 40) + 1, 20, 39, 40])
 @pytest.mark.parametrize("times", [1, MAX_TURNS - 1, MAX_TURNS])
-def test_few_more_passages_or_many_make_no_difference(more: int, times: int) -> None:
+def test_the_number_of_passages_does_not_change_results(more: int, times: int) -> None:
     owners = [*range(40), *(at for at in range(more) for _ in range(times))]
     values = said(owners, 2)
     expected = [plain(owners, 40, row) for row in values]
@@ -57,7 +57,7 @@ def test_few_more_passages_or_many_make_no_difference(more: int, times: int) -> 
 @example((3, [0, 1, 2]))
 @example((3, [2, 1, 0]))
 @example((3, [0, 1, 2, 1]))
-def test_the_odds_that_any_is_meant_are_the_sum_of_all(given: tuple[int, list[int]]) -> None:
+def test_odds_of_any_entry_are_the_sum(given: tuple[int, list[int]]) -> None:
     count, owners = given
     owners = [*owners, *range(count)]
     (odds,) = said(owners, 1)
@@ -68,12 +68,12 @@ def test_the_odds_that_any_is_meant_are_the_sum_of_all(given: tuple[int, list[in
 
 
 @pytest.mark.parametrize("owners", [[0, 1, 2], [2, 0, 1]])
-def test_one_passage_alone_has_its_own_odds(owners: list[int]) -> None:
+def test_a_single_passage_keeps_its_odds(owners: list[int]) -> None:
     odds = np.array([0.5, -2, 3], np.float32)
     assert Owners(owners, 3).any(odds).tolist() == [odds[owners.index(at)] for at in range(3)]
 
 
-def test_what_is_given_stays_as_it_is() -> None:
+def test_the_input_is_not_modified() -> None:
     for owners in ([0, 1, 2], [0, 1, 1, 2], [2, 1, 0]):
         values = np.array([0.5, -1, 2, 3][: len(owners)], np.float32)
         by = Owners(owners, 3)
@@ -82,6 +82,6 @@ def test_what_is_given_stays_as_it_is() -> None:
         assert values.tolist() == [0.5, -1, 2, 3][: len(owners)]
 
 
-def test_nothing_at_all() -> None:
+def test_no_passages() -> None:
     nobody = Owners([], 0)
     assert nobody.best(np.zeros(0, np.float32)).tolist() == nobody.any(np.zeros(0, np.float32)).tolist() == []

@@ -49,12 +49,12 @@ def test_a_certain_keyword_is_not_embedded(selector: EncodingRanker, encoder: Ma
     assert encoder.asked == []
 
 
-def test_what_the_keywords_left_open_is_embedded(selector: EncodingRanker, encoder: Matters) -> None:
+def test_clauses_undecided_by_keywords_are_embedded(selector: EncodingRanker, encoder: Matters) -> None:
     assert stages(selector.decide("sunny or drizzle")) == {"weather": "embed"}
     assert encoder.asked == ["sunny or drizzle"]
 
 
-def test_each_clause_is_decided_in_its_own_stage(selector: EncodingRanker, encoder: Matters) -> None:
+def test_each_clause_is_decided_separately(selector: EncodingRanker, encoder: Matters) -> None:
     message = "show the forecast and hum a tune"
     assert [part.text for part in selector.ranker.clauses(message)][1:] == ["show the forecast", "hum a tune"]
     assert stages(selector.decide(message)) == {"weather": "keyword", "playMusic": "embed"}
@@ -69,7 +69,7 @@ def test_a_lone_keyword_selects_its_toolkit_at_any_odds(glossary: Glossary, mess
     assert shut.decide(shut.clauses(f"{message} gone"), {}).chosen == ()
 
 
-def test_a_gloss_is_embedded_beside_the_words_that_were_said(selector: EncodingRanker, encoder: Matters) -> None:
+def test_a_gloss_is_embedded_beside_the_original(selector: EncodingRanker, encoder: Matters) -> None:
     selector.decide("wird es morgen regnen")
     said, gloss = encoder.asked
     assert said == "wird es morgen regnen"
@@ -92,7 +92,7 @@ def test_without_vectors_words_alone_decide(glossary: Glossary) -> None:
     assert decision.odds.shape == (4,)
 
 
-def test_vectors_that_were_taken_away_are_not_asked_for(selector: EncodingRanker, encoder: Matters) -> None:
+def test_released_vectors_are_not_used(selector: EncodingRanker, encoder: Matters) -> None:
     inner = selector.ranker
     inner.use(None)
     assert inner.open(inner.clauses("sunny or drizzle")) == ()
@@ -101,7 +101,7 @@ def test_vectors_that_were_taken_away_are_not_asked_for(selector: EncodingRanker
     assert selector.select("sunny or drizzle") == ["weather"]
 
 
-def test_a_clause_without_vectors_stays_as_the_words_left_it(selector: EncodingRanker, encoder: Matters) -> None:
+def test_a_clause_without_vectors_keeps_its_lexical_result(selector: EncodingRanker, encoder: Matters) -> None:
     inner = selector.ranker
     parts = inner.clauses("sunny or drizzle. hum a tune")
     only = selector.vectors(["hum a tune"])
@@ -109,7 +109,7 @@ def test_a_clause_without_vectors_stays_as_the_words_left_it(selector: EncodingR
     assert stages(inner.decide(parts, only)) == {"playMusic": "embed"}
 
 
-def test_of_several_clauses_the_best_counts(selector: EncodingRanker) -> None:
+def test_the_best_clause_counts(selector: EncodingRanker) -> None:
     message, parts = "sunny or drizzle and hum a tune", ["sunny or drizzle", "hum a tune"]
     whole = selector.decide(message)
     alone = [selector.decide(part) for part in parts]
@@ -127,7 +127,7 @@ def test_the_best_group_comes_first(selector: EncodingRanker) -> None:
     assert all(0.5 <= probability <= 1 for probability in probabilities)
 
 
-def test_a_clause_may_show_only_a_part_of_what_the_whole_may(glossary: Glossary) -> None:
+def test_a_clause_may_show_fewer_tools_than_the_message(glossary: Glossary) -> None:
     three = Policy(gate=0.0, least=-9.0, falling=0.0, most=3.0, growing=0.0, certain=99.0)
     selector = EncodingRanker(made_of(glossary, policy=three), Matters())
     assert len(selector.select("rain ring tune")) == 3
@@ -135,28 +135,28 @@ def test_a_clause_may_show_only_a_part_of_what_the_whole_may(glossary: Glossary)
     assert len(selector.select(polite)) == max(2, round(CLAUSE_SHARE * 3)) < 3
 
 
-def test_a_keyword_that_only_the_tools_of_one_toolkit_have_is_its_own(glossary: Glossary) -> None:
+def test_a_keyword_of_one_toolkits_tools_selects_it(glossary: Glossary) -> None:
     shared = [{**row, "keywords": [*row["keywords"], "now"]} for row in CATALOGUE[:2]]
     selector = Ranker(entries(shared, {}), (), glossary, FUSION, OPEN)
     own = [selector.clauses(said)[0].lexical[:, LEXICAL.index("own keyword")].tolist() for said in ("forecast", "now")]
     assert own == [[1, 1, 0], [0.5, 0.5, 0.5]]
 
 
-def test_tools_of_a_group_speak_together(glossary: Glossary) -> None:
+def test_tools_of_a_group_are_combined(glossary: Glossary) -> None:
     selector = made_of(glossary)
     assert selector.names == ("weather", "alarm", "playMusic")
     odds = np.log(np.array([1, 3, 2, 0.5], np.float32))
     assert np.exp(selector.group_odds(odds)).tolist() == pytest.approx([4, 2, 0.5])
 
 
-def test_toolkits_that_stand_apart_in_the_catalogue_are_one_group(glossary: Glossary) -> None:
+def test_tools_of_one_toolkit_need_not_be_adjacent(glossary: Glossary) -> None:
     apart = [CATALOGUE[0], CATALOGUE[1], {**CATALOGUE[0], "tools": CATALOGUE[0]["tools"][:1]}]
     selector = Ranker(entries(apart, {}), (), glossary, FUSION, OPEN)
     assert selector.names == ("weather", "alarm")
     assert np.exp(selector.group_odds(np.zeros(4, np.float32))).tolist() == pytest.approx([3, 1])
 
 
-def test_what_people_say_when_they_want_nothing_counts_against_all(glossary: Glossary) -> None:
+def test_small_talk_examples_count_against_all(glossary: Glossary) -> None:
     polite = Fusion(FUSION.words, weights((*LEXICAL, *DENSE), {"best": 8.0}, {"negatives": 8.0}, 1.0))
     selector = EncodingRanker(made_of(glossary, polite), Matters())
     assert selector.select("rain") == ["weather"]
@@ -164,7 +164,7 @@ def test_what_people_say_when_they_want_nothing_counts_against_all(glossary: Glo
 
 
 @pytest.mark.parametrize(("odds", "names"), [(-50.0, ["weather"]), (0.0, ["weather"]), (50.0, [])])
-def test_small_talk_is_not_acted_on(glossary: Glossary, odds: float, names: list[str]) -> None:
+def test_small_talk_selects_nothing(glossary: Glossary, odds: float, names: list[str]) -> None:
     heard = SmallTalk(np.zeros(BUCKETS, np.int8), unit=1.0, constant=odds)
     selector = Ranker(entries(CATALOGUE, EXAMPLES), (), glossary, FUSION, replace(OPEN, talk=1.0), small_talk=heard)
     parts = selector.clauses("the forecast")
@@ -189,28 +189,28 @@ def test_any_message_is_decided(selector: EncodingRanker, message: str) -> None:
 
 
 @pytest.mark.parametrize("message", ["\ud83d", "天气\ud83d好", "forecast \udc00", "wetter morgen \ud83d"])
-def test_half_a_character_is_no_error(message: str) -> None:
+def test_a_lone_surrogate_is_no_error(message: str) -> None:
     assert isinstance(build_selector(CATALOGUE, EXAMPLES).select(message), list)
 
 
 @pytest.mark.parametrize("message", ["", "\x00\x07", "😶‍🌫️"])
-def test_nothing_said_chooses_nothing(selector: EncodingRanker, message: str) -> None:
+def test_an_empty_message_selects_nothing(selector: EncodingRanker, message: str) -> None:
     assert selector.select(message) == []
 
 
-def test_a_catalogue_of_none_chooses_nothing() -> None:
+def test_an_empty_catalogue_selects_nothing() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert build_selector([], {}).select("what is the forecast") == []
 
 
 @pytest.mark.parametrize("message", ["what is the forecast", "", "nobody knows"])
-def test_a_catalogue_of_one(message: str) -> None:
+def test_a_catalogue_of_one_tool(message: str) -> None:
     selector = build_selector(CATALOGUE[2:], {})
     assert selector.select(message) in ([], ["playMusic"])
 
 
-def test_a_catalogue_of_four_thousand_is_built_and_asked() -> None:
+def test_a_catalogue_of_4000_tools() -> None:
     words = ("forecast", "song", "alarm", "lamp", "letter", "recipe", "train", "tax")
     tools = [
         {"name": f"{words[at % 8]}_{at}", "description": f"A {words[at % 8]} for city {at}.", "parameters": {}}
@@ -222,7 +222,7 @@ def test_a_catalogue_of_four_thousand_is_built_and_asked() -> None:
     assert len(selector.select("a forecast for my city")) < 400
 
 
-def test_what_is_shipped_finds_what_it_was_told(glossary: Glossary) -> None:
+def test_the_default_model_finds_its_examples(glossary: Glossary) -> None:
     selector = build_selector(CATALOGUE, EXAMPLES)
     expected: Sequence[tuple[str, str]] = [
         ("will it rain tomorrow", "weather"),

@@ -48,7 +48,7 @@ def test_any_text_has_odds(text: str) -> None:
     assert np.isfinite(SmallTalk.load().odds([text]))
 
 
-def test_words_their_order_and_a_question_mark_are_told_apart() -> None:
+def test_words_order_and_question_marks_are_features() -> None:
     assert {*hashed("you are")} != {*hashed("are you")} != {*hashed("are you?")}
     assert {*hashed("are you?")} == {*hashed("Are YOU？")}
     places = hashed("hello hello hello")
@@ -56,7 +56,7 @@ def test_words_their_order_and_a_question_mark_are_told_apart() -> None:
     assert places.max() < BUCKETS
 
 
-def test_what_was_said_is_learned_and_a_heavier_line_counts_more() -> None:
+def test_training_uses_weights() -> None:
     said = [*(Said(text, True) for text in TALK), *(Said(text, False) for text in WISHES)]
     made = learn(said)
     assert all((made.odds([each.text]) > 0) == each.small_talk for each in said)
@@ -65,7 +65,7 @@ def test_what_was_said_is_learned_and_a_heavier_line_counts_more() -> None:
     assert learn(doubtful).odds(["well well"]) > learn(light).odds(["well well"])
 
 
-def test_what_is_stored_is_read_again(tmp_path: Path) -> None:
+def test_stored_weights_are_read_back(tmp_path: Path) -> None:
     made = learn([Said("hello", True), Said("call Anna", False)])
     path = tmp_path / "small_talk.npz"
     np.savez_compressed(path, weights=made.weights, unit=made.unit, constant=made.constant)

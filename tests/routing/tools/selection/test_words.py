@@ -44,7 +44,7 @@ def test_one_form_of_each_word(text: str, form: str) -> None:
 @given(st.text())
 @example("\u0301a")
 @example("ﷺ")
-def test_the_form_is_not_changed_again(text: str) -> None:
+def test_stemming_is_idempotent(text: str) -> None:
     assert normal(normal(text)) == normal(text)
 
 
@@ -61,7 +61,7 @@ def test_the_form_is_not_changed_again(text: str) -> None:
         ("", ""),
     ],
 )
-def test_identifiers_are_read_as_words(name: str, said: str) -> None:
+def test_identifiers_are_split_into_words(name: str, said: str) -> None:
     assert spaced(name) == said
 
 
@@ -89,16 +89,16 @@ def test_identifiers_are_read_as_words(name: str, said: str) -> None:
         ("_ __ ' ’", []),
     ],
 )
-def test_words_as_they_are_compared(text: str, stems: list[str]) -> None:
+def test_normalised_words(text: str, stems: list[str]) -> None:
     assert words(text) == stems
 
 
-def test_words_in_all_their_endings_are_one() -> None:
+def test_inflected_forms_are_one_word() -> None:
     assert words("remind") == words("reminders")[:1] or words("remind") == words("reminding")
     assert words("alarms") == words("alarm") == words("ALARM")
 
 
-def test_words_as_they_stand_keep_their_endings() -> None:
+def test_unstemmed_words_keep_their_endings() -> None:
     assert written("Playing the user's Lists") == ["playing", "the", "user's", "lists"]
     assert written("明日の天気 ok") == ["明日の天気", "ok"]
     assert written("コンビニ・弁当 user's한국") == ["コンビニ", "弁当", "user's", "한국"]
@@ -117,18 +117,18 @@ def test_words_as_they_stand_keep_their_endings() -> None:
         ("🎉", []),
     ],
 )
-def test_groups_of_letters_know_the_ends_of_words(text: str, groups: list[str]) -> None:
+def test_ngrams_include_word_boundaries(text: str, groups: list[str]) -> None:
     assert letter_ngrams(text) == groups
 
 
-def test_a_word_inside_another_shares_neither_its_beginning_nor_its_end() -> None:
+def test_an_inner_word_shares_no_boundary_ngrams() -> None:
     assert "^rai" not in letter_ngrams("train")
     assert "car$" not in letter_ngrams("card")
     assert "^car" in letter_ngrams("card")
 
 
 @given(st.text(alphabet="abcdefgh ", max_size=40))
-def test_every_group_has_the_same_size_and_stands_in_a_word(text: str) -> None:
+def test_every_ngram_has_the_same_length_within_a_word(text: str) -> None:
     marked = [f"^{word}$" for word in written(text)]
     groups = letter_ngrams(text)
     assert all(len(group) == NGRAM and any(group in word for word in marked) for group in groups)
