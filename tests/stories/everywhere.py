@@ -211,4 +211,4 @@ async def _settled(database: sqlite3.Connection, lines: int) -> None:
     """Waits until this many lines are processed and every reply is sent."""
     async with asyncio.timeout(PATIENCE):
         while database.execute(_SETTLED, (lines,)).fetchone() != (1,):  # noqa: ASYNC110  # a database has no bell
-            await asyncio.sleep(0.005)
+            await asyncio.sleep(0.02)
