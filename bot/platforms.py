@@ -3,14 +3,14 @@ the doctor recommends the first."""
 
 from __future__ import annotations
 
-from bot.adapters.discord.descriptor import DiscordSettings
+from bot.adapters.discord.descriptor import Discord
 from bot.adapters.shared.descriptor import PlatformDescriptor
-from bot.adapters.telegram.descriptor import TelegramSettings
+from bot.adapters.telegram.descriptor import Telegram
 
 
 class PlatformSettings(
-    TelegramSettings,
-    DiscordSettings,
+    Telegram,
+    Discord,
 ):
     """Settings of all platforms. Each base class has its platform's DESCRIPTOR."""
 

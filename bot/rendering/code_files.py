@@ -41,9 +41,11 @@ def with_code_files(
     """
     if not attached or len(markdown) <= room:
         return markdown, ()
+    from bot.rendering import parser
+
     lines, kept, files, cursor = clean(markdown).split("\n"), list[str](), list[CodeFile](), 0
     none: list[Token] = []
-    for block in guarded(lambda: _fences("\n".join(lines)), none):
+    for block in guarded(lambda: parser.fences("\n".join(lines)), none):
         language, code = (block.info.replace("`", "").split() or [""])[0], block.content
         if len(code) <= room or len(files) == MAX_FILES:
             continue
@@ -57,12 +59,6 @@ def with_code_files(
         kept += [*lines[cursor:first], before + attached.replace("{name}", f"`{document.name}`")]
         cursor = last
     return ("\n".join([*kept, *lines[cursor:]]).rstrip("\n") if files else markdown), tuple(files)
-
-
-def _fences(source: str) -> list[Token]:
-    from bot.rendering.parser import fences
-
-    return fences(source)
 
 
 def _name(language: str, files: list[CodeFile]) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 
-from bot.rendering import escapes, source
-from bot.rendering.escapes import ZERO_WIDTH
-from bot.rendering.plain import clean, is_blank, rendered
-from bot.rendering.spans import FormattedText, Span, legal, with_headings
+from bot.rendering import source
+from bot.rendering.plain import clean, is_blank
+from bot.rendering.spans import FormattedText, Span
 from bot.rendering.split import neat_start
 from bot.rendering.telegram import accepted
 
@@ -19,6 +20,18 @@ _LEAST = 100  # below this, markup and one word might not fit
 _MARKS = {"bold": "**", "italic": "*", "underline": "__", "strikethrough": "~~", "spoiler": "||"}
 _MAX_HEADING = 3
 _BLOCKS = ("pre", "blockquote", "heading")
+_ZERO_WIDTH = "\u200b"
+_ADDRESS = r"(?P<address>https?://[^\s<>`]+)"  # an address keeps its underscores; Discord reads no markup in it
+# A backslash does not stop the server from reading a mention; an invisible character does.
+_MENTION = r"(?P<mention><(?=@)|@(?=everyone|here))"
+_LINE_START = r"(?P<indent>^[ ]*)(?:(?P<bullet>•)|(?P<opening>-#|\#{1,3}|>>>|>|[-+]))(?=[ ]|$)"
+_LITERAL = (
+    r"(?P<literal>[\\*`]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|~(?=~)|(?<=~)~|\|(?=\|)|(?<=\|)\|"
+    r"|\[(?=[^\[\]\n]*\]\()|<(?=\#\d|/[^\n:<>]+:\d|a?:\w+:\d|t:-?\d|id:\w))"
+)
+_SPECIAL = re.compile("|".join((_ADDRESS, _MENTION, _LINE_START, _LITERAL)), re.MULTILINE)
+_LOUD = re.compile("@(?=everyone|here)")
+_BRACKET = re.compile(r"(?<!\\)[\[\]]")
 
 
 def pieces(markdown: str, limit: int = MAX_TEXT) -> tuple[str, ...]:
@@ -53,11 +66,9 @@ class _Page(FormattedText):
     """Visible text with its spans and escapes."""
 
     def __init__(self, markdown: str, limit: int) -> None:
-        text, spans = rendered(markdown, lambda source: _converted(source, limit // 2))
-        text = text.rstrip()
-        super().__init__(text, [span for span in spans if span.start < len(text)])
+        super().__init__(markdown, partial(_accepted, limit // 2), _heading)
         self._limit = limit
-        self._changes = list(escapes.changes(text))
+        self._changes = list(_changes(self.text))
         self._starts = [change.start for change in self._changes]
 
     def shorten(self, start: int, hard: int) -> int:
@@ -98,9 +109,9 @@ class _Page(FormattedText):
     def _wrapped(self, span: Span, inner: Sequence[Span]) -> str:
         match span.type:
             case "pre":
-                return escapes.block(self.text[span.start : span.end], span.language)
+                return _escaped_block(self.text[span.start : span.end], span.language)
             case "code":
-                return escapes.inline(self.text[span.start : span.end])
+                return _escaped_inline(self.text[span.start : span.end])
         written = self._written(span.start, span.end, inner)
         match span.type:
             case "heading":
@@ -108,7 +119,7 @@ class _Page(FormattedText):
             case "blockquote":
                 return "\n".join(f"> {line}" for line in written.split("\n"))
             case "text_link":
-                return f"[{escapes.label(written)}]({escapes.address(str(span.url))})"
+                return f"[{_escaped_label(written)}]({_escaped_address(str(span.url))})"
         return f"{_MARKS[span.type]}{written}{_MARKS[span.type]}"
 
 
@@ -117,23 +128,70 @@ def _joined(before: str, after: str, kind: str) -> str:
     if before and kind in _BLOCKS and not before.endswith("\n"):
         return f"{before}\n{after}"
     if before and after and before[-1] == after[0] and after[0] in "*_~|`":
-        return f"{before}{ZERO_WIDTH}{after}"
+        return f"{before}{_ZERO_WIDTH}{after}"
     return before + after
 
 
-def _converted(markdown: str, longest: int) -> tuple[str, list[Span]]:
-    from bot.rendering.markdown import render
-
-    def accept(address: str, label: str) -> str | None:
-        """An address that Discord hides behind its label."""
-        url = accepted(address)
-        short = len(escapes.address(address)) + len(label) < longest
-        return url if url and url.startswith("http") and "://" not in label and short else None
-
-    text, spans = render(markdown, accept)
-    return text, legal(text, with_headings(spans, _heading))
+def _accepted(longest: int, address: str, label: str) -> str | None:
+    """An address that Discord hides behind its label."""
+    url = accepted(address)
+    short = len(_escaped_address(address)) + len(label) < longest
+    return url if url and url.startswith("http") and "://" not in label and short else None
 
 
 def _heading(span: Span) -> Iterator[Span]:
     """Headings below the third level are bold."""
     yield span if span.level <= _MAX_HEADING else replace(span, type="bold", level=0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """Replaces text[start:end]; inserts where both are the same."""
+
+    start: int
+    end: int
+    text: str
+
+
+def _changes(text: str) -> Iterator[_Change]:
+    """The changes in order. A bullet becomes a list item; everything else is shown literally."""
+    for match in _SPECIAL.finditer(text):
+        start, end = match.span()
+        if match["address"]:
+            yield from (_Change(loud.start(), loud.end(), "%40") for loud in _LOUD.finditer(text, start, end))
+        elif match["mention"]:
+            yield _Change(end, end, _ZERO_WIDTH)
+        elif match["bullet"]:
+            yield _Change(end - 1, end, "-")
+        elif match["opening"]:
+            yield _Change(start + len(match["indent"]), start + len(match["indent"]), "\\")
+        elif match["literal"]:
+            yield _Change(start, start, "\\")
+
+
+def _escaped_address(url: str) -> str:
+    """The address as a link target, without characters that end it and without a mention."""
+    for character, code in (("(", "%28"), (")", "%29"), ("<", "%3C"), (">", "%3E")):
+        url = url.replace(character, code)
+    return _LOUD.sub("%40", url)
+
+
+def _escaped_label(written: str) -> str:
+    """Escaped text as a link label, without a bracket that ends it."""
+    return _BRACKET.sub(r"\\\g<0>", written)
+
+
+def _escaped_block(code: str, language: str | None) -> str:
+    """A code block. Discord ends it at the first three backticks, so those inside are separated."""
+    parted = re.sub("`(?=``)", f"`{_ZERO_WIDTH}", code)
+    name = language if language and re.fullmatch(r"[A-Za-z0-9_+\-.#]+", language) else ""
+    return f"```{name}\n{parted}\n```"
+
+
+def _escaped_inline(code: str) -> str:
+    """Inline code."""
+    if "`" not in code:
+        return f"`{code}`"
+    parted = re.sub("`(?=`)", f"`{_ZERO_WIDTH}", code)
+    lead, rest = " " * parted.startswith("`"), " " * parted.endswith("`")
+    return f"``{lead}{parted}{rest}``"

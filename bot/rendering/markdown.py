@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from markdown_it.token import Token
 
 from bot.rendering.formulas import unicode_formula
 from bot.rendering.parser import parse
 from bot.rendering.plain import TAB
-from bot.rendering.spans import Span
+from bot.rendering.spans import Accept, Span
 from bot.rendering.tables import as_list, as_table, is_wide
 
 MAX_LIST_DEPTH = 20
@@ -21,9 +21,6 @@ _INFO = re.compile(r"([^\s{},:]*)[\s{},:]*(.*)", re.DOTALL)
 _TASK = re.compile(r"\[([ xX])\](?=\s)")
 _PIPE = re.compile(r"(?<!\\)\|")
 _LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
-
-Accept = Callable[[str, str], str | None]
-"""The address behind a label as the platform takes it; None to show it as text."""
 
 
 def render(markdown: str, accept: Accept) -> tuple[str, list[Span]]:

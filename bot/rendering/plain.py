@@ -1,12 +1,13 @@
-"""Measures and cleans plain text, and decides whether a text needs the Markdown parser."""
+"""Plain text: its length, width and boundaries, and what the platforms would change in it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import TypeVar
 
-from bot.rendering.spans import Span
+from wcwidth import grapheme_boundary_before, iter_graphemes, wcswidth
 
 # What Telegram's server does not count as content: whitespace (Python's strip covers the Unicode spaces),
 # zero-width and direction marks, the braille blank, the object replacement character, line separators.
@@ -16,14 +17,20 @@ INVISIBLE = "\u00ad\u180e\u200b\u200c\u200d\u200e\u200f\u2028\u2029\u202a\u202b\
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _BREAKS = re.compile(r"\r\n?|[\u2028\u2029]")
 TAB = "    "
-# Anything that Markdown, or its whitespace rules, might not show literally.
-_MARKUP = re.compile(r"[\\`*_~|\[\]<>&$\t]|^[ \-+=#:]|^\d{1,9}[.)]|[^\S\n]$|^[^\S\n]|\n\n\n", re.MULTILINE)
+_MAX_LENGTH = 64  # code points of a character; longer stacks of accents are noise and may be broken
 T = TypeVar("T")
 
 
 def utf16_length(text: str) -> int:
     """The length in UTF-16 code units, as Telegram counts; a lone surrogate counts as one."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def utf16_offsets(text: str) -> Sequence[int]:
+    """The offset in UTF-16 units of every index of the text and of its end."""
+    if text.isascii() or max(text) <= "\uffff":
+        return range(len(text) + 1)
+    return list(accumulate((2 if character > "\uffff" else 1 for character in text), initial=0))
 
 
 def clean(text: str) -> str:
@@ -50,13 +57,21 @@ def guarded(convert: Callable[[], T], otherwise: T) -> T:
         return otherwise
 
 
-def rendered(markdown: str, convert: Callable[[str], tuple[str, list[Span]]]) -> tuple[str, list[Span]]:
-    """The visible text of clean Markdown, and its spans. The text stays as written if it can't be converted or nothing
-    would be visible."""
-    if is_blank(markdown):
-        return "", []
-    if not _MARKUP.search(markdown.strip()):
-        return markdown.strip(), []
-    refused: tuple[str, list[Span]] = "", []
-    text, spans = guarded(lambda: convert(markdown), refused)
-    return (markdown.replace("\t", TAB), []) if is_blank(text) else (text, spans)
+def boundary_before(text: str, position: int, start: int = 0) -> int:
+    """The last boundary in (start, position], or `position` if none is near. `start` is an earlier boundary."""
+    found = start + grapheme_boundary_before(text[start : position + 1], position + 1 - start)
+    return found if found > max(start, position - _MAX_LENGTH) else position
+
+
+def boundary_after(text: str, position: int) -> int:
+    """The first boundary at or after `position`, or `position` if none is near."""
+    start = boundary_before(text, position)
+    if start == position:
+        return position
+    end = start + len(next(iter_graphemes(text, start)))
+    return end if end <= position + _MAX_LENGTH else position
+
+
+def columns(text: str) -> int:
+    """Columns in a monospaced font. Measured character by character: a whole text of flags takes quadratic time."""
+    return len(text) if text.isascii() else sum(max(0, wcswidth(each)) for each in iter_graphemes(text))

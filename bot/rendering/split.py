@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from itertools import accumulate
 from operator import itemgetter
 
-from bot.rendering.graphemes import boundary_after, boundary_before
+from bot.rendering.plain import boundary_after, boundary_before, utf16_offsets
 
 Extent = tuple[int, int]
 
@@ -17,13 +16,6 @@ _LINE = re.compile(r"(?=\n)")
 _SENTENCE = re.compile(r"[.!?…][\"'”’»)\]]*(?=[ \n])|[。！？…][」』”）]*")
 _WORD = re.compile(r"(?=[ \n])|[，、；：]")
 _RUN, _SPACE = re.compile(r"\S*"), re.compile(r"\s*")
-
-
-def utf16_offsets(text: str) -> Sequence[int]:
-    """The offset in UTF-16 units of every index of the text and of its end."""
-    if text.isascii() or max(text) <= "\uffff":
-        return range(len(text) + 1)
-    return list(accumulate((2 if character > "\uffff" else 1 for character in text), initial=0))
 
 
 def ranges(

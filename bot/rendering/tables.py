@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from bot.rendering.graphemes import columns
+from bot.rendering.plain import columns
 
 MAX_WIDTH = 40
 """Columns of monospaced text that a phone shows in one line."""

@@ -6,11 +6,12 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from bot.rendering import source
-from bot.rendering.plain import clean, is_blank, rendered
-from bot.rendering.spans import FormattedText, Span, legal, with_headings
-from bot.rendering.split import neat_start, utf16_offsets
+from bot.rendering.plain import clean, is_blank, utf16_offsets
+from bot.rendering.spans import FormattedText, Span
+from bot.rendering.split import neat_start
 
 MAX_ENTITIES = 100  # a message; the Bot API's server drops the rest
 # The last are dropped first; the first three carry content (an address, a block, a secret).
@@ -28,15 +29,8 @@ _APP = re.compile(r"(?:tg|ton)://[A-Za-z0-9_-]+(?:[/?]\S*)?")
 _MAX_ADDRESS = 2048  # characters that all browsers and Telegram clients can open
 
 
-@dataclass(frozen=True, slots=True)
-class Entity:
-    """A Telegram MessageEntity; offset and length in UTF-16 units of the piece's text."""
-
-    type: str
-    offset: int
-    length: int
-    url: str | None = None
-    language: str | None = None
+Entity = dict[str, Any]
+"""A MessageEntity of the Bot API; offset and length in UTF-16 units of the piece's text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +49,7 @@ def pieces(markdown: str, limit: int = 4096) -> tuple[Piece, ...]:
     least important ones if it would get too short. Text that can't be parsed is sent as it is. Raises ValueError for a
     limit below 2.
     """
-    page = FormattedText(*rendered(clean(markdown), converted))
+    page = _page(clean(markdown))
     made = (_piece(page, start, end) for start, end in page.ranges(limit, _crowding(page.spans, limit)))
     return tuple(piece for piece in made if not is_blank(piece.text))
 
@@ -69,8 +63,7 @@ def preview(markdown: str, limit: int = 4096) -> Piece:
     if limit < 2:
         raise ValueError(f"a message needs room for at least 2 units, not {limit}")
     kept = source.tail(clean(markdown), 2 * limit)
-    text, spans = rendered(source.finished(kept), converted)
-    page = FormattedText(text.rstrip(), spans)
+    page = _page(source.finished(kept))
     if is_blank(page.text):
         return Piece("", ())
     offsets, end = utf16_offsets(page.text), len(page.text)
@@ -80,15 +73,11 @@ def preview(markdown: str, limit: int = 4096) -> Piece:
     return _piece(page, neat_start(page.text, start), end, "…")
 
 
-def converted(markdown: str) -> tuple[str, list[Span]]:
-    """The text and its spans, as Telegram accepts them."""
-    from bot.rendering.markdown import render
-
-    text, spans = render(markdown, lambda address, label: accepted(address))
-    return text, legal(text, with_headings(spans, _heading))
+def _page(markdown: str) -> FormattedText:
+    return FormattedText(markdown, lambda address, label: accepted(address), heading)
 
 
-def _heading(span: Span) -> Iterator[Span]:
+def heading(span: Span) -> Iterator[Span]:
     """Headings are bold, those of the first level also underlined."""
     yield replace(span, type="bold", level=0)
     if span.level == 1:
@@ -135,6 +124,13 @@ def _piece(page: FormattedText, start: int, end: int, prefix: str = "") -> Piece
     if len(kept) > MAX_ENTITIES:
         by_weight = sorted(range(len(kept)), key=lambda index: (_IMPORTANCE.index(kept[index].type), -index))
         kept = [kept[index] for index in sorted(by_weight[:MAX_ENTITIES])]
-    edges = ((offsets[span.start + shift], offsets[span.end + shift], span) for span in kept)
-    entities = (Entity(span.type, first, last - first, span.url, span.language) for first, last, span in edges)
-    return Piece(text, tuple(entities))
+    return Piece(text, tuple(_entity(span, offsets[span.start + shift], offsets[span.end + shift]) for span in kept))
+
+
+def _entity(span: Span, start: int, end: int) -> Entity:
+    entity: Entity = {"type": span.type, "offset": start, "length": end - start}
+    if span.url is not None:
+        entity["url"] = span.url
+    if span.language is not None:
+        entity["language"] = span.language
+    return entity

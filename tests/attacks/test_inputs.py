@@ -13,7 +13,7 @@ from bot.adapters.console import markdown
 from bot.adapters.console.printable import printable
 from bot.logs import Redactor
 from bot.rendering import code_files, discord, telegram
-from bot.rendering.graphemes import columns
+from bot.rendering.plain import columns
 from handlers.access.codes import read_code
 from handlers.languages import Say
 from handlers.parsing import parse_command

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import pytest
 
-from bot.adapters.discord.options import DiscordOptions, Pace
+from bot.adapters.discord.settings import Pace
 from bot.app import App
 from tests.servers.discord import Channel, DiscordServer, Interaction, Message
 from tests.stories.harness import Stage
@@ -30,7 +28,7 @@ SENDING = "/channels/{channel_id}/messages"
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shortens the waits that spare Discord."""
-    monkeypatch.setattr("bot.adapters.discord.descriptor.DiscordOptions", partial(DiscordOptions, pace=HURRIED))
+    monkeypatch.setattr("bot.adapters.discord.descriptor.Pace", lambda: HURRIED)
     monkeypatch.setattr("bot.adapters.shared.failures.REVOKED_SECONDS", 0.3)
 
 

@@ -22,7 +22,7 @@ import pytest
 from blockbuster import BlockBuster
 
 from bot.adapters.shared.registration import register_if_changed
-from bot.adapters.telegram.options import Pace, TelegramOptions
+from bot.adapters.telegram.settings import Pace
 from bot.app import App, assembled
 from bot.running import platforms_of
 from bot.settings import load
@@ -199,7 +199,7 @@ def tool_results(on: Stage) -> list[str]:
 def previewing_early(patch: pytest.MonkeyPatch) -> None:
     """The first preview comes almost at once."""
     pace = Pace(preview_after=0.05, private_gap=0.05)
-    patch.setattr("bot.adapters.telegram.descriptor.TelegramOptions", partial(TelegramOptions, pace=pace))
+    patch.setattr("bot.adapters.telegram.descriptor.Pace", lambda: pace)
 
 
 NOTICES = ("🔑", "💳", "❓", "🔔")

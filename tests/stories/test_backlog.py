@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from bot.adapters.telegram.options import Pace, TelegramOptions
+from bot.adapters.telegram.settings import Pace
 from storage.inbox import SqlInbox
 from storage.ledger import SqlLedger
 from tests.servers.discord import DiscordServer
@@ -139,8 +139,8 @@ async def test_people_are_told_once_that_nothing_can_be_saved(
     on: Stage, monkeypatch: pytest.MonkeyPatch, store: type, step: str
 ) -> None:
     monkeypatch.setattr("handlers.storage_retry.PAUSES", (0.05,))
-    quick = partial(TelegramOptions, pace=Pace(backoff=0.05, longest_backoff=0.1))
-    monkeypatch.setattr("bot.adapters.telegram.descriptor.TelegramOptions", quick)
+    quick = Pace(backoff=0.05, longest_backoff=0.1)
+    monkeypatch.setattr("bot.adapters.telegram.descriptor.Pace", lambda: quick)
     for module in ("bot.inbox.inbox", "handlers.storage_retry"):
         monkeypatch.setattr(f"{module}.TELL_SECONDS", 0.0)
     faulty = Faulty(monkeypatch, store, step)

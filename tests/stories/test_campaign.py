@@ -12,8 +12,7 @@ from random import Random
 
 import pytest
 
-from bot.adapters.discord.options import DiscordOptions
-from bot.adapters.telegram.options import Pace, TelegramOptions
+from bot.adapters.telegram.settings import Pace
 from tests.servers.discord import Channel, DiscordServer
 from tests.servers.discord.faults import Kind as DiscordKind
 from tests.servers.model.request import ModelRequest
@@ -213,8 +212,8 @@ async def test_a_campaign_of_faults_and_clock_jumps(
 ) -> None:
     """Nothing is lost, nothing is doubled without the mark, nothing out of order, nobody waits for ever."""
     quick = Pace(backoff=0.05, longest_backoff=0.2, answer=1.0, connect=0.5, preview_after=0.2, group_gap=0.5)
-    monkeypatch.setattr("bot.adapters.telegram.descriptor.TelegramOptions", partial(TelegramOptions, pace=quick))
-    monkeypatch.setattr("bot.adapters.discord.descriptor.DiscordOptions", partial(DiscordOptions, pace=HURRIED))
+    monkeypatch.setattr("bot.adapters.telegram.descriptor.Pace", lambda: quick)
+    monkeypatch.setattr("bot.adapters.discord.descriptor.Pace", lambda: HURRIED)
     monkeypatch.setattr("bot.adapters.shared.failures.AMBIGUOUS_SECONDS", 0.5)
     vendors(on)
     on.env |= {"BOT_ACCESS": "open"}

@@ -1,11 +1,10 @@
 """The storage fails in the middle of things: everything is answered once when it works again. And what it forgets."""
 
 from collections.abc import Awaitable, Callable
-from functools import partial
 
 import pytest
 
-from bot.adapters.telegram.options import Pace, TelegramOptions
+from bot.adapters.telegram.settings import Pace
 from routing.errors import StorageFault
 from storage.history import SqlHistory
 from storage.inbox import SqlInbox
@@ -51,8 +50,7 @@ class Faulty:
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short pauses between the tries."""
     monkeypatch.setattr("handlers.storage_retry.PAUSES", (0.01,))
-    quick = partial(TelegramOptions, pace=Pace(backoff=0.02))
-    monkeypatch.setattr("bot.adapters.telegram.descriptor.TelegramOptions", quick)
+    monkeypatch.setattr("bot.adapters.telegram.descriptor.Pace", lambda: Pace(backoff=0.02))
 
 
 @pytest.mark.parametrize(("store", "step"), STEPS, ids=lambda each: getattr(each, "__name__", each))

@@ -1,11 +1,10 @@
 """Telegram away, busy or refusing: every reply arrives, in order, and is marked where it may be a repetition."""
 
 import asyncio
-from functools import partial
 
 import pytest
 
-from bot.adapters.telegram.options import Pace, TelegramOptions
+from bot.adapters.telegram.settings import Pace
 from tests.servers.telegram.faults import Kind
 from tests.stories.harness import BotProcess, Stage, ask, running
 from tests.stories.killing import until
@@ -17,7 +16,7 @@ QUICK = Pace(backoff=0.05, longest_backoff=0.2, conflict=0.2, longest_conflict=0
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """The waits that are long to spare Telegram, short."""
-    monkeypatch.setattr("bot.adapters.telegram.descriptor.TelegramOptions", partial(TelegramOptions, pace=QUICK))
+    monkeypatch.setattr("bot.adapters.telegram.descriptor.Pace", lambda: QUICK)
     monkeypatch.setattr("bot.outbox.FIRST_PAUSE_SECONDS", 0.05)
     monkeypatch.setattr("bot.outbox.LONGEST_PAUSE_SECONDS", 0.2)
     monkeypatch.setattr("bot.adapters.shared.failures.AMBIGUOUS_SECONDS", 0.2)
@@ -136,7 +135,7 @@ async def test_a_preview_whose_answer_was_lost_does_not_pass_for_the_answer(
 ) -> None:
     """In a group it can't be found again; it says that it goes on, and no other follows."""
     often = Pace(preview_after=0.05, group_gap=0.05)
-    monkeypatch.setattr("bot.adapters.telegram.descriptor.TelegramOptions", partial(TelegramOptions, pace=often))
+    monkeypatch.setattr("bot.adapters.telegram.descriptor.Pace", lambda: often)
     on.env |= {"BOT_ACCESS": "open"}
     on.tg.fault("sendMessage", "drop_after", times=None, when=lambda sent: sent["text"].endswith("…"))
     on.ms.reply("this is the whole answer", chunks=5, delay=0.2)

@@ -10,10 +10,9 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
-from urllib.parse import urlsplit
+from typing import Any
 
 import aiohttp
 import discord
@@ -21,65 +20,56 @@ import yarl
 from discord.gateway import DiscordWebSocket
 from discord.http import Route
 
-from bot.adapters.discord.options import DiscordOptions
+from bot.adapters.discord.settings import DiscordSettings, Pace
 from bot.adapters.shared.parsing import parse
 
 log = logging.getLogger(__name__)
 Json = dict[str, Any]
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 NETWORK = (OSError, aiohttp.ClientError, TimeoutError)
 CALL_TIMEOUT = aiohttp.ClientTimeout(total=20.0, sock_connect=10.0)
 """For calls without a timeout of their own; the library's default is five minutes."""
+_ALSO_LIBRARY = ("READY", "RESUMED", "GUILD_CREATE")
+"""Events that the library needs as well when we read them."""
 _MAX_RATE_LIMIT = 30.0  # maximum seconds to wait out a 429 within a call; longer ones raise RateLimited
 _CLOSE_SECONDS = 2.0  # seconds for closing; closing a dead connection may hang
-
-
-class Listener(Protocol):
-    """Receives gateway events. Methods must not block."""
-
-    def session_started(self, payload: Json) -> None:
-        """READY: events may have been missed."""
-
-    def session_resumed(self, payload: Json) -> None:
-        """RESUMED: no events were missed."""
-
-    def disconnected(self, shard: int) -> None:
-        """A connection ended or could not be reopened."""
-
-    def guild_created(self, payload: Json) -> None:
-        """GUILD_CREATE, which names the last message of each channel."""
-
-    def guild_removed(self, name: str) -> None:
-        """The bot was removed from a server."""
-
-    def message_created(self, payload: Json) -> None: ...
-    def message_edited(self, payload: Json) -> None: ...
-    def interaction_created(self, payload: Json) -> None: ...
-    def reaction_changed(self, payload: Json, removed: bool) -> None: ...
 
 
 class Client(discord.Client):
     """One gateway connection for the platform's lifetime."""
 
-    def __init__(self, options: DiscordOptions, listener: Listener) -> None:
+    def __init__(self, settings: DiscordSettings, pace: Pace) -> None:
         self._wanted = discord.Intents(
             guilds=True, guild_messages=True, dm_messages=True, message_content=True, reactions=True
         )
-        self._listener = listener
-        self._gap = options.pace.identify_gap
+        self._gap = pace.identify_gap
+        self._disconnected: Callable[[int], None] = lambda shard: None
         self._leaving = False
         super().__init__(
             intents=self._wanted,
-            proxy=proxy_for(options),
+            proxy=settings.discord_proxy_used(),
             max_messages=None,
             member_cache_flags=discord.MemberCacheFlags.none(),
             chunk_guilds_at_startup=False,
             allowed_mentions=discord.AllowedMentions.none(),
-            heartbeat_timeout=options.pace.silence,
+            heartbeat_timeout=pace.silence,
             max_ratelimit_timeout=_MAX_RATE_LIMIT,
         )
-        _listen(self._connection.parsers, listener)
         self.http.request = partial(_request, self.http.request)  # type: ignore[method-assign]
+
+    def listen(self, events: Mapping[str, Callable[[Any], None]], disconnected: Callable[[int], None]) -> None:
+        """Pass these gateway events on as JSON, in order. `disconnected` gets the shard of a connection that ended or
+        could not be reopened. Nothing called may block."""
+        self._disconnected = disconnected
+        parsers = self._connection.parsers
+        for event, library in parsers.items():
+            own = events.get(event)
+            readers = [library] if own is None else [library, own] if event in _ALSO_LIBRARY else [own]
+            parsers[event] = partial(_read_event, event, readers)
+
+    def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
+        """Ignored after `leave`: the library has no event loop any more, but may still be waiting for servers."""
+        if not self._leaving:
+            super().dispatch(event, *args, **kwargs)
 
     @property
     def content(self) -> bool:
@@ -108,10 +98,7 @@ class Client(discord.Client):
             await asyncio.sleep(self._gap)
 
     async def on_disconnect(self) -> None:
-        self._listener.disconnected(0)
-
-    async def on_guild_remove(self, guild: discord.Guild) -> None:
-        self._listener.guild_removed(guild.name)
+        self._disconnected(0)
 
     async def on_error(self, event_method: str, /, *args: Any, **kwargs: Any) -> None:
         log.exception("Discord: %s failed", event_method)
@@ -147,14 +134,14 @@ class ShardedClient(Client, discord.AutoShardedClient):
     """A client with the number of gateway connections that Discord recommends."""
 
     async def launch_shard(self, gateway: yarl.URL, shard_id: int, *, initial: bool = False) -> None:
-        """Connect to the address from the options instead of the recommended one."""
+        """Connect to the address from the settings instead of the recommended one."""
         await super().launch_shard(DiscordWebSocket.DEFAULT_GATEWAY, shard_id, initial=initial)
 
     async def on_disconnect(self) -> None:
         """Does nothing: `on_shard_disconnect` follows with the shard's number."""
 
     async def on_shard_disconnect(self, shard_id: int) -> None:
-        self._listener.disconnected(shard_id)
+        self._disconnected(shard_id)
 
     def heartbeats(self) -> tuple[float, ...]:
         return tuple(latency for _, latency in self.latencies)
@@ -165,10 +152,10 @@ class ShardedClient(Client, discord.AutoShardedClient):
                 await asyncio.gather(*(shard.disconnect() for shard in self.shards.values()))
 
 
-def make_client(options: DiscordOptions, listener: Listener) -> Client:
-    """The client for these options."""
-    configure_library(options)
-    return (ShardedClient if options.sharded else Client)(options, listener)
+def make_client(settings: DiscordSettings, pace: Pace) -> Client:
+    """The client for these settings."""
+    configure_library(settings)
+    return (ShardedClient if settings.discord_sharded else Client)(settings, pace)
 
 
 @contextlib.contextmanager
@@ -191,52 +178,19 @@ async def _request(request: Callable[..., Awaitable[Any]], *arguments: Any, **gi
         raise aiohttp.ClientPayloadError("the response can't be read") from error
 
 
-def configure_library(options: DiscordOptions) -> None:
+def configure_library(settings: DiscordSettings) -> None:
     """Set Discord's addresses for the whole process, and silence the library's own log.
 
     It logs every lost connection with a traceback; `connection` reports what matters.
     """
-    Route.BASE = options.api_root.rstrip("/")
-    DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(options.gateway_url)
+    Route.BASE = settings.discord_api_root.rstrip("/")
+    DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(settings.discord_gateway_url)
     logging.getLogger("discord").setLevel(logging.ERROR)
     for name in ("discord.client", "discord.shard", "discord.gateway"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
-def proxy_for(options: DiscordOptions) -> str | None:
-    """The proxy to use; None for a server on this machine."""
-    return None if urlsplit(options.api_root).hostname in LOOPBACK else options.proxy
-
-
-def _listen(parsers: dict[str, Callable[[Any], None]], listener: Listener) -> None:
-    """Send the events that matter to the listener, instead of the library or in addition to it."""
-    for event, own in parsers.items():
-        parsers[event] = _guarded(event, own)
-    for event, handle in (
-        ("MESSAGE_CREATE", listener.message_created),
-        ("MESSAGE_UPDATE", listener.message_edited),
-        ("INTERACTION_CREATE", listener.interaction_created),
-        ("MESSAGE_REACTION_ADD", partial(listener.reaction_changed, removed=False)),
-        ("MESSAGE_REACTION_REMOVE", partial(listener.reaction_changed, removed=True)),
-    ):
-        parsers[event] = _guarded(event, handle)
-    for event, handle in (
-        ("READY", listener.session_started),
-        ("RESUMED", listener.session_resumed),
-        ("GUILD_CREATE", listener.guild_created),
-    ):
-        parsers[event] = _both(parsers[event], _guarded(event, handle))
-
-
-def _guarded(event: str, read: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Skip events that can't be parsed. The exception would end this connection and later ones."""
-
-    return lambda payload: parse("Discord", f"a {event} event", payload, partial(read, payload))
-
-
-def _both(first: Callable[[Any], None], second: Callable[[Any], None]) -> Callable[[Any], None]:
-    def both(payload: Any) -> None:
-        first(payload)
-        second(payload)
-
-    return both
+def _read_event(event: str, readers: Sequence[Callable[[Any], None]], payload: Any) -> None:
+    """Skip an event that can't be parsed. The exception would end this connection and later ones."""
+    for read in readers:
+        parse("Discord", f"a {event} event", payload, partial(read, payload))

@@ -9,8 +9,9 @@ from typing import Protocol
 import discord
 
 from bot.adapters.discord.client import NETWORK, Client
-from bot.adapters.discord.options import OFFICIAL_ROOT, DiscordOptions, Pace
+from bot.adapters.discord.settings import OFFICIAL_ROOT, DiscordSettings, Pace
 from bot.adapters.shared.connection import ConnectionBackoff, FirstAttempt, ReceiveLoop
+from bot.adapters.shared.descriptor import secret
 from bot.platform import Progress
 from routing.error_boundary import ErrorBoundary
 from routing.errors import ConfigError, Reason, system_reason
@@ -80,11 +81,17 @@ class Connection(ReceiveLoop):
     heartbeat, this starts a new session."""
 
     def __init__(
-        self, client: Client, options: DiscordOptions, progress: Progress, backoff: DiscordBackoff, clock: Clock
+        self,
+        client: Client,
+        settings: DiscordSettings,
+        pace: Pace,
+        progress: Progress,
+        backoff: DiscordBackoff,
+        clock: Clock,
     ) -> None:
-        super().__init__("Discord", progress, options.pace, clock)
+        super().__init__("Discord", progress, pace, clock)
         self._client = client
-        self._options = options
+        self._settings = settings
         self._backoff = backoff
         self._entered = False
         self._first = FirstAttempt()
@@ -141,7 +148,7 @@ class Connection(ReceiveLoop):
         """Stay connected. Returns the seconds until the next attempt; None if there must be none."""
         try:
             if not self._entered:
-                await self._client.enter(self._options.token)
+                await self._client.enter(secret(self._settings.discord_bot_token))
                 self._entered = True
             self._backoff.without_content(not self._client.content)
             await self._client.connect()
@@ -152,7 +159,7 @@ class Connection(ReceiveLoop):
         except (*NETWORK, discord.DiscordException) as error:
             if not (self._first.pending and is_refusal(error)):
                 return self._failed(error)
-            self._progress.problem = refused(self._options.api_root)
+            self._progress.problem = refused(self._settings.discord_api_root)
             self._first.end(ConfigError(self._progress.problem))
         return None
 

@@ -10,10 +10,10 @@ from types import SimpleNamespace
 import aiohttp
 import discord
 
-from bot.adapters.discord.client import NETWORK, configure_library, proxy_for
+from bot.adapters.discord.client import NETWORK, configure_library
 from bot.adapters.discord.connection import is_refusal, refused, why
-from bot.adapters.discord.options import DiscordOptions
-from bot.adapters.shared.descriptor import CheckContext
+from bot.adapters.discord.settings import DiscordSettings
+from bot.adapters.shared.descriptor import CheckContext, secret
 from bot.adapters.shared.doctor import PlatformSilent, clock, unreachable
 from bot.ops.checks.finding import Finding, fail, ok, warn
 from routing.errors import ConfigError
@@ -36,18 +36,19 @@ class Report:
     dates: tuple[str, ...] = ()
 
 
-async def check(options: DiscordOptions, context: CheckContext) -> list[Finding]:
+async def check(settings: DiscordSettings, context: CheckContext) -> list[Finding]:
     """Ask Discord about the token; a running bot is not affected. Raises ConfigError if it refuses the token."""
     try:
-        report = await ask(options, context.network_seconds)
+        report = await ask(settings, context.network_seconds)
     except PlatformSilent as error:
-        return [unreachable("discord", options.api_root, "DISCORD_API_ROOT and DISCORD_PROXY", error)]
-    return findings(report, options.sharded, context.clock())
+        return [unreachable("discord", settings.discord_api_root, "DISCORD_API_ROOT and DISCORD_PROXY", error)]
+    return findings(report, settings.discord_sharded, context.clock())
 
 
-async def ask(options: DiscordOptions, seconds: float) -> Report:
+async def ask(settings: DiscordSettings, seconds: float) -> Report:
     """Raises ConfigError for a refused token, PlatformSilent if there is no answer within `seconds`."""
-    configure_library(options)
+    settings.check_discord()
+    configure_library(settings)
     dates: list[str] = []
 
     async def note(_: aiohttp.ClientSession, __: SimpleNamespace, ended: aiohttp.TraceRequestEndParams) -> None:
@@ -56,17 +57,17 @@ async def ask(options: DiscordOptions, seconds: float) -> Report:
     trace = aiohttp.TraceConfig()
     trace.on_request_end.append(note)
     client = discord.Client(
-        intents=discord.Intents.none(), proxy=proxy_for(options), http_trace=trace, max_ratelimit_timeout=30.0
+        intents=discord.Intents.none(), proxy=settings.discord_proxy_used(), http_trace=trace, max_ratelimit_timeout=30.0
     )
     try:
         async with asyncio.timeout(seconds), client:
-            await client.login(options.token)
+            await client.login(secret(settings.discord_bot_token))
             shards, _, limits = await client.http.get_bot_gateway()
     except TimeoutError:
         raise PlatformSilent(f"no answer within {seconds:g} s") from None
     except (*NETWORK, discord.DiscordException) as error:
         if is_refusal(error):
-            raise ConfigError(refused(options.api_root)) from None
+            raise ConfigError(refused(settings.discord_api_root)) from None
         raise PlatformSilent(why(error)) from None
     application = client.application
     assert application is not None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import discord
@@ -39,51 +38,46 @@ Unanswered = Callable[[InboundMessage], Coroutine[None, None, None]]
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Incoming:
-    """One interaction. `visiting`: the person used their own installation where the bot is not a member, so only they
-    see the answers. `hidden`: only one person sees the message with the button."""
-
-    id: int
-    token: str
-    kind: int
-    user: UserKey
-    user_name: str
-    username: str
-    language: str
-    chat: ChatKey
-    direct: bool
-    visiting: bool
-    hidden: bool
-    data: Json
-
-
-def read(payload: Json) -> Incoming:
-    """The body of an INTERACTION_CREATE. Raises LookupError, TypeError or ValueError if it is malformed."""
-    member = payload.get("member") or {}
-    user = member.get("user") or payload["user"]
+def read(payload: Json, text: str, hidden: bool, me: discord.ClientUser | None) -> InboundMessage:
+    """A command, button press or menu choice as a message with this text. `hidden`: only one person sees the answer,
+    which also holds where the bot is not a member and was only installed by this person. Raises LookupError, TypeError
+    or ValueError if the payload is malformed."""
+    user, member = _user(payload), payload.get("member") or {}
     channel = payload.get("channel") or {"id": payload["channel_id"]}
     is_thread = channel.get("type") in _THREAD_KINDS and bool(channel.get("parent_id"))
     parent, thread = (channel["parent_id"], channel["id"]) if is_thread else (channel["id"], "")
-    direct = payload.get("context", _BOT_DM if "guild_id" not in payload else 0) == _BOT_DM
-    owners = payload.get("authorizing_integration_owners") or {"0": ""}
-    visiting = not direct and "0" not in owners
+    direct = _is_direct(payload)
+    visiting = not direct and "0" not in (payload.get("authorizing_integration_owners") or {"0": ""})
     if visiting:  # a separate history, because others there do not see these answers
         thread = f"{thread}@{user['id']}"
-    return Incoming(
-        id=int(payload["id"]),
-        token=str(payload["token"]),
-        kind=int(payload["type"]),
+    number, component = int(payload["id"]), payload["type"] == COMPONENT
+    language = str(payload.get("locale") or "").partition("-")[0]
+    ref = InteractionRef(number, str(payload["token"]), int(user["id"]), language, component, hidden or visiting).pack()
+    return InboundMessage(
         user=UserKey(PLATFORM, str(user["id"])),
+        chat=ChatKey(PLATFORM, str(parent), str(thread)),
+        bot_id=str(me.id) if me else "",
+        update_id=str(number),
+        text=text,
+        sent_at=created(number),
+        kind="press" if component else "message",
         user_name=member.get("nick") or user.get("global_name") or user.get("username") or "",
         username=str(user.get("username") or ""),
-        language=str(payload.get("locale") or "").partition("-")[0],
-        chat=ChatKey(PLATFORM, str(parent), str(thread)),
-        direct=direct,
-        visiting=visiting,
-        hidden=bool(((payload.get("message") or {}).get("flags") or 0) & EPHEMERAL),
-        data=dict(payload.get("data") or {}),
+        bot_name=me.name if me else "",
+        private=direct or visiting,
+        language=language,
+        message_id=ref,
+        press=Press(ref, ref) if component else None,
     )
+
+
+def _user(payload: Json) -> Json:
+    user: Json = (payload.get("member") or {}).get("user") or payload["user"]
+    return user
+
+
+def _is_direct(payload: Json) -> bool:
+    return bool(payload.get("context", _BOT_DM if "guild_id" not in payload else 0) == _BOT_DM)
 
 
 class Interactions:
@@ -109,32 +103,32 @@ class Interactions:
 
     async def take(self, payload: Json) -> None:
         """Handle an INTERACTION_CREATE; one that can't be parsed is skipped."""
+        kind = payload.get("type")
         try:
-            incoming = read(payload)
-            message = await self._message(incoming) if incoming.kind in (COMMAND, COMPONENT) else None
+            message = await self._message(payload) if kind in (COMMAND, COMPONENT) else None
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             log.error("Discord: can't parse interaction %s: %s", payload.get("id"), type(error).__name__)
             return
         if message is not None:
-            await self._save(incoming, message, payload)
-        elif incoming.kind == AUTOCOMPLETE:
-            self._context.background.spawn(self._autocomplete(incoming, payload))
+            await self._save(message, payload)
+        elif kind == AUTOCOMPLETE:
+            self._context.background.spawn(self._autocomplete(payload))
 
     async def close(self) -> None:
         """Stop waiting for messages without a reply. Acknowledgements are background tasks of the context."""
         await self._watching.close(0.0)
 
-    async def _save(self, incoming: Incoming, message: InboundMessage, payload: Json) -> None:
+    async def _save(self, message: InboundMessage, payload: Json) -> None:
         """Save the message. If that fails, it is not acknowledged, and the person sees that it failed."""
         # Started before the message is accepted, because it may be known at once that it gets no reply.
-        no_reply = self._watching.spawn(self._unanswered(message)) if incoming.kind == COMMAND else None
+        no_reply = self._watching.spawn(self._unanswered(message)) if message.press is None else None
         saving = asyncio.create_task(retry_storage(self._accept, [message]))
         try:
             await asyncio.wait({saving}, timeout=self._save_seconds)
             if saving.done():
                 saving.result()
             else:
-                log.warning("Discord: interaction %d is acknowledged before it is saved", incoming.id)
+                log.warning("Discord: interaction %s is acknowledged before it is saved", message.update_id)
             self._context.background.spawn(self._acknowledge(message, payload, no_reply))
             no_reply = None
             await saving
@@ -174,8 +168,8 @@ class Interactions:
             log.warning("Discord: interaction %d could not be acknowledged (%s)", asked.id, reason(error))
         return True
 
-    async def _autocomplete(self, incoming: Incoming, payload: Json) -> None:
-        words = await suggest(incoming.data, incoming.user, self._suggestions)
+    async def _autocomplete(self, payload: Json) -> None:
+        words = await suggest(payload["data"], UserKey(PLATFORM, str(_user(payload)["id"])), self._suggestions)
         choices = [app_commands.Choice(name=word, value=word) for word in words]
         await self._try(self._interaction(payload).response.autocomplete(choices))
 
@@ -190,45 +184,23 @@ class Interactions:
     def _interaction(self, payload: Any) -> discord.Interaction:
         return discord.Interaction(data=payload, state=self._context.client._connection)
 
-    async def _message(self, incoming: Incoming) -> InboundMessage:
-        me = self._context.client.user
-        component = incoming.kind == COMPONENT
-        text = _chosen(incoming.data) if component else as_typed(incoming.data)
-        hidden = incoming.hidden if component else await self._is_private(incoming, text)
-        ref = InteractionRef(
-            incoming.id,
-            incoming.token,
-            int(incoming.user.user_id),
-            incoming.language,
-            component=component,
-            ephemeral=hidden or incoming.visiting,
-        ).pack()
-        return InboundMessage(
-            user=incoming.user,
-            chat=incoming.chat,
-            bot_id=str(me.id) if me else "",
-            update_id=str(incoming.id),
-            text=text,
-            sent_at=created(incoming.id),
-            kind="press" if component else "message",
-            user_name=incoming.user_name,
-            username=incoming.username,
-            bot_name=me.name if me else "",
-            private=incoming.direct or incoming.visiting,
-            language=incoming.language,
-            message_id=ref,
-            press=Press(ref, ref) if component else None,
-        )
+    async def _message(self, payload: Json) -> InboundMessage:
+        data = payload.get("data") or {}
+        if payload["type"] == COMPONENT:
+            text = _chosen(data)
+            hidden = bool(((payload.get("message") or {}).get("flags") or 0) & EPHEMERAL)
+        else:
+            text = as_typed(data)
+            hidden = not _is_direct(payload) and await self._is_private(text, str(_user(payload)["id"]))
+        return read(payload, text, hidden, self._context.client.user)
 
-    async def _is_private(self, incoming: Incoming, text: str) -> bool:
+    async def _is_private(self, text: str, user_id: str) -> bool:
         """Whether only one person sees the answer. This includes refusals of strangers."""
-        if incoming.direct:
-            return False
         command = parse_command(text, "")
         spec = self._specs.get(command.name) if command else None
         if command is None or spec is None or spec.for_one(command.rest):
             return True
-        return await self._suggestions.is_stranger(incoming.user)
+        return await self._suggestions.is_stranger(UserKey(PLATFORM, user_id))
 
 
 def _chosen(data: Json) -> str:

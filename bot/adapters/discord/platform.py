@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Sequence
+from functools import partial
 
 import discord
 
@@ -13,12 +14,12 @@ from bot.adapters.discord.channels import PLATFORM, Channels
 from bot.adapters.discord.client import Json, make_client
 from bot.adapters.discord.connection import Connection, DiscordBackoff
 from bot.adapters.discord.context import ClientContext, InteractionRef, body
+from bot.adapters.discord.settings import DiscordSettings, Pace
 from bot.adapters.discord.failures import CALL_ERRORS, reason
 from bot.adapters.discord.guilds import Guilds, OwnerAlerts
 from bot.adapters.discord.interactions import Interactions
 from bot.adapters.discord.live import DiscordLive
 from bot.adapters.discord.messages import BotIdentity
-from bot.adapters.discord.options import DiscordOptions
 from bot.adapters.discord.outbound import Outbound
 from bot.adapters.discord.receiving import Receiver
 from bot.adapters.shared.descriptor import Services
@@ -35,29 +36,43 @@ _SILENT = 1 << 12  # a message without a notification
 
 
 class DiscordPlatform:
-    """See bot.platform.Platform, and `client.Listener` for the gateway's events."""
+    """See bot.platform.Platform."""
 
     name = PLATFORM
 
-    def __init__(self, options: DiscordOptions, services: Services) -> None:
+    def __init__(self, settings: DiscordSettings, services: Services, pace: Pace) -> None:
+        settings.check_discord()
         self.progress = Progress()
         self._services = services
         self._steady = services.steady
-        self._client = client = make_client(options, self)
-        self._context = ClientContext(client, options.pace, self._steady)
+        self._client = client = make_client(settings, pace)
+        self._context = ClientContext(client, pace, self._steady)
         self._outbound = Outbound(self._context)
         self._interactions = Interactions(
             self._context, services.accept, services.specs, services.suggestions, services.unanswered
         )
         self._alerts = OwnerAlerts(services.tell, services.state)
-        self._guilds = Guilds(client, services.state, services.tell, self._alerts, options.thread_per_mention)
-        for listener in (self.on_ready, self.on_guild_join):
+        self._guilds = Guilds(client, services.state, services.tell, self._alerts, settings.discord_threads)
+        for listener in (self.on_ready, self.on_guild_join, self.on_guild_remove):
             client.event(listener)
-        backoff = DiscordBackoff(self.progress, options.pace, self._alert)
-        self._connection = Connection(client, options, self.progress, backoff, self._steady)
-        channels = Channels(client, options.thread_per_mention)
-        self._backfill = Backfill(client, channels, services, self._me, options.pace.backoff)
+        backoff = DiscordBackoff(self.progress, pace, self._alert)
+        self._connection = Connection(client, settings, pace, self.progress, backoff, self._steady)
+        channels = Channels(client, settings.discord_threads)
+        self._backfill = Backfill(client, channels, services, self._me, pace.backoff)
         self._receiver = Receiver(self._me, self._take, channels, self._backfill, backoff, services.clock, self._steady)
+        client.listen(
+            {
+                "READY": self.session_started,
+                "RESUMED": self.session_resumed,
+                "GUILD_CREATE": self._receiver.guild_created,
+                "MESSAGE_CREATE": self._message_created,
+                "MESSAGE_UPDATE": self._receiver.message_edited,
+                "INTERACTION_CREATE": self._interaction_created,
+                "MESSAGE_REACTION_ADD": partial(self._receiver.reaction_changed, removed=False),
+                "MESSAGE_REACTION_REMOVE": partial(self._receiver.reaction_changed, removed=True),
+            },
+            self.disconnected,
+        )
         self._registered = False
         self._stopping = False
 
@@ -92,9 +107,8 @@ class DiscordPlatform:
     async def fetch(self, attachment: Attachment) -> bytes:
         return await files.fetch(self._client, attachment)
 
-    # --- gateway events -----------------------------------------------------------------------------------------
-
     def session_started(self, payload: Json) -> None:
+        """READY: events may have been missed."""
         self._connection.connected(shard_of(payload))
         self._receiver.session_started(payload)
         if not self._registered:
@@ -104,6 +118,7 @@ class DiscordPlatform:
             self._context.background.spawn(self._register())
 
     def session_resumed(self, payload: Json) -> None:
+        """RESUMED: no events were missed."""
         self._connection.connected(shard_of(payload))
         self._receiver.session_resumed(payload)
 
@@ -111,26 +126,14 @@ class DiscordPlatform:
         self._connection.disconnected(shard)
         self._receiver.disconnected(shard)
 
-    def guild_created(self, payload: Json) -> None:
-        self._receiver.guild_created(payload)
-
-    def guild_removed(self, name: str) -> None:
-        self._context.background.spawn(self._guilds.compare(left=name))
-
-    def message_created(self, payload: Json) -> None:
+    def _message_created(self, payload: Json) -> None:
         self.progress.last_contact = self._steady()
         self._receiver.message_created(payload)
 
-    def message_edited(self, payload: Json) -> None:
-        self._receiver.message_edited(payload)
-
-    def interaction_created(self, payload: Json) -> None:
+    def _interaction_created(self, payload: Json) -> None:
         if not self._stopping:
             self.progress.last_contact = self.progress.last_update = self._steady()
             self._context.background.spawn(self._interactions.take(payload))
-
-    def reaction_changed(self, payload: Json, removed: bool) -> None:
-        self._receiver.reaction_changed(payload, removed)
 
     async def on_ready(self) -> None:
         """The client knows its servers and their channels."""
@@ -141,6 +144,10 @@ class DiscordPlatform:
         """The bot was added to a server."""
         if not self._stopping:
             self._context.background.spawn(self._guilds.compare())
+
+    async def on_guild_remove(self, guild: discord.Guild) -> None:
+        """The bot was removed from a server."""
+        self._context.background.spawn(self._guilds.compare(left=guild.name))
 
     async def _look_around(self) -> None:
         await self._guilds.compare()

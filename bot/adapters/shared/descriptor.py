@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
@@ -14,6 +15,8 @@ from handlers.context import CommandSpec
 from handlers.suggestions import Suggestions
 from routing.ports import ChatStore, Clock, KnownChats, StateStore
 from routing.types.messages import InboundMessage
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class CommonSettings(BaseModel):
@@ -75,6 +78,11 @@ class PlatformDescriptor:
     def configured(self, settings: CommonSettings) -> bool:
         """Whether the platform is switched on."""
         return getattr(settings, self.enabled_by) is not None
+
+
+def proxy_for(address: str, *proxies: str | None) -> str | None:
+    """The first of the proxies that is set; None for a server on this machine."""
+    return None if urlsplit(address).hostname in LOOPBACK else next(filter(None, proxies), None)
 
 
 def secret(value: SecretStr | None) -> str:

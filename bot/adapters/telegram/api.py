@@ -11,14 +11,14 @@ import contextlib
 import json
 import logging
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 from telegram import Bot, InputFile
 from telegram.error import BadRequest, NetworkError, TelegramError, TimedOut
 from telegram.request import BaseRequest, HTTPXRequest, RequestData
 
-from bot.adapters.telegram.options import TelegramOptions
+from bot.adapters.shared.descriptor import secret
+from bot.adapters.telegram.settings import Pace, TelegramSettings
 from routing.errors import ConfigError
 
 Json = dict[str, Any]
@@ -28,7 +28,6 @@ _DEFAULT_RETRY = 5.0  # wait in seconds after a 429 without a time
 _UPLOAD = 60.0  # extra seconds for a file
 _POOL = 64  # connections
 _KEEPALIVE = 30.0  # seconds; with httpx's default of 5, nearly every reply would need a new handshake
-LOOPBACK = ("localhost", "127.0.0.1", "::1")  # a local Bot API server, which is not behind a proxy
 
 
 class TooMany(TelegramError):
@@ -96,15 +95,14 @@ class Api(Bot):
 
     __slots__ = ("_calls", "_polls")
 
-    def __init__(self, options: TelegramOptions) -> None:
+    def __init__(self, settings: TelegramSettings, pace: Pace) -> None:
         quiet()
-        root, pace = options.api_root.rstrip("/"), options.pace
+        root = settings.telegram_api_root.rstrip("/")
         # Loading the certificates takes 20 to 60 ms: done once for both pools, and not at all for plain HTTP.
         verify = httpx.create_ssl_context() if root.startswith("https") else False
         limits = httpx.Limits(max_connections=_POOL, keepalive_expiry=_KEEPALIVE)
         kwargs: Json = {"httpx_kwargs": {"verify": verify, "limits": limits, "trust_env": False}}
-        if urlsplit(root).hostname not in LOOPBACK:
-            kwargs["proxy"] = options.proxy
+        kwargs["proxy"] = settings.telegram_proxy_used()
         for wait in ("connect_timeout", "write_timeout", "pool_timeout"):
             kwargs[wait] = pace.connect
         try:
@@ -114,7 +112,9 @@ class Api(Bot):
             raise ConfigError(
                 "TELEGRAM_PROXY cannot be used; write http://host:port (socks5:// needs the package socksio)."
             ) from None
-        super().__init__(options.token, f"{root}/bot", f"{root}/file/bot", self._calls, self._polls)
+        super().__init__(
+            secret(settings.telegram_bot_token), f"{root}/bot", f"{root}/file/bot", self._calls, self._polls
+        )
 
     async def call(self, method: str, data: Json) -> Any:
         """Call a method and return its plain result. The library's own methods build objects and take five times as

@@ -10,8 +10,8 @@ from telegram.error import TelegramError
 
 from bot.adapters.shared.background import Background
 from bot.adapters.telegram.api import Api, Json, TooMany
+from bot.adapters.telegram.settings import Pace
 from bot.adapters.telegram.flood import RateLimiter
-from bot.adapters.telegram.options import Pace
 from bot.rendering.telegram import Piece
 from handlers.access.bounded_table import Recent
 
@@ -58,11 +58,4 @@ def address(chat_id: str, thread_id: str) -> Json:
 
 def body(piece: Piece) -> Json:
     """Text and entities as parameters."""
-    if not piece.entities:
-        return {"text": piece.text}
-    entities = (
-        {"type": e.type, "offset": e.offset, "length": e.length, "url": e.url, "language": e.language}
-        for e in piece.entities
-    )
-    known = [{name: value for name, value in entity.items() if value is not None} for entity in entities]
-    return {"text": piece.text, "entities": known}
+    return {"text": piece.text, "entities": list(piece.entities)} if piece.entities else {"text": piece.text}

@@ -9,30 +9,31 @@ from urllib.parse import urlsplit
 import httpx
 from telegram.error import Forbidden, InvalidToken, TelegramError
 
-from bot.adapters.shared.descriptor import CheckContext
+from bot.adapters.shared.descriptor import CheckContext, secret
 from bot.adapters.shared.doctor import PlatformSilent, clock, unreachable
-from bot.adapters.telegram.api import LOOPBACK, Json, Request, quiet
-from bot.adapters.telegram.options import TelegramOptions
+from bot.adapters.telegram.api import Json, Request, quiet
+from bot.adapters.telegram.settings import TelegramSettings
 from bot.ops.checks.finding import Finding, ok, warn
 from routing.errors import ConfigError
 
 
-async def check(options: TelegramOptions, context: CheckContext) -> list[Finding]:
+async def check(settings: TelegramSettings, context: CheckContext) -> list[Finding]:
     """Ask Telegram about the token. Raises ConfigError if it refuses the token."""
     dates: list[str] = []
     try:
-        me, hook = await _ask(options, context.network_seconds, dates)
+        settings.check_telegram()
+        me, hook = await _ask(settings, context.network_seconds, dates)
     except PlatformSilent as error:
-        return [unreachable("telegram", options.api_root, "TELEGRAM_API_ROOT and TELEGRAM_PROXY", error)]
+        return [unreachable("telegram", settings.telegram_api_root, "TELEGRAM_API_ROOT and TELEGRAM_PROXY", error)]
     return [
         ok("telegram", f"the token belongs to @{me.get('username', '?')}"),
         _groups(bool(me.get("can_join_groups")), bool(me.get("can_read_all_group_messages"))),
         *clock("Telegram", context.clock(), dates),
-        _updates(hook, options.webhook_url is not None, context.running),
+        _updates(hook, settings.telegram_webhook_url is not None, context.running),
     ]
 
 
-async def _ask(options: TelegramOptions, seconds: float, dates: list[str]) -> tuple[Json, Json]:
+async def _ask(settings: TelegramSettings, seconds: float, dates: list[str]) -> tuple[Json, Json]:
     """The results of getMe and getWebhookInfo; fills `dates`. Raises ConfigError for a refused token, PlatformSilent
     if there is no answer."""
     quiet()
@@ -40,8 +41,8 @@ async def _ask(options: TelegramOptions, seconds: float, dates: list[str]) -> tu
     async def note(response: httpx.Response) -> None:
         dates.append(response.headers.get("date", ""))
 
-    request = _request(options, seconds, note)
-    base = f"{options.api_root.rstrip('/')}/bot{options.token}"
+    request = _request(settings, seconds, note)
+    base = f"{settings.telegram_api_root.rstrip('/')}/bot{secret(settings.telegram_bot_token)}"
     try:
         async with asyncio.timeout(seconds):
             me, hook = await asyncio.gather(request.post(f"{base}/getMe"), request.post(f"{base}/getWebhookInfo"))
@@ -57,13 +58,12 @@ async def _ask(options: TelegramOptions, seconds: float, dates: list[str]) -> tu
     return me if isinstance(me, dict) else {}, hook if isinstance(hook, dict) else {}
 
 
-def _request(options: TelegramOptions, seconds: float, note: Any) -> Request:
-    local = urlsplit(options.api_root).hostname in LOOPBACK
+def _request(settings: TelegramSettings, seconds: float, note: Any) -> Request:
     try:
         return Request(
             read_timeout=seconds,
             connect_timeout=seconds,
-            proxy=None if local else options.proxy,
+            proxy=settings.telegram_proxy_used(),
             httpx_kwargs={"trust_env": False, "event_hooks": {"response": [note]}},
         )
     except (RuntimeError, ValueError, httpx.InvalidURL):

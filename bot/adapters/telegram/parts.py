@@ -13,7 +13,7 @@ from bot.adapters.telegram.api import Json, upload
 from bot.adapters.telegram.context import body
 from bot.rendering.code_files import with_code_files
 from bot.rendering.plain import utf16_length
-from bot.rendering.telegram import Entity, Piece, pieces
+from bot.rendering.telegram import Piece, pieces
 from routing.types.messages import Document, OutboundMessage, Picture
 
 MAX_TEXT = 4096  # UTF-16 units
@@ -50,7 +50,7 @@ class Part:
         shift = len(RECOVERED) + 1
         if utf16_length(self.piece.text) + shift > (MAX_TEXT if self.file is None else MAX_CAPTION):
             return None
-        moved = (Entity(e.type, e.offset + shift, e.length, e.url, e.language) for e in self.piece.entities)
+        moved = (entity | {"offset": entity["offset"] + shift} for entity in self.piece.entities)
         return replace(self, piece=Piece(f"{RECOVERED} {self.piece.text}", tuple(moved)))
 
     def noted(self, why: str) -> Part:

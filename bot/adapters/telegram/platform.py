@@ -16,10 +16,10 @@ from bot.adapters.shared.registration import register_if_changed
 from bot.adapters.telegram import files
 from bot.adapters.telegram.api import Api
 from bot.adapters.telegram.context import ClientContext
+from bot.adapters.telegram.settings import OFFICIAL_ROOT, Pace, TelegramSettings
 from bot.adapters.telegram.flood import RateLimiter, parse
 from bot.adapters.telegram.live import TelegramLive
 from bot.adapters.telegram.messages import PLATFORM, BotIdentity
-from bot.adapters.telegram.options import OFFICIAL_ROOT, TelegramOptions
 from bot.adapters.telegram.outbound import Outbound
 from bot.adapters.telegram.receiving import Poller, Receiver, Take, TelegramBackoff
 from bot.platform import KeepPlaceholder, Progress, Sent
@@ -51,18 +51,20 @@ class Source(Protocol):
 
 
 class TelegramPlatform:
-    """See bot.platform.Platform. Raises ConfigError for invalid options."""
+    """See bot.platform.Platform. Raises ConfigError for invalid settings."""
 
     name = PLATFORM
 
-    def __init__(self, options: TelegramOptions, services: Services) -> None:
+    def __init__(self, settings: TelegramSettings, services: Services, pace: Pace) -> None:
+        settings.check_telegram()
         self.progress = Progress()
         self.me: BotIdentity | None = None
-        self._options = options
+        self._settings = settings
+        self._pace = pace
         self._services = services
         self._steady = services.steady
-        self._api = Api(options)
-        self._context = ClientContext(self._api, RateLimiter(parse(options.flood_limit)), options.pace)
+        self._api = Api(settings, pace)
+        self._context = ClientContext(self._api, RateLimiter(parse(settings.telegram_flood_limit)), pace)
         self._outbound = Outbound(self._context, services.chats)
         self._connecting: asyncio.Task[None] | None = None
         self._first = FirstAttempt()
@@ -99,16 +101,15 @@ class TelegramPlatform:
         return await files.fetch(self._api, attachment)
 
     def _make_source(self) -> Source:
-        options = self._options
-        if not options.webhook_url:
-            return Poller(self._api, self.progress, self._steady, options.pace)
+        if not self._settings.telegram_webhook_url:
+            return Poller(self._api, self.progress, self._steady, self._pace)
         from bot.adapters.telegram.webhook import Webhook  # imports a web server, which polling does not need
 
-        return Webhook(options, self._api, self.progress, self._steady)
+        return Webhook(self._settings, self._pace, self._api, self.progress, self._steady)
 
     async def _connect(self) -> None:
         """Greet until Telegram answers, then receive."""
-        backoff = TelegramBackoff(self.progress, self._options.pace)
+        backoff = TelegramBackoff(self.progress, self._pace)
         try:
             while (user := await self._greet(backoff)) is None:
                 pass
@@ -123,7 +124,9 @@ class TelegramPlatform:
         self.me = BotIdentity(user.id, user.username or "")
         receiver = Receiver(self.me, self._services, self.progress)
         self._source.start(receiver.take)
-        log.info("Telegram: @%s, %s", self.me.username, "by webhook" if self._options.webhook_url else "polling")
+        log.info(
+            "Telegram: @%s, %s", self.me.username, "by webhook" if self._settings.telegram_webhook_url else "polling"
+        )
         self._first.end()
         self._context.background.spawn(self._settle(user.id))
 
@@ -150,7 +153,7 @@ class TelegramPlatform:
             user, _ = await asyncio.gather(self._api.get_me(), self._source.greet())
         except InvalidToken:
             if self._first.pending:
-                raise ConfigError(_refused(self._options.api_root)) from None
+                raise ConfigError(_refused(self._settings.telegram_api_root)) from None
             self.progress.last_step = self._steady()
             await asyncio.sleep(backoff.call_failed(InvalidToken()))
         except TelegramError as error:

@@ -12,8 +12,9 @@ from urllib.parse import urlsplit
 from aiohttp import web
 from telegram.error import TelegramError
 
+from bot.adapters.shared.descriptor import secret
 from bot.adapters.telegram.api import UPDATES, Api
-from bot.adapters.telegram.options import TelegramOptions
+from bot.adapters.telegram.settings import Pace, TelegramSettings
 from bot.adapters.telegram.receiving import Take
 from bot.platform import Progress
 from routing.errors import ConfigError, Reason, StorageFault, system_reason
@@ -29,11 +30,11 @@ _RECENT = 300.0  # seconds during which a failed delivery counts as a problem
 class Webhook:
     """The server that Telegram calls. It listens before its address is given to Telegram."""
 
-    def __init__(self, options: TelegramOptions, api: Api, progress: Progress, clock: Clock) -> None:
-        self._url = options.webhook_url or ""
-        self._host, self._port = _address(options.webhook_listen)
-        self._secret = options.webhook_secret or secrets.token_urlsafe(32)
-        self._every = options.pace.webhook_check
+    def __init__(self, settings: TelegramSettings, pace: Pace, api: Api, progress: Progress, clock: Clock) -> None:
+        self._url = settings.telegram_webhook_url or ""
+        self._host, self._port = _address(settings.telegram_webhook_listen)
+        self._secret = secret(settings.telegram_webhook_secret) or secrets.token_urlsafe(32)
+        self._every = pace.webhook_check
         self._api = api
         self._progress = progress
         self._clock = clock

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.adapters.discord.settings import DiscordSettings
 from bot.adapters.discord.doctor import Report, ask, findings
-from bot.adapters.discord.options import DiscordOptions
 from bot.adapters.shared.doctor import PlatformSilent
 from bot.ops.checks.finding import Finding
 from bot.ops.checks.inspection import Inspection
@@ -70,8 +70,9 @@ async def test_a_discord_that_is_away_or_slow_is_a_failure(dc: DiscordServer, tm
     dc.fault("GET /users/@me", "refuse", status=403)
     assert "it answered 403" in (await examined(dc, tmp_path))["discord"].detail
     dc.fault("GET /users/@me", "hang", seconds=5.0)
+    given = {"discord_bot_token": dc.token, "discord_api_root": dc.root, "discord_gateway_url": dc.gateway}
     with pytest.raises(PlatformSilent, match=r"^no answer within 0\.2 s$"):
-        await ask(DiscordOptions(dc.token, dc.root, dc.gateway), 0.2)
+        await ask(DiscordSettings.model_validate(given), 0.2)
 
 
 async def test_the_message_content_intent_is_explained(dc: DiscordServer, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def units(text: str) -> list[str]:
 
 def covered(piece: Piece, entity: Entity) -> str:
     data = piece.text.encode("utf-16-le")
-    return data[2 * entity.offset : 2 * (entity.offset + entity.length)].decode("utf-16-le")
+    return data[2 * entity["offset"] : 2 * (entity["offset"] + entity["length"])].decode("utf-16-le")
 
 
 def assert_valid(piece: Piece, limit: int) -> None:
@@ -34,15 +34,15 @@ def assert_valid(piece: Piece, limit: int) -> None:
     assert "\x00" not in piece.text
     assert len(piece.entities) <= 100
     for entity in piece.entities:
-        assert entity.type in TYPES
-        assert entity.length > 0
-        assert entity.offset >= 0
-        assert entity.offset + entity.length <= size
+        assert entity["type"] in TYPES
+        assert entity["length"] > 0
+        assert entity["offset"] >= 0
+        assert entity["offset"] + entity["length"] <= size
         assert covered(piece, entity).strip(), "an entity of whitespace"  # decoding fails inside a surrogate pair
-        assert (entity.url is not None) == (entity.type == "text_link")
-        assert entity.language is None or (entity.type == "pre" and entity.language.strip())
-        if entity.url is not None:
-            parts = urlsplit(entity.url)
+        assert ("url" in entity) == (entity["type"] == "text_link")
+        assert "language" not in entity or (entity["type"] == "pre" and entity["language"].strip())
+        if "url" in entity:
+            parts = urlsplit(entity["url"])
             assert parts.scheme.lower() in ("http", "https", "tg", "ton")
             assert parts.scheme.lower() in ("tg", "ton") or "." in parts.netloc or "[" in parts.netloc
     for number, first in enumerate(piece.entities):
@@ -52,20 +52,23 @@ def assert_valid(piece: Piece, limit: int) -> None:
 
 def assert_compatible(one: Entity, other: Entity) -> None:
     """Either apart, or one within the other and allowed to be."""
-    start, end = max(one.offset, other.offset), min(one.offset + one.length, other.offset + other.length)
+    start, end = (
+        max(one["offset"], other["offset"]),
+        min(one["offset"] + one["length"], other["offset"] + other["length"]),
+    )
     if start >= end:
         return
     shared = end - start
-    assert shared in (one.length, other.length), f"partial overlap: {one} {other}"
-    kinds = {one.type, other.type}
-    assert one.type != other.type, f"nested in its own kind: {one} {other}"
+    assert shared in (one["length"], other["length"]), f"partial overlap: {one} {other}"
+    kinds = {one["type"], other["type"]}
+    assert one["type"] != other["type"], f"nested in its own kind: {one} {other}"
     if kinds & {"code", "pre"}:
         assert "blockquote" in kinds, f"nested with code: {one} {other}"
-        code = one if one.type in ("code", "pre") else other
-        assert code.length == shared, "a quote inside code"
+        code = one if one["type"] in ("code", "pre") else other
+        assert code["length"] == shared, "a quote inside code"
     if kinds == {"blockquote", "text_link"}:
-        link = one if one.type == "text_link" else other
-        assert link.length == shared, "a quote inside a link"
+        link = one if one["type"] == "text_link" else other
+        assert link["length"] == shared, "a quote inside a link"
 
 
 def is_seam(before: str, after: str) -> bool:

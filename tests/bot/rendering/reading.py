@@ -13,11 +13,11 @@ def one(markdown: str) -> Piece:
 
 
 def formatting(piece: Piece) -> list[tuple[str, str]]:
-    return [(entity.type, covered(piece, entity)) for entity in piece.entities]
+    return [(entity["type"], covered(piece, entity)) for entity in piece.entities]
 
 
 def links(piece: Piece) -> dict[str, str | None]:
-    return {covered(piece, entity): entity.url for entity in piece.entities if entity.type == "text_link"}
+    return {covered(piece, entity): entity.get("url") for entity in piece.entities if entity["type"] == "text_link"}
 
 
 def valid(markdown: str, limit: int = 4096) -> tuple[Piece, ...]:

@@ -52,7 +52,7 @@ def test_preview_of_a_long_answer_is_its_end() -> None:
 def test_preview_in_a_long_fence_stays_code() -> None:
     piece = preview("Look:\n\n```python\n" + "x = 'abc'\n" * 3000)
     assert_valid(piece, 4096)
-    assert [(entity.type, entity.language) for entity in piece.entities] == [("pre", "python")]
+    assert [(entity["type"], entity.get("language")) for entity in piece.entities] == [("pre", "python")]
     assert re.fullmatch(r"…(x = 'abc'\n?)+", piece.text)
 
 

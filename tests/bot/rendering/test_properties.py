@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.rendering import plain, telegram
+from bot.rendering import spans, telegram
 from bot.rendering.plain import clean, is_blank
+from bot.rendering.spans import converted
 from bot.rendering.telegram import Piece, pieces, preview
 from tests.bot.rendering.checker import assert_valid, covered, squeezed
 
@@ -36,6 +37,10 @@ answers = st.lists(st.sampled_from(WORDS + MARKS), max_size=80).map("".join)
 limits = st.sampled_from([20, 50, 100, 4096])
 
 
+def accepted(address: str, label: str) -> str | None:
+    return telegram.accepted(address)
+
+
 def unsplit(markdown: str) -> str:
     return "".join(piece.text for piece in pieces(markdown, 10**9))
 
@@ -43,7 +48,7 @@ def unsplit(markdown: str) -> str:
 @settings(max_examples=600, deadline=None)
 @given(answers, limits)
 def test_every_piece_is_valid_and_the_whole_text_arrives(markdown: str, limit: int) -> None:
-    telegram.converted(clean(markdown))  # does not raise, so that no fall back hides a mistake
+    converted(clean(markdown), accepted, telegram.heading)  # does not raise, so that no fall back hides a mistake
     parts = pieces(markdown, limit)
     for part in parts:
         assert_valid(part, limit)
@@ -71,7 +76,7 @@ def test_fences_keep_their_language_and_lines(lines: list[str], limit: int) -> N
     code = "\n".join(line.rstrip() for line in lines).strip("\n")
     parts = pieces(f"```rust\n{code}\n```\nafter", limit)
     blocks = [entity for part in parts for entity in part.entities]
-    assert {(entity.type, entity.language) for entity in blocks} <= {("pre", "rust")}
+    assert {(entity["type"], entity.get("language")) for entity in blocks} <= {("pre", "rust")}
     found = "".join(covered(part, entity) for part in parts for entity in part.entities)
     assert squeezed(found) == squeezed(code)
 
@@ -99,7 +104,7 @@ def test_words_arrive_from_well_formed_answers(parts: list[tuple[str, str]]) -> 
     expected = "so" + "so".join(f"x{text}x" for _, text in parts)
     made = pieces(markdown)
     assert squeezed("".join(piece.text for piece in made)) == squeezed(expected)
-    assert sorted(entity.type for piece in made for entity in piece.entities) == sorted(kind for kind, _ in parts)
+    assert sorted(entity["type"] for piece in made for entity in piece.entities) == sorted(kind for kind, _ in parts)
 
 
 PLAIN = st.lists(
@@ -125,9 +130,9 @@ PLAIN = st.lists(
 @given(PLAIN)
 def test_the_short_cut_for_plain_text_gives_what_the_converter_gives(markdown: str) -> None:
     text = clean(markdown)
-    if is_blank(text) or plain._MARKUP.search(text.strip()):
+    if is_blank(text) or spans._MARKUP.search(text.strip()):
         return
-    converted, spans = telegram.converted(text.strip())
-    assert converted.strip() == text.strip()
-    assert spans == []
-    assert plain.rendered(text, telegram.converted) == (text.strip(), [])
+    shown, found = converted(text.strip(), accepted, telegram.heading)
+    assert shown.strip() == text.strip()
+    assert found == []
+    assert spans.rendered(text, accepted, telegram.heading) == (text.strip(), [])

@@ -31,7 +31,7 @@ def test_code_in_parts_stays_code_with_its_language_and_indentation() -> None:
     code = "\n".join(f"    if x == {number}: return '{'y' * 30}'" for number in range(300))
     parts = valid(f"Look:\n\n```python\n{code}\n```\n\nDone.")
     assert len(parts) > 3
-    blocks = [(entity.language, covered(part, entity)) for part in parts for entity in part.entities]
+    blocks = [(entity.get("language"), covered(part, entity)) for part in parts for entity in part.entities]
     assert {language for language, _ in blocks} == {"python"}
     assert "\n".join(block for _, block in blocks) == code
 
@@ -45,13 +45,13 @@ def test_a_block_that_fits_a_message_is_not_broken() -> None:
 def test_code_of_ten_thousand_characters_without_a_line_end() -> None:
     parts = valid("```js\n" + "x" * 10_000 + "\n```")
     assert [len(part.text) for part in parts] == [4096, 4096, 1808]
-    assert all([entity.language for entity in part.entities] == ["js"] for part in parts)
+    assert all([entity.get("language") for entity in part.entities] == ["js"] for part in parts)
 
 
 def test_fences_in_nested_lists() -> None:
     item = "- step\n  - inner\n    ```sh\n    echo {}\n    ```\n    then\n"
     parts = valid("".join(item.format(number) for number in range(120)), 1000)
-    codes = [covered(part, entity) for part in parts for entity in part.entities if entity.type == "pre"]
+    codes = [covered(part, entity) for part in parts for entity in part.entities if entity["type"] == "pre"]
     assert codes == [f"echo {number}" for number in range(120)]
 
 
@@ -59,7 +59,7 @@ def test_a_table_of_two_hundred_rows() -> None:
     rows = "\n".join(f"| {number} | name | value {'v' * 20} |" for number in range(200))
     parts = valid(f"| n | name | value |\n|---|---|---|\n{rows}")
     assert len(parts) >= 2
-    assert all([entity.type for entity in part.entities] == ["pre"] for part in parts)
+    assert all([entity["type"] for entity in part.entities] == ["pre"] for part in parts)
     assert [int(line.split(" ")[0]) for part in parts for line in part.text.split("\n") if line[0].isdigit()] == [
         *range(200)
     ]
@@ -100,7 +100,7 @@ def test_formatting_in_excess_is_dropped_but_no_link() -> None:
     parts = valid("".join(f"*{number}* " for number in range(1500)))
     assert len(parts) <= 8
     linked = valid("".join(f"[{number}](https://a.de/{number}) *i* " for number in range(300)))
-    urls = [entity.url for part in linked for entity in part.entities if entity.type == "text_link"]
+    urls = [entity.get("url") for part in linked for entity in part.entities if entity["type"] == "text_link"]
     assert urls == [f"https://a.de/{number}" for number in range(300)]
 
 

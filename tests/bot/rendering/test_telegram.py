@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from bot.rendering import telegram
 from bot.rendering.telegram import Piece, pieces, preview
 from tests.bot.rendering.checker import covered
 from tests.bot.rendering.reading import formatting, links, one, valid
@@ -172,7 +171,7 @@ def test_cells_beyond_the_heading_are_kept() -> None:
 def test_the_language_of_a_fence(info: str, language: str | None, text: str) -> None:
     piece = one(f"Hello\n\n```{info}\nx\n```")
     assert piece.text == f"Hello\n\n{text}"
-    assert [(entity.language, covered(piece, entity)) for entity in piece.entities] == [(language, "x")]
+    assert [(entity.get("language"), covered(piece, entity)) for entity in piece.entities] == [(language, "x")]
 
 
 @pytest.mark.parametrize("mark", ["> ", "- ", "1. "])
@@ -198,18 +197,18 @@ def test_plain_text_does_not_load_the_converter() -> None:
 
 @pytest.mark.parametrize("error", [ValueError, KeyError, IndexError, RecursionError, UnicodeError])
 def test_a_refusing_converter_means_plain_text(monkeypatch: pytest.MonkeyPatch, error: type[BaseException]) -> None:
-    def refuse(markdown: str) -> tuple[str, list[object]]:
+    def refuse(markdown: str, *_: object) -> tuple[str, list[object]]:
         raise error("odd")
 
-    monkeypatch.setattr(telegram, "converted", refuse)
+    monkeypatch.setattr("bot.rendering.spans.converted", refuse)
     assert pieces("**odd**\tx") == (Piece("**odd**    x", ()),)
     assert preview("**odd") == Piece("**odd**", ())
 
 
 def test_other_errors_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(markdown: str) -> tuple[str, list[object]]:
+    def interrupt(markdown: str, *_: object) -> tuple[str, list[object]]:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(telegram, "converted", interrupt)
+    monkeypatch.setattr("bot.rendering.spans.converted", interrupt)
     with pytest.raises(KeyboardInterrupt):
         pieces("**x**")

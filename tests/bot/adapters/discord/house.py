@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bot.adapters.discord.options import DiscordOptions, Pace
+from bot.adapters.discord.settings import DiscordSettings, Pace
 from bot.adapters.discord.platform import DiscordPlatform
 from bot.adapters.shared.descriptor import Services
 from bot.platform import Platform, Sent
@@ -65,10 +65,11 @@ class House:
         self.fault: Exception = StorageFault("disk full")
         self.log = Bell(dc.changed)
         pace: Pace = replace(QUICK, **given.pop("pace", {}))
-        settings: dict[str, Any] = {"token": dc.token, "api_root": dc.root, "gateway_url": dc.gateway, "pace": pace}
+        settings = {"discord_bot_token": dc.token, "discord_api_root": dc.root, "discord_gateway_url": dc.gateway}
+        settings |= {f"discord_{name}": value for name, value in given.items()}
         chats: Any = self.kept  # the adapter only asks which chats are known
         self.platform = DiscordPlatform(
-            DiscordOptions(**(settings | given)),
+            DiscordSettings.model_validate(settings),
             Services(
                 accept=self._accept,
                 state=self.kept.state,
@@ -80,6 +81,7 @@ class House:
                 clock=dc.now,
                 steady=dc.now,
             ),
+            pace,
         )
 
         self.platform._client._connection.guild_ready_timeout = 0.05  # discord.py waits 2 s for more servers

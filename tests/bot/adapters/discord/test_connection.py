@@ -6,14 +6,20 @@ from functools import partial
 
 import pytest
 
+from bot.adapters.discord.client import make_client
 from bot.adapters.discord.connection import NO_CONTENT, REVOKED, SHARDS
-from bot.adapters.discord.options import DiscordOptions
+from bot.adapters.discord.settings import DiscordSettings, Pace
 from routing.errors import ConfigError
 from tests.bot.adapters.discord.house import House, Kept, house
 from tests.servers.discord import DiscordServer
 from tests.servers.discord.intents import MESSAGE_CONTENT
 from tests.servers.discord.sdk import pointed
 from tests.stories.killing import until
+
+
+def configured(token: str = "a.b.c", **given: str) -> DiscordSettings:
+    named = {f"discord_{name}": value for name, value in given.items()}
+    return DiscordSettings.model_validate({"discord_bot_token": token} | named)
 
 
 def reconnected(home: House) -> bool:
@@ -265,16 +271,16 @@ async def test_the_owner_hears_that_it_was_removed() -> None:
     ("given", "complaint"),
     [
         ({"token": "123:abc"}, "DISCORD_BOT_TOKEN does not look like"),
-        ({"token": "a.b.c", "api_root": "discord.com"}, "DISCORD_API_ROOT must begin"),
-        ({"token": "a.b.c", "gateway_url": "https://gateway"}, "DISCORD_GATEWAY_URL must begin"),
-        ({"token": "a.b.c", "proxy": "socks5://u:p@x"}, "DISCORD_PROXY cannot be used"),
+        ({"api_root": "discord.com"}, "DISCORD_API_ROOT must begin"),
+        ({"gateway_url": "https://gateway"}, "DISCORD_GATEWAY_URL must begin"),
+        ({"proxy": "socks5://u:p@x"}, "DISCORD_PROXY cannot be used"),
     ],
 )
-def test_options_that_cannot_work(given: dict[str, str], complaint: str) -> None:
+def test_settings_that_cannot_work(given: dict[str, str], complaint: str) -> None:
     with pytest.raises(ConfigError, match=f"^{complaint}") as refused:
-        DiscordOptions(**given)  # type: ignore[arg-type]
+        configured(**given).check_discord()
     assert "u:p" not in str(refused.value)
-    assert "a.b.c" not in repr(DiscordOptions("a.b.c"))
+    assert "a.b.c" not in repr(configured())
 
 
 async def test_one_connection_that_works_does_not_hide_another_that_does_not() -> None:
@@ -304,3 +310,9 @@ async def test_sessions_begin_as_far_apart_as_discord_asks(sharded: bool) -> Non
             dc.invalidate()
             await dc.wait_for(lambda _: len(dc.sessions) == 2 * (1 + sharded))
             await home.heard(dc.say("two"))
+
+
+async def test_what_the_library_still_reports_after_the_end_is_ignored() -> None:
+    client = make_client(configured(), Pace())
+    await client.leave()
+    client.dispatch("disconnect")

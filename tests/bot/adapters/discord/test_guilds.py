@@ -67,13 +67,13 @@ async def test_a_missing_permission_is_told_once_for_each_channel(permission: st
             dc.forbid(dc.channel(name), permission)
         kept = Kept()
         threads = permission == "create_public_threads"
-        async with house(dc, kept, thread_per_mention=threads) as home:
+        async with house(dc, kept, threads=threads) as home:
             for name in ("general", "general", "other"):
                 await home.heard(dc.say("hi", channel=name, mention=True))
             await dc.wait_for(lambda _: len(told(home)) == 2)
             general, other = (template.format(channel=name, server="Team") for name in ("general", "other"))
             assert told(home) == [general, other]
-        async with house(dc, kept, thread_per_mention=threads) as home:
+        async with house(dc, kept, threads=threads) as home:
             await met(home, dc)
             assert told(home) == []
             dc.allow("general", permission)

@@ -184,7 +184,8 @@ async def test_an_edit_is_heard_and_a_preview_of_a_link_is_not() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         message = dc.say("teh")
         await home.heard(message)
-        home.platform.message_edited(message_event(dc, message, readable=True) | {"embeds": [{"title": "a link"}]})
+        shown = message_event(dc, message, readable=True) | {"embeds": [{"title": "a link"}]}
+        dc.events.dispatch("MESSAGE_UPDATE", shown, None)
         dc.edit(message, "the")
         await home.texts(2)
         edit = home.accepted[-1]

@@ -239,8 +239,9 @@ async def test_what_can_not_be_read_is_passed_over(payload: dict[str, Any], capl
 
 def test_other_kinds_of_places_are_read() -> None:
     bare = {"id": "5", "token": "t", "type": 2, "channel_id": "9", "user": {"id": "3", "username": "zoe"}, "data": {}}
-    found = read(bare)
-    assert (found.chat, found.user_name, found.direct, found.visiting) == (ChatKey("discord", "9"), "zoe", True, False)
+    found = read(bare, "", False, None)
+    assert (found.chat, found.user_name, found.private) == (ChatKey("discord", "9"), "zoe", True)
     member = {"nick": "Zoë", "user": {"id": "3", "username": "zoe", "global_name": "Zoe"}}
-    found = read({**bare, "guild_id": "1", "member": member, "channel": {"id": "9", "type": 0, "parent_id": "4"}})
-    assert (found.chat, found.user_name, found.direct) == (ChatKey("discord", "9"), "Zoë", False)
+    guild = {"guild_id": "1", "member": member, "channel": {"id": "9", "type": 0, "parent_id": "4"}}
+    found = read({**bare, **guild}, "", False, None)
+    assert (found.chat, found.user_name, found.private) == (ChatKey("discord", "9"), "Zoë", False)

@@ -8,7 +8,7 @@ from tests.servers.discord.views import message_event
 
 
 async def test_a_mention_begins_a_thread_and_the_thread_goes_on() -> None:
-    async with DiscordServer() as dc, house(dc, thread_per_mention=True) as home:
+    async with DiscordServer() as dc, house(dc, threads=True) as home:
         dc.guild()
         asked = dc.say("why is\nthe sky blue? " + "x" * 100, mention=True, channel="general")
         heard = await home.heard(asked)
@@ -27,7 +27,7 @@ async def test_a_mention_begins_a_thread_and_the_thread_goes_on() -> None:
 
 
 async def test_commands_replies_private_chats_and_threads_begin_none() -> None:
-    async with DiscordServer() as dc, house(dc, thread_per_mention=True) as home:
+    async with DiscordServer() as dc, house(dc, threads=True) as home:
         dc.guild()
         await home.heard(dc.say("/tier smart", mention=True, channel="general"))
         await home.send(dc.channel("general"), "ok")
@@ -40,7 +40,7 @@ async def test_commands_replies_private_chats_and_threads_begin_none() -> None:
 async def test_without_the_permission_the_answer_goes_to_the_channel() -> None:
     async with DiscordServer() as dc:
         dc.forbid("general", "create_public_threads")
-        async with house(dc, thread_per_mention=True) as home:
+        async with house(dc, threads=True) as home:
             for _ in range(2):
                 heard = await home.heard(dc.say("hi", mention=True, channel="general"))
                 assert heard.chat == key(dc.channel("general"))
@@ -50,18 +50,18 @@ async def test_without_the_permission_the_answer_goes_to_the_channel() -> None:
 async def test_a_thread_that_an_interrupted_start_made_is_used() -> None:
     kept = Kept()
     async with DiscordServer() as dc:
-        async with house(dc, kept, thread_per_mention=True) as home:
+        async with house(dc, kept, threads=True) as home:
             await home.heard(dc.say("one", mention=True, channel="general"))
             home.failures = 1000
             asked = dc.say("two", mention=True, channel="general")
             await dc.wait_for(lambda _: asked.thread is not None and home.failures < 1000)
-        async with house(dc, kept, thread_per_mention=True) as home:
+        async with house(dc, kept, threads=True) as home:
             assert asked.thread is not None
             assert (await home.heard(asked)).chat == key(asked.thread)
 
 
 async def test_the_same_mention_twice_begins_one_thread() -> None:
-    async with DiscordServer() as dc, house(dc, thread_per_mention=True) as home:
+    async with DiscordServer() as dc, house(dc, threads=True) as home:
         dc.guild()
         event = message_event(dc, dc.say("hi", mention=True, channel="general"), readable=True)
         dc.events.dispatch("MESSAGE_CREATE", event, dc.guild())

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from bot.adapters.shared.descriptor import Services
-from bot.adapters.telegram.options import Pace, TelegramOptions
+from bot.adapters.telegram.settings import Pace, TelegramSettings
 from bot.adapters.telegram.platform import TelegramPlatform
 from bot.platform import Platform, Sent
 from handlers.commands import COMMANDS
@@ -69,10 +69,11 @@ class House:
         self.chats = Chats()
         self.clock = Clock()
         pace: Pace = replace(QUICK, **given.pop("pace", {}))
-        settings: dict[str, Any] = {"token": tg.token, "api_root": tg.root, "flood_limit": "off", "pace": pace}
+        settings = {"telegram_bot_token": tg.token, "telegram_api_root": tg.root, "telegram_flood_limit": "off"}
+        settings |= {f"telegram_{name}": value for name, value in given.items()}
         chats: Any = self.chats  # the adapter only reports moves
         self.platform = TelegramPlatform(
-            TelegramOptions(**(settings | given)),
+            TelegramSettings.model_validate(settings),
             Services(
                 accept=self._accept,
                 state=self.state,
@@ -84,6 +85,7 @@ class House:
                 clock=self.clock,
                 steady=self.clock,
             ),
+            pace,
         )
         self.kept: list[str] = []
 

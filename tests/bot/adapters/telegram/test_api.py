@@ -11,8 +11,8 @@ from aiohttp import web
 from telegram.error import ChatMigrated, RetryAfter, TelegramError, TimedOut
 
 from bot.adapters.telegram.api import Api, ServerError, TooMany
+from bot.adapters.telegram.settings import Pace, TelegramSettings
 from bot.adapters.telegram.failures import failure
-from bot.adapters.telegram.options import TelegramOptions
 from bot.platform import SendLater, SendRefused
 
 _NUMBERED: tuple[type[TelegramError], ...] = (ChatMigrated, RetryAfter)
@@ -29,7 +29,8 @@ async def test_answers_that_are_not_the_bot_apis_are_errors_of_the_library() -> 
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     # Whatever the proxy: a server on the same machine is reached directly.
     root = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    api = Api(TelegramOptions(token="1:a", api_root=root, proxy="http://127.0.0.1:1"))
+    given = {"telegram_bot_token": "1:a", "telegram_api_root": root, "telegram_proxy": "http://127.0.0.1:1"}
+    api = Api(TelegramSettings.model_validate(given), Pace())
     for _ in range(3):
         with pytest.raises(TelegramError) as caught:
             await api.call("sendMessage", {"chat_id": 1, "text": "x"})
