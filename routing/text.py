@@ -1,4 +1,4 @@
-"""Makes text storable, splits identifiers into words, and finds mistyped names."""
+"""Makes text storable, shortens it, splits identifiers into words, and finds mistyped names."""
 
 from __future__ import annotations
 
@@ -22,6 +22,11 @@ def storable(text: str) -> str:
     except UnicodeEncodeError:
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text.replace("\0", "") if "\0" in text else text
+
+
+def shortened(text: str, most: int) -> str:
+    """The text in at most `most` characters, with "…" at the end if it is cut."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 @lru_cache(maxsize=8_192)

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("bot", "handlers", "routing", "storage", "migrations")
 BOUNDARIES = {
     "bot/adapters/console/streams.py": ["thread"],
-    "bot/adapters/shared/parsing.py": ["receive loop"],
+    "bot/adapters/shared/connection.py": ["receive loop"],
     "handlers/dispatch.py": ["dispatch"],
     "handlers/tools/toolbox.py": ["tool execution"],
     "routing/error_boundary.py": ["worker tasks, receive loop, MCP server"],

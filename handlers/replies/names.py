@@ -6,6 +6,8 @@ import re
 import unicodedata
 from itertools import islice
 
+from routing.text import shortened
+
 MAX_NAME = 40
 _DOT = re.compile(r"\.(?=\S)")
 
@@ -26,4 +28,4 @@ def quoted(text: str, most: int = 100) -> str:
     control characters."""
     kept = (sign for sign in text[: 4 * most] if sign.isspace() or unicodedata.category(sign)[0] != "C")
     line = " ".join("".join(kept).replace("`", "'").split())
-    return f"`{line if len(line) <= most else line[: most - 1] + '…'}`"
+    return f"`{shortened(line, most)}`"

@@ -22,7 +22,7 @@ from bot.adapters.discord import connection, guilds
 from bot.adapters.discord.connection import DiscordBackoff
 from bot.adapters.discord.failures import REASONS as DISCORD_REASONS
 from bot.adapters.discord.messages import UNREADABLE
-from bot.adapters.shared import mime_types
+from bot.adapters.shared import attachments
 from bot.adapters.telegram import messages as telegram_messages
 from bot.adapters.telegram.failures import REASONS as TELEGRAM_REASONS
 from bot.adapters.telegram.receiving import TelegramBackoff
@@ -151,7 +151,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "role": ROLES,
     "LIMITS[limit.bound]": tuple(wording.LIMITS.values()),
     "ending": tuple(wording.ENDINGS.values()),
-    "thing": (*telegram_messages._NOUNS.values(), mime_types.FILES, UNREADABLE),
+    "thing": (*telegram_messages._NOUNS.values(), attachments.FILES, UNREADABLE),
     "button.label": (),  # of tell_owners; its buttons are written as Button("…")
     "refusal.template": (),  # of Refused
     "verdict.refusal.template": (),

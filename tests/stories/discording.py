@@ -29,7 +29,7 @@ SENDING = "/channels/{channel_id}/messages"
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shortens the waits that spare Discord."""
     monkeypatch.setattr("bot.adapters.discord.descriptor.Pace", lambda: HURRIED)
-    monkeypatch.setattr("bot.adapters.shared.failures.REVOKED_SECONDS", 0.3)
+    monkeypatch.setattr("bot.adapters.shared.outbound.REVOKED_SECONDS", 0.3)
 
 
 async def up(dc: DiscordServer, app: App) -> None:

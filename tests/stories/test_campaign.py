@@ -214,7 +214,7 @@ async def test_a_campaign_of_faults_and_clock_jumps(
     quick = Pace(backoff=0.05, longest_backoff=0.2, answer=1.0, connect=0.5, preview_after=0.2, group_gap=0.5)
     monkeypatch.setattr("bot.adapters.telegram.descriptor.Pace", lambda: quick)
     monkeypatch.setattr("bot.adapters.discord.descriptor.Pace", lambda: HURRIED)
-    monkeypatch.setattr("bot.adapters.shared.failures.AMBIGUOUS_SECONDS", 0.5)
+    monkeypatch.setattr("bot.adapters.shared.outbound.AMBIGUOUS_SECONDS", 0.5)
     vendors(on)
     on.env |= {"BOT_ACCESS": "open"}
     campaign, clock = Campaign(on, dc, 2 * max(DEADLINE.values()) + OUTAGE_SECONDS), Jumping()

@@ -223,7 +223,7 @@ async def test_a_follow_up_whose_answer_was_lost_is_not_doubled_in_silence(
     on: Stage, dc: DiscordServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No nonce protects it: what may be there already says so when it comes again."""
-    monkeypatch.setattr("bot.adapters.shared.failures.AMBIGUOUS_SECONDS", 0.1)
+    monkeypatch.setattr("bot.adapters.shared.outbound.AMBIGUOUS_SECONDS", 0.1)
     on.ms.reply("One answer.")
     async with running(on) as app:
         await up(dc, app)

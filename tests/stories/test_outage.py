@@ -19,8 +19,8 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.adapters.telegram.descriptor.Pace", lambda: QUICK)
     monkeypatch.setattr("bot.outbox.FIRST_PAUSE_SECONDS", 0.05)
     monkeypatch.setattr("bot.outbox.LONGEST_PAUSE_SECONDS", 0.2)
-    monkeypatch.setattr("bot.adapters.shared.failures.AMBIGUOUS_SECONDS", 0.2)
-    monkeypatch.setattr("bot.adapters.shared.failures.REVOKED_SECONDS", 0.2)
+    monkeypatch.setattr("bot.adapters.shared.outbound.AMBIGUOUS_SECONDS", 0.2)
+    monkeypatch.setattr("bot.adapters.shared.outbound.REVOKED_SECONDS", 0.2)
 
 
 async def test_flood_control_on_a_send_is_honoured_and_keeps_the_order(on: Stage) -> None:

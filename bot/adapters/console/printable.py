@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from routing.text import shortened
+
 _BREAKS = re.compile(r"\r\n?|[\u2028\u2029]")
 # ECMA-48: CSI parameters and final byte; OSC, DCS, SOS, PM and APC strings up to their end on the same line.
 _SEQUENCES = re.compile(
@@ -22,5 +24,4 @@ def printable(text: str) -> str:
 
 def one_line(text: str, longest: int = 60) -> str:
     """The beginning of the text on one line, for a note about it."""
-    words = " ".join(printable(text).split())
-    return words if len(words) <= longest else words[: longest - 1] + "…"
+    return shortened(" ".join(printable(text).split()), longest)

@@ -14,8 +14,8 @@ from bot.adapters.discord.channels import PLATFORM, Channels, Place
 from bot.adapters.discord.client import NETWORK, Client, Json
 from bot.adapters.discord.context import EPOCH
 from bot.adapters.discord.messages import BotIdentity, addresses, read
+from bot.adapters.shared.connection import parse
 from bot.adapters.shared.descriptor import Services
-from bot.adapters.shared.parsing import parse
 from routing.backoff import exponential
 from routing.errors import StorageFault
 from routing.types.messages import ChatKey, InboundMessage

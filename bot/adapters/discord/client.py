@@ -21,7 +21,7 @@ from discord.gateway import DiscordWebSocket
 from discord.http import Route
 
 from bot.adapters.discord.settings import DiscordSettings, Pace
-from bot.adapters.shared.parsing import parse
+from bot.adapters.shared.connection import parse
 
 log = logging.getLogger(__name__)
 Json = dict[str, Any]

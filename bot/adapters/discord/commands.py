@@ -11,6 +11,7 @@ from handlers.context import CommandSpec
 from handlers.languages import Say, languages
 from handlers.parsing import quoted
 from handlers.suggestions import Suggestions, Typing
+from routing.text import shortened
 from routing.types.messages import UserKey
 from routing.types.tiers import TIERS
 
@@ -51,8 +52,9 @@ class _Described:
     def say(self, template: str) -> Json:
         """A description with its translations, cut to Discord's limit."""
         translated = {say.language: say(template) for say in self._others}
-        found = {_LOCALES.get(code, code): _cut(text) for code, text in translated.items() if text != template}
-        return {"description": _cut(template), **({"description_localizations": found} if found else {})}
+        others = {code: text for code, text in translated.items() if text != template}
+        found = {_LOCALES.get(code, code): shortened(text, MAX_TEXT) for code, text in others.items()}
+        return {"description": shortened(template, MAX_TEXT), **({"description_localizations": found} if found else {})}
 
 
 def tree(specs: Sequence[CommandSpec]) -> list[Json]:
@@ -112,7 +114,7 @@ def _subcommand(name: str, description: Json, *options: Json) -> Json:
 def _argument(spec: CommandSpec) -> Json:
     """An option for all text after the command. Its description consists of examples, which need no translation."""
     examples = [" ".join(line.split()[1:]) for line in spec.usage]
-    option = {"type": STRING, "name": spec.name, "description": _cut(" · ".join(filter(None, examples)))}
+    option = {"type": STRING, "name": spec.name, "description": shortened(" · ".join(filter(None, examples)), MAX_TEXT)}
     return option | (_choices(spec.choices[0]) if _fixed(spec) else {"autocomplete": True})
 
 
@@ -125,10 +127,6 @@ def _fixed(spec: CommandSpec) -> bool:
 
 def _choices(words: Sequence[str]) -> Json:
     return {"choices": [{"name": word, "value": word} for word in words]}
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
 
 
 def options_of(data: Json) -> tuple[str, list[Json]]:

@@ -17,8 +17,8 @@ import discord
 from discord.http import Route
 
 from bot.adapters.discord.client import Json, unlocking
-from bot.adapters.discord.settings import Pace
 from bot.adapters.discord.failures import CALL_ERRORS, UNKNOWN_WEBHOOK, Offline
+from bot.adapters.discord.settings import Pace
 from bot.adapters.shared.background import Background
 from handlers.access.bounded_table import Recent
 from routing.ports import Clock

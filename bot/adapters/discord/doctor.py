@@ -57,7 +57,10 @@ async def ask(settings: DiscordSettings, seconds: float) -> Report:
     trace = aiohttp.TraceConfig()
     trace.on_request_end.append(note)
     client = discord.Client(
-        intents=discord.Intents.none(), proxy=settings.discord_proxy_used(), http_trace=trace, max_ratelimit_timeout=30.0
+        intents=discord.Intents.none(),
+        proxy=settings.discord_proxy_used(),
+        http_trace=trace,
+        max_ratelimit_timeout=30.0,
     )
     try:
         async with asyncio.timeout(seconds), client:

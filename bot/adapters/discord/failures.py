@@ -8,7 +8,7 @@ from enum import Enum, auto
 import aiohttp
 import discord
 
-from bot.adapters.shared.failures import not_sent, token_refused, unanswered
+from bot.adapters.shared.outbound import not_sent, token_refused, unanswered
 from bot.platform import SendFailed, SendLater, SendRefused
 from routing.errors import Reason
 

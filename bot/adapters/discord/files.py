@@ -9,7 +9,7 @@ import discord
 
 from bot.adapters.discord.client import NETWORK, Client, unlocking
 from bot.adapters.discord.messages import REF, with_forwarded
-from bot.adapters.shared.files import MAX_BYTES, gone, too_large, unreachable
+from bot.adapters.shared.attachments import MAX_BYTES, gone, too_large, unreachable
 from routing.types.messages import Attachment
 
 log = logging.getLogger(__name__)

@@ -103,8 +103,8 @@ class Interactions:
 
     async def take(self, payload: Json) -> None:
         """Handle an INTERACTION_CREATE; one that can't be parsed is skipped."""
-        kind = payload.get("type")
         try:
+            kind = payload["type"]
             message = await self._message(payload) if kind in (COMMAND, COMPONENT) else None
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             log.error("Discord: can't parse interaction %s: %s", payload.get("id"), type(error).__name__)

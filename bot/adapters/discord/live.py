@@ -15,6 +15,7 @@ from bot.adapters.shared.streaming import CONTINUES, FAREWELL, NEVER, StreamedRe
 from bot.platform import KeepPlaceholder
 from bot.rendering.discord import MAX_TEXT, preview
 from routing.errors import StorageFault
+from routing.text import shortened
 from routing.types.messages import InboundMessage
 
 ROOM = MAX_TEXT - len(CONTINUES)
@@ -140,8 +141,7 @@ class DiscordLive(StreamedReply):
             return
         self._acknowledged = True
         if text:
-            short = text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
-            notice = self._context.follow_up(ref, body(short, flags=EPHEMERAL))
+            notice = self._context.follow_up(ref, body(shortened(text, MAX_TEXT), flags=EPHEMERAL))
             self._spawn(self._context.best_effort(notice))
 
     async def close(self) -> str:

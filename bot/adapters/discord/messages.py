@@ -12,7 +12,7 @@ import discord
 
 from bot.adapters.discord.channels import PLATFORM, Place
 from bot.adapters.discord.client import Json
-from bot.adapters.shared.mime_types import kind_of, unreadable
+from bot.adapters.shared.attachments import kind_of, unreadable
 from handlers.ratings import TAKEN_BACK, thumb
 from routing.types.messages import Attachment, ChatKey, InboundMessage, UserKey
 

@@ -15,6 +15,7 @@ from bot.adapters.discord.context import File, body
 from bot.rendering.code_files import with_code_files
 from bot.rendering.discord import MAX_TEXT, pieces
 from handlers.replies.callback_buttons import token
+from routing.text import shortened
 from routing.types.messages import Button, Document, OutboundMessage
 
 RECOVERED = "(recovered)"
@@ -121,18 +122,15 @@ def _nonce(message: OutboundMessage, outbox_id: int, number: int, text: str) -> 
 
 
 def _row(cells: _Cells) -> Json:
-    made = [{"type": _BUTTON, "style": _GREY, "label": _cut(label, MAX_LABEL), "custom_id": it} for label, it in cells]
+    grey = {"type": _BUTTON, "style": _GREY}
+    made = [grey | {"label": shortened(label, MAX_LABEL), "custom_id": custom_id} for label, custom_id in cells]
     return {"type": _ROW, "components": made}
 
 
 def _menu(cells: _Cells, custom_id: str) -> Json:
-    options = [{"label": _cut(label, MAX_CHOICE), "value": it} for label, it in cells]
+    options = [{"label": shortened(label, MAX_CHOICE), "value": it} for label, it in cells]
     return {"type": _ROW, "components": [{"type": _MENU, "custom_id": custom_id, "options": options}]}
 
 
 def _chunks(cells: _Cells, size: int) -> list[_Cells]:
     return [cells[start : start + size] for start in range(0, len(cells), size)]
-
-
-def _cut(label: str, length: int) -> str:
-    return label if len(label) <= length else label[: length - 1] + "…"

@@ -14,7 +14,6 @@ from bot.adapters.discord.channels import PLATFORM, Channels
 from bot.adapters.discord.client import Json, make_client
 from bot.adapters.discord.connection import Connection, DiscordBackoff
 from bot.adapters.discord.context import ClientContext, InteractionRef, body
-from bot.adapters.discord.settings import DiscordSettings, Pace
 from bot.adapters.discord.failures import CALL_ERRORS, reason
 from bot.adapters.discord.guilds import Guilds, OwnerAlerts
 from bot.adapters.discord.interactions import Interactions
@@ -22,6 +21,7 @@ from bot.adapters.discord.live import DiscordLive
 from bot.adapters.discord.messages import BotIdentity
 from bot.adapters.discord.outbound import Outbound
 from bot.adapters.discord.receiving import Receiver
+from bot.adapters.discord.settings import DiscordSettings, Pace
 from bot.adapters.shared.descriptor import Services
 from bot.adapters.shared.registration import register_if_changed
 from bot.platform import KeepPlaceholder, Progress, Sent

@@ -1,17 +1,21 @@
-"""Connecting to a platform: the first attempt, problems reported once, pauses between attempts, and a watchdog."""
+"""Receiving from a platform: the first attempt to connect, problems reported once, pauses between attempts, a watchdog,
+and events that can't be parsed."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TypeVar
 
-from bot.adapters.shared.pace import CommonPace
+from bot.adapters.shared.descriptor import CommonPace
 from bot.platform import Progress
 from routing.backoff import exponential
 from routing.errors import Reason, StorageFault
 from routing.ports import Clock
 
+T = TypeVar("T")
 FIRST_SECONDS = 3.0
 """How long `FirstAttempt.wait` waits."""
 
@@ -142,3 +146,19 @@ class ReceiveLoop(ABC):
 
 def _logger(platform: str) -> logging.Logger:
     return logging.getLogger(f"bot.adapters.{platform.lower()}")
+
+
+def parse(platform: str, what: str, raw: object, read: Callable[[], T]) -> T | None:
+    """What `read` returns; None if it raises. One event that can't be parsed must not hold up the others."""
+    try:
+        return read()
+    except Exception as error:  # noqa: BLE001 - receive loop: the libraries raise anything for unknown events
+        log = _logger(platform)
+        log.error("%s: can't parse %s, skipping it: %s", platform, what, type(error).__name__)
+        log.debug("the unreadable event has %s", _outline(raw))
+        return None
+
+
+def _outline(raw: object) -> object:
+    """The field names, without what people wrote."""
+    return {name: _outline(value) for name, value in raw.items()} if isinstance(raw, dict) else type(raw).__name__

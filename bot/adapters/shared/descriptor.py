@@ -1,4 +1,4 @@
-"""A chat platform as the rest of the bot knows it: its settings, how to build it, how the doctor checks it."""
+"""A chat platform as the rest of the bot knows it: settings, timing, how to build it, how the doctor checks it."""
 
 from __future__ import annotations
 
@@ -25,6 +25,25 @@ class CommonSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     https_proxy: str | None = Field(None, description="Proxy for every HTTPS connection.")
+
+
+@dataclass(frozen=True, slots=True)
+class CommonPace:
+    """All in seconds.
+
+    Pauses between attempts to connect grow from `backoff` to `longest_backoff`; after a refused token it is `revoked`.
+    Every `watch` seconds the connection is checked, and replaced if nothing was heard for `deaf`. `typing_after` and
+    `preview_after` count from the start of a turn.
+    """
+
+    backoff: float = 1.0
+    longest_backoff: float = 30.0
+    revoked: float = 60.0
+    watch: float = 5.0
+    deaf: float = 120.0
+    typing_after: float = 0.4
+    typing_every: float = 4.0
+    preview_after: float = 1.0
 
 
 class Tell(Protocol):

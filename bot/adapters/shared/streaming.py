@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from typing import ClassVar
 
-from bot.adapters.shared.pace import CommonPace
+from bot.adapters.shared.descriptor import CommonPace
 from routing.errors import StorageFault
 
 NEVER = math.inf

@@ -10,8 +10,8 @@ from telegram.error import TelegramError
 
 from bot.adapters.shared.background import Background
 from bot.adapters.telegram.api import Api, Json, TooMany
-from bot.adapters.telegram.settings import Pace
 from bot.adapters.telegram.flood import RateLimiter
+from bot.adapters.telegram.settings import Pace
 from bot.rendering.telegram import Piece
 from handlers.access.bounded_table import Recent
 

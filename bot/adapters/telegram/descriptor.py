@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from bot.adapters.telegram.settings import TelegramSettings, Pace
 from bot.adapters.shared.descriptor import CheckContext, PlatformDescriptor, Services
+from bot.adapters.telegram.settings import Pace, TelegramSettings
 from bot.ops.checks.finding import Finding
 from bot.platform import Platform
 

@@ -7,7 +7,7 @@ from enum import Enum, auto
 import httpx
 from telegram.error import BadRequest, Forbidden, InvalidToken, TelegramError
 
-from bot.adapters.shared.failures import not_sent, token_refused, unanswered
+from bot.adapters.shared.outbound import not_sent, token_refused, unanswered
 from bot.adapters.telegram.api import ServerError, TooMany
 from bot.platform import SendFailed, SendLater, SendRefused
 

@@ -6,7 +6,7 @@ import logging
 
 from telegram.error import BadRequest, InvalidToken, TelegramError
 
-from bot.adapters.shared.files import MAX_BYTES, gone, too_large, unreachable
+from bot.adapters.shared.attachments import MAX_BYTES, gone, too_large, unreachable
 from bot.adapters.telegram.api import Api
 from bot.adapters.telegram.messages import REF
 from routing.types.messages import Attachment

@@ -24,7 +24,7 @@ from telegram import (
     Voice,
 )
 
-from bot.adapters.shared.mime_types import FILES, kind_of, unreadable
+from bot.adapters.shared.attachments import FILES, kind_of, unreadable
 from handlers.ratings import TAKEN_BACK, thumb
 from routing.types.messages import (
     Attachment,

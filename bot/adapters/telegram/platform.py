@@ -16,12 +16,12 @@ from bot.adapters.shared.registration import register_if_changed
 from bot.adapters.telegram import files
 from bot.adapters.telegram.api import Api
 from bot.adapters.telegram.context import ClientContext
-from bot.adapters.telegram.settings import OFFICIAL_ROOT, Pace, TelegramSettings
 from bot.adapters.telegram.flood import RateLimiter, parse
 from bot.adapters.telegram.live import TelegramLive
 from bot.adapters.telegram.messages import PLATFORM, BotIdentity
 from bot.adapters.telegram.outbound import Outbound
 from bot.adapters.telegram.receiving import Poller, Receiver, Take, TelegramBackoff
+from bot.adapters.telegram.settings import OFFICIAL_ROOT, Pace, TelegramSettings
 from bot.platform import KeepPlaceholder, Progress, Sent
 from bot.rendering.telegram import pieces
 from handlers.context import CommandSpec

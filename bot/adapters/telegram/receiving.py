@@ -10,12 +10,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from telegram import Update
 from telegram.error import Conflict, InvalidToken, NetworkError, TelegramError
 
-from bot.adapters.shared.connection import ConnectionBackoff, ReceiveLoop
+from bot.adapters.shared.connection import ConnectionBackoff, ReceiveLoop, parse
 from bot.adapters.shared.descriptor import Services
-from bot.adapters.shared.parsing import parse
 from bot.adapters.telegram.api import Api, Json, ServerError, TooMany
-from bot.adapters.telegram.settings import Pace
 from bot.adapters.telegram.messages import BotIdentity, moved, read
+from bot.adapters.telegram.settings import Pace
 from bot.platform import Progress
 from routing.errors import Reason, StorageFault
 from routing.ports import Clock

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import Field, SecretStr
 
-from bot.adapters.shared.descriptor import CommonSettings, proxy_for, secret
-from bot.adapters.shared.pace import CommonPace
+from bot.adapters.shared.descriptor import CommonPace, CommonSettings, proxy_for, secret
 from routing.errors import ConfigError
 
 OFFICIAL_ROOT = "https://api.telegram.org"

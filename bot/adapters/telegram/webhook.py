@@ -14,8 +14,8 @@ from telegram.error import TelegramError
 
 from bot.adapters.shared.descriptor import secret
 from bot.adapters.telegram.api import UPDATES, Api
-from bot.adapters.telegram.settings import Pace, TelegramSettings
 from bot.adapters.telegram.receiving import Take
+from bot.adapters.telegram.settings import Pace, TelegramSettings
 from bot.platform import Progress
 from routing.errors import ConfigError, Reason, StorageFault, system_reason
 from routing.ports import Clock

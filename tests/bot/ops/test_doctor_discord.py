@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.discord.settings import DiscordSettings
 from bot.adapters.discord.doctor import Report, ask, findings
+from bot.adapters.discord.settings import DiscordSettings
 from bot.adapters.shared.doctor import PlatformSilent
 from bot.ops.checks.finding import Finding
 from bot.ops.checks.inspection import Inspection

@@ -11,8 +11,8 @@ import discord
 
 from bot.adapters.discord.commands import tree
 from bot.adapters.discord.context import ClientContext
-from bot.adapters.discord.settings import Pace
 from bot.adapters.discord.interactions import SAVE_SECONDS, Interactions
+from bot.adapters.discord.settings import Pace
 from bot.inbox.no_reply import NoReplyEvents
 from handlers.commands import COMMANDS
 from handlers.suggestions import Suggestions

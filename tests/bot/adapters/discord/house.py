@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bot.adapters.discord.settings import DiscordSettings, Pace
 from bot.adapters.discord.platform import DiscordPlatform
+from bot.adapters.discord.settings import DiscordSettings, Pace
 from bot.adapters.shared.descriptor import Services
 from bot.platform import Platform, Sent
 from handlers.commands import COMMANDS

@@ -11,9 +11,9 @@ from typing import Any
 import discord
 
 from bot.adapters.discord.context import EPHEMERAL, ClientContext, InteractionRef
-from bot.adapters.discord.settings import Pace
 from bot.adapters.discord.live import DiscordLive
 from bot.adapters.discord.outbound import Outbound
+from bot.adapters.discord.settings import Pace
 from bot.platform import Sent
 from routing.types.messages import ChatKey, InboundMessage, OutboundMessage, Press, UserKey
 from tests.servers.discord import Channel, DiscordServer, Interaction, Message

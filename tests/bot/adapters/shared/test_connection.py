@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from bot.adapters.shared.connection import ReceiveLoop
-from bot.adapters.shared.pace import CommonPace
+from bot.adapters.shared.descriptor import CommonPace
 from bot.platform import Progress
 
 

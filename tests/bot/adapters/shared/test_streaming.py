@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from bot.adapters.shared.background import Background
-from bot.adapters.shared.pace import CommonPace
+from bot.adapters.shared.descriptor import CommonPace
 from bot.adapters.shared.streaming import StreamedReply
 
 

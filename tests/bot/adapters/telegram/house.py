@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from bot.adapters.shared.descriptor import Services
-from bot.adapters.telegram.settings import Pace, TelegramSettings
 from bot.adapters.telegram.platform import TelegramPlatform
+from bot.adapters.telegram.settings import Pace, TelegramSettings
 from bot.platform import Platform, Sent
 from handlers.commands import COMMANDS
 from routing.errors import StorageFault

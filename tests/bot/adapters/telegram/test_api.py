@@ -11,8 +11,8 @@ from aiohttp import web
 from telegram.error import ChatMigrated, RetryAfter, TelegramError, TimedOut
 
 from bot.adapters.telegram.api import Api, ServerError, TooMany
-from bot.adapters.telegram.settings import Pace, TelegramSettings
 from bot.adapters.telegram.failures import failure
+from bot.adapters.telegram.settings import Pace, TelegramSettings
 from bot.platform import SendLater, SendRefused
 
 _NUMBERED: tuple[type[TelegramError], ...] = (ChatMigrated, RetryAfter)

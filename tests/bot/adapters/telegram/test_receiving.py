@@ -147,7 +147,7 @@ async def test_no_connection_at_the_start_is_not_the_end() -> None:
 
 async def test_a_wrong_token_ends_the_start_with_one_sentence() -> None:
     async with TelegramServer() as tg:
-        home = House(tg, token="123456:WRONG")
+        home = House(tg, bot_token="123456:WRONG")
         with pytest.raises(ConfigError, match="TELEGRAM_BOT_TOKEN") as caught:
             await home.platform.start()
         assert "WRONG" not in str(caught.value)

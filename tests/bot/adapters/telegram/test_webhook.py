@@ -99,7 +99,7 @@ async def test_nonsense_in_the_options_is_refused() -> None:
         ({"webhook_url": "https://x.example", "webhook_listen": "nowhere"}, "TELEGRAM_WEBHOOK_LISTEN"),
         ({"webhook_secret": "no spaces"}, "TELEGRAM_WEBHOOK_SECRET"),
         ({"api_root": "api.telegram.org"}, "TELEGRAM_API_ROOT"),
-        ({"token": "my token"}, "TELEGRAM_BOT_TOKEN"),
+        ({"bot_token": "my token"}, "TELEGRAM_BOT_TOKEN"),
         ({"flood_limit": "much"}, "TELEGRAM_FLOOD_LIMIT"),
         ({"proxy": "nonsense", "api_root": "http://telegram.example"}, "TELEGRAM_PROXY"),
     )

@@ -1,9 +1,12 @@
-"""Which files can be given to a model, by MIME type and name."""
+"""Attachments: which can be given to a model, by MIME type and name, and why one can't be downloaded."""
 
 from __future__ import annotations
 
+from routing.errors import Refused
 from routing.types.messages import AttachmentKind
 
+MAX_MEGABYTES = 20  # the Bot API's limit
+MAX_BYTES = MAX_MEGABYTES * 2**20
 FILES = "such files"
 _LONGEST_ENDING = 8
 _IMAGES = ("image/jpeg", "image/png", "image/webp", "image/gif")  # accepted by vision models
@@ -41,3 +44,15 @@ def unreadable(name: str) -> str:
     """How to name a file that no model can read: its extension (`.zip`), or `FILES` if it has none."""
     _, dot, ending = name.rpartition(".")
     return f".{ending.lower()}" if dot and ending.isalnum() and len(ending) <= _LONGEST_ENDING else FILES
+
+
+def too_large() -> Refused:
+    return Refused("That file is too large; I accept up to {limit} MB. Send a smaller one.", limit=MAX_MEGABYTES)
+
+
+def gone(platform: str) -> Refused:
+    return Refused("{platform} no longer has that file. Send it again.", platform=platform)
+
+
+def unreachable(platform: str) -> Refused:
+    return Refused("I couldn't get the file from {platform}. Send it again in a minute.", platform=platform)
