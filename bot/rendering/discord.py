@@ -10,8 +10,8 @@ from functools import partial
 
 from bot.rendering import source
 from bot.rendering.plain import clean, is_blank
-from bot.rendering.spans import FormattedText, Span
-from bot.rendering.split import neat_start
+from bot.rendering.spans import Span
+from bot.rendering.split import FormattedText, neat_start
 from bot.rendering.telegram import accepted
 
 MAX_TEXT = 2000

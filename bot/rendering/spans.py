@@ -1,18 +1,12 @@
-"""Text with formatted spans, counted in characters: made from Markdown, and divided into messages."""
+"""Formatted spans of a text, counted in characters, as the platforms accept them."""
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 
-from bot.rendering.plain import TAB, guarded, is_blank
-from bot.rendering.split import Extent, ranges
-
-# Anything that Markdown, or its whitespace rules, might not show literally.
-_MARKUP = re.compile(r"[\\`*_~|\[\]<>&$\t]|^[ \-+=#:]|^\d{1,9}[.)]|[^\S\n]$|^[^\S\n]|\n\n\n", re.MULTILINE)
+Extent = tuple[int, int]
 STYLES = ("bold", "italic", "underline", "strikethrough")
 
 
@@ -32,52 +26,6 @@ Accept = Callable[[str, str], str | None]
 """Gets an address and its label. Returns the address as the platform takes it behind the label; None to show it."""
 Heading = Callable[[Span], Iterable[Span]]
 """Returns the spans that show a heading."""
-
-
-def rendered(markdown: str, accept: Accept, heading: Heading) -> tuple[str, list[Span]]:
-    """The visible text of clean Markdown, and its spans. The text stays as written if it can't be converted or nothing
-    would be visible."""
-    if is_blank(markdown):
-        return "", []
-    if not _MARKUP.search(markdown.strip()):
-        return markdown.strip(), []
-    refused: tuple[str, list[Span]] = "", []
-    text, spans = guarded(lambda: converted(markdown, accept, heading), refused)
-    return (markdown.replace("\t", TAB), []) if is_blank(text) else (text, spans)
-
-
-def converted(markdown: str, accept: Accept, heading: Heading) -> tuple[str, list[Span]]:
-    """The text and its spans as the platforms accept them. Raises what the Markdown and TeX libraries raise."""
-    from bot.rendering.markdown import render
-
-    text, spans = render(markdown, accept)
-    return text, legal(text, _with_headings(spans, heading))
-
-
-class FormattedText:
-    """The visible text of clean Markdown with sorted, nested spans, and its division into messages."""
-
-    def __init__(self, markdown: str, accept: Accept, heading: Heading) -> None:
-        text, self.spans = rendered(markdown, accept, heading)
-        self.text = text.rstrip()
-        self._reached = list(accumulate((span.end for span in self.spans), max))
-
-    def ranges(self, limit: int, shorten: Callable[[int, int], int]) -> list[Extent]:
-        """The start and end of each message of at most `limit` UTF-16 units; see `split.ranges`."""
-        fences = [(span.start, span.end) for span in self.spans if span.type == "pre"]
-        whole = [(span.start, span.end) for span in self.spans if span.type in ("text_link", "code")]
-        return ranges(self.text, limit, fences, whole, shorten)
-
-    def clipped(self, start: int, end: int) -> list[Span]:
-        """The parts of spans within text[start:end], without whitespace at their ends."""
-        found: list[Span] = []
-        for span in self.spans[bisect_right(self._reached, start) :]:
-            if span.start >= end:
-                break
-            if span.end > start:
-                part = replace(span, start=max(span.start, start), end=min(span.end, end))
-                found += trimmed(self.text, part)
-        return found
 
 
 def trimmed(text: str, span: Span) -> tuple[Span, ...]:
@@ -109,7 +57,7 @@ def legal(text: str, spans: Iterable[Span]) -> list[Span]:
     return sorted((fit for span in cut for fit in trimmed(text, span)), key=lambda span: (span.start, -span.end))
 
 
-def _with_headings(spans: Iterable[Span], heading: Heading) -> Iterator[Span]:
+def with_headings(spans: Iterable[Span], heading: Heading) -> Iterator[Span]:
     """The spans with each heading replaced. Bold text within a heading is dropped."""
     end = 0
     for span in spans:

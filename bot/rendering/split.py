@@ -1,21 +1,70 @@
-"""Splits a long text into messages."""
+"""Markdown as visible text with spans, divided into messages."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import accumulate
 from operator import itemgetter
 
-from bot.rendering.plain import boundary_after, boundary_before, utf16_offsets
+from bot.rendering.plain import TAB, boundary_after, boundary_before, guarded, is_blank, utf16_offsets
+from bot.rendering.spans import Accept, Extent, Heading, Span, legal, trimmed, with_headings
 
-Extent = tuple[int, int]
-
+# Anything that Markdown, or its whitespace rules, might not show literally.
+_MARKUP = re.compile(r"[\\`*_~|\[\]<>&$\t]|^[ \-+=#:]|^\d{1,9}[.)]|[^\S\n]$|^[^\S\n]|\n\n\n", re.MULTILINE)
 _PARAGRAPH = re.compile(r"(?=\n[^\S\n]*\n)")
 _LINE = re.compile(r"(?=\n)")
 _SENTENCE = re.compile(r"[.!?…][\"'”’»)\]]*(?=[ \n])|[。！？…][」』”）]*")
 _WORD = re.compile(r"(?=[ \n])|[，、；：]")
 _RUN, _SPACE = re.compile(r"\S*"), re.compile(r"\s*")
+
+
+def rendered(markdown: str, accept: Accept, heading: Heading) -> tuple[str, list[Span]]:
+    """The visible text of clean Markdown, and its spans. The text stays as written if it can't be converted or nothing
+    would be visible."""
+    if is_blank(markdown):
+        return "", []
+    if not _MARKUP.search(markdown.strip()):
+        return markdown.strip(), []
+    refused: tuple[str, list[Span]] = "", []
+    text, spans = guarded(lambda: converted(markdown, accept, heading), refused)
+    return (markdown.replace("\t", TAB), []) if is_blank(text) else (text, spans)
+
+
+def converted(markdown: str, accept: Accept, heading: Heading) -> tuple[str, list[Span]]:
+    """The text and its spans as the platforms accept them. Raises what the Markdown and TeX libraries raise."""
+    from bot.rendering.markdown import render
+
+    text, spans = render(markdown, accept)
+    return text, legal(text, with_headings(spans, heading))
+
+
+class FormattedText:
+    """The visible text of clean Markdown with sorted, nested spans, and its division into messages."""
+
+    def __init__(self, markdown: str, accept: Accept, heading: Heading) -> None:
+        text, self.spans = rendered(markdown, accept, heading)
+        self.text = text.rstrip()
+        self._reached = list(accumulate((span.end for span in self.spans), max))
+
+    def ranges(self, limit: int, shorten: Callable[[int, int], int]) -> list[Extent]:
+        """The start and end of each message of at most `limit` UTF-16 units; see `split.ranges`."""
+        fences = [(span.start, span.end) for span in self.spans if span.type == "pre"]
+        whole = [(span.start, span.end) for span in self.spans if span.type in ("text_link", "code")]
+        return ranges(self.text, limit, fences, whole, shorten)
+
+    def clipped(self, start: int, end: int) -> list[Span]:
+        """The parts of spans within text[start:end], without whitespace at their ends."""
+        found: list[Span] = []
+        for span in self.spans[bisect_right(self._reached, start) :]:
+            if span.start >= end:
+                break
+            if span.end > start:
+                part = replace(span, start=max(span.start, start), end=min(span.end, end))
+                found += trimmed(self.text, part)
+        return found
 
 
 def ranges(

@@ -10,8 +10,8 @@ from typing import Any
 
 from bot.rendering import source
 from bot.rendering.plain import clean, is_blank, utf16_offsets
-from bot.rendering.spans import FormattedText, Span
-from bot.rendering.split import neat_start
+from bot.rendering.spans import Span
+from bot.rendering.split import FormattedText, neat_start
 
 MAX_ENTITIES = 100  # a message; the Bot API's server drops the rest
 # The last are dropped first; the first three carry content (an address, a block, a secret).

@@ -112,7 +112,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ("error.reason", "state.reason", "warning", "problem", "self.template", "fault.template"), ()
     ),  # of Reason
-    **dict.fromkeys(("_refused(self._options.api_root)", "self._progress.problem"), ()),  # of Reason
+    **dict.fromkeys(("_refused(self._settings.telegram_api_root)", "self._progress.problem"), ()),  # of Reason
     **{"OLLAMA": (start.OLLAMA,), "self._options.notice": ()},  # the notice below the terminal's banner
     "PURPOSES[tier]": tuple(start.PURPOSES.values()),
     "each.summary": (EXIT.summary,),  # of a command

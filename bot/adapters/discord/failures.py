@@ -91,7 +91,7 @@ def may_have_arrived(error: BaseException) -> bool:
 
 
 def failure(error: BaseException, repeatable: bool, protected: bool = False) -> SendFailed:
-    """The error for the outbox; see `shared.failures.unanswered` for the flags."""
+    """The error for the outbox; see `shared.outbound.unanswered` for the flags."""
     if isinstance(error, Offline):
         return SendLater(reason(error))
     if isinstance(error, discord.RateLimited):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.rendering import spans, telegram
+from bot.rendering import split, telegram
 from bot.rendering.plain import clean, is_blank
-from bot.rendering.spans import converted
+from bot.rendering.split import converted
 from bot.rendering.telegram import Piece, pieces, preview
 from tests.bot.rendering.checker import assert_valid, covered, squeezed
 
@@ -130,9 +130,9 @@ PLAIN = st.lists(
 @given(PLAIN)
 def test_the_short_cut_for_plain_text_gives_what_the_converter_gives(markdown: str) -> None:
     text = clean(markdown)
-    if is_blank(text) or spans._MARKUP.search(text.strip()):
+    if is_blank(text) or split._MARKUP.search(text.strip()):
         return
     shown, found = converted(text.strip(), accepted, telegram.heading)
     assert shown.strip() == text.strip()
     assert found == []
-    assert spans.rendered(text, accepted, telegram.heading) == (text.strip(), [])
+    assert split.rendered(text, accepted, telegram.heading) == (text.strip(), [])

@@ -200,7 +200,7 @@ def test_a_refusing_converter_means_plain_text(monkeypatch: pytest.MonkeyPatch, 
     def refuse(markdown: str, *_: object) -> tuple[str, list[object]]:
         raise error("odd")
 
-    monkeypatch.setattr("bot.rendering.spans.converted", refuse)
+    monkeypatch.setattr("bot.rendering.split.converted", refuse)
     assert pieces("**odd**\tx") == (Piece("**odd**    x", ()),)
     assert preview("**odd") == Piece("**odd**", ())
 
@@ -209,6 +209,6 @@ def test_other_errors_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(markdown: str, *_: object) -> tuple[str, list[object]]:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bot.rendering.spans.converted", interrupt)
+    monkeypatch.setattr("bot.rendering.split.converted", interrupt)
     with pytest.raises(KeyboardInterrupt):
         pieces("**x**")
