@@ -1,1 +1,1 @@
-"""The bot beside the least possible bot, through the same servers, in one run: `python -m benchmarks`."""
+"""Compares the bot with a minimal bot through the same servers in one run: `python -m benchmarks`."""

@@ -1,9 +1,9 @@
-"""Every figure, part by part; the exit code is 1 when a limit is not kept.
+"""Runs every part of the benchmark; the exit code is 1 if a limit is exceeded.
 
-First ours beside the floor; then ours alone: turns with tools, compaction, suggestions while somebody types, Discord
-beside Telegram, memory over many turns. These run by themselves, too: `python -m benchmarks.turns`,
-`benchmarks.compaction`, `benchmarks.autocomplete`, `benchmarks.platforms`, `benchmarks.soak`. A backlog of thousands of
-messages only runs by itself: `python -m benchmarks.backlog`.
+First our bot beside the floor bot; then ours alone: turns with tools, compaction, autocomplete, Discord beside
+Telegram, and memory over many turns. Each part also runs alone: `python -m benchmarks.turns`, `benchmarks.compaction`,
+`benchmarks.autocomplete`, `benchmarks.platforms`, `benchmarks.soak`. A backlog of thousands of messages only runs
+alone: `python -m benchmarks.backlog`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _measured(options: argparse.Namespace) -> Iterator[Section]:
 
 
 def beside_the_floor(size: Size, times: int, picture: Path | None = None) -> Section:
-    """Ours and the least possible bot."""
+    """Our bot and the floor bot."""
     began, load = time.monotonic(), os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder:
         rounds = run(size, times, Path(folder))
@@ -85,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _conditions(size: Size, times: int, load: float, seconds: float) -> list[str]:
-    """What must be known to read the table."""
+    """The notes needed to read the table."""
     return [
         f"{times} interleaved rounds in {seconds:.0f} s; medians, in brackets the spread; a ratio is the median of the "
         f"rounds' own ratios. Load average at the start {load:.1f}, Python {platform.python_version()}, "

@@ -1,12 +1,12 @@
-"""How well `/tier auto` chooses: `python -m benchmarks.auto_tier`.
+"""Measures how well `/tier auto` chooses: `python -m benchmarks.auto_tier`.
 
-The set was frozen before any rule was made, its half `unused` only looked at in totals; but who wrote the rules had
-written both halves, which flatters ours. The rows of a later, smaller set were written when the rules were done, but
-have been looked at since; those of the fresh set were written before the weights were learnt, and only ever looked at
-in totals: they tell how it is with sentences nobody thought of. Beside ours: LiteLLM's own complexity heuristics,
-balanced always, length alone; and ours without its phrases, and without what it learnt. LiteLLM's classes stand for
-tiers in the way that serves it best on the half `tuning`: of all rising ways, with coding for what it finds code in, or
-without. It gets the text alone, as it knows no turns before.
+The set was frozen before any rule was made, and its half `unused` is only evaluated in totals. The author of the rules
+wrote both halves, which flatters the result. The rows of a later, smaller set were written after the rules, but have
+been looked at since. The fresh set was written before the weights were trained and is only evaluated in totals, so it
+shows the accuracy on unseen sentences. Baselines: LiteLLM's complexity heuristics, balanced always, and length alone;
+also ours without the phrases, and without the classifier. LiteLLM's classes are mapped to tiers in the way that is best
+for the half `tuning`: the best of all monotonic mappings, with or without coding for detected code. It gets only the
+text, because it does not use earlier turns.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ PRICES: Mapping[Tier, int] = {"balanced": 1, "smart": 3, "coding": 3, "deep": 5}
 TUNING, UNUSED = "tuning", "unused"
 WARM_UP, ROUNDS, QUICK_ROUNDS = 20, 5, 1
 SHORT, LONG = 60, 400
-"""Characters up to which length alone says balanced, and smart."""
+"""Length in characters above which length alone chooses smart, and then deep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Row:
 
     @property
     def half(self) -> str:
-        """By a stable hash of the text, so that a row never changes sides."""
+        """By a stable hash of the text, so that a row never changes halves."""
         return UNUSED if hashlib.sha256(self.text.encode()).digest()[0] % 2 else TUNING
 
 
@@ -66,7 +66,7 @@ Chooser = Callable[[Row], Tier]
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a chooser said to each row, and the milliseconds of each call."""
+    """The tier chosen for each row, and the milliseconds of each call."""
 
     chosen: Sequence[Tier]
     milliseconds: Sequence[float]
@@ -89,7 +89,7 @@ def ours(row: Row) -> Tier:
 
 
 def parts() -> Mapping[str, Chooser]:
-    """Ours with a part left out: what the other does alone."""
+    """Our chooser without one part."""
     whole = shipped()
     alone = {
         "phrases alone": ChooserOfTiers(whole.phrases, None),
@@ -111,7 +111,7 @@ def by_length(row: Row) -> Tier:
 
 
 def measure(chooser: Chooser, rows: Sequence[Row], rounds: int) -> Result:
-    """Classify every row; the time is the best of `rounds`, without that of other programs."""
+    """Classifies every row. Times are the best of `rounds`, to exclude other programs."""
     for row in rows[:WARM_UP]:
         chooser(row)
     chosen: list[Tier] = []
@@ -128,8 +128,8 @@ def measure(chooser: Chooser, rows: Sequence[Row], rounds: int) -> Result:
 
 
 def error(tier: Tier, accepted: Sequence[Tier]) -> tuple[int, int]:
-    """How much dearer and how much cheaper than any accepted tier, in prices of balanced; the wrong one of two at one
-    price counts 1 as too cheap."""
+    """How much more expensive and how much cheaper than any accepted tier, in prices of balanced. The wrong one of two
+    tiers with the same price counts 1 as too cheap."""
     if tier in accepted:
         return 0, 0
     least, most = min(PRICES[each] for each in accepted), max(PRICES[each] for each in accepted)
@@ -163,7 +163,7 @@ def _share(pairs: Sequence[tuple[Row, Tier]]) -> float:
 
 
 def run(given: Any) -> Section:
-    """All contestants over the same rows."""
+    """All choosers over the same rows."""
     rows = read()
     contestants: dict[str, Chooser] = {"ours": ours, **parts()}
     contestants |= {"balanced always": lambda _: DEFAULT_TIER, "length": by_length}
@@ -208,8 +208,8 @@ def _table(found: Mapping[str, Any], part: str) -> str:
 
 
 def judged(path: Path) -> dict[str, Any]:
-    """Classify the rows of an outside file: the tier of each, the share accepted, and milliseconds per row. A row is
-    `{"text", "lang", "accept": [...], "previous": [...]?}`. Raises ValueError, KeyError or TypeError for other rows."""
+    """Classifies the rows of a file: the tier of each, the share accepted, and milliseconds per row. A row is `{"text",
+    "lang", "accept": [...], "previous": [...]?}`. Raises ValueError, KeyError or TypeError for other rows."""
     rows = []
     for line in filter(str.strip, path.read_text("utf-8").splitlines()):
         given = json.loads(line)

@@ -1,4 +1,4 @@
-"""LiteLLM's own heuristics for how complex a message is, read as tiers in the way that serves them best."""
+"""LiteLLM's complexity heuristics, mapped to tiers as favourably as possible."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CLASSES = ("SIMPLE", "MEDIUM", "COMPLEX", "REASONING")
 
 
 def litellm_classes() -> Mapping[str, Callable[[str], tuple[int, bool]]]:
-    """LiteLLM's two heuristics that ask no model: a class from 0 to 3, and whether code was found."""
+    """LiteLLM's two heuristics that call no model: a class from 0 to 3, and whether code was found."""
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
     from litellm import Router
     from litellm.router_strategy.complexity_router import ComplexityRouter
@@ -36,7 +36,7 @@ def litellm_classes() -> Mapping[str, Callable[[str], tuple[int, bool]]]:
 def fairest(
     classify: Callable[[str], tuple[int, bool]], rows: Sequence[tuple[str, tuple[Tier, ...]]]
 ) -> tuple[Callable[[str], Tier], str]:
-    """The reading of its classes that is right most often for texts with accepted tiers, and how it is said."""
+    """The mapping of classes that is right most often for texts with accepted tiers, and its description."""
     found = [(classify(text), accepted) for text, accepted in rows]
 
     def right(way: tuple[tuple[Tier, ...], bool]) -> int:

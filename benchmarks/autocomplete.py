@@ -1,4 +1,4 @@
-"""How long it takes to suggest what may be meant while somebody types: from what Discord asks to the choices."""
+"""Measures autocomplete latency on Discord, from the interaction to the choices."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 
 LIMIT_MS = 100.0
-"""Milliseconds for the slowest answer of all; the project's promise."""
+"""Maximum milliseconds of the slowest answer."""
 MODELS = 1_000
 TIMES, QUICK = 50, 2
 TYPED = {
@@ -38,7 +38,7 @@ TYPED = {
     "a part of the name": ("77", "odel-1", "-1", "l-99"),
     "mistyped": ("opnai modle 77", "modell77", "xyzzy", "gtp-5 mini turbo preview latest"),
 }
-"""What stands in the option, in groups by the work it makes."""
+"""The option's text, grouped by the work it causes."""
 HEADINGS = ("typed", "p50, ms", "p95, ms", "slowest, ms", "limit", "")
 USER = UserKey("discord", "1")
 
@@ -61,7 +61,7 @@ def run(times: int) -> Section:
 
 
 async def _measure(folder: Path, times: int) -> Samples:
-    """Milliseconds by group. Raises RuntimeError when nothing is suggested where something should be."""
+    """Milliseconds by group. Raises RuntimeError if suggestions are missing."""
     url = f"sqlite:///{folder / 'tierbot.db'}"
     await asyncio.to_thread(migrate, url, folder)
     database = open_database(url)
@@ -89,7 +89,7 @@ async def _sample(offered: Suggestions, text: str) -> float:
 
 
 def _asked(text: str) -> dict[str, Any]:
-    """`data` of an interaction: /model set with a tier, the model being typed."""
+    """`data` of an interaction: /model set with a tier, while the model is typed."""
     options = [{"name": "tier", "type": 3, "value": "coding"}]
     options.append({"name": "model", "type": 3, "value": text, "focused": True})
     return {"name": "model", "options": [{"name": "set", "type": 1, "options": options}]}

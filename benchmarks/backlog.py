@@ -1,4 +1,4 @@
-"""What a backlog costs: thousands of messages at once in many chats, and commands sent while they are answered."""
+"""Measures a backlog: thousands of messages at once in many chats, and commands sent meanwhile."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CHATS = 200
 FIRST_CHAT = 80_000
 COMMAND = "/whoami"
 COMMAND_INTERVAL_SECONDS = 0.5
-"""Between two commands, each from a person of its own."""
+"""Seconds between two commands, each from a different person."""
 POLL_SECONDS = 0.05
 PROGRESS_INTERVAL = 1_000
 MAX_P95_SECONDS = 1.0
@@ -27,7 +27,7 @@ HEADINGS = ("backlog", "seconds", "command p50, ms", "command p95, ms", "memory 
 
 @dataclass(frozen=True, slots=True)
 class Drain:
-    """Seconds to the last answer, seconds that each command took, and resident megabytes."""
+    """Seconds to the last answer, seconds per command, and resident megabytes."""
 
     seconds: float
     commands: Sequence[float]
@@ -36,7 +36,7 @@ class Drain:
 
     @property
     def growth(self) -> float:
-        """Per cent from the memory before to the peak."""
+        """Percentage from the memory before to the peak."""
         return (self.peak / self.before - 1) * 100
 
 
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run(messages: int) -> Section:
-    """Start the servers and the bot, say everything at once, wait for the last answer."""
+    """Starts the servers and the bot, sends everything at once, and waits for the last answer."""
     before = load()
     with alone(FIRST_CHAT) as session:
         drained = drain(session, messages)
@@ -56,7 +56,7 @@ def run(messages: int) -> Section:
 
 
 def drain(session: Session, messages: int) -> Drain:
-    """Raises TimeoutError when answers stay away."""
+    """Raises TimeoutError if answers are missing."""
     people = set(itertools.islice(session.chats, CHATS))
     session.turn(next(session.chats))
     before = peak = session.process.rss_mb()

@@ -1,4 +1,4 @@
-"""A measurement in a process of its own: nothing that ran before is in its memory or warms its caches."""
+"""Runs a measurement in a separate process, so that earlier ones affect neither memory nor caches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_P
 
 
 class Failed(Exception):
-    """A measurement did not come to its end; says what it wrote last."""
+    """A measurement failed; contains its last output."""
 
 
 def figures(module: str, arguments: Sequence[str], told: str = "") -> dict[str, Any]:

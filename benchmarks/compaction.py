@@ -1,4 +1,4 @@
-"""What it costs to make a summary of a long conversation, without the model's own time: from the store to the store."""
+"""Measures the summary of a long conversation without the model's own time, from store to store."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from storage.database.migrate import migrate
 from storage.schema import summaries
 
 LIMIT_MS, LIMITED = 50.0, 1_000
-"""The promised maximum in milliseconds for a number of messages."""
+"""Maximum milliseconds per number of messages."""
 SIZES = (1_000, 5_000)
 TIMES, QUICK = 21, 3
 KEEP = 20
@@ -84,7 +84,7 @@ async def _measure(folder: Path, sizes: Sequence[int], times: int) -> Samples:
 
 
 async def _sample(database: Database, models: Models, conversation_id: int) -> Sample:
-    """Read and compact a conversation that has no summary, as /compact does; raises RuntimeError when that fails."""
+    """Reads and compacts a conversation without a summary, as /compact does. Raises RuntimeError on failure."""
     await database.write(lambda connection: connection.execute(delete(summaries)))
     watch, llm = Watch(), AtOnce()
     summariser = WatchedSummariser(models, llm, watch)

@@ -1,4 +1,4 @@
-"""A long conversation as the bot would have kept it: real lengths, some turns with tools."""
+"""A long conversation with realistic lengths, some turns with tools."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from storage.preferences import SqlPreferences
 MESSAGES_A_CYCLE = 8
 """Two plain turns of two messages, and one with a tool call of four."""
 _QUESTION, _ANSWER, _RESULT = 70, 450, 500
-"""Median lengths in characters; they are spread like people's, a tenth is three times as long."""
+"""Median lengths in characters; a tenth of the messages is three times as long."""
 _SPREAD = 0.85
 _LINES = (
     "however the garden is in the sun from the morning to 12:30 and it was **dry** for a week, though they said that ",
@@ -28,7 +28,7 @@ _LINES = (
 
 
 async def fill(database: Database, size: int) -> int:
-    """Keep a conversation of `size` messages, a multiple of eight; its id."""
+    """Stores a conversation of `size` messages, a multiple of eight; returns its id."""
     people = SqlPeople(database, SqlPreferences(database), time.time)
     person = await people.admit(UserKey("telegram", str(size)), "Ada", "user", "benchmark")
     conversation = await SqlHistory(database, time.time).begin(ChatKey("telegram", str(size)))

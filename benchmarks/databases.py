@@ -1,4 +1,4 @@
-"""What the database takes: a step and a turn by each SQLite driver, and what a person with 200,000 messages waits for.
+"""Measures the database: a step and a turn with each SQLite driver, and reads for a person with 200,000 messages.
 
 python -m benchmarks.databases [--messages 200000]
 """
@@ -50,7 +50,7 @@ async def opened(driver: str, folder: Path) -> tuple[Stores, int, int]:
 
 
 async def turn(stores: Stores, person_id: int, conversation_id: int, number: int) -> None:
-    """What a turn keeps: the message, that it began, what came of it, that it was sent."""
+    """What a turn stores: the message, its start, its result, and the delivery."""
     update = InboundMessage(ANN, HOME, "1", str(number), "hi", 0.0)
     (entry,) = await stores.inbox.accept([update])
     await stores.inbox.begin([entry.id])
@@ -93,7 +93,7 @@ async def drivers(folder: Path) -> None:
 
 
 def fill(connection: Connection, person_id: int, conversation_id: int, count: int, now: float) -> None:
-    """`count` messages of one person in one conversation, over a month; half of them are answers with a call."""
+    """Inserts `count` messages of one person in one conversation over a month; half of them are answers with a call."""
     size = 2_000
     for start in range(0, count // 2, size):
         at = [(number, now - MONTH * DAY * (1 - number / (count / 2))) for number in range(start, start + size)]

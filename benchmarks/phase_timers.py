@@ -1,4 +1,4 @@
-"""The parts of the bot that a compaction passes through, with a stop-watch on each."""
+"""The bot's parts used by a compaction, each with a timer."""
 
 from __future__ import annotations
 

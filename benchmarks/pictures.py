@@ -36,7 +36,7 @@ COLUMNS, ROWS = 100, 60
 TIMEOUT_SECONDS = 60.0
 PROMPT = "›"
 CUT = re.compile(r"\x1b(?:\[[0-9;?]*)?\Z")
-"""The beginning of a control sequence at the end of what was read."""
+"""An incomplete control sequence at the end of the output."""
 SMALL, CODER = "qwen2.5:3b", "qwen2.5-coder:7b"
 CODE = '''\
 Here it is:
@@ -97,7 +97,7 @@ async def chat() -> str:
 
 
 async def talk(ollama: str, workspace: Path) -> Screen:
-    """Run the bot in a terminal of its own, type LINES and wait for each reply."""
+    """Runs the bot in a pseudo-terminal, types LINES and waits for each reply."""
     environment = {
         "PATH": os.environ["PATH"],
         "TERM": "xterm-256color",
@@ -130,7 +130,7 @@ async def talk(ollama: str, workspace: Path) -> Screen:
 
 
 class Terminal:
-    """The end of a pseudo-terminal at which a person sits; `number` is its file descriptor."""
+    """The user's end of a pseudo-terminal; `number` is its file descriptor."""
 
     def __init__(self, number: int, screen: Screen) -> None:
         self.screen = screen
@@ -156,7 +156,7 @@ class Terminal:
                 await self._changed.wait()
 
     def close(self) -> None:
-        """Let go of the pseudo-terminal."""
+        """Closes the pseudo-terminal."""
         asyncio.get_running_loop().remove_reader(self._number)
         os.close(self._number)
 

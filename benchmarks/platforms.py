@@ -1,4 +1,4 @@
-"""Our own bot on Telegram alone, and on Discord as well: how soon both hear of it, and what the second one weighs."""
+"""Our bot on Telegram alone, and with Discord: time to the first answer, and memory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Rounds = Mapping[str, Sequence[Figures]]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A figure, and what it may be at most on both platforms: by itself, or `ratio` times that of Telegram alone."""
+    """A figure and its maximum on both platforms: absolute, or `ratio` times that of Telegram alone."""
 
     figure: str
     most: float | None = None
@@ -91,7 +91,7 @@ async def _measure(servers: Servers, folder: Path, rounds: int) -> Rounds:
 
 
 async def _met(dc: DiscordServer) -> float:
-    """When a session that is not there yet was told READY, in monotonic seconds; afterwards somebody was answered."""
+    """When a later session got READY, in monotonic seconds; afterwards a message was answered."""
     known = len(dc.sessions)
     await dc.wait_for(lambda _: len(dc.sessions) > known, TIMEOUT_SECONDS)
     ready = time.monotonic()

@@ -1,4 +1,4 @@
-"""What a terminal shows after a program has written to it, with its colours."""
+"""A terminal emulator: what a program's output shows, with colours."""
 
 from __future__ import annotations
 

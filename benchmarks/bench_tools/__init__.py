@@ -1,1 +1,1 @@
-"""What each way to show eighty tools costs and finds, and the limits that selection keeps."""
+"""Cost and recall of each way to show eighty tools, and the limits of tool selection."""

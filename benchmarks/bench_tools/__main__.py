@@ -1,8 +1,8 @@
-"""What each way to show eighty tools costs and finds, and the limits of selection: `python -m benchmarks.bench_tools`.
+"""Cost and recall of each way to show eighty tools, and the limits of selection: `python -m benchmarks.bench_tools`.
 
-The tools and prompts are those of yantrikos/tier. Without an endpoint: where the right tool ranks, whether it is shown,
-tokens. With one (`--endpoint URL --model NAME`, any OpenAI-compatible address with native tool calling): which tool the
-model calls. The exit code is 1 when a limit is not kept.
+The tools and prompts are those of yantrikos/tier. Without an endpoint: the rank of the right tool, whether it is shown,
+and tokens. With one (`--endpoint URL --model NAME`, any OpenAI-compatible URL with native tool calling): which tool the
+model calls. The exit code is 1 if a limit is exceeded.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _measured(given: argparse.Namespace, out: Lines) -> list[Section]:
 
 
 def _answers(given: argparse.Namespace, study: Study, found: Sequence[Showing], out: Lines) -> list[Score]:
-    """Ask the model everything. Raises Unanswered."""
+    """Sends every prompt to the model. Raises Unanswered."""
     key = os.environ.get(given.key_env) if given.key_env else None
     if given.key_env and not key:
         raise Unanswered(f"{given.key_env} is not set: it should hold the endpoint's key.")

@@ -1,4 +1,4 @@
-"""What a model makes of what it is shown: the right call, a wrong one, none."""
+"""Scores a model's tool calls: right, wrong or none."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Asked:
 
     @property
     def right(self) -> bool:
-        """Whether the tool of the study was called, be it by a name that came without a schema."""
+        """Whether the tool of the study was called, including by a name without a schema."""
         return self.showing.reachable and self.answer.called == self.showing.prompt.tool
 
 
@@ -39,8 +39,8 @@ def asked(model: Model, found: Sequence[Showing]) -> Iterator[Asked]:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """All prompts in one way: `parts` of the first calls, how often there was none, how often more tools were asked
-    for, how often a tool was called that does not exist."""
+    """All prompts with one strategy: `parts` of the first calls, and how often there was no call, a search for more
+    tools, or a call of a tool that does not exist."""
 
     way: str
     parts: Parts

@@ -1,4 +1,4 @@
-"""Figures → a picture: what each way costs, how often the right tool is shown, and how high it ranks."""
+"""Draws the charts: tokens per strategy, how often the right tool is shown, and its rank."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_RANK = KS[-1]
 def plot(
     path: Path, rows: Sequence[Row], by_form: Mapping[str, Sequence[Ranking]], scores: Sequence[Score] = ()
 ) -> None:
-    """Whiskers are 95 % confidence; the format follows the file's ending."""
+    """Error bars are 95 % confidence; the format follows the file's extension."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -40,7 +40,7 @@ def plot(
 
 
 def _bars(axes: Any, rows: Sequence[Row], title: str, figure: Any) -> None:
-    """A group for each way, a bar for each class."""
+    """A group per strategy, a bar per size class."""
     ways = list(dict.fromkeys(row.way for row in rows))
     sizes = [size for size in SIZES if any(row.size == size for row in rows)]
     for number, size in enumerate(sizes):
@@ -83,5 +83,5 @@ def _called(axes: Any, scores: Sequence[Score]) -> None:
 
 
 def whiskers(found: Sequence[Interval]) -> list[list[float]]:
-    """As matplotlib has them: how far down, how far up; rounding must not turn one round."""
+    """Error bars for matplotlib: lengths below and above, never negative after rounding."""
     return [[max(0.0, each.value - each.low) for each in found], [max(0.0, each.high - each.value) for each in found]]

@@ -1,4 +1,4 @@
-"""A model behind any OpenAI-compatible address with native tool calling: one request at a time, temperature 0."""
+"""A model behind any OpenAI-compatible URL with native tool calling: one request at a time, temperature 0."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from routing.tools.presentation import Shown
 
 TIMEOUT_SECONDS = 300.0
 WAITS = (2.0, 10.0, 30.0)
-"""Seconds before another try, after an answer that says to come again."""
+"""Seconds before each retry of a temporary error."""
 AGAIN = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 MAX_CHARACTERS = 300
 
 
 class Unanswered(Exception):
-    """The endpoint can't be reached, or does not answer in OpenAI's form; says what it answered."""
+    """The endpoint can't be reached or does not answer in OpenAI's format; contains its answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The tool that was called first, None when none was; the provider's own count of what it read."""
+    """The first tool called, or None; and the provider's count of prompt tokens."""
 
     called: str | None
     tokens: int | None
@@ -60,7 +60,7 @@ class Endpoint:
         return Answer(name, tokens, seconds)
 
     def close(self) -> None:
-        """Give the connection back."""
+        """Closes the connection."""
         self._client.close()
 
     def _answered(self, request: Mapping[str, Any]) -> Any:

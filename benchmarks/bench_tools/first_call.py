@@ -1,4 +1,4 @@
-"""How long the event loop is at work on the tools of a turn's first call."""
+"""Measures how long the first call's tools keep the event loop busy."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EMPTY = {"type": "object", "properties": {}}
 
 
 def slowest(selector: Any, catalogue: Sequence[Mapping[str, Any]], queries: Sequence[str]) -> float:
-    """Milliseconds of this thread: the median over some queries, for the size class that takes longest."""
+    """Milliseconds of this thread: the median over some queries, for the slowest size class."""
     toolkits = tuple(map(_toolkit, catalogue))
     names = [entry.name for entry in entries(catalogue, {})]
     models = Models(read_config(jsonfile.parse("{}", "config"), {}, {}), Catalog.load(BUNDLED))

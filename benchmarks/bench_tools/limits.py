@@ -23,7 +23,7 @@ Probes = Mapping[str, Sequence[Mapping[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A figure of a probe and the most that it may be; the median over the rounds counts."""
+    """A figure of a probe and its maximum; the median over the rounds counts."""
 
     name: str
     probe: str
@@ -33,7 +33,7 @@ class Limit:
     digits: int = 1
 
     def value(self, probes: Probes) -> float | None:
-        """None where it was not measured."""
+        """None if it was not measured."""
         values = [each[self.figure] for each in probes.get(self.probe, ()) if each[self.figure] is not None]
         return statistics.median(values) if values else None
 
@@ -64,7 +64,7 @@ LIMITS = (
         )
     ),
 )
-"""Memory is beyond numpy and tokenizers."""
+"""Memory beyond numpy and tokenizers."""
 
 
 Measure = Callable[[Path, str, Path | None], Mapping[str, Any]]

@@ -1,4 +1,4 @@
-"""Every figure as a line of JSON, written as soon as it is there: a run that breaks off keeps what it has."""
+"""Writes every figure as a line of JSON at once, so an interrupted run keeps its results."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Lines:
 
 
 def rank(form: str, found: Ranking) -> dict[str, Any]:
-    """Where the right tool of a prompt stands."""
+    """The rank of a prompt's right tool."""
     return {
         **{"catalogue": form, "prompt": found.prompt.text, "tool": found.prompt.tool, "rank": found.rank()},
         "selected": sorted(found.chosen),

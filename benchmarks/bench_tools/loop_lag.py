@@ -1,4 +1,4 @@
-"""How long other work in the event loop has to wait."""
+"""Measures how long other work in the event loop is blocked."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from itertools import pairwise
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The longest time in which nothing else ran, in milliseconds: by the clock, and the loop's own share of it, which
-    leaves out what other programs took from a busy machine."""
+    """The longest time in milliseconds in which nothing else ran: by the clock, and the loop's own share of it, which
+    excludes other programs."""
 
     wall: float
     cpu: float
 
 
 class Ticks:
-    """A task that wants to run all the time, and sees how long it may not."""
+    """A task that is always ready and records how long it was kept waiting."""
 
     def __init__(self) -> None:
         self._wall: list[float] = []
         self._cpu: list[float] = []
 
     async def run(self) -> None:
-        """Until it is cancelled."""
+        """Runs until cancelled."""
         while True:
             self._wall.append(time.perf_counter())
             self._cpu.append(time.thread_time())
@@ -38,7 +38,7 @@ class Ticks:
 
 
 async def longest_block(select: Callable[[str], Awaitable[object]], queries: Sequence[str]) -> Block:
-    """While all queries are answered, one after the other."""
+    """While all queries are answered one after the other."""
     longest = Block(0.0, 0.0)
     for query in queries:
         ticks = Ticks()

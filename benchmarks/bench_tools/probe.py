@@ -1,7 +1,7 @@
-"""What one selector costs, in a process of its own: `python -m benchmarks.bench_tools.probe DATA SET`.
+"""Measures one selector in a separate process: `python -m benchmarks.bench_tools.probe DATA SET`.
 
-Prints one JSON object. The memory that is compared with is that of an interpreter with numpy, tokenizers and
-safetensors, before anything of ours is there.
+Prints one JSON object. Memory is relative to an interpreter with numpy, tokenizers and safetensors, before any of our
+modules is loaded.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 MAX_QUERIES = 300
 SETTLED = 50
-"""Queries after which memory is read."""
+"""Queries before memory is measured."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -34,7 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def probe(data: Path, name: str, baseline: float | None, cache: Path | None = None) -> dict[str, Any]:
-    """Build, ask, look at the memory, ask again by the clock and within an event loop, show a turn's tools."""
+    """Builds the selector, queries it, measures memory, times the queries alone and in an event loop, and shows a
+    turn's tools."""
     build: Any = import_module("routing.tools.selection").build_selector
     from benchmarks.selectors.sets import read
 
@@ -59,7 +60,7 @@ def probe(data: Path, name: str, baseline: float | None, cache: Path | None = No
 
 
 def asked(selector: Any, queries: Sequence[str]) -> Mapping[str, float]:
-    """Milliseconds a query, by the clock and of this thread's own time, and the longest block of an event loop."""
+    """Milliseconds per query, by wall clock and thread time, and the longest block of an event loop."""
     import asyncio
 
     from benchmarks.bench_tools.loop_lag import longest_block
@@ -92,7 +93,7 @@ def shown(selector: Any, catalogue: Sequence[Mapping[str, Any]], queries: Sequen
 
 
 def _resident() -> float | None:
-    """Megabytes; None where the system does not tell."""
+    """Megabytes; None if the system does not report it."""
     status = Path("/proc/self/status")
     lines = status.read_text("utf-8").splitlines() if status.exists() else []
     return next((round(int(line.split()[1]) / 1024, 1) for line in lines if line.startswith("VmRSS")), None)

@@ -23,7 +23,7 @@ class Ranking:
     chosen: frozenset[str]
 
     def rank(self) -> int:
-        """Of the right tool, from 1; equals before it count, so that a selector that knows nothing gets no luck."""
+        """The right tool's rank, from 1. Ties count before it, so a selector without information gains nothing."""
         right = self.odds[self.prompt.tool]
         return sum(odds >= right for name, odds in self.odds.items() if name != self.prompt.tool) + 1
 
@@ -31,8 +31,8 @@ class Ranking:
 def rankings(
     catalogue: Sequence[Mapping[str, Any]], prompts: Sequence[Prompt], beside: Sequence[Toolkit] = ()
 ) -> list[Ranking]:
-    """One for each prompt, by our selector without any example; `beside` toolkits of ours with all that the bot knows
-    of them, and of small talk."""
+    """One per prompt, by our selector without any example; `beside` are our toolkits with everything that the bot knows
+    about them, and small talk."""
     ours, examples = rows(beside)
     catalogue = [*catalogue, *ours]
     selector = build_selector(catalogue, {**examples, NEITHER: small_talk()} if beside else {})

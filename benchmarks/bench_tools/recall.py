@@ -1,4 +1,4 @@
-"""What can be said without a model: where the right tool stands, whether it is shown, and what showing costs."""
+"""Figures without a model: the right tool's rank, whether it is shown, and the tokens."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KS = (1, 3, 5, 8, 12)
 
 @dataclass(frozen=True, slots=True)
 class Showing:
-    """One prompt, shown one way: our estimate and a real tokenizer's count (None without one)."""
+    """One prompt shown with one strategy: our token estimate and a real tokenizer's count (None without one)."""
 
     way: str
     size: Size
@@ -32,7 +32,7 @@ class Showing:
 
     @property
     def reachable(self) -> bool:
-        """Whether it is there at all, be it by name: such a call gets its schema and a second try."""
+        """Whether it is shown at all, possibly by name only: such a call returns its schema for a second try."""
         return self.shown or self.prompt.tool in self.told.named
 
 
@@ -44,7 +44,8 @@ def showings(
     count: Callable[[str], int] | None,
     beside: Sequence[Ranking] = (),
 ) -> Iterator[Showing]:
-    """Every prompt in every way for every class; for the ways `beside` our own tools there are rankings among all."""
+    """Every prompt with every strategy and size class. Strategies `beside` our own tools have rankings among all
+    tools."""
     finder = discovery()
     for size in sizes:
         for way in ways:

@@ -18,12 +18,12 @@ from routing.types.llm import ToolSpec
 from routing.types.toolkits import ToolCard, Toolkit
 
 WIDE = 1_000_000
-"""A limit that limits nothing."""
+"""A limit that never applies."""
 Published = Literal["all in full", "all, reordered", "8 + stubs", "top 8 + names", "top 5 + discovery"]
 PUBLISHED: tuple[Published, ...] = get_args(Published)
 OURS: tuple[Strategy, ...] = get_args(Strategy)
 BESIDE: Mapping[str, Strategy] = {f"{strategy} beside ours": strategy for strategy in OURS}
-"""The same where the study's tools stand beside those that the bot has anyway, as they would in the bot."""
+"""The strategies with the study's tools beside the bot's own, as in the bot."""
 WAYS: tuple[str, ...] = (*PUBLISHED, *OURS, *BESIDE)
 
 
@@ -48,13 +48,13 @@ def discovery() -> ToolCard:
 
 @lru_cache(maxsize=1)
 def our_toolkits(taken: frozenset[str]) -> tuple[Toolkit, ...]:
-    """What the bot has anyway, without the tools whose names are `taken`."""
+    """The bot's own tools, without those whose names are `taken`."""
     found = (our_toolkit(path.stem) for path in sorted(FOLDER.glob("*.json")))
     return tuple(replace(kit, tools=tuple(card for card in kit.tools if card.name not in taken)) for kit in found)
 
 
 def told(way: str, ranking: Ranking, cards: Sequence[ToolCard], size: Size, finder: ToolCard) -> Told:
-    """By one of WAYS. The published ones know no selection, only an order by relevance, and no limit but a number."""
+    """One of WAYS. The published ones have no selection, only an order by relevance and a fixed number."""
     if way in BESIDE:
         return _beside(BESIDE[way], ranking, cards, size)
     everything = [Candidate(card, True, ranking.odds[card.name]) for card in cards]
@@ -95,7 +95,7 @@ def _beside(strategy: Strategy, ranking: Ranking, cards: Sequence[ToolCard], siz
 
 
 def _told(shown: Shown, names: set[str]) -> Told:
-    """A name that was cut from the line of names is not told."""
+    """Names cut from the name list are not shown."""
     detailed = {spec.name for spec in shown.specs if spec.description} & names
     stubs = {spec.name for spec in shown.specs if not spec.description}
     line = {name for name in re.findall(r"\w+", shown.hint)}

@@ -12,18 +12,18 @@ from routing.types.decisions import SIZES, Size
 from routing.types.toolkits import ToolCard, ToolText
 
 FIRST_PARAMETERS: Mapping[Size, int | None] = {"S": 2, "M": 3, "L": None, "XL": None}
-"""How many of a tool's parameters a class is told; None is all. The study has one list for all models."""
+"""Maximum number of parameters shown to a class; None is all. The study has one list for all models."""
 _TEXT: Mapping[Size, str] = {"S": "short", "M": "full", "L": "full", "XL": "full"}
 """The study has two descriptions of each tool."""
 
 
 class Unreadable(Exception):
-    """A file of the study is missing or malformed; says which and what."""
+    """A file of the study is missing or malformed; names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What somebody wants, the tool that does it, and the family of that tool."""
+    """A request, the tool that serves it, and that tool's family."""
 
     text: str
     tool: str

@@ -1,4 +1,4 @@
-"""A real tokenizer beside our rule of thumb: o200k, of GPT-4o and later, from the files that litellm carries."""
+"""A real tokenizer beside our estimate: o200k, of GPT-4o and later, from litellm's files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 ENCODING = "o200k_base"
 _SOURCE = f"https://openaipublic.blob.core.windows.net/encodings/{ENCODING}.tiktoken"
-"""Never fetched: its hash is the file's name in a cache."""
+"""Never downloaded: the hash is the file's name in a cache."""
 
 
 def counter() -> Callable[[str], int] | None:

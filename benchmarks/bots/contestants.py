@@ -1,4 +1,4 @@
-"""The bots that are measured: what starts each, and what it is told."""
+"""The measured bots: command lines and environments."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LITELLM = {
     "LITELLM_MODE": "PRODUCTION",
     "DISABLE_AIOHTTP_TRANSPORT": "True",
 }
-"""The same for everybody: without them the library fetches a price map from the network at every start."""
+"""The same for all bots: without these the library downloads a price map at every start."""
 KEY = "sk-benchmark-0000000000"
 
 
@@ -37,7 +37,7 @@ class Contestant:
     told: tuple[tuple[str, str], ...] = ()
 
     def environment(self, servers: Servers, workspace: Path) -> dict[str, str]:
-        """What it is told. Ours keeps every product default except limits on how often people may write."""
+        """Its configuration: our bot's product defaults, except rate limits."""
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         telegram = {"TELEGRAM_BOT_TOKEN": servers.token, "TELEGRAM_API_ROOT": servers.telegram_root}
         model = {"OPENAI_BASE_URL": f"{servers.model.root}/v1", "OPENAI_API_KEY": KEY}

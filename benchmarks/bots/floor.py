@@ -1,4 +1,4 @@
-"""The floor: the least that answers a Telegram message with a model. Nothing is stored, nothing survives a crash.
+"""The floor: the smallest bot that answers Telegram messages with a model. It stores nothing.
 
 Reads TELEGRAM_BOT_TOKEN, TELEGRAM_API_ROOT, OPENAI_BASE_URL, OPENAI_API_KEY and FLOOR_MODEL. With `--stream` the
 model's answer is streamed, as ours is, and sent when it is complete.

@@ -1,4 +1,4 @@
-"""One contestant from its first start to its end: every figure, in the units that the table shows."""
+"""Measures one bot from its first start to its end, in the units of the table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.bots.contestants import OURS, Contestant, Process, furnish, star
 from benchmarks.bots.servers import TIMEOUT_SECONDS, Reply, Servers, servers
 
 TURNS_A_CHAT = 5
-"""A measured conversation: its questions come with 0, 2, 4, 6 and 8 earlier messages."""
+"""A measured conversation: its questions have 0, 2, 4, 6 and 8 earlier messages."""
 WARM_UP = 10
 GREETING = "hello"
 QUESTION = "How often should I water the tomatoes in August?"
@@ -33,7 +33,7 @@ class Size:
 
 @dataclass(slots=True)
 class Session:
-    """One bot, up; `chats` gives people who have never written before."""
+    """A running bot; `chats` provides people who have never written before."""
 
     servers: Servers
     process: Process
@@ -123,7 +123,7 @@ def _serial(session: Session, contestant: Contestant, size: Size) -> None:
 
 
 def _busy(session: Session, size: Size) -> None:
-    """`chats` people at a time, each writing on as soon as they are answered, the next taking the place of the last."""
+    """`chats` people at a time; each writes again once answered, and the next person takes a finished one's place."""
     conversations = max(size.chats, size.turns * 2 // TURNS_A_CHAT)
     people = list(itertools.islice(session.chats, conversations))
     began = time.monotonic()

@@ -1,4 +1,4 @@
-"""The two loopback servers as processes of their own, and what the benchmark asks of them."""
+"""The two loopback servers as separate processes, and the benchmark's requests to them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ANSWER = (
     "Certainly. The **short** answer is that it depends on the size of the garden: a small one is watered by hand in "
     "ten minutes, a large one wants a hose, and `cron` helps nobody here. Water early, before the sun stands high."
 )
-"""What the model says to everything: 220 characters with a little Markdown."""
+"""The model's answer to everything: 220 characters with a little Markdown."""
 CHUNKS = 8
 TIMEOUT_SECONDS = 60.0
 
@@ -69,7 +69,7 @@ class People:
         self._seen = 0
 
     def say(self, user: int, text: str) -> float:
-        """One message; when it was said."""
+        """Sends one message; returns the time."""
         return float(self._control.post("say", user=user, text=text)["at"])
 
     def all_say(self, users: Sequence[int], text: str) -> None:
@@ -81,7 +81,7 @@ class People:
         self._control.post("say_many", messages=[{"user": user, "text": text} for user, text in messages])
 
     def replies(self) -> list[Reply]:
-        """What the bot has said since the last look, waiting for something to change."""
+        """What the bot has sent since the last call; waits for a change."""
         state = self._control.get(f"state?since={self._seen}&wait={TIMEOUT_SECONDS}")
         if state["violations"]:
             raise RuntimeError(f"the Telegram server was asked something illegal: {state['violations']}")
@@ -102,11 +102,11 @@ class Model:
         self._control = Control(root)
 
     def last_messages(self) -> list[dict[str, Any]]:
-        """What the newest request tells the model."""
+        """The contents of the newest model request."""
         return list(self._control.get("journal?since=0")["journal"][-1]["body"]["messages"])
 
     def request_bytes(self) -> tuple[int, int]:
-        """The size of the newest request's body, and how much of it are the definitions of tools."""
+        """The size of the newest request's body, and the share of tool definitions."""
         newest = self._control.get("journal?since=0")["journal"][-1]
         tools = newest["body"].get("tools")
         size = len(json.dumps(tools, ensure_ascii=False, separators=(",", ":")).encode()) if tools else 0
@@ -117,16 +117,16 @@ class Model:
         return int(self._control.get("state")["seen"])
 
     def will_call(self, calls: Sequence[Call], user_says: str = "") -> None:
-        """Once, to the next request whose newest question contains `user_says`, it answers with tool calls."""
+        """Answers the next request whose newest question contains `user_says` with tool calls, once."""
         self._control.post("script", kind="call_tools", calls=calls, when={"user_contains": user_says})
 
     def will_take(self, seconds: float, user_says: str) -> None:
-        """Once, to a question that contains `user_says`, it gives the usual answer over `seconds`."""
+        """Answers a question that contains `user_says` with the usual text over `seconds`, once."""
         pace = {"chunks": CHUNKS, "delay": seconds / CHUNKS}
         self._control.post("script", kind="reply", text=ANSWER, when={"user_contains": user_says}, **pace)
 
     def seconds(self, *, stream: bool, times: int = 100) -> list[float]:
-        """How long the model itself takes, asked by a plain HTTP client."""
+        """The model's own latency, measured by a plain HTTP client."""
         address = urlsplit(self.root)
         connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=TIMEOUT_SECONDS)
         question = {"model": "gpt-5.1", "messages": [{"role": "user", "content": "hello"}], "stream": stream}

@@ -1,1 +1,1 @@
-"""What failover costs a healthy turn, and what it makes of many turns at once of which many meet a fault."""
+"""The cost of failover in a healthy turn, and its results for many concurrent turns with faults."""

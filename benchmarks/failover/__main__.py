@@ -1,8 +1,9 @@
-"""What failover costs and what it keeps: `python -m benchmarks.failover`.
+"""Measures failover: `python -m benchmarks.failover`.
 
-First the same call bare and as a turn, interleaved; then a thousand turns at once, of whose tries 30 % meet a fault:
-over one pool of three models, and over a hundred, where a fault meets few. Each against a model in this process, and
-through LiteLLM against the model server on the loopback. The exit code is 1 when a limit is not kept.
+First the same call alone and as a turn, interleaved; then a thousand concurrent turns in which 30 % of the attempts
+meet a fault: over one pool of three models, and over a hundred pools, so that a fault affects few. Each runs against a
+model in this process, and through LiteLLM against the loopback model server. The exit code is 1 if a limit is
+exceeded.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ TURNS, ROUNDS = 1_000, 400
 QUICK_TURNS, QUICK_ROUNDS = 60, 10
 BATCH = 10
 MANY = 100
-"""Pools where a fault meets few."""
+"""Number of pools, so that a fault affects few turns."""
 PAUSE = 0.005
 """Seconds before each piece of an answer in this process."""
 
@@ -75,7 +76,7 @@ async def _in_process(name: str, plan: Plan, among: int) -> crowd.Crowd:
 
 
 async def _on_the_wire(name: str, litellm: LiteLlm, control: Control, root: str, plan: Plan, among: int) -> crowd.Crowd:
-    """The first call of each vendor takes the library a while: it is made before."""
+    """Makes the first call of each vendor, which takes the library a while."""
     tell(name)
     await asyncio.to_thread(control.post, "reset")
     await asyncio.to_thread(control.post, "default", text=ANSWER, chunks=CHUNKS)

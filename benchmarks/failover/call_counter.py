@@ -1,4 +1,4 @@
-"""What models are asked, seen from the door: tries of each turn, probes at a time."""
+"""Counts model calls: attempts of each turn, and concurrent probes."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from routing.types.llm import ModelRequest, ProviderProfile, StreamEvent, Transc
 
 
 class CallCounter:
-    """`routing.ports.Llm`: passes everything on. A model that is called while its breaker is not closed is being
-    probed, up to its first sign of life."""
+    """`routing.ports.Llm`: forwards everything. A call to a model whose breaker is not closed is a probe until its
+    first event."""
 
     def __init__(self, llm: Llm, health: ModelHealth) -> None:
         self._llm = llm

@@ -1,4 +1,4 @@
-"""Many turns at once, of whose tries many meet a fault: what each of them had, and whether one was lost or late."""
+"""Many concurrent turns with faults: how each ended, and whether one was lost or late."""
 
 from __future__ import annotations
 
@@ -19,20 +19,19 @@ from routing.ports import Llm
 from routing.types.turns import Outcome
 
 SECONDS = {"deadlineSeconds": 4.0, "firstTokenSeconds": 0.5, "trySeconds": 1.0}
-"""The tier's contract here."""
+"""The tier's contract in this benchmark."""
 LATE_SECONDS = 0.25
-"""Beyond its deadline a turn is late; without what it waited in line for a place."""
+"""A turn is late this long after its deadline, without its time in queues."""
 PEOPLE = 250
 TIMEOUT_SECONDS = 300.0
-"""A turn that takes longer counts as never ending."""
+"""Maximum seconds of a turn; a longer one counts as lost."""
 
 End = Literal["answer", "partial", "failure", "lost"]
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How one turn ended, and after how many seconds: the turn's own, and those in line. `tries` of models were
-    made."""
+    """How one turn ended, after how many seconds of its own and in queues. `tries` is the number of attempts."""
 
     end: End
     why: str
@@ -43,7 +42,8 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """What came of all turns of a run; `probes` at the same time of one model, `busy` calls at the same time."""
+    """The results of all turns of a run; `probes` is the maximum of concurrent probes of one model, `busy` of
+    concurrent calls."""
 
     name: str
     turns: tuple[Ended, ...]
@@ -72,12 +72,12 @@ class Crowd:
 
     @property
     def kept(self) -> bool:
-        """Whether every promise was."""
+        """Whether every guarantee held."""
         return not (self.count("lost") or self.late or self.most_tries > self.attempts or self.most_probes > 1)
 
 
 def pools(count: int) -> list[list[str]]:
-    """Of three models each, one of each vendor, no model in two of them."""
+    """Pools of three models, one per vendor, without shared models."""
     return [[f"{name}-{number}" for name in NAMES] for number in range(count)]
 
 
@@ -111,7 +111,7 @@ async def run(name: str, llm: Llm, plan: Plan, among: int, root: str = "") -> Cr
 
 
 async def _turn(runner: TurnRunner, choice: Models, number: int) -> tuple[Outcome, Line, float]:
-    """A turn and its seconds, by a clock that is not the turn's own."""
+    """A turn and its seconds, by an independent clock."""
     began = time.perf_counter()
     outcome, line = await runner.turn(choice, text_of(number), number % PEOPLE)
     return outcome, line, time.perf_counter() - began

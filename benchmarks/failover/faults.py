@@ -1,4 +1,4 @@
-"""Which fault a try meets, drawn beforehand, and models that play it: in this process, or behind the model server."""
+"""The plan of faults per attempt, and models that follow it: in this process, or behind the model server."""
 
 from __future__ import annotations
 
@@ -52,16 +52,16 @@ _WIRE: dict[str, dict[str, object]] = {
     "content policy": {"kind": "fail", "status": 400, "message": "Declined: content_policy_violation."},
     "context overflow": {"kind": "fail", "status": 400, "code": "context_length_exceeded"},
 }
-"""What the model server is told. A model that hangs is silent after a first thought, one without a first token from the
-beginning; `length` cuts an answer before its first word."""
+"""Scripts for the model server. A hanging model is silent after its first thinking, one without a first token from the
+beginning; `length` cuts an answer before its first token."""
 FAULTS = tuple(_WIRE)
 
 Plan = Mapping[int, tuple[str, ...]]
-"""By number of a turn, the faults of its first tries; behind them its tries go well."""
+"""By turn number, the faults of its first attempts; later attempts succeed."""
 
 
 def drawn(turns: int, share: float = SHARE, seed: int = SEED) -> Plan:
-    """Each try meets a fault with this probability, each fault as often as the others."""
+    """Each attempt meets a fault with this probability; all faults are equally likely."""
     rng = random.Random(seed)
     plan = {}
     for number in range(turns):
@@ -73,7 +73,7 @@ def drawn(turns: int, share: float = SHARE, seed: int = SEED) -> Plan:
 
 
 def text_of(number: int) -> str:
-    """A question that says which turn's it is."""
+    """A question with its turn's number."""
     return f"Question {number}."
 
 
@@ -83,7 +83,7 @@ def number_of(request: ModelRequest) -> int:
 
 
 async def script(control: Control, plan: Plan) -> None:
-    """Tell the model server what each try of each turn shall meet."""
+    """Scripts the model server for each attempt of each turn."""
     for number, faults in plan.items():
         for fault in faults:
             when = {"user_contains": text_of(number)}
@@ -92,7 +92,7 @@ async def script(control: Control, plan: Plan) -> None:
 
 class Scripted:
     """`routing.ports.Llm`: answers at once, or with `pause` seconds before each piece, unless the plan has a fault for
-    the try."""
+    the attempt."""
 
     def __init__(self, plan: Plan, pause: float = 0.0) -> None:
         self._left = {number: list(faults) for number, faults in plan.items()}

@@ -1,4 +1,4 @@
-"""What failover costs a healthy turn, beside a bare call of the same model: interleaved, CPU and wall."""
+"""Measures failover's cost in a healthy turn beside a bare call of the same model: interleaved, CPU and wall clock."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from routing.health.health import ModelHealth
 from routing.ports import Llm
 
 LIMIT_MS = 1.0
-"""Milliseconds that failover may add to a healthy turn; the project's promise."""
+"""Maximum milliseconds that failover may add to a healthy turn."""
 HEADINGS = ("model", "", "bare call p50, ms", "turn p50, ms", "failover adds, ms", "limit", "")
 WARM_UP = 20
 IN_PROCESS, LOOPBACK = "in this process, at once", "LiteLLM, model server on the loopback"
@@ -24,7 +24,7 @@ IN_PROCESS, LOOPBACK = "in this process, at once", "LiteLLM, model server on the
 
 @dataclass(slots=True)
 class Samples:
-    """Milliseconds a turn: of CPU, all threads of this process, and of wall clock."""
+    """Milliseconds per turn: CPU of all threads of this process, and wall clock."""
 
     cpu: list[float] = field(default_factory=list)
     wall: list[float] = field(default_factory=list)
@@ -40,8 +40,7 @@ class Pair:
 
 
 async def measure(llm: Llm, root: str, rounds: int, batch: int) -> Pair:
-    """One sample of each a round; who is first changes from round to round. Raises RuntimeError when a turn does not
-    have the bare call's answer."""
+    """One sample of each per round, alternating the order. Raises RuntimeError if the answers differ."""
     health = ModelHealth(time.time)
     choice, runner = models(health, root), TurnRunner(llm, health)
     request = decided(choice, QUESTION).request
@@ -77,8 +76,7 @@ async def _sample(work: Callable[[], Awaitable[None]], samples: Samples, batch: 
 
 
 def added(without: Sequence[float], with_it: Sequence[float]) -> Interval:
-    """The difference of the medians. Its interval is by the bootstrap of pairs: what disturbs one of a round mostly
-    disturbs the other, too."""
+    """The difference of the medians, with a paired bootstrap interval, because disturbances affect both of a round."""
     rng, pairs = random.Random(SEED), list(zip(without, with_it, strict=True))
     found = []
     for _ in range(RESAMPLES):

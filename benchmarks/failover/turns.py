@@ -1,4 +1,4 @@
-"""Turns of the real classes, from the deadline to the outcome, without a platform and without a store."""
+"""Turns of the real classes, from deadline to outcome, without platform and storage."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from routing.types.turns import Outcome, PromptFit
 from routing.types.usage import TurnCost
 
 VENDORS = {"openai": "/v1", "anthropic": "", "gemini": "/v1beta"}
-"""What stands behind a vendor's root in its address."""
+"""The path after a vendor's root URL."""
 NAMES = ("openai/gpt-5.1", "anthropic/claude-haiku-4-5", "gemini/gemini-2.5-flash")
-"""Their models; many of the same kind have a number behind."""
+"""Their models; further models of a vendor have a number appended."""
 TIER: Tier = "balanced"
 CHOICES = 3
-"""Times that the bot chooses a model for a turn of one call: for the plan, one that can take the question, and one for
-a summary."""
+"""How often the bot chooses a model in a turn of one call: for the plan, for one that can take the question, and for a
+summary."""
 QUESTION = "How often should I water the tomatoes in August?"
 _DECISION = TierDecision(TIER, "default", "default")
 _SCOPE = ToolScope(Person(1, "user", "Ada"), 1, _DECISION)
@@ -55,7 +55,7 @@ def models(
     seconds: Mapping[str, float] | None = None,
     clock: Clock = time.time,
 ) -> Models:
-    """Three vendors with a key each, at `root`; the tier has its usual pool and contract but for what is given."""
+    """Three vendors with a key each, at `root`; the tier has its default pool and contract unless given."""
     tier = {**({"pool": list(pool)} if pool else {}), **(seconds or {})}
     providers = {name: {"apiType": name, "baseUrl": f"{root}/{name}{end}"} for name, end in VENDORS.items()}
     document = {"tiers": {TIER: tier}, **({"llm": {"providers": providers}} if root else {})}
@@ -69,7 +69,7 @@ def _catalog() -> Catalog:
 
 
 def decided(models: Models, text: str, excluded: Collection[str] = ()) -> CallPlan:
-    """What one call is, chosen as often as the bot does."""
+    """Plans one call, choosing a model as often as the bot does."""
     for _ in range(CHOICES):
         choice = models.choose(TIER, Preferences(), Needs(), excluded)
     card = models.catalog.lookup(choice.model)
@@ -81,7 +81,7 @@ def decided(models: Models, text: str, excluded: Collection[str] = ()) -> CallPl
 
 
 class NoTools:
-    """`routing.ports.Tools`: there is none."""
+    """`routing.ports.Tools` without tools."""
 
     def traits(self, name: str) -> Traits:
         return Traits()
@@ -91,7 +91,7 @@ class NoTools:
 
 
 class Line(Deadline):
-    """The turn's deadline; `in_line` are the seconds that were not the turn's."""
+    """The turn's deadline; `in_line` are the seconds in queues."""
 
     in_line = 0.0
 
@@ -101,7 +101,7 @@ class Line(Deadline):
 
 
 class TurnRunner:
-    """Answers questions through an `Llm`, with all that failover adds."""
+    """Answers questions through an `Llm`, with everything that failover adds."""
 
     def __init__(self, llm: Llm, health: ModelHealth, clock: Clock = time.time) -> None:
         self._caller = ModelCaller(llm, health, clock)
@@ -110,7 +110,7 @@ class TurnRunner:
     async def turn(
         self, models: Models, text: str = QUESTION, person_id: int = 1, stop: Stop | None = None
     ) -> tuple[Outcome, Line]:
-        """One turn from its beginning to its outcome, and its deadline as it stands then."""
+        """One complete turn; returns the outcome and its deadline."""
         deadline = Line(self._clock, models.config.contracts[TIER].deadline_seconds)
         bounds = TurnBounds()
         executor = ToolExecutor(NoTools(), bounds.tool_calls, MAX_RESULT_CHARS)
@@ -127,7 +127,7 @@ class TurnRunner:
 
 
 async def bare(llm: Llm, request: ModelRequest) -> str:
-    """The floor: the text of one call, with nothing that watches it."""
+    """The floor: the text of one bare call."""
     text = ""
     async for event in llm.stream(request):
         text += getattr(event, "text", "")

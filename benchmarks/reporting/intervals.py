@@ -1,4 +1,4 @@
-"""How far a figure from few trials may be off: intervals that hold the true value in 95 of 100 runs."""
+"""Confidence intervals (95 %) for figures from few trials."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Interval:
 
 
 def proportion(hits: Sequence[bool]) -> Interval | None:
-    """Wilson's interval of a share, which stays within 0…1 and has a width even at the ends; None without a trial."""
+    """Wilson's interval of a proportion, which stays within 0…1; None without a trial."""
     count = len(hits)
     if not count:
         return None
@@ -38,8 +38,7 @@ def proportion(hits: Sequence[bool]) -> Interval | None:
 
 
 def mean(values: Sequence[float]) -> Interval | None:
-    """By the bootstrap: the middle 95 % of the means of samples drawn again, always the same ones; None without a
-    value."""
+    """Bootstrap interval: the middle 95 % of resampled means, with a fixed seed; None without a value."""
     count = len(values)
     if not count:
         return None

@@ -1,4 +1,4 @@
-"""Figures → a picture: one small bar chart for each figure with a limit."""
+"""Draws one small bar chart per figure with a limit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _COLOURS = ("#9aa5b1", "#c3cad2", "#2f6fde")
 
 
 def plot(path: Path, rounds: Rounds) -> None:
-    """Bars are medians, whiskers the spread over the rounds; the format follows the file's ending."""
+    """Bars are medians, error bars the range over the rounds; the format follows the file's extension."""
     import matplotlib
 
     matplotlib.use("Agg")

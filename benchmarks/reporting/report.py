@@ -1,4 +1,4 @@
-"""Figures → the table, with the limits that ours is held to."""
+"""The results table, with the limits of our bot."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ Rounds = Mapping[str, Sequence[Figures]]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One figure and its limits: `ratio` ours to floor, at most (or at least, where `more_is_better`), and `most`."""
+    """One figure and its limits: the maximum `ratio` of ours to the floor (or the minimum, if `more_is_better`), and
+    `most`."""
 
     figure: str
     ratio: float | None = None
@@ -57,7 +58,7 @@ ROWS = (
     Row("tools in the request for hello, bytes", digits=0),
     Row("model alone, ms"),
 )
-"""The limits are the project's promises beside the floor bot; that on memory is with the tools and their encoder."""
+"""The project's limits relative to the floor bot; the memory limit includes the tools and their encoder."""
 
 
 def middle(rounds: Sequence[Figures], figure: str) -> float:
@@ -66,8 +67,8 @@ def middle(rounds: Sequence[Figures], figure: str) -> float:
 
 
 def ratio(rounds: Rounds, figure: str) -> float:
-    """Ours to the floor: the median of the rounds' own ratios, because a shared machine drifts between rounds; infinite
-    for what the floor has none of."""
+    """Ours relative to the floor: the median of the rounds' ratios, because a shared machine drifts between rounds;
+    infinite if the floor's figure is 0."""
     pairs = zip(rounds[OURS.name], rounds[FLOOR.name], strict=True)
     return statistics.median(ours[figure] / floor[figure] if floor[figure] else math.inf for ours, floor in pairs)
 

@@ -1,4 +1,4 @@
-"""One part of the benchmark's answer: a table, what must be known to read it, and whether its limits are kept."""
+"""One part of the results: a table, notes, and whether its limits are kept."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 def spread(values: Sequence[float], digits: int) -> str:
-    """The median and, in brackets, the least and the most where they differ."""
+    """The median and, in brackets, minimum and maximum if they differ."""
     middle, low, high = (f"{value:.{digits}f}" for value in (statistics.median(values), min(values), max(values)))
     return middle if low == high else f"{middle} ({low} to {high})"
 
 
 def load() -> str:
-    """How busy the machine is: it is part of every figure."""
+    """The machine's load, which affects every figure."""
     return f"load average {os.getloadavg()[0]:.1f}"
 
 
@@ -73,7 +73,7 @@ def parser(module: str, description: str | None) -> argparse.ArgumentParser:
 
 
 def conclude(sections: Sequence[Section], target: Path | None) -> int:
-    """Hand over the figures; the exit code: 1 when a limit is not kept."""
+    """Prints or writes the figures; returns the exit code, 1 if a limit is exceeded."""
     if target is not None:
         document = json.dumps({each.name: {"notes": each.notes, **each.figures} for each in sections}, indent=1)
         if target == _STANDARD_OUTPUT:
@@ -84,18 +84,18 @@ def conclude(sections: Sequence[Section], target: Path | None) -> int:
 
 
 def answered(options: argparse.ArgumentParser, arguments: Sequence[str] | None, run: Callable[[Any], Section]) -> int:
-    """One part by itself: `run` gets the command line as it was read. The exit code is that of `conclude`."""
+    """Runs one part alone: `run` gets the parsed command line. Returns the exit code of `conclude`."""
     given = options.parse_args(arguments)
     return conclude([show(run(given), given.json)], given.json)
 
 
 def show(section: Section, target: Path | None) -> Section:
-    """Print a part as soon as it is there, unless its figures take standard output; the part."""
+    """Prints a part as soon as it is finished, unless JSON goes to stdout; returns the part."""
     if target != _STANDARD_OUTPUT:
         print(section.text(), end="\n\n", flush=True)
     return section
 
 
 def tell(progress: str) -> None:
-    """One line about what is under way."""
+    """One progress line."""
     print(progress, file=sys.stderr, flush=True)
