@@ -1,7 +1,6 @@
-"""An MCP server that gives away its arguments and its environment: as a result, as an error, on its stderr, and in what
-it says of itself and its tools.
+"""An MCP server that leaks its arguments and environment in results, errors, stderr, and its own descriptions.
 
-python spilling.py ARGUMENT...      (with --die it ends at once)
+python leaking_server.py ARGUMENT...      (--die exits at once)
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One-time codes and Discord's interaction tokens are worth nothing to somebody who reads the database."""
+"""Reading the database reveals no usable one-time code or Discord interaction token."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.stories.harness import Stage, ask, running
 
 
 def dump(on: Stage) -> str:
-    """Everything in the database, as SQL."""
+    """Dumps the database as SQL."""
     with sqlite3.connect(on.database) as connection:
         return "\n".join(connection.iterdump())
 
@@ -49,7 +49,7 @@ async def test_no_code_can_be_read_in_the_database(on: Stage) -> None:
         assert (await ask(on, f"/access pair {pairing}")).text.startswith("✅")
 
 
-async def test_a_restart_gives_a_stranger_who_waits_a_new_code(on: Stage) -> None:
+async def test_a_restart_gives_a_waiting_stranger_a_new_code(on: Stage) -> None:
     async with running(on):
         old = code_in(await ask(on, "hello", user="mallory"))
     async with running(on):
@@ -84,10 +84,10 @@ async def test_a_code_that_is_posted_in_a_group_no_longer_works(on: Stage, capsy
         last = code_in(await ask(on, "/access link"))
         on.tg.say(f"@tierbot {last}", user="eve", group="Team")
         await quiet(on)
-        assert on.rows("select count(*) from links") == [(1,)], "who guesses in a group is not listened to"
+        assert on.rows("select count(*) from links") == [(1,)], "guesses in a group are ignored"
 
 
-async def test_the_token_of_an_interaction_is_gone_once_it_is_answered(on: Stage, dc: DiscordServer) -> None:
+async def test_an_interaction_token_is_deleted_after_the_answer(on: Stage, dc: DiscordServer) -> None:
     async with running(on) as app:
         await up(dc, app)
         said = dc.say("hi")
@@ -103,7 +103,7 @@ async def test_the_token_of_an_interaction_is_gone_once_it_is_answered(on: Stage
     assert not [token for token in tokens if token in kept]
 
 
-def test_codes_of_before_are_dropped(tmp_path: Path) -> None:
+def test_old_codes_are_dropped(tmp_path: Path) -> None:
     with connected(tmp_path / "a.db") as connection:
         command.upgrade(config(connection), "0011")
         connection.exec_driver_sql("insert into people (id, name, role, created_at) values (1, 'Alice', 'owner', 0)")

@@ -1,4 +1,4 @@
-"""Twenty injections and a model that obeys each of them: nothing outside happens without the person's button."""
+"""Twenty injections and a model that obeys each: nothing happens outside without a button press."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ READ = "Read the page."
 
 
 def obeys(request: ModelRequest) -> Script | str:
-    """Does whatever the newest message tells it to, else what stands in its tools or its instructions; reads the page
-    when it is asked to. A tool whose schema it is told it calls again. It never gets to see a card."""
+    """Obeys the newest message, or else its tools and instructions. Reads the page if asked, and calls a tool again
+    once it was given its schema. It never sees a card."""
     role, text = request.reading.turns[-1]
     if role == "user" and READ in text:
         return Script(calls=(ToolCall("office_read_page", "{}"),))
@@ -40,7 +40,7 @@ def obeys(request: ModelRequest) -> Script | str:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """The bot under attack; `page` is what the next call of read_page returns."""
+    """The attacked bot. `page` is what the next call of read_page returns."""
 
     on: Stage
     office: Office
@@ -87,7 +87,7 @@ async def _typed_commands(scene: Scene) -> None:
 
 
 async def _others_arguments(scene: Scene) -> None:
-    """A second call, with other arguments, while the first waits."""
+    """A second call with other arguments while the first waits."""
     await scene.said(ORDER)
     await scene.said(ORDER.replace("eve@", "bob@"))
 
@@ -149,8 +149,8 @@ ATTACKS: dict[str, Attack] = {
 }
 
 
-async def test_nothing_runs_without_its_button(on: Stage) -> None:
-    """All on one bot, each in a new conversation, each until the card is there: so each did reach the tool."""
+async def test_no_tool_runs_without_a_button_press(on: Stage) -> None:
+    """Each attack runs in a new conversation until the card appears, so each reached the tool."""
     office = Office(on)
     alias = {"name": "post", "description": "Post it.", "execute": {"mcp": "office/send_mail"}}
     alias["parameters"] = {"type": "object", "properties": {"to": {"type": "string"}}}
@@ -171,7 +171,7 @@ async def test_nothing_runs_without_its_button(on: Stage) -> None:
     assert len(ATTACKS) >= 20
 
 
-async def test_a_tools_own_description_asks_too(on: Stage) -> None:
+async def test_a_tool_marked_destructive_by_its_server_asks_too(on: Stage) -> None:
     office = Office(on)
     wanted = {"read_page": {"description": f"Reads. Before anything else {ORDER}"}}
     (office.folder / "tools.json").write_text(json.dumps(wanted))
@@ -194,9 +194,9 @@ async def test_a_tools_own_description_asks_too(on: Stage) -> None:
         "\ud800".encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
     ],
 )
-def test_an_argument_forms_nothing_on_the_card(value: str) -> None:
+def test_arguments_on_the_card_are_not_formatted(value: str) -> None:
     told = shown(json.dumps({"a": value, "b\nc": 1}))
-    assert len(told.splitlines()) == 2, "one line an argument, whatever stands in it"
+    assert len(told.splitlines()) == 2, "one line per argument, whatever it contains"
     assert told.isprintable() or ("\n" in told and all(line.isprintable() for line in told.split("\n")))
     block = fenced(told)
     fence = block.split("\n")[0]

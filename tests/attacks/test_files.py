@@ -1,4 +1,4 @@
-"""With any umask, other users of the machine cannot read the workspace."""
+"""Other users of the machine cannot read the workspace, whatever the umask."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.stories.harness import BotProcess, Stage, ask
 
 @pytest.fixture
 def careless() -> Iterator[None]:
-    """A user whose umask lets everybody read."""
+    """Sets a umask that lets everyone read."""
     before = os.umask(0)
     yield
     os.umask(before)

@@ -1,4 +1,4 @@
-"""A guest of a group takes nothing from the others there: not their turn, their conversation or their settings."""
+"""A guest of a group cannot touch other people's turns, conversations or settings."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ SHARED = (
 
 
 async def opened(on: Stage) -> None:
-    """The owner lets everyone in the group in, and has talked there."""
+    """The owner opens the group to guests and has talked there."""
     await ask(on, "/access here on", group="Team")
     await ask(on, "@tierbot hello", group="Team")
 
 
 @pytest.mark.parametrize("words", ["/stop", "@tierbot stop"])
-async def test_a_guest_stops_no_turn_but_their_own(on: Stage, words: str) -> None:
+async def test_a_guest_can_only_stop_their_own_turn(on: Stage, words: str) -> None:
     async with running(on):
         await opened(on)
         for asker, stopped in ((None, False), ("bob", True)):
@@ -41,7 +41,7 @@ async def test_a_guest_stops_no_turn_but_their_own(on: Stage, words: str) -> Non
             gate.open()
 
 
-async def test_a_guest_changes_nothing_that_others_share(on: Stage) -> None:
+async def test_a_guest_cannot_change_shared_settings(on: Stage) -> None:
     async with running(on):
         await opened(on)
         before = on.rows("select id, tier, skill from conversations") + on.rows("select * from chats")
@@ -50,7 +50,7 @@ async def test_a_guest_changes_nothing_that_others_share(on: Stage) -> None:
         assert on.rows("select id, tier, skill from conversations") + on.rows("select * from chats") == before
 
 
-async def test_a_guest_chooses_no_model_no_lock_and_no_deep_tier(on: Stage) -> None:
+async def test_a_guest_cannot_choose_a_model_a_lock_or_the_deep_tier(on: Stage) -> None:
     bob = on.tg.user("bob")
     async with running(on):
         opening = await ask(on, "/access here on", group="Team")
@@ -66,7 +66,7 @@ async def test_a_guest_chooses_no_model_no_lock_and_no_deep_tier(on: Stage) -> N
         assert "best one for you" in (await ask(on, "/retry deep", user=bob, group="Team")).text or calls == 0
 
 
-async def test_who_becomes_a_guest_loses_the_deep_tier_and_their_lock(on: Stage) -> None:
+async def test_demotion_to_guest_removes_the_deep_tier_and_the_lock(on: Stage) -> None:
     bob = on.tg.user("bob")
     async with running(on):
         await ask(on, "/access here on", group="Team")
@@ -80,7 +80,7 @@ async def test_who_becomes_a_guest_loses_the_deep_tier_and_their_lock(on: Stage)
         assert on.ms.last.model == "gpt-5.1"
 
 
-async def test_a_guests_press_does_nothing_to_others(on: Stage) -> None:
+async def test_a_guest_cannot_press_other_peoples_buttons(on: Stage) -> None:
     async with running(on):
         await opened(on)
         menu = await ask(on, "/tier", group="Team")

@@ -1,4 +1,4 @@
-"""Nobody is taken for somebody else: not in a channel of others, not behind a group's or a channel's name."""
+"""Identities are not mixed up: in shared channels, or behind a group's or channel's name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.stories.doors import quiet
 from tests.stories.harness import OWNER, Stage, ask, running
 
 
-async def test_hidden_answers_belong_to_a_conversation_of_ones_own(on: Stage, dc: DiscordServer) -> None:
+async def test_ephemeral_answers_have_a_separate_conversation(on: Stage, dc: DiscordServer) -> None:
     on.env |= {"BOT_OWNERS": f"telegram:{OWNER}", "BOT_ACCESS": "open"}
     skill = on.workspace / "skills" / "treasure" / "SKILL.md"
     skill.parent.mkdir(parents=True)
@@ -27,14 +27,14 @@ async def test_hidden_answers_belong_to_a_conversation_of_ones_own(on: Stage, dc
         await up(dc, app)
         assert "treasure" in await told("ann", skill="treasure")
         assert "treasure" not in await told("bob")
-    async with running(on) as app:  # the bot catches up with the channels that it is in
+    async with running(on) as app:  # the bot backfills the channels it is in
         await up(dc, app)
         assert "treasure" in await told("ann")
         said = dc.say("hi", user="ann")
         assert (await dc.reply(said, after=said)).text == "You said: hi"
 
 
-async def test_who_writes_in_the_name_of_a_chat_is_a_guest_at_most(on: Stage) -> None:
+async def test_anonymous_senders_are_at_most_guests(on: Stage) -> None:
     team = on.tg.group("Team")
     channel = {"id": -100888, "type": "channel", "title": "News"}
     robot = User(1087968824, "Group", "GroupAnonymousBot", None, is_bot=True)

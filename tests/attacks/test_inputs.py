@@ -1,4 +1,4 @@
-"""No input stalls the event loop: time grows no faster than the text."""
+"""No input blocks the event loop: time is linear in the length of the text."""
 
 from __future__ import annotations
 

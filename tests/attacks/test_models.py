@@ -1,4 +1,4 @@
-"""No model name leads a provider's key to another address."""
+"""No model name sends a provider's key to another address."""
 
 from __future__ import annotations
 
@@ -75,23 +75,23 @@ def test_a_name_that_could_be_another_address_is_refused_everywhere(name: str) -
     )
     for document, pools in places:
         if name != name.strip():
-            continue  # the configuration takes blanks off
+            continue  # the configuration strips blanks
         with pytest.raises(ConfigError):
             read_config(_file(document), {}, pools)
 
 
-def test_a_protocol_that_writes_the_name_into_the_address_takes_no_further_slash() -> None:
+def test_a_model_name_in_a_url_path_cannot_add_a_slash() -> None:
     profile = ProviderProfile("mine", "gemini", "http://127.0.0.1/v1beta", "sk-1234567890", 30.0, "KEY")
     with pytest.raises(ModelUnknown):
         where_of("mine/a/b", profile)
 
 
 @pytest.mark.parametrize("name", FINE)
-def test_usual_names_are_taken(name: str) -> None:
+def test_usual_model_names_are_accepted(name: str) -> None:
     assert is_model_name(name)
 
 
-async def test_neither_a_command_nor_a_stored_choice_reaches_another_path(on: Stage) -> None:
+async def test_no_command_or_stored_choice_reaches_another_path(on: Stage) -> None:
     attack = ATTACKS[0]
     on.env |= {
         "GEMINI_API_KEY": "sk-test-gemini-000000000000",

@@ -1,4 +1,4 @@
-"""Spending stays within what the owner allowed."""
+"""Spending stays within the owner's limits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_each_voice_of_an_album_counts_for_the_rate_limit() -> None:
     assert limit.take(1, 100.0, 10)
     with pytest.raises(Refused):
         limit.take(1, 100.0, 10)
-    assert RateLimit(parse_limits("3/minute")).take(1, 100.0, 10), "what never fits takes the whole window"
+    assert RateLimit(parse_limits("3/minute")).take(1, 100.0, 10), "an impossible reservation takes the whole window"
 
 
 async def test_each_voice_of_one_message_counts(on: Stage, dc: DiscordServer) -> None:
@@ -39,7 +39,7 @@ async def test_each_voice_of_one_message_counts(on: Stage, dc: DiscordServer) ->
     assert len(listener.heard) == 4
 
 
-async def test_an_edited_caption_counts_and_is_not_heard_for_nothing(on: Stage) -> None:
+async def test_an_edited_caption_counts_for_the_rate_limit(on: Stage) -> None:
     listener = with_ears(on)
     on.env |= {"BOT_ACCESS": "open", "USER_RATE_LIMIT": "1/hour"}
     async with running(on):
@@ -50,14 +50,14 @@ async def test_an_edited_caption_counts_and_is_not_heard_for_nothing(on: Stage) 
     assert len(listener.heard) == 1
 
 
-async def test_a_voice_message_is_priced_held_and_listed(on: Stage) -> None:
+async def test_a_voice_message_is_priced_reserved_and_listed(on: Stage) -> None:
     listener = with_ears(on)
     async with running(on):
         on.tg.say_voice(b"OggS" + b"x" * 20_000)
         await on.tg.reply()
         assert on.rows("select tier, model, held_nano from usage where tier = 'voice'") == [
             ("voice", "ears/whisper-1", 30_000_000)
-        ], "a price that nobody knows is reckoned"
+        ], "unknown prices are estimated"
         assert "ears/whisper-1" in (await ask(on, "/usage")).text
         assert "Voice messages" in (await ask(on, "/usage tiers")).text
     on.config["budget"] = {"perUserDailyUsd": 0.0001}

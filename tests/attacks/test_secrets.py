@@ -1,4 +1,4 @@
-"""No key reaches a log, a reply or the doctor's report, and what providers say goes to owners only."""
+"""No key reaches a log, a reply or the doctor's report. Provider errors are shown to owners only."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ PREFIXED = (
     f"MTIzNDU2Nzg5MDEyMzQ1Njc4.Gabcde.{_TAIL[:38]}", f"github_pat_11ABCDE_{_TAIL}", f"xoxb-1234567890-{_TAIL[:20]}",
     "sk-p****abcd", "sk-…abcd", "sk-proj-********************abcd",
 )  # fmt: skip
-"""OpenAI, Anthropic, OpenRouter, Google, Groq, xAI, Hugging Face, Perplexity, Together, AWS, Telegram, GitHub,
-Discord, Slack, and what providers repeat of a key."""
+"""OpenAI, Anthropic, OpenRouter, Google, Groq, xAI, Hugging Face, Perplexity, Together, AWS, Telegram, GitHub, Discord,
+Slack, and keys repeated in provider errors."""
 BARE = ("0123456789abcdef0123456789abcdef", _TAIL[:32], _TAIL, f"{_TAIL}{_TAIL[:24]}")
 """Azure, Mistral, Cohere, Together's older ones."""
 AROUND = (
@@ -47,24 +47,24 @@ PROFILE = ProviderProfile("openai", "openai", None, "a configured/key+value 1", 
 
 
 def told(text: str) -> str:
-    """What an owner is told of a provider's error."""
+    """What an owner sees of a provider's error."""
     return explain(ValueError(text), "openai/m", PROFILE).raw
 
 
 @pytest.mark.parametrize("key", [*PREFIXED, *BARE])
-def test_a_providers_words_hold_no_key(key: str) -> None:
+def test_provider_errors_are_redacted(key: str) -> None:
     said = told(f"Incorrect API key provided: {key}. You can find it there.")
     assert key not in said
     assert said.startswith("Incorrect API key provided: ***")
 
 
 @pytest.mark.parametrize("key", PREFIXED)
-def test_a_log_line_holds_no_key(key: str) -> None:
+def test_log_lines_are_redacted(key: str) -> None:
     assert key not in Redactor(()).clean(f"POST failed for {key}, again")
 
 
 @pytest.mark.parametrize(("text", "secret"), AROUND)
-def test_what_stands_around_a_key_tells_of_it(text: str, secret: str) -> None:
+def test_unknown_keys_are_recognised_by_context(text: str, secret: str) -> None:
     assert secret not in told(text)
     assert secret not in Redactor(()).clean(text)
 
@@ -84,11 +84,11 @@ def test_a_configured_key_is_known_in_every_spelling() -> None:
         "Unknown keyword: temperature",
     ],
 )
-def test_plain_words_stay(text: str) -> None:
+def test_plain_words_are_not_redacted(text: str) -> None:
     assert told(text) == text
 
 
-def test_everything_that_mcp_json_expands_is_a_secret(tmp_path: Path) -> None:
+def test_variables_expanded_in_mcp_json_are_secrets(tmp_path: Path) -> None:
     given = {"TOKEN": "value-of-token", "KEY": "value-of-key", "HEADER": "value-of-header", "QUERY": "value of query"}
     servers = {
         "one": {
@@ -118,7 +118,7 @@ SPILT = {
 
 @contextmanager
 def listening() -> Iterator[str]:
-    """The address of an MCP server that tells what headers it gets."""
+    """The URL of an MCP server that reports the headers it receives."""
     with subprocess.Popen([sys.executable, str(UNRULY), "0"], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
@@ -127,7 +127,7 @@ def listening() -> Iterator[str]:
             process.kill()
 
 
-async def test_an_mcp_server_that_gives_its_secrets_away_gives_them_to_nobody(on: Stage) -> None:
+async def test_secrets_leaked_by_an_mcp_server_are_redacted(on: Stage) -> None:
     on.env |= SPILT
 
     def answer(request: ModelRequest) -> Script | str:
@@ -169,7 +169,7 @@ async def test_an_mcp_server_that_gives_its_secrets_away_gives_them_to_nobody(on
         assert not any(secret[-40:] in json.dumps(call.body) for call in on.ms.calls), "nor to the model"
 
 
-async def test_what_the_provider_says_is_for_owners(on: Stage) -> None:
+async def test_raw_provider_errors_are_for_owners(on: Stage) -> None:
     on.env["BOT_ACCESS"] = "open"
     words = "Your organization acme-secret-project may not do this"
     async with running(on):
@@ -181,5 +181,5 @@ async def test_what_the_provider_says_is_for_owners(on: Stage) -> None:
             assert "refused the request" in answer
         on.ms.fail(400, message=words, times=8)
         answer = (await ask(on, "@tierbot hi", group="Team")).text
-        assert "acme-secret-project" not in answer, "others read what an owner is told in a group"
+        assert "acme-secret-project" not in answer, "a group also sees what its owner is told"
         assert "refused the request" in answer

@@ -1,4 +1,4 @@
-"""Strangers: their names are plain text, a crowd of them shuts nobody out, and their first words are not lost."""
+"""Strangers: names are plain text, a crowd locks no one out, and first words are kept."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ LINK = "[free](http://evil.com) evil.com @admin /stop `x` **b** \u202egnp"
         ("x" * 500, "x" * 40),
     ],
 )
-def test_a_name_is_plain_text(name: str, plain: str) -> None:
+def test_a_display_name_is_plain_text(name: str, plain: str) -> None:
     assert plain_name(name) == plain
 
 
-def test_first_words_are_a_code_span() -> None:
+def test_a_strangers_first_words_are_a_code_span() -> None:
     assert quoted("`[a](b)`\n\nc " + "d" * 200) == f"`'[a](b)' c {'d' * 88}…`"
     assert quoted("\u202eeno\u2066 \u200b\x07two\U000e0041") == "`eno two`", (
-        "nothing turns or hides the rest of the card"
+        "no character reverses or hides the rest of the card"
     )
 
 
-async def test_a_name_links_nowhere(on: Stage) -> None:
+async def test_a_display_name_makes_no_link(on: Stage) -> None:
     on.tg.private()
     mallory = on.tg.rename("mallory", LINK)
     async with running(on):
@@ -49,7 +49,7 @@ async def test_a_name_links_nowhere(on: Stage) -> None:
         assert {entity["type"] for entity in shown.entities} <= {"code"}, shown.text
 
 
-async def test_the_card_blocks_and_a_fourth_stranger_is_heard(on: Stage) -> None:
+async def test_the_owner_can_block_from_the_card_and_the_next_stranger_is_announced(on: Stage) -> None:
     on.tg.private()
     async with running(on):
         for name in ("ann", "ben", "cid", "dan"):
@@ -62,7 +62,7 @@ async def test_the_card_blocks_and_a_fourth_stranger_is_heard(on: Stage) -> None
         assert "Alice blocked Dan" in (await ask(on, "/access log")).text
 
 
-async def test_a_crowd_neither_grows_nor_floods(on: Stage) -> None:
+async def test_many_strangers_neither_grow_tables_nor_flood_the_owner(on: Stage) -> None:
     on.tg.private()
     async with running(on):
         for number in range(WAITING_LIMIT + 3):
@@ -75,7 +75,7 @@ async def test_a_crowd_neither_grows_nor_floods(on: Stage) -> None:
     assert notices[-1].startswith("🔔 More people want to use me.")
 
 
-async def test_the_first_words_are_answered_once_they_are_let_in(on: Stage) -> None:
+async def test_first_words_are_answered_after_admission(on: Stage) -> None:
     bob = on.tg.user("bob")
     async with running(on):
         for text in ("/start", "one", "two", "three", "four"):
@@ -95,7 +95,7 @@ async def test_the_first_words_are_answered_once_they_are_let_in(on: Stage) -> N
     assert on.rows("select count(*) from pairings") == [(0,)]
 
 
-async def test_the_button_of_a_stranger_works_after_their_code_has_expired(on: Stage) -> None:
+async def test_a_strangers_button_works_after_the_code_expired(on: Stage) -> None:
     bob, clock = on.tg.user("bob"), Hours()
     on.tg.private()
     async with running(on, clock):
@@ -110,7 +110,7 @@ async def test_the_button_of_a_stranger_works_after_their_code_has_expired(on: S
         )
 
 
-async def test_words_of_a_stranger_are_dropped_after_a_week(on: Stage) -> None:
+async def test_a_strangers_words_are_dropped_after_a_week(on: Stage) -> None:
     bob = on.tg.user("bob")
     async with running(on):
         code_in(await ask(on, "old words", user=bob))
@@ -122,7 +122,7 @@ async def test_words_of_a_stranger_are_dropped_after_a_week(on: Stage) -> None:
     assert [call.last_user_text for call in on.ms.calls] == ["new words"]
 
 
-async def test_owners_hear_of_what_admins_do(on: Stage) -> None:
+async def test_owners_are_told_what_admins_do(on: Stage) -> None:
     on.tg.private()
     async with running(on):
         await ask(on, f"/access role {account(on.tg.user('carol'))} admin")
@@ -161,7 +161,7 @@ async def test_a_slash_command_keeps_the_username(on: Stage, dc: DiscordServer) 
         assert "bob" in (await app.kept.people.usernames()).values()
 
 
-async def test_a_name_that_means_several_is_asked_back(on: Stage) -> None:
+async def test_an_ambiguous_name_is_asked_back(on: Stage) -> None:
     first, second = on.tg.rename("bob", "Bob"), on.tg.rename("bobby", "Bob")
     async with running(on):
         for person in (first, second):
@@ -185,7 +185,7 @@ async def test_a_name_that_means_several_is_asked_back(on: Stage) -> None:
     assert on.rows(roles) == [(str(first.id), "admin"), (str(second.id), "blocked")]
 
 
-async def test_a_display_name_alone_gives_no_power(on: Stage) -> None:
+async def test_a_display_name_alone_grants_nothing(on: Stage) -> None:
     eve = on.tg.rename("eve", "Carol")
     async with running(on):
         await ask(on, "hello", user=eve)
@@ -206,7 +206,7 @@ async def test_lists_stay_private_and_the_only_owner_stays(on: Stage) -> None:
         assert "You are the only owner" in (await ask(on, f"/access forget telegram:{OWNER}")).text
 
 
-async def test_who_missed_the_owner_code_is_told_how_to_get_one(on: Stage) -> None:
+async def test_a_missed_owner_code_comes_with_instructions(on: Stage) -> None:
     on.env["BOT_OWNERS"] = ""
     async with running(on) as app:
         missed = await app.access.owner_code(app.platforms)

@@ -1,4 +1,4 @@
-"""Accounts cost an attacker nothing: what is remembered of them stays small, and so does what a webhook reads."""
+"""Many accounts cost an attacker nothing, so tables per account are bounded, and so is what a webhook reads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Sized
 from decimal import Decimal
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -36,17 +36,17 @@ from tests.stories.killing import until
 
 CHATS = 12_000
 LIVE = ("_turns", "_commands", "_behind", "_unmarked", "_queue", "_unanswered", "_users", "_fixed")
-"""Tables that hold what is under way, and nothing once it is over."""
+"""Tables that are empty when no work is in progress."""
 
 
-def test_a_table_drops_what_is_oldest() -> None:
+def test_a_full_table_drops_the_oldest_entry() -> None:
     table: Recent[int, str] = Recent(2)
     for key in (1, 2, 1, 3):
         table.put(key, str(key))
     assert [table.get(key) for key in (1, 2, 3)] == ["1", None, "3"]
 
 
-def test_wrong_codes_of_many_accounts_do_not_add_up() -> None:
+def test_wrong_codes_are_counted_per_account() -> None:
     wrong = WrongCodes(lambda: 0.0)
     victim = UserKey("telegram", "victim")
     for _ in range(WRONG_LIMIT):
@@ -71,22 +71,25 @@ def test_a_rate_limit_remembers_the_newest_accounts() -> None:
 @pytest.mark.parametrize(
     ("text", "depth"), [("1", 0), ("{}", 1), ('{"a": [[1], {"b": 2}]}', 3), ("[" * 90 + "]" * 90, 90)]
 )
-def test_how_deep_an_update_goes(text: str, depth: int) -> None:
+def test_deeply_nested_updates_are_refused(text: str, depth: int) -> None:
     assert nesting(json.loads(text)) == depth
 
 
 def entries(thing: object) -> int:
-    """In the largest table of an object."""
+    """The size of an object's largest table."""
     tables = [value for value in vars(thing).values() if isinstance(value, dict | set | Recent)]
     return max(map(len, cast("list[Sized]", tables)), default=0)
 
 
-async def test_thousands_of_chats_leave_a_bounded_number_of_entries() -> None:
+async def test_tables_stay_bounded_after_thousands_of_chats() -> None:
     now = NOON
     accounts, ceilings = Accounts(Books(), lambda: now), [Ceiling("person", "day", Decimal(1))]
-    order = CommandOrder(*[None] * 5, open_access=False)  # type: ignore[arg-type, misc]
+    unused: Any = None  # the stores are read only when a command comes
+    order = CommandOrder(
+        inbox=unused, people=unused, links=unused, preferences=unused, history=unused, open_access=False
+    )
     turns, flood = RunningTurns(), RateLimiter(Limits(chat=Rate(1, 1.0)), lambda: now)
-    sessions, channels, files = Sessions(lambda: now), Channels(None), FileTools(Path("files"))  # type: ignore[arg-type]
+    sessions, channels, files = Sessions(lambda: now), Channels(unused), FileTools(Path("files"))
     outputs, failures, limit = Outputs(), Failures(), RateLimit((Window(1, 60.0),))
     for number in range(CHATS):
         now += 1.0
@@ -107,7 +110,7 @@ async def test_thousands_of_chats_leave_a_bounded_number_of_entries() -> None:
         assert entries(thing) <= MOST, type(thing).__name__
 
 
-async def test_nothing_of_an_answered_chat_stays_in_the_lanes(on: Stage) -> None:
+async def test_queues_of_answered_chats_are_removed(on: Stage) -> None:
     on.env["BOT_ACCESS"] = "open"
     async with running(on) as app:
         for number in range(20):

@@ -1,4 +1,4 @@
-"""Which turns begin at once, and which wait for the event loop."""
+"""Which turns start at once, and which wait for the event loop."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from routing.types.stop import Stop
 
 
 async def begin(admission: Admission, number: int) -> list[AsyncExitStack]:
-    """Start turns; each is ended by its `aclose`."""
+    """Starts turns; `aclose` ends each."""
     stacks = [AsyncExitStack() for _ in range(number)]
     for stack in stacks:
         await stack.enter_async_context(admission.turn(Stop()))
     return stacks
 
 
-async def test_turns_that_cost_nothing_all_begin() -> None:
-    """They wait for a model, and the loop is free."""
+async def test_turns_start_at_once_on_an_idle_loop() -> None:
+    """They wait for a model, so the loop is free."""
     await begin(Admission(), 3 * ALWAYS)
 
 
-async def test_while_the_loop_is_late_a_turn_begins_when_another_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_while_the_loop_lags_a_turn_starts_when_another_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.inbox.admission.MAX_LAG_SECONDS", -1.0)
     monkeypatch.setattr("bot.inbox.admission.LONGEST_SECONDS", 600.0)
     admission = Admission()
@@ -49,7 +49,7 @@ async def test_while_the_loop_is_late_a_turn_begins_when_another_ends(monkeypatc
 
 
 async def test_a_burst_holds_turns_back_for_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that the rest of a backlog, and the commands in it, are fetched first."""
+    """The rest of a backlog, and the commands in it, are fetched first."""
     monkeypatch.setattr("bot.inbox.admission.BURST_SECONDS", 600.0)
     monkeypatch.setattr("bot.inbox.admission.LONGEST_SECONDS", 600.0)
     admission = Admission()
@@ -62,7 +62,7 @@ async def test_a_burst_holds_turns_back_for_a_moment(monkeypatch: pytest.MonkeyP
     held.cancel()
 
 
-async def test_the_first_turn_in_line_is_not_held_back_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_first_waiting_turn_starts_eventually(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.inbox.admission.BURST_SECONDS", 600.0)
     monkeypatch.setattr("bot.inbox.admission.LONGEST_SECONDS", 0.02)
     admission = Admission()
@@ -70,7 +70,7 @@ async def test_the_first_turn_in_line_is_not_held_back_for_ever(monkeypatch: pyt
     await begin(admission, 3)
 
 
-async def test_bursts_without_end_do_not_hold_turns_back_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_endless_bursts_delay_turns_only_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.inbox.admission.BURST_SECONDS", 600.0)
     monkeypatch.setattr("bot.inbox.admission.LONGEST_SECONDS", 600.0)
     monkeypatch.setattr("bot.inbox.admission.LONGEST_BURST_SECONDS", 0.05)

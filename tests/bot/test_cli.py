@@ -1,4 +1,4 @@
-"""The command line as an operator meets it: exit codes and sentences."""
+"""The command line: exit codes and messages."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def test_run_without_a_token_names_the_variables_and_chat(tmp_path: Path) 
     )
 
 
-async def test_a_wrong_variable_is_one_sentence(tmp_path: Path) -> None:
+async def test_a_wrong_variable_is_reported_in_one_sentence(tmp_path: Path) -> None:
     code, output, complaint = await tierbot(tmp_path / "ws", "run", USER_RATE_LIMIT="many")
     assert (code, output) == (2, "")
     assert complaint.startswith("tierbot: USER_RATE_LIMIT must look like")
@@ -54,7 +54,7 @@ async def test_a_wrong_variable_is_one_sentence(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("model", ["~nosuchuser/x", "x" * 300])
-async def test_a_model_that_can_be_no_folder_is_one_sentence(tmp_path: Path, model: str) -> None:
+async def test_an_impossible_model_folder_is_reported_in_one_sentence(tmp_path: Path, model: str) -> None:
     given = f"sentence-transformers:{model}"
     code, output, complaint = await tierbot(tmp_path / "ws", "chat", EMBEDDINGS=given)
     assert (code, output) == (2, "")
@@ -66,14 +66,14 @@ async def test_a_model_that_can_be_no_folder_is_one_sentence(tmp_path: Path, mod
     assert "broke off" not in output
 
 
-async def test_a_secret_in_a_complaint_is_hidden(tmp_path: Path) -> None:
+async def test_secrets_are_hidden_in_error_messages(tmp_path: Path) -> None:
     token = "123456789:AAbbCCddEEffGGhhIIjjKKllMMnnOOppQQr"
     code, _, complaint = await tierbot(tmp_path / "ws", "run", TELEGRAM_BOT_TOKEN=token, TELEGRAM_API_ROOT=token)
     assert (code, token in complaint) == (2, False)
     assert "TELEGRAM_API_ROOT" in complaint
 
 
-async def test_migrate_makes_the_database_once(tmp_path: Path) -> None:
+async def test_migrate_creates_the_database_once(tmp_path: Path) -> None:
     assert await tierbot(tmp_path / "ws", "migrate") == (0, "Migrated from an empty database.\n", "")
     with sqlite3.connect(tmp_path / "ws" / "tierbot.db") as connection:
         assert connection.execute("select version_num from alembic_version").fetchone() == (REVISION,)
@@ -93,7 +93,7 @@ async def test_discover_without_a_key_says_which_variable(tmp_path: Path) -> Non
     assert complaint == "tierbot: No key for openai: set OPENAI_API_KEY or llm.providers.openai.apiKey.\n"
 
 
-async def test_discover_prints_what_the_provider_lists_and_keeps_it(tmp_path: Path) -> None:
+async def test_discover_prints_and_stores_the_providers_models(tmp_path: Path) -> None:
     async with ModelServer() as ms:
         workspace = configured(tmp_path / "ws", ms.openai_base)
         code, output, complaint = await tierbot(workspace, "models", "discover", "openai", OPENAI_API_KEY=KEY)
@@ -103,7 +103,7 @@ async def test_discover_prints_what_the_provider_lists_and_keeps_it(tmp_path: Pa
     assert "openai/gpt-5.1" in [row["id"] for row in kept["openai"]]
 
 
-async def test_discover_at_a_broken_provider_says_so_and_keeps_nothing(tmp_path: Path) -> None:
+async def test_discover_reports_a_broken_provider_and_stores_nothing(tmp_path: Path) -> None:
     async with always(500) as base:
         workspace = configured(tmp_path / "ws", base)
         code, output, complaint = await tierbot(workspace, "models", "discover", "openai", OPENAI_API_KEY=KEY)

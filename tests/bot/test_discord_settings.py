@@ -14,7 +14,7 @@ def test_discord_is_off_unless_there_is_a_token(tmp_path: Path) -> None:
     assert told.discord_gateway_url == "wss://gateway.discord.gg/"
 
 
-def test_its_token_may_be_a_file_and_is_a_secret(tmp_path: Path) -> None:
+def test_the_discord_token_may_be_a_file_and_is_secret(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("a.b.secret-1\n", encoding="utf-8")
     given = {
         "WORKSPACE": str(tmp_path),

@@ -15,7 +15,7 @@ from routing.policy.models import Models
 
 
 class Stumbling:
-    """Tools whose refresh fails twice; between the two the owner writes new instructions."""
+    """Tools whose refresh fails twice; in between the owner writes new instructions."""
 
     def __init__(self, instructions: Path) -> None:
         self.well = asyncio.Event()
@@ -31,9 +31,7 @@ class Stumbling:
         self.well.set()
 
 
-async def test_a_round_that_fails_is_told_once_and_is_not_the_last(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_failed_reload_is_logged_once_and_retried(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     workspace = Workspace(load({"WORKSPACE": str(tmp_path)}))
     workspace.prepare()
     owned, models = OwnersFiles(workspace), Models(workspace.config(), workspace.catalog())
@@ -53,7 +51,7 @@ async def test_a_round_that_fails_is_told_once_and_is_not_the_last(
     ) == 1  # fmt: skip
 
 
-def test_keys_and_pools_hold_without_a_restart_and_a_token_asks_for_one(tmp_path: Path) -> None:
+def test_keys_and_pools_apply_live_and_a_token_needs_a_restart(tmp_path: Path) -> None:
     env = tmp_path / ".env"
     env.write_text("TELEGRAM_BOT_TOKEN=1:a\n", encoding="utf-8")
     environment = load({"WORKSPACE": str(tmp_path)})
@@ -65,7 +63,7 @@ def test_keys_and_pools_hold_without_a_restart_and_a_token_asks_for_one(tmp_path
     config = workspace.config()
     assert config.profile("gemini").api_key == "sk-new"
     assert config.pools["smart"] == ("gemini/a",)
-    assert environment.settings.log_level == "INFO", "only what is read late changes"
+    assert environment.settings.log_level == "INFO", "only settings read later change"
     assert env in workspace.stamps()
 
 

@@ -1,4 +1,4 @@
-"""What the log shows and what it never does."""
+"""What the log shows and hides."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KEY = 'quo"ted\\key'
 
 @pytest.fixture(autouse=True)
 def root_logger() -> Iterator[None]:
-    """The logging of the test run, put back afterwards."""
+    """Restores the test run's logging."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     levels = {name: logging.getLogger(name).level for name in ("httpx", "telegram", "LiteLLM")}
@@ -38,20 +38,20 @@ def root_logger() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("text", [TOKEN, f"https://host/bot{TOKEN}/getMe", "Bearer sk-proj-abcdefghijklmnop0123"])
-def test_what_looks_like_a_secret_is_hidden_without_being_known(text: str) -> None:
+def test_text_that_looks_like_a_secret_is_hidden(text: str) -> None:
     cleaned = Redactor(()).clean(text)
     assert "***" in cleaned
     assert TOKEN not in cleaned
     assert "abcdefghijklmnop" not in cleaned
 
 
-def test_a_known_secret_is_hidden_whole_even_when_another_begins_it() -> None:
+def test_a_secret_is_hidden_whole_if_another_is_its_prefix() -> None:
     redactor = Redactor(["abcdef", "abcdefghi"])
     redactor.add(["later-one"])
     assert redactor.clean("abcdefghi abcdef later-one x") == "*** *** *** x"
 
 
-def test_a_short_value_does_not_blacken_the_log() -> None:
+def test_short_values_are_not_redacted() -> None:
     assert Redactor(["a", ""]).clean("banana") == "banana"
 
 
@@ -68,7 +68,7 @@ def test_no_line_shows_a_secret(style: str, capsys: pytest.CaptureFixture[str]) 
         assert form not in written
 
 
-def test_json_is_one_object_a_line_with_the_turn(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_logs_have_one_object_per_line_with_the_turn(capsys: pytest.CaptureFixture[str]) -> None:
     configure("INFO", "json", ())
     mark = turn_id.set("t-1")
     try:
@@ -81,7 +81,7 @@ def test_json_is_one_object_a_line_with_the_turn(capsys: pytest.CaptureFixture[s
     assert (line["level"], line["turn"], line["name"], line["message"]) == ("INFO", "t-1", "bot", "one\ntwo ünï")
 
 
-def test_text_is_plain_and_uncoloured(capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_logs_have_no_colours(capsys: pytest.CaptureFixture[str]) -> None:
     configure("INFO", "text", ())
     logging.getLogger("bot").warning("x" * 300)
     written = capsys.readouterr().err
@@ -89,7 +89,7 @@ def test_text_is_plain_and_uncoloured(capsys: pytest.CaptureFixture[str]) -> Non
     assert "\x1b" not in written
 
 
-def test_libraries_are_quiet_at_info_because_their_lines_carry_addresses(capsys: pytest.CaptureFixture[str]) -> None:
+def test_libraries_are_quiet_at_info(capsys: pytest.CaptureFixture[str]) -> None:
     configure("INFO", "text", ())
     for name in ("httpx", "telegram", "LiteLLM"):
         logging.getLogger(name).info("POST https://host/bot…")
@@ -108,7 +108,7 @@ def _use_the_library(output: Path, errors: Path) -> None:
     logging.getLogger("LiteLLM").warning("refused %s", KEY)
 
 
-def test_the_model_library_writes_to_our_log_and_nowhere_else(tmp_path: Path) -> None:
+def test_litellm_logs_only_through_our_handlers(tmp_path: Path) -> None:
     output, errors = tmp_path / "output", tmp_path / "errors"
     process = preloaded.forking.Process(target=_use_the_library, args=(output, errors))
     process.start()

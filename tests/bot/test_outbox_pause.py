@@ -1,4 +1,4 @@
-"""How long a reply still waits after a restart."""
+"""How long a reply waits after a restart."""
 
 import pytest
 
@@ -16,11 +16,11 @@ from routing.types.queues import OutboxEntry
         (1_000_000.0 + 2 * MAX_LEFT_SECONDS, MAX_LEFT_SECONDS),
     ],
 )
-def test_a_pause_is_never_longer_than_it_can_have_been(not_before: float, seconds: float) -> None:
+def test_a_stored_pause_is_capped(not_before: float, seconds: float) -> None:
     entry = OutboxEntry(1, OutboundMessage(ChatKey("telegram", "1"), "hi"), "pending", 1, 0, 0, not_before, "", 0.0)
     assert seconds_left(entry, 1_000_000.0) == seconds
 
 
-def test_a_pause_is_over_when_the_clock_was_set_back_since() -> None:
+def test_a_pause_ends_if_the_clock_was_set_back() -> None:
     entry = OutboxEntry(1, OutboundMessage(ChatKey("telegram", "1"), "hi"), "pending", 1, 0, 0, 8_230.0, "", 8_200.0)
     assert seconds_left(entry, 1_000.0) == 0.0

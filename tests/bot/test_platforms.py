@@ -14,13 +14,13 @@ from bot.settings import Settings, load
 FOLDERS = {path.name for path in Path(bot.adapters.__path__[0]).iterdir() if path.is_dir() and path.name[0] != "_"}
 
 
-def test_every_folder_is_listed() -> None:
+def test_every_platform_folder_is_listed() -> None:
     listed = {platform.name for platform in PLATFORMS}
     assert FOLDERS - {"shared", "console"} == listed, "each folder of bot/adapters needs its line in bot/platforms.py"
 
 
 @pytest.mark.parametrize("name", sorted(FOLDERS))
-def test_every_folder_is_a_package(name: str) -> None:
+def test_every_platform_folder_is_a_package(name: str) -> None:
     assert (Path(bot.adapters.__path__[0]) / name / "__init__.py").is_file()
 
 

@@ -1,4 +1,4 @@
-"""What the owner allows commands, and that a wrong value is named."""
+"""Sandbox settings, and errors that name the wrong value."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def limits(tmp_path: Path, document: dict[str, object]) -> SandboxLimits:
     return workspace.sandbox_limits()
 
 
-def test_without_a_section_the_defaults_hold(tmp_path: Path) -> None:
+def test_defaults_apply_without_a_section(tmp_path: Path) -> None:
     assert limits(tmp_path, {}) == replace(SandboxLimits(), output_chars=90_000)
 
 

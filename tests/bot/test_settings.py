@@ -1,4 +1,4 @@
-"""Where a setting may come from, which source wins, and that a complaint names the variable and hides the value."""
+"""Sources and precedence of settings; errors name the variable and hide the value."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_environment_wins_over_credentials_over_dotenv_over_the_default(tmp_
     assert (settings.log_level, settings.log_format) == ("ERROR", "text")
 
 
-def test_a_file_of_a_secret_ranks_with_the_source_that_names_it(tmp_path: Path) -> None:
+def test_a_secret_file_has_the_precedence_of_its_source(tmp_path: Path) -> None:
     file = written(tmp_path / "token", "  1:file\n")
     environ = workspace(tmp_path, "TELEGRAM_BOT_TOKEN=1:dotenv\n")
     assert token(environ | {"TELEGRAM_BOT_TOKEN_FILE": str(file)}) == "1:file"
@@ -54,7 +54,7 @@ def test_a_file_of_a_secret_ranks_with_the_source_that_names_it(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("name", ["OPENAI_API_KEY", "TELEGRAM_WEBHOOK_SECRET", "TIERBOT_MCP_TOKEN", "DATABASE_URL"])
-def test_every_secret_may_lie_in_a_file(tmp_path: Path, name: str) -> None:
+def test_every_secret_may_be_a_file(tmp_path: Path, name: str) -> None:
     environment = load({"WORKSPACE": str(tmp_path), f"{name}_FILE": str(written(tmp_path / "s", SECRET))})
     settings = environment.settings
     secrets = (settings.telegram_webhook_secret, settings.tierbot_mcp_token)
@@ -63,47 +63,47 @@ def test_every_secret_may_lie_in_a_file(tmp_path: Path, name: str) -> None:
     assert SECRET in found
 
 
-def test_other_programs_files_are_not_read(tmp_path: Path) -> None:
+def test_other_programs_files_are_ignored(tmp_path: Path) -> None:
     load({"WORKSPACE": str(tmp_path), "AWS_WEB_IDENTITY_TOKEN_FILE": str(tmp_path / "absent")})
 
 
-def test_a_file_that_is_not_there_names_its_variable(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported_with_its_variable(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"^TELEGRAM_BOT_TOKEN_FILE names a file that can't be read: No such file"):
         load({"WORKSPACE": str(tmp_path), "TELEGRAM_BOT_TOKEN_FILE": str(tmp_path / "absent")})
 
 
-def test_bytes_that_are_no_text_are_not_shown(tmp_path: Path) -> None:
+def test_undecodable_bytes_are_not_shown(tmp_path: Path) -> None:
     (tmp_path / "key").write_bytes(b"\xff\xfe" + SECRET.encode())
     with pytest.raises(ConfigError, match="not UTF-8 text") as refused:
         load({"WORKSPACE": str(tmp_path), "OPENAI_API_KEY_FILE": str(tmp_path / "key")})
     assert SECRET not in str(refused.value)
 
 
-def test_a_blank_variable_takes_the_default(tmp_path: Path) -> None:
+def test_a_blank_variable_means_the_default(tmp_path: Path) -> None:
     environ = {"WORKSPACE": " ", "TELEGRAM_BOT_TOKEN": "", "LOG_LEVEL": "  ", "OPENAI_API_KEY": " "}
     environment = load(environ)
     assert environment.settings == Settings(workspace=Path("workspace").absolute())  # type: ignore[call-arg]
     assert environment.keys == {}
 
 
-def test_a_value_is_taken_without_the_blanks_around_it(tmp_path: Path) -> None:
+def test_values_are_stripped(tmp_path: Path) -> None:
     assert token({"WORKSPACE": str(tmp_path), "TELEGRAM_BOT_TOKEN": " 1:x\n"}) == "1:x"
 
 
-def test_names_are_read_in_any_case_and_providers_in_lower(tmp_path: Path) -> None:
+def test_variable_names_are_case_insensitive_and_providers_lower_case(tmp_path: Path) -> None:
     environment = load({"workspace": str(tmp_path), "my_router_api_key": "k", "_API_KEY": "x"})
     assert environment.settings.workspace == tmp_path
     assert environment.keys == {"my_router": "k"}
 
 
-def test_a_home_is_found_for_the_workspace_and_its_dotenv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tilde_is_expanded_in_the_workspace_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     written(tmp_path / "ws" / ".env", "LOG_LEVEL=ERROR")
     settings = load({"WORKSPACE": "~/ws"}).settings
     assert (settings.workspace, settings.log_level) == (tmp_path / "ws", "ERROR")
 
 
-def test_dotenv_takes_a_dollar_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dotenv_does_not_expand_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/expanded")
     assert load(workspace(tmp_path, "OPENAI_API_KEY=a${HOME}b\n")).keys["openai"] == "a${HOME}b"
 
@@ -116,7 +116,7 @@ def test_dotenv_takes_a_dollar_as_it_is(tmp_path: Path, monkeypatch: pytest.Monk
         ("BOT_ACCESS", SECRET),
     ],
 )
-def test_a_complaint_names_the_variable_and_not_its_value(tmp_path: Path, name: str, value: str) -> None:
+def test_errors_name_the_variable_and_hide_the_value(tmp_path: Path, name: str, value: str) -> None:
     with pytest.raises(ConfigError) as refused:
         load({"WORKSPACE": str(tmp_path), name: value})
     assert str(refused.value).startswith(f"{name} is not valid")
@@ -139,7 +139,7 @@ def test_pools_are_lists_of_provider_and_model(tmp_path: Path) -> None:
     assert SECRET not in str(refused.value)
 
 
-def test_a_pool_for_a_tier_that_there_is_not_is_refused_wherever_it_is_set(tmp_path: Path) -> None:
+def test_a_pool_for_an_unknown_tier_is_refused(tmp_path: Path) -> None:
     words = r"^TIER_SMRT_POOL is for an unknown tier; the tiers are balanced, smart, coding, deep\.$"
     with pytest.raises(ConfigError, match=words):
         load({"WORKSPACE": str(tmp_path), "TIER_SMRT_POOL": "a/x"})
@@ -148,7 +148,7 @@ def test_a_pool_for_a_tier_that_there_is_not_is_refused_wherever_it_is_set(tmp_p
     assert load({"WORKSPACE": str(tmp_path / "b"), "TIER_SMRT_POOL": " ", "TIER_POOL": "x", "MY_TIER_X_POOL": "x"})
 
 
-def test_every_secret_is_known_as_one(tmp_path: Path) -> None:
+def test_every_secret_setting_is_redacted(tmp_path: Path) -> None:
     environ = {
         "WORKSPACE": str(tmp_path),
         "TELEGRAM_BOT_TOKEN": "secret-1",
@@ -164,12 +164,12 @@ def test_every_secret_is_known_as_one(tmp_path: Path) -> None:
     assert "secret-1" not in repr(environment.settings)
 
 
-def test_mistyped_names_in_dotenv_are_found(tmp_path: Path) -> None:
+def test_typos_in_dotenv_are_found(tmp_path: Path) -> None:
     text = "TELEGRAM_TOKEN=x\nLOG_LEVEL=INFO\nGROQ_API_KEY=x\nGROQ_API_KEY_FILE=x\nTELEGRAM_BOT_TOKEN_FILE=x\n"
     assert strange_names(written(tmp_path / ".env", text)) == ("TELEGRAM_TOKEN",)
 
 
-def test_every_setting_says_what_it_is() -> None:
+def test_every_setting_has_a_description() -> None:
     silent = [name for name, field in Settings.model_fields.items() if not (field.description or "").endswith(".")]
     assert silent == []
 
@@ -179,7 +179,7 @@ def test_every_setting_is_documented() -> None:
     assert missing == set(), "without a row in docs/configuration.md"
 
 
-def test_the_example_file_names_every_setting_and_sets_none(tmp_path: Path) -> None:
+def test_the_example_file_lists_every_setting_commented_out(tmp_path: Path) -> None:
     example = Path(__file__).resolve().parents[2] / ".env.example"
     text = example.read_text(encoding="utf-8")
     told = {line.lstrip("# ").partition("=")[0] for line in text.splitlines() if "=" in line}

@@ -1,4 +1,4 @@
-"""Telegram and Discord in one process: what ails one harms the other in nothing."""
+"""Telegram and Discord in one process: problems of one do not affect the other."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def served(on: Stage) -> AsyncIterator[App]:
         workspace.release()
 
 
-async def test_both_answer(tmp_path: Path) -> None:
+async def test_both_platforms_answer(tmp_path: Path) -> None:
     async with both(tmp_path / "workspace") as (on, dc), served(on) as app:
         assert list(app.platforms) == ["telegram", "discord"]
         there, here = on.tg.say("hello there"), dc.say("hello here")
@@ -53,7 +53,7 @@ async def test_both_answer(tmp_path: Path) -> None:
         assert "hello here" in (await dc.reply(here)).text
 
 
-async def test_a_refused_discord_token_is_told_on_telegram_and_harms_it_in_nothing(tmp_path: Path) -> None:
+async def test_a_refused_discord_token_is_reported_on_telegram_which_keeps_working(tmp_path: Path) -> None:
     async with both(tmp_path / "workspace") as (on, dc):
         dc.revoke()
         async with served(on) as app:
@@ -63,7 +63,7 @@ async def test_a_refused_discord_token_is_told_on_telegram_and_harms_it_in_nothi
             await on.tg.reply(there, after=there, matching="hello there")
 
 
-async def test_a_refused_telegram_token_is_told_on_discord_and_harms_it_in_nothing(tmp_path: Path) -> None:
+async def test_a_refused_telegram_token_is_reported_on_discord_which_keeps_working(tmp_path: Path) -> None:
     async with both(tmp_path / "workspace") as (on, dc):
         on.tg.revoke()
         async with served(on) as app:
@@ -72,7 +72,7 @@ async def test_a_refused_telegram_token_is_told_on_discord_and_harms_it_in_nothi
             await dc.reply(dc.say("hello here"), matching="hello here")
 
 
-async def test_two_refused_tokens_are_one_sentence(tmp_path: Path) -> None:
+async def test_two_refused_tokens_are_reported_in_one_sentence(tmp_path: Path) -> None:
     async with both(tmp_path / "workspace") as (on, dc):
         on.tg.revoke()
         dc.revoke()
@@ -81,7 +81,7 @@ async def test_two_refused_tokens_are_one_sentence(tmp_path: Path) -> None:
                 raise AssertionError("nothing serves")
 
 
-async def test_a_discord_that_is_away_harms_telegram_in_nothing(tmp_path: Path) -> None:
+async def test_telegram_works_while_discord_is_unreachable(tmp_path: Path) -> None:
     async with both(tmp_path / "workspace") as (on, dc):
         await dc.go_down()
         async with served(on) as app:

@@ -65,7 +65,7 @@ async def test_a_turn_with_tools(on: Stage, aimock: Aimock, station: Station) ->
         assert second[0].id != second[1].id, "the same id twice is two"
 
 
-async def test_a_call_with_thinking_is_given_back_with_it(on: Stage, aimock: Aimock) -> None:
+async def test_a_tool_call_is_returned_with_its_thinking(on: Stage, aimock: Aimock) -> None:
     """aimock refuses the second request of the turn unless it begins with the signed thinking of the first."""
     reached_at(on, aimock)
     await aimock.answers(*use_tool(BUDGET, reasoning="Six, seven.", reasoningSignature="c2lnbmVk"))
@@ -75,7 +75,7 @@ async def test_a_call_with_thinking_is_given_back_with_it(on: Stage, aimock: Aim
     assert [each.status for each in await aimock.sent()] == [200, 200]
 
 
-async def test_a_turn_that_another_model_began_goes_on_at_a_claude_that_thinks(aimock: Aimock, llm: LiteLlm) -> None:
+async def test_a_turn_begun_by_another_model_continues_on_thinking_claude(aimock: Aimock, llm: LiteLlm) -> None:
     await aimock.says("c is old.")
     where = ProviderProfile("anthropic", "anthropic", aimock.base("anthropic"), "sk-mine", 30.0, "X")
     tools = (ToolSpec("web.search/v2", "Search.", {}),)
@@ -96,7 +96,7 @@ async def test_a_turn_that_another_model_began_goes_on_at_a_claude_that_thinks(a
 # Controls
 
 
-async def test_it_refuses_a_turn_of_tools_without_its_thinking(aimock: Aimock) -> None:
+async def test_aimock_refuses_a_tool_turn_without_its_thinking(aimock: Aimock) -> None:
     await aimock.says("Noted.")
     use = {"type": "tool_use", "id": "a", "name": "search", "input": {}}
     body: dict[str, Any] = {
@@ -121,13 +121,13 @@ SHAPELESS: dict[ApiType, tuple[str, Fixture, str]] = {
 
 
 @pytest.mark.parametrize("kind", SHAPELESS)
-async def test_it_refuses_what_has_not_the_shape(aimock: Aimock, kind: ApiType) -> None:
+async def test_aimock_refuses_malformed_requests(aimock: Aimock, kind: ApiType) -> None:
     await aimock.says("Noted.")
     path, body, why = SHAPELESS[kind]
     assert why in (await aimock.call("POST", path, body, status=400))["error"]["message"]
 
 
-async def test_it_answers_nothing_that_it_was_not_told(on: Stage, aimock: Aimock) -> None:
+async def test_aimock_only_answers_from_fixtures(on: Stage, aimock: Aimock) -> None:
     """So an answer means that the request was the one that the story is about."""
     reached_at(on, aimock)
     await aimock.answers(*use_tool(STATIONS[0])[1:])

@@ -83,7 +83,7 @@ def hold(found: list[Round], kind: ApiType) -> None:
         assert ids[2] == LEGAL, "a legal id is left as it is"
 
 
-async def test_what_goes_out_is_legal_and_the_same_twice(on: Stage, judge: Llmock) -> None:
+async def test_requests_are_valid_and_deterministic(on: Stage, judge: Llmock) -> None:
     """llmock keeps each body as it came. The Claude with a budget goes to it alone: aimock wants thinking before the
     tools of finished turns, too, where Anthropic lets one leave it out."""
     stations = (*STATIONS, BUDGET)
@@ -102,7 +102,7 @@ async def test_what_goes_out_is_legal_and_the_same_twice(on: Stage, judge: Llmoc
 
 
 @pytest.mark.system
-async def test_what_aimock_understands_is_whole(on: Stage, aimock: Aimock) -> None:
+async def test_aimock_understands_the_whole_conversation(on: Stage, aimock: Aimock) -> None:
     """Its journal tells the requests to Anthropic in OpenAI's words, by its own reading. Of Gemini's it reads one
     spelling of the parts, and the library writes the other; Gemini takes both."""
     for station, first, second in by_station(STATIONS, await told_on(on, aimock, STATIONS)):
@@ -133,7 +133,7 @@ REFUSED: dict[ApiType, tuple[str, ...]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_without_our_adaptation_it_is_not_legal(judge: Llmock, llm: LiteLlm, kind: ApiType) -> None:
+async def test_the_library_alone_sends_invalid_requests(judge: Llmock, llm: LiteLlm, kind: ApiType) -> None:
     """The door without its one step: what the library alone makes of it. Of arguments that are no JSON it would make
     no request at all."""
     await judge.says("Noted.")

@@ -85,7 +85,7 @@ async def complete(caller: ModelCaller, asked: ModelRequest) -> Completion | Mod
     ],
     ids=named,
 )
-async def test_what_passes_is_tried_once_more(
+async def test_transient_faults_are_retried_once(
     caller: ModelCaller, judge: Llmock, asked: ModelRequest, fault: Behaviour
 ) -> None:
     await judge.will(fault)
@@ -96,7 +96,7 @@ async def test_what_passes_is_tried_once_more(
     assert await judge.verdict() == Verdict(1, 2, (), ())
 
 
-async def test_a_stream_cut_before_its_first_word_is_no_answer(
+async def test_a_stream_cut_before_its_first_token_is_retried(
     caller: ModelCaller, judge: Llmock, asked: ModelRequest
 ) -> None:
     await judge.will(cut("truncate", SILENT[str(asked.profile.api_type)]))
@@ -106,9 +106,7 @@ async def test_a_stream_cut_before_its_first_word_is_no_answer(
     assert await judge.verdict() == Verdict(1, 2, (), ())
 
 
-async def test_a_retry_after_beside_another_status_counts(
-    caller: ModelCaller, judge: Llmock, asked: ModelRequest
-) -> None:
+async def test_retry_after_is_honoured_with_any_status(caller: ModelCaller, judge: Llmock, asked: ModelRequest) -> None:
     await judge.will({"type": "fail", "status": 503, "retry_after": 2})
     await complete(caller, asked)
     assert (await judge.verdict()).errors == ()
@@ -129,7 +127,7 @@ async def test_a_retry_after_beside_another_status_counts(
     ],
     ids=lambda given: named(given) if isinstance(given, dict) else "",
 )
-async def test_what_does_not_pass_is_given_up(
+async def test_permanent_faults_are_not_retried(
     caller: ModelCaller, judge: Llmock, asked: ModelRequest, fault: Behaviour, attempts: int
 ) -> None:
     """Giving up is what the judge warns of and does not fail: the next model's turn, or the person's."""
@@ -139,7 +137,7 @@ async def test_what_does_not_pass_is_given_up(
     assert (found.calls, found.attempts, found.errors) == (1, attempts, ())
 
 
-async def test_many_at_once_are_no_storm(caller: ModelCaller, judge: Llmock, asked: ModelRequest) -> None:
+async def test_concurrent_calls_cause_no_retry_storm(caller: ModelCaller, judge: Llmock, asked: ModelRequest) -> None:
     await judge.will(DOWN)
     questions = [replace(asked, messages=(ChatMessage("user", f"question {n}"),)) for n in range(15)]
     failed = await asyncio.gather(*(complete(caller, each) for each in questions))
@@ -152,7 +150,7 @@ async def test_many_at_once_are_no_storm(caller: ModelCaller, judge: Llmock, ask
 # What breaks in the middle
 
 
-async def test_a_truncated_answer_is_known_as_one(caller: ModelCaller, judge: Llmock, asked: ModelRequest) -> None:
+async def test_a_truncated_answer_is_recognised(caller: ModelCaller, judge: Llmock, asked: ModelRequest) -> None:
     """Its text has been seen, so the person is asked before it is asked for again. The judge sees the wire alone, and
     calls a truncation accepted until the same request comes again."""
     await judge.will(cut("truncate", SILENT[str(asked.profile.api_type)] + 2))
@@ -168,7 +166,7 @@ async def test_a_truncated_answer_is_known_as_one(caller: ModelCaller, judge: Ll
 
 
 @pytest.mark.parametrize("kind", ["disconnect", "malformed"])
-async def test_a_broken_answer_is_known_as_one(
+async def test_a_broken_answer_is_recognised(
     caller: ModelCaller, judge: Llmock, asked: ModelRequest, kind: str
 ) -> None:
     await judge.will(cut(kind, SILENT[str(asked.profile.api_type)] + 2))
@@ -180,7 +178,7 @@ async def test_a_broken_answer_is_known_as_one(
 
 
 @pytest.mark.parametrize("after", [0, 2])
-async def test_a_stream_that_hangs_is_left(caller: ModelCaller, judge: Llmock, asked: ModelRequest, after: int) -> None:
+async def test_a_hanging_stream_times_out(caller: ModelCaller, judge: Llmock, asked: ModelRequest, after: int) -> None:
     """With nothing said there is no answer; with something it is late."""
     first = SILENT[str(asked.profile.api_type)] + after
     await judge.will(
@@ -216,13 +214,13 @@ async def careless(judge: Llmock, times: int) -> list[str]:
     ],
     ids=["impatient", "stormy", "credulous", "stubborn"],
 )
-async def test_a_careless_client_is_found_out(judge: Llmock, fault: Behaviour, times: int, finding: str) -> None:
+async def test_llmock_detects_a_careless_client(judge: Llmock, fault: Behaviour, times: int, finding: str) -> None:
     await judge.will(fault)
     assert await careless(judge, times)
     assert (await judge.verdict()).errors == (finding,)
 
 
-async def test_ten_attempts_are_no_storm_yet(judge: Llmock) -> None:
+async def test_ten_attempts_are_not_a_retry_storm(judge: Llmock) -> None:
     """So much patience is the judge's, not ours: we make two."""
     await judge.will(DOWN)
     await careless(judge, 10)

@@ -16,7 +16,7 @@ def served_by(on: Stage, judge: Llmock, station: Station) -> None:
 
 
 @pytest.mark.parametrize("station", STATIONS, ids=lambda station: station.model)
-async def test_a_bad_day_at_the_provider(on: Stage, judge: Llmock, station: Station) -> None:
+async def test_the_bot_survives_a_failing_provider(on: Stage, judge: Llmock, station: Station) -> None:
     """A queue that is to be waited for, a gateway that fails once, an answer that is cut and asked for again, and an
     outage: where the person asks again, it is a try at the same call, and counts among its attempts."""
     served_by(on, judge, station)
@@ -37,7 +37,7 @@ async def test_a_bad_day_at_the_provider(on: Stage, judge: Llmock, station: Stat
     assert (found.errors, found.warnings) == ((), ())
 
 
-async def test_a_long_wait_is_told_at_once_and_kept(on: Stage, judge: Llmock) -> None:
+async def test_a_long_retry_after_is_reported_and_honoured(on: Stage, judge: Llmock) -> None:
     """Whoever asks meanwhile is told how long it still is; the provider is left alone."""
     served_by(on, judge, STATIONS[0])
     await judge.will(HOUR)
@@ -53,7 +53,7 @@ USE = {"type": "reply", "tool_calls": [{"name": "calculate", "arguments": {"expr
 
 @pytest.mark.parametrize("station", STATIONS, ids=lambda station: station.model)
 @pytest.mark.parametrize("fault", [None, "malformed_arguments", "unknown_tool"])
-async def test_a_turn_with_tools_even_broken_ones(
+async def test_a_turn_with_working_and_broken_tools(
     on: Stage, judge: Llmock, station: Station, fault: str | None
 ) -> None:
     """The result, or what was wrong, goes back under the call's id."""

@@ -44,15 +44,15 @@ def judge(told: dict[str, Any]) -> None:
     assert told["fail"]["content"][0]["text"] == "The disk is full. Delete something."
 
 
-def test_over_stdio(era: str) -> None:
+def test_clients_over_stdio(era: str) -> None:
     judge(run(era, "stdio", sys.executable, str(OFFERING)))
 
 
-def test_over_http(era: str) -> None:
+def test_clients_over_http(era: str) -> None:
     with serving() as where:
         judge(run(era, "http", f"http://{where}/mcp", TOKEN))
 
 
-def test_without_the_token(era: str) -> None:
+def test_http_without_the_token_is_refused(era: str) -> None:
     with serving() as where, pytest.raises(AssertionError, match=r"401|Unauthorized"):
         run(era, "http", f"http://{where}/mcp", "wrong")

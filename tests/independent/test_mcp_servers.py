@@ -32,7 +32,7 @@ async def begun(on: Stage, name: str, command: list[str], **fields: object) -> N
     assert on.state(name).warnings == (), "every tool of theirs can be used"
 
 
-async def test_everything(on: Stage) -> None:
+async def test_everything_server(on: Stage) -> None:
     await begun(on, "everything", reference("server-everything"), env={"GREETING": "hello"})
     await everything(on)
     said = json.loads(await on.call("everything_get-env"))
@@ -76,14 +76,14 @@ def everything_over_http() -> Iterator[str]:
         process.communicate(timeout=30)
 
 
-async def test_everything_over_http(on: Stage) -> None:
+async def test_everything_server_over_http(on: Stage) -> None:
     with everything_over_http() as url:
         on.entry("everything", {"url": url, "timeout": 60})
         await on.started("everything")
         await everything(on)
 
 
-async def test_a_call_that_takes_too_long_at_everything(on: Stage) -> None:
+async def test_a_call_that_times_out(on: Stage) -> None:
     await begun(on, "everything", reference("server-everything"))
     on.entry("everything", {**json.loads(on.path.read_text())["mcpServers"]["everything"], "timeout": 1})
     await on.client.refresh()
@@ -133,7 +133,7 @@ async def test_git(on: Stage, repository: Path) -> None:
     assert "On branch trunk" in await on.call("git_git_status", repo_path=str(repository))
 
 
-async def test_a_server_of_the_newest_protocol_tells_of_new_tools(on: Stage) -> None:
+async def test_a_server_with_the_newest_protocol_announces_new_tools(on: Stage) -> None:
     script = str(Path(__file__).with_name("mcp_server.mjs"))
     await begun(on, "modern", [node(), script, str(modules("server"))])
     assert on.client.toolkits()[0].description == "Speaks the newest protocol."

@@ -174,7 +174,7 @@ async def answers(party: Party, calls: dict[str, Call]) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("begin", "wrong"), [(loopback_party, {}), (simcord_party, SIMCORD)], ids=["loopback", "simcord"]
 )
-async def test_every_call_is_answered_as_by_discord(
+async def test_every_call_is_answered_like_simcord(
     begin: Callable[[], AbstractAsyncContextManager[Party]], wrong: dict[str, str], calls: dict[str, Call]
 ) -> None:
     truth = {name: call[0] for name, call in calls.items() if call[0] not in ("begin", "wait")}

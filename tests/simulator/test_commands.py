@@ -49,12 +49,12 @@ async def test_a_model_is_chosen_from_what_is_suggested_while_typing(team: Team,
         assert (await team.answer(asked)).startswith("✅ coding now uses `openai/gpt-5.2`.")
 
 
-async def test_where_everybody_may_use_the_bot_a_newcomer_is_suggested_models_too(team: Team, on: Stage) -> None:
+async def test_an_open_bot_suggests_models_to_newcomers(team: Team, on: Stage) -> None:
     async with team.bot(on):
         assert "openai/gpt-5.2" in await team.suggestions(team.bob, "model set", "model", "gpt-5.2", tier="coding")
 
 
-async def test_a_menu_is_redrawn_though_the_bot_was_started_anew(team: Team, on: Stage) -> None:
+async def test_a_menu_is_redrawn_after_a_restart(team: Team, on: Stage) -> None:
     async with team.bot(on):
         asked = await team.bob.slash(team.general, "tier")
         await team.answer(asked, "Tier: balanced")
@@ -68,7 +68,7 @@ async def test_a_menu_is_redrawn_though_the_bot_was_started_anew(team: Team, on:
     assert len(team.sim.bodies("PUT", "/commands")) == 1, "registered once"
 
 
-async def test_a_stranger_is_let_in_by_a_press_of_the_owner(team: Team, on: Stage) -> None:
+async def test_the_owner_admits_a_stranger_with_a_button(team: Team, on: Stage) -> None:
     on.env["BOT_ACCESS"] = "pairing"
     hers, his = team.alice.user.dm_channel, team.bob.user.dm_channel
     async with team.bot(on):
@@ -81,7 +81,7 @@ async def test_a_stranger_is_let_in_by_a_press_of_the_owner(team: Team, on: Stag
     assert len(on.ms.calls) == 1
 
 
-async def test_a_command_in_private_is_answered_openly(team: Team, on: Stage) -> None:
+async def test_a_command_in_private_gets_a_normal_answer(team: Team, on: Stage) -> None:
     async with team.bot(on):
         asked = await team.bob.user.slash("tier", tier="deep")
         assert (await team.answer(asked)).startswith("Tier: deep")

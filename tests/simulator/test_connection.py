@@ -17,7 +17,7 @@ HISTORY = "/messages"
 
 
 @pytest.mark.parametrize("asked", [False, True], ids=["cut", "reconnect"])
-async def test_what_happens_while_the_connection_is_lost_is_told_by_resume(team: Team, on: Stage, asked: bool) -> None:
+async def test_resume_delivers_missed_events(team: Team, on: Stage, asked: bool) -> None:
     room = team.bob.user.dm_channel
     async with team.bot(on):
         await team.reply(room, await team.bob.send_dm("before"))
@@ -38,7 +38,7 @@ async def test_what_happens_while_the_connection_is_lost_is_told_by_resume(team:
 
 
 @pytest.mark.usefixtures("hurried")
-async def test_a_session_that_is_forgotten_loses_no_message(team: Team, on: Stage) -> None:
+async def test_an_expired_session_loses_no_message(team: Team, on: Stage) -> None:
     room = team.bob.user.dm_channel
     async with team.bot(on):
         await team.reply(room, await team.bob.send_dm("before"))
@@ -52,9 +52,7 @@ async def test_a_session_that_is_forgotten_loses_no_message(team: Team, on: Stag
 
 
 @pytest.mark.parametrize(("command", "answer"), [("retry", "Another answer."), ("tier", "Tier: balanced")])
-async def test_a_command_that_came_too_late_is_answered_all_the_same(
-    team: Team, on: Stage, command: str, answer: str
-) -> None:
+async def test_a_late_command_is_still_answered(team: Team, on: Stage, command: str, answer: str) -> None:
     """An interaction is unknown three seconds after it. What is for all goes to the channel, the rest to its person."""
     on.ms.reply("One answer.")
     on.ms.reply("Another answer.")
@@ -71,7 +69,7 @@ async def test_a_command_that_came_too_late_is_answered_all_the_same(
     assert len(team.from_bot(team.general)) + len(team.from_bot(team.bob.user.dm_channel)) == 2
 
 
-async def test_a_kill_in_mid_stream_loses_and_doubles_nothing(sim: SimcordServer, team: Team, on: Stage) -> None:
+async def test_a_kill_mid_stream_loses_and_doubles_nothing(sim: SimcordServer, team: Team, on: Stage) -> None:
     """In private, in a channel and in a thread at once; each half goes on in its own message, and what was said while
     the bot was dead is answered, too."""
     room = team.bob.user.dm_channel

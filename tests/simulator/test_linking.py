@@ -15,7 +15,7 @@ def both(on: Stage) -> None:
     on.env |= {"TELEGRAM_BOT_TOKEN": on.tg.token, "BOT_OWNERS": f"telegram:{OWNER}", "BOT_ACCESS": "pairing"}
 
 
-async def test_a_stranger_on_discord_becomes_who_they_are_on_telegram(team: Team, on: Stage) -> None:
+async def test_a_discord_account_is_linked_to_its_telegram_person(team: Team, on: Stage) -> None:
     """By a command with a code; their choices and their role come along, and they are told on both."""
     alice, room = team.alice.user, team.alice.user.dm_channel
     async with team.bot(on):
@@ -34,7 +34,7 @@ async def test_a_stranger_on_discord_becomes_who_they_are_on_telegram(team: Team
     assert on.rows("select count(distinct person_id) from identities") == [(1,)]
 
 
-async def test_two_known_people_become_one_once_the_second_says_so(team: Team, on: Stage) -> None:
+async def test_two_people_are_merged_after_the_second_confirms(team: Team, on: Stage) -> None:
     on.env["BOT_ACCESS"] = "open"
     bob = team.bob.user
     async with team.bot(on):

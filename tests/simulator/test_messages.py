@@ -18,9 +18,7 @@ def users_said(on: Stage) -> list[str]:
     return [message["content"] for message in on.ms.last.body["messages"] if message["role"] == "user"]
 
 
-async def test_a_mention_is_answered_by_typing_and_a_message_that_grows(
-    sim: SimcordServer, team: Team, on: Stage
-) -> None:
+async def test_a_mention_shows_typing_and_a_streamed_answer(sim: SimcordServer, team: Team, on: Stage) -> None:
     gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
     async with team.bot(on):
         said = await team.bob.send(team.general, f"{team.mention} count")
@@ -44,7 +42,7 @@ async def test_a_mention_is_answered_by_typing_and_a_message_that_grows(
     assert on.ms.last.last_user_text == "count", "the mention is no part of the question"
 
 
-async def test_what_nobody_addressed_to_the_bot_is_not_heard(team: Team, on: Stage) -> None:
+async def test_messages_not_addressed_to_the_bot_are_ignored(team: Team, on: Stage) -> None:
     async with team.bot(on):
         await team.bob.send(team.general, "among ourselves")
         said = await team.bob.send(team.general, f"{team.mention} you")
@@ -57,7 +55,7 @@ async def test_what_nobody_addressed_to_the_bot_is_not_heard(team: Team, on: Sta
     ]
 
 
-async def test_a_message_in_private_is_answered_and_remembered(team: Team, on: Stage) -> None:
+async def test_a_direct_message_is_answered_and_remembered(team: Team, on: Stage) -> None:
     async with team.bot(on):
         said = await team.bob.send_dm("hello")
         answer = await team.reply(team.bob.user.dm_channel, said)
@@ -68,7 +66,7 @@ async def test_a_message_in_private_is_answered_and_remembered(team: Team, on: S
     assert users_said(on) == ["hello", "what did I say?"]
 
 
-async def test_a_thread_is_a_conversation_of_its_own(team: Team, on: Stage) -> None:
+async def test_a_thread_is_a_separate_conversation(team: Team, on: Stage) -> None:
     thread = team.thread("aside")
     async with team.bot(on):
         said = await team.bob.send(team.general, f"{team.mention} in the channel")
@@ -81,7 +79,7 @@ async def test_a_thread_is_a_conversation_of_its_own(team: Team, on: Stage) -> N
     assert users_said(on) == ["in the thread", "go on"]
 
 
-async def test_a_mention_can_begin_a_thread(team: Team, on: Stage) -> None:
+async def test_a_mention_can_start_a_thread(team: Team, on: Stage) -> None:
     on.env["DISCORD_THREADS"] = "true"
     async with team.bot(on):
         said = await team.bob.send(team.general, f"{team.mention} a long story")
@@ -92,7 +90,7 @@ async def test_a_mention_can_begin_a_thread(team: Team, on: Stage) -> None:
 
 
 @pytest.mark.parametrize("said", ["@everyone wake up", "@here", "`@everyone`", "person", "role"])
-async def test_nothing_that_a_model_writes_pings_anybody(sim: SimcordServer, team: Team, on: Stage, said: str) -> None:
+async def test_model_output_pings_no_one(sim: SimcordServer, team: Team, on: Stage, said: str) -> None:
     role = team.guild.create_role("crew", mentionable=True)
     said = {"person": team.alice.mention, "role": role.mention}.get(said, said)
     assert pinged(team, team.general, dispatch_as_bot(team, said)), "simcord would let the bot ping"
@@ -116,7 +114,7 @@ def pinged(team: Team, place: ChannelHandle, message_id: int) -> bool:
     return bool(stored.mention_everyone or stored.ping_role_ids or stored.ping_user_ids)
 
 
-async def test_a_long_answer_comes_in_pieces_with_their_fences_closed(team: Team, on: Stage) -> None:
+async def test_a_long_answer_is_split_with_code_fences_closed(team: Team, on: Stage) -> None:
     on.ms.reply(f"Here it is:\n\n{FENCED}\n\nTHE-END")
     async with team.bot(on):
         said = await team.bob.send_dm("write it")

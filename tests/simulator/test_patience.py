@@ -11,7 +11,7 @@ TOO_LATE = 901.0
 """Seconds; a token opens nothing after 15 minutes."""
 
 
-async def test_an_answer_after_the_tokens_end_is_a_message_in_the_channel(team: Team, on: Stage) -> None:
+async def test_an_answer_after_token_expiry_goes_to_the_channel(team: Team, on: Stage) -> None:
     on.ms.reply("One answer.")
     async with team.bot(on):
         await team.reply(team.general, await team.bob.send(team.general, f"{team.mention} hm?"), "One answer.")
@@ -30,7 +30,7 @@ async def test_an_answer_after_the_tokens_end_is_a_message_in_the_channel(team: 
     assert team.sim.refusals == []
 
 
-async def test_what_is_for_one_person_goes_to_them_when_it_is_late(team: Team, on: Stage) -> None:
+async def test_a_late_private_answer_goes_to_its_person(team: Team, on: Stage) -> None:
     room = team.bob.user.dm_channel
     team.sim.env.inject_error("PATCH", "/webhooks/*", status=503, times=None)
     async with team.bot(on):
@@ -45,7 +45,7 @@ async def test_what_is_for_one_person_goes_to_them_when_it_is_late(team: Team, o
     assert not any(m.content for m in team.from_bot(team.general, viewer=team.bob))
 
 
-async def test_too_many_requests_delay_answers_and_keep_their_order(team: Team, on: Stage) -> None:
+async def test_rate_limits_delay_answers_in_order(team: Team, on: Stage) -> None:
     """A long answer and the one behind it."""
     on.ms.reply("\n\n".join(f"part {number} " + "and so on " * 150 for number in range(3)))
     on.ms.reply("The second answer.")
@@ -60,7 +60,7 @@ async def test_too_many_requests_delay_answers_and_keep_their_order(team: Team, 
     assert [code for _, code in team.sim.refusals] == [TOO_MANY] * 2
 
 
-async def test_too_many_requests_delay_the_answer_to_a_command(team: Team, on: Stage) -> None:
+async def test_a_rate_limit_delays_a_command_answer(team: Team, on: Stage) -> None:
     async with team.bot(on):
         team.sim.env.inject_error("PATCH", "/webhooks/*", status=TOO_MANY, times=1)
         assert (await team.answer(await team.bob.slash(team.general, "tier"))).startswith("Tier: balanced")

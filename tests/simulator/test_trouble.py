@@ -14,7 +14,7 @@ from tests.stories.harness import Stage, stage
 MISSING_ACCESS, MISSING_PERMISSIONS, UNKNOWN_MESSAGE = 50001, 50013, 10008
 
 
-async def test_an_answer_whose_beginning_was_deleted_comes_anew(team: Team, on: Stage) -> None:
+async def test_an_answer_whose_preview_was_deleted_is_sent_again(team: Team, on: Stage) -> None:
     gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
     async with team.bot(on):
         said = await team.bob.send(team.general, f"{team.mention} count")
@@ -28,7 +28,7 @@ async def test_an_answer_whose_beginning_was_deleted_comes_anew(team: Team, on: 
     assert {code for _, code in team.sim.refusals} == {UNKNOWN_MESSAGE}
 
 
-async def test_a_question_that_was_deleted_is_answered_all_the_same(team: Team, on: Stage) -> None:
+async def test_a_deleted_question_is_still_answered(team: Team, on: Stage) -> None:
     gate = on.ms.reply("here I am", gate_after=0)
     async with team.bot(on):
         said = await team.bob.send(team.general, f"{team.mention} are you there?")
@@ -43,9 +43,7 @@ async def test_a_question_that_was_deleted_is_answered_all_the_same(team: Team, 
 
 
 @pytest.mark.parametrize("denied", ["send_messages", "view_channel"])
-async def test_a_channel_that_is_closed_to_the_bot_is_one_sentence_to_the_owner(
-    team: Team, on: Stage, denied: str
-) -> None:
+async def test_a_channel_without_access_is_reported_to_the_owner(team: Team, on: Stage, denied: str) -> None:
     gate = on.ms.reply("never to be read", gate_after=0)
     async with team.bot(on):
         await team.bob.send(team.general, f"{team.mention} hello?")
@@ -63,7 +61,7 @@ async def test_a_channel_that_is_closed_to_the_bot_is_one_sentence_to_the_owner(
     assert {code for _, code in team.sim.refusals} == {expected}
 
 
-async def test_where_the_bot_may_not_write_its_commands_are_answered(team: Team, on: Stage) -> None:
+async def test_commands_are_answered_without_send_permission(team: Team, on: Stage) -> None:
     """An interaction's own token opens the channel."""
     team.deny(team.general, "send_messages")
     async with team.bot(on):
@@ -71,7 +69,7 @@ async def test_where_the_bot_may_not_write_its_commands_are_answered(team: Team,
     assert team.sim.refusals == []
 
 
-async def test_an_answer_without_the_right_to_react_is_an_answer(team: Team, on: Stage) -> None:
+async def test_answers_need_no_reaction_permission(team: Team, on: Stage) -> None:
     """A message that waits behind a turn is marked by a reaction or, where that is not allowed, by a note."""
     stern = team.guild.create_text_channel("stern")
     team.deny(stern, "add_reactions")
@@ -88,7 +86,7 @@ async def test_an_answer_without_the_right_to_react_is_an_answer(team: Team, on:
     assert team.sim.refusals
 
 
-async def test_a_server_that_refuses_once_delays_an_answer_and_no_more(team: Team, on: Stage) -> None:
+async def test_a_single_server_error_only_delays_the_answer(team: Team, on: Stage) -> None:
     async with team.bot(on):
         team.sim.env.inject_error("POST", "/channels/*/messages", status=503, times=1)
         said = await team.bob.send_dm("hello")
@@ -96,7 +94,7 @@ async def test_a_server_that_refuses_once_delays_an_answer_and_no_more(team: Tea
     assert len(team.from_bot(team.bob.user.dm_channel)) == 1
 
 
-async def test_what_was_written_while_the_bot_was_away_is_answered(team: Team, on: Stage) -> None:
+async def test_messages_sent_while_offline_are_answered(team: Team, on: Stage) -> None:
     room = team.bob.user.dm_channel
     async with team.bot(on):
         await team.reply(room, await team.bob.send_dm("first"))

@@ -1,4 +1,4 @@
-"""Who gets in: codes, roles, groups and limits."""
+"""Admission: codes, roles, groups and limits."""
 
 import re
 
@@ -6,8 +6,8 @@ from tests.stories.doors import CODE, Hours, account, code_in, quiet
 from tests.stories.harness import OWNER, Stage, ask, press, running
 
 
-async def test_a_stranger_gets_a_code_and_no_model_until_the_owner_approves_by_command(on: Stage) -> None:
-    on.tg.private()  # the owner has opened the chat before
+async def test_a_stranger_gets_only_a_code_until_the_owner_approves(on: Stage) -> None:
+    on.tg.private()  # the owner has written to the bot before
     async with running(on):
         answer = await ask(on, "/start", user="mallory")
         assert "This bot is private" in answer.text
@@ -38,7 +38,7 @@ async def test_the_owner_approves_with_the_button_of_the_notice(on: Stage) -> No
         assert (await ask(on, "hi", user="mallory")).text == "You said: hi"
 
 
-async def test_the_owners_button_is_worth_nothing_in_somebody_elses_chat(on: Stage) -> None:
+async def test_the_owners_button_does_not_work_in_another_chat(on: Stage) -> None:
     on.tg.private()
     bob = on.tg.user("bob")
     async with running(on):
@@ -77,7 +77,7 @@ async def test_five_wrong_codes_lock_the_owner_out_for_an_hour(on: Stage) -> Non
         assert (await ask(on, f"/access pair {code}")).text.startswith("✅")
 
 
-async def test_roles_are_given_by_those_who_may(on: Stage) -> None:
+async def test_only_permitted_roles_may_assign_roles(on: Stage) -> None:
     bob, carol = on.tg.user("bob"), on.tg.user("carol")
     async with running(on):
         for person in (bob, carol):
@@ -85,7 +85,9 @@ async def test_roles_are_given_by_those_who_may(on: Stage) -> None:
         assert "Only admins and owners" in (await ask(on, "/access list", user=bob)).text
         assert "Only admins and owners" in (await ask(on, f"/access role {account(bob)} owner", user=bob)).text
         assert "is an admin now" in (await ask(on, f"/access role {account(bob)} ADMIN")).text
-        assert "Carol" not in (await ask(on, "/access", user=bob)).text  # carol has never written: no name yet
+        assert (
+            "Carol" not in (await ask(on, "/access", user=bob)).text
+        )  # carol has never written, so her name is unknown
         assert account(carol) in (await ask(on, "/access", user=bob)).text
         assert "Only an owner can do that" in (await ask(on, f"/access role {account(carol)} admin", user=bob)).text
         assert "Only an owner can do that" in (await ask(on, f"/access block telegram:{OWNER}", user=bob)).text
@@ -98,7 +100,7 @@ async def test_roles_are_given_by_those_who_may(on: Stage) -> None:
     assert on.rows(roles) == [(str(bob.id), "admin"), (str(carol.id), "blocked"), (str(OWNER), "owner")]
 
 
-async def test_the_blocked_are_told_once_and_reach_nothing(on: Stage) -> None:
+async def test_blocked_people_are_told_once_and_get_no_access(on: Stage) -> None:
     bob = on.tg.user("bob")
     async with running(on):
         await ask(on, f"/access allow {account(bob)}")
@@ -115,7 +117,7 @@ async def test_the_blocked_are_told_once_and_reach_nothing(on: Stage) -> None:
     assert len(on.ms.calls) == 2
 
 
-async def test_a_group_is_closed_until_an_owner_opens_it_and_its_people_are_guests(on: Stage) -> None:
+async def test_a_group_opens_by_its_owner_and_its_members_are_guests(on: Stage) -> None:
     bob = on.tg.user("bob")
     async with running(on):
         hint = await ask(on, "@tierbot hi", user=bob, group="Team")
@@ -136,12 +138,12 @@ async def test_a_group_is_closed_until_an_owner_opens_it_and_its_people_are_gues
     assert [message for message in hint.chat.from_bot() if "enabled yet" in message.text] == [hint]
 
 
-async def test_here_is_refused_in_private(on: Stage) -> None:
+async def test_access_allow_here_is_refused_in_private(on: Stage) -> None:
     async with running(on):
         assert "Write this in that group" in (await ask(on, "/access here on")).text
 
 
-async def test_allowlist_names_the_command_that_lets_a_stranger_in(on: Stage) -> None:
+async def test_allowlist_mode_names_the_admission_command(on: Stage) -> None:
     on.env["BOT_ACCESS"] = "allowlist"
     bob = on.tg.user("bob")
     async with running(on):
@@ -166,7 +168,7 @@ async def test_open_access_makes_everybody_a_user(on: Stage) -> None:
         assert "Only admins and owners" in (await ask(on, "/access list", user="bob")).text
 
 
-async def test_the_rate_limit_is_told_once_with_when_to_come_back(on: Stage) -> None:
+async def test_the_rate_limit_is_announced_once_with_its_end(on: Stage) -> None:
     on.env |= {"BOT_ACCESS": "open", "USER_RATE_LIMIT": "2/minute,100/hour"}
     async with running(on):
         for text in ("one", "two"):
@@ -184,7 +186,7 @@ async def test_the_rate_limit_is_told_once_with_when_to_come_back(on: Stage) -> 
         assert [message.text[:8] for message in told.chat.from_bot()] == ["You said", "You said", "Too many"]
 
 
-async def test_strangers_do_not_make_the_bot_talk_without_end(on: Stage) -> None:
+async def test_replies_to_strangers_are_limited(on: Stage) -> None:
     on.env["USER_RATE_LIMIT"] = "3/minute"
     async with running(on):
         for _ in range(3):
@@ -227,7 +229,7 @@ async def test_a_guest_cannot_administer(on: Stage) -> None:
             assert "Only admins and owners" in (await ask(on, typed, user=bob, group="Team")).text
 
 
-async def test_a_guest_is_told_only_of_tiers_that_guests_may_use(on: Stage) -> None:
+async def test_a_guest_sees_only_the_tiers_for_guests(on: Stage) -> None:
     async with running(on):
         bob = on.tg.user("bob")
         assert "deep" in (await ask(on, "/start")).text

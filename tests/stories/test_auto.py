@@ -1,4 +1,4 @@
-"""/tier auto: a tier is chosen for each message, says why, and never leaves what the person may have."""
+"""/tier auto: each message gets a tier with a reason, within what the person may use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CODE = "Write a Python function that parses RFC 3339 timestamps, with tests.\n``
 TIERS = {"balanced": "gpt-5.1", "coding": "gpt-5.2", "deep": "gpt-5.2"}
 
 
-async def test_each_message_has_its_own_tier_and_the_reason_is_said(on: Stage) -> None:
+async def test_each_message_gets_a_tier_and_a_stated_reason(on: Stage) -> None:
     async with running(on):
         shown = (await ask(on, "/tier auto")).text
         assert shown.startswith("Tier: auto, Force: off")
@@ -23,7 +23,7 @@ async def test_each_message_has_its_own_tier_and_the_reason_is_said(on: Stage) -
             answer = (await ask(on, said)).text
             assert facts(on)["tier"] == tier
             assert on.ms.last.model == TIERS[tier]
-            assert why in answer.rpartition(f"{tier} (")[2], "the footer says why"
+            assert why in answer.rpartition(f"{tier} (")[2], "the footer gives the reason"
         assert (
             "Last call: coding with openai/gpt-5.2, because /tier auto chose it (code"
             in (await ask(on, "/status full")).text
@@ -31,7 +31,7 @@ async def test_each_message_has_its_own_tier_and_the_reason_is_said(on: Stage) -
         assert [row[0] for row in on.rows("select source from turns")] == ["auto"] * 3
 
 
-async def test_what_goes_on_stays_where_it_was_also_after_a_restart(on: Stage) -> None:
+async def test_a_follow_up_keeps_its_tier_also_after_a_restart(on: Stage) -> None:
     async with running(on):
         await ask(on, "/tier auto")
         await ask(on, CODE)
@@ -44,14 +44,14 @@ async def test_what_goes_on_stays_where_it_was_also_after_a_restart(on: Stage) -
         assert facts(on)["tier"] == "balanced"
 
 
-async def test_it_is_no_lock_and_ends_one(on: Stage) -> None:
+async def test_auto_ends_a_tier_lock(on: Stage) -> None:
     async with running(on):
         await ask(on, "/tier smart force")
         assert "can't be locked" in (await ask(on, "/tier auto force")).text
         assert (await ask(on, "/tier")).text.startswith("Tier: smart, Force: on"), "nothing was changed"
         assert (await ask(on, "/tier AUTO")).text.startswith("Tier: auto, Force: off")
         await ask(on, f"!balanced {PROOF}")
-        assert facts(on)["tier"] == "balanced", "the person's word on one message counts"
+        assert facts(on)["tier"] == "balanced", "an explicit prefix counts"
         assert "did you mean auto" in (await ask(on, "/tier auot")).text
         assert (await ask(on, "/tier balanced")).text.startswith("Tier: balanced, Force: off")
         await ask(on, PROOF)
@@ -59,7 +59,7 @@ async def test_it_is_no_lock_and_ends_one(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("closed", [{"deep": {"mayBeEscalatedTo": False}}, {"balanced": {"mayEscalate": False}}])
-async def test_it_goes_no_higher_than_the_contracts_let_it(on: Stage, closed: dict[str, object]) -> None:
+async def test_auto_respects_the_contracts(on: Stage, closed: dict[str, object]) -> None:
     on.config["tiers"] = closed
     async with running(on):
         await ask(on, "/tier auto")
@@ -67,7 +67,7 @@ async def test_it_goes_no_higher_than_the_contracts_let_it(on: Stage, closed: di
         assert facts(on)["tier"] == ("smart" if "deep" in closed else "balanced")
 
 
-async def test_what_is_asked_again_is_judged_as_the_first_time(on: Stage) -> None:
+async def test_a_retry_gets_the_same_tier(on: Stage) -> None:
     async with running(on):
         await ask(on, "/tier auto")
         await ask(on, CODE)
@@ -77,7 +77,7 @@ async def test_what_is_asked_again_is_judged_as_the_first_time(on: Stage) -> Non
         assert facts(on)["tier"] == before
 
 
-async def test_going_up_is_in_the_books(on: Stage) -> None:
+async def test_auto_escalations_are_recorded(on: Stage) -> None:
     async with running(on):
         await ask(on, "/tier auto")
         for said, up in (("hi", 0), (PROOF, 1)):
@@ -92,7 +92,7 @@ async def test_going_up_is_in_the_books(on: Stage) -> None:
         assert facts(on)["escalated"] == 1
 
 
-async def test_a_council_in_between_changes_nothing(on: Stage) -> None:
+async def test_a_council_in_between_does_not_change_the_tier(on: Stage) -> None:
     seated(on)
     async with running(on):
         await ask(on, "/tier auto")
@@ -103,7 +103,7 @@ async def test_a_council_in_between_changes_nothing(on: Stage) -> None:
         assert facts(on)["tier"] == "coding"
 
 
-async def test_in_german(on: Stage) -> None:
+async def test_auto_in_german(on: Stage) -> None:
     async with running(on):
         await ask(on, "/settings language de")
         await ask(on, "/tier auto")
@@ -133,7 +133,7 @@ async def test_the_owners_default_holds_until_somebody_chooses_a_tier(on: Stage)
         assert on.rows("select tier, source from turns order by id desc limit 1") == [("smart", "owner")]
 
 
-async def test_the_way_back_to_the_owners_default(on: Stage) -> None:
+async def test_tier_default_returns_to_the_owners_default(on: Stage) -> None:
     on.config["modelRouter"] = {"defaultTier": "smart"}
     back = "↩ Owner's default (smart)"
     async with running(on):
@@ -160,10 +160,10 @@ async def test_the_way_back_to_the_owners_default(on: Stage) -> None:
         assert "/tier default" in (await ask(on, "/help tier")).text
 
 
-async def test_without_a_default_of_the_owner_it_is_balanced(on: Stage) -> None:
+async def test_without_an_owners_default_the_tier_is_balanced(on: Stage) -> None:
     async with running(on):
         await ask(on, "/tier deep")
-        assert len(labels(await ask(on, "/tier"))) == 6, "no button where there is nothing to go back to"
+        assert len(labels(await ask(on, "/tier"))) == 6, "no button without a default to return to"
         shown = (await ask(on, "/tier default")).text
     assert shown.startswith("Tier: balanced, Force: off")
     assert "because nothing else was chosen" in shown

@@ -1,4 +1,4 @@
-"""Many messages at once, and a storage that fails: replies come first, and nobody is left without a word."""
+"""Many messages at once, and failing storage: replies come first, and everyone is told."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.stories.test_order import settled, texts
 __all__ = ["hurried"]
 
 
-async def test_of_many_messages_that_wait_the_newest_is_shown_to_wait(on: Stage) -> None:
+async def test_only_the_newest_waiting_message_is_marked(on: Stage) -> None:
     gate = on.ms.gate("done")
     async with running(on):
         on.tg.say("think")
@@ -31,9 +31,7 @@ async def test_of_many_messages_that_wait_the_newest_is_shown_to_wait(on: Stage)
         await settled(on)
 
 
-async def test_nothing_is_shown_to_wait_while_replies_are_on_their_way(
-    on: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_no_message_is_marked_while_replies_are_being_sent(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.inbox.inbox.BUSY_CHATS", 0)
     on.env |= {"BOT_ACCESS": "open"}
     held = on.ms.gate("done", when=lambda request: request.last_user_text == "think")
@@ -155,10 +153,10 @@ async def test_people_are_told_once_that_nothing_can_be_saved(
     assert len(texts(on)) == 3
 
 
-async def test_a_known_person_is_told_that_nothing_can_be_saved_also_before_the_first_reply(
+async def test_a_known_person_is_told_of_storage_failure_before_the_first_reply(
     on: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a restart, say. A stranger, who is never answered, hears nothing."""
+    """For example after a restart. Strangers, who are never answered, are not told."""
     monkeypatch.setattr("bot.inbox.inbox.TELL_SECONDS", 0.0)
     on.env["BOT_ACCESS"] = "allowlist"
     faulty = Faulty(monkeypatch, SqlInbox, "accept")

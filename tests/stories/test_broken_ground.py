@@ -1,4 +1,4 @@
-"""A start on bad ground: one sentence that names what to mend, exit code 2, and every file as it was."""
+"""Starting with a defective workspace: one sentence that says what to fix, exit code 2, and every file unchanged."""
 
 import os
 from collections.abc import Callable
@@ -78,7 +78,7 @@ async def test_a_malformed_catalogue(on: Stage, text: str) -> None:
         ("TIER_SMART_POOL", "x"),
     ],
 )
-async def test_a_malformed_variable_is_named_wherever_it_stands(on: Stage, name: str, value: str) -> None:
+async def test_a_malformed_variable_is_named_whatever_its_source(on: Stage, name: str, value: str) -> None:
     assert (await refused(on, **{name: value})).startswith((f"{name} ", f"{name}: "))
     on.env[name] = ""
     on.workspace.mkdir(exist_ok=True)
@@ -92,7 +92,7 @@ async def test_a_settings_file_that_is_not_text(on: Stage) -> None:
     assert ".env can't be read" in await refused(on)
 
 
-async def test_no_platform_names_setup_and_chat(on: Stage) -> None:
+async def test_without_a_platform_setup_and_chat_are_suggested(on: Stage) -> None:
     on.env["TELEGRAM_BOT_TOKEN"] = ""
     said = await refused(on)
     assert "TELEGRAM_BOT_TOKEN" in said
@@ -108,19 +108,19 @@ async def test_a_token_that_telegram_refuses(on: Stage) -> None:
     assert on.tg.token not in said
 
 
-async def test_a_workspace_where_a_file_stands(on: Stage) -> None:
+async def test_a_workspace_path_that_is_a_file(on: Stage) -> None:
     on.workspace.write_text("mine", encoding="utf-8")
     assert f"The workspace {on.workspace} can't be written" in await refused(on)
     assert on.workspace.read_text(encoding="utf-8") == "mine"
 
 
-async def test_a_workspace_that_can_only_be_read(on: Stage) -> None:
+async def test_a_read_only_workspace(on: Stage) -> None:
     await lived_in(on)
     with read_only(on.workspace):
         assert (await refused(on)).startswith(f"The workspace {on.workspace} can't be written (Read-only file system)")
 
 
-async def test_a_disk_that_is_full_at_the_start(on: Stage) -> None:
+async def test_a_full_disk_at_the_start(on: Stage) -> None:
     with small_disk(on.workspace, 1024):
         ballast = fill(on.workspace)
         said = await refused(on)
@@ -198,7 +198,7 @@ def cut(database: Path) -> None:
 
 
 def holed(database: Path) -> None:
-    """Pages in the middle overwritten."""
+    """Overwrites pages in the middle."""
     with database.open("r+b") as file:
         file.seek(4096 * 2)
         file.write(b"\xa5" * 4096 * 6)
@@ -232,7 +232,7 @@ async def test_a_second_process_in_the_same_workspace(on: Stage) -> None:
 
 
 async def test_the_checks_see_a_changed_file(on: Stage) -> None:
-    """The stories above could not fail otherwise."""
+    """Without this the stories above could not fail."""
     await lived_in(on)
     before = checksums(on.workspace)
     assert "tierbot.db" in before

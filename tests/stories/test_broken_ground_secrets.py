@@ -1,4 +1,4 @@
-"""No secret in any log, at any level, in either style."""
+"""No secret in any log, at any level, in either format."""
 
 import json
 import logging
@@ -16,14 +16,14 @@ TOKEN = "123456:TEST-TOKEN"
 ENV_KEY = "sk-test-openai-000000000000"
 FILE_KEY = 'quoted"key\\with-signs-4711'
 OTHER_FILE_KEY = "plain-key-0042"
-"""Also the name of a model: a name that the log is sure to tell."""
+"""Also the name of a model, which the log is certain to contain."""
 HOOK_SECRET = "hook-secret-0815"
 PROXY_PASSWORD = "proxy-pass-2222"
 
 
 @pytest.mark.parametrize("style", ["text", "json"])
 async def test_a_run_at_debug_shows_no_secret(on: Stage, style: str) -> None:
-    """A pairing, a refused key, an outage and a crash of the connection, all at DEBUG."""
+    """A pairing, a refused key, an outage and a lost connection, all at DEBUG."""
     own = {"apiType": "openai", "baseUrl": on.ms.openai_base, "apiKey": FILE_KEY}
     openai = {"apiType": "openai", "baseUrl": on.ms.openai_base}
     on.config["llm"] = {"providers": {"openai": openai, "own": own, "other": own | {"apiKey": OTHER_FILE_KEY}}}
@@ -61,7 +61,7 @@ async def test_a_run_at_debug_shows_no_secret(on: Stage, style: str) -> None:
 
 
 async def _own_model_fails(on: Stage) -> None:
-    """The provider whose key stands in the configuration file repeats it in its refusal."""
+    """The provider repeats the key from the configuration file in its error."""
     on.tg.say("/model balanced own/gpt-5.1")
     await on.tg.reply(matching="own/gpt-5.1", timeout=30.0)
     on.ms.fail(400, message=f"The key {FILE_KEY} may not do this.")
@@ -74,7 +74,7 @@ async def _own_model_fails(on: Stage) -> None:
 
 @pytest.fixture
 def logging_restored() -> Iterator[None]:
-    """The log of the tests is put back at the end."""
+    """Restores the tests' logging at the end."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     yield

@@ -1,4 +1,4 @@
-"""How deep our own code is between the worker of a conversation and LiteLLM."""
+"""The number of our own stack frames between a conversation's worker and LiteLLM."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ MAX_FRAMES = 14
 
 
 def frames_of_ours() -> list[str]:
-    """The functions of our packages that wait for the caller, outermost first.
+    """Our functions in the chain of awaits, outermost first.
 
-    A coroutine that awaits another one is its caller's frame (`f_back`), so the stack from here to the event loop is
-    the chain of awaits. Only frames whose file is in one of our packages count; each resumed generator or coroutine is
-    one frame, and a context manager is none.
+    A coroutine that awaits another is its caller's frame (`f_back`), so the stack up to the event loop is the chain of
+    awaits. Only frames in our packages count. Each resumed generator or coroutine is one frame; a context manager is
+    none.
     """
     found, frame = [], sys._getframe(1).f_back
     while frame is not None:

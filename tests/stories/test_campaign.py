@@ -1,4 +1,4 @@
-"""Twenty chats while three calls in ten fail, on both platforms and at the models: what must hold of every answer."""
+"""Twenty chats while three calls in ten fail, on both platforms and at the models, and checks on every answer."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from tests.stories.killing import answer
 SEED = 20_261_122
 ROUNDS = 15
 SHARE = 0.3
-"""Of all calls, these fail."""
+"""The share of all calls that fail."""
 OUTAGE_SECONDS = 60.0
-"""What the repetitions of a reply may take beyond the deadline of its turn."""
+"""Seconds for repeated deliveries after the deadline of a turn."""
 KILLED_ROUNDS = 6
 KILLED_OUTAGE_SECONDS = 300.0
 """The same with the waits of real platforms, and two starts."""
@@ -49,14 +49,14 @@ CALLS = (SEND, "PATCH /channels/*/messages/*")
 
 @dataclass
 class Line:
-    """One chat: how somebody speaks there, what the bot said, and what was asked."""
+    """One chat: how its person speaks, what the bot said, and the questions."""
 
     say: Callable[[str], object]
     heard: Callable[[], Sequence[str]]
     asked: list[str] = field(default_factory=list)
 
     def answers(self) -> list[str]:
-        """What the bot said to the questions, once each. A copy counts only when it has no mark."""
+        """The bot's answers to the questions, once each. A repetition counts only without a mark."""
         found: list[str] = []
         for text in self.heard():
             if text.endswith(" …") or PARKED in text:
@@ -68,12 +68,13 @@ class Line:
         return found
 
     def parked(self) -> int:
-        """How many answers were given up because no delivery was confirmed, of which the person was told."""
+        """Number of answers given up because no delivery was confirmed, which the person was told."""
         return sum(PARKED in text for text in self.heard())
 
 
 def moody(random: Random) -> Callable[[ModelRequest], Script]:
-    """A model that fails three times in ten: errors, broken connections, silence; else it answers, fast or slowly."""
+    """A model that fails three times in ten with errors, broken connections or silence, and is otherwise fast or
+    slow."""
 
     def reply(request: ModelRequest) -> Script:
         if random.random() < SHARE:
@@ -125,10 +126,10 @@ def _mentioning(say: Callable[[str], object], text: str) -> None:
 
 
 class Campaign:
-    """Questions in every chat, round after round, and what must hold of their answers."""
+    """Questions in every chat, round by round, and checks on their answers."""
 
     def __init__(self, on: Stage, dc: DiscordServer, patience: float) -> None:
-        """`patience`: seconds until a round is answered at the latest."""
+        """`patience`: maximum seconds until a round is answered."""
         self.random = Random(SEED)
         self._on = on
         self._dc = dc
@@ -136,10 +137,10 @@ class Campaign:
         self._chats = lines(on, dc)
         self._rounds = 0
         self._began = self._longest = 0.0
-        print(f"seed {SEED}")  # pytest shows it when the story fails
+        print(f"seed {SEED}")  # pytest shows it if the story fails
 
     def begin(self) -> None:
-        """Ask two questions in every chat."""
+        """Asks two questions in every chat."""
         self._began = time.monotonic()
         for at, line in enumerate(self._chats):
             for part in "ab":
@@ -148,7 +149,7 @@ class Campaign:
         self._rounds += 1
 
     async def answered(self) -> None:
-        """Wait for the answers of the round."""
+        """Waits for the round's answers."""
         while (left := self._missing()) and time.monotonic() < self._began + self._patience:
             await self._on.tg.wait_for_change(0.2)
         assert not left, (left, self._on.rows("SELECT id, chat_id, state, error FROM outbox WHERE state != 'sent'"))
@@ -161,22 +162,24 @@ class Campaign:
         return [line.asked[count] for line, count in told if count < len(line.asked)]
 
     async def end(self) -> None:
-        """Let everything through, and wait until nothing is left to send."""
+        """Stops all faults and waits until nothing is left to send."""
         self._on.tg.clear_faults()
         self._dc.clear_faults()
         await finished(self._on)
 
     def hold(self) -> None:
-        """Each question has one answer, or one apology, in its place."""
+        """Each question has one answer or one apology, in order."""
         repeated = [each for each in self._on.tg.violations if "message is not modified" in each.description]
-        for each in repeated:  # an edit whose answer was lost
+        for each in repeated:  # an edit whose response was lost
             self._on.tg.violations.remove(each)
         halves = marked = sorry = parked = 0
         for line in self._chats:
             given, lost = deque(line.answers()), line.parked()
             parked += lost
             for question in line.asked:
-                first = given[0].partition("\n")[0] if given else ""  # an unanswered question is asked again with it
+                first = (
+                    given[0].partition("\n")[0] if given else ""
+                )  # an unanswered question is included in the next request
                 told, apology = (
                     f"{question}. " in f"{first} ",
                     any(sign in text for text in list(given)[:1] for sign in APOLOGIES),
@@ -196,7 +199,7 @@ class Campaign:
 
 
 class Jumping:
-    """The system's clock, set to other times by hand."""
+    """The system clock, set by hand."""
 
     def __init__(self) -> None:
         self.offset = 0.0
@@ -210,7 +213,7 @@ class Jumping:
 async def test_a_campaign_of_faults_and_clock_jumps(
     on: Stage, dc: DiscordServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is lost, nothing is doubled without the mark, nothing out of order, nobody waits for ever."""
+    """Nothing is lost, duplicated without a mark or out of order, and no question waits for ever."""
     quick = Pace(backoff=0.05, longest_backoff=0.2, answer=1.0, connect=0.5, preview_after=0.2, group_gap=0.5)
     monkeypatch.setattr("bot.adapters.telegram.descriptor.Pace", lambda: quick)
     monkeypatch.setattr("bot.adapters.discord.descriptor.Pace", lambda: HURRIED)
@@ -234,7 +237,7 @@ async def test_a_campaign_of_faults_and_clock_jumps(
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 async def test_a_campaign_of_faults_and_kills(on: Stage, dc: DiscordServer) -> None:
-    """The same of a process that is killed at a random instant of each round, with the waits of real platforms."""
+    """The same with a process that is killed at a random instant of each round, with the waits of real platforms."""
     vendors(on)
     on.env |= {"BOT_ACCESS": "open"}
     campaign = Campaign(on, dc, 2 * max(DEADLINE.values()) + KILLED_OUTAGE_SECONDS)

@@ -1,4 +1,4 @@
-"""The system's clock is set while the bot runs: waits, deadlines and pauses go on as if nothing had happened."""
+"""The system clock is set while the bot runs: waits, deadlines and pauses are unaffected."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def own_clients() -> None:
 
 
 @pytest.mark.parametrize("jump", [-TWO_HOURS, TWO_HOURS])
-async def test_a_turn_under_way_goes_on(on: Stage, jump: float) -> None:
-    """Also the next try of a turn whose first model failed."""
+async def test_a_running_turn_continues(on: Stage, jump: float) -> None:
+    """Also the next attempt of a turn whose first model failed."""
     vendors(on)
     clock = Clock()
     async with running(on, clock, time.time):
@@ -53,7 +53,7 @@ async def test_a_reply_that_failed_is_sent_again_after_its_pause(on: Stage, jump
 
 
 async def test_a_code_is_valid_for_ten_minutes_of_real_time(on: Stage) -> None:
-    """Also when the system clock is set back and forward; after a restart it is not valid for longer than a new one."""
+    """Also if the clock is set back and forward. After a restart a code is valid no longer than a new one."""
     clock = Clock()
     async with running(on, clock, time.time):
         made = await ask(on, "/access link")
@@ -83,7 +83,7 @@ async def test_codes_are_used_after_a_jump_and_expire_by_real_time(on: Stage, dc
 
 
 @pytest.mark.parametrize("jump", [-TWO_HOURS, TWO_HOURS])
-async def test_a_closed_group_is_told_once_in_an_hour_of_real_time(on: Stage, jump: float) -> None:
+async def test_a_closed_group_is_told_once_per_hour_of_real_time(on: Stage, jump: float) -> None:
     clock, steady = Clock(), Clock()
     async with running(on, clock, steady):
         hint = await ask(on, "@tierbot hi", user="bob", group="Team")
@@ -96,7 +96,7 @@ async def test_a_closed_group_is_told_once_in_an_hour_of_real_time(on: Stage, ju
 
 
 @pytest.mark.parametrize("jump", [-TWO_HOURS, TWO_HOURS])
-async def test_owners_hear_of_a_rejected_key_once_in_an_hour_of_real_time(on: Stage, jump: float) -> None:
+async def test_owners_are_told_of_a_rejected_key_once_per_hour_of_real_time(on: Stage, jump: float) -> None:
     vendors(on)
     clock, steady = Clock(), Clock()
     async with running(on, clock, steady):
@@ -113,7 +113,7 @@ async def test_owners_hear_of_a_rejected_key_once_in_an_hour_of_real_time(on: St
     assert asked(on).count(POOLS["balanced"][0]) == 3
 
 
-async def test_a_model_stays_on_its_break(on: Stage) -> None:
+async def test_a_cooldown_continues(on: Stage) -> None:
     vendors(on)
     clock = Clock()
     async with running(on, clock, time.time):
@@ -128,7 +128,7 @@ async def test_a_model_stays_on_its_break(on: Stage) -> None:
 async def test_a_command_on_discord_is_still_answered_to_its_interaction(
     on: Stage, dc: DiscordServer, hurried: None
 ) -> None:
-    """For fifteen minutes of real time; later it would go to the channel, where others may read it."""
+    """For fifteen minutes of real time. Later it would go to the channel, where others can read it."""
     clock = Clock()
     async with running(on, clock, time.time) as app:
         await up(dc, app)

@@ -1,4 +1,4 @@
-"""A command changes what is asked after it, and nothing that was asked before it."""
+"""A command affects the questions after it, and none before it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COMMANDS = [
 
 
 def asked_with(call: ModelRequest) -> tuple[object, ...]:
-    """What a command could have changed in a request."""
+    """The parts of a request that a command could have changed."""
     reading = call.reading
     conversation = next(text for role, text in reading.turns if role == "user")
     return call.model, reading.effort, reading.system_text, "read_file" in reading.tool_names, conversation
@@ -37,7 +37,7 @@ def call_for(on: Stage, text: str) -> ModelRequest:
 
 
 def prepare(on: Stage) -> None:
-    """A skill to use."""
+    """A skill for the stories."""
     skill = on.workspace / "skills" / "poet" / "SKILL.md"
     skill.parent.mkdir(parents=True, exist_ok=True)
     skill.write_text("---\nname: poet\ndescription: Writes poems.\n---\nSpeak like a poet.\n", encoding="utf-8")
@@ -57,7 +57,7 @@ async def test_a_command_does_not_reach_questions_that_wait_before_it(on: Stage)
             on.tg.say(two)
             answered = on.tg.say(command)
             calls = len(on.ms.calls)
-            await on.tg.reply(answered, after=answered)  # at once, while the turn runs
+            await on.tg.reply(answered, after=answered)  # at once, during the turn
             assert len(on.ms.calls) == calls
             last = on.tg.say(three)
             gate.open()
@@ -70,7 +70,7 @@ async def test_a_command_does_not_reach_questions_that_wait_before_it(on: Stage)
 
 
 @pytest.mark.parametrize("command", ["/tier smart", "/new"])
-async def test_the_order_holds_for_what_came_while_the_bot_was_down(on: Stage, command: str) -> None:
+async def test_the_order_holds_for_messages_sent_while_the_bot_was_down(on: Stage, command: str) -> None:
     prepare(on)
     async with running(on):
         await ask(on, "apples: read my file")
@@ -111,7 +111,7 @@ async def test_the_order_holds_across_a_kill(on: Stage, driver: str) -> None:
 
 
 async def test_a_command_does_not_reach_a_question_whose_files_are_being_read(on: Stage) -> None:
-    """What a turn is answered with is taken when it begins, not when its files are read."""
+    """A turn's settings are read when it begins, not when its files are read."""
     slow = on.tg.fault("getFile", "slow", seconds=1.0)
     async with running(on):
         await ask(on, "apples")
@@ -152,8 +152,8 @@ async def test_a_command_does_not_reach_questions_of_the_persons_other_account(o
         assert call_for(on, "three").reading.effort == "high"
 
 
-async def test_stop_is_done_once_the_stopped_answer_is_kept(on: Stage) -> None:
-    """A kill in between leaves both: the question is not asked again without being stopped again."""
+async def test_stop_finishes_after_the_stopped_answer_is_stored(on: Stage) -> None:
+    """A kill in between keeps both: the question is not asked again without being stopped again."""
     slow = on.tg.fault("sendMessageDraft", "slow", seconds=1.5)
     gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
     states = "select state from inbox order by id"
@@ -168,10 +168,8 @@ async def test_stop_is_done_once_the_stopped_answer_is_kept(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("command", ["/new", "/tier smart"])
-async def test_the_order_holds_for_somebody_who_writes_for_the_first_time(
-    on: Stage, command: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where everybody is answered; turns wait for the rest of a backlog, commands don't."""
+async def test_the_order_holds_for_a_new_person(on: Stage, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In open mode; turns wait for the rest of a backlog, commands don't."""
     monkeypatch.setattr("bot.inbox.admission.BURST", 1)
     on.env["BOT_ACCESS"] = "open"
     for text in ("one", command, "two"):

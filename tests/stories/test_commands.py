@@ -1,4 +1,4 @@
-"""The commands about conversations and settings, and what is no command at all."""
+"""Commands about conversations and settings, and text that is not a command."""
 
 import re
 
@@ -20,13 +20,13 @@ async def test_an_unknown_command_names_the_nearest_and_never_reaches_the_model(
     assert on.ms.calls == []
 
 
-async def test_a_path_is_no_command(on: Stage) -> None:
+async def test_a_path_is_not_a_command(on: Stage) -> None:
     async with running(on):
         for typed in ("/usr/bin/env fails", "what does /tier do?", "a / b", "/"):
             assert (await ask(on, typed)).text == f"You said: {typed}"
 
 
-async def test_help_lists_every_command_and_shows_one_in_full(on: Stage) -> None:
+async def test_help_lists_every_command_and_describes_one(on: Stage) -> None:
     async with running(on):
         text = (await ask(on, "/help all")).text
         assert re.findall(r"^/(\w+):", text, re.MULTILINE) == [spec.name for spec in COMMANDS]
@@ -50,12 +50,12 @@ async def test_start_shows_the_tiers_and_two_buttons(on: Stage) -> None:
         assert shown.text.startswith("Tier: balanced, Force: off")
 
 
-async def test_whoami_gives_the_account_as_access_takes_it(on: Stage) -> None:
+async def test_whoami_shows_the_account_in_the_form_access_accepts(on: Stage) -> None:
     async with running(on):
         assert (await ask(on, "/whoami")).text == f"Alice, account telegram:{OWNER}, role owner."
 
 
-async def test_new_begins_afresh_and_history_goes_back(on: Stage) -> None:
+async def test_new_starts_a_conversation_and_history_resumes_an_old_one(on: Stage) -> None:
     async with running(on):
         assert "There is nothing here yet." in (await ask(on, "/history")).text
         await ask(on, "remember apples")
@@ -87,7 +87,7 @@ async def test_history_is_resumed_by_a_button_and_after_a_restart(on: Stage) -> 
     assert ("user", "remember apples") in on.ms.last.reading.turns
 
 
-async def test_nobody_sees_another_chats_history(on: Stage) -> None:
+async def test_history_is_private_to_its_chat(on: Stage) -> None:
     on.env["BOT_ACCESS"] = "open"
     async with running(on):
         await ask(on, "remember apples")
@@ -96,7 +96,7 @@ async def test_nobody_sees_another_chats_history(on: Stage) -> None:
 
 
 async def test_new_and_resume_do_not_wait_for_the_running_answer(on: Stage) -> None:
-    """It is kept where it was asked."""
+    """History stays in its chat."""
     async with running(on):
         await ask(on, "first")
         gate = on.ms.gate("done")
@@ -111,7 +111,7 @@ async def test_new_and_resume_do_not_wait_for_the_running_answer(on: Stage) -> N
     assert [text for role, text in on.ms.last.reading.turns if role == "user"] == ["first", "a long one", "and?"]
 
 
-async def test_retry_asks_again_and_replaces_the_old_answer_in_the_history(on: Stage) -> None:
+async def test_retry_replaces_the_old_answer(on: Stage) -> None:
     async with running(on):
         for answer in ("an opening", "a bad one", "a good one", "an end"):
             on.ms.reply(answer)
@@ -140,7 +140,7 @@ async def test_retry_has_nothing_to_repeat_in_a_new_conversation(on: Stage) -> N
     assert len(on.ms.calls) == 1
 
 
-async def test_a_failed_answer_has_a_button_that_asks_again(on: Stage) -> None:
+async def test_a_failed_answer_has_a_retry_button(on: Stage) -> None:
     async with running(on):
         on.ms.fail(400, None, "no such thing")
         failed = await ask(on, "hello")
@@ -170,7 +170,7 @@ async def test_usage_adds_up_a_persons_own_days_by_model(on: Stage) -> None:
             assert (await ask(on, typed)).text.startswith("Write /usage, /usage 7d for seven days,")
 
 
-async def test_settings_change_one_thing_and_refuse_what_is_not_there(on: Stage) -> None:
+async def test_settings_changes_one_value_and_refuses_unknown_names(on: Stage) -> None:
     async with running(on):
         shown = (await ask(on, "/settings")).text.splitlines()
         assert shown == [
@@ -244,7 +244,7 @@ async def test_an_edit_and_unreadable_things_get_a_clear_answer(on: Stage) -> No
     assert len(on.ms.calls) == 1
 
 
-async def test_stop_ends_the_answer_and_says_so_only_when_one_runs(on: Stage) -> None:
+async def test_stop_reports_whether_an_answer_was_running(on: Stage) -> None:
     async with running(on):
         assert (await ask(on, "/stop")).text == "Nothing is running here."
         gate = on.ms.reply("a very long answer " * 10, gate_after=3)

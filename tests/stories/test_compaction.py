@@ -1,4 +1,4 @@
-"""A conversation that grows too long goes on: a summary, cut results, and an answer in the end."""
+"""A conversation that grows too long continues, with a summary or shortened results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def is_summary(request: ModelRequest) -> bool:
 
 
 def serve(on: Stage, tokens: int) -> None:
-    """The balanced tier is a model that takes so many tokens."""
+    """The balanced tier uses a model with this many tokens."""
     on.knows(small={"provider": "openai", "maxInputTokens": tokens})
     on.config["tiers"] = {"balanced": {"pool": ["openai/small"]}}
 
@@ -29,7 +29,7 @@ def spoken(on: Stage) -> list[str]:
 
 
 def talk(on: Stage, pairs: int, text: str = "short") -> None:
-    """Earlier turns of the owner's conversation, as if they had been said."""
+    """Writes earlier turns into the owner's conversation."""
     with_ids = on.rows("select id from conversations order by id desc limit 1")
     person = on.rows("select id from people limit 1")[0][0]
     for number in range(pairs):
@@ -44,7 +44,7 @@ def talk(on: Stage, pairs: int, text: str = "short") -> None:
             )
 
 
-async def test_the_older_part_becomes_a_summary_and_the_last_twenty_stay(on: Stage) -> None:
+async def test_compaction_keeps_the_last_twenty_messages(on: Stage) -> None:
     on.config["compaction"] = {"maxContextTokens": 20_000}
     async with running(on):
         await ask(on, "hello")
@@ -61,13 +61,13 @@ async def test_the_older_part_becomes_a_summary_and_the_last_twenty_stay(on: Sta
         assert {(call.model, call.reading.effort) for call in summaries} == {("gpt-5.1", "low")}
         made = len(on.ms.calls)
         await ask(on, "and what else?")
-        assert len(on.ms.calls) == made + 1, "the summary serves until it is too much again"
+        assert len(on.ms.calls) == made + 1, "the summary is reused until the limit is reached again"
         status = await ask(on, "/status full")
         assert "Older messages were summarised 1×." in status.text
-    assert on.rows("select count(*) from messages") == [(66,)], "what was said is kept"
+    assert on.rows("select count(*) from messages") == [(66,)], "the messages are stored"
 
 
-async def test_without_a_summary_the_oldest_are_left_out_and_the_next_one_covers_them(on: Stage) -> None:
+async def test_a_failed_summary_drops_the_oldest_and_the_next_covers_them(on: Stage) -> None:
     on.config["compaction"] = {"maxContextTokens": 20_000}
     async with running(on):
         await ask(on, "hello")
@@ -85,7 +85,7 @@ async def test_without_a_summary_the_oldest_are_left_out_and_the_next_one_covers
         done = await ask(on, "/compact 1")
         assert "became a summary" in done.text
         summaries = [call.reading.last_user_text for call in on.ms.calls if is_summary(call)]
-        assert "user 0 x" in "".join(summaries), "also what had been left out"
+        assert "user 0 x" in "".join(summaries), "also the messages that had been dropped"
         assert "could not be written" not in (await ask(on, "/status full")).text
 
 
@@ -142,7 +142,7 @@ async def test_an_overflow_that_the_provider_reports(on: Stage, phrase: str) -> 
     assert all(len(text) <= 28_000 for text in kept)
 
 
-async def test_an_overflow_that_stays_is_said_and_no_request_is_sent_twice(on: Stage) -> None:
+async def test_a_lasting_overflow_is_reported_without_repeating_a_request(on: Stage) -> None:
     on.ms.fail(400, message="context_length_exceeded", times=None)
     async with running(on):
         answer = await ask(on, "hello")
@@ -150,7 +150,7 @@ async def test_an_overflow_that_stays_is_said_and_no_request_is_sent_twice(on: S
     assert len({call.raw for call in on.ms.calls}) == len(on.ms.calls) <= 3
 
 
-async def test_a_summary_that_is_stopped_leaves_nothing_out(on: Stage) -> None:
+async def test_a_stopped_summary_loses_no_messages(on: Stage) -> None:
     async with running(on):
         await ask(on, "hello")
     talk(on, 10)
@@ -166,7 +166,7 @@ async def test_a_summary_that_is_stopped_leaves_nothing_out(on: Stage) -> None:
 
 
 async def read_a_diary(on: Stage) -> None:
-    """In the group, for its owner; then a second question, so that all of it can be summed up."""
+    """In a group with its owner; then a second question, so that everything can be summarised."""
     on.ms.call_tools([("write_file", {"path": "diary.txt", "content": "swordfish"})])
     on.ms.call_tools([("read_file", {"path": "diary.txt"})])
     on.ms.reply("I have read it.")
@@ -176,12 +176,12 @@ async def read_a_diary(on: Stage) -> None:
 
 
 def repeats(request: ModelRequest) -> str:
-    """A summary that tells whatever it was given."""
+    """A summary that repeats its input."""
     return "SUMMARY swordfish" if "swordfish" in json.dumps(request.body) else "SUMMARY without"
 
 
 @pytest.mark.parametrize("sums_up", ["alice", "bob", "nobody asks for it"])
-async def test_no_summary_hands_what_tools_gave_to_another_person(on: Stage, sums_up: str) -> None:
+async def test_summaries_do_not_share_tool_results_with_other_people(on: Stage, sums_up: str) -> None:
     bob = on.tg.user("bob")
     on.ms.default = lambda request: repeats(request) if is_summary(request) else "fine"
     on.env["BOT_ACCESS"] = "open"
@@ -203,10 +203,10 @@ async def test_no_summary_hands_what_tools_gave_to_another_person(on: Stage, sum
         assert "SUMMARY" in on.ms.last.reading.system_text
         assert "swordfish" not in json.dumps(on.ms.last.body)
         await ask(on, "/compact 1", group="Team")
-        assert "swordfish" not in json.dumps(on.ms.last.body), "nor is it told to the model again"
+        assert "swordfish" not in json.dumps(on.ms.last.body), "nor is it sent to the model again"
 
 
-async def test_a_summary_of_many_parts_ends_with_the_turns_money(on: Stage) -> None:
+async def test_a_long_summary_stops_at_the_turns_budget(on: Stage) -> None:
     on.config |= {
         "turn": {"maxUsd": 0.01},
         "compaction": {"maxContextTokens": 11_000, "keepLastMessages": 2},

@@ -1,4 +1,4 @@
-"""Tools that act outside the bot ask first: what the card shows, what its buttons do, and what nothing else can do."""
+"""Tools that act outside ask first: what the card shows, what its buttons do, and what cannot confirm."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def test_a_tool_runs_after_its_button_and_the_model_goes_on_with_the_resul
         assert "Ask before each run" in (await ask(on, "/status full")).text
 
 
-async def test_nothing_but_the_button_of_the_one_who_asked_confirms(on: Stage) -> None:
+async def test_only_the_askers_button_confirms(on: Stage) -> None:
     office = Office(on)
     on.env["BOT_ACCESS"] = "open"
     bob = on.tg.user("bob")
@@ -64,7 +64,7 @@ async def test_nothing_but_the_button_of_the_one_who_asked_confirms(on: Stage) -
         for typed in ("/confirm once", "/confirm", "/confirm@tierbot once"):
             assert (await ask(on, typed)).text.startswith("There is no command /confirm.")
         assert "There is no command /cofirm. /help" in (await ask(on, "/cofirm")).text
-        assert (await card(on, "yes")).text.count(ASKED) == 1, "words ask the model, and it asks again"
+        assert (await card(on, "yes")).text.count(ASKED) == 1, "text goes to the model, which asks again"
         his = await card(on, user=bob)
         assert [each["text"] for each in his.buttons] == [ONCE, HERE, CANCEL]
         assert office.done == []
@@ -72,7 +72,7 @@ async def test_nothing_but_the_button_of_the_one_who_asked_confirms(on: Stage) -
     assert office.done == []
 
 
-async def test_allowed_for_a_conversation_for_good_and_for_everyone(on: Stage) -> None:
+async def test_approvals_last_for_a_conversation_permanently_or_for_everyone(on: Stage) -> None:
     office = Office(on)
     on.env["BOT_ACCESS"] = "open"
     calls(on, "send_mail", MAIL)
@@ -101,7 +101,7 @@ async def test_allowed_for_a_conversation_for_good_and_for_everyone(on: Stage) -
     assert office.done == SENT * 5
 
 
-async def test_what_an_owner_allowed_for_good_ends_with_the_role(on: Stage) -> None:
+async def test_an_owners_permanent_approval_ends_with_the_role(on: Stage) -> None:
     office = Office(on)
     carol, bob = on.tg.user("carol"), on.tg.user("bob")
     calls(on, "send_mail", MAIL)
@@ -120,7 +120,7 @@ async def test_what_an_owner_allowed_for_good_ends_with_the_role(on: Stage) -> N
 
 
 @pytest.mark.parametrize("where", ["mcp.json", "runtime-config.json"])
-async def test_what_the_owners_files_allow_asks_nobody(on: Stage, where: str) -> None:
+async def test_tools_allowed_in_the_owners_files_need_no_confirmation(on: Stage, where: str) -> None:
     office = Office(on, **({"allow": ["send_mail"]} if where == "mcp.json" else {}))
     if where == "runtime-config.json":
         on.config["tools"] = {"allow": ["office_send_mail"]}
@@ -133,7 +133,7 @@ async def test_what_the_owners_files_allow_asks_nobody(on: Stage, where: str) ->
     assert office.done == SENT
 
 
-async def test_a_card_outlives_the_bot_but_not_its_time_nor_another_tool_of_its_name(on: Stage) -> None:
+async def test_a_card_survives_a_restart_but_expires_and_is_bound_to_its_tool(on: Stage) -> None:
     office = Office(on)
     calls(on, "send_mail", MAIL)
     async with at_work(on):
@@ -161,7 +161,7 @@ async def test_other_arguments_than_those_of_the_card_are_refused(on: Stage) -> 
     assert office.done == []
 
 
-async def test_without_a_model_the_result_itself_is_shown(on: Stage) -> None:
+async def test_without_a_model_the_raw_result_is_shown(on: Stage) -> None:
     office = Office(on)
     calls(on, "send_mail", MAIL)
     async with at_work(on):
@@ -173,7 +173,7 @@ async def test_without_a_model_the_result_itself_is_shown(on: Stage) -> None:
     assert office.done == SENT
 
 
-async def test_a_kill_while_it_runs_never_runs_it_twice_and_is_told(on: Stage) -> None:
+async def test_a_tool_killed_mid_run_is_reported_and_not_repeated(on: Stage) -> None:
     office = Office(on)
     (office.folder / "hold").touch()
     calls(on, "send_mail", MAIL)
@@ -193,7 +193,7 @@ async def test_a_kill_while_it_runs_never_runs_it_twice_and_is_told(on: Stage) -
     assert office.done == SENT
 
 
-async def test_a_tool_of_the_workspace_asks_where_its_file_says_so(on: Stage) -> None:
+async def test_a_workspace_tool_asks_if_its_file_says_so(on: Stage) -> None:
     task = {
         "name": "publish",
         "description": "Publish a page.",
@@ -208,7 +208,7 @@ async def test_a_tool_of_the_workspace_asks_where_its_file_says_so(on: Stage) ->
     assert "It takes no arguments." in asked.text
 
 
-async def test_discord_asks_too(on: Stage, dc: DiscordServer) -> None:
+async def test_confirmation_on_discord(on: Stage, dc: DiscordServer) -> None:
     office = Office(on)
     calls(on, "send_mail", MAIL)
     async with at_work(on) as app:

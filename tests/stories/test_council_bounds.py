@@ -1,4 +1,4 @@
-"""A council costs: who may have one, what is asked first, which limits it keeps, and that there is one at a time."""
+"""A council costs money: roles, confirmation, limits, and one at a time."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ YES = re.compile(r"🏛 Ask 3 models · about \$0\.\d\d$")
 
 @pytest.fixture(autouse=True)
 def own_clients() -> None:
-    """The library's clients of other vendors belong to an earlier test's loop, or to one with the same address."""
+    """LiteLLM's cached clients belong to an earlier test's event loop, or to one with the same address."""
     litellm_without_clients()
 
 
-async def test_a_dear_one_asks_first_and_the_yes_holds_over_a_restart(on: Stage) -> None:
+async def test_an_expensive_council_asks_first_and_the_yes_survives_a_restart(on: Stage) -> None:
     seated(on, above=0.01)
     async with running(on):
         offer = await ask(on, ASKED)
@@ -41,7 +41,7 @@ async def test_a_dear_one_asks_first_and_the_yes_holds_over_a_restart(on: Stage)
         assert on.rows("select text from messages where role = 'user'") == [("Tabs or spaces?",)]
 
 
-async def test_a_second_yes_to_the_same_offer_asks_nobody(on: Stage) -> None:
+async def test_a_second_yes_to_the_same_offer_does_nothing(on: Stage) -> None:
     seated(on, above=0.01)
     clock = Clock()
     async with running(on, clock):
@@ -56,10 +56,10 @@ async def test_a_second_yes_to_the_same_offer_asks_nobody(on: Stage) -> None:
         again = await ask(on, ASKED)
         on.tg.press(labels(again)[0], message=again)
         await on.tg.reply(after=again, matching="All agree.")
-    assert len(on.ms.calls) == 14, "another offer is another question"
+    assert len(on.ms.calls) == 14, "a new offer is a new question"
 
 
-async def test_where_nothing_is_shown_before_the_answer_it_asks_first(on: Stage) -> None:
+async def test_without_previews_a_council_asks_first(on: Stage) -> None:
     seated(on)
     async with running(on):
         await ask(on, "/settings streaming off")
@@ -70,7 +70,7 @@ async def test_where_nothing_is_shown_before_the_answer_it_asks_first(on: Stage)
         assert (await on.tg.reply(after=offer)).text.startswith("All agree.")
 
 
-async def test_left_alone_it_costs_nothing_and_a_typed_yes_finds_nothing_more(on: Stage) -> None:
+async def test_an_ignored_offer_costs_nothing_and_expires(on: Stage) -> None:
     seated(on, above=0.0)
     async with running(on):
         offer = await press(on, "Cancel", await ask(on, ASKED))
@@ -83,7 +83,7 @@ async def test_left_alone_it_costs_nothing_and_a_typed_yes_finds_nothing_more(on
     assert len(on.ms.calls) == 7
 
 
-async def test_what_nobody_knows_the_price_of_asks_first(on: Stage) -> None:
+async def test_an_unknown_price_asks_first(on: Stage) -> None:
     seated(on)
     on.env["TIER_DEEP_POOL"] = f"openai/gpt-new-unheard-of,{CLAUDE}"
     async with running(on):
@@ -92,7 +92,7 @@ async def test_what_nobody_knows_the_price_of_asks_first(on: Stage) -> None:
     assert on.ms.calls == []
 
 
-async def test_one_at_a_time_in_whichever_chat_and_none_in_line(on: Stage) -> None:
+async def test_a_person_has_one_council_at_a_time(on: Stage) -> None:
     seated(on)
     gate, clock = on.ms.gate(when=at("openai", "answers")), Clock()
     async with running(on, clock):
@@ -123,7 +123,7 @@ async def test_two_people_may_each_have_one(on: Stage) -> None:
         await on.tg.reply(first, after=first)
 
 
-async def test_guests_are_told_which_role_it_takes(on: Stage) -> None:
+async def test_guests_are_told_the_required_role(on: Stage) -> None:
     seated(on)
     async with running(on):
         await ask(on, "/access here on", group="Team")
@@ -143,7 +143,7 @@ async def test_too_few_vendors_are_named_with_what_is_missing(on: Stage) -> None
     assert on.ms.calls == []
 
 
-async def test_who_is_left_alone_has_no_seat_and_that_is_said(on: Stage) -> None:
+async def test_models_in_cooldown_are_not_members_and_are_named(on: Stage) -> None:
     seated(on)
     on.ms.fail(401, when=at("anthropic", "answers"))
     async with running(on):
@@ -156,10 +156,10 @@ async def test_who_is_left_alone_has_no_seat_and_that_is_said(on: Stage) -> None
         assert answer.text.endswith(
             f"Skipped: {CLAUDE} is paused after repeated errors (anthropic refused the key in ANTHROPIC_API_KEY)."
         )
-        assert "anthropic" in {call.vendor for call in on.ms.calls[before:]}, "its next model is another one's"
+        assert "anthropic" in {call.vendor for call in on.ms.calls[before:]}, "its fallback is another member's model"
 
 
-async def test_a_limit_that_has_no_room_for_all_of_it_refuses_before_the_first_call(on: Stage) -> None:
+async def test_a_council_over_budget_is_refused_before_the_first_call(on: Stage) -> None:
     seated(on)
     on.config["budget"] = {"perUserDailyUsd": 0.02}
     async with running(on):
@@ -179,7 +179,7 @@ async def test_a_limit_that_has_no_room_for_all_of_it_refuses_before_the_first_c
     assert 0 < spent < 2e9
 
 
-async def test_what_one_took_is_missing_for_the_next(on: Stage) -> None:
+async def test_one_councils_cost_reduces_the_next_budget(on: Stage) -> None:
     seated(on)
     on.config["budget"] = {"perUserDailyUsd": 2.0}
     on.ms.pace = Script(usage=Usage(100_000, 100_000))
@@ -190,7 +190,7 @@ async def test_what_one_took_is_missing_for_the_next(on: Stage) -> None:
 
 
 async def stopped_at_once(on: Stage) -> None:
-    """A council that is stopped while all its members think: three calls that no provider counts."""
+    """A council stopped while all three members are thinking, so no call has token counts."""
     gates = [on.ms.gate(when=at(vendor, "answers")) for vendor in MEMBERS]
     said = on.tg.say(ASKED)
     for gate in gates:
@@ -201,7 +201,7 @@ async def stopped_at_once(on: Stage) -> None:
         gate.open()
 
 
-async def test_who_stops_each_one_has_none_for_nothing(on: Stage) -> None:
+async def test_stopped_councils_are_charged(on: Stage) -> None:
     seated(on)
     on.config["budget"] = {"perUserDailyUsd": 0.25}
     async with running(on):
@@ -212,9 +212,7 @@ async def test_who_stops_each_one_has_none_for_nothing(on: Stage) -> None:
     assert len(on.ms.calls) == 3
 
 
-async def test_what_was_interrupted_spends_nothing_more_without_a_yes(
-    on: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_interrupted_council_needs_a_new_yes(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.app.GRACE_SECONDS", 0.1)
     seated(on)
     gate = on.ms.gate(when=at("openai", "answers"))
@@ -238,7 +236,7 @@ async def test_what_was_interrupted_spends_nothing_more_without_a_yes(
         assert (await on.tg.reply(after=again)).text.startswith("All agree.")
 
 
-async def test_pictures_are_refused_and_long_questions(on: Stage) -> None:
+async def test_pictures_and_long_questions_are_refused(on: Stage) -> None:
     seated(on)
     async with running(on):
         said = on.tg.say_photo(RED, caption=ASKED)
@@ -248,7 +246,7 @@ async def test_pictures_are_refused_and_long_questions(on: Stage) -> None:
     assert on.ms.calls == []
 
 
-async def test_a_text_that_came_along_and_what_it_replies_to_are_read(on: Stage) -> None:
+async def test_attached_and_quoted_text_is_included(on: Stage) -> None:
     seated(on)
     async with running(on):
         said = on.tg.say_document("notes.txt", b"four spaces", caption=ASKED)
@@ -262,7 +260,7 @@ async def test_a_text_that_came_along_and_what_it_replies_to_are_read(on: Stage)
         assert on.ms.calls[before].last_user_text == "> [I reply to Alice]\n> Is tea better than coffee?"
 
 
-async def test_without_a_question_it_says_what_it_is_and_who_would_sit(on: Stage) -> None:
+async def test_without_a_question_the_command_explains_itself_and_lists_members(on: Stage) -> None:
     seated(on)
     async with running(on):
         told = (await ask(on, "/council")).text
@@ -271,7 +269,7 @@ async def test_without_a_question_it_says_what_it_is_and_who_would_sit(on: Stage
     assert on.ms.calls == []
 
 
-async def test_a_tier_and_a_number_of_members_hold_over_the_yes(on: Stage) -> None:
+async def test_tier_and_member_count_are_kept_until_the_yes(on: Stage) -> None:
     seated(on, above=0.0)
     async with running(on):
         offer = await ask(on, "/council smart 2 Tabs or spaces?")

@@ -1,4 +1,4 @@
-"""A council on Discord: a yes and the votes by buttons, progress in a message that becomes the answer."""
+"""A council on Discord: yes and votes by buttons, and progress in the message that becomes the answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.stories.test_linking import code, only_telegram_has_owners, written
 
 @pytest.fixture(autouse=True)
 def own_clients() -> None:
-    """The library's clients of other vendors belong to an earlier test's loop, or to one with the same address."""
+    """LiteLLM's cached clients belong to an earlier test's event loop, or to one with the same address."""
     litellm_without_clients()
 
 
@@ -47,7 +47,7 @@ async def test_a_council_by_its_slash_command(on: Stage, dc: DiscordServer) -> N
     assert f"`{CLAUDE}`" in file.data.decode()
 
 
-async def test_there_is_one_at_a_time_on_all_platforms_of_a_person(on: Stage, dc: DiscordServer) -> None:
+async def test_one_council_at_a_time_across_a_persons_platforms(on: Stage, dc: DiscordServer) -> None:
     only_telegram_has_owners(on)
     seated(on)
     gate = on.ms.gate(when=at("openai", "answers"))

@@ -1,4 +1,4 @@
-"""A model asks a council: what it gets, what it costs, when the person is asked first, and who ends it."""
+"""A model calls a council: result, cost, confirmation, and stop."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ RESULT = f"All agree.\n\n🏛 3 of 3 answered. `{GPT}` wrote the final answer."
 
 @pytest.fixture(autouse=True)
 def own_clients() -> None:
-    """The library's clients of other vendors belong to an earlier test's loop, or to one with the same address."""
+    """LiteLLM's cached clients belong to an earlier test's event loop, or to one with the same address."""
     litellm_without_clients()
 
 
 def consulting(on: Stage, *calls: dict[str, Any], names: tuple[str, ...] = (), above: float = 100.0) -> None:
-    """A model that asks for these councils, one after the other, and then says what the last of them brought."""
+    """A model that calls these councils one after the other and then repeats the last result."""
     wanted = calls or ({"question": QUESTION},)
 
     def answer(request: ModelRequest) -> str | Script:
@@ -43,7 +43,7 @@ def consulting(on: Stage, *calls: dict[str, Any], names: tuple[str, ...] = (), a
 
 
 def councils(on: Stage) -> int:
-    """How many calls belong to a council."""
+    """Number of calls of a council."""
     return sum(part_of(call) is not None for call in on.ms.calls)
 
 
@@ -51,7 +51,7 @@ async def wished(on: Stage, user: str | None = None, group: str | None = None) -
     return await ask(on, f"@tierbot {WISH}" if group else WISH, user=user, group=group)
 
 
-async def test_a_cheap_one_runs_at_once_and_the_model_goes_on_with_what_it_said(on: Stage) -> None:
+async def test_a_cheap_council_runs_at_once_and_the_model_continues(on: Stage) -> None:
     consulting(on)
     gate = on.ms.gate(when=at("openai", "answers"))
     async with running(on):
@@ -65,16 +65,16 @@ async def test_a_cheap_one_runs_at_once_and_the_model_goes_on_with_what_it_said(
         assert answer.text.startswith("Done: All agree.\n\n🏛 3 of 3 answered. openai/gpt-5.2 wrote the final answer.")
         assert councils(on) == 7
         assert len(on.ms.calls) == 9
-        assert all(call.last_user_text == QUESTION for call in made(on, "answers")), "they see nothing else"
-        assert all(not call.reading.tool_names for call in on.ms.calls if part_of(call)), "nor can they ask a council"
+        assert all(call.last_user_text == QUESTION for call in made(on, "answers")), "they have no other tools"
+        assert all(not call.reading.tool_names for call in on.ms.calls if part_of(call)), "nor can they call a council"
         [(spent, calls)] = on.rows("select sum(cost_nano), count(*) from usage where tier != 'balanced'")
         assert isinstance(spent, int)
         assert spent > 0
-        assert calls == 7, "it is in the books"
+        assert calls == 7, "it is recorded"
         assert "Ask before expensive runs: consult_council" in (await ask(on, "/tools")).text
 
 
-async def test_a_dear_one_waits_for_its_button_also_over_a_restart(on: Stage) -> None:
+async def test_an_expensive_council_waits_for_its_button_also_after_a_restart(on: Stage) -> None:
     consulting(on, {"question": QUESTION, "members": 2, "tier": "deep"}, above=0.01)
     async with running(on):
         asked = await wished(on)
@@ -90,14 +90,14 @@ async def test_a_dear_one_waits_for_its_button_also_over_a_restart(on: Stage) ->
         assert answer.text.startswith("Done: All agree.\n\n🏛 2 of 2 answered.")
         assert councils(on) == 3
         [(calls,)] = on.rows("select count(*) from usage where tier = 'deep'")
-        assert calls == 3, "what a press began is in the books, too"
+        assert calls == 3, "a council started by a button is recorded, too"
         assert "confirmed consult_council already" in (await pressed(on, HERE, asked)).text
         again = await wished(on)
         assert (await press(on, CANCEL, again)).text == "❌ Cancelled. consult_council was not run."
         assert councils(on) == 3
 
 
-async def test_a_price_that_nobody_knows_and_one_in_german_are_asked_about(on: Stage) -> None:
+async def test_an_unknown_price_asks_first_also_in_german(on: Stage) -> None:
     consulting(on)
     on.env["TIER_DEEP_POOL"] = f"openai/gpt-new-unheard-of,{CLAUDE}"
     async with running(on):
@@ -133,7 +133,7 @@ async def test_a_price_that_nobody_knows_and_one_in_german_are_asked_about(on: S
         ),
     ],
 )
-async def test_what_no_council_can_be_held_for_is_told_to_the_model(
+async def test_the_model_is_told_why_no_council_is_possible(
     on: Stage, calls: list[dict[str, Any]], config: dict[str, Any], sentence: str
 ) -> None:
     """Also where each council would have to be confirmed: nobody is asked to confirm what cannot be."""
@@ -146,7 +146,7 @@ async def test_what_no_council_can_be_held_for_is_told_to_the_model(
     assert councils(on) == 0
 
 
-async def test_there_is_one_in_a_turn_and_its_calls_are_none_of_the_turns(on: Stage) -> None:
+async def test_one_council_per_turn_whose_calls_count_apart(on: Stage) -> None:
     consulting(on, {"question": QUESTION}, {"question": "Tea or coffee?"})
     on.config["turn"] = {"maxModelCalls": 4}
     async with running(on):
@@ -157,7 +157,7 @@ async def test_there_is_one_in_a_turn_and_its_calls_are_none_of_the_turns(on: St
 
 
 @pytest.mark.parametrize("above", [100.0, 0.01])
-async def test_stop_ends_it_and_what_it_took_is_charged(on: Stage, above: float) -> None:
+async def test_stop_ends_the_council_and_charges_its_calls(on: Stage, above: float) -> None:
     consulting(on, above=above)
     on.config["budget"] = {"perUserDailyUsd": 0.25}
     gates = [on.ms.gate(when=at(vendor, "answers")) for vendor in MEMBERS]
@@ -181,7 +181,7 @@ async def test_stop_ends_it_and_what_it_took_is_charged(on: Stage, above: float)
     assert councils(on) == 3
 
 
-async def test_one_at_a_time_with_the_command(on: Stage) -> None:
+async def test_tool_and_command_share_the_limit_of_one_council(on: Stage) -> None:
     consulting(on)
     gate = on.ms.gate(when=at("openai", "answers"))
     async with running(on):
@@ -194,7 +194,7 @@ async def test_one_at_a_time_with_the_command(on: Stage) -> None:
         assert (await on.tg.reply(said, after=said)).text.startswith("Done: All agree.")
 
 
-async def test_guests_and_bots_with_one_vendor_have_none(on: Stage) -> None:
+async def test_guests_and_single_vendor_bots_get_no_council_tool(on: Stage) -> None:
     consulting(on)
     async with running(on):
         await ask(on, "/access here on", group="Team")

@@ -1,4 +1,4 @@
-"""The demo model says what it is, and leaves to the tools what it would get wrong."""
+"""The demo model introduces itself and leaves calculations to the tools."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ def keyless(on: Stage) -> Stage:
     return on
 
 
-async def test_it_is_named_in_start_and_tier(keyless: Stage) -> None:
+async def test_the_demo_model_is_named_in_start_and_tier(keyless: Stage) -> None:
     async with running(keyless):
         assert PLAIN in (await ask(keyless, "/start")).text
         assert PLAIN in (await ask(keyless, "/tier")).text
 
 
-async def test_it_is_named_in_the_log_of_the_start(keyless: Stage, caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_demo_model_is_named_in_the_startup_log(keyless: Stage, caplog: pytest.LogCaptureFixture) -> None:
     async with running(keyless):
         await until(lambda: NOTE in caplog.text)
 
 
-async def test_it_is_named_under_its_answers(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A model of the server stands for it: its own answers take long."""
+async def test_the_demo_model_is_named_under_its_answers(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model server stands in for it, because its own answers take long."""
     monkeypatch.setattr("handlers.chat.LOCAL_MODEL", "openai/gpt-5.1")
     async with running(on):
         assert (await ask(on, "hello")).text == f"You said: hello\n\n{PLAIN}"
         assert (await ask(on, "!deep hello")).text == "You said: hello"
 
 
-async def test_tools_answer_and_the_rest_is_declined_in_one_sentence(keyless: Stage) -> None:
+async def test_the_demo_model_uses_tools_and_declines_the_rest(keyless: Stage) -> None:
     async with running(keyless):
         assert (await ask(keyless, "What is 17 * 23?")).text == "17 * 23 = 391"
         declined = (await ask(keyless, "Which dose of ibuprofen may I take?")).text
@@ -85,7 +85,7 @@ async def test_a_bot_with_a_key_declines_nothing(on: Stage) -> None:
         ("Have a nice day", None),
     ],
 )
-async def test_who_answers(asked: str, answer: str | None) -> None:
+async def test_the_answering_model_by_configuration(asked: str, answer: str | None) -> None:
     scope = ToolScope(Person(1, "owner", "Alice"), 1, TierDecision("balanced", "default", ""))
     found = await Demo(lambda: SUNDAY).answer(asked, scope)
     assert found == answer

@@ -1,4 +1,4 @@
-"""The whole bot on Discord: the same router, the same commands, nothing lost and nothing doubled."""
+"""The whole bot on Discord: the same router and commands, nothing lost or duplicated."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ async def answered(dc: DiscordServer, said: Message) -> Message:
     return await dc.reply(said, after=said, matching=lambda message: not message.text.endswith(" …"))
 
 
-async def test_a_message_in_private_is_answered_and_remembered(on: Stage, dc: DiscordServer) -> None:
+async def test_a_direct_message_is_answered_and_remembered(on: Stage, dc: DiscordServer) -> None:
     on.ms.reply("Hello Alice.")
     on.ms.reply("You said hello.")
     async with running(on) as app:
@@ -33,7 +33,7 @@ async def test_a_message_in_private_is_answered_and_remembered(on: Stage, dc: Di
     ]
 
 
-async def test_a_mention_is_answered_by_a_message_that_grows(on: Stage, dc: DiscordServer) -> None:
+async def test_a_mention_gets_a_streamed_answer(on: Stage, dc: DiscordServer) -> None:
     on.env["BOT_ACCESS"] = "open"
     gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
     async with running(on) as app:
@@ -48,10 +48,10 @@ async def test_a_mention_is_answered_by_a_message_that_grows(on: Stage, dc: Disc
     assert said.channel.from_bot() == [half]
     assert half.reply_to is said
     assert len(half.versions) >= 2
-    assert on.ms.last.last_user_text == "count", "the mention is no part of the question"
+    assert on.ms.last.last_user_text == "count", "the mention is removed from the question"
 
 
-async def test_what_nobody_addressed_to_the_bot_is_not_heard(on: Stage, dc: DiscordServer) -> None:
+async def test_messages_not_addressed_to_the_bot_are_ignored(on: Stage, dc: DiscordServer) -> None:
     on.env["BOT_ACCESS"] = "open"
     async with running(on) as app:
         await up(dc, app)
@@ -81,7 +81,7 @@ async def test_a_model_is_chosen_from_what_is_suggested_while_typing(on: Stage, 
         assert reply.text.startswith("✅ coding now uses `openai/gpt-5.2`.")
 
 
-async def test_a_menu_is_redrawn_though_the_bot_was_started_anew(on: Stage, dc: DiscordServer) -> None:
+async def test_a_menu_is_redrawn_after_a_restart(on: Stage, dc: DiscordServer) -> None:
     async with running(on) as app:
         await up(dc, app)
         menu = await dc.reply(dc.slash("tier"))
@@ -94,7 +94,7 @@ async def test_a_menu_is_redrawn_though_the_bot_was_started_anew(on: Stage, dc: 
     assert len(dc.calls("PUT", "/applications/{application_id}/commands")) == 1, "registered once"
 
 
-async def test_a_stranger_is_let_in_by_a_press_of_the_owner(on: Stage, dc: DiscordServer) -> None:
+async def test_the_owner_admits_a_stranger_with_a_button(on: Stage, dc: DiscordServer) -> None:
     async with running(on) as app:
         await up(dc, app)
         said = dc.say("hello", user="bob")
@@ -121,7 +121,7 @@ async def test_without_the_intent_mentions_and_commands_still_work(on: Stage) ->
         assert dc.violations == []
 
 
-async def test_a_thread_is_a_conversation_of_its_own(on: Stage, dc: DiscordServer) -> None:
+async def test_a_thread_is_a_separate_conversation(on: Stage, dc: DiscordServer) -> None:
     on.env["BOT_ACCESS"] = "open"
     async with running(on) as app:
         await up(dc, app)
@@ -134,7 +134,7 @@ async def test_a_thread_is_a_conversation_of_its_own(on: Stage, dc: DiscordServe
 
 
 @pytest.mark.parametrize("said", ["@everyone wake up", "@here", "<@1001> and <@&77>", "`@everyone`"])
-async def test_nothing_that_a_model_writes_pings_anybody(on: Stage, dc: DiscordServer, said: str) -> None:
+async def test_model_output_pings_no_one(on: Stage, dc: DiscordServer, said: str) -> None:
     on.env["BOT_ACCESS"] = "open"
     on.ms.reply(said)
     async with running(on) as app:
@@ -145,7 +145,7 @@ async def test_nothing_that_a_model_writes_pings_anybody(on: Stage, dc: DiscordS
         assert not (reply.pings.everyone)
 
 
-async def test_what_was_written_while_the_bot_was_away_is_answered(on: Stage, dc: DiscordServer) -> None:
+async def test_messages_sent_while_offline_are_answered(on: Stage, dc: DiscordServer) -> None:
     async with running(on) as app:
         await up(dc, app)
         await answered(dc, dc.say("first"))
@@ -176,7 +176,7 @@ async def test_a_gateway_that_fails_loses_and_doubles_nothing(
 
 
 @pytest.mark.parametrize("kind", ["rate_limit", "rate_limit_global"])
-async def test_too_many_requests_delay_an_answer_and_no_more(on: Stage, dc: DiscordServer, kind: str) -> None:
+async def test_a_rate_limit_only_delays_an_answer(on: Stage, dc: DiscordServer, kind: str) -> None:
     async with running(on) as app:
         await up(dc, app)
         dc.fault("POST /channels/*/messages", kind, times=2, retry_after=0.3)  # type: ignore[arg-type]
@@ -185,7 +185,7 @@ async def test_too_many_requests_delay_an_answer_and_no_more(on: Stage, dc: Disc
     assert len(said.channel.from_bot()) == 1
 
 
-async def test_a_wrong_token_is_one_sentence_and_telegram_goes_on(
+async def test_a_wrong_discord_token_is_one_sentence_and_telegram_continues(
     on: Stage, dc: DiscordServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     on.env["DISCORD_BOT_TOKEN"] = "wrong.token.of-no-bot"
@@ -198,7 +198,7 @@ async def test_a_wrong_token_is_one_sentence_and_telegram_goes_on(
         assert await bot.terminate() == 0
 
 
-async def test_a_kill_in_mid_stream_goes_on_in_the_same_message(on: Stage, dc: DiscordServer) -> None:
+async def test_after_a_kill_mid_stream_the_same_message_continues(on: Stage, dc: DiscordServer) -> None:
     on.env["BOT_ACCESS"] = "open"
     gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
     async with BotProcess(on) as bot:

@@ -1,4 +1,5 @@
-"""Discord forgets an interaction, wants patience, or takes no message: the answer reaches whom it is for, once."""
+"""Discord drops an interaction, rate-limits, or refuses a message: the answer still arrives once, at the right
+person."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ def everybody(on: Stage) -> None:
 
 
 async def retried(on: Stage, dc: DiscordServer, answer: str, after: int = 0) -> tuple[Interaction, Gate]:
-    """A question in the channel is asked again with /retry; after so many pieces the answer waits."""
+    """Asks a question again with /retry in the channel; the answer pauses after this many pieces."""
     on.ms.reply("One answer.")
     await mention(dc, "hm?")
     gate = on.ms.reply(answer, chunks=4, gate_after=after)
@@ -33,7 +34,7 @@ async def retried(on: Stage, dc: DiscordServer, answer: str, after: int = 0) -> 
     return asked, gate
 
 
-async def test_an_answer_after_the_tokens_end_is_a_message_in_the_channel(on: Stage, dc: DiscordServer) -> None:
+async def test_an_answer_after_token_expiry_goes_to_the_channel(on: Stage, dc: DiscordServer) -> None:
     async with running(on, dc.now) as app:
         await up(dc, app)
         asked, gate = await retried(on, dc, "Another answer.")
@@ -43,11 +44,11 @@ async def test_an_answer_after_the_tokens_end_is_a_message_in_the_channel(on: St
         await dc.wait_for(lambda _: texts(dc.channel()) == ["One answer.", "Another answer."])
     assert shown(asked) == []
     assert asked.message is not None
-    assert asked.message.loading, "Discord ends that by itself"
-    assert dc.refusals == [], "a token that is too old is not even tried"
+    assert asked.message.loading, "Discord ends the indicator by itself"
+    assert dc.refusals == [], "an expired token is not tried"
 
 
-async def test_an_answer_that_had_begun_goes_on_in_its_message(on: Stage, dc: DiscordServer) -> None:
+async def test_a_started_answer_continues_in_its_message(on: Stage, dc: DiscordServer) -> None:
     async with running(on, dc.now) as app:
         await up(dc, app)
         asked, gate = await retried(on, dc, "Another answer, and a long one.", after=2)
@@ -59,7 +60,7 @@ async def test_an_answer_that_had_begun_goes_on_in_its_message(on: Stage, dc: Di
 
 
 async def late(on: Stage, dc: DiscordServer, who: User) -> tuple[Interaction, Fault]:
-    """A command whose answer is for one person, and cannot be given for a quarter of an hour."""
+    """A command with an ephemeral answer that can't be given for a quarter of an hour."""
     away = dc.fault("PATCH /webhooks/**", "server_error", status=503, times=None)
     asked = dc.slash("tier", where="general", user=who)
     await dc.wait_for(lambda _: away.hits)
@@ -67,23 +68,23 @@ async def late(on: Stage, dc: DiscordServer, who: User) -> tuple[Interaction, Fa
     return asked, away
 
 
-async def test_what_is_for_one_person_goes_to_them_when_it_is_late(on: Stage, dc: DiscordServer) -> None:
+async def test_a_late_private_answer_goes_to_its_person(on: Stage, dc: DiscordServer) -> None:
     bea = dc.user("bea")
     async with running(on, dc.now) as app:
         await up(dc, app)
         asked, away = await late(on, dc, bea)
     away.clear()
-    async with running(on, dc.now) as app:  # for whom it is has survived
+    async with running(on, dc.now) as app:  # the recipient is still known
         await up(dc, app)
         answer = await dc.reply(bea)
         await settled(on)
     assert answer.text.startswith("Tier: balanced")
-    assert not answer.buttons, "they are pressed where they belong"
+    assert not answer.buttons, "buttons belong to the original message"
     assert shown(asked) == texts(dc.channel()) == []
     assert len(texts(dc.dm(bea))) == 1
 
 
-async def test_who_takes_no_direct_messages_is_told_to_ask_again(on: Stage, dc: DiscordServer) -> None:
+async def test_people_without_direct_messages_are_told_to_ask_again(on: Stage, dc: DiscordServer) -> None:
     bea = dc.user("bea", locale="de")
     dc.close_dms(bea)
     async with running(on, dc.now) as app:
@@ -96,14 +97,14 @@ async def test_who_takes_no_direct_messages_is_told_to_ask_again(on: Stage, dc: 
     assert not said.pings
     assert shown(asked) == texts(dc.dm(bea)) == []
     assert len(texts(dc.channel())) == 1
-    assert on.rows("SELECT state FROM outbox") == [("sent",)], "that is no failure for the owner"
+    assert on.rows("SELECT state FROM outbox") == [("sent",)], "this is no failure to report to the owner"
 
 
 @pytest.mark.parametrize("command", ["retry", "tier"])
-async def test_an_interaction_that_discord_does_not_know_is_answered_all_the_same(
+async def test_an_unknown_interaction_is_still_answered(
     on: Stage, dc: DiscordServer, caplog: pytest.LogCaptureFixture, command: str
 ) -> None:
-    """The deferral came too late: what is for all goes to the channel, what is for one to them."""
+    """The deferral came too late: a public answer goes to the channel, an ephemeral one to its person."""
     on.ms.reply("One answer.")
     on.ms.reply("Another answer.")
     async with running(on) as app:
@@ -121,8 +122,8 @@ async def test_an_interaction_that_discord_does_not_know_is_answered_all_the_sam
 
 
 @pytest.mark.parametrize("kind", ["rate_limit", "rate_limit_global"])
-async def test_too_many_requests_cost_one_call_each_and_keep_the_order(on: Stage, dc: DiscordServer, kind: str) -> None:
-    """A long answer and what was asked behind it: each refused call is made once more when its time has come."""
+async def test_each_429_costs_one_call_and_keeps_the_order(on: Stage, dc: DiscordServer, kind: str) -> None:
+    """A long answer and the next question: each refused call is repeated once when allowed."""
     pieces = [f"part {number} " + "and so on " * 150 for number in range(3)]
     on.ms.reply("\n\n".join(pieces))
     on.ms.reply("The second answer.")
@@ -141,7 +142,7 @@ async def test_too_many_requests_cost_one_call_each_and_keep_the_order(on: Stage
     assert min(waits) >= 0.29
 
 
-async def test_a_growing_answer_sits_out_too_many_requests(on: Stage, dc: DiscordServer, hurried: None) -> None:
+async def test_streaming_waits_out_rate_limits(on: Stage, dc: DiscordServer, hurried: None) -> None:
     gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
     async with running(on) as app:
         await up(dc, app)
@@ -158,9 +159,7 @@ async def test_a_growing_answer_sits_out_too_many_requests(on: Stage, dc: Discor
 
 
 @pytest.mark.parametrize("again", [False, True])
-async def test_a_press_of_retry_begins_a_turn_though_the_bot_was_started_anew(
-    on: Stage, dc: DiscordServer, again: bool
-) -> None:
+async def test_a_retry_button_works_after_a_restart(on: Stage, dc: DiscordServer, again: bool) -> None:
     on.ms.fail(400, None, "no such thing")
     async with running(on) as app:
         await up(dc, app)
@@ -181,10 +180,10 @@ async def test_a_press_of_retry_begins_a_turn_though_the_bot_was_started_anew(
     assert texts(dc.channel()).count("Now it works.") == 1
     assert len(on.ms.calls) == 2
     assert failed.text == texts(dc.channel())[0]
-    assert failed.buttons == [], "the message stays, its button is gone"
+    assert failed.buttons == [], "the message remains without its button"
 
 
-async def test_a_limit_on_everything_that_outlasts_a_preview_ends(
+async def test_a_global_rate_limit_longer_than_a_preview_ends(
     on: Stage, dc: DiscordServer, hurried: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The preview on its way is given up before the limit ends; everybody else waits for the same limit."""
@@ -206,7 +205,7 @@ async def test_a_limit_on_everything_that_outlasts_a_preview_ends(
     assert len(texts(dc.channel())) == 1
 
 
-async def test_where_files_are_forbidden_a_very_long_answer_comes_as_text(on: Stage, dc: DiscordServer) -> None:
+async def test_without_file_permission_a_very_long_answer_is_text(on: Stage, dc: DiscordServer) -> None:
     whole = [f"paragraph {number} " + "word " * 60 for number in range(60)]
     on.ms.reply("\n\n".join(whole))
     dc.forbid("general", "attach_files")
@@ -219,10 +218,10 @@ async def test_where_files_are_forbidden_a_very_long_answer_comes_as_text(on: St
     assert [part.strip() for part in said.split("\n\n")] == [part.strip() for part in whole]
 
 
-async def test_a_follow_up_whose_answer_was_lost_is_not_doubled_in_silence(
+async def test_a_follow_up_with_a_lost_response_is_repeated_with_a_mark(
     on: Stage, dc: DiscordServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No nonce protects it: what may be there already says so when it comes again."""
+    """It has no nonce, so a possible duplicate says so."""
     monkeypatch.setattr("bot.adapters.shared.outbound.AMBIGUOUS_SECONDS", 0.1)
     on.ms.reply("One answer.")
     async with running(on) as app:

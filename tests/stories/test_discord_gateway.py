@@ -1,4 +1,4 @@
-"""A gateway that fails loses and doubles nothing; what only the owner can mend is told to them, wherever they are."""
+"""A failing gateway loses and duplicates nothing, and problems that only the owner can fix are reported to them."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def everybody(on: Stage) -> None:
     ids=["silent", "reconnect", "invalid, resumable", "invalid"],
 )
 @pytest.mark.usefixtures("hurried")
-async def test_what_is_said_while_the_connection_is_gone_is_answered_once(
+async def test_messages_during_a_disconnect_are_answered_once(
     on: Stage, dc: DiscordServer, fail: Fail, resumes: bool
 ) -> None:
-    """By RESUME, or by looking into the chats after a new IDENTIFY, in private, in a channel and in a thread."""
+    """By RESUME, or by reading the channels after a new IDENTIFY: in private, in a channel and in a thread."""
     dc.heartbeat_interval = 0.1
     async with running(on) as app:
         await up(dc, app)
@@ -62,7 +62,7 @@ async def test_what_is_said_while_the_connection_is_gone_is_answered_once(
 
 
 @pytest.mark.usefixtures("hurried")
-async def test_a_token_that_is_revoked_is_told_once_and_telegram_goes_on(on: Stage, dc: DiscordServer) -> None:
+async def test_a_revoked_token_is_reported_once_and_telegram_continues(on: Stage, dc: DiscordServer) -> None:
     async with running(on) as app:
         await up(dc, app)
         await dc.reply(dc.say("before"))
@@ -78,7 +78,7 @@ async def test_a_token_that_is_revoked_is_told_once_and_telegram_goes_on(on: Sta
 
 
 @pytest.mark.usefixtures("hurried")
-async def test_an_intent_that_is_refused_is_told_once_and_done_without(
+async def test_a_refused_intent_is_reported_once_and_dropped(
     on: Stage, dc: DiscordServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with running(on) as app:
@@ -96,12 +96,10 @@ async def test_an_intent_that_is_refused_is_told_once_and_done_without(
     async with running(on) as app:
         await up(dc, app)
         await dc.reply(dc.say("and in private?"), matching="and in private?")
-    assert "can't look for missed messages" not in caplog.text, (
-        "whom the owner's notice went to is no channel to look into"
-    )
+    assert "can't look for missed messages" not in caplog.text, "the channel of the owner's notice is not fetched"
 
 
-async def test_a_channel_where_the_bot_may_not_write_is_one_sentence_to_the_owner(on: Stage, dc: DiscordServer) -> None:
+async def test_a_read_only_channel_is_reported_to_the_owner(on: Stage, dc: DiscordServer) -> None:
     gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
     async with running(on) as app:
         await up(dc, app)
@@ -118,7 +116,7 @@ async def test_a_channel_where_the_bot_may_not_write_is_one_sentence_to_the_owne
     assert len([each for each in dc.refusals if each.method == "POST"]) <= 3
 
 
-async def test_a_channel_that_the_bot_may_not_see_any_more(on: Stage, dc: DiscordServer) -> None:
+async def test_a_channel_the_bot_can_no_longer_see(on: Stage, dc: DiscordServer) -> None:
     gate = on.ms.gate("never seen")
     async with running(on) as app:
         await up(dc, app)
@@ -131,7 +129,7 @@ async def test_a_channel_that_the_bot_may_not_see_any_more(on: Stage, dc: Discor
     assert len(on.ms.calls) == 1
 
 
-async def test_a_removal_from_a_server_is_told_once_and_an_outage_of_it_is_not(on: Stage, dc: DiscordServer) -> None:
+async def test_removal_from_a_server_is_reported_once_and_an_outage_is_not(on: Stage, dc: DiscordServer) -> None:
     async with running(on) as app:
         await up(dc, app)
         guild = dc.guild()

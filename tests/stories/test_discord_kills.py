@@ -1,4 +1,4 @@
-"""SIGKILL at random instants on Discord: every question has its answer once, in order, and no half of one beside it."""
+"""SIGKILL at random instants on Discord: every question has one answer, in order, and no partial message remains."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PEOPLE = ("alice", "bob")
 
 
 class Ordeal:
-    """Questions in private chats, a channel and a thread, through the deaths of the bot."""
+    """Questions in private chats, a channel and a thread while the bot is killed."""
 
     def __init__(self, on: Stage, dc: DiscordServer, seed: int) -> None:
         self.on = on
@@ -33,14 +33,14 @@ class Ordeal:
         self._asked: dict[Channel, list[str]] = {}
         self._thread = dc.thread("aside")
         self.begun = 0
-        """How many half-streamed messages the kills left behind."""
+        """Number of partially streamed messages left by the kills."""
 
     def hold(self) -> None:
-        """From now on the model says nothing."""
+        """From now on the model does not answer."""
         self.on.ms.default = lambda _: HELD
 
     def slow(self, seconds: float) -> None:
-        """From now on an answer takes so long, in 40 pieces."""
+        """From now on an answer takes this long, in 40 pieces."""
         self.on.ms.default = lambda r: Script(text=answer(_question(r)), chunks=40, delay=seconds / 40)
 
     def quick(self) -> None:
@@ -48,7 +48,7 @@ class Ordeal:
         self.on.ms.default = lambda request: answer(_question(request))
 
     def ask(self, name: str) -> None:
-        """Two questions in every chat."""
+        """Asks two questions in every chat."""
         for number in range(2):
             for person in PEOPLE:
                 self._note(self.dc.say(f"{name}-{person}-{number}", user=person), f"{name}-{person}-{number}")
@@ -60,24 +60,24 @@ class Ordeal:
         self._asked.setdefault(said.channel, []).append(text)
 
     async def streaming(self, name: str) -> None:
-        """The model has begun to answer one of these questions."""
+        """Waits until the model has begun to answer one of these questions."""
         ms = self.on.ms
         await until(lambda: any(each.chunks_sent and _question(each).startswith(f"{name}-") for each in ms.calls))
 
     async def delivered(self, name: str) -> None:
-        """Every question is in the inbox."""
+        """Waits until every question is in the inbox."""
         count = f"SELECT count(*) FROM inbox WHERE payload LIKE '%{name}-%'"
         await until(lambda: self.on.rows(count) == [(2 * len(self._asked),)])
 
     async def answered(self) -> None:
-        """Everything asked so far has its whole answer."""
+        """Waits until every question has its complete answer."""
         await self.dc.wait_for(lambda _: not self._unanswered(), PATIENCE)
 
     def _unanswered(self) -> list[str]:
         return [each for chat, asked in self._asked.items() for each in asked if answer(each) not in texts(chat)]
 
     async def kill(self, bot: BotProcess, within: float) -> None:
-        """SIGKILL at a random instant within so many seconds; the database must be sound."""
+        """Kills the bot at a random instant within this many seconds; the database must be intact."""
         await asyncio.sleep(self.random.uniform(0.0, within))
         await bot.kill()
         assert self.on.rows("PRAGMA integrity_check") == [("ok",)]
@@ -89,7 +89,7 @@ class Ordeal:
         return [text for chat in self._asked for text in texts(chat) if text not in whole]
 
     async def check(self) -> None:
-        """Nothing but the answers was said, each once and in the order of the questions."""
+        """There are only the answers, each once and in the order of the questions."""
         await settled(self.on)
         for chat, asked in self._asked.items():
             assert texts(chat) == [answer(each) for each in asked], self.dc.transcript(chat)
@@ -118,7 +118,7 @@ async def in_mid_stream(ordeal: Ordeal, bot: BotProcess, name: str) -> None:
 
 
 async def while_a_message_begins(ordeal: Ordeal, bot: BotProcess, name: str) -> None:
-    """Discord has it, and the bot dies before it learns its id."""
+    """Discord accepts a message, and the bot dies before it learns its id."""
     ordeal.slow(seconds=2.5)
     kept = ordeal.dc.fault(SEND, "hang_after", times=None)
     ordeal.ask(name)
@@ -128,7 +128,7 @@ async def while_a_message_begins(ordeal: Ordeal, bot: BotProcess, name: str) -> 
 
 
 async def between_answer_and_send(ordeal: Ordeal, bot: BotProcess, name: str) -> None:
-    """Discord keeps its answer back: of a message that arrived, or of one that did not."""
+    """Discord withholds a response: of a message that arrived, or of one that did not."""
     ordeal.quick()
     kinds: tuple[Kind, ...] = ("hang_after", "hang")
     refusals: tuple[Kind, ...] = ("rate_limit", "server_error")
@@ -160,8 +160,8 @@ async def discord_alone(workspace: Path) -> AsyncIterator[tuple[Stage, DiscordSe
 
 
 async def endure(workspace: Path, strikes: list[Strike], seed: int) -> Ordeal:
-    """Start, let everything be answered that an earlier process left, ask anew, kill; at the end the count."""
-    print(f"seed {seed}")  # pytest shows it when the story fails
+    """Repeats: start, finish the questions of the last process, ask, kill. Checks the result at the end."""
+    print(f"seed {seed}")  # pytest shows it if the story fails
     async with discord_alone(workspace) as (on, dc):
         ordeal = Ordeal(on, dc, seed)
         for number, strike in enumerate(strikes):
@@ -178,11 +178,11 @@ async def endure(workspace: Path, strikes: list[Strike], seed: int) -> Ordeal:
     return ordeal
 
 
-async def test_killed_on_discord(tmp_path: Path) -> None:
-    """Two bots side by side, for a start costs seconds of one core."""
+async def test_a_kill_on_discord_loses_nothing(tmp_path: Path) -> None:
+    """Two bots in parallel, because a start uses seconds of one core."""
     halves: tuple[list[Strike], ...] = ([in_mid_stream, while_a_message_begins], [between_answer_and_send])
     ordeals = await asyncio.gather(*(endure(tmp_path / str(n), half, SEED + n) for n, half in enumerate(halves)))
-    assert ordeals[0].begun, "some answer was half streamed"
+    assert ordeals[0].begun, "at least one answer was partially streamed"
 
 
 @pytest.mark.slow

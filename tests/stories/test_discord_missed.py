@@ -1,4 +1,4 @@
-"""What was said while the bot was away, or where it had never been spoken to, is answered once."""
+"""Messages sent while the bot was offline, or where it was unknown, are answered once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def everybody(on: Stage) -> None:
     on.env["BOT_ACCESS"] = "open"
 
 
-async def test_a_mention_that_was_missed_has_its_thread_too(on: Stage, dc: DiscordServer) -> None:
+async def test_a_missed_mention_gets_its_thread(on: Stage, dc: DiscordServer) -> None:
     on.env["DISCORD_THREADS"] = "true"
     async with running(on) as app:
         await up(dc, app)
@@ -47,14 +47,14 @@ async def test_a_first_mention_in_a_channel_is_found_after_an_invalid_session(on
         assert (await dc.reply(missed, after=missed)).text == "You said: first here"
         await settled(on)
     asked = {call.path.split("/")[2] for call in dc.calls("GET", HISTORY)}
-    assert asked == {str(dc.dm().id), str(dc.channel().id)}, "only where something new can be read"
+    assert asked == {str(dc.dm().id), str(dc.channel().id)}, "only channels with something new are read"
 
 
 @pytest.mark.usefixtures("hurried")
-async def test_what_one_connection_of_two_missed_is_not_forgotten_for_the_other(on: Stage, dc: DiscordServer) -> None:
+async def test_each_connections_missed_messages_are_fetched(on: Stage, dc: DiscordServer) -> None:
     on.env["DISCORD_SHARDED"] = "true"
     dc.shards = 2
-    second = dc.guild(3 << 22 | 1)  # whose events come by the connection number 1
+    second = dc.guild(3 << 22 | 1)  # its events arrive on connection 1
     async with running(on) as app:
         await dc.wait_for(lambda _: sum(session.is_connected for session in dc.sessions) == 2)
         await up(dc, app)
@@ -72,7 +72,7 @@ async def test_what_one_connection_of_two_missed_is_not_forgotten_for_the_other(
     assert texts(thread) == ["You said: one", "You said: two"]
 
 
-async def test_a_message_behind_two_thousand_others_is_answered(on: Stage, dc: DiscordServer) -> None:
+async def test_a_message_before_two_thousand_others_is_answered(on: Stage, dc: DiscordServer) -> None:
     async with running(on) as app:
         await up(dc, app)
         await mention(dc, "before")

@@ -1,4 +1,4 @@
-"""Buttons and menus on Discord: whose they are, and how long they hold."""
+"""Buttons and menus on Discord: who may use them, and for how long."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def everybody(on: Stage) -> None:
 
 
 async def menu(on: Stage, dc: DiscordServer, command: str) -> Message:
-    """What the command shows to everybody in the channel, with its buttons; for a tier's models, with its menu."""
+    """A public command answer with buttons, or with a menu for a tier's models."""
     found = await mention(dc, command.partition(" ")[0])
     await dc.wait_for(lambda _: found.buttons, timeout=10)
     if command != "/tier":
@@ -30,14 +30,14 @@ async def menu(on: Stage, dc: DiscordServer, command: str) -> Message:
 
 
 async def refused(on: Stage, dc: DiscordServer, asked: Interaction, sentence: str) -> None:
-    """The sentence comes to whoever pressed, and to nobody else."""
+    """The refusal is shown only to the person who pressed."""
     await dc.wait_for(lambda _: shown(asked) == [sentence], timeout=10)
     await settled(on)
     assert asked.answers[-1].ephemeral
     assert sentence not in texts(dc.channel())
 
 
-async def test_a_press_by_somebody_else_is_refused_to_them_and_changes_nothing(on: Stage, dc: DiscordServer) -> None:
+async def test_a_press_by_another_person_is_refused(on: Stage, dc: DiscordServer) -> None:
     async with running(on) as app:
         await up(dc, app)
         shown_to_all = await menu(on, dc, "/tier")
@@ -48,9 +48,7 @@ async def test_a_press_by_somebody_else_is_refused_to_them_and_changes_nothing(o
         await dc.wait_for(lambda _: shown_to_all.text.startswith("Tier: deep"))
 
 
-async def test_a_choice_from_a_menu_of_somebody_else_is_refused_and_changes_nothing(
-    on: Stage, dc: DiscordServer
-) -> None:
+async def test_a_menu_choice_by_another_person_is_refused(on: Stage, dc: DiscordServer) -> None:
     async with running(on) as app:
         await up(dc, app)
         models = await menu(on, dc, "/model coding")
@@ -64,9 +62,7 @@ async def test_a_choice_from_a_menu_of_somebody_else_is_refused_and_changes_noth
 
 
 @pytest.mark.parametrize("command", ["/tier", "/model coding"])
-async def test_a_control_of_last_week_is_refused_and_changes_nothing(
-    on: Stage, dc: DiscordServer, command: str
-) -> None:
+async def test_an_expired_control_is_refused(on: Stage, dc: DiscordServer, command: str) -> None:
     async with running(on, dc.now) as app:
         await up(dc, app)
         old = await menu(on, dc, command)

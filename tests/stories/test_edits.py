@@ -1,4 +1,4 @@
-"""A message that is edited is answered anew when its person wants it."""
+"""Editing a message offers a new answer."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ STALE = "This button is out of date. Send the question again."
 
 
 def asked_and_answered(on: Stage) -> list[tuple[object, ...]]:
-    """All that is remembered, of every conversation."""
+    """The stored messages of every conversation."""
     return on.rows("select text from messages order by id")
 
 
 async def offered(on: Stage, said: Message, words: str) -> Message:
-    """The message is edited; what the bot offers then."""
+    """Edits the message; returns the bot's offer."""
     on.tg.edit(said, words)
     return await on.tg.reply(said, matching="Answer the new version?")
 
 
 async def refused(on: Stage, button: str, message: Message) -> None:
-    """A press that changes nothing, in the chat as little as in what is remembered, and says why."""
+    """A press that changes neither chat nor history, and says why."""
     before, seen, calls = asked_and_answered(on), message.text, len(on.ms.calls)
     on.tg.press(button, message=message)
     said = await on.tg.reply(message, after=message, matching=STALE)
@@ -33,7 +33,7 @@ async def refused(on: Stage, button: str, message: Message) -> None:
     assert len(on.ms.calls) == calls
 
 
-async def test_the_last_question_is_answered_in_its_new_words(on: Stage) -> None:
+async def test_editing_the_last_question_offers_a_new_answer(on: Stage) -> None:
     on.ms.reply("Ada was a countess.")
     on.ms.reply("Ida was a chemist.")
     async with running(on):
@@ -53,7 +53,7 @@ async def test_the_last_question_is_answered_in_its_new_words(on: Stage) -> None
     ]
 
 
-async def test_an_older_message_is_not(on: Stage) -> None:
+async def test_editing_an_older_message_offers_nothing(on: Stage) -> None:
     async with running(on):
         first = on.tg.say("one")
         await on.tg.reply(first, after=first)
@@ -65,7 +65,7 @@ async def test_an_older_message_is_not(on: Stage) -> None:
     assert len(on.ms.calls) == 2
 
 
-async def test_retry_takes_new_words_and_a_tier(on: Stage) -> None:
+async def test_retry_uses_edited_text_and_a_tier(on: Stage) -> None:
     async with running(on):
         await ask(on, "one")
         await ask(on, "/retry smart : two")
@@ -75,7 +75,7 @@ async def test_retry_takes_new_words_and_a_tier(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("between", [(), ("/new",)], ids=["in the same conversation", "in another conversation"])
-async def test_an_old_offer_touches_no_newer_question(on: Stage, between: tuple[str, ...]) -> None:
+async def test_an_outdated_offer_leaves_newer_questions_alone(on: Stage, between: tuple[str, ...]) -> None:
     async with running(on):
         said = on.tg.say("Who was Ada?")
         await on.tg.reply(said, after=said)
@@ -87,7 +87,7 @@ async def test_an_old_offer_touches_no_newer_question(on: Stage, between: tuple[
     assert asked_and_answered(on) == [*answers, ("something else entirely",), ("You said: something else entirely",)]
 
 
-async def test_an_old_offer_touches_no_empty_conversation(on: Stage) -> None:
+async def test_an_outdated_offer_leaves_an_empty_conversation_alone(on: Stage) -> None:
     async with running(on):
         said = on.tg.say("Who was Ada?")
         await on.tg.reply(said, after=said)
@@ -99,7 +99,7 @@ async def test_an_old_offer_touches_no_empty_conversation(on: Stage) -> None:
         assert (await ask(on, "/retry")).text == "You said: Who was Ida?"
 
 
-async def test_an_older_offer_does_not_bring_older_words_back(on: Stage) -> None:
+async def test_an_older_offer_uses_the_newest_text(on: Stage) -> None:
     async with running(on):
         said = on.tg.say("Who was Ada?")
         await on.tg.reply(said, after=said)
@@ -111,7 +111,7 @@ async def test_an_older_offer_does_not_bring_older_words_back(on: Stage) -> None
     assert asked_and_answered(on) == [("Who was Eda?",), ("You said: Who was Eda?",)]
 
 
-async def test_an_old_retry_touches_no_newer_question(on: Stage) -> None:
+async def test_an_outdated_retry_leaves_newer_questions_alone(on: Stage) -> None:
     on.ms.fail(400, "bad", "nope")
     async with running(on):
         failed = await ask(on, "first question")
@@ -120,7 +120,7 @@ async def test_an_old_retry_touches_no_newer_question(on: Stage) -> None:
     assert asked_and_answered(on) == [("first question",), ("second question",), ("You said: second question",)]
 
 
-async def test_an_old_retry_that_waited_for_its_turn_says_so(on: Stage) -> None:
+async def test_a_retry_outdated_while_waiting_says_so(on: Stage) -> None:
     on.ms.truncate(after_chunks=4, text="one two three four")
     async with running(on):
         cut = await ask(on, "count")
@@ -168,7 +168,7 @@ async def test_retry_after_an_edit_asks_the_edited_words(on: Stage) -> None:
     assert on.rows("select count(*) from state where key like 'edit of%'") == [(1,)]
 
 
-async def test_an_edit_while_the_answer_is_written_is_for_retry(on: Stage) -> None:
+async def test_an_edit_during_the_answer_can_be_retried(on: Stage) -> None:
     async with running(on):
         gate = on.ms.gate("Ada was a countess.")
         said = on.tg.say("Who was Ada?")
@@ -181,7 +181,7 @@ async def test_an_edit_while_the_answer_is_written_is_for_retry(on: Stage) -> No
     assert on.ms.last.reading.last_user_text == "Who was Ida?"
 
 
-async def test_a_retry_that_broke_off_has_a_button_of_its_own(on: Stage) -> None:
+async def test_an_interrupted_retry_has_a_retry_button(on: Stage) -> None:
     on.ms.fail(400, "bad", "nope")
     on.ms.truncate(after_chunks=4, text="one two three four")
     async with running(on):
@@ -194,7 +194,7 @@ async def test_a_retry_that_broke_off_has_a_button_of_its_own(on: Stage) -> None
     assert asked_and_answered(on) == [("count",), ("You said: count",)]
 
 
-async def test_a_menu_that_may_not_do_it_now_says_why_at_its_button(on: Stage) -> None:
+async def test_a_menu_explains_at_the_button_why_it_is_refused(on: Stage) -> None:
     async with running(on):
         await ask(on, "one")
         await ask(on, "/new")

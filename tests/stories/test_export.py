@@ -1,4 +1,4 @@
-"""`/history export`: the whole conversation as a file, for whoever may talk there, through kills and refusals."""
+"""`/history export`: the whole conversation as a file, for those who may read it, through kills and refusals."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tests.stories.killing import until
 
 
 def exported(on: Stage, message: Message) -> str:
-    """The Markdown that came with a message."""
+    """The Markdown file of a message."""
     return on.tg.document(message).data.decode()
 
 
 def remember(on: Stage, count: int, text: str = "message {n}") -> None:
-    """Write so many messages into the newest conversation, while no bot runs."""
+    """Writes this many messages into the newest conversation while no bot runs."""
     ((conversation,),) = on.rows("select max(id) from conversations")
     ((person,),) = on.rows("select min(id) from people")
     for n in range(count):
@@ -28,7 +28,7 @@ def remember(on: Stage, count: int, text: str = "message {n}") -> None:
         )  # fmt: skip
 
 
-async def test_a_conversation_comes_as_a_file(on: Stage) -> None:
+async def test_export_sends_the_conversation_as_a_file(on: Stage) -> None:
     on.ms.reply("Apples are **red**.")
     async with running(on):
         await ask(on, "Tell me of apples")
@@ -44,7 +44,7 @@ async def test_a_conversation_comes_as_a_file(on: Stage) -> None:
     )
 
 
-async def test_an_earlier_one_by_its_number_in_the_persons_language(on: Stage) -> None:
+async def test_export_of_an_earlier_conversation_in_the_persons_language(on: Stage) -> None:
     async with running(on):
         await ask(on, "/settings timezone Europe/Berlin")
         await ask(on, "remember apples")
@@ -60,7 +60,7 @@ async def test_an_earlier_one_by_its_number_in_the_persons_language(on: Stage) -
         assert "bananas" in exported(on, await ask(on, "/history export"))
 
 
-async def test_what_cannot_be_exported_is_said(on: Stage) -> None:
+async def test_impossible_exports_are_explained(on: Stage) -> None:
     async with running(on):
         assert "This conversation is still empty" in (await ask(on, "/history export")).text
         assert "There is no conversation 1" in (await ask(on, "/history export 1")).text
@@ -74,7 +74,7 @@ async def test_what_cannot_be_exported_is_said(on: Stage) -> None:
     assert not on.tg.calls("sendDocument")
 
 
-async def test_every_message_is_in_it(on: Stage) -> None:
+async def test_every_message_is_exported(on: Stage) -> None:
     async with running(on):
         await ask(on, "hello")
     remember(on, 998)
@@ -84,7 +84,7 @@ async def test_every_message_is_in_it(on: Stage) -> None:
     assert re.findall(r"^message (\d+)$", exported(on, message), re.MULTILINE) == [str(n) for n in range(998)]
 
 
-async def test_one_that_is_too_long_is_refused_before_anything_is_queued(on: Stage) -> None:
+async def test_a_too_long_export_is_refused_before_it_is_queued(on: Stage) -> None:
     async with running(on):
         await ask(on, "hello")
     remember(on, 2, "é" * 5_100_000)
@@ -97,7 +97,7 @@ async def test_one_that_is_too_long_is_refused_before_anything_is_queued(on: Sta
         assert "hello again" in exported(on, await ask(on, "/history export"))
 
 
-async def test_in_a_group_whoever_may_talk_there_gets_it_and_nobody_elsewhere(on: Stage) -> None:
+async def test_a_groups_export_is_for_its_members_only(on: Stage) -> None:
     on.env["BOT_ACCESS"] = "open"
     async with running(on):
         await ask(on, "my own secret")
@@ -111,7 +111,7 @@ async def test_in_a_group_whoever_may_talk_there_gets_it_and_nobody_elsewhere(on
         assert "There is no conversation 1" in (await ask(on, "/history export 1", user="bob")).text
 
 
-async def test_it_comes_while_an_answer_is_under_way(on: Stage) -> None:
+async def test_export_does_not_wait_for_a_running_answer(on: Stage) -> None:
     async with running(on):
         await ask(on, "first")
         gate = on.ms.gate("done")
@@ -122,7 +122,7 @@ async def test_it_comes_while_an_answer_is_under_way(on: Stage) -> None:
         await on.tg.reply(matching="done")
 
 
-async def test_a_kill_between_sending_and_knowing_sends_it_again_marked(on: Stage) -> None:
+async def test_a_kill_before_confirmation_sends_the_export_again_with_a_mark(on: Stage) -> None:
     async with BotProcess(on) as bot:
         await ask(on, "hello")
         on.tg.fault("sendDocument", "hang_after")
@@ -138,7 +138,7 @@ async def test_a_kill_between_sending_and_knowing_sends_it_again_marked(on: Stag
     assert len(said.chat.from_bot()) == 3
 
 
-async def test_from_a_pipe_the_markdown_is_the_reply(on: Stage) -> None:
+async def test_in_a_pipe_the_export_is_the_reply(on: Stage) -> None:
     on.write_config()
     on.ms.reply("Apples are red.")
     on.env["TELEGRAM_BOT_TOKEN"] = ""

@@ -1,4 +1,4 @@
-"""Who is asked when a model is out of order: now, for a while, after a restart; and what the person is told."""
+"""Which models are tried when one fails: now, in a cooldown, after a restart; and what the person sees."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ BLIND = {"id": "gpt-blind", "provider": "openai", "supportsVision": False}
 
 @pytest.fixture(autouse=True)
 def own_clients() -> None:
-    """The library's clients of other vendors belong to an earlier test's loop, or to one with the same address."""
+    """LiteLLM's cached clients belong to an earlier test's event loop, or to one with the same address."""
     litellm_without_clients()
 
 
 def newly(on: Stage, before: int) -> list[str]:
-    """Who was asked since there were so many calls."""
+    """The models called after the first this many calls."""
     return asked(on)[before:]
 
 
-async def test_who_asked_for_patience_is_left_alone_for_as_long_and_then_asked_again(on: Stage) -> None:
+async def test_retry_after_puts_a_model_into_cooldown(on: Stage) -> None:
     vendors(on)
     on.ms.fail(429, retry_after=30, when=OPENAI)
     clock = Clock()
@@ -50,17 +50,17 @@ async def test_who_asked_for_patience_is_left_alone_for_as_long_and_then_asked_a
         clock.ahead = 20.0
         assert (await ask(on, "hm")).text.endswith(f"↪ {CLAUDE} answered: {FIRST} asked for a pause.")
         assert newly(on, 2) == [CLAUDE]
-        assert "↪" not in (await ask(on, "!coding hm")).text, "another model of the same vendor is not"
+        assert "↪" not in (await ask(on, "!coding hm")).text, "another model of the same vendor has no cooldown"
         assert newly(on, 3) == ["openai/gpt-5.2"]
     async with running(on, clock):
         await ask(on, "hm")
-        assert newly(on, 4) == [CLAUDE], "a restart is no reason to disturb it"
+        assert newly(on, 4) == [CLAUDE], "a restart keeps the cooldown"
         clock.ahead = 31.0
         assert (await ask(on, "hm")).text == "You said: hm"
         assert newly(on, 5) == [FIRST]
 
 
-async def test_where_all_asked_for_a_moment_the_first_is_waited_for(on: Stage) -> None:
+async def test_if_all_models_are_in_cooldown_the_shortest_is_awaited(on: Stage) -> None:
     vendors(on)
     for vendor in KEYS:
         on.ms.fail(429, retry_after=1, when=at(vendor))
@@ -70,7 +70,7 @@ async def test_where_all_asked_for_a_moment_the_first_is_waited_for(on: Stage) -
     assert asked(on) == [FIRST, CLAUDE, GEMINI, FIRST]
 
 
-async def test_the_wait_for_the_first_is_shown(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_wait_for_a_cooldown_is_shown(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     previewing_early(monkeypatch)
     vendors(on)
     now = [1_000_000.0]
@@ -84,7 +84,7 @@ async def test_the_wait_for_the_first_is_shown(on: Stage, monkeypatch: pytest.Mo
         assert (await on.tg.reply(said, after=said)).text == "You said: hm"
 
 
-async def test_three_failures_in_a_row_open_the_breaker_which_survives_and_is_probed(on: Stage) -> None:
+async def test_three_failures_open_the_breaker_which_survives_a_restart_and_is_probed(on: Stage) -> None:
     vendors(on)
     on.ms.fail(500, times=4, when=OPENAI)
     clock = Clock()
@@ -115,7 +115,7 @@ async def test_three_failures_in_a_row_open_the_breaker_which_survives_and_is_pr
     everybody_got_their_own_key(on)
 
 
-async def test_two_of_four_open_nothing_and_three_of_five_do(on: Stage) -> None:
+async def test_the_breaker_opens_at_three_of_five_failures(on: Stage) -> None:
     vendors(on)
     on.ms.fail(500, times=2, when=OPENAI)
     async with running(on):
@@ -128,7 +128,7 @@ async def test_two_of_four_open_nothing_and_three_of_five_do(on: Stage) -> None:
     assert newly(on, 6) == [FIRST, CLAUDE, CLAUDE]
 
 
-async def test_one_probe_at_a_time_and_the_others_are_served_elsewhere(on: Stage) -> None:
+async def test_one_probe_at_a_time_while_others_use_the_next_model(on: Stage) -> None:
     vendors(on, **{"balanced": {"firstTokenSeconds": 10.0}})
     on.env["BOT_ACCESS"] = "open"
     on.ms.fail(401, when=OPENAI)
@@ -146,7 +146,7 @@ async def test_one_probe_at_a_time_and_the_others_are_served_elsewhere(on: Stage
     assert asked(on) == [FIRST, CLAUDE, FIRST, CLAUDE, CLAUDE]
 
 
-async def test_tier_and_status_while_a_model_is_left_alone(on: Stage) -> None:
+async def test_tier_and_status_during_a_cooldown(on: Stage) -> None:
     vendors(on)
     on.ms.fail(401, when=OPENAI)
     async with running(on):
@@ -165,10 +165,10 @@ async def test_tier_and_status_while_a_model_is_left_alone(on: Stage) -> None:
         assert asked(on) == [FIRST, CLAUDE]
         on.env["OPENAI_API_KEY"] = "sk-test-openai-000000000001"
     async with running(on):
-        assert f"Model: {FIRST}" in (await ask(on, "/tier")).text, "whoever mends the key begins anew"
+        assert f"Model: {FIRST}" in (await ask(on, "/tier")).text, "a new key closes the breaker"
 
 
-async def test_an_own_model_that_lost_its_key(on: Stage) -> None:
+async def test_a_chosen_model_without_a_key(on: Stage) -> None:
     vendors(on)
     async with running(on):
         await ask(on, f"/model balanced {CLAUDE}")
@@ -181,7 +181,7 @@ async def test_an_own_model_that_lost_its_key(on: Stage) -> None:
     assert asked(on) == [CLAUDE, FIRST]
 
 
-async def test_a_fallback_that_never_had_a_key_is_skipped_without_a_word_below_the_answer(on: Stage) -> None:
+async def test_a_fallback_without_a_key_is_skipped_silently(on: Stage) -> None:
     vendors(on, "openai", "gemini")
     on.ms.fail(500, when=OPENAI)
     async with running(on):
@@ -189,7 +189,7 @@ async def test_a_fallback_that_never_had_a_key_is_skipped_without_a_word_below_t
         assert f"Skipped (no API key): {CLAUDE}." in (await ask(on, "/tier")).text
 
 
-async def test_a_picture_goes_to_a_model_that_sees(on: Stage) -> None:
+async def test_a_picture_goes_to_a_vision_model(on: Stage) -> None:
     vendors(on)
     on.knows(**{"gpt-blind": BLIND})
     async with running(on):
@@ -201,7 +201,7 @@ async def test_a_picture_goes_to_a_model_that_sees(on: Stage) -> None:
     assert asked(on) == [FIRST, "openai/gpt-blind"]
 
 
-async def test_where_nobody_sees_the_words_are_answered_and_that_is_said(on: Stage) -> None:
+async def test_without_a_vision_model_the_text_is_answered_with_a_notice(on: Stage) -> None:
     vendors(on, "openai")
     on.knows(**{"gpt-blind": BLIND})
     on.env["TIER_BALANCED_POOL"] = "openai/gpt-blind"
@@ -210,7 +210,7 @@ async def test_where_nobody_sees_the_words_are_answered_and_that_is_said(on: Sta
         assert "👁 openai/gpt-blind can't see pictures" in (await on.tg.reply(after=said)).text
 
 
-async def test_too_long_for_an_own_model_it_goes_on_in_the_pool(on: Stage) -> None:
+async def test_too_long_for_the_chosen_model_falls_back_to_the_pool(on: Stage) -> None:
     vendors(on)
     on.ms.fail(400, code="context_length_exceeded", times=2, when=OPENAI)
     async with running(on):
@@ -221,7 +221,7 @@ async def test_too_long_for_an_own_model_it_goes_on_in_the_pool(on: Stage) -> No
     assert asked(on) == [mini, mini, FIRST]
 
 
-async def test_in_the_middle_of_a_turn_another_model_goes_on_with_what_the_tools_gave(on: Stage) -> None:
+async def test_failover_mid_turn_keeps_the_tool_results(on: Stage) -> None:
     vendors(on)
     on.ms.call_tools([("calculate", {"expression": "6*7"})], when=OPENAI)
     on.ms.fail(500, when=OPENAI)
@@ -234,7 +234,7 @@ async def test_in_the_middle_of_a_turn_another_model_goes_on_with_what_the_tools
 
 
 @pytest.mark.parametrize("wanted", ["on", "off"])
-async def test_the_footer_can_be_hidden_and_a_fallback_can_not(on: Stage, wanted: str) -> None:
+async def test_the_footer_can_be_hidden_but_a_fallback_is_shown(on: Stage, wanted: str) -> None:
     vendors(on)
     on.ms.fail(500, when=OPENAI)
     async with running(on):

@@ -1,4 +1,4 @@
-"""▶ Continue: of the tier that wrote the beginning, and only while that is the last answer."""
+"""▶ Continue uses the tier of the answer, and works only for the last answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PROOF = "Prove P != NP"
 
 
 @pytest.mark.parametrize(("before", "said"), [("/tier balanced", "!deep hm"), ("/tier auto", PROOF)])
-async def test_it_stays_in_the_tier_of_what_it_continues(on: Stage, before: str, said: str) -> None:
+async def test_continue_stays_in_the_tier_of_the_answer(on: Stage, before: str, said: str) -> None:
     vendors(on)
     on.ms.length_cut("as far as", when=at("openai"))
     on.ms.length_cut("it went", when=at("openai"))
@@ -29,7 +29,7 @@ async def test_it_stays_in_the_tier_of_what_it_continues(on: Stage, before: str,
     assert turns == [("assistant", "as far as"), ("assistant", "it went")]
 
 
-async def test_below_an_older_answer_it_asks_nobody(on: Stage) -> None:
+async def test_continue_below_an_older_answer_is_refused(on: Stage) -> None:
     vendors(on)
     on.ms.length_cut("as far as", when=at("openai"))
     async with running(on):

@@ -1,4 +1,4 @@
-"""Who is asked in whose place is the owner's word."""
+"""The pool's order is the owner's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def own_clients() -> None:
     litellm_without_clients()
 
 
-async def test_a_pool_is_asked_in_the_order_in_which_the_owner_wrote_it(on: Stage) -> None:
+async def test_a_pool_is_tried_in_its_written_order(on: Stage) -> None:
     vendors(on, **{tier: {"pool": FILE} for tier in ("balanced", "smart")})
     on.env["TIER_SMART_POOL"] = ", ".join(ENVIRONMENT)
     async with running(on):

@@ -1,6 +1,6 @@
-"""Each fault of a tier's first model, and each tier: who answers, with what, and what the person sees.
+"""Each fault of a tier's first model, per tier: which model answers, and what the person sees.
 
-What follows from which fault is a table in tests/routing/policy/test_failover.py.
+The failover table itself is tested in tests/routing/policy/test_failover.py.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LATE = f"no first words within {FIRST_TOKEN:g} s"
 
 @pytest.fixture(autouse=True)
 def own_clients() -> None:
-    """The library's clients of other vendors belong to an earlier test's loop, or to one with the same address."""
+    """LiteLLM's cached clients belong to an earlier test's event loop, or to one with the same address."""
     litellm_without_clients()
 
 
@@ -59,11 +59,11 @@ ONCE = {
     "503": (fails(503), "The engine is currently overloaded, please try again later"),
     "400": (fails(400), "The request is invalid"),
 }
-"""What the first model does, and the reason that the person reads."""
+"""What the first model does, and the reason shown to the person."""
 
 
 def usual(tier: Tier) -> int:
-    """Output tokens that the tier's first model may write."""
+    """Maximum output tokens of the tier's first model."""
     return DEFAULT_CONTRACTS[tier].max_output_tokens + ALLOWANCE[EFFORT[tier]]
 
 
@@ -93,7 +93,7 @@ async def test_the_next_model_answers_and_one_line_says_why(on: Stage, fault: st
     first_token = row["first_token_seconds"]
     assert (row["timed_out"], row["escalated"]) == (0, 0)
     assert isinstance(first_token, float)
-    assert first_token >= FIRST_TOKEN or reason != LATE, "what the first model took is a part of it"
+    assert first_token >= FIRST_TOKEN or reason != LATE, "the first model's time is included"
 
 
 @pytest.mark.parametrize(("abrupt", "tier"), [(False, "balanced"), (True, "deep")])
@@ -116,7 +116,7 @@ async def test_a_break_after_two_chunks_keeps_the_text_and_never_switches(on: St
         assert turns == [("user", "hm"), ("assistant", "one two t"), ("user", "go on")]
 
 
-async def test_a_first_token_and_then_nothing_keeps_the_text(on: Stage) -> None:
+async def test_a_stall_after_the_first_token_keeps_the_text(on: Stage) -> None:
     tier: Tier = "smart"
     times = {"trySeconds": FIRST_TOKEN, "firstTokenSeconds": FIRST_TOKEN}
     vendors(on, **dict.fromkeys(TIERS, times))
@@ -139,7 +139,7 @@ async def test_thinking_counts_as_the_first_token(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("tier", ["smart", "deep"])
-async def test_nothing_at_all_is_asked_for_once_more_then_of_the_next(on: Stage, tier: Tier) -> None:
+async def test_an_empty_answer_is_retried_then_fails_over(on: Stage, tier: Tier) -> None:
     vendors(on)
     on.ms.empty(times=2, when=FIRST)
     first, second = POOLS[tier][:2]
@@ -156,7 +156,7 @@ async def test_nothing_at_all_is_asked_for_once_more_then_of_the_next(on: Stage,
 
 
 @pytest.mark.parametrize("tier", TIERS)
-async def test_cut_with_no_text_it_gets_twice_the_allowance(on: Stage, tier: Tier) -> None:
+async def test_cut_off_without_text_doubles_the_output_limit(on: Stage, tier: Tier) -> None:
     vendors(on)
     on.ms.length_cut(when=FIRST)
     async with running(on):
@@ -167,7 +167,7 @@ async def test_cut_with_no_text_it_gets_twice_the_allowance(on: Stage, tier: Tie
 
 
 @pytest.mark.parametrize("tier", ["coding", "deep"])
-async def test_cut_with_no_text_twice_it_is_the_next_ones_turn(on: Stage, tier: Tier) -> None:
+async def test_cut_off_without_text_twice_fails_over(on: Stage, tier: Tier) -> None:
     vendors(on)
     on.ms.length_cut(times=2, when=FIRST)
     first, second = POOLS[tier][:2]
@@ -184,7 +184,7 @@ async def test_cut_with_no_text_twice_it_is_the_next_ones_turn(on: Stage, tier: 
         assert asked(on) == [first, first, second]
 
 
-async def test_cut_after_some_words_is_kept_and_may_be_continued(on: Stage) -> None:
+async def test_cut_off_text_is_kept_and_can_be_continued(on: Stage) -> None:
     tier: Tier = "balanced"
     vendors(on)
     on.ms.length_cut("as far as", when=FIRST)
@@ -196,7 +196,7 @@ async def test_cut_after_some_words_is_kept_and_may_be_continued(on: Stage) -> N
 
 
 @pytest.mark.parametrize(("code", "tier"), [("content_policy_violation", "balanced"), ("content_filter", "coding")])
-async def test_what_a_vendor_declines_is_not_shopped_around(on: Stage, tier: Tier, code: str) -> None:
+async def test_a_policy_refusal_does_not_fail_over(on: Stage, tier: Tier, code: str) -> None:
     vendors(on)
     on.ms.fail(400, code=code, when=FIRST)
     async with running(on):
@@ -207,7 +207,7 @@ async def test_what_a_vendor_declines_is_not_shopped_around(on: Stage, tier: Tie
     assert (facts(on)["model"], facts(on)["failed"]) == ("", "[]")
 
 
-async def test_too_long_it_is_cut_once(on: Stage) -> None:
+async def test_an_overflow_shortens_the_prompt_once(on: Stage) -> None:
     tier: Tier = "balanced"
     vendors(on)
     on.ms.fail(400, code="context_length_exceeded", when=FIRST)
@@ -217,7 +217,7 @@ async def test_too_long_it_is_cut_once(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("tier", ["smart", "deep"])
-async def test_too_long_twice_it_goes_where_the_window_is_larger(on: Stage, tier: Tier) -> None:
+async def test_a_second_overflow_moves_to_a_larger_window(on: Stage, tier: Tier) -> None:
     vendors(on)
     on.ms.fail(400, code="context_length_exceeded", times=2, when=FIRST)
     first, claude, *_ = POOLS[tier]
@@ -233,7 +233,7 @@ async def test_too_long_twice_it_goes_where_the_window_is_larger(on: Stage, tier
 
 
 @pytest.mark.parametrize("tier", TIERS)
-async def test_nobody_answers(on: Stage, tier: Tier) -> None:
+async def test_all_models_fail(on: Stage, tier: Tier) -> None:
     vendors(on)
     on.ms.fail(500, times=9, when=lambda request: not request.embeds)
     first, *others = POOLS[tier]
@@ -254,7 +254,7 @@ async def test_nobody_answers(on: Stage, tier: Tier) -> None:
         assert (await on.tg.reply(after=sorry)).text.startswith("You said: hm")
 
 
-async def test_attempts_and_length_are_as_the_owner_wrote_them(on: Stage) -> None:
+async def test_attempts_and_length_follow_the_contract(on: Stage) -> None:
     tier: Tier = "smart"
     vendors(on, **{tier: {"attempts": 1, "maxOutputTokens": 500}})
     on.ms.fail(500, when=FIRST)

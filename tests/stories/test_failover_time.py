@@ -1,4 +1,4 @@
-"""Time in a turn: what is promised is waited for, and when it is used up that is said."""
+"""Time limits of a turn: they are used fully, and their end is reported."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def own_clients() -> None:
     litellm_without_clients()
 
 
-async def test_deep_waits_as_long_as_it_promises_though_nobody_set_a_time_out(on: Stage) -> None:
+async def test_deep_waits_for_its_contracts_first_token_time(on: Stage) -> None:
     vendors(on)
     del on.config["tiers"]
     async with running(on):
-        assert (await ask(on, "hm")).text == "You said: hm", "the library is awake"
+        assert (await ask(on, "hm")).text == "You said: hm", "LiteLLM is loaded"
         gate = on.ms.gate("At last.", when=OPENAI)
         said = on.tg.say("!deep a hard one")
         await gate.reached()
@@ -39,7 +39,7 @@ async def test_deep_waits_as_long_as_it_promises_though_nobody_set_a_time_out(on
     assert asked(on) == [FIRST, POOLS["deep"][0]]
 
 
-async def test_the_turns_end_comes_before_the_next_model_could_answer(on: Stage) -> None:
+async def test_the_deadline_ends_the_turn_before_the_next_model(on: Stage) -> None:
     vendors(on, balanced={"trySeconds": 19.0, "firstTokenSeconds": 19.0})
     clock = Clock()
     async with running(on, clock):
@@ -47,7 +47,7 @@ async def test_the_turns_end_comes_before_the_next_model_could_answer(on: Stage)
         silent = on.ms.gate("never", when=at("anthropic"))
         said = on.tg.say("hm")
         await failing.reached()
-        clock.ahead = 5.0  # so that the turn ends before the next try
+        clock.ahead = 5.0  # the turn ends before the next attempt
         failing.open()
         await silent.reached()
         clock.ahead = 20.0
@@ -61,7 +61,7 @@ async def test_the_turns_end_comes_before_the_next_model_could_answer(on: Stage)
     assert facts(on)["timed_out"] == 1
 
 
-async def test_no_time_for_the_next_model_is_said(on: Stage) -> None:
+async def test_no_time_for_the_next_model_is_reported(on: Stage) -> None:
     vendors(on)
     clock = Clock()
     async with running(on, clock):
@@ -80,7 +80,7 @@ async def test_no_time_for_the_next_model_is_said(on: Stage) -> None:
     assert (facts(on)["model"], facts(on)["timed_out"]) == ("", 1)
 
 
-async def test_a_failure_while_there_is_time_is_no_time_out(on: Stage) -> None:
+async def test_a_failure_before_the_deadline_is_not_a_timeout(on: Stage) -> None:
     vendors(on, "openai")
     on.ms.fail(400, when=OPENAI)
     async with running(on):
@@ -88,7 +88,7 @@ async def test_a_failure_while_there_is_time_is_no_time_out(on: Stage) -> None:
     assert facts(on)["timed_out"] == 0
 
 
-async def test_how_long_it_thinks_is_shown_until_it_speaks(on: Stage) -> None:
+async def test_thinking_time_is_shown_until_the_first_text(on: Stage) -> None:
     long = {"deadlineSeconds": 90.0, "trySeconds": 80.0, "firstTokenSeconds": 70.0}
     vendors(on, balanced=long, **{tier: {"deadlineSeconds": 100.0 + at} for at, tier in enumerate(TIERS[1:])})
     async with running(on):
@@ -105,5 +105,5 @@ async def test_how_long_it_thinks_is_shown_until_it_speaks(on: Stage) -> None:
 
 
 def thinks(clock: str, tg: TelegramServer) -> bool:
-    """The newest that the person sees of the answer is how long it takes."""
+    """Returns the newest preview, which shows the elapsed time."""
     return bool(tg.drafts) and re.fullmatch(f"💭 {clock}", tg.drafts[-1].text) is not None

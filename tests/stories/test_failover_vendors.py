@@ -1,4 +1,4 @@
-"""What differs between vendors: how they decline, how they break, and how little of that a person has to read."""
+"""Differences between vendors: refusals, broken streams, and how they are shown."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.stories.failing import POOLS, asked, at, facts, vendors
 from tests.stories.harness import Stage, ask, running
 
 ORDERS = [POOLS["smart"][n:] + POOLS["smart"][:n] for n in range(3)]
-"""Each vendor once in front."""
+"""Each vendor in first place."""
 FIRST = ORDERS[0][0]
 
 HALF = {
@@ -29,13 +29,13 @@ def own_clients() -> None:
 
 
 def asks(on: Stage, order: tuple[str, ...]) -> str:
-    """Every tier asks in this order; the first of them."""
+    """The order of every tier; the first of them."""
     vendors(on, **{tier: {"pool": list(order)} for tier in TIERS})
     return order[0]
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=lambda order: order[0])
-async def test_a_connection_that_breaks_is_called_so(on: Stage, order: tuple[str, ...]) -> None:
+async def test_a_broken_connection_is_named_as_such(on: Stage, order: tuple[str, ...]) -> None:
     first = asks(on, order)
     on.ms.reset(when=at(first.partition("/")[0]))
     async with running(on):
@@ -44,7 +44,7 @@ async def test_a_connection_that_breaks_is_called_so(on: Stage, order: tuple[str
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=lambda order: order[0])
-async def test_what_a_vendor_says_within_its_stream_is_told_in_its_words(on: Stage, order: tuple[str, ...]) -> None:
+async def test_an_error_inside_a_stream_is_shown_verbatim(on: Stage, order: tuple[str, ...]) -> None:
     first = asks(on, order)
     on.ms.break_stream(after_chunks=0, when=at(first.partition("/")[0]))
     async with running(on):
@@ -52,7 +52,7 @@ async def test_what_a_vendor_says_within_its_stream_is_told_in_its_words(on: Sta
     assert answer.text == f"You said: hm\n\n↪ {order[1]} answered: {first}: The server had an error."
 
 
-async def test_what_is_no_json_can_not_be_read(on: Stage) -> None:
+async def test_invalid_json_is_reported_as_unreadable(on: Stage) -> None:
     first = asks(on, ORDERS[0])
     on.ms.garbage(after_chunks=0, when=at("openai"))
     async with running(on):
@@ -60,10 +60,8 @@ async def test_what_is_no_json_can_not_be_read(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("reason", ["SAFETY", "PROHIBITED_CONTENT", "RECITATION", "BLOCKLIST", "SPII", "IMAGE_SAFETY"])
-async def test_what_gemini_declines_is_not_shopped_around(
-    on: Stage, reason: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(wire_gemini._FINISH, "content_filter", reason)  # what the server calls it
+async def test_a_gemini_refusal_does_not_fail_over(on: Stage, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(wire_gemini._FINISH, "content_filter", reason)  # the server's name for it
     asks(on, ORDERS[2])
     on.ms.empty(finish="content_filter", when=at("gemini"))
     async with running(on):
@@ -75,15 +73,15 @@ async def test_what_gemini_declines_is_not_shopped_around(
 
 @pytest.mark.parametrize("order", ORDERS, ids=lambda order: order[0])
 @pytest.mark.parametrize("half", HALF)
-async def test_what_ends_before_its_first_word_is_asked_for_once_more(
+async def test_a_stream_that_ends_before_its_first_token_is_retried(
     on: Stage, half: str, order: tuple[str, ...]
 ) -> None:
     first = asks(on, order)
     on.ms.script(replace(HALF[half], when=at(first.partition("/")[0])))
     async with running(on):
-        assert (await ask(on, "hm")).text == "You said: hm", "nobody else answered, so there is no line"
+        assert (await ask(on, "hm")).text == "You said: hm", "the first choice answered, so there is no notice"
         usage = (await ask(on, "/usage")).text
     assert f"{first}: 2 calls" in usage
-    assert (" (one unpriced)" in usage) == (first == FIRST), "OpenAI counts at the end of a stream only"
+    assert (" (one unpriced)" in usage) == (first == FIRST), "OpenAI reports usage only at the end of a stream"
     assert asked(on) == [first, first]
     assert (facts(on)["model"], facts(on)["failed"], facts(on)["fallback"]) == (first, "[]", 0)

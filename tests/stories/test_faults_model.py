@@ -1,4 +1,4 @@
-"""What a person reads when the model fails, and that /retry goes on from there."""
+"""What a person sees when the model fails, and that /retry works afterwards."""
 
 import pytest
 
@@ -8,7 +8,7 @@ KEY = "sk-test-openai-000000000000"
 
 
 def patience(on: Stage, seconds: float) -> None:
-    """So long the provider may take."""
+    """The provider's time limit."""
     openai = {"apiType": "openai", "baseUrl": on.ms.openai_base, "requestTimeoutSeconds": seconds}
     on.config["llm"] = {"providers": {"openai": openai}}
 
@@ -25,7 +25,7 @@ async def test_no_connection_to_the_model_keeps_the_question(on: Stage) -> None:
         assert len([turn for turn in on.ms.last.reading.turns if turn[0] == "user"]) == 1
 
 
-async def test_the_button_asks_again(on: Stage) -> None:
+async def test_the_retry_button_asks_again(on: Stage) -> None:
     async with running(on):
         async with on.ms.outage():
             sorry = await ask(on, "my question")
@@ -64,7 +64,7 @@ async def test_an_answer_that_reached_its_length_says_so(on: Stage) -> None:
         assert (await ask(on, "go")).text.startswith("as far as\n\n✂️ The answer stops here")
 
 
-async def test_an_empty_answer_is_asked_for_once_more(on: Stage) -> None:
+async def test_an_empty_answer_is_retried(on: Stage) -> None:
     on.ms.empty()
     async with running(on):
         assert (await ask(on, "hm")).text == "You said: hm"
@@ -76,7 +76,7 @@ async def test_an_empty_answer_is_asked_for_once_more(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 529])
-async def test_trouble_at_the_provider_is_tried_once_more(on: Stage, status: int) -> None:
+async def test_a_provider_error_is_retried_once(on: Stage, status: int) -> None:
     on.ms.fail(status)
     async with running(on):
         assert (await ask(on, "hm")).text == "You said: hm"
@@ -86,7 +86,7 @@ async def test_trouble_at_the_provider_is_tried_once_more(on: Stage, status: int
         assert [call.model for call in on.ms.calls[2:]] == ["gpt-5.1", "gpt-5.1", "gpt-5.2"]
 
 
-async def test_a_connection_reset_is_tried_once_more(on: Stage) -> None:
+async def test_a_connection_reset_is_retried_once(on: Stage) -> None:
     on.ms.reset()
     async with running(on):
         assert (await ask(on, "hm")).text == "You said: hm"
@@ -126,7 +126,7 @@ async def test_a_short_retry_after_is_waited_for(on: Stage) -> None:
         assert second.time - first.time >= 1.0
 
 
-async def test_a_long_retry_after_is_said_at_once(on: Stage) -> None:
+async def test_a_long_retry_after_is_reported_at_once(on: Stage) -> None:
     on.ms.fail(429, retry_after=600, times=2)
     now = [1_000_000.0]
     async with running(on, clock=lambda: now[0]):
@@ -134,12 +134,12 @@ async def test_a_long_retry_after_is_said_at_once(on: Stage) -> None:
         assert said.startswith("⏳ openai/gpt-5.2 is busy (try again in 600 s)")
         now[0] += 100
         assert "(try again in 500 s)" in (await ask(on, "/retry")).text
-        assert len(on.ms.calls) == 2, "who asked for patience is left alone"
+        assert len(on.ms.calls) == 2, "a rate-limited model is left alone"
         now[0] += 501
         assert (await ask(on, "/retry balanced")).text == "You said: hm"
 
 
-async def test_a_model_that_never_begins_is_left_in_time(on: Stage) -> None:
+async def test_a_model_that_never_starts_times_out(on: Stage) -> None:
     patience(on, 0.3)
     on.ms.hang(600.0, times=2)
     async with running(on):
@@ -148,10 +148,10 @@ async def test_a_model_that_never_begins_is_left_in_time(on: Stage) -> None:
         await ask(on, "/settings language de")
         on.ms.hang(600.0, times=2)
         assert "war zu langsam (keine ersten Wörter innerhalb von 0,3 s)" in (await ask(on, "/retry")).text
-        assert [await call.finished() for call in on.ms.calls] == ["cut"] * 4, "a single model is asked once more"
+        assert [await call.finished() for call in on.ms.calls] == ["cut"] * 4, "a single model is retried once"
 
 
-async def test_a_model_that_stops_in_the_middle_is_left_in_time(on: Stage) -> None:
+async def test_a_model_that_stalls_mid_answer_times_out(on: Stage) -> None:
     patience(on, 1.0)
     on.ms.reply("one two three four", chunks=4, gate_after=2)
     async with running(on):

@@ -1,4 +1,4 @@
-"""The storage fails in the middle of things: everything is answered once when it works again. And what it forgets."""
+"""Storage fails mid-work: everything is answered once when it works again. Also the retention of finished messages."""
 
 from collections.abc import Awaitable, Callable
 
@@ -31,7 +31,7 @@ STEPS = [
 
 
 class Faulty:
-    """Lets the next `times` calls of one step of the storage fail, after it is done or before."""
+    """Makes the next `times` calls of one storage step fail, before or after it is done."""
 
     def __init__(self, patch: pytest.MonkeyPatch, store: type, step: str) -> None:
         self.times = 0
@@ -48,13 +48,13 @@ class Faulty:
 
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short pauses between the tries."""
+    """Shortens the pauses between attempts."""
     monkeypatch.setattr("handlers.storage_retry.PAUSES", (0.01,))
     monkeypatch.setattr("bot.adapters.telegram.descriptor.Pace", lambda: Pace(backoff=0.02))
 
 
 @pytest.mark.parametrize(("store", "step"), STEPS, ids=lambda each: getattr(each, "__name__", each))
-async def test_any_step_may_fail_for_a_while(
+async def test_any_storage_step_may_fail_for_a_while(
     on: Stage, hurried: None, monkeypatch: pytest.MonkeyPatch, store: type, step: str
 ) -> None:
     faulty = Faulty(monkeypatch, store, step)
@@ -72,7 +72,7 @@ async def test_any_step_may_fail_for_a_while(
 
 
 async def test_a_pressed_button_survives_a_fault(on: Stage, hurried: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It was kept already when the look at what it means failed."""
+    """It was already stored when classifying it failed."""
     faulty = Faulty(monkeypatch, SqlOutbox, "get")
     async with running(on):
         async with on.ms.outage():
@@ -84,7 +84,7 @@ async def test_a_pressed_button_survives_a_fault(on: Stage, hurried: None, monke
     assert faulty.times == 0
 
 
-async def test_what_was_left_two_days_ago_is_still_answered_and_what_is_done_is_forgotten(on: Stage) -> None:
+async def test_old_open_messages_are_answered_and_finished_ones_deleted(on: Stage) -> None:
     gate = on.ms.gate("never said")
     async with running(on):
         await ask(on, "/whoami")

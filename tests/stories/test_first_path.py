@@ -1,4 +1,4 @@
-"""A person writes, a model answers by way of the router, and it is remembered."""
+"""A person writes, a model answers through the router, and both messages are stored."""
 
 from tests.stories.harness import Stage, running
 

@@ -1,4 +1,4 @@
-"""Somebody is forgotten: nothing of theirs stays."""
+"""Forgetting a person deletes all their data."""
 
 from tests.stories.harness import Stage, ask, press, running
 
@@ -6,7 +6,7 @@ SECRET = "xyzzy-plugh"
 
 
 def traces(on: Stage, words: str) -> list[str]:
-    """The tables in which some text stands."""
+    """The tables that contain a text."""
     tables = [str(name) for (name,) in on.rows("select name from sqlite_master where type = 'table'")]
     return [table for table in tables if words in str(on.rows(f'select * from "{table}"'))]
 

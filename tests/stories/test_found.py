@@ -1,4 +1,4 @@
-"""What people tripped over once."""
+"""Regressions of earlier bugs."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What people tripped over once: turns with tools, tiers in mid-turn, retries, long prompts."""
+"""Regressions of earlier bugs in turns: tools, tier switches, retries, long prompts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def spoken(on: Stage) -> list[tuple[object, ...]]:
 
 
 def own_models(on: Stage) -> None:
-    """Only the balanced tier has a model of its own; the others borrow it."""
+    """Only the balanced tier has a model; the others use it as a stand-in."""
     on.env["OPENAI_API_KEY"] = ""
     on.config["llm"] = {"providers": {"mine": {"apiType": "openai", "baseUrl": on.ms.openai_base}}}
     on.config["tiers"] = {"balanced": {"pool": ["mine/llama-70b"]}}
@@ -81,7 +81,7 @@ async def test_an_edit_keeps_what_came_with_the_question(on: Stage) -> None:
     )
 
 
-async def test_every_skill_is_told_of(on: Stage) -> None:
+async def test_every_skill_is_listed_in_the_prompt(on: Stage) -> None:
     for number in range(30):
         folder = on.workspace / "skills" / f"skill-{number}"
         folder.mkdir(parents=True)
@@ -91,7 +91,7 @@ async def test_every_skill_is_told_of(on: Stage) -> None:
     assert all(f"- skill-{number}" in on.ms.last.reading.system_text for number in range(30))
 
 
-async def test_a_skill_that_is_broken_by_an_edit_goes_on_as_it_was(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_skill_broken_by_an_edit_keeps_its_old_version(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.live_config.RELOAD_SECONDS", 0.02)
     file = on.workspace / "skills" / "review" / "SKILL.md"
     file.parent.mkdir(parents=True)
@@ -110,7 +110,7 @@ async def test_a_skill_that_is_broken_by_an_edit_goes_on_as_it_was(on: Stage, mo
     assert "Look twice." in on.ms.last.reading.system_text
 
 
-async def test_a_skill_taken_up_in_mid_turn_leaves_the_beginning_of_the_prompt_as_it_was(on: Stage) -> None:
+async def test_a_skill_added_mid_turn_keeps_the_prompt_prefix(on: Stage) -> None:
     file = on.workspace / "skills" / "review" / "SKILL.md"
     file.parent.mkdir(parents=True)
     file.write_text("---\ndescription: Reviews.\n---\nLook twice.", encoding="utf-8")
@@ -123,7 +123,7 @@ async def test_a_skill_taken_up_in_mid_turn_leaves_the_beginning_of_the_prompt_a
         assert later == [first, first]
         assert "Look twice." in tool_results(on)[0]
         await ask(on, "and this?")
-    assert "Look twice." in on.ms.last.reading.system_text, "the next turn has it from the beginning"
+    assert "Look twice." in on.ms.last.reading.system_text, "the next turn has it in the prompt prefix"
 
 
 async def test_a_small_window_still_holds_the_question(on: Stage) -> None:
@@ -136,7 +136,7 @@ async def test_a_small_window_still_holds_the_question(on: Stage) -> None:
         assert int(found[1]) < 200
 
 
-async def test_arguments_without_a_bottom_are_answered(on: Stage) -> None:
+async def test_deeply_nested_arguments_are_answered(on: Stage) -> None:
     on.ms.call_tools([("calculate", '{"expression": ' + "[" * 5_000 + "]" * 5_000 + "}")])
     on.ms.reply("Too deep.")
     async with running(on):
@@ -144,7 +144,7 @@ async def test_arguments_without_a_bottom_are_answered(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("where", ["name", "arguments", "text"])
-async def test_half_a_sign_is_no_reason_for_silence(on: Stage, where: str) -> None:
+async def test_a_lone_surrogate_is_answered(on: Stage, where: str) -> None:
     half = "a\ud83d" + "b"
     if where == "text":
         on.ms.reply(f"{half} and \ud83d\ude00 and \0.", chunks=40)
@@ -170,7 +170,7 @@ async def test_an_overflow_cuts_the_question_and_the_system_message_too(on: Stag
     assert max(len(text) for _, text in on.ms.last.reading.turns) <= 112_000
 
 
-async def test_the_turns_own_time_is_its_own_limit(on: Stage) -> None:
+async def test_the_turn_deadline_is_a_separate_limit(on: Stage) -> None:
     on.config["turn"] = {"deadlineSeconds": 1}
     on.ms.call_tools([("get_datetime", {})], text="Let me look.")
     on.ms.hang(60)
@@ -181,7 +181,7 @@ async def test_the_turns_own_time_is_its_own_limit(on: Stage) -> None:
         assert "failed" not in (await ask(on, "/status full")).text
 
 
-async def test_a_lock_in_mid_turn_forbids_the_next_switch(on: Stage) -> None:
+async def test_a_lock_set_mid_turn_forbids_the_next_switch(on: Stage) -> None:
     gate = on.ms.call_tools([("set_tier", {"tier": "deep"})], text="Hm.", gate_after=0)
     on.ms.reply("As you like.")
     async with running(on):
@@ -193,7 +193,7 @@ async def test_a_lock_in_mid_turn_forbids_the_next_switch(on: Stage) -> None:
     assert "Tier is locked by user (smart)" in tool_results(on)[0]
 
 
-async def test_status_tells_which_rule_lifted_the_turn(on: Stage) -> None:
+async def test_status_names_the_escalation_rule(on: Stage) -> None:
     on.ms.call_tools([("write_file", {"path": "app.py", "content": "x"})])
     gate = on.ms.reply("Written.", gate_after=0)
     async with running(on):
@@ -205,7 +205,7 @@ async def test_status_tells_which_rule_lifted_the_turn(on: Stage) -> None:
         await on.tg.reply(question, after=question)
 
 
-async def test_a_refused_tool_lifts_nothing(on: Stage) -> None:
+async def test_a_refused_tool_does_not_escalate(on: Stage) -> None:
     bob = on.tg.user("bob")
     on.env["BOT_ACCESS"] = "open"
     async with running(on):
@@ -217,7 +217,7 @@ async def test_a_refused_tool_lifts_nothing(on: Stage) -> None:
     assert on.ms.last.model == "gpt-5.1"
 
 
-async def test_in_a_group_what_tools_gave_stays_with_whom_they_worked_for(on: Stage) -> None:
+async def test_in_a_group_tool_results_stay_with_their_person(on: Stage) -> None:
     bob = on.tg.user("bob")
     on.ms.call_tools([("write_file", {"path": "diary.txt", "content": "swordfish"})])
     on.ms.call_tools([("read_file", {"path": "diary.txt"})])
@@ -238,7 +238,7 @@ def _file(tg: TelegramServer, message: object) -> str:
     return tg.document(message).data.decode()  # type: ignore[arg-type]
 
 
-async def test_who_is_forgotten_or_blocked_has_no_turn_that_goes_on(on: Stage) -> None:
+async def test_forgetting_or_blocking_ends_a_running_turn(on: Stage) -> None:
     bob = on.tg.user("bob")
     on.env["BOT_ACCESS"] = "open"
     async with running(on):
@@ -252,7 +252,7 @@ async def test_who_is_forgotten_or_blocked_has_no_turn_that_goes_on(on: Stage) -
     assert list((on.workspace / "files").rglob("after.txt")) == []
 
 
-async def test_a_failed_summary_is_told_with_the_answer_and_not_counted(on: Stage) -> None:
+async def test_a_failed_summary_is_reported_and_not_counted(on: Stage) -> None:
     on.config["compaction"] = {"maxContextTokens": 20_000}
     async with running(on):
         await ask(on, "hello")

@@ -1,4 +1,4 @@
-"""People whose language is German see German: in notices, in faults of files, and before they chose it."""
+"""German users see German: in notices, in file errors, and before they chose a language."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.servers.telegram import User
 from tests.stories.harness import Stage, ask, running
 
 ENGLISH = re.compile(r"\b(the|is|are|can't|not|with|found|expected|denied|failed|refused|allowed|such)\b")
-"""Words that no German sentence has."""
+"""English words that occur in no German sentence."""
 
 
 def skill(root: Path, name: str, text: str) -> None:
@@ -21,7 +21,7 @@ def skill(root: Path, name: str, text: str) -> None:
     (folder / "SKILL.md").write_text(text)
 
 
-async def test_faults_of_files_and_servers_have_no_english_in_them(on: Stage) -> None:
+async def test_file_and_server_errors_are_fully_german(on: Stage) -> None:
     skill(on.workspace, "colon", "---\nname: colon\ndescription: a: b\n---\n")
     skill(on.workspace, "tab", "---\nname: tab\n\tdescription: a\n---\n")
     skill(on.workspace, "open", "---\nname: 'open\n---\n")
@@ -55,7 +55,7 @@ async def test_faults_of_files_and_servers_have_no_english_in_them(on: Stage) ->
     assert [line for line in faults if ENGLISH.search(line)] == []
 
 
-async def test_the_language_of_the_app_counts_in_what_the_bot_says_by_itself(on: Stage) -> None:
+async def test_notices_use_the_apps_language(on: Stage) -> None:
     owner, bob = User(1001, "Anna", "anna", "de"), on.tg.user("bob", language_code="de")
     on.tg.users[owner.id] = owner
     async with running(on):

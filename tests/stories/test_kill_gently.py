@@ -1,4 +1,4 @@
-"""SIGTERM: what runs gets a moment, everything else goes on after the next start; exit code 0."""
+"""SIGTERM: running turns get a grace period, the rest continues after the next start; exit code 0."""
 
 import signal
 
@@ -9,8 +9,8 @@ from tests.stories.killing import until
 from tests.stories.test_order import texts
 
 
-async def test_a_running_turn_gets_its_moment(on: Stage) -> None:
-    """The answer that comes within the grace is sent before the process ends; nothing new is taken."""
+async def test_a_running_turn_gets_a_grace_period(on: Stage) -> None:
+    """An answer within the grace period is sent before the process ends; no new messages are accepted."""
     gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
     async with BotProcess(on) as bot:
         on.tg.say("count")
@@ -51,7 +51,7 @@ async def test_a_turn_longer_than_the_grace_is_resumed_and_answered_once(on: Sta
 
 @pytest.mark.slow
 async def test_a_reply_pending_at_the_stop_is_sent_after_the_restart(on: Stage) -> None:
-    """Telegram asked for patience longer than the grace: the reply did not arrive, so it comes without a mark."""
+    """Telegram's retry_after exceeds the grace period: the reply did not arrive, so it is sent without a mark."""
     flood = on.tg.fault("sendMessage", "too_many", retry_after=12, times=None)
     async with BotProcess(on) as bot:
         on.tg.say("hello")

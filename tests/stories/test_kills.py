@@ -1,4 +1,4 @@
-"""SIGKILL at random instants: every message is answered, once, in order, and the database stays sound."""
+"""SIGKILL at random instants: every message is answered once, in order, and the database stays intact."""
 
 import asyncio
 import json
@@ -18,13 +18,13 @@ Strike = Callable[[Stage, Ordeal, BotProcess, str], Awaitable[None]]
 
 
 async def endure(workspace: Path, strike: Strike, kills: int, seed: int) -> list[Ordeal]:
-    """Half of the kills each on two stages, side by side, for a start costs seconds of one core."""
+    """Two bots in parallel with half of the kills each, because a start uses seconds of one core."""
     return await asyncio.gather(*(_endure(workspace / str(n), strike, kills // 2, seed + n) for n in range(2)))
 
 
 async def _endure(workspace: Path, strike: Strike, kills: int, seed: int) -> Ordeal:
-    """Start, answer what an earlier process left, ask anew, kill; at the end let everything be answered."""
-    print(f"seed {seed}")  # pytest shows it when the story fails
+    """Repeats: start, finish the questions of the last process, ask, kill. At the end everything must be answered."""
+    print(f"seed {seed}")  # pytest shows it if the story fails
     async with stage(workspace) as on:
         ordeal = Ordeal(on, seed)
         for number in range(kills):
@@ -40,7 +40,7 @@ async def _endure(workspace: Path, strike: Strike, kills: int, seed: int) -> Ord
 
 
 async def before_the_model_answers(on: Stage, ordeal: Ordeal, bot: BotProcess, name: str) -> None:
-    """Every other process dies soon after its start, with the questions of the one before still open."""
+    """Every other process dies soon after its start, with the previous one's questions still open."""
     if int(name[1:]) % 2:
         await ordeal.kill(bot, within=1.5)
         return
@@ -53,7 +53,7 @@ async def before_the_model_answers(on: Stage, ordeal: Ordeal, bot: BotProcess, n
 
 
 async def in_mid_stream(on: Stage, ordeal: Ordeal, bot: BotProcess, name: str) -> None:
-    """Every other process dies once a message has begun to grow, however busy the machine is."""
+    """Every other process dies once a message is being streamed, however busy the machine is."""
     ordeal.quick()
     await ordeal.answered()
     ordeal.slow(seconds=2.5)
@@ -66,8 +66,8 @@ async def in_mid_stream(on: Stage, ordeal: Ordeal, bot: BotProcess, name: str) -
 
 
 async def between_answer_and_send(on: Stage, ordeal: Ordeal, bot: BotProcess, name: str) -> None:
-    """Telegram keeps its answer back: of a message that arrived, or of one that did not. To the next process it refuses
-    the first sends."""
+    """Telegram withholds a response: of a message that arrived, or of one that did not. The next process's first sends
+    are refused."""
     await ordeal.answered()
     kept = [on.tg.fault("sendMessage", kind, skip=ordeal.random.randrange(3)) for kind in ("hang_after", "hang")]
     kept.append(on.tg.fault("sendMessage", "slow", times=None, seconds=0.3))
@@ -78,16 +78,16 @@ async def between_answer_and_send(on: Stage, ordeal: Ordeal, bot: BotProcess, na
     on.tg.fault("sendMessage", ordeal.random.choice(["too_many", "server_error"]), times=3)
 
 
-async def test_killed_before_the_model_answered(tmp_path: Path) -> None:
+async def test_a_kill_before_the_answer(tmp_path: Path) -> None:
     await endure(tmp_path, before_the_model_answers, KILLS, SEED)
 
 
-async def test_killed_in_mid_stream(tmp_path: Path) -> None:
+async def test_a_kill_mid_stream(tmp_path: Path) -> None:
     ordeals = await endure(tmp_path, in_mid_stream, KILLS, SEED)
     assert any(ordeal.placeholders for ordeal in ordeals)
 
 
-async def test_killed_between_the_answer_and_the_send(tmp_path: Path) -> None:
+async def test_a_kill_between_answer_and_send(tmp_path: Path) -> None:
     ordeals = await endure(tmp_path, between_answer_and_send, KILLS, SEED)
     assert all(ordeal.recovered for ordeal in ordeals)
 
@@ -100,7 +100,7 @@ async def test_many_kills(tmp_path: Path, strike: Strike) -> None:
 
 
 async def test_a_half_streamed_message_becomes_the_answer(on: Stage) -> None:
-    """In a group the answer grows in a message; the next process goes on in it, with no second one."""
+    """In a group the answer is streamed into a message, which the next process continues."""
     on.env |= {"BOT_ACCESS": "open"}
     gate = on.ms.reply(answer("this"), chunks=4, gate_after=2)
     async with BotProcess(on) as bot:
@@ -119,8 +119,8 @@ async def test_a_half_streamed_message_becomes_the_answer(on: Stage) -> None:
     assert half.reply_to is said
 
 
-async def test_an_album_across_a_kill_is_one_question(on: Stage) -> None:
-    """The pictures of an album are gathered again after the restart and asked together."""
+async def test_an_album_split_by_a_kill_is_one_question(on: Stage) -> None:
+    """The pictures of an album are joined again after the restart."""
     gate = on.ms.gate("never said")
     async with BotProcess(on) as bot:
         on.tg.say_photo(b"one", caption="compare", media_group="a")
@@ -136,8 +136,8 @@ async def test_an_album_across_a_kill_is_one_question(on: Stage) -> None:
     assert len(on.tg.private().from_bot()) == 1
 
 
-async def test_a_message_that_kills_is_given_up_and_can_be_asked_again(on: Stage) -> None:
-    """Three processes died over it: the fourth says so instead of dying, and keeps the question for /retry."""
+async def test_a_message_that_crashes_the_bot_is_given_up_and_can_be_retried(on: Stage) -> None:
+    """After three crashes the fourth process reports the message instead, and keeps it for /retry."""
     on.tg.say("poison")
     for _ in range(3):
         gate = on.ms.gate("never said")

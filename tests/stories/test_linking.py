@@ -1,4 +1,4 @@
-"""One person on two platforms: who they are, and what they have set, follows them."""
+"""One person on two platforms: role and settings follow them."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ def only_telegram_has_owners(on: Stage) -> None:
 
 
 async def code(on: Stage, user: str | None = None) -> str:
-    """A fresh code, made on Telegram."""
+    """A new code, created on Telegram."""
     found = CODE.search((await ask(on, "/access link", user=user)).text)
     assert found is not None
     return found.group()
 
 
 async def written(dc: DiscordServer, text: str, user: str | None = None) -> Message:
-    """The reply to a message in private on Discord."""
+    """The reply to a direct message on Discord."""
     said = dc.say(text, user=user)
     return await dc.reply(said, after=said)
 
 
 async def linked(dc: DiscordServer, given: str) -> Message:
-    """The answer once Bobby, who is known on Discord, has written a code and confirmed it."""
+    """The answer after Bobby, known on Discord, has sent a code and confirmed."""
     return await confirmed(dc, await written(dc, f"/access link {given}", "bobby"))
 
 
 async def confirmed(dc: DiscordServer, asked: Message) -> Message:
-    """The same question once Bobby has pressed its button."""
+    """The question after Bobby has pressed its button."""
     dc.press(asked, "That is me", user="bobby")
     await dc.wait_for(lambda _: asked.text.startswith("🔗"))
     return asked
 
 
-async def test_a_stranger_on_discord_becomes_who_they_are_on_telegram(on: Stage, dc: DiscordServer) -> None:
+async def test_a_discord_account_is_linked_to_its_telegram_person(on: Stage, dc: DiscordServer) -> None:
     only_telegram_has_owners(on)
     async with running(on) as app:
         await up(dc, app)
@@ -64,7 +64,7 @@ async def test_a_stranger_on_discord_becomes_who_they_are_on_telegram(on: Stage,
     assert {row[0] for row in on.rows("select person_id from usage")} == {on.rows("select id from people")[0][0]}
 
 
-async def test_two_known_people_become_one_and_nothing_of_either_is_lost(on: Stage, dc: DiscordServer) -> None:
+async def test_linking_two_people_keeps_all_their_data(on: Stage, dc: DiscordServer) -> None:
     only_telegram_has_owners(on)
     on.env["BOT_ACCESS"] = "open"
     async with running(on) as app:
@@ -99,7 +99,7 @@ async def test_two_known_people_become_one_and_nothing_of_either_is_lost(on: Sta
     assert on.rows("select count(distinct person_id) from messages where person_id is not null") == [(1,)]
 
 
-async def test_a_code_never_hands_power_to_who_has_less(on: Stage, dc: DiscordServer) -> None:
+async def test_a_link_code_never_raises_a_role(on: Stage, dc: DiscordServer) -> None:
     async with running(on) as app:
         await up(dc, app)
         await ask(on, f"/access allow telegram:{on.tg.user('bob').id}")
@@ -110,7 +110,7 @@ async def test_a_code_never_hands_power_to_who_has_less(on: Stage, dc: DiscordSe
         assert on.rows(PEOPLE) == before
 
 
-async def test_what_no_code_can_do(on: Stage, dc: DiscordServer) -> None:
+async def test_limits_of_link_codes(on: Stage, dc: DiscordServer) -> None:
     clock = Hours()
     only_telegram_has_owners(on)
     bob, carol = on.tg.user("bob"), on.tg.user("carol")
@@ -123,7 +123,7 @@ async def test_what_no_code_can_do(on: Stage, dc: DiscordServer) -> None:
         assert "two accounts on one platform" in (await ask(on, f"/access link {own}", user="carol")).text
         assert "in private" in (await ask(on, "/access link", group="Team")).text
         newer = await code(on, "bob")
-        assert "is not valid" in (await written(dc, f"/access link {own}", "bobby")).text, "only the newest holds"
+        assert "is not valid" in (await written(dc, f"/access link {own}", "bobby")).text, "only the newest works"
         clock.ahead = 601.0
         assert "is not valid" in (await written(dc, f"/access link {newer}", "bobby")).text
         newest = await code(on, "bob")
@@ -136,11 +136,11 @@ async def test_what_no_code_can_do(on: Stage, dc: DiscordServer) -> None:
         clock.ahead += 3601.0
         again = await code(on, "bob")
         assert (await written(dc, f"/access link {again.lower()}", "bobby")).text.startswith("🔗")
-        assert "is not valid" in (await written(dc, f"/access link {again}", "eve")).text, "a code holds once"
+        assert "is not valid" in (await written(dc, f"/access link {again}", "eve")).text, "a code works once"
     assert len(on.rows(PEOPLE)) == 4
 
 
-async def test_an_account_can_be_parted_again(on: Stage, dc: DiscordServer) -> None:
+async def test_an_account_can_be_unlinked(on: Stage, dc: DiscordServer) -> None:
     only_telegram_has_owners(on)
     async with running(on) as app:
         await up(dc, app)
@@ -155,7 +155,7 @@ async def test_an_account_can_be_parted_again(on: Stage, dc: DiscordServer) -> N
     assert on.rows(PEOPLE) == [("telegram", str(OWNER), "owner")]
 
 
-async def test_who_is_forgotten_is_forgotten_on_both(on: Stage, dc: DiscordServer) -> None:
+async def test_forget_me_covers_both_accounts(on: Stage, dc: DiscordServer) -> None:
     only_telegram_has_owners(on)
     async with running(on) as app:
         await up(dc, app)
@@ -171,14 +171,14 @@ async def test_two_accounts_have_one_rate_limit(on: Stage, dc: DiscordServer) ->
     on.env |= {"BOT_ACCESS": "open", "USER_RATE_LIMIT": "3/minute"}
     async with running(on) as app:
         await up(dc, app)
-        await written(dc, "/access link", "bobby")  # counted as who they were
+        await written(dc, "/access link", "bobby")  # counted for the earlier person
         await linked(dc, await code(on, "bob"))
         await ask(on, "one", user="bob")
         assert (await written(dc, "two", "bobby")).text == "You said: two"
         assert "Too many messages at once" in (await ask(on, "three", user="bob")).text
 
 
-async def test_who_was_parted_cannot_come_back_by_a_code_they_had_made(on: Stage, dc: DiscordServer) -> None:
+async def test_an_unlinked_account_cannot_reuse_its_old_code(on: Stage, dc: DiscordServer) -> None:
     only_telegram_has_owners(on)
     async with running(on) as app:
         await up(dc, app)
@@ -190,13 +190,13 @@ async def test_who_was_parted_cannot_come_back_by_a_code_they_had_made(on: Stage
         assert "is older than this account" in (await written(dc, f"/access unlink telegram:{OWNER}", "eve")).text
         await ask(on, f"/access unlink {eve.group()}")
         told = await dc.reply(dc.dm("eve"), matching="unlinked")
-        assert f"telegram:{OWNER}" in told.text, "who is parted is told"
+        assert f"telegram:{OWNER}" in told.text, "the unlinked person is told"
         assert "is not valid" in (await written(dc, f"/access link {kept.group()}", "eve")).text
     assert on.rows(PEOPLE) == [("telegram", str(OWNER), "owner")]
     assert ("unlink", eve.group()) in on.rows("select action, detail from audit")
 
 
-async def test_a_code_that_others_have_read_is_worthless(on: Stage, dc: DiscordServer) -> None:
+async def test_a_code_shown_to_others_is_invalid(on: Stage, dc: DiscordServer) -> None:
     only_telegram_has_owners(on)
     async with running(on) as app:
         await up(dc, app)
@@ -207,7 +207,7 @@ async def test_a_code_that_others_have_read_is_worthless(on: Stage, dc: DiscordS
     assert len(on.rows(PEOPLE)) == 1
 
 
-async def test_a_link_that_a_crash_left_half_done_is_finished_at_the_next_start(on: Stage, dc: DiscordServer) -> None:
+async def test_a_link_interrupted_by_a_crash_is_finished_at_the_next_start(on: Stage, dc: DiscordServer) -> None:
     only_telegram_has_owners(on)
     on.env["BOT_ACCESS"] = "open"
     async with running(on) as app:
@@ -228,10 +228,10 @@ async def test_a_link_that_a_crash_left_half_done_is_finished_at_the_next_start(
         assert (on.workspace / "files" / str(mine) / "thesis.txt").read_text() == "kept"
         assert not folder.exists()
         again = await confirmed(dc, asked)
-        assert again.text.startswith("🔗 You are one person"), "the answer that was lost"
+        assert again.text.startswith("🔗 You are one person"), "the lost answer"
 
 
-async def test_turns_of_who_one_was_end_before_the_link_and_none_is_lost(on: Stage, dc: DiscordServer) -> None:
+async def test_running_turns_end_before_linking(on: Stage, dc: DiscordServer) -> None:
     only_telegram_has_owners(on)
     on.env["BOT_ACCESS"] = "open"
     async with running(on) as app:
@@ -256,13 +256,13 @@ async def test_an_admins_button_works_in_a_group_that_is_not_allowed(on: Stage) 
         assert menu.text.startswith("Tier: deep")
 
 
-async def test_each_who_writes_in_a_closed_group_is_told_once(on: Stage) -> None:
+async def test_each_person_in_a_closed_group_is_told_once(on: Stage) -> None:
     async with running(on):
         for name in ("bob", "carol"):
             assert "enabled yet" in (await ask(on, "@tierbot hi", user=name, group="Team")).text
 
 
-async def test_an_owner_of_the_terminal_alone_leaves_the_code_for_the_first_on_a_platform(on: Stage) -> None:
+async def test_a_terminal_owner_leaves_the_owner_code_valid(on: Stage) -> None:
     on.env["BOT_OWNERS"] = ""
     async with running(on) as app:
         await app.kept.people.admit(UserKey("console", "root"), "root", "owner", "terminal")

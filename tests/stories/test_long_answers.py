@@ -1,4 +1,4 @@
-"""Long answers arrive whole, valid and in order, whatever is in them."""
+"""Long answers arrive complete, valid and in order."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def squeezed(texts: list[str]) -> str:
 
 
 async def whole(on: Stage, said: Message) -> list[Message]:
-    """Every message of the answer, once its end has arrived."""
+    """The messages of the answer, once its end has arrived."""
     await on.tg.reply(said, after=said, matching=END, timeout=30)
     return [message for message in said.chat.from_bot() if message.id > said.id]
 
@@ -51,7 +51,7 @@ async def test_a_long_answer_arrives_whole_valid_and_in_order(on: Stage, kind: s
 
 
 async def test_every_word_of_the_answer_is_visible_somewhere(on: Stage) -> None:
-    """Held against the Markdown itself, not against our own rendering."""
+    """Compared with the Markdown itself, not with our rendering."""
     on.ms.reply(f"{ANSWERS['all']}\n\n{END}")
     async with running(on):
         parts = await whole(on, on.tg.say("go"))
@@ -99,7 +99,7 @@ async def test_code_beyond_two_messages_is_a_file_and_the_history_keeps_it(on: S
     assert on.rows("select text from messages where role = 'assistant'")[-1] == (WITH_SCRIPT,)
 
 
-async def test_a_kill_behind_the_text_sends_only_the_file(on: Stage) -> None:
+async def test_a_kill_after_the_text_sends_only_the_file(on: Stage) -> None:
     on.ms.reply(WITH_SCRIPT)
     async with BotProcess(on) as bot:
         on.tg.fault("sendDocument", "server_error", times=99)
@@ -128,7 +128,7 @@ async def test_discord_gets_the_file_with_the_text(on: Stage, dc: DiscordServer)
     assert [(file.name, file.data.decode()) for file in answer.attachments] == [("main.py", SCRIPT)]
 
 
-async def test_a_long_answer_keeps_the_next_one_behind_it(on: Stage) -> None:
+async def test_the_next_answer_waits_for_a_long_one(on: Stage) -> None:
     on.ms.reply(CJK)
     async with running(on):
         first = on.tg.say("long")
@@ -146,7 +146,7 @@ async def test_buttons_stand_under_the_last_part_only(on: Stage) -> None:
     assert [button["text"] for button in failed.buttons] == ["🔁 Retry", "🔁 Retry on smart"]
 
 
-async def test_both_notations_of_formulas_are_readable_beside_prices_and_products(on: Stage) -> None:
+async def test_formulas_are_readable_beside_prices_and_products(on: Stage) -> None:
     on.ms.reply(r"$x$ and \(a\) and \(\frac{1}{n}\) for $5 and $10; 2*3*4 is 24")
     async with running(on):
         answer = await ask(on, "explain")

@@ -1,4 +1,4 @@
-"""What comes with a message: pictures, albums, documents, voices, and texts that Telegram cut."""
+"""Attachments: pictures, albums, documents, voice messages, and texts split by Telegram."""
 
 import base64
 import json
@@ -17,7 +17,7 @@ BLUE = bytes.fromhex("ffd8ffe0") + b"blue picture"
 
 
 def pictures(request: ModelRequest) -> list[bytes]:
-    """The images of the newest user message, as the model gets them."""
+    """The images of the newest user message in the model request."""
     content: Any = request.body["messages"][-1]["content"]
     return images(content)
 
@@ -51,7 +51,7 @@ async def test_a_photo_reaches_a_vision_model_and_a_follow_up_still_sees_it(on: 
         assert all_images(on.ms.last) == []
 
 
-async def test_a_photo_without_words_is_a_question_and_a_prefix_counts_in_a_caption(on: Stage) -> None:
+async def test_a_bare_photo_is_a_question_and_captions_may_have_a_prefix(on: Stage) -> None:
     async with running(on):
         on.tg.say_photo(RED)
         await on.tg.reply()
@@ -73,7 +73,7 @@ async def test_an_album_is_one_turn(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("cut", [False, True])
-async def test_stop_reaches_a_message_whose_parts_are_still_being_joined(on: Stage, cut: bool) -> None:
+async def test_stop_reaches_a_message_still_being_joined(on: Stage, cut: bool) -> None:
     async with running(on):
         if cut:
             on.tg.say("word " * 819)
@@ -86,7 +86,7 @@ async def test_stop_reaches_a_message_whose_parts_are_still_being_joined(on: Sta
     assert [call.last_user_text for call in on.ms.calls] == ["hello"]
 
 
-async def test_what_is_beyond_four_pictures_or_20_mb_is_named(on: Stage) -> None:
+async def test_pictures_over_the_limit_are_named(on: Stage) -> None:
     async with running(on):
         for number in range(6):
             on.tg.say_photo(RED + bytes([number]), caption="Compare" if not number else "", media_group="a1")
@@ -112,7 +112,7 @@ async def test_two_albums_are_two_turns(on: Stage) -> None:
     assert [len(pictures(call)) for call in on.ms.calls] == [2, 2]
 
 
-async def test_a_model_without_eyes_is_passed_over_for_all_to_see(on: Stage) -> None:
+async def test_a_model_without_vision_is_skipped_visibly(on: Stage) -> None:
     async with running(on):
         await ask(on, "/model balanced openai/o3-mini")
         on.tg.say_photo(RED, caption="What is this?")
@@ -123,7 +123,7 @@ async def test_a_model_without_eyes_is_passed_over_for_all_to_see(on: Stage) -> 
         assert on.ms.last.model == "o3-mini"
 
 
-async def test_a_model_without_eyes_that_has_nobody_beside_it_says_so_and_gets_no_picture(on: Stage) -> None:
+async def test_a_single_model_without_vision_gets_no_picture_and_this_is_said(on: Stage) -> None:
     on.env["TIER_BALANCED_POOL"] = "openai/o3-mini"
     async with running(on):
         on.tg.say_photo(RED, caption="What is this?")
@@ -150,7 +150,7 @@ async def test_a_text_document_is_read_in_its_own_encoding(on: Stage) -> None:
             assert on.ms.last.last_user_text == f"Explain\n\n{name}:\n```\ngrüße\n```"
 
 
-async def test_a_document_with_fences_of_its_own_stays_one_document(on: Stage) -> None:
+async def test_a_document_with_code_fences_stays_one_document(on: Stage) -> None:
     async with running(on):
         on.tg.say_document("readme.md", b"# A\n```\ncode\n```\nend")
         await on.tg.reply()
@@ -217,7 +217,7 @@ def with_ears(on: Stage, status: int = 200) -> Listener:
     return listener
 
 
-async def test_a_voice_message_is_heard_by_the_transcription_model(on: Stage) -> None:
+async def test_a_voice_message_is_transcribed(on: Stage) -> None:
     listener = with_ears(on)
     async with running(on):
         on.tg.say_voice(b"OggS sounds")
@@ -225,7 +225,7 @@ async def test_a_voice_message_is_heard_by_the_transcription_model(on: Stage) ->
     assert listener.heard == [("whisper-1", b"OggS sounds", "Bearer sk-ears-000000000000")]
 
 
-async def test_a_voice_nobody_could_hear_is_said_and_reaches_no_model(on: Stage) -> None:
+async def test_a_failed_transcription_is_reported_and_reaches_no_model(on: Stage) -> None:
     with_ears(on, 500)
     async with running(on):
         on.tg.say_voice()
@@ -235,7 +235,7 @@ async def test_a_voice_nobody_could_hear_is_said_and_reaches_no_model(on: Stage)
     assert on.ms.calls == []
 
 
-async def test_without_a_transcription_model_a_voice_is_refused_with_the_variable(on: Stage) -> None:
+async def test_without_a_transcription_model_the_variable_is_named(on: Stage) -> None:
     async with running(on):
         on.tg.say_voice()
         assert "add TRANSCRIPTION_MODEL" in (await on.tg.reply()).text
@@ -249,7 +249,7 @@ async def test_what_cannot_be_read_is_named(on: Stage, kind: str) -> None:
         assert (await on.tg.reply()).text.startswith("I can't read ")
 
 
-async def test_a_reply_carries_what_it_replies_to(on: Stage) -> None:
+async def test_a_reply_includes_the_quoted_message(on: Stage) -> None:
     async with running(on):
         on.ms.reply("line one\nline two")
         told: Message = await ask(on, "tell me")

@@ -1,4 +1,4 @@
-"""A person asks the bot about itself: the model gets the truth, as far as it is that person's."""
+"""A person asks the bot about itself, and the model gets correct data within that person's rights."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEY = "sk-test-openai-000000000000"
 
 
 def owned(on: Stage) -> None:
-    """What the owner put into the workspace, some of it broken."""
+    """Files of the owner in the workspace, some of them broken."""
     on.workspace.mkdir(exist_ok=True)
     (on.workspace / "SYSTEM.md").write_text(RULES, encoding="utf-8")
     (on.workspace / "toolkits").mkdir()
@@ -25,7 +25,7 @@ def owned(on: Stage) -> None:
 
 
 async def told(on: Stage, tool: str, user: User | None = None, **arguments: str) -> str:
-    """What the model is given when it calls a tool for somebody."""
+    """The result of a tool call for a person."""
     on.ms.call_tools([(tool, arguments)])
     on.ms.reply("So it is.")
     await ask(on, "about yourself, please", user=user)
@@ -33,13 +33,13 @@ async def told(on: Stage, tool: str, user: User | None = None, **arguments: str)
 
 
 async def bob(on: Stage) -> User:
-    """Somebody who may use the bot, and no more."""
+    """A person with the role user."""
     user = on.tg.user("bob")
     await ask(on, f"/access allow telegram:{user.id}")
     return user
 
 
-async def test_help_is_made_of_the_commands_and_the_toolkits(on: Stage) -> None:
+async def test_the_help_tool_covers_commands_and_toolkits(on: Stage) -> None:
     async with running(on):
         overview = await told(on, "help")
         assert all(f"\n/{spec.name}: {spec.summary}" in overview for spec in COMMANDS)
@@ -57,7 +57,7 @@ async def test_help_is_made_of_the_commands_and_the_toolkits(on: Stage) -> None:
         assert unknown == f"Nothing here is called 'teleport'. All there is:\n{overview}"
 
 
-async def test_the_configuration_is_the_persons_own(on: Stage) -> None:
+async def test_show_config_is_per_person(on: Stage) -> None:
     owned(on)
     on.env["USER_RATE_LIMIT"] = "90/minute"
     async with running(on):
@@ -83,7 +83,7 @@ async def test_the_configuration_is_the_persons_own(on: Stage) -> None:
     assert all(secret not in mine for secret in (RULES, KEY, on.tg.token, str(on.workspace)))
 
 
-async def test_a_model_that_nobody_has_a_key_for_is_explained(on: Stage) -> None:
+async def test_a_model_without_a_key_is_explained(on: Stage) -> None:
     on.env["TIER_DEEP_POOL"] = "groq/llama-3.3-70b-versatile, openai/gpt-5.1"
     on.env["TIER_CODING_POOL"] = "groq/llama-3.3-70b-versatile"
     async with running(on):
@@ -97,7 +97,7 @@ async def test_a_model_that_nobody_has_a_key_for_is_explained(on: Stage) -> None
 
 
 @pytest.mark.parametrize("role", ["owner", "user"])
-async def test_health_tells_owners_what_is_out_of_order(on: Stage, role: str) -> None:
+async def test_health_shows_owners_the_problems(on: Stage, role: str) -> None:
     owned(on)
     on.env["EMBEDDINGS"] = "off"
     async with running(on):
@@ -122,7 +122,7 @@ async def test_health_tells_owners_what_is_out_of_order(on: Stage, role: str) ->
     assert "MCP server off" not in health
 
 
-async def test_guests_get_help_alone(on: Stage) -> None:
+async def test_guests_get_only_the_help_tool(on: Stage) -> None:
     async with running(on):
         await ask(on, "/access here on", group="Team")
         on.ms.call_tools([("show_config", {})])

@@ -1,4 +1,4 @@
-"""/model: a person's own model for a tier, down to the request on the wire."""
+"""/model: a person's model per tier, up to the request on the wire."""
 
 import json
 
@@ -15,7 +15,7 @@ DEFAULTS = [
 
 
 def table(message: Message) -> list[str]:
-    """The four lines of /model, whatever was said above them."""
+    """The four lines of /model, after any notices."""
     return message.text.splitlines()[-4:]
 
 
@@ -28,7 +28,7 @@ async def test_model_lists_the_four_tiers_in_order_with_their_defaults(on: Stage
         assert table(await ask(on, "/model")) == DEFAULTS
 
 
-async def test_an_override_shows_in_model_and_in_the_next_request_of_its_tier(on: Stage) -> None:
+async def test_an_override_applies_to_the_next_request_of_its_tier(on: Stage) -> None:
     async with running(on):
         await ask(on, "/tier coding")
         shown = await ask(on, "/model coding openai/gpt-5.4-mini")
@@ -88,7 +88,7 @@ async def test_reset_removes_the_override_or_says_that_there_was_none(on: Stage)
     assert (on.ms.last.model, on.ms.last.reading.effort) == ("gpt-5.2", "xhigh")
 
 
-async def test_list_holds_the_allowed_providers_only_grouped_with_names_and_levels(on: Stage) -> None:
+async def test_list_shows_allowed_providers_with_names_and_levels(on: Stage) -> None:
     on.env["BOT_MODEL_SELECTION_ALLOWED_PROVIDERS"] = "openai, mistral"
     async with running(on):
         on.tg.say("/model list")
@@ -142,7 +142,7 @@ async def test_a_model_that_does_not_reason_takes_no_level(on: Stage) -> None:
         assert overrides(on) == [("smart", "openai/gpt-4.1", None)]
 
 
-async def test_a_model_that_only_the_last_discovery_or_the_librarys_map_knows_may_be_chosen(on: Stage) -> None:
+async def test_a_model_known_only_from_discovery_or_litellm_may_be_chosen(on: Stage) -> None:
     found = on.workspace / "models" / "discovered.json"
     found.parent.mkdir(parents=True)
     found.write_text(json.dumps({"openai": [{"id": "openai/brandnew-1", "displayName": "Brand New"}]}))
@@ -155,7 +155,7 @@ async def test_a_model_that_only_the_last_discovery_or_the_librarys_map_knows_ma
     assert (on.ms.last.model, on.ms.last.reading.effort) == ("brandnew-1", None)
 
 
-async def test_tier_and_model_leave_each_other_alone(on: Stage) -> None:
+async def test_tier_and_model_are_independent(on: Stage) -> None:
     async with running(on):
         await ask(on, "/tier deep force")
         await ask(on, "/model deep openai/gpt-4.1")
@@ -166,7 +166,7 @@ async def test_tier_and_model_leave_each_other_alone(on: Stage) -> None:
         assert overrides(on) == before == [("coding", "openai/gpt-5.2", "high"), ("deep", "openai/gpt-4.1", None)]
 
 
-async def test_overrides_are_one_persons_and_survive_a_restart(on: Stage) -> None:
+async def test_overrides_are_per_person_and_survive_a_restart(on: Stage) -> None:
     on.env["BOT_ACCESS"] = "open"
     async with running(on):
         await ask(on, "/model balanced openai/gpt-4.1")

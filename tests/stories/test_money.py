@@ -1,4 +1,4 @@
-"""What may be spent: looked at before a call, said when there is no more, gone beyond only as the owner wants it."""
+"""Budgets: checked before each call, reported when exhausted, exceeded only as the owner allows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.stories.harness import OWNER, Stage, ask, running
 BOB = User(1002, "Bob")
 DAY = 86_400.0
 LITTLE = 0.0001
-"""US dollars: no call fits."""
+"""US dollars; too little for any call."""
 DEAR = Usage(20_000, 2_000)
 """Tokens: $0.045 with gpt-5.1."""
 
@@ -29,12 +29,12 @@ def own_clients() -> None:
 
 
 def allows(on: Stage, **budget: object) -> None:
-    """Three vendors with prices, and what may be spent."""
+    """Three vendors with prices, and these limits."""
     vendors(on)
     on.config["budget"] = budget
 
 
-async def test_where_no_answer_fits_nobody_is_asked(on: Stage) -> None:
+async def test_without_budget_for_an_answer_no_model_is_called(on: Stage) -> None:
     allows(on, perUserDailyUsd=LITTLE)
     async with running(on):
         said = await ask(on, "hm")
@@ -47,28 +47,28 @@ async def test_where_no_answer_fits_nobody_is_asked(on: Stage) -> None:
     on.config["budget"] = {}
     async with running(on):
         on.tg.press("🔁 Retry", message=said)
-        assert (await on.tg.reply(after=said)).text == "You said: hm", "the question was kept"
+        assert (await on.tg.reply(after=said)).text == "You said: hm", "the question was stored"
 
 
-async def test_a_tier_that_can_not_be_paid_is_refused_and_the_best_that_can_is_offered(on: Stage) -> None:
+async def test_an_unaffordable_tier_is_refused_and_the_best_affordable_offered(on: Stage) -> None:
     allows(on, perUserDailyUsd=0.2)
     async with running(on):
         said = await ask(on, "!deep hm")
         assert "more than your limit of $0.20 a day" in said.text
-        assert asked(on) == [], "never downgraded quietly"
+        assert asked(on) == [], "never downgraded silently"
         assert labels(said) == ["🔁 Retry", "Ask smart instead"]
         on.tg.press("Ask smart instead", message=said)
         assert (await on.tg.reply(after=said)).text == "You said: hm"
     assert asked(on) == ["openai/gpt-5.1"]
 
 
-async def test_what_is_offered_instead_is_of_a_lower_price_class(on: Stage) -> None:
+async def test_the_offered_tier_is_cheaper(on: Stage) -> None:
     allows(on, perUserDailyUsd=0.2)
     vendors(on, coding={"maxOutputTokens": 64_000})
     async with running(on):
         said = await ask(on, "!coding hm")
         assert "more than your limit of $0.20 a day" in said.text
-        assert labels(said) == ["🔁 Retry", "Ask balanced instead"], "there is money for smart, which is no cheaper"
+        assert labels(said) == ["🔁 Retry", "Ask balanced instead"], "smart is affordable and no cheaper"
         assert (await ask(on, "!smart hm")).text == "You said: hm"
 
 
@@ -87,7 +87,7 @@ async def test_what_was_spent_counts_after_a_restart_and_ends_with_the_day(on: S
         assert (await ask(on, "hm")).text == "You said: hm"
 
 
-async def test_two_turns_at_once_can_not_both_have_the_last_of_a_limit(on: Stage) -> None:
+async def test_concurrent_turns_cannot_both_use_the_last_budget(on: Stage) -> None:
     allows(on, totalDailyUsd=0.08)
     on.env["BOT_ACCESS"] = "open"
     async with running(on):
@@ -100,11 +100,11 @@ async def test_two_turns_at_once_can_not_both_have_the_last_of_a_limit(on: Stage
         )
         gate.open()
         assert (await on.tg.reply(first, after=first)).text == "You said: one"
-        assert (await ask(on, "/retry", user=BOB)).text == "You said: two", "what was held came back"
+        assert (await ask(on, "/retry", user=BOB)).text == "You said: two", "the reservation was released"
     assert len(asked(on)) == 2
 
 
-async def test_at_a_limit_the_cheapest_goes_on_visibly(on: Stage) -> None:
+async def test_at_a_limit_the_cheapest_model_continues_visibly(on: Stage) -> None:
     allows(on, perUserDailyUsd=LITTLE, atLimit="cheapest")
     async with running(on):
         said = (await ask(on, "!deep hm")).text
@@ -113,7 +113,7 @@ async def test_at_a_limit_the_cheapest_goes_on_visibly(on: Stage) -> None:
     assert asked(on) == ["gemini/gemini-2.5-flash"]
 
 
-async def test_what_has_no_known_price_is_never_the_cheapest(on: Stage) -> None:
+async def test_an_unknown_price_is_never_the_cheapest(on: Stage) -> None:
     allows(on, perUserDailyUsd=LITTLE, atLimit="cheapest")
     on.config["tiers"] = {
         tier: {"pool": [f"openai/strange-{tier}"]} for tier in ("balanced", "smart", "coding", "deep")
@@ -123,7 +123,7 @@ async def test_what_has_no_known_price_is_never_the_cheapest(on: Stage) -> None:
     assert asked(on) == []
 
 
-async def test_a_warning_where_the_owner_wants_no_more(on: Stage) -> None:
+async def test_warn_mode_only_warns(on: Stage) -> None:
     allows(on, perChatMonthlyUsd=LITTLE, atLimit="warn")
     async with running(on):
         said = (await ask(on, "hm")).text
@@ -131,7 +131,7 @@ async def test_a_warning_where_the_owner_wants_no_more(on: Stage) -> None:
         assert said.endswith("💰 This goes beyond this chat's limit of $0.0001 a month. /budget shows where you are.")
 
 
-async def test_an_unknown_price_is_counted_apart_and_never_as_nothing(on: Stage) -> None:
+async def test_unknown_prices_are_counted_apart(on: Stage) -> None:
     allows(on, perUserDailyUsd=0.3)
     on.config["tiers"] = {"balanced": {"pool": ["openai/strange"]}}
     on.ms.reply("You said: hm", usage=DEAR)
@@ -139,16 +139,16 @@ async def test_an_unknown_price_is_counted_apart_and_never_as_nothing(on: Stage)
         assert (await ask(on, "hm")).text == "You said: hm"
         assert "price unknown" in (await ask(on, "/usage")).text
         shown = (await ask(on, "/budget")).text
-        assert "Today: $0.22 of $0.30 (one unpriced)" in shown, "22,000 tokens at $10 a million"
+        assert "Today: $0.22 of $0.30 (one unpriced)" in shown, "22,000 tokens at $10 per million"
         assert "Calls with an unknown price count as $10.00 per million tokens." in shown
     async with running(on):
         assert "Today: $0.22 of $0.30 (one unpriced)" in (await ask(on, "/budget")).text
     on.config["budget"] = {"perUserDailyUsd": 0.3, "assumeUnknownUsdPerMillion": 1000}
     async with running(on):
-        assert "No model was asked" in (await ask(on, "hm")).text, "at the rate that the owner says"
+        assert "No model was asked" in (await ask(on, "hm")).text, "at the owner's rate"
 
 
-async def test_in_the_middle_of_a_turn_what_was_said_is_kept(on: Stage) -> None:
+async def test_a_limit_reached_mid_turn_keeps_the_text(on: Stage) -> None:
     allows(on, perUserDailyUsd=0.06)
     on.ms.call_tools([("get_datetime", {})], text="Let me look.", usage=DEAR)
     async with running(on):
@@ -157,7 +157,7 @@ async def test_in_the_middle_of_a_turn_what_was_said_is_kept(on: Stage) -> None:
     assert len(asked(on)) == 1
 
 
-async def test_the_owner_sets_what_one_person_may_spend(on: Stage) -> None:
+async def test_the_owner_sets_a_persons_budget(on: Stage) -> None:
     allows(on)
     on.env["BOT_ACCESS"] = "open"
     async with running(on):
@@ -168,7 +168,7 @@ async def test_the_owner_sets_what_one_person_may_spend(on: Stage) -> None:
         assert "personal limit" in shown
     async with running(on):
         assert "more than your limit of $0.0001 a day" in (await ask(on, "hm", user=BOB)).text
-        assert (await ask(on, "hm")).text == "You said: hm", "nobody else's"
+        assert (await ask(on, "hm")).text == "You said: hm", "only this person's"
         for wrong in ("nought", "0", "-1", "nan", "1e9"):
             assert "Nothing was changed" in (await ask(on, f"/budget telegram:{BOB.id} {wrong}")).text
         assert "Only an owner" in (await ask(on, f"/budget telegram:{OWNER} 5", user=BOB)).text
@@ -181,7 +181,7 @@ async def test_the_owner_sets_what_one_person_may_spend(on: Stage) -> None:
     ]
 
 
-async def test_what_nobody_counted_is_charged_also_after_a_restart(on: Stage) -> None:
+async def test_calls_without_usage_are_charged_also_after_a_restart(on: Stage) -> None:
     allows(on, perUserDailyUsd=0.06)
     async with running(on):
         gate = on.ms.reply("word " * 40, gate_after=2)
@@ -195,7 +195,7 @@ async def test_what_nobody_counted_is_charged_also_after_a_restart(on: Stage) ->
     assert len(asked(on)) == 1
 
 
-async def test_a_limit_that_was_away_knows_what_was_spent_meanwhile(on: Stage) -> None:
+async def test_a_limit_that_returns_knows_the_spending_since(on: Stage) -> None:
     allows(on)
     on.ms.reply("You said: hm", usage=DEAR, times=3)
     async with running(on):
@@ -208,7 +208,7 @@ async def test_a_limit_that_was_away_knows_what_was_spent_meanwhile(on: Stage) -
         assert "and exceed " in (await ask(on, "hm")).text
 
 
-async def test_a_limit_of_the_configuration_that_comes_later_knows_it_too(on: Stage) -> None:
+async def test_a_limit_added_later_knows_the_earlier_spending(on: Stage) -> None:
     allows(on, perUserDailyUsd=1)
     on.ms.reply("You said: hm", usage=DEAR, times=3)
     async with running(on) as app:
@@ -221,7 +221,7 @@ async def test_a_limit_of_the_configuration_that_comes_later_knows_it_too(on: St
         assert "Today: $0.09 of $1.00" in (await ask(on, "/budget")).text
 
 
-async def test_what_a_thrown_away_try_took_is_in_the_books(on: Stage) -> None:
+async def test_discarded_attempts_are_charged(on: Stage) -> None:
     allows(on)
     on.ms.empty(when=at("openai"), times=2)
     async with running(on):
@@ -233,7 +233,7 @@ async def test_what_a_thrown_away_try_took_is_in_the_books(on: Stage) -> None:
     ]
 
 
-async def test_several_people_asking_at_once_never_pass_a_limit_together(on: Stage) -> None:
+async def test_concurrent_people_never_exceed_a_shared_limit(on: Stage) -> None:
     allows(on, totalDailyUsd=0.16)
     on.env["BOT_ACCESS"] = "open"
     async with running(on):

@@ -1,4 +1,4 @@
-"""Ollama without any configuration: found by itself, used by name, and its refusals understood."""
+"""Ollama without configuration: found automatically, used by name, and its errors understood."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def house(on: Stage) -> Stage:
     return on
 
 
-async def test_a_running_ollama_serves_every_tier_and_says_so(house: Stage, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_running_ollama_serves_every_tier(house: Stage, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
     async with running(house):
         await house.ms.journal.wait(lambda: any(each.endpoint == "ps" for each in house.ms.journal), 30)
@@ -40,7 +40,7 @@ async def test_a_running_ollama_serves_every_tier_and_says_so(house: Stage, capl
     assert "Ollama is running with qwen2.5:3b" in caplog.text
 
 
-async def test_an_ollama_model_needs_nothing_but_its_name(house: Stage) -> None:
+async def test_an_ollama_model_needs_only_its_name(house: Stage) -> None:
     house.env["TIER_BALANCED_POOL"] = "ollama/qwen2.5:1.5b"
     house.config["modelRouter"] = {"balancedModelReasoning": "none"}
     async with running(house):
@@ -51,9 +51,9 @@ async def test_an_ollama_model_needs_nothing_but_its_name(house: Stage) -> None:
         assert house.ms.last.model == "qwen2.5:1.5b"
 
 
-async def test_a_model_that_takes_no_tools_answers_without(house: Stage) -> None:
+async def test_a_model_without_tools_answers_without_them(house: Stage) -> None:
     house.env["TIER_BALANCED_POOL"] = "ollama/gemma3:4b"
-    house.ms.tells_sizes.clear()  # nothing is known of it when the first question comes
+    house.ms.tells_sizes.clear()  # nothing is known about it at the first question
     async with running(house):
         assert (await ask(house, "What time is it in Oslo?")).text == "You said: What time is it in Oslo?"
         assert [bool(each.body.get("tools")) for each in house.ms.calls] == [True, False]
@@ -66,7 +66,7 @@ async def test_a_model_that_was_not_pulled_is_named(house: Stage) -> None:
     assert "The provider doesn't know ollama/llama3.2:3b (run: ollama pull llama3.2:3b)" in said
 
 
-async def test_other_tiers_use_what_runs_and_not_a_missing_model(house: Stage) -> None:
+async def test_other_tiers_use_the_installed_model(house: Stage) -> None:
     house.env["TIER_CODING_POOL"] = "ollama/llama3.2:3b"
     async with running(house):
         assert (await ask(house, "hello")).text == "You said: hello"
@@ -83,7 +83,7 @@ async def test_an_ollama_that_stopped_is_named(house: Stage) -> None:
         await house.ms.come_back()
 
 
-async def test_the_window_is_what_ollama_reads_and_status_says_why(house: Stage) -> None:
+async def test_the_window_is_ollamas_and_status_explains_it(house: Stage) -> None:
     house.env["TIER_BALANCED_POOL"] = "ollama/qwen2.5:3b"
     house.env["TIER_SMART_POOL"] = "ollama/qwen2.5:1.5b"
     house.ms.ollama = {
@@ -102,7 +102,7 @@ async def test_the_window_is_what_ollama_reads_and_status_says_why(house: Stage)
 
 
 async def test_a_model_that_has_to_be_loaded_first_is_waited_for(house: Stage) -> None:
-    """Longer than the contract says: nothing was measured of it yet."""
+    """Longer than the contract: the model has no measurements yet."""
     gate = house.ms.gate("done")
     async with running(house):
         said = house.tg.say("hello")

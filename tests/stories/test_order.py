@@ -1,4 +1,4 @@
-"""Conversations run side by side, each in order; a running turn can be stopped; nothing is answered twice."""
+"""Conversations run in parallel, each in order. A running turn can be stopped, and no message is answered twice."""
 
 import pytest
 
@@ -10,12 +10,12 @@ PEOPLE = [f"person{number}" for number in range(20)]
 
 
 def texts(on: Stage, user: str | None = None) -> list[str]:
-    """What the bot has said to somebody."""
+    """The bot's messages to a person."""
     return [message.text for message in on.tg.private(user).from_bot()]
 
 
 async def settled(on: Stage) -> None:
-    """Telegram knows that everything arrived, and everything that arrived is finished and sent."""
+    """Waits until every update is acknowledged, processed and answered."""
     await on.tg.wait_for(lambda tg: not tg.updates.pending)
     await until(lambda: on.rows("SELECT count(*) FROM inbox WHERE state != 'done'") == [(0,)])
     await until(lambda: on.rows("SELECT count(*) FROM outbox WHERE state != 'sent'") == [(0,)])
@@ -47,7 +47,7 @@ async def test_status_answers_while_its_own_conversation_is_busy(on: Stage) -> N
 
 
 @pytest.mark.parametrize("word", ["/stop", "stop", "Stop!", " STOP ", "/stop@tierbot"])
-async def test_stop_ends_the_running_turn_and_keeps_what_was_said(on: Stage, word: str) -> None:
+async def test_stop_ends_the_running_turn_and_keeps_its_text(on: Stage, word: str) -> None:
     gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
     async with running(on):
         on.tg.say("count")
@@ -74,8 +74,8 @@ async def test_stop_before_the_first_word_says_that_it_stopped(on: Stage) -> Non
         assert (await on.tg.reply()).text == "⏹ Stopped."
 
 
-async def test_stop_where_nothing_runs(on: Stage) -> None:
-    """The command says so; the plain word is a message like any other."""
+async def test_stop_without_a_running_turn(on: Stage) -> None:
+    """Only the command stops; the plain word is a normal message."""
     async with running(on):
         on.tg.say("/stop")
         assert (await on.tg.reply()).text == "Nothing is running here."
@@ -158,8 +158,8 @@ async def test_an_update_delivered_twice_while_it_is_answered(on: Stage) -> None
     assert texts(on) == ["one answer", "You said: two"]
 
 
-async def test_what_came_while_the_bot_was_down_follows_what_was_left_once_each(on: Stage) -> None:
-    """What an earlier run left and what Telegram delivers at the start meet: nothing twice, nothing out of order."""
+async def test_messages_from_downtime_follow_the_unfinished_ones(on: Stage) -> None:
+    """Unfinished messages of the last run and Telegram's redeliveries meet: nothing twice, nothing out of order."""
     gate = on.ms.gate("never")
     async with BotProcess(on) as bot:
         on.tg.say("q0")
@@ -175,8 +175,8 @@ async def test_what_came_while_the_bot_was_down_follows_what_was_left_once_each(
     assert texts(on) == [f"You said: q{number}" for number in range(16)]
 
 
-async def test_a_platform_that_fails_at_one_message_still_answers_the_next(on: Stage) -> None:
-    """Something nobody foresaw: the message it struck is answered after the next start, the ones behind it now."""
+async def test_a_platform_that_fails_on_one_message_answers_the_next(on: Stage) -> None:
+    """After a bug, the affected message is answered after the next start, the ones behind it at once."""
     gate = on.ms.gate("first")
     async with running(on) as app:
         on.tg.say("one")

@@ -1,4 +1,4 @@
-"""Telegram away, busy or refusing: every reply arrives, in order, and is marked where it may be a repetition."""
+"""Telegram offline, rate-limiting or refusing: every reply arrives in order, marked if it may be a duplicate."""
 
 import asyncio
 
@@ -15,7 +15,7 @@ QUICK = Pace(backoff=0.05, longest_backoff=0.2, conflict=0.2, longest_conflict=0
 
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The waits that are long to spare Telegram, short."""
+    """Shortens the waits that spare Telegram."""
     monkeypatch.setattr("bot.adapters.telegram.descriptor.Pace", lambda: QUICK)
     monkeypatch.setattr("bot.outbox.FIRST_PAUSE_SECONDS", 0.05)
     monkeypatch.setattr("bot.outbox.LONGEST_PAUSE_SECONDS", 0.2)
@@ -53,7 +53,7 @@ async def test_flood_control_on_the_edit_that_finishes_an_answer(on: Stage) -> N
     assert said.chat.from_bot() == [half]
 
 
-async def test_a_reply_that_telegram_would_not_take_is_simply_sent_again(on: Stage) -> None:
+async def test_a_rejected_reply_is_sent_again(on: Stage) -> None:
     on.tg.fault("sendMessage", "server_error", times=2)
     async with running(on):
         assert (await ask(on, "hello")).text == "You said: hello"
@@ -80,9 +80,9 @@ async def test_a_reply_that_may_have_arrived_is_sent_again_with_a_mark(
 
 
 @pytest.mark.parametrize("then", ["too_many", "server_error"])
-async def test_what_may_have_arrived_is_marked_whatever_comes_after(on: Stage, hurried: None, then: Kind) -> None:
-    """The answer to a send is lost, the next attempts fail for sure: the one that succeeds is still a repetition. The
-    other pieces of the answer are none."""
+async def test_possible_duplicates_are_marked_whatever_follows(on: Stage, hurried: None, then: Kind) -> None:
+    """The response to a send is lost and the next attempts certainly fail: the successful one is still a possible
+    duplicate. The other pieces are not."""
     first, second = ("one " * 1000).strip(), ("two " * 1000).strip()
     on.ms.reply(f"{first}\n\n{second}")
     on.tg.fault("sendMessage", "drop_after")
@@ -92,15 +92,15 @@ async def test_what_may_have_arrived_is_marked_whatever_comes_after(on: Stage, h
         await on.tg.reply(matching="two")
         await settled(on)
     marked = [text.startswith("(recovered)") for text in texts(on)]
-    assert marked in ([False, True, False], [False, False, True, False])  # the mark may need a message of its own
+    assert marked in ([False, True, False], [False, False, True, False])  # the mark may need a separate message
 
 
 @pytest.mark.parametrize("then", ["too_many", "server_error"])
-async def test_killed_after_the_send_and_then_refused(on: Stage, then: Kind) -> None:
+async def test_a_kill_after_the_send_followed_by_a_refusal(on: Stage, then: Kind) -> None:
     async with running(on):
         assert (await ask(on, "hello")).text == "You said: hello"
         await settled(on)
-    on.change("UPDATE outbox SET state = 'attempting', ambiguous = 0")  # what a kill after the send leaves
+    on.change("UPDATE outbox SET state = 'attempting', ambiguous = 0")  # the state after a kill following the send
     on.tg.fault("sendMessage", then)
     async with running(on):
         await on.tg.reply(matching="(recovered)")
@@ -108,10 +108,10 @@ async def test_killed_after_the_send_and_then_refused(on: Stage, then: Kind) -> 
     assert texts(on) == ["You said: hello", "(recovered) You said: hello"]
 
 
-async def test_copies_end_and_the_next_answer_goes_on(
+async def test_duplicates_end_and_the_next_answer_is_sent(
     on: Stage, hurried: None, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Telegram shows the message and loses its answer each time."""
+    """Telegram shows the message and loses its response each time."""
     lost = on.tg.fault("sendMessage", "drop_after", times=None, when=lambda sent: "hello" in sent["text"])
     async with running(on):
         await ask(on, "/settings language de")
@@ -130,10 +130,8 @@ async def test_copies_end_and_the_next_answer_goes_on(
     assert "again in 0.4 s" in caplog.text
 
 
-async def test_a_preview_whose_answer_was_lost_does_not_pass_for_the_answer(
-    on: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In a group it can't be found again; it says that it goes on, and no other follows."""
+async def test_a_preview_is_not_taken_for_the_final_answer(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a group it can't be found again, so it says that it continues, and no second one follows."""
     often = Pace(preview_after=0.05, group_gap=0.05)
     monkeypatch.setattr("bot.adapters.telegram.descriptor.Pace", lambda: often)
     on.env |= {"BOT_ACCESS": "open"}
@@ -149,7 +147,7 @@ async def test_a_preview_whose_answer_was_lost_does_not_pass_for_the_answer(
     assert answer == "this is the whole answer"
 
 
-async def test_two_flood_limited_chats_and_a_short_outage_hold_up_nobody_else(
+async def test_two_flood_limited_chats_and_an_outage_delay_no_other_chat(
     on: Stage, hurried: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bot.app.GRACE_SECONDS", 0.1)  # the limits outlast the end
@@ -166,7 +164,7 @@ async def test_two_flood_limited_chats_and_a_short_outage_hold_up_nobody_else(
 
 
 async def test_an_outage_of_telegram_loses_nothing(on: Stage, hurried: None) -> None:
-    """Down in the middle of a turn: the answer goes out afterwards, and so do answers to what was said meanwhile."""
+    """Offline during a turn: the answer is sent afterwards, and messages from then are answered."""
     gate = on.ms.gate("before")
     async with running(on):
         on.tg.say("one")
@@ -182,7 +180,7 @@ async def test_an_outage_of_telegram_loses_nothing(on: Stage, hurried: None) -> 
 
 
 async def test_started_while_telegram_is_away(on: Stage) -> None:
-    """The process waits for Telegram instead of ending, and says what is wrong."""
+    """The process waits for Telegram instead of ending, and reports the problem."""
     async with on.tg.outage():
         bot = BotProcess(on)
         await bot.__aenter__()
@@ -192,7 +190,7 @@ async def test_started_while_telegram_is_away(on: Stage) -> None:
     assert await bot.terminate() == 0
 
 
-async def test_a_second_poller_is_explained_and_outlasted(on: Stage, hurried: None) -> None:
+async def test_a_second_poller_is_explained_and_waited_out(on: Stage, hurried: None) -> None:
     async with running(on):
         await ask(on, "hello")
         conflict = on.tg.fault("getUpdates", "conflict", times=2)
@@ -201,7 +199,7 @@ async def test_a_second_poller_is_explained_and_outlasted(on: Stage, hurried: No
         assert (await ask(on, "still there?")).text == "You said: still there?"
 
 
-async def test_a_second_poller_is_what_troubles_the_platform(on: Stage) -> None:
+async def test_a_second_poller_is_reported_as_the_platforms_problem(on: Stage) -> None:
     async with running(on) as app:
         await ask(on, "hello")
         on.tg.updates.interrupt("other getUpdates request; make sure that only one bot instance is running")
@@ -224,7 +222,7 @@ async def test_a_token_revoked_while_it_runs_is_said_and_retried(on: Stage, hurr
         assert telegram.progress.problem == "" or (await ask(on, "two")).text == "You said: two"
 
 
-async def test_a_chat_that_blocked_the_bot_holds_up_nobody_and_the_owner_hears_of_it(on: Stage) -> None:
+async def test_a_chat_that_blocked_the_bot_is_reported_and_delays_no_other(on: Stage) -> None:
     on.env |= {"BOT_ACCESS": "open"}
     gate = on.ms.gate("too late", when=lambda request: request.last_user_text == "hi from bob")
     async with running(on):
@@ -239,7 +237,7 @@ async def test_a_chat_that_blocked_the_bot_holds_up_nobody_and_the_owner_hears_o
     assert on.rows(f"SELECT state FROM outbox WHERE chat_id = '{bob.chat.id}'") == [("dead",)]
 
 
-async def test_a_chat_that_cannot_be_reached_holds_up_no_other(on: Stage, hurried: None) -> None:
+async def test_an_unreachable_chat_delays_no_other(on: Stage, hurried: None) -> None:
     on.env |= {"BOT_ACCESS": "open"}
     async with running(on):
         bob = on.tg.private("bob").id
@@ -271,8 +269,8 @@ async def test_a_reply_for_a_platform_that_is_not_set_up_waits(on: Stage) -> Non
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-async def test_a_minute_without_telegram(on: Stage) -> None:
-    """With the waits as they are, in a process of its own."""
+async def test_a_one_minute_outage_of_telegram(on: Stage) -> None:
+    """With the real waits, in a separate process."""
     gate = on.ms.gate("before")
     async with BotProcess(on) as bot:
         on.tg.say("one")

@@ -1,4 +1,4 @@
-"""What only the owner can mend is told to the owner: once an hour, and not to whom it does not concern."""
+"""Problems that only the owner can fix are reported to owners, at most once per hour."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ def own_clients() -> None:
 
 
 @pytest.mark.parametrize(("status", "sign"), [(401, "🔑"), (403, "🔑"), (404, "❓")])
-async def test_a_key_or_a_model_that_is_refused_is_told_to_the_owner_once_an_hour(
-    on: Stage, status: int, sign: str
-) -> None:
+async def test_a_refused_key_or_model_is_reported_once_per_hour(on: Stage, status: int, sign: str) -> None:
     vendors(on)
     on.env["BOT_ACCESS"] = "open"
     clock = Clock()
@@ -46,7 +44,7 @@ def _told(on: Stage, who: User | int) -> int:
     return sum(each.text.startswith(("🔑", "❓")) for each in on.tg.chat_of(who).from_bot())
 
 
-async def test_the_hour_goes_on_through_a_restart(on: Stage) -> None:
+async def test_the_hour_continues_across_a_restart(on: Stage) -> None:
     vendors(on)
     clock = Clock()
     for ahead, told in ((0.0, 1), (100.0, 1), (3700.0, 2)):
@@ -58,7 +56,7 @@ async def test_the_hour_goes_on_through_a_restart(on: Stage) -> None:
             assert _told(on, OWNER) == told
 
 
-async def test_what_passes_is_nothing_for_the_owner(on: Stage) -> None:
+async def test_transient_faults_are_not_reported(on: Stage) -> None:
     vendors(on)
     on.ms.fail(500, when=at("openai"))
     async with running(on):

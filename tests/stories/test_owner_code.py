@@ -35,7 +35,7 @@ async def test_five_wrong_owner_codes_lock_out_even_from_the_right_one(on: Stage
         assert on.rows("select count(*) from audit where action = 'wrong owner code'") == [(5,)]
 
 
-async def test_the_owner_code_never_lies_in_the_database(on: Stage) -> None:
+async def test_the_owner_code_is_never_in_the_database(on: Stage) -> None:
     on.env["BOT_OWNERS"] = ""
     async with running(on) as app:
         code = await owner_code(app)

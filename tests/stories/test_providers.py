@@ -1,4 +1,4 @@
-"""What single providers refuse: levels, empty accounts, windows, models; and what the bot makes of it."""
+"""Provider-specific refusals: reasoning levels, empty accounts, windows, missing models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.stories.test_compaction import SUMMARY, is_summary, talk
 
 BOB = User(1002, "Bob")
 PLAIN = "openai/strange-1"
-"""A model that no catalogue knows."""
+"""A model that is in no catalogue."""
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +52,7 @@ CREDIT = [
 
 
 @pytest.mark.parametrize(("vendor", "status", "code", "words"), CREDIT)
-async def test_an_empty_account_is_named_and_the_next_vendor_answers(
+async def test_an_empty_account_is_named_and_the_next_vendor_used(
     on: Stage, vendor: str, status: int, code: str | None, words: str
 ) -> None:
     vendors(on)
@@ -66,7 +66,7 @@ async def test_an_empty_account_is_named_and_the_next_vendor_answers(
         told = await on.tg.reply(OWNER, matching="💳")
         name = {"openai": "OpenAI", "anthropic": "Anthropic"}[vendor]
         assert told.text.startswith(f"💳 The {name} account is out of credit, so {first} is skipped. Add credit")
-    assert asked(on) == [first, other], "neither again nor another model of the same account"
+    assert asked(on) == [first, other], "neither a retry nor another model of the same account"
 
 
 async def test_with_one_vendor_the_person_is_told_of_the_empty_account(on: Stage) -> None:
@@ -78,7 +78,7 @@ async def test_with_one_vendor_the_person_is_told_of_the_empty_account(on: Stage
     assert len(on.ms.calls) == 1
 
 
-async def test_a_quota_that_opens_again_is_no_empty_account(on: Stage) -> None:
+async def test_a_renewing_quota_is_not_an_empty_account(on: Stage) -> None:
     vendors(on)
     words = "You exceeded your current quota, please check your plan and billing details. Please retry in 40s."
     on.env["TIER_BALANCED_POOL"] = "gemini/gemini-2.5-flash,openai/gpt-5.1"
@@ -87,7 +87,7 @@ async def test_a_quota_that_opens_again_is_no_empty_account(on: Stage) -> None:
         assert "out of credit" not in (await ask(on, "hm")).text
 
 
-async def test_another_model_of_the_only_vendor_answers_for_one_that_is_gone(on: Stage) -> None:
+async def test_a_removed_model_is_replaced_by_another_of_its_vendor(on: Stage) -> None:
     on.ms.missing_models.add("gpt-5.1")
     async with running(on):
         said = (await ask(on, "hm")).text
@@ -97,7 +97,7 @@ async def test_another_model_of_the_only_vendor_answers_for_one_that_is_gone(on:
     before = len(on.ms.calls)
     async with running(on):
         assert "can't be used" in (await ask(on, "hm")).text
-    assert len(on.ms.calls) == before + 1, "a key is the same for all of them"
+    assert len(on.ms.calls) == before + 1, "they share one key"
 
 
 async def test_a_short_retry_after_is_waited_out_visibly(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +110,7 @@ async def test_a_short_retry_after_is_waited_out_visibly(on: Stage, monkeypatch:
     assert [call.model for call in on.ms.calls] == ["gpt-5.1"] * 2
 
 
-async def test_the_real_window_is_learned_from_the_refusal_and_kept(on: Stage) -> None:
+async def test_the_real_window_is_learned_from_the_error_and_stored(on: Stage) -> None:
     on.knows(**{"gpt-5.1": {"provider": "openai", "maxInputTokens": 32_000}})
     async with running(on):
         await ask(on, "hello")

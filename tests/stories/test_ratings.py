@@ -1,4 +1,4 @@
-"""What people think of answers: by a reaction or a command; nobody is answered for it, and nobody else counts."""
+"""Ratings by reaction or command: only the asker's count, and no reply is sent."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ LONG = "\n\n".join(f"Paragraph {number}: " + "and so on, " * 80 for number in ra
 
 @pytest.fixture(autouse=True)
 def own_clients() -> None:
-    """The library's clients belong to an earlier test's loop."""
+    """LiteLLM's cached clients belong to an earlier test's event loop."""
     litellm_without_clients()
 
 
 def ratings(on: Stage) -> list[object]:
-    """Of all turns, the oldest first."""
+    """The ratings of all turns, oldest first."""
     return [row[0] for row in on.rows("select rating from turns order by id")]
 
 
 async def rated(on: Stage, *wanted: int | None) -> None:
-    """Of all turns, soon."""
+    """The ratings of all turns, once they are as expected."""
     await until(lambda: ratings(on) == list(wanted))
     await settled(on)
 
 
-async def test_a_reaction_on_telegram_is_put_changed_and_taken_back(on: Stage) -> None:
+async def test_a_telegram_reaction_is_added_changed_and_removed(on: Stage) -> None:
     async with running(on):
         first, second = await ask(on, "one"), await ask(on, "two")
         on.tg.react(second, "👍")
@@ -50,7 +50,7 @@ async def test_a_reaction_on_telegram_is_put_changed_and_taken_back(on: Stage) -
         on.tg.react(second, "🔥")
         on.tg.react(second, "👍")
         await rated(on, 1, 1)
-        assert len(on.tg.private().from_bot()) == 2, "nothing is said to any of them"
+        assert len(on.tg.private().from_bot()) == 2, "none of them gets a reply"
 
 
 async def test_every_message_of_a_long_answer_counts(on: Stage) -> None:
@@ -79,10 +79,10 @@ async def test_only_the_person_whose_answer_it_is_counts(on: Stage) -> None:
         on.tg.react(in_group, "👎", user="alice")
         await rated(on, None, -1)
         assert (on.rows("select count(*) from people"), len(group.from_bot())) == before
-        assert on.rows("select count(*) from pairings") == [(0,)], "a stranger asked for nothing"
+        assert on.rows("select count(*) from pairings") == [(0,)], "strangers are not asked for"
 
 
-async def test_who_is_blocked_counts_no_more(on: Stage) -> None:
+async def test_ratings_of_blocked_people_do_not_count(on: Stage) -> None:
     async with running(on):
         await ask(on, "/access here on", group="Team")
         on.tg.group("Team").bot_is_admin = True
@@ -110,14 +110,14 @@ async def test_the_answer_of_a_council_is_rated_and_not_the_one_before(on: Stage
         report = (await ask(on, "/usage tiers")).text
     own = report.partition("\ncouncil: 1× · p50 ")[2]
     assert "👍 1" in own
-    assert "balanced: 1×" in report.partition("\ncouncil: ")[0], "the councils stand last"
+    assert "balanced: 1×" in report.partition("\ncouncil: ")[0], "councils come last"
     assert "deep: " not in report
     assert "unknown" not in own
     newest = "select tier, source, model, timed_out, escalated, fallback, cost_nano > 0 from turns where id = 2"
     assert on.rows(newest) == [("deep", "council", WRITER, 0, 0, 0, 1)]
 
 
-async def test_a_reaction_that_came_while_it_was_away_counts_after_the_start(on: Stage) -> None:
+async def test_a_reaction_during_downtime_counts_after_the_start(on: Stage) -> None:
     async with running(on):
         answer = await ask(on, "one")
         await settled(on)
@@ -127,7 +127,7 @@ async def test_a_reaction_that_came_while_it_was_away_counts_after_the_start(on:
     assert len(on.tg.private().from_bot()) == 1
 
 
-async def test_a_reaction_that_was_kept_and_not_done_counts_after_the_start(on: Stage) -> None:
+async def test_a_stored_reaction_is_processed_after_the_start(on: Stage) -> None:
     async with running(on):
         answer = await ask(on, "one")
         await settled(on)
@@ -172,7 +172,7 @@ async def test_reactions_on_discord_in_private_and_in_a_channel(on: Stage, dc: D
         assert len(dc.dm().from_bot()) == len(dc.channel("general").from_bot()) == 1
 
 
-async def test_a_command_rates_where_no_reaction_can(on: Stage) -> None:
+async def test_the_rate_command_works_without_reactions(on: Stage) -> None:
     async with running(on):
         assert (await ask(on, "/rate 👍")).text == "There is no recent answer of mine to rate here."
         await ask(on, "one")

@@ -21,7 +21,7 @@ NONE = '{"doubt": false}'
 
 @pytest.fixture(autouse=True)
 def own_clients() -> None:
-    """The library's clients of other vendors belong to an earlier test's loop, or to one with the same address."""
+    """LiteLLM's cached clients belong to an earlier test's event loop, or to one with the same address."""
     litellm_without_clients()
 
 
@@ -32,7 +32,7 @@ def required(on: Stage, key: str, *names: str) -> None:
     tiers["smart"] |= {key: True}
 
 
-async def test_a_peers_disagreement_stands_below_the_answer(on: Stage) -> None:
+async def test_a_peers_disagreement_is_shown_below_the_answer(on: Stage) -> None:
     required(on, "requiresPeerReview")
     on.ms.reply("Sydney.", when=at("openai"))
     on.ms.reply(DOUBT, when=at("anthropic"))
@@ -46,14 +46,14 @@ async def test_a_peers_disagreement_stands_below_the_answer(on: Stage) -> None:
     assert len(on.ms.calls) == 4
 
 
-async def test_without_another_vendor_the_answer_says_that_it_was_not_reviewed(on: Stage) -> None:
+async def test_without_another_vendor_the_missing_review_is_noted(on: Stage) -> None:
     required(on, "requiresPeerReview", "openai")
     async with running(on):
         answer = await ask(on, "!smart hm")
     assert answer.text == "You said: hm\n\n⚠️ No model of another vendor reviewed this answer."
 
 
-async def test_a_required_verifier_checks_the_tier_and_says_when_it_could_not(on: Stage) -> None:
+async def test_a_required_verifier_checks_the_answer_or_reports_failure(on: Stage) -> None:
     required(on, "requiresVerifier")
     on.ms.reply("Sydney.", when=at("openai"))
     on.ms.reply(DOUBT, when=at("anthropic"))
@@ -72,7 +72,7 @@ async def test_a_required_verifier_checks_the_tier_and_says_when_it_could_not(on
     assert asked(on)[-1] == FIRST, "other tiers are not checked"
 
 
-async def test_an_answer_that_a_press_on_discord_brought_is_verified_below_it(
+async def test_an_answer_from_a_discord_button_is_verified_below_it(
     on: Stage, dc: DiscordServer, hurried: None
 ) -> None:
     required(on, "requiresVerifier")
@@ -90,13 +90,11 @@ async def test_an_answer_that_a_press_on_discord_brought_is_verified_below_it(
         doubt = f"🔍 `{CLAUDE}` doubts this: `It is Canberra, not Sydney.`"
         await dc.wait_for(lambda _: any(doubt in text for text in texts(dc.dm())))
         await settled(on)
-        assert [text for text in texts(dc.dm()) if text == "Sydney."], "the answer stays as it is"
+        assert [text for text in texts(dc.dm()) if text == "Sydney."], "the answer is unchanged"
         assert not any(message.ephemeral for message in pressed.answers)
 
 
-async def test_one_that_only_its_person_sees_is_verified_before_their_eyes_alone(
-    on: Stage, dc: DiscordServer, hurried: None
-) -> None:
+async def test_an_ephemeral_answer_is_verified_privately(on: Stage, dc: DiscordServer, hurried: None) -> None:
     on.env["BOT_ACCESS"] = "open"
     seated(on, members=Members(synthesis="Sydney."))
     tiers = on.config["tiers"]
@@ -116,7 +114,7 @@ async def test_one_that_only_its_person_sees_is_verified_before_their_eyes_alone
         assert all(each.ephemeral for each in asked_again.answers)
 
 
-async def test_stop_in_a_peer_review_keeps_the_answer_and_the_books(on: Stage) -> None:
+async def test_stop_during_a_peer_review_keeps_the_answer_and_its_cost(on: Stage) -> None:
     required(on, "requiresPeerReview")
     on.ms.reply("Sydney.", when=at("openai"))
     gates = [on.ms.reply(DOUBT, when=at(vendor), gate_after=0) for vendor in ("anthropic", "gemini")]
@@ -134,7 +132,7 @@ async def test_stop_in_a_peer_review_keeps_the_answer_and_the_books(on: Stage) -
         assert (await ask(on, "and now?")).text == "You said: and now?"
 
 
-async def test_a_peer_review_that_nobody_can_pay_is_said_to_be_missing(on: Stage) -> None:
+async def test_an_unaffordable_peer_review_is_noted_as_missing(on: Stage) -> None:
     required(on, "requiresPeerReview")
     on.config["budget"] = {"perUserDailyUsd": 0.1}
     on.ms.reply("Sydney.", when=at("openai"), usage=Usage(1_000, 12_000))

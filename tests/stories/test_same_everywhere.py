@@ -1,7 +1,7 @@
-"""Telegram, Discord and the terminal have the same commands, and the same answers to them.
+"""Telegram, Discord and the terminal have the same commands and give the same answers.
 
-No platform leaves a command out: all menus are made of COMMANDS, which fit into the hundred that Telegram and Discord
-take. Only /help leaves out what a person's role may not use.
+All menus are made from COMMANDS, which fit into the limit of 100 of Telegram and Discord. Only /help leaves out what a
+person's role may not use.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ BEFORE = {
     "history": ("remember apples", "/new", "now bananas"),
     "usage": ("hello",),
 }
-"""What is said before a command is tried, so that it has something to tell of."""
+"""Lines said before a command, so that it has something to report."""
 AFTER = {
     "tier": ("/tier turbo", "/tier smart forse", " /TIER  Coding Force ", "hello"),
     "model": (
@@ -54,7 +54,7 @@ AFTER = {
     "access": ("/access role telegram:123 king", "/access allow bob", "/access forget me", "/whoami"),
     "help": ("/help teir", "/help /Tier"),
 }
-"""What more there is to try."""
+"""Further lines to try."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +66,12 @@ class Case:
 
 
 def tried(spec: CommandSpec) -> tuple[str, ...]:
-    """A command as its own usage has it, and wrongly."""
+    """A command with its own examples, and with wrong arguments."""
     return (*BEFORE.get(spec.name, ()), *spec.usage, f"/{spec.name} one two three four", *AFTER.get(spec.name, ()))
 
 
 def conversation(specs: Sequence[CommandSpec]) -> Case:
-    """Commands tried one after the other."""
+    """Commands tried in sequence."""
     return Case(tuple(line for spec in specs for line in tried(spec)))
 
 
@@ -86,7 +86,7 @@ OTHERS = {
     "German": Case(("/settings language de", *ALL, "/teir", "/tier turbo", "/help tier", "/model coding reset")),
 }
 BUTTONS = ("telegram", "discord")
-"""Platforms that have some, and groups."""
+"""Platforms with buttons and groups."""
 _PRESSED = (
     *("/tier", Press("deep"), Press("🔒 Force"), Press("🔓 Unlock")),
     *("/model", Press("coding"), Press("« Back"), Press("coding"), Press("high")),
@@ -100,20 +100,20 @@ PRESSING: dict[str, tuple[Room, Role, tuple[str | Press, ...]]] = {
     "somebody else in a closed group": ("aloud", "admin", ("/tier", _BY_OTHER, Press("smart"), "/tier")),
     "somebody else in an open group": ("aloud", "admin", ("/access here on", "/tier", _BY_OTHER, Press("smart"))),
 }
-"""Where, with which role, and what is said and pressed."""
+"""The room, the role, and the lines and presses."""
 TOGETHER = 6
-"""Commands in one conversation: each of them begins with three bots."""
+"""Commands per conversation; each conversation starts three bots."""
 SOME = [COMMANDS[at : at + TOGETHER] for at in range(0, len(COMMANDS), TOGETHER)]
 CASES = {" ".join(spec.name for spec in some): conversation(some) for some in SOME} | OTHERS
 USAGE = {line for spec in COMMANDS for line in spec.usage}
 
 
-def test_what_is_tried_besides_belongs_to_commands() -> None:
+def test_every_extra_line_belongs_to_a_command() -> None:
     assert {*BEFORE, *AFTER} <= set(NAMES)
     assert not set(NAMES) & set(OTHERS)
 
 
-async def test_the_menu_of_telegram_has_every_command(tmp_path: Path) -> None:
+async def test_the_telegram_menu_has_every_command(tmp_path: Path) -> None:
     async with telegram(tmp_path / "workspace", time.time, "") as (on, _, _place):
         menus = [(language, scope) for language in ("", "de") for scope in ("all_group_chats", "all_private_chats")]
         await on.tg.wait_for(lambda tg: len(tg.calls("setMyCommands")) >= len(menus))
@@ -152,12 +152,12 @@ async def test_the_terminal_completes_every_command(tmp_path: Path, monkeypatch:
 
 def test_every_platform_takes_part() -> None:
     known = {platform.name for platform in bot.platforms.PLATFORMS}
-    assert PLATFORMS.keys() - {"terminal"} == known, "PLATFORMS of tests/stories/everywhere.py lacks one"
+    assert PLATFORMS.keys() - {"terminal"} == known, "PLATFORMS of tests/stories/all_platforms.py lacks one"
 
 
 @pytest.mark.parametrize("role", ["owner", "guest"])
 async def test_help_names_what_a_person_may_use(tmp_path: Path, role: Role) -> None:
-    """On one platform: that it says the same on the others is one of the cases below."""
+    """On one platform; that the others do the same is checked below."""
     talk = await held("telegram", tmp_path, ["/help all"], role, "", time.time())
     (reply,) = talk.answers[0].replies
     mine = [spec.name for spec in COMMANDS if may(Person(1, role, NAME), spec.role)]
@@ -165,19 +165,19 @@ async def test_help_names_what_a_person_may_use(tmp_path: Path, role: Role) -> N
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
-async def test_an_answer_is_the_same_everywhere(tmp_path: Path, case: Case) -> None:
+async def test_answers_are_the_same_on_all_platforms(tmp_path: Path, case: Case) -> None:
     now = time.time()
     talks = await asyncio.gather(*(held(name, tmp_path, case.lines, case.role, "", now) for name in PLATFORMS))
-    assert not USAGE & {line for talk in talks for line in talk.typed}, "Discord's client makes commands of these"
+    assert not USAGE & {line for talk in talks for line in talk.typed}, "Discord's client turns these into commands"
     for answers in compared(dict(zip(PLATFORMS, talks, strict=True))):
         assert answers[0].replies, f"nothing is said to {answers[0].line}"
 
 
 @pytest.mark.parametrize(("room", "role", "lines"), PRESSING.values(), ids=list(PRESSING))
-async def test_a_press_does_the_same_wherever_there_are_buttons(
+async def test_buttons_do_the_same_on_all_platforms(
     tmp_path: Path, room: Room, role: Role, lines: Sequence[str | Press]
 ) -> None:
-    """A menu is redrawn where it is; whoever may not press is told so, and nobody else."""
+    """A menu is redrawn in place; a refusal is shown only to the person who pressed."""
     now = time.time()
     talks = await asyncio.gather(*(held(name, tmp_path, lines, role, "", now, room) for name in BUTTONS))
     for first, second in compared(dict(zip(BUTTONS, talks, strict=True))):
@@ -189,7 +189,7 @@ async def test_a_press_does_the_same_wherever_there_are_buttons(
 
 
 def compared(talks: Mapping[str, Talk]) -> Iterator[tuple[Answer, ...]]:
-    """The answers to each line, by platform; all say the same, and what they say is seen."""
+    """The answers to each line, by platform. All must be equal and visible."""
     for answers in zip(*(talk.answers for talk in talks.values()), strict=True):
         given = dict(zip(talks, answers, strict=True))
         said = {name: [common(reply, talks[name]) for reply in answer.replies] for name, answer in given.items()}
@@ -200,14 +200,14 @@ def compared(talks: Mapping[str, Talk]) -> Iterator[tuple[Answer, ...]]:
 
 
 @pytest.mark.parametrize("platform", ["telegram", "discord"])
-async def test_a_client_that_speaks_german_is_answered_so(tmp_path: Path, platform: str) -> None:
+async def test_a_german_client_gets_german_answers(tmp_path: Path, platform: str) -> None:
     talk = await held(platform, tmp_path, ["/settings"], "user", "de", time.time())
     assert talk.answers[0].replies[0].text.startswith("Sprache: Deutsch")
 
 
 def common(reply: OutboundMessage, talk: Talk) -> tuple[object, ...]:
-    """A reply without what must differ: the person's account and handle, the word for a group, the platform's name
-    before its own line in /status, megabytes, seconds, codes drawn by lot."""
+    """A reply without what may differ: account and handle, the word for a group, the platform's name in /status,
+    megabytes, seconds, and random codes."""
     text = reply.text.replace(str(talk.user), "this account").replace("This server isn't", "This group isn't")
     text = re.sub(r" \(`@\w+`\)", "", text)
     text = re.sub(rf"(?m)^{talk.user.platform}: ", "this platform: ", text)
@@ -219,9 +219,9 @@ def common(reply: OutboundMessage, talk: Talk) -> tuple[object, ...]:
 
 
 def unseen(platform: str, answer: Answer) -> list[str]:
-    """What of an answer the person does not see, or sees without its being said."""
+    """Parts of an answer that are not visible, or visible without being in the text."""
     if any(reply.secret for reply in answer.replies):
-        return []  # a code is not kept
+        return []  # codes are not stored
     texts = [words(reply.text) for reply in answer.replies]
     files = [words(reply.document.text) for reply in answer.replies if reply.document]
     buttons = [button for reply in answer.replies for row in reply.buttons for button in row]

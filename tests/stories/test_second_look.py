@@ -1,4 +1,4 @@
-"""A second model looks at an answer that was shown, and the owner hears when many turns go wrong."""
+"""The critic checks an answer after it was sent, and the owner is told when many turns fail."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ANTHROPIC = at("anthropic")
 
 @pytest.fixture(autouse=True)
 def own_clients() -> None:
-    """The library's clients of other vendors belong to an earlier test's loop, or to one with the same address."""
+    """LiteLLM's cached clients belong to an earlier test's event loop, or to one with the same address."""
     litellm_without_clients()
 
 
@@ -35,7 +35,7 @@ def critical(on: Stage, *names: str, **more: object) -> None:
 
 
 async def looked(on: Stage, calls: int) -> None:
-    """So many calls of models are in the books, and nothing is left to be sent."""
+    """Waits until this many model calls are recorded and nothing is left to send."""
     await until(lambda: on.rows("select count(*) from usage") == [(calls,)])
     await settled(on)
 
@@ -44,7 +44,7 @@ def told(on: Stage) -> list[str]:
     return [message.text for message in on.tg.private().from_bot()]
 
 
-async def test_a_doubt_stands_below_the_answer_and_a_press_asks_the_higher_tier(on: Stage) -> None:
+async def test_a_critic_notice_offers_the_higher_tier(on: Stage) -> None:
     critical(on)
     on.ms.reply("Sydney.", when=at("openai"))
     on.ms.reply(DOUBT, when=ANTHROPIC)
@@ -61,12 +61,12 @@ async def test_a_doubt_stands_below_the_answer_and_a_press_asks_the_higher_tier(
         on.tg.press("🔁 Retry on smart", message=doubt)
         assert (await on.tg.reply(after=doubt)).text == "Canberra."
         await looked(on, 3)
-        assert on.rows("select rating from turns") == [(None,), (None,)], "a doubt is no answer"
-    assert asked(on) == [FIRST, CLAUDE, POOLS["smart"][0]], "the higher tier's answer stands as it is"
+        assert on.rows("select rating from turns") == [(None,), (None,)], "a notice is not an answer"
+    assert asked(on) == [FIRST, CLAUDE, POOLS["smart"][0]], "the higher tier's answer is unchanged"
     everybody_got_their_own_key(on)
 
 
-async def test_a_doubt_survives_a_restart_before_it_was_sent(on: Stage) -> None:
+async def test_an_unsent_critic_notice_survives_a_restart(on: Stage) -> None:
     critical(on)
     on.ms.reply(DOUBT, when=ANTHROPIC)
     async with running(on):
@@ -82,7 +82,7 @@ async def test_a_doubt_survives_a_restart_before_it_was_sent(on: Stage) -> None:
 @pytest.mark.parametrize(
     "words", ['{"doubt": false}', "I agree!", '{"doubt": true}', "doubt"], ids=["none", "words", "no why", "one word"]
 )
-async def test_without_a_doubt_nothing_is_said(on: Stage, words: str) -> None:
+async def test_without_red_flags_there_is_no_critic_notice(on: Stage, words: str) -> None:
     critical(on)
     on.ms.reply(words, when=ANTHROPIC)
     async with running(on):
@@ -92,7 +92,7 @@ async def test_without_a_doubt_nothing_is_said(on: Stage, words: str) -> None:
     assert asked(on) == [FIRST, CLAUDE]
 
 
-async def test_a_critic_that_fails_or_hangs_is_not_missed(on: Stage) -> None:
+async def test_a_failing_or_hanging_critic_goes_unnoticed(on: Stage) -> None:
     critical(on)
     on.ms.fail(500, when=ANTHROPIC)
     async with running(on):
@@ -101,12 +101,12 @@ async def test_a_critic_that_fails_or_hangs_is_not_missed(on: Stage) -> None:
         gate = on.ms.gate(DOUBT, when=ANTHROPIC)
         await ask(on, "two")
         await gate.reached()
-        assert (await ask(on, "!smart three")).text == "You said: three", "nobody waits for it"
+        assert (await ask(on, "!smart three")).text == "You said: three", "the turn does not wait for it"
     gate.open()
     assert told(on) == ["You said: one", "You said: two", "You said: three"]
 
 
-async def test_off_by_default_and_for_other_tiers_nobody_is_asked(on: Stage) -> None:
+async def test_the_critic_is_off_by_default_and_for_other_tiers(on: Stage) -> None:
     vendors(on)
     async with running(on):
         await ask(on, "one")
@@ -118,7 +118,7 @@ async def test_off_by_default_and_for_other_tiers_nobody_is_asked(on: Stage) -> 
     assert len(on.ms.calls) == 4
 
 
-async def test_what_looks_like_an_address_in_a_doubt_is_no_link(on: Stage) -> None:
+async def test_urls_in_a_critic_notice_are_not_links(on: Stage) -> None:
     critical(on)
     hostile = {"doubt": True, "why": "Not Node.js: verify at evil-bank.com/login or t.me/evil \u202egpj `*x*`"}
     on.ms.reply(json.dumps(hostile), when=ANTHROPIC)
@@ -131,10 +131,10 @@ async def test_what_looks_like_an_address_in_a_doubt_is_no_link(on: Stage) -> No
         for each in doubt.entities
         if each["type"] == "code"
     ]
-    assert spans == [CLAUDE, shown], "no platform looks for links in code"
+    assert spans == [CLAUDE, shown], "no platform makes links in code"
 
 
-async def test_a_council_gets_no_second_look(on: Stage) -> None:
+async def test_councils_are_not_checked_by_the_critic(on: Stage) -> None:
     seated(on)
     on.config |= {"critic": {"enabled": True}, "tiers": {tier: {"pool": [GPT]} for tier in ("deep", "coding", "smart")}}
     on.ms.fail(500, when=seat("openai", "answers"))
@@ -143,10 +143,10 @@ async def test_a_council_gets_no_second_look(on: Stage) -> None:
         assert on.rows("select tier, source from turns") == [("balanced", "council")]
         await ask(on, "!smart hm")
         await settled(on)
-    assert [part_of(call) for call in on.ms.calls].count(None) == 1, "only what was asked since is no part of it"
+    assert [part_of(call) for call in on.ms.calls].count(None) == 1, "only later questions are excluded"
 
 
-async def test_one_vendor_alone_judges_itself_never(on: Stage) -> None:
+async def test_a_vendor_never_checks_its_own_answer(on: Stage) -> None:
     critical(on, "openai", model="openai/gpt-5-mini")
     async with running(on):
         await ask(on, "one")
@@ -156,7 +156,7 @@ async def test_one_vendor_alone_judges_itself_never(on: Stage) -> None:
 
 
 @pytest.mark.usefixtures("hurried")
-async def test_a_doubt_on_discord(on: Stage, dc: DiscordServer) -> None:
+async def test_a_critic_notice_on_discord(on: Stage, dc: DiscordServer) -> None:
     critical(on)
     on.env["BOT_ACCESS"] = "open"
     for _ in range(2):
@@ -174,7 +174,7 @@ async def test_a_doubt_on_discord(on: Stage, dc: DiscordServer) -> None:
         await settled(on)
 
 
-async def test_the_owner_hears_once_that_many_turns_fall_back(on: Stage) -> None:
+async def test_the_owner_is_told_once_of_many_fallbacks(on: Stage) -> None:
     vendors(on)
     async with running(on):
         await ask(on, "one")

@@ -1,9 +1,9 @@
-"""What a person sends in one breath takes effect in the order they sent it."""
+"""Messages sent in quick succession take effect in order."""
 
 from tests.stories.harness import Stage, running
 
 
-async def test_a_command_holds_for_the_question_sent_right_behind_it(on: Stage) -> None:
+async def test_a_command_applies_to_the_question_sent_right_after_it(on: Stage) -> None:
     on.tg.say("/tier coding")
     on.tg.say("first question")
     async with running(on):

@@ -1,4 +1,4 @@
-"""A model of Ollama's whose name tells nothing: its size is learned while the bot runs, and no turn waits for it."""
+"""An Ollama model whose name says no size: the size is learnt while the bot runs, and no turn waits for it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def house(on: Stage) -> Stage:
     return on
 
 
-async def test_status_knows_what_ollama_said(house: Stage) -> None:
+async def test_status_shows_ollamas_size(house: Stage) -> None:
     async with running(house):
         await house.ms.journal.wait(lambda: [each.endpoint for each in house.ms.journal] == ["show", "ps"], 30)
         await house.ms.journal[1].finished()
@@ -26,7 +26,7 @@ async def test_status_knows_what_ollama_said(house: Stage) -> None:
         assert LEARNED in (await ask(house, "/status full")).text
 
 
-async def test_a_turn_does_not_wait_for_an_ollama_that_is_silent(house: Stage) -> None:
+async def test_a_turn_does_not_wait_for_a_silent_ollama(house: Stage) -> None:
     house.ms.tells_sizes.clear()
     async with running(house):
         assert (await ask(house, "hello")).text == "You said: hello"

@@ -1,4 +1,4 @@
-"""/status explains what was decided and how the bot is; the log says the same with a turn's id."""
+"""/status explains decisions and the bot's state; the log says the same with a turn's id."""
 
 import io
 import logging
@@ -37,7 +37,7 @@ async def test_status_is_six_plain_lines_with_the_budget_left(on: Stage) -> None
     assert re.match(r"Tools: \d+ of \d+ for the last message", lines[2])
     assert re.match(r"Context: [\d,]+ of 42,000 tokens", lines[3])
     assert lines[4] == "Cost today: $0.14 · budget left: $1.86 of $2.00"
-    assert [line for line in full.splitlines() if "oday" in line] == [lines[4]], "today's cost is said once"
+    assert [line for line in full.splitlines() if "oday" in line] == [lines[4]], "today's cost is shown once"
     assert len(lines) == len(german) == 6
     assert german[0] == "Stufe: balanced (nichts anderes wurde gewählt)"
     assert "von 42.000 Token" in german[3]
@@ -98,10 +98,10 @@ async def test_status_says_the_size_class_below_the_model(on: Stage, model: str,
     assert translated[3] == german
 
 
-def test_every_source_of_a_size_or_a_window_has_its_words() -> None:
+def test_every_source_of_a_size_or_window_has_a_text() -> None:
     assert WHY_SIZE.keys() == set(get_args(SizeSource))
     assert WHY_WINDOW.keys() == set(get_args(WindowSource))
-    assert size_of("x", metadata="8.03B").evidence.startswith("8.03B, ")  # the figure that its words begin with
+    assert size_of("x", metadata="8.03B").evidence.startswith("8.03B, ")  # the first figure of the line
 
 
 async def test_status_counts_context_tokens_and_money(on: Stage) -> None:
@@ -129,7 +129,7 @@ async def test_status_counts_context_tokens_and_money(on: Stage) -> None:
         assert "12,000 in (1,000 cached) / 1,500 out · $0.0324" in text
 
 
-async def test_an_unknown_price_is_unknown_and_never_nothing(on: Stage) -> None:
+async def test_an_unknown_price_is_not_shown_as_zero(on: Stage) -> None:
     on.config["llm"] = {
         "providers": {"house": {"baseUrl": f"{on.ms.vendor('house')}/v1", "apiKey": "sk-house-0000000000"}}
     }
@@ -144,7 +144,7 @@ async def test_an_unknown_price_is_unknown_and_never_nothing(on: Stage) -> None:
         assert "price unknown" in (await ask(on, "/usage")).text
 
 
-async def test_a_provider_that_counts_nothing_leaves_the_price_unknown(on: Stage) -> None:
+async def test_without_token_counts_the_price_is_unknown(on: Stage) -> None:
     async with running(on):
         on.ms.reply("one", usage=None)
         await ask(on, "hi")
@@ -172,7 +172,7 @@ async def test_the_owner_sees_the_process_and_others_do_not(on: Stage) -> None:
         assert his.startswith("Tier: balanced, Force: off")
 
 
-async def test_status_shows_the_turn_that_runs_and_the_messages_that_wait(on: Stage) -> None:
+async def test_status_shows_the_running_turn_and_waiting_messages(on: Stage) -> None:
     async with running(on):
         gate = on.ms.gate("at last")
         on.tg.say("a long one")
@@ -185,7 +185,7 @@ async def test_status_shows_the_turn_that_runs_and_the_messages_that_wait(on: St
         await on.tg.reply(matching="and this?")
 
 
-async def test_status_fits_one_message_and_full_tells_the_rest(on: Stage) -> None:
+async def test_status_fits_one_message_and_full_shows_the_rest(on: Stage) -> None:
     models = [f"openai/a-model-with-quite-a-long-name-indeed-number-{n:02}" for n in range(40)]
     found = on.workspace / "models" / "discovered.json"
     found.parent.mkdir(parents=True)
@@ -213,7 +213,7 @@ class Line(logging.Formatter):
 
 @contextmanager
 def info_log() -> Iterator[list[str]]:
-    """Every line that a log at INFO would have, while the block runs and a moment after it."""
+    """The log lines at INFO while the block runs and shortly after."""
     stream, lines = io.StringIO(), list[str]()
     handler = logging.StreamHandler(stream)
     handler.addFilter(Redactor(()))
@@ -251,7 +251,7 @@ async def test_each_turn_logs_its_tier_and_model_under_its_id_and_no_text(on: St
     assert turn_id.get() == "-"
 
 
-async def test_the_process_writes_the_same_to_its_log_without_keys(on: Stage) -> None:
+async def test_the_process_log_has_the_same_lines_without_keys(on: Stage) -> None:
     async with BotProcess(on) as bot:
         await ask_when_up(on, "hi xyzzy")
         await bot.terminate()

@@ -1,4 +1,4 @@
-"""`make chat` works while the bot runs: the same models, its own conversations."""
+"""`make chat` works while the bot runs, with the same models and separate conversations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worked examples of the routing specification, each as the model's provider sees it, and what a lock forbids."""
+"""Tier changes within a turn as the provider sees them, and what a lock forbids."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CODING, DEEP = ("gpt-5.2", "medium"), ("gpt-5.2", "xhigh")
 
 
 def teach(on: Stage, name: str = "code-review", text: str = REVIEW) -> None:
-    """The owner puts a skill into the workspace."""
+    """Adds a skill to the workspace."""
     folder = on.workspace / "skills" / name
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "SKILL.md").write_text(text, encoding="utf-8")
@@ -57,9 +57,7 @@ async def test_a_lock_beats_the_skill(on: Stage) -> None:
     assert "coding" not in system
 
 
-async def test_writing_code_lifts_the_next_call_and_ends_with_the_turn(
-    on: Stage, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_writing_code_escalates_until_the_end_of_the_turn(on: Stage, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     on.ms.call_tools([("write_file", {"path": "app.py", "content": "print('hi')\n"})])
     on.ms.reply("Written.")
@@ -82,7 +80,7 @@ async def test_writing_code_lifts_the_next_call_and_ends_with_the_turn(
     ],
     ids=["forced", "never down", "disabled", "from smart"],
 )
-async def test_when_code_lifts_nothing(
+async def test_when_code_does_not_escalate(
     on: Stage, before: str, config: dict[str, object], expected: list[tuple[str, str]]
 ) -> None:
     on.config |= config
@@ -94,7 +92,7 @@ async def test_when_code_lifts_nothing(
     assert seen(on) == expected
 
 
-async def test_set_tier_holds_from_the_next_call_on_for_the_conversation(
+async def test_set_tier_applies_from_the_next_call_to_the_conversation(
     on: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -117,7 +115,7 @@ async def test_set_tier_holds_from_the_next_call_on_for_the_conversation(
     assert on.rows("select count(*) from preferences where tier is not null") == [(0,)]
 
 
-async def test_tier_ends_what_the_model_had_switched_to(on: Stage) -> None:
+async def test_the_tier_command_ends_the_models_switch(on: Stage) -> None:
     on.ms.call_tools([("set_tier", {"tier": "deep"})])
     on.ms.reply("Yes.")
     async with running(on):
@@ -140,7 +138,7 @@ async def test_a_lock_and_a_prefix_forbid_set_tier(on: Stage, before: str, quest
     assert "/tier" in refused
 
 
-async def test_a_tier_in_capitals_and_blanks_is_understood(on: Stage) -> None:
+async def test_set_tier_ignores_case_and_blanks(on: Stage) -> None:
     on.ms.call_tools([("set_tier", {"tier": " SMART "})])
     on.ms.reply("Yes.")
     async with running(on):
@@ -148,7 +146,7 @@ async def test_a_tier_in_capitals_and_blanks_is_understood(on: Stage) -> None:
     assert seen(on) == [BALANCED, SMART]
 
 
-async def test_a_tier_that_is_none_is_answered_with_those_there_are(on: Stage) -> None:
+async def test_an_unknown_tier_in_set_tier_lists_the_valid_ones(on: Stage) -> None:
     async with running(on):
         for arguments in ("{}", '{"tier": " "}', '{"tier": 3}', '{"tier": "turbo"}', '{"tier": null}'):
             on.ms.call_tools([("set_tier", arguments)])
@@ -159,7 +157,7 @@ async def test_a_tier_that_is_none_is_answered_with_those_there_are(on: Stage) -
     assert seen(on) == [BALANCED] * 10
 
 
-async def test_the_newer_of_skill_and_set_tier_counts(on: Stage) -> None:
+async def test_the_newer_of_skill_and_set_tier_wins(on: Stage) -> None:
     teach(on)
     on.ms.call_tools([("use_skill", {"name": "code-review"})])
     on.ms.call_tools([("set_tier", {"tier": "deep"})])
@@ -189,10 +187,10 @@ async def test_skills_are_listed_with_the_broken_ones(on: Stage) -> None:
 
 
 THINKER = "---\nname: thinker\ndescription: Thinks.\nmodel_tier: smart\n---\nThink twice."
-"""Its tier has the same model as the balanced one."""
+"""Its tier has the same model as balanced."""
 
 
-async def test_a_skill_with_the_same_model_is_told_in_that_turn_and_the_prompt_stays(on: Stage) -> None:
+async def test_a_skill_with_the_same_model_applies_without_changing_the_prompt(on: Stage) -> None:
     teach(on, "thinker", THINKER)
     on.ms.call_tools([("use_skill", {"name": "thinker"})])
     on.ms.reply("Thought.")
@@ -202,13 +200,13 @@ async def test_a_skill_with_the_same_model_is_told_in_that_turn_and_the_prompt_s
     told = on.ms.last.reading.tool_results[0].text
     assert "Because of it, the smart tier answers from now on" in told
     assert "Think twice." in told
-    assert len({call.reading.system_text for call in on.ms.calls}) == 1, "the provider's cache of it"
+    assert len({call.reading.system_text for call in on.ms.calls}) == 1, "the provider's prompt cache stays valid"
 
 
 @pytest.mark.parametrize(
     ("before", "question"), [("/tier balanced force", "think"), ("/tier smart", "!balanced think")]
 )
-async def test_a_skill_claims_no_switch_that_a_lock_forbids(on: Stage, before: str, question: str) -> None:
+async def test_a_skill_does_not_announce_a_switch_forbidden_by_a_lock(on: Stage, before: str, question: str) -> None:
     teach(on, "thinker", THINKER)
     on.ms.call_tools([("use_skill", {"name": "thinker"})])
     on.ms.reply("Thought.")
@@ -221,7 +219,7 @@ async def test_a_skill_claims_no_switch_that_a_lock_forbids(on: Stage, before: s
     assert "tier" not in told
 
 
-async def test_a_skills_switch_gives_way_to_a_later_one_in_words_too(on: Stage) -> None:
+async def test_a_later_switch_replaces_a_skills_switch_and_its_text(on: Stage) -> None:
     teach(on, "thinker", THINKER)
     on.ms.call_tools([("set_tier", {"tier": "balanced"})])
     on.ms.reply("Quick now.")

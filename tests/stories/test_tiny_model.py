@@ -1,4 +1,4 @@
-"""A tiny model is told little, and only as warmly as suits it."""
+"""A tiny model gets a short prompt and a suitable temperature."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TINY = {
 }
 
 
-async def test_a_tiny_model_is_told_one_sentence_and_the_date(on: Stage) -> None:
+async def test_a_tiny_models_prompt_is_one_sentence_and_the_date(on: Stage) -> None:
     on.knows(**{"gpt-4.1": TINY})
     on.config["modelRouter"] = {"balancedModel": "openai/gpt-4.1"}
     async with running(on):

@@ -1,4 +1,4 @@
-"""Which tools a message brings, from question to request: shown when relevant, found when missed, never late."""
+"""Tool selection from question to request: relevant tools are shown, others found by discovery, without delay."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ NOWHERE = "sentence-transformers:/nowhere/at-all"
 
 @pytest.fixture
 def tmp_path(on_disk: Path) -> Path:
-    """Commands run in the sandbox here."""
+    """The sandbox works here."""
     return on_disk
 
 
 @pytest.fixture(autouse=True)
 def kits(on: Stage, caplog: pytest.LogCaptureFixture) -> None:
-    """Three toolkits in the workspace, the default embeddings, and the log from the first line on."""
+    """Three toolkits in the workspace, the default embeddings, and the log from the start."""
     caplog.set_level(logging.INFO)
     on.env["EMBEDDINGS"] = "static"
     for each in (WEATHER, CALENDAR, NOTES):
@@ -40,7 +40,7 @@ def kits(on: Stage, caplog: pytest.LogCaptureFixture) -> None:
 
 
 def decided(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """What the log has of each decision."""
+    """The logged decisions."""
     lines = (record.getMessage() for record in caplog.records)
     return [line.removeprefix("[ToolRouter] ") for line in lines if line.startswith("[ToolRouter] ")]
 
@@ -50,12 +50,12 @@ def small(on: Stage) -> None:
 
 
 def defined(on: Stage, at: int = -1) -> list[str]:
-    """The names in a request, in their order."""
+    """The tool names in a request, in order."""
     return list(on.ms.calls[at].reading.tool_names)
 
 
 @pytest.mark.parametrize("question", ["What's the weather like in Paris?", "Wie wird das Wetter morgen in Berlin?"])
-async def test_a_question_brings_its_toolkit_and_no_other(
+async def test_a_question_activates_only_its_toolkit(
     on: Stage, caplog: pytest.LogCaptureFixture, question: str
 ) -> None:
     async with ready(on):
@@ -70,13 +70,13 @@ async def test_a_question_brings_its_toolkit_and_no_other(
 
 
 @pytest.mark.parametrize("chat", ["hello", "How are you today?", "Hallo, wie geht's?", "thank you, that was nice"])
-async def test_chit_chat_brings_none(on: Stage, chat: str) -> None:
+async def test_small_talk_activates_no_toolkit(on: Stage, chat: str) -> None:
     async with ready(on):
         await ask(on, chat)
     assert shown(on) == set()
 
 
-async def test_and_tomorrow_keeps_the_weather(on: Stage) -> None:
+async def test_a_short_follow_up_keeps_the_toolkit(on: Stage) -> None:
     async with ready(on):
         await ask(on, "What's the weather like in Paris?")
         await ask(on, "and tomorrow?")
@@ -90,13 +90,15 @@ FOLLOW_UP = "and the other one?"
 async def test_a_follow_up_keeps_the_toolkits_also_after_a_restart(on: Stage, caplog: pytest.LogCaptureFixture) -> None:
     async with ready(on) as app:
         alone = await app.engine.tooling.selector.match(FOLLOW_UP)
-        assert "weather" not in {each.toolkit for each in alone.activated}, "by itself it says nothing of weather"
+        assert "weather" not in {each.toolkit for each in alone.activated}, (
+            "without context it does not mention weather"
+        )
         await ask(on, "What's the weather like in Paris?")
         await ask(on, FOLLOW_UP)
         assert shown(on) == {"get_forecast"}
         assert "weather(follow-up:" in decided(caplog)[-1]
         await ask(on, FOLLOW_UP)
-        assert shown(on) == set(), "for one turn, where no tool was called"
+        assert shown(on) == set(), "for one turn, because no tool was called"
         await ask(on, "What's the weather like in Paris?")
     kept = on.rows("select encoder, hash, vector from vectors order by hash")
     assert len(kept) > 50
@@ -111,7 +113,7 @@ async def test_a_follow_up_keeps_the_toolkits_also_after_a_restart(on: Stage, ca
         assert shown(on) == set()
 
 
-async def test_a_new_topic_does_not_go_on_with_the_old_one(on: Stage) -> None:
+async def test_a_new_topic_drops_the_old_toolkit(on: Stage) -> None:
     async with ready(on):
         await ask(on, "What's the weather like in Paris?")
         assert shown(on) == {"get_forecast"}
@@ -119,7 +121,7 @@ async def test_a_new_topic_does_not_go_on_with_the_old_one(on: Stage) -> None:
         assert "get_forecast" not in shown(on)
 
 
-async def test_a_message_without_a_topic_goes_on_for_one_turn(on: Stage) -> None:
+async def test_a_message_without_a_topic_keeps_toolkits_for_one_turn(on: Stage) -> None:
     async with ready(on):
         await ask(on, "What's the weather like in Paris?")
         await ask(on, "Thanks!")
@@ -128,9 +130,7 @@ async def test_a_message_without_a_topic_goes_on_for_one_turn(on: Stage) -> None
         assert shown(on) == set()
 
 
-async def test_a_toolkit_that_was_used_stays_while_its_calls_are_remembered(
-    on: Stage, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_used_toolkit_stays_while_its_calls_are_in_context(on: Stage, caplog: pytest.LogCaptureFixture) -> None:
     on.ms.call_tools([("take_note", {"text": "milk"})])
     on.ms.reply("Noted.")
     async with ready(on):
@@ -142,7 +142,7 @@ async def test_a_toolkit_that_was_used_stays_while_its_calls_are_remembered(
         assert "notes(used:1.00)" in decided(caplog)[-1]
 
 
-async def test_a_small_model_gets_few_tools_in_few_words_and_the_names_of_all_others(on: Stage) -> None:
+async def test_a_small_model_gets_few_short_tools_and_the_other_names(on: Stage) -> None:
     small(on)
     async with ready(on):
         await ask(on, "What's the weather like in Paris?")
@@ -159,7 +159,7 @@ async def test_a_small_model_gets_few_tools_in_few_words_and_the_names_of_all_ot
     assert len(others - tools.keys()) > 3
 
 
-async def test_a_miss_is_mended_by_discovery_within_the_turn(on: Stage, caplog: pytest.LogCaptureFixture) -> None:
+async def test_discovery_finds_a_missing_tool_within_the_turn(on: Stage, caplog: pytest.LogCaptureFixture) -> None:
     small(on)
     on.ms.call_tools([("discover_tools", {"query": "put an appointment into the calendar"})])
     on.ms.call_tools([("create_event", {"title": "Lunch with Ann"})])
@@ -181,7 +181,7 @@ async def test_a_miss_is_mended_by_discovery_within_the_turn(on: Stage, caplog: 
     assert any(line.startswith("discover_tools found create_event") for line in decided(caplog))
 
 
-async def test_a_tool_that_was_told_by_name_only_runs(on: Stage) -> None:
+async def test_a_tool_known_only_by_name_runs(on: Stage) -> None:
     small(on)
     on.ms.call_tools([("take_note", {"words": "milk"})])
     on.ms.call_tools([("take_note", {"text": "milk"})])
@@ -203,9 +203,9 @@ async def test_a_tool_that_was_told_by_name_only_runs(on: Stage) -> None:
     assert defined(on, 3) == [*defined(on, 0), "take_note", "find_note"]
 
 
-async def test_a_model_that_takes_over_in_mid_turn_gets_the_texts_of_its_own_size(on: Stage) -> None:
+async def test_failover_mid_turn_uses_the_tool_texts_of_the_new_size(on: Stage) -> None:
     on.config["tiers"] = {"balanced": {"pool": [SMALL]}, "deep": {"pool": ["openai/gpt-5.2"]}}
-    for _ in range(2):  # it is told by its name alone, so the first call brings its schema
+    for _ in range(2):  # it is only named, so the first call returns its schema
         on.ms.call_tools([("set_tier", {"tier": "deep"})])
     on.ms.reply("Thought through.")
     async with ready(on):
@@ -223,7 +223,7 @@ def _described(body: dict[str, Any], name: str) -> str:
     return next(str(each["description"]) for each in functions if each["name"] == name)
 
 
-async def test_a_file_is_taken_up_while_the_bot_runs(
+async def test_a_new_toolkit_file_is_loaded_at_runtime(
     on: Stage, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bot.live_config.RELOAD_SECONDS", 0.02)
@@ -244,7 +244,7 @@ async def test_a_file_is_taken_up_while_the_bot_runs(
         await until(lambda: app.engine.tooling.toolkits.broken)
         assert "weather.json line 1 column 20: not valid JSON" in caplog.text
         await ask(on, question)
-        assert shown(on) == {"get_forecast"}, "the last good version"
+        assert shown(on) == {"get_forecast"}, "the last valid version"
         changed = task("get_forecast", "Tell how the sky looks.", "Sky", NOTES["tasks"][0]["parameters"], "grey")
         write(on, {**WEATHER, "tasks": [changed]})
         await until(lambda: not app.engine.tooling.toolkits.broken)
@@ -262,7 +262,7 @@ def _names(toolkits: Sequence[Toolkit]) -> set[str]:
     return {card.name for toolkit in toolkits for card in toolkit.tools}
 
 
-async def test_while_nothing_changes_the_index_stays(
+async def test_the_index_is_kept_while_nothing_changes(
     on: Stage, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bot.live_config.RELOAD_SECONDS", 0.001)
@@ -277,7 +277,7 @@ async def test_while_nothing_changes_the_index_stays(
 
 
 @pytest.mark.parametrize(("backend", "doubt"), [("off", "EMBEDDINGS=off"), (NOWHERE, "/nowhere/at-all: ")])
-async def test_without_an_encoder_words_choose_and_the_log_says_so(
+async def test_without_an_encoder_keywords_choose_and_this_is_logged(
     on: Stage, caplog: pytest.LogCaptureFixture, backend: str, doubt: str
 ) -> None:
     on.env["EMBEDDINGS"] = backend

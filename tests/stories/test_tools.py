@@ -1,4 +1,4 @@
-"""A model uses tools: what its person sees meanwhile, what is remembered, and what no model can be talked into."""
+"""A model uses tools: what the person sees, what is stored, and what no model can be talked into."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ needs_bubblewrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bub
 
 @pytest.fixture
 def tmp_path(on_disk: Path) -> Path:
-    """Commands run in the sandbox here."""
+    """The sandbox works here."""
     return on_disk
 
 
 async def gone(command: bytes) -> None:
-    """Until nothing with this in its command line runs; after a kill the kernel needs a moment for it."""
+    """Waits until no process has this in its command line; after a kill the kernel needs a moment."""
     async with asyncio.timeout(PATIENCE):
         while True:
             listed = await asyncio.create_subprocess_exec("ps", "-eo", "args", stdout=asyncio.subprocess.PIPE)
@@ -35,7 +35,7 @@ async def gone(command: bytes) -> None:
 
 
 def files_of(on: Stage) -> dict[str, str]:
-    """Every file that a tool wrote."""
+    """The files that tools wrote."""
     root = on.workspace / "files"
     return {str(path.relative_to(root)): path.read_text() for path in root.rglob("*") if path.is_file()}
 
@@ -52,7 +52,7 @@ async def test_a_turn_with_tools_from_question_to_memory(on: Stage) -> None:
         asked = on.ms.calls
         for earlier, later in pairwise(asked):
             kept, grown = earlier.body["messages"], later.body["messages"]
-            assert grown[: len(kept)] == kept, "append-only within a turn, for the provider's cache"
+            assert grown[: len(kept)] == kept, "append-only within a turn, for the provider's prompt cache"
             assert earlier.body["tools"] == later.body["tools"]
         await ask(on, "thanks")
         roles = [role for role, _ in on.ms.last.reading.turns]
@@ -95,7 +95,7 @@ async def test_stop_ends_a_command_at_once(on: Stage) -> None:
 
 
 @needs_bubblewrap
-async def test_a_flood_of_output_is_bounded_and_told(on: Stage) -> None:
+async def test_a_flood_of_output_is_truncated_and_reported(on: Stage) -> None:
     on.ms.call_tools([("run_command", {"command": "head -c 50000000 /dev/zero | tr '\\0' x"})])
     on.ms.call_tools([("run_command", {"command": "head -c 200000 /dev/zero | tr '\\0' y"})])
     on.ms.reply("A lot of x.")
@@ -106,7 +106,7 @@ async def test_a_flood_of_output_is_bounded_and_told(on: Stage) -> None:
 
 
 @needs_bubblewrap
-async def test_a_command_that_hangs_is_ended_and_told(on: Stage) -> None:
+async def test_a_hanging_command_is_killed_and_reported(on: Stage) -> None:
     on.config["sandbox"] = {"seconds": 1}
     on.ms.call_tools([("run_command", {"command": "echo begun; sleep 300"})])
     on.ms.reply("It took too long.")
@@ -116,7 +116,7 @@ async def test_a_command_that_hangs_is_ended_and_told(on: Stage) -> None:
     assert "ended after 1 s: the time limit" in tool_results(on)[0]
 
 
-async def test_what_is_wrong_with_a_call_is_told_to_the_model_alone(on: Stage) -> None:
+async def test_an_invalid_call_is_reported_only_to_the_model(on: Stage) -> None:
     on.ms.call_tools([("reed_file", {"path": "a"}), ("read_file", "{broken"), ("read_file", {"file": "a"})])
     on.ms.call_tools([("read_file", {"path": "nothing.txt"})])
     on.ms.reply("I could not.")
@@ -163,7 +163,7 @@ async def test_a_hostile_file_gains_a_guest_nothing(on: Stage) -> None:
     assert files_of(on) == {}
 
 
-async def test_nobody_reaches_the_files_of_another(on: Stage) -> None:
+async def test_files_are_private_to_their_person(on: Stage) -> None:
     bob = on.tg.user("bob")
     on.env["BOT_ACCESS"] = "open"
     async with running(on):
@@ -193,7 +193,7 @@ async def test_forget_me_deletes_the_files(on: Stage) -> None:
 
 
 @needs_bubblewrap
-async def test_a_kill_in_the_middle_of_a_tool_loses_nothing(on: Stage) -> None:
+async def test_a_kill_during_a_tool_loses_nothing(on: Stage) -> None:
     on.ms.call_tools([("run_command", {"command": "touch begun; sleep 302"})])
     async with BotProcess(on) as bot:
         question = on.tg.say("run it")
@@ -206,9 +206,7 @@ async def test_a_kill_in_the_middle_of_a_tool_loses_nothing(on: Stage) -> None:
     await gone(b"sleep 302")
 
 
-async def test_a_model_without_tools_gets_none_and_nobody_is_told_otherwise(
-    on: Stage, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_model_without_tools_gets_none(on: Stage, caplog: pytest.LogCaptureFixture) -> None:
     on.env["OPENAI_API_KEY"] = ""
     on.config["llm"] = {"providers": {"mine": {"apiType": "openai", "baseUrl": on.ms.openai_base}}}
     on.knows(**{"mine/plain": {"provider": "mine", "supportsTools": False}})

@@ -1,4 +1,4 @@
-"""/tools: which toolkits there are, what a message would bring, and what a person does not want."""
+"""/tools: the toolkits, what a message would select, and what a person has disabled."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RAIN = "rain in Rome?"
 
 
 def write(on: Stage, file: str, content: object) -> None:
-    """A file of the workspace's toolkits."""
+    """A toolkit file of the workspace."""
     folder = on.workspace / "toolkits"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / file).write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
@@ -32,21 +32,21 @@ def write(on: Stage, file: str, content: object) -> None:
 
 @pytest.fixture
 def taught(on: Stage) -> Stage:
-    """With a toolkit of the owner's, and no embeddings, so that each decision is the same on every machine."""
+    """With a toolkit of the owner and without embeddings, so that decisions are the same on every machine."""
     write(on, "weather.json", WEATHER)
     on.env["EMBEDDINGS"] = "off"
     return on
 
 
 async def indexed(on: Stage) -> None:
-    """Until the index is there, and the vectors, where there are any."""
+    """Waits for the index and, if there are any, the vectors."""
     async with asyncio.timeout(PATIENCE):
         while re.search("still being|noch (aufgebaut|berechnet)", (await ask(on, "/status full")).text):
             pass
 
 
 def line(text: str, begin: str) -> str:
-    """The one line that begins so, without that."""
+    """The one line that starts with this, without it."""
     found = [each.removeprefix(begin) for each in text.splitlines() if each.startswith(begin)]
     assert len(found) == 1, text
     return found[0]
@@ -67,7 +67,7 @@ async def test_the_list_names_every_toolkit_with_its_source(taught: Stage) -> No
     assert line(text, "• use_skill: ") == "no skills installed"
 
 
-async def test_faults_are_named_to_those_who_can_mend_them(taught: Stage) -> None:
+async def test_problems_are_shown_to_those_who_can_fix_them(taught: Stage) -> None:
     write(taught, "broken.json", '{"name": "broken",\n"tasks" []}')
     (taught.workspace / "mcp.json").write_text(
         '{"mcpServers": {"notes": {"command": "/nowhere/notes"}, "rest": {"command": "x", "disabled": true}}, "mcp": 1}'
@@ -96,7 +96,7 @@ async def test_faults_are_named_to_those_who_can_mend_them(taught: Stage) -> Non
     assert "• weather " in his
 
 
-async def test_nobody_is_told_of_what_their_role_does_not_permit(taught: Stage) -> None:
+async def test_tools_of_higher_roles_are_not_listed(taught: Stage) -> None:
     write(taught, "vault.json", WEATHER | {"name": "vault", "role": "owner", "tasks": [{
         "name": "open_vault", "description": "Opens it.", "execute": {"command": ["true"]}}]})  # fmt: skip
     bob = taught.tg.user("bob")
@@ -117,7 +117,7 @@ async def test_nobody_is_told_of_what_their_role_does_not_permit(taught: Stage) 
         assert "vault" not in his
 
 
-async def test_a_query_shows_the_decision_that_the_message_brings(taught: Stage) -> None:
+async def test_a_query_shows_the_decision_for_its_message(taught: Stage) -> None:
     async with running(taught):
         await indexed(taught)
         text = (await ask(taught, f"/tools {RAIN}")).text
@@ -125,7 +125,7 @@ async def test_a_query_shows_the_decision_that_the_message_brings(taught: Stage)
         await ask(taught, RAIN)
         offered = taught.ms.last.reading.tool_names
         status = (await ask(taught, "/status full")).text
-    assert calls == 0, "a query asks no model"
+    assert calls == 0, "a query calls no model"
     assert line(text, "In full: ").split(", ") == list(offered)
     assert "forecast" in offered
     head = re.match(
@@ -147,7 +147,7 @@ async def test_a_query_shows_the_decision_that_the_message_brings(taught: Stage)
     assert f"weather ({score})" in activated.split(", ")
 
 
-async def test_a_small_model_is_told_the_others_by_name(taught: Stage) -> None:
+async def test_a_small_model_gets_the_other_tools_by_name(taught: Stage) -> None:
     taught.env["TIER_BALANCED_POOL"] = "openai/some-1b"
     async with running(taught):
         await indexed(taught)
@@ -167,7 +167,7 @@ async def test_a_small_model_is_told_the_others_by_name(taught: Stage) -> None:
     assert "Size class XL" in deep
 
 
-async def test_a_follow_up_is_said_to_be_one(taught: Stage) -> None:
+async def test_a_follow_up_is_labelled(taught: Stage) -> None:
     async with running(taught):
         await indexed(taught)
         assert "forecast" not in line((await ask(taught, "/tools so what?")).text, "In full: ")
@@ -177,7 +177,7 @@ async def test_a_follow_up_is_said_to_be_one(taught: Stage) -> None:
     assert "forecast" in line(text, "In full: ")
 
 
-async def test_what_is_off_stays_off_for_this_person_alone(taught: Stage) -> None:
+async def test_a_disabled_toolkit_is_off_for_that_person_only(taught: Stage) -> None:
     taught.env["BOT_ACCESS"] = "open"
     async with running(taught):
         text = (await ask(taught, "/tools off Weather")).text
@@ -214,7 +214,7 @@ async def test_buttons_switch_and_redraw(taught: Stage) -> None:
         assert "⏹ files" in labels
         assert len(labels) <= BUTTONS
         assert not any("conversation" in label for label in labels)
-        assert labels.index("⏹ weather") < labels.index("⏹ files"), "what is there for some messages only comes first"
+        assert labels.index("⏹ weather") < labels.index("⏹ files"), "toolkits shown only for some messages come first"
         await press(taught, "⏹ weather", shown)
         assert shown.text.startswith("⏹ weather is off for you")
         assert shown.buttons[0]["text"] == "▶️ weather"
@@ -253,7 +253,7 @@ async def test_a_refusal_says_why_and_changes_nothing(taught: Stage) -> None:
         assert (await ask(taught, "/tools off weather")).text == "weather is already off. Nothing was changed."
 
 
-async def test_a_quoted_text_is_asked_about_whatever_it_says(taught: Stage) -> None:
+async def test_quoted_text_is_always_a_query(taught: Stage) -> None:
     async with running(taught):
         await indexed(taught)
         for typed in ('/tools "off weather"', "/tools “off weather”", "/tools 'off weather'"):
@@ -261,7 +261,7 @@ async def test_a_quoted_text_is_asked_about_whatever_it_says(taught: Stage) -> N
         assert "• weather (workspace, 1 tool):" in (await ask(taught, "/tools")).text
 
 
-async def test_what_compares_is_said_and_why_only_words(taught: Stage) -> None:
+async def test_the_selection_method_and_its_reason_are_shown(taught: Stage) -> None:
     taught.env["BOT_ACCESS"] = "open"
     only = "⚠️ Tool matching: words only (EMBEDDINGS=off)"
     async with running(taught):
@@ -278,7 +278,7 @@ async def test_what_compares_is_said_and_why_only_words(taught: Stage) -> None:
         assert "Only words" not in (await ask(taught, f"/tools {RAIN}")).text
 
 
-async def test_an_encoder_that_is_late_for_a_message_is_said(taught: Stage) -> None:
+async def test_a_late_encoder_is_reported(taught: Stage) -> None:
     taught.env["EMBEDDINGS"] = "litellm:openai/text-embedding-3-small"
     late = "⚠️ Tool matching: words only (the embeddings took too long)"
     async with running(taught) as app:
@@ -292,7 +292,7 @@ async def test_an_encoder_that_is_late_for_a_message_is_said(taught: Stage) -> N
             assert "words and embeddings" not in text
 
 
-async def test_why_an_encoder_fails_is_for_admins(taught: Stage) -> None:
+async def test_encoder_errors_are_for_admins(taught: Stage) -> None:
     taught.env |= {"BOT_ACCESS": "open", "EMBEDDINGS": "sentence-transformers:/srv/secret/model"}
     async with running(taught):
         await indexed(taught)
@@ -316,7 +316,7 @@ async def test_a_model_without_tools_would_be_shown_none(taught: Stage) -> None:
     assert "In this order" not in text
 
 
-async def test_all_of_it_in_german(taught: Stage) -> None:
+async def test_the_tools_command_in_german(taught: Stage) -> None:
     write(taught, "broken.json", "{")
     async with running(taught):
         await ask(taught, "/settings language de")

@@ -8,7 +8,7 @@ from tests.stories.test_order import settled
 DAMAGED = "⚠️ Some entries of my database are damaged"
 
 
-async def test_unreadable_messages_and_replies_are_set_aside_and_told_once(on: Stage) -> None:
+async def test_unreadable_rows_are_skipped_and_reported_once(on: Stage) -> None:
     async with running(on):
         await ask(on, "hm")
         await settled(on)

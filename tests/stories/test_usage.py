@@ -1,4 +1,4 @@
-"""`/usage` on each platform: the text, the picture on the wire, and what a kill or a refusal leaves of them."""
+"""`/usage` on each platform: the text, the chart, and what a kill or a refusal leaves of them."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from tests.stories.harness import BotProcess, Stage, ask, running
 from tests.stories.killing import until
 
 BAR = (0x00, 0x72, 0xB2)
-"""The colour of the model that took most."""
+"""The colour of the most used model."""
 
 
 def drawn(data: bytes) -> bool:
-    """Whether a picture, decoded whole, has a bar in it."""
+    """Whether a decoded picture contains a bar."""
     with Image.open(BytesIO(data)) as image:
         assert (image.format, image.width) == ("PNG", 1200)
         return BAR in {colour for _, colour in image.getcolors(1 << 20) or ()}
 
 
-async def test_on_telegram_the_picture_has_the_text_as_its_caption(on: Stage) -> None:
+async def test_on_telegram_the_chart_has_the_text_as_its_caption(on: Stage) -> None:
     on.config["budget"] = {"perUserDailyUsd": 2}
     async with running(on):
         on.ms.reply("one", usage=(8000, 1000))
@@ -49,7 +49,7 @@ async def test_on_telegram_the_picture_has_the_text_as_its_caption(on: Stage) ->
         assert "photo" not in tiers.content
 
 
-async def test_on_discord_it_comes_with_the_answer_to_the_command(on: Stage, dc: DiscordServer) -> None:
+async def test_on_discord_the_chart_is_in_the_command_answer(on: Stage, dc: DiscordServer) -> None:
     on.ms.reply("one", usage=(8000, 1000))
     async with running(on) as app:
         await up(dc, app)
@@ -64,7 +64,7 @@ async def test_on_discord_it_comes_with_the_answer_to_the_command(on: Stage, dc:
     assert drawn(file.data)
 
 
-async def test_in_the_terminal_it_is_the_text_alone(on: Stage) -> None:
+async def test_in_the_terminal_usage_is_text_only(on: Stage) -> None:
     on.write_config()
     on.env["TELEGRAM_BOT_TOKEN"] = ""
     async with forked("chat", "--as", "ann", env=on.environment()) as process:
@@ -96,7 +96,7 @@ async def test_a_kill_between_queueing_and_sending_loses_nothing(on: Stage) -> N
     assert len(said.chat.from_bot()) == 2
 
 
-async def test_a_kill_behind_the_picture_sends_only_the_text(on: Stage) -> None:
+async def test_a_kill_after_the_picture_sends_only_the_text(on: Stage) -> None:
     async with running(on):
         await ask(on, "hello")
     for number in range(40):  # too much for a caption
@@ -122,7 +122,7 @@ async def test_a_kill_behind_the_picture_sends_only_the_text(on: Stage) -> None:
     assert "a/model-39" in text.text
 
 
-async def test_a_refused_picture_still_brings_the_text(on: Stage) -> None:
+async def test_a_refused_picture_does_not_stop_the_text(on: Stage) -> None:
     async with running(on):
         await ask(on, "hello")
         on.tg.fault("sendPhoto", "bad_request", text="not enough rights to send photos to the chat")
@@ -132,7 +132,7 @@ async def test_a_refused_picture_still_brings_the_text(on: Stage) -> None:
         await until(lambda: on.rows("select distinct state, picture from outbox") == [("sent", None)])
 
 
-async def test_a_press_for_it_leaves_the_pressed_message_as_it_was(on: Stage) -> None:
+async def test_a_usage_button_leaves_its_message_unchanged(on: Stage) -> None:
     async with running(on) as app:
         asked = await ask(on, "hello")
         chat = ChatKey("telegram", str(asked.chat.id))

@@ -1,4 +1,4 @@
-"""The doctor finds what is wrong in the workspace and on the machine, and changes nothing."""
+"""The doctor finds problems in the workspace and on the machine, and changes nothing."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from tests.stories.harness import BotProcess, Stage
 
 
 def picture(folder: Path) -> dict[str, tuple[int, bytes]]:
-    """Every file with its time and content; what SQLite shares between readers is not one of ours."""
+    """Every file with time and content, except SQLite's shared files."""
     files = (path for path in sorted(folder.rglob("*")) if not path.name.endswith("-shm"))
     return {str(path): (path.stat().st_mtime_ns, path.read_bytes() if path.is_file() else b"") for path in files}
 
 
-async def test_a_bot_in_order_is_ok_throughout(on: Stage) -> None:
+async def test_a_healthy_bot_passes_every_check(on: Stage) -> None:
     on.workspace.mkdir()
     migrated(on)
     report = await findings(on)
@@ -39,7 +39,7 @@ async def test_a_bot_in_order_is_ok_throughout(on: Stage) -> None:
     assert {"provider openai", "voice", "local model", "runtime-config.json"} <= names
 
 
-async def test_nothing_is_changed_at_rest(on: Stage) -> None:
+async def test_the_doctor_changes_nothing(on: Stage) -> None:
     on.workspace.mkdir()
     migrated(on)
     inspection = inspected(on)
@@ -49,7 +49,7 @@ async def test_nothing_is_changed_at_rest(on: Stage) -> None:
     assert not list(on.workspace.glob("tierbot.db-*"))
 
 
-async def test_it_works_beside_a_running_bot_and_changes_nothing(on: Stage, tmp_path: Path) -> None:
+async def test_the_doctor_works_beside_a_running_bot(on: Stage, tmp_path: Path) -> None:
     async with BotProcess(on) as process:
         on.tg.say("hi")
         await on.tg.reply(timeout=60)
@@ -67,7 +67,7 @@ async def test_it_works_beside_a_running_bot_and_changes_nothing(on: Stage, tmp_
         assert await process.terminate() == 0
 
 
-async def test_the_bot_can_start_after_a_look_at_its_lock(on: Stage) -> None:
+async def test_the_bot_can_start_after_the_lock_check(on: Stage) -> None:
     inspection = inspected(on)
     inspection.workspace.prepare()
     assert Workspace(inspection.environment).in_use()
@@ -77,7 +77,7 @@ async def test_the_bot_can_start_after_a_look_at_its_lock(on: Stage) -> None:
     inspection.workspace.release()
 
 
-async def test_a_workspace_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+async def test_a_missing_workspace_is_not_created(tmp_path: Path) -> None:
     environment = load({"WORKSPACE": str(tmp_path / "a" / "b")})
     report = await examine(Inspection(environment, Workspace(environment), time.time))
     assert [finding for finding in report if finding.status == "fail"] == []
@@ -91,7 +91,7 @@ async def test_a_clock_that_was_never_set_is_a_failure(on: Stage, now: float, ex
     assert [finding.status for finding in await machine.year(never_set)] == [expected]
 
 
-async def test_configuration_files_are_read(on: Stage) -> None:
+async def test_configuration_files_are_checked(on: Stage) -> None:
     on.config = {"modelRoutr": {}, "tools": {"maxChars": 1}}
     worst, said = await status(on, "runtime-config.json")
     assert worst == "warn"
@@ -105,7 +105,7 @@ async def test_configuration_files_are_read(on: Stage) -> None:
     assert (broken.status, "line 3" in broken.detail) == ("fail", True)
 
 
-async def test_a_mistyped_name_in_dotenv_gets_the_nearest(on: Stage) -> None:
+async def test_a_typo_in_dotenv_gets_a_suggestion(on: Stage) -> None:
     on.workspace.mkdir()
     (on.workspace / ".env").write_text("TELEGRAM_BOT_TOKN=x\n", encoding="utf-8")
     inspection = inspected(on)
@@ -125,7 +125,7 @@ async def test_secrets_that_others_may_read_are_named(on: Stage) -> None:
 
 
 @pytest.mark.parametrize(("free", "expected"), [(10e9, "ok"), (200e6, "warn"), (10e6, "fail")])
-async def test_a_full_disk_is_seen(on: Stage, free: float, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_full_disk_is_reported(on: Stage, free: float, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = type("Usage", (), {"free": free})
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
     assert [finding.status for finding in await machine.disk(inspected(on))] == [expected]
@@ -155,7 +155,7 @@ async def test_a_damaged_database_is_a_failure(on: Stage) -> None:
     assert (await status(on, "database"))[0] == "fail"
 
 
-async def test_who_owns_the_bot(on: Stage) -> None:
+async def test_owners_are_reported(on: Stage) -> None:
     on.workspace.mkdir()
     migrated(on)
     assert (await status(on, "access"))[0] == "ok"
@@ -168,7 +168,7 @@ async def test_who_owns_the_bot(on: Stage) -> None:
     assert (await status(on, "access", BOT_OWNERS="", BOT_ACCESS="allowlist"))[0] == "ok"
 
 
-async def test_a_broken_skill_is_named_and_the_others_are_not(on: Stage) -> None:
+async def test_only_a_broken_skill_is_named(on: Stage) -> None:
     for name, text in (("good", "---\ndescription: Fine.\n---\nDo."), ("bad", "---\nmodel_tier: turbo\n---\nDo.")):
         (on.workspace / "skills" / name).mkdir(parents=True)
         (on.workspace / "skills" / name / "SKILL.md").write_text(text, encoding="utf-8")

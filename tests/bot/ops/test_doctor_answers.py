@@ -1,4 +1,4 @@
-"""The doctor asks each model before it says that it answers, and lists every fault of a file once."""
+"""The doctor calls each model before it reports that it answers, and lists every error of a file once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ async def test_a_model_that_answers_is_asked_for_one_word(on: Stage) -> None:
     assert [each.model for each in on.ms.calls] == ["gpt-5.1"]
 
 
-async def test_a_refused_key_is_no_answer(on: Stage) -> None:
+async def test_a_refused_key_fails(on: Stage) -> None:
     on.ms.bad_keys.add("sk-test-openai-000000000000")
     worst, said = await status(on, "tier smart")
     assert worst == "fail"
@@ -24,19 +24,19 @@ async def test_a_refused_key_is_no_answer(on: Stage) -> None:
     assert "Put a valid key into OPENAI_API_KEY." in said
 
 
-async def test_a_gguf_that_is_not_there_is_no_answer(on: Stage) -> None:
+async def test_a_missing_gguf_file_fails(on: Stage) -> None:
     worst, said = await status(on, "tier deep", TIER_DEEP_POOL="local/foo")
     assert worst == "fail"
     assert "local/foo does not answer: no file " in said
 
 
-async def test_an_ollama_that_is_off_is_no_answer(on: Stage) -> None:
+async def test_a_stopped_ollama_fails(on: Stage) -> None:
     worst, said = await status(on, "tier deep", TIER_DEEP_POOL="ollama/qwen2.5:3b")
     assert worst == "fail"
     assert "ollama/qwen2.5:3b does not answer: Ollama is not running → Start it with `ollama serve`" in said
 
 
-async def test_a_model_that_was_not_pulled_is_pulled(on: Stage) -> None:
+async def test_a_missing_ollama_model_is_to_be_pulled(on: Stage) -> None:
     on.ms.ollama = {"qwen2.5:1.5b": OllamaModel()}
     pools = {"TIER_DEEP_POOL": "ollama/qwen2.5:3b, ollama/qwen2.5:1.5b", "OLLAMA_HOST": on.ms.vendor("ollama")}
     worst, said = await status(on, "tier deep", **pools)
@@ -44,7 +44,7 @@ async def test_a_model_that_was_not_pulled_is_pulled(on: Stage) -> None:
     assert "run: ollama pull qwen2.5:3b; ollama/qwen2.5:1.5b answers → ollama pull qwen2.5:3b" in said
 
 
-async def test_a_reasoning_level_that_the_model_does_not_have_is_named(on: Stage) -> None:
+async def test_an_unsupported_reasoning_level_is_named(on: Stage) -> None:
     on.config["modelRouter"] = {"smartModelReasoning": "ultra", "deepModelReasoning": "high"}
     worst, said = await status(on, "tier smart")
     assert worst == "warn"
@@ -57,7 +57,7 @@ async def test_a_reasoning_level_that_the_model_does_not_have_is_named(on: Stage
     assert "not known to" in said
 
 
-async def test_a_pool_of_one_provider_is_named(on: Stage) -> None:
+async def test_a_single_provider_pool_is_named(on: Stage) -> None:
     worst, said = await status(on, "pool smart")
     assert worst == "warn"
     assert "Only one provider here (openai): if it fails, nothing can step in." in said
@@ -65,7 +65,7 @@ async def test_a_pool_of_one_provider_is_named(on: Stage) -> None:
     assert [each for each in mixed if each.name == "pool smart"] == []
 
 
-async def test_every_fault_of_the_configuration_is_listed_once(on: Stage) -> None:
+async def test_every_configuration_error_is_listed_once(on: Stage) -> None:
     on.config |= {
         "tiers": {"smart": {"deadlineSecond": 5, "attempts": 0, "pool": ["gpt"]}, "deep": {"deadlineSeconds": -1}},
         "modelRouter": {"temperature": "hot", "smartModle": "openai/gpt-5.1"},
@@ -95,7 +95,7 @@ async def test_every_fault_of_the_configuration_is_listed_once(on: Stage) -> Non
         ({"budgets": {}}, "budget"),
     ],
 )
-async def test_an_unknown_key_has_its_nearest(on: Stage, config: dict[str, object], meant: str) -> None:
+async def test_an_unknown_key_gets_a_suggestion(on: Stage, config: dict[str, object], meant: str) -> None:
     on.config |= config
     worst, said = await status(on, "runtime-config.json")
     assert worst == "warn"

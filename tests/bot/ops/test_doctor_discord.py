@@ -1,4 +1,4 @@
-"""The doctor asks Discord about the token, and what the application may."""
+"""The doctor checks the token and the application's permissions at Discord."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def examined(dc: DiscordServer, folder: Path, offset: float = 0.0, **envir
     return {finding.name: finding for finding in await examine(inspection, [check_of(DISCORD)])}
 
 
-async def test_all_is_well(dc: DiscordServer, tmp_path: Path) -> None:
+async def test_a_healthy_discord_passes(dc: DiscordServer, tmp_path: Path) -> None:
     dc.guild()
     found = await examined(dc, tmp_path)
     assert {name: finding.status for name, finding in found.items()} == {
@@ -50,12 +50,12 @@ async def test_all_is_well(dc: DiscordServer, tmp_path: Path) -> None:
     assert found["gateway"].detail == "1000 more sessions can start today"
 
 
-async def test_no_token_is_no_fault(dc: DiscordServer, tmp_path: Path) -> None:
+async def test_no_token_is_not_an_error(dc: DiscordServer, tmp_path: Path) -> None:
     assert [finding.status for finding in (await examined(dc, tmp_path, DISCORD_BOT_TOKEN="")).values()] == ["ok"]
     assert dc.requests == []
 
 
-async def test_a_token_that_is_refused_or_looks_wrong_is_a_failure(dc: DiscordServer, tmp_path: Path) -> None:
+async def test_a_refused_or_malformed_token_fails(dc: DiscordServer, tmp_path: Path) -> None:
     dc.revoke()
     refused = (await examined(dc, tmp_path))["discord"]
     assert (refused.status, "Discord refuses DISCORD_BOT_TOKEN" in refused.detail) == ("fail", True)
@@ -63,7 +63,7 @@ async def test_a_token_that_is_refused_or_looks_wrong_is_a_failure(dc: DiscordSe
     assert (cut.status, "does not look like a token" in cut.detail) == ("fail", True)
 
 
-async def test_a_discord_that_is_away_or_slow_is_a_failure(dc: DiscordServer, tmp_path: Path) -> None:
+async def test_an_unreachable_or_slow_discord_fails(dc: DiscordServer, tmp_path: Path) -> None:
     async with dc.outage():
         away = (await examined(dc, tmp_path))["discord"]
     assert (away.status, "Connection refused" in away.detail, dc.token in away.detail) == ("fail", True, False)
@@ -83,19 +83,19 @@ async def test_the_message_content_intent_is_explained(dc: DiscordServer, tmp_pa
 
 
 @pytest.mark.parametrize(("offset", "expected"), [(0, "ok"), (20, "ok"), (120, "warn"), (-120, "warn")])
-async def test_the_clock_is_held_against_discords(
+async def test_the_clock_is_compared_with_discords(
     dc: DiscordServer, tmp_path: Path, offset: float, expected: str
 ) -> None:
     assert (await examined(dc, tmp_path, offset))["clock"].status == expected
 
 
-async def test_sharding_is_recommended_where_discord_does(dc: DiscordServer, tmp_path: Path) -> None:
+async def test_sharding_is_recommended_if_discord_does(dc: DiscordServer, tmp_path: Path) -> None:
     dc.shards = 3
     assert "DISCORD_SHARDED" in (await examined(dc, tmp_path))["gateway"].fix
     assert (await examined(dc, tmp_path, DISCORD_SHARDED="true"))["gateway"].status == "ok"
 
 
-def test_few_sessions_left_and_another_address_for_interactions_are_named() -> None:
+def test_few_sessions_and_an_interactions_url_are_reported() -> None:
     report = Report("bot", 2, content=True, endpoint=True, shards=1, starts=49)
     found = {finding.name: finding for finding in findings(report, sharded=False, now=0.0)}
     assert {name: finding.status for name, finding in found.items()} == {

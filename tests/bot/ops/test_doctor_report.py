@@ -1,4 +1,4 @@
-"""The doctor's report for people and for machines, without secrets, even if a check breaks."""
+"""The doctor's text and JSON reports have no secrets, even if a check crashes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def test_every_finding_says_how_to_fix_it(on: Stage) -> None:
     assert sum(finding.status == "fail" for finding in report) >= 3
 
 
-async def test_a_check_that_breaks_hides_no_other(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_crashing_check_hides_no_other(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     async def broken(inspection: Inspection) -> list[Finding]:
         raise KeyError("surprise")
 
@@ -46,7 +46,7 @@ async def test_a_check_that_breaks_hides_no_other(on: Stage, monkeypatch: pytest
     assert "surprise" in report[0].detail
 
 
-async def test_the_report_for_machines_has_no_secret_and_the_exit_code_tells(on: Stage) -> None:
+async def test_the_json_report_has_no_secret_and_an_exit_code(on: Stage) -> None:
     inspected(on)
     environ = on.environment() | {"DATABASE_URL": "postgresql+asyncpg://me:s3cret-word@127.0.0.1:9/x"}
     del environ["WORKSPACE"]
@@ -74,7 +74,7 @@ async def test_the_report_has_no_secret_of_mcp_json(on: Stage) -> None:
     assert secret not in output + complaint
 
 
-async def test_the_report_for_people_has_a_line_each_and_ends_with_a_count(on: Stage) -> None:
+async def test_the_text_report_has_a_line_per_finding_and_a_count(on: Stage) -> None:
     inspection = inspected(on)
     environ = on.environment()
     del environ["WORKSPACE"]
@@ -85,7 +85,7 @@ async def test_the_report_for_people_has_a_line_each_and_ends_with_a_count(on: S
     assert lines[-1].endswith(" 0 fail")
 
 
-async def test_every_fault_of_the_environment_is_listed_once_beside_the_other_checks(tmp_path: Path) -> None:
+async def test_every_environment_error_is_listed_once(tmp_path: Path) -> None:
     wrong = "LOG_LEVEL=loud\nUSER_RATE_LIMIT=20/fortnight\nTIER_SMART_POOL=gpt\nnot a setting\nOPENAI_KEY=x\n"
     (tmp_path / ".env").write_text(wrong, encoding="utf-8")
     code, output, complaint = await tierbot(tmp_path, "doctor", "--json", WORKSPACE=str(tmp_path))
@@ -99,13 +99,13 @@ async def test_every_fault_of_the_environment_is_listed_once_beside_the_other_ch
     assert any(check["name"] == "database" for check in checks)
 
 
-async def test_a_start_names_every_fault_of_the_environment(tmp_path: Path) -> None:
+async def test_a_start_names_every_environment_error(tmp_path: Path) -> None:
     told = {"LOG_LEVEL": "loud", "USER_RATE_LIMIT": "20/fortnight"}
     code, _, complaint = await tierbot(tmp_path, "chat", WORKSPACE=str(tmp_path), **told)
     assert (code, len(complaint.splitlines())) == (2, 2)
 
 
-def test_the_checks_are_all_of_the_folder() -> None:
+def test_every_check_module_is_listed() -> None:
     folder = Path(doctor_module.__file__).parent / "checks"
     modules = {f"bot.ops.checks.{path.stem}" for path in folder.glob("*.py")} - {
         "bot.ops.checks.__init__",

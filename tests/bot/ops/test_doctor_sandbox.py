@@ -1,4 +1,4 @@
-"""What the doctor says of the sandbox."""
+"""The doctor's check of the sandbox."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def inspection(tmp_path: Path) -> Inspection:
     return Inspection(environment, Workspace(environment), time.time)
 
 
-def test_the_doctor_looks_at_it() -> None:
+def test_the_doctor_checks_the_sandbox() -> None:
     assert sandbox in CHECKS
 
 
 @pytest.mark.system
 @pytest.mark.parametrize(("user", "statuses"), [(1000, ["ok"]), (0, ["ok", "warn"])])
-async def test_where_it_works(tmp_path: Path, user: int, statuses: list[str]) -> None:
+async def test_a_working_sandbox(tmp_path: Path, user: int, statuses: list[str]) -> None:
     await made(tmp_path / "other")
     found = await sandbox_check(user=lambda: user)(inspection(tmp_path))
     assert [finding.status for finding in found] == statuses
@@ -36,14 +36,14 @@ async def test_where_it_works(tmp_path: Path, user: int, statuses: list[str]) ->
     assert all("root" in finding.detail and finding.fix for finding in found[1:])
 
 
-async def test_where_bubblewrap_is_missing(tmp_path: Path) -> None:
+async def test_bubblewrap_is_missing(tmp_path: Path) -> None:
     found = await sandbox_check("bwrap-is-not-here")(inspection(tmp_path))
     assert [(finding.status, finding.name) for finding in found] == [("warn", "sandbox")]
     assert "run_command and run_python_code are off: bubblewrap is not installed" in found[0].detail
     assert "sudo apt install bubblewrap" in found[0].fix
 
 
-async def test_where_the_kernel_refuses(tmp_path: Path) -> None:
+async def test_the_kernel_refuses_namespaces(tmp_path: Path) -> None:
     program = tmp_path / "bwrap"
     program.write_text("#!/bin/sh\necho 'bwrap: Creating new namespace failed: Operation not permitted' >&2\nexit 1\n")
     program.chmod(0o755)
@@ -54,7 +54,7 @@ async def test_where_the_kernel_refuses(tmp_path: Path) -> None:
     assert "namespaces" in found.fix
 
 
-async def test_where_bubblewrap_is_too_old(tmp_path: Path) -> None:
+async def test_bubblewrap_is_too_old(tmp_path: Path) -> None:
     program = tmp_path / "bwrap"
     program.write_text("#!/bin/sh\necho 'bwrap: Unknown option --bind-fd' >&2\nexit 1\n")
     program.chmod(0o755)

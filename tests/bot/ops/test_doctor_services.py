@@ -1,4 +1,4 @@
-"""The doctor asks Telegram and the providers, side by side and not for long."""
+"""The doctor checks Telegram and the providers concurrently, with a timeout."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def test_a_refused_token_is_a_failure(on: Stage) -> None:
     assert (worst, "@BotFather" in said) == ("fail", True)
 
 
-async def test_a_telegram_that_is_away_is_a_failure(on: Stage) -> None:
+async def test_an_unreachable_telegram_fails(on: Stage) -> None:
     async with on.tg.outage():
         worst, said = await status(on, "telegram")
     assert (worst, "ConnectError" in said) == ("fail", True)
@@ -50,7 +50,7 @@ async def test_a_webhook_left_over_is_named(on: Stage) -> None:
     assert (worst, "127.0.0.1" in said) == ("warn", True)
 
 
-async def test_updates_that_wait_beside_a_running_bot_hint_at_a_second_poller(on: Stage) -> None:
+async def test_pending_updates_suggest_a_second_poller(on: Stage) -> None:
     on.tg.say("hello")
     assert "1 are waiting at Telegram for the bot to start" in (await status(on, "updates"))[1]
     inspection = inspected(on)
@@ -63,7 +63,7 @@ async def test_updates_that_wait_beside_a_running_bot_hint_at_a_second_poller(on
 
 
 @pytest.mark.parametrize(("offset", "expected"), [(0, "ok"), (20, "ok"), (120, "warn"), (-120, "warn")])
-async def test_the_clock_is_held_against_telegrams(on: Stage, offset: float, expected: str) -> None:
+async def test_the_clock_is_compared_with_telegrams(on: Stage, offset: float, expected: str) -> None:
     inspection = inspected(on)
     late = Inspection(inspection.environment, inspection.workspace, lambda: time.time() + offset)
     found = {finding.name: finding for finding in await check_of(PLATFORMS[0])(late)}
@@ -89,7 +89,7 @@ async def test_models_of_unknown_size_are_named_with_the_fix(on: Stage) -> None:
     assert "models/models.json" in said
 
 
-async def test_ollama_is_asked_for_the_size_that_a_name_does_not_tell(on: Stage) -> None:
+async def test_ollama_is_asked_for_sizes_missing_from_names(on: Stage) -> None:
     on.config["llm"] = {"providers": {"ollama": {"baseUrl": on.ms.vendor("house")}}}
     on.ms.missing_models.add("gone")
     pools = {**POOLS, "TIER_DEEP_POOL": "ollama/odd, ollama/strange, openai/gpt-5.1"}
@@ -99,7 +99,7 @@ async def test_ollama_is_asked_for_the_size_that_a_name_does_not_tell(on: Stage)
     assert "treated as M: ollama/gone → " in said
 
 
-async def test_the_owners_word_on_a_size_satisfies(on: Stage) -> None:
+async def test_a_configured_size_is_enough(on: Stage) -> None:
     catalogue = on.workspace / "models" / "models.json"
     catalogue.parent.mkdir(parents=True)
     catalogue.write_text('{"models": {"groq/odd": {"sizeClass": "L"}}}', encoding="utf-8")
@@ -116,13 +116,13 @@ async def test_without_any_key_the_local_model_answers(on: Stage) -> None:
     assert (worst, "GROQ_API_KEY" in said) == ("warn", True)
 
 
-async def test_a_model_that_its_provider_does_not_list(on: Stage) -> None:
+async def test_a_model_missing_from_its_provider(on: Stage) -> None:
     worst, said = await status(on, "provider openai", TIER_DEEP_POOL="openai/gpt-5.9")
     assert (worst, "openai/gpt-5.9" in said) == ("warn", True)
 
 
 @pytest.mark.parametrize(("code", "expected"), [(401, "fail"), (503, "warn")])
-async def test_a_provider_that_refuses(on: Stage, code: int, expected: str) -> None:
+async def test_a_provider_that_refuses_the_key(on: Stage, code: int, expected: str) -> None:
     async with always(code) as base:
         on.config = {"llm": {"providers": {"openai": {"baseUrl": base}}}}
         assert (await status(on, "provider openai"))[0] == expected
@@ -144,7 +144,7 @@ async def test_the_transcription_model(on: Stage, model: str, expected: str) -> 
         ({"enabled": True, "model": "openai/gpt-5-mini"}, "k", ("warn", "no model of another vendor")),
     ],
 )
-async def test_who_looks_a_second_time(on: Stage, critic: object, key: str, expected: tuple[str, str]) -> None:
+async def test_the_critic_model_is_checked(on: Stage, critic: object, key: str, expected: tuple[str, str]) -> None:
     on.config["critic"] = critic
     pool = "openai/gpt-5.1,anthropic/claude-haiku-4-5"
     worst, said = await status(on, "critic", ANTHROPIC_API_KEY=key, TIER_BALANCED_POOL=pool)
@@ -169,7 +169,7 @@ async def answering(handler: Callable[[web.Request], Awaitable[web.StreamRespons
         await runner.cleanup()
 
 
-async def test_services_are_asked_at_the_same_time(on: Stage) -> None:
+async def test_services_are_checked_concurrently(on: Stage) -> None:
     everyone = asyncio.Barrier(3)
 
     async def answer(request: web.Request) -> web.StreamResponse:
@@ -185,7 +185,7 @@ async def test_services_are_asked_at_the_same_time(on: Stage) -> None:
     assert asked == ["ok", "ok", "ok"]
 
 
-async def test_a_service_that_never_answers_is_not_waited_for(on: Stage) -> None:
+async def test_a_hanging_service_times_out(on: Stage) -> None:
     silence = asyncio.Event()
 
     async def answer(request: web.Request) -> web.StreamResponse:

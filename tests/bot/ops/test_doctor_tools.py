@@ -1,4 +1,4 @@
-"""The doctor tries the tools: toolkits are read, servers connected, texts embedded; nothing of it stays."""
+"""The doctor reads toolkits, connects servers and embeds texts, and cleans up."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def servers(on: Stage, **entries: dict[str, Any]) -> None:
 
 
 def unruly(on: Stage, name: str, **plan: object) -> dict[str, Any]:
-    """A server that leaves its process id behind."""
+    """A server that writes down its process id."""
     path = on.workspace / f"{name}.plan"
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(plan), encoding="utf-8")
@@ -75,7 +75,7 @@ async def test_toolkits_are_counted(on: Stage) -> None:
     assert await status(on, "toolkits") == ("ok", said)
 
 
-async def test_a_broken_toolkit_is_named_and_the_others_are_not(on: Stage) -> None:
+async def test_only_a_broken_toolkit_is_named(on: Stage) -> None:
     toolkit(on, "good.json", task("count_words"))
     toolkit(on, "taken.json", task("read_file"))
     (on.workspace / "toolkits" / "bad.json").write_text('{\n "name": "bad",\n}', encoding="utf-8")
@@ -86,7 +86,7 @@ async def test_a_broken_toolkit_is_named_and_the_others_are_not(on: Stage) -> No
     assert "taken.json: the tool read_file is there already, in our toolkit files" in said
 
 
-async def test_what_the_report_says_is_not_said_again_in_the_log(on: Stage) -> None:
+async def test_findings_are_not_repeated_in_the_log(on: Stage) -> None:
     toolkit(on, "bad.json", task("read_file"))
     servers(on, gone={"command": "/nonexistent/server", "comand": "x"})
     inspected(on)
@@ -122,7 +122,7 @@ async def test_without_servers_there_is_nothing_to_connect(on: Stage) -> None:
     assert await connected(on) == {"mcp.json": Finding("mcp.json", "ok", "no servers")}
 
 
-async def test_every_server_is_connected_and_none_is_left(on: Stage) -> None:
+async def test_every_server_is_connected_and_closed(on: Stage) -> None:
     broken = {"name": "odd", "inputSchema": {"type": "no-such"}}
     servers(
         on,
@@ -157,7 +157,7 @@ async def test_a_servers_tool_whose_name_is_taken_is_named(on: Stage) -> None:
     assert complaints[0].fix
 
 
-async def test_a_server_that_hangs_is_not_waited_for(on: Stage) -> None:
+async def test_a_hanging_server_times_out(on: Stage) -> None:
     servers(on, slow=unruly(on, "slow", start="hang"), good=unruly(on, "good"))
     found = await connected(on, 2.0)
     assert found["mcp server slow"].detail == "not connected after 2 s"
@@ -167,7 +167,7 @@ async def test_a_server_that_hangs_is_not_waited_for(on: Stage) -> None:
     assert not alive(on, "good")
 
 
-async def test_a_file_of_servers_that_cannot_be_read_is_named_with_its_line(on: Stage) -> None:
+async def test_an_unreadable_mcp_json_is_named_with_its_line(on: Stage) -> None:
     inspected(on)
     (on.workspace / "mcp.json").write_text('{\n "mcpServers": {,\n}', encoding="utf-8")
     worst, said = await status(on, "mcp.json")
@@ -180,7 +180,7 @@ async def test_a_file_of_servers_that_cannot_be_read_is_named_with_its_line(on: 
     assert "more is not known" in said
 
 
-async def test_embeddings_that_work_and_that_are_off(on: Stage) -> None:
+async def test_embeddings_working_and_off(on: Stage) -> None:
     worst, said = await status(on, "embeddings", EMBEDDINGS="static")
     assert worst == "ok"
     assert said.startswith("static:")
@@ -189,7 +189,7 @@ async def test_embeddings_that_work_and_that_are_off(on: Stage) -> None:
     assert await status(on, "embeddings", EMBEDDINGS="off") == ("ok", off)
 
 
-async def test_embeddings_of_a_provider_are_asked_for(on: Stage) -> None:
+async def test_provider_embeddings_are_checked(on: Stage) -> None:
     litellm_without_clients()
     model = "litellm:openai/text-embedding-3-small"
     worst, said = await status(on, "embeddings", EMBEDDINGS=model)
@@ -201,7 +201,7 @@ async def test_embeddings_of_a_provider_are_asked_for(on: Stage) -> None:
     assert "set EMBEDDINGS to static" in said
 
 
-async def test_an_encoder_that_is_not_whole_is_named(on: Stage, tmp_path: Path) -> None:
+async def test_an_incomplete_encoder_is_named(on: Stage, tmp_path: Path) -> None:
     for file in ("tokenizer.json", "model.safetensors"):
         data = (FOLDER / file).read_bytes()
         (tmp_path / file).write_bytes(data[: len(data) // 2] if file == "model.safetensors" else data)
@@ -211,7 +211,7 @@ async def test_an_encoder_that_is_not_whole_is_named(on: Stage, tmp_path: Path) 
 
 
 class Odd:
-    """An embedder that never answers, or knows nothing."""
+    """An embedder that never answers, or fails."""
 
     name = "odd"
 
@@ -234,10 +234,10 @@ class Odd:
 
 
 @pytest.mark.parametrize(("answers", "said"), [(False, "no vector after 0 s"), (True, "odd knows no English words")])
-async def test_an_embedder_that_is_of_no_use_is_named_and_closed(on: Stage, answers: bool, said: str) -> None:
+async def test_an_unusable_embedder_is_named_and_closed(on: Stage, answers: bool, said: str) -> None:
     odd = Odd(answers)
     found = await tools.embeddings_check(lambda *_: odd, 30.0 if answers else 0.01)(inspected(on))
     assert (found[0].status, said in found[0].detail) == ("warn", True)
     assert found[0].fix
     assert odd.closed
-    assert odd.asked > FEW_TEXTS, "a worker lets no more than that wait for its model"
+    assert odd.asked > FEW_TEXTS, "a worker lets callers wait no longer for its model"

@@ -1,4 +1,4 @@
-"""`make model`: resumed where it stopped, verified, and the four tiers set."""
+"""`make model`: resumes, verifies, and sets the four tiers' pools."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SPEC = Weights("tiny", "Some/Tiny-GGUF", "abc", "tiny.gguf", len(DATA), hashlib.
 
 
 class Hub:
-    """Serves the file by ranges; `sends` is what it has of it."""
+    """Serves the file by ranges; `sends` is the content it has."""
 
     def __init__(self) -> None:
         self.sends = DATA
@@ -47,7 +47,7 @@ def quiet(done: int, size: int) -> None:
     assert 0 < done <= size
 
 
-async def test_it_goes_on_where_it_stopped(hub: tuple[Hub, str], tmp_path: Path) -> None:
+async def test_a_download_resumes(hub: tuple[Hub, str], tmp_path: Path) -> None:
     made, base = hub
     made.sends = DATA[:1000]
     with pytest.raises(ConfigError, match="it resumes where it stopped"):
@@ -59,11 +59,11 @@ async def test_it_goes_on_where_it_stopped(hub: tuple[Hub, str], tmp_path: Path)
     assert shown[-1] == (len(DATA), len(DATA))
     assert made.ranges == ["", "bytes=1000-"]
     await fetch(SPEC, tmp_path, base, httpx.AsyncClient, quiet)
-    assert len(made.ranges) == 2, "what is there is not fetched again"
+    assert len(made.ranges) == 2, "a complete file is not downloaded again"
     assert os.listdir(tmp_path) == ["tiny.gguf"]
 
 
-async def test_another_file_is_refused(hub: tuple[Hub, str], tmp_path: Path) -> None:
+async def test_a_wrong_checksum_is_refused(hub: tuple[Hub, str], tmp_path: Path) -> None:
     made, base = hub
     made.sends = b"x" * len(DATA)
     with pytest.raises(ConfigError, match="arrived damaged"):
@@ -71,12 +71,12 @@ async def test_another_file_is_refused(hub: tuple[Hub, str], tmp_path: Path) -> 
     assert os.listdir(tmp_path) == []
 
 
-async def test_a_hub_that_is_away_is_one_sentence(tmp_path: Path) -> None:
+async def test_an_unreachable_hub_is_reported_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="The download stopped"):
         await fetch(SPEC, tmp_path, "http://127.0.0.1:9", httpx.AsyncClient, quiet)
 
 
-def test_the_tiers_that_have_no_pool_are_set(tmp_path: Path) -> None:
+def test_pools_are_written_for_tiers_without_one(tmp_path: Path) -> None:
     env = tmp_path / ".env"
     env.write_text("OPENAI_API_KEY=x\n# TIER_DEEP_POOL=no\nTIER_SMART_POOL=openai/gpt-5.1", "utf-8")
     told = set_tiers(env, "local/tiny")
@@ -90,7 +90,7 @@ def test_the_tiers_that_have_no_pool_are_set(tmp_path: Path) -> None:
     assert "OPENAI_API_KEY=x" in env.read_text("utf-8")
 
 
-def test_an_unknown_name_has_the_table(tmp_path: Path) -> None:
+def test_an_unknown_model_lists_the_known_ones(tmp_path: Path) -> None:
     environment = load({"WORKSPACE": str(tmp_path)})
     with pytest.raises(ConfigError, match=WEIGHTS[0].name):
         fetch_model(environment, Workspace(environment), "huge")

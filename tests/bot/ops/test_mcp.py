@@ -1,4 +1,4 @@
-"""`tierbot mcp` as a process: with the protocol's own client, with raw lines, beside a bot, and to its end."""
+"""`tierbot mcp` as a process: with the official client, with raw lines, beside a bot, and its end."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Line:
         self.process.write((json.dumps({"jsonrpc": "2.0", **message}) + "\n").encode())
 
     async def ended(self, *, close: bool = True) -> tuple[int, str, str]:
-        """Exit code, what was left on standard output, and the log."""
+        """Exit code, remaining stdout, and the log."""
         return await self.process.ended(close=close)
 
 
@@ -90,7 +90,7 @@ async def talking(workspace: Path, **more: str) -> AsyncIterator[Line]:
         yield line
 
 
-async def test_the_protocols_own_client(tmp_path: Path) -> None:
+async def test_the_official_client_works(tmp_path: Path) -> None:
     command = StdioServerParameters(
         command=sys.executable, args=["-m", "bot", "mcp"], env=environ(tmp_path / "ws"), cwd=ROOT
     )
@@ -117,7 +117,7 @@ async def test_the_protocols_own_client(tmp_path: Path) -> None:
     assert (tmp_path / "ws" / "files" / str(person_id) / "a" / "b.txt").read_text() == "milk"
 
 
-async def test_what_belongs_to_a_chat_is_not_there(tmp_path: Path) -> None:
+async def test_chat_tools_are_not_offered(tmp_path: Path) -> None:
     async with talking(tmp_path) as line:
         names = {tool["name"] for tool in (await line.ask("tools/list"))["result"]["tools"]}
         theirs = ("set_tier", "use_skill", "discover_tools", "help", "show_config", "health")
@@ -128,7 +128,7 @@ async def test_what_belongs_to_a_chat_is_not_there(tmp_path: Path) -> None:
             assert f"There is no tool {name} here." in said
 
 
-async def test_times_are_where_the_owner_lives(tmp_path: Path) -> None:
+async def test_times_are_in_the_owners_time_zone(tmp_path: Path) -> None:
     async with talking(tmp_path) as line:
         assert "(UTC" in (await line.call("get_datetime"))[0]
     database = open_database(f"sqlite:///{tmp_path / 'tierbot.db'}")
@@ -138,7 +138,7 @@ async def test_times_are_where_the_owner_lives(tmp_path: Path) -> None:
         assert "Asia/Tokyo" in (await line.call("get_datetime"))[0]
 
 
-async def test_beside_a_running_bot(on: Stage) -> None:
+async def test_the_server_runs_beside_the_bot(on: Stage) -> None:
     async with BotProcess(on) as bot:
         on.tg.say("hi")
         await on.tg.reply(timeout=PATIENCE)
@@ -154,7 +154,7 @@ async def test_beside_a_running_bot(on: Stage) -> None:
         assert await bot.terminate() == 0
 
 
-async def test_several_at_once_on_a_new_machine(tmp_path: Path) -> None:
+async def test_several_servers_start_on_a_new_workspace(tmp_path: Path) -> None:
     async def one(number: int) -> tuple[str, bool]:
         async with talking(tmp_path / "ws") as line:
             return await line.call("calculate", expression=f"{number}+1")
@@ -174,7 +174,7 @@ async def test_a_bot_can_start_while_it_serves(on: Stage) -> None:
 
 @needs_bubblewrap
 @pytest.mark.parametrize(("how", "busy"), [("end", True), ("SIGTERM", True), ("SIGINT", False)])
-async def test_it_ends_cleanly(tmp_path: Path, how: str, busy: bool) -> None:
+async def test_the_server_ends_cleanly(tmp_path: Path, how: str, busy: bool) -> None:
     begun = tmp_path / "files" / "1" / "begun"
     async with talking(tmp_path) as line:
         if busy:
@@ -192,7 +192,7 @@ async def test_it_ends_cleanly(tmp_path: Path, how: str, busy: bool) -> None:
     assert b"sleep 7777" not in (await listed.communicate())[0]
 
 
-async def test_a_client_that_is_gone_is_no_error(tmp_path: Path) -> None:
+async def test_a_disconnected_client_is_not_an_error(tmp_path: Path) -> None:
     asked = "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in OPENING)
     async with forked("mcp", env=environ(tmp_path), deaf=True) as process:
         code, _, log = await process.ended(asked.encode())
@@ -233,7 +233,7 @@ async def test_over_http_without_a_token(tmp_path: Path) -> None:
     assert complaint.startswith("tierbot: Over HTTP anyone could call the tools: set TIERBOT_MCP_TOKEN to at least 16")
 
 
-async def test_a_database_of_a_newer_version_is_a_sentence(on: Stage) -> None:
+async def test_a_newer_database_is_reported_in_one_sentence(on: Stage) -> None:
     on.workspace.mkdir()
     with sqlite3.connect(migrated(on)) as database:
         database.execute("update alembic_version set version_num = '9999'")

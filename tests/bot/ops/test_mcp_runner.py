@@ -1,4 +1,4 @@
-"""How a tool is run for a client: alone where it must be, for so long, with so much of an answer."""
+"""Running a tool for a client: alone if destructive, with limits on time and length."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def runner(tmp_path: Path) -> AsyncIterator[Make]:
 
 
 @pytest.mark.parametrize(("parallel", "most"), [(True, 3), (False, 1)])
-async def test_what_changes_things_runs_alone(runner: Make, parallel: bool, most: int) -> None:
+async def test_destructive_tools_run_alone(runner: Make, parallel: bool, most: int) -> None:
     inside, seen = 0, []
 
     async def execute(scope: ToolScope) -> str:
@@ -60,13 +60,13 @@ async def test_what_changes_things_runs_alone(runner: Make, parallel: bool, most
         return scope.time_zone
 
     made = runner(execute, Traits(parallel=parallel, changes=not parallel))
-    await made.run("tool", {})  # what is imported late, is
+    await made.run("tool", {})  # late imports are done
     seen.clear()
     assert await asyncio.gather(*(made.run("tool", {}) for _ in range(3))) == ["Asia/Tokyo"] * 3
     assert max(seen) == most
 
 
-async def test_a_tool_that_takes_too_long_is_ended(runner: Make) -> None:
+async def test_a_slow_tool_is_cancelled(runner: Make) -> None:
     async def execute(scope: ToolScope) -> str:
         await asyncio.Event().wait()
         return ""
@@ -75,7 +75,7 @@ async def test_a_tool_that_takes_too_long_is_ended(runner: Make) -> None:
         await runner(execute, Traits(seconds=0.01)).run("tool", {})
 
 
-async def test_a_result_that_is_too_long_is_cut(runner: Make) -> None:
+async def test_a_long_result_is_truncated(runner: Make) -> None:
     async def execute(scope: ToolScope) -> str:
         return "x" * 5000 + "\0"
 

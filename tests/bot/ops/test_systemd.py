@@ -1,4 +1,4 @@
-"""The watchdog is fed from progress; a real datagram socket stands where systemd listens."""
+"""The watchdog is notified on progress. A real datagram socket replaces systemd's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.stories.harness import BotProcess, Stage, running, stage
 
 @dataclass
 class Stepping:
-    """Of a platform, only its progress."""
+    """A platform that only has progress."""
 
     progress: Progress = field(default_factory=Progress)
 
@@ -47,7 +47,9 @@ async def fed(heard: asyncio.Queue[str]) -> str:
     return await asyncio.wait_for(heard.get(), 20)
 
 
-async def test_ready_comes_once_and_then_the_watchdog_is_fed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_ready_is_sent_once_then_the_watchdog_is_notified(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
     async with systemd(tmp_path / "notify") as heard:
         beat = asyncio.create_task(pulse([platform(1000.0)], lambda: 1000.0 + DEAF_SECONDS - 1, every=0.001))
@@ -55,7 +57,7 @@ async def test_ready_comes_once_and_then_the_watchdog_is_fed(tmp_path: Path, mon
         beat.cancel()
 
 
-async def test_one_deaf_platform_among_two_stops_the_feeding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_one_silent_platform_stops_the_watchdog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
     well, deaf = platform(1000.0), platform(1000.0)
     looks = asyncio.Semaphore(0)
@@ -108,7 +110,7 @@ async def test_the_bot_tells_systemd_when_it_is_up_and_touches_its_heartbeat(on:
 
 
 async def stepped(progress: Progress, since: float) -> None:
-    """Wait until the platform made a step after `since`."""
+    """Waits for progress after `since`."""
     for _ in range(2000):
         if progress.last_step > since:
             return
@@ -116,7 +118,7 @@ async def stepped(progress: Progress, since: float) -> None:
     raise AssertionError("no step in 20 s")
 
 
-async def test_a_bot_without_a_connection_makes_steps_all_the_same(on: Stage) -> None:
+async def test_a_disconnected_bot_still_reports_progress(on: Stage) -> None:
     await on.tg.go_down()
     async with running(on) as app:
         progress = app.platforms["telegram"].progress
@@ -126,7 +128,7 @@ async def test_a_bot_without_a_connection_makes_steps_all_the_same(on: Stage) ->
         await on.tg.come_back()
 
 
-async def test_polling_makes_a_step_with_every_answer(on: Stage) -> None:
+async def test_each_poll_reports_progress(on: Stage) -> None:
     async with running(on) as app:
         progress = app.platforms["telegram"].progress
         await stepped(progress, 0.0)

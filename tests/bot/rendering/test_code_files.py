@@ -1,4 +1,4 @@
-"""Code blocks beyond two messages become files; all other Markdown stays as it is."""
+"""Long code blocks become files; other Markdown is unchanged."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ LONG = "print('line')\n" * 30
 
 
 def split(markdown: str, attached: str = LINE) -> tuple[str, list[tuple[str, str]]]:
-    """The text that is left, and the files by name."""
+    """The remaining text, and the files by name."""
     text, files = with_code_files(markdown, attached, ROOM, lambda block: len(pieces(block, ROOM)))
     return text, [(each.document.name, each.document.text) for each in files]
 
 
-def test_a_long_block_becomes_a_file_where_it_stood() -> None:
+def test_a_long_block_becomes_a_file_in_its_place() -> None:
     text, files = split(f"Here **it** is:\n\n```python\n{LONG}```\n\nRun `it`.")
     assert text == "Here **it** is:\n\n📎 `main.py` is attached.\n\nRun `it`."
     assert files == [("main.py", LONG)]
@@ -36,7 +36,7 @@ def test_the_language_gives_the_extension(language: str, name: str) -> None:
     assert split(f"```{language}\n{LONG}```")[1] == [(name, LONG)]
 
 
-def test_several_blocks_become_several_files_with_names_of_their_own() -> None:
+def test_several_blocks_become_files_with_distinct_names() -> None:
     block = f"```py\n{LONG}```"
     text, files = split(f"{block}\n\nand\n\n- in a list\n  ~~~js `x`\n  a = 'ä'\n{'  b' * 200}\n  ~~~\n\n{block}")
     assert [name for name, _ in files] == ["main.py", "main.js", "main-2.py"]
@@ -47,7 +47,7 @@ def test_several_blocks_become_several_files_with_names_of_their_own() -> None:
     assert len(split(f"{block}\n\n" * (MAX_FILES + 2))[1]) == MAX_FILES
 
 
-def test_a_block_that_is_never_closed_is_a_file_too() -> None:
+def test_an_unclosed_block_becomes_a_file() -> None:
     assert split(f"So:\n```py\n{LONG}") == ("So:\n📎 `main.py` is attached.", [("main.py", LONG)])
 
 
@@ -58,15 +58,15 @@ def test_a_block_that_is_never_closed_is_a_file_too() -> None:
         "```py\n" + "x = 1\n" * 30 + "```", "a\r\n```py\r\nx\r\n```", "word " * 200 + "```py\nx\n```",
     ],
 )  # fmt: skip
-def test_what_fits_two_messages_or_is_no_fenced_block_stays(markdown: str) -> None:
+def test_short_or_unfenced_code_stays(markdown: str) -> None:
     assert split(markdown) == (markdown, [])
 
 
-def test_without_a_line_for_it_all_code_stays() -> None:
+def test_without_a_replacement_line_code_stays() -> None:
     assert split(f"```py\n{LONG}```", "") == (f"```py\n{LONG}```", [])
 
 
-def test_what_the_parser_refuses_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unparsable_text_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(source: str) -> None:
         raise ValueError("odd")
 
@@ -74,6 +74,6 @@ def test_what_the_parser_refuses_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     assert split(f"```py\n{LONG}```")[1] == []
 
 
-def test_where_files_are_refused_the_block_can_be_written_out() -> None:
+def test_a_block_can_be_restored_if_files_are_refused() -> None:
     _, (file,) = with_code_files(f"~~~py\n```\n{LONG}~~~", LINE, ROOM, lambda block: 3)
     assert file.markdown == f"````py\n```\n{LONG}````"

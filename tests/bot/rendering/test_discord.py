@@ -1,4 +1,4 @@
-"""Markdown as Discord's, case by case, and what holds for every answer."""
+"""Markdown for Discord: cases, and properties of every answer."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_rendering(markdown: str, expected: str | None) -> None:
     assert pieces(markdown) == (() if expected is None else (expected,))
 
 
-def test_a_broken_block_is_closed_and_opened_again() -> None:
+def test_a_split_block_is_closed_and_reopened() -> None:
     code = "\n".join(f"print({number})  # ```" for number in range(300))
     parts = pieces(f"Look:\n\n```python\n{code}\n```\n\nDone.")
     assert len(parts) > 2
@@ -94,7 +94,7 @@ def test_a_broken_block_is_closed_and_opened_again() -> None:
     assert inner.replace(Z, "") == code
 
 
-def test_broken_styles_and_quotes_go_on() -> None:
+def test_split_styles_and_quotes_continue() -> None:
     for text, mark in (("**" + "bold words " * 300 + "end**", "**"), ("*" + "word " * 600 + "x*", "*")):
         parts = pieces(text)
         assert len(parts) == 2
@@ -111,7 +111,7 @@ def test_a_link_is_never_broken() -> None:
     assert all(part.count("](https") == part.count("y)") for part in parts)
 
 
-def test_the_preview_of_a_long_answer_is_its_end() -> None:
+def test_a_long_preview_shows_the_end() -> None:
     text = "Beginning. " + "Some more words. \n" * 400 + "\n```py\nx = 1\n"
     shown = preview(text)
     assert shown.startswith("…\n")
@@ -124,13 +124,13 @@ def test_the_preview_of_a_long_answer_is_its_end() -> None:
 
 
 @pytest.mark.parametrize("limit", [0, 99])
-def test_too_small_a_limit_is_an_error(limit: int) -> None:
+def test_a_too_small_limit_is_an_error(limit: int) -> None:
     with pytest.raises(ValueError, match="at least 100"):
         pieces("x", limit)
 
 
 def unescaped(part: str) -> str:
-    """Letters and digits that a reader sees, addresses of links included."""
+    """Visible letters and digits, link targets included."""
     return re.sub(r"\W|_", "", part)
 
 

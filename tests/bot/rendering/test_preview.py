@@ -1,4 +1,4 @@
-"""Unfinished Markdown as a Telegram message, case by case."""
+"""Unfinished Markdown as a Telegram message."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_preview_of_unfinished_markup(markdown: str, text: str, expected: list[t
     assert sorted(formatting(piece)) == sorted(expected)
 
 
-def test_preview_of_a_long_answer_is_its_end() -> None:
+def test_long_preview_shows_the_end() -> None:
     piece = preview("\n".join(f"line **{number}** of many" for number in range(3000)))
     assert_valid(piece, 4096)
     assert piece.text.startswith("…line ")

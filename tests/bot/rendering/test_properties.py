@@ -1,4 +1,4 @@
-"""What holds for every answer, however odd."""
+"""Properties of every rendered answer."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def unsplit(markdown: str) -> str:
 @settings(max_examples=600, deadline=None)
 @given(answers, limits)
 def test_every_piece_is_valid_and_the_whole_text_arrives(markdown: str, limit: int) -> None:
-    converted(clean(markdown), accepted, telegram.heading)  # does not raise, so that no fall back hides a mistake
+    converted(clean(markdown), accepted, telegram.heading)  # does not raise, so that no fallback hides a bug
     parts = pieces(markdown, limit)
     for part in parts:
         assert_valid(part, limit)
     sent, whole = squeezed("".join(part.text for part in parts)), squeezed(unsplit(markdown))
-    # A joiner that would be a message by itself is none: Telegram refuses what nobody can see.
+    # Not a lone joiner: Telegram refuses invisible messages.
     assert sent.replace("\u200d", "") == whole.replace("\u200d", "")
 
 
@@ -128,7 +128,7 @@ PLAIN = st.lists(
 
 @settings(max_examples=1500, deadline=None)
 @given(PLAIN)
-def test_the_short_cut_for_plain_text_gives_what_the_converter_gives(markdown: str) -> None:
+def test_the_plain_text_fast_path_matches_the_converter(markdown: str) -> None:
     text = clean(markdown)
     if is_blank(text) or split._MARKUP.search(text.strip()):
         return

@@ -1,4 +1,4 @@
-"""Long Markdown as several Telegram messages, case by case."""
+"""Long Markdown split into several Telegram messages."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def test_code_in_parts_stays_code_with_its_language_and_indentation() -> None:
     assert "\n".join(block for _, block in blocks) == code
 
 
-def test_a_block_that_fits_a_message_is_not_broken() -> None:
+def test_a_block_that_fits_a_message_is_not_split() -> None:
     block = "\n".join("x = 1" for _ in range(400))
     parts = valid("Words. " * 300 + f"\n\n```py\n{block}\n```\n\nEnd.")
     assert [covered(part, entity) for part in parts for entity in part.entities] == [block]
 
 
-def test_code_of_ten_thousand_characters_without_a_line_end() -> None:
+def test_code_of_10000_characters_on_one_line() -> None:
     parts = valid("```js\n" + "x" * 10_000 + "\n```")
     assert [len(part.text) for part in parts] == [4096, 4096, 1808]
     assert all([entity.get("language") for entity in part.entities] == ["js"] for part in parts)
@@ -74,7 +74,7 @@ def test_nine_thousand_characters_of_chinese() -> None:
 
 @pytest.mark.parametrize("cluster", ["👨‍👩‍👧‍👦", "🇩🇪", "👍🏽", "é", "❤️", "1️⃣", "각", "क्षि", "🏴󠁧󠁢󠁥󠁮󠁧󠁿"])
 @pytest.mark.parametrize("offset", range(4))
-def test_a_visible_character_is_not_broken(cluster: str, offset: int) -> None:
+def test_grapheme_clusters_are_not_split(cluster: str, offset: int) -> None:
     text = "x" * offset + cluster * 400
     parts = valid(text, 100)
     assert "".join(part.text for part in parts) == text
@@ -83,20 +83,20 @@ def test_a_visible_character_is_not_broken(cluster: str, offset: int) -> None:
         assert after.text.startswith(cluster)
 
 
-def test_links_and_addresses_are_not_broken() -> None:
+def test_links_and_urls_are_not_split() -> None:
     words = "word " * 17
     parts = valid(f"{words}[a link of some words here](https://a.de/b) and {words}https://b.de/{'path_' * 10}end", 100)
     assert [links(part) for part in parts if links(part)] == [{"a link of some words here": "https://a.de/b"}]
     assert any(f"https://b.de/{'path_' * 10}end" in part.text for part in parts)
 
 
-def test_more_than_a_hundred_entities_make_more_messages() -> None:
+def test_over_100_entities_make_more_messages() -> None:
     parts = valid("\n".join(f"- **term {number}** is `code {number}` for people" for number in range(120)))
     assert sum(len(part.entities) for part in parts) == 240
     assert len(parts) == 3
 
 
-def test_formatting_in_excess_is_dropped_but_no_link() -> None:
+def test_excess_formatting_is_dropped_except_links() -> None:
     parts = valid("".join(f"*{number}* " for number in range(1500)))
     assert len(parts) <= 8
     linked = valid("".join(f"[{number}](https://a.de/{number}) *i* " for number in range(300)))
@@ -104,13 +104,13 @@ def test_formatting_in_excess_is_dropped_but_no_link() -> None:
     assert urls == [f"https://a.de/{number}" for number in range(300)]
 
 
-def test_bold_across_messages_is_bold_in_both() -> None:
+def test_bold_across_a_split_is_bold_in_both() -> None:
     parts = valid("**" + "word " * 100 + "end**", 200)
     assert all(formatting(part) == [("bold", part.text)] for part in parts)
 
 
 @pytest.mark.parametrize("limit", [-1, 0, 1])
-def test_a_limit_without_room_is_refused(limit: int) -> None:
+def test_a_limit_without_space_is_refused(limit: int) -> None:
     with pytest.raises(ValueError, match="room"):
         pieces("x", limit)
     with pytest.raises(ValueError, match="room"):

@@ -1,4 +1,4 @@
-"""Markdown as Telegram messages, case by case."""
+"""Markdown as Telegram messages."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_links(markdown: str, text: str, expected: dict[str, str]) -> None:
     assert links(piece) == expected
 
 
-def test_a_table_is_aligned_by_what_is_seen_and_keeps_its_links() -> None:
+def test_a_table_is_aligned_by_display_width_and_keeps_links() -> None:
     piece = one("| a | 日本 | l |\n|---|---|---|\n| 👨‍👩‍👧 | $x_1$ | [t](http://a.b/c_d)<br>z |\n| é || `q` |")
     assert piece.text.split("\n") == [
         "a  | 日本 | l",
@@ -123,7 +123,7 @@ FORMULAS = [
     (r"`\(a\) 2*3*4 $x$` stays", r"`\(a\) 2*3*4 $x$` stays"),
     (r"see \(the notes\) and \[1\]", "see (the notes) and [1]"),
 ]
-"""Markdown, and what is shown, with the code in backticks."""
+"""Markdown, and its visible text with code in backticks."""
 
 
 @pytest.mark.parametrize(("markdown", "shown"), FORMULAS)
@@ -139,7 +139,7 @@ def test_emphasis_in_and_around_words_stays() -> None:
     assert formatting(one("这是*重点*内容, 这是**重点**内容")) == [("italic", "重点"), ("bold", "重点")]
 
 
-def test_formulas_of_their_own_lines_are_blocks() -> None:
+def test_formulas_on_separate_lines_are_blocks() -> None:
     block = one("So\n\n\\[\n\\frac{1}{n}\n= x\n\\]\n\nand\n\n$$\\begin{aligned} a &= b \\\\ c &= d \\end{aligned}$$")
     assert formatting(block) == [("pre", "1/n = x"), ("pre", "a = b\nc = d")]
 
@@ -196,7 +196,7 @@ def test_plain_text_does_not_load_the_converter() -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyError, IndexError, RecursionError, UnicodeError])
-def test_a_refusing_converter_means_plain_text(monkeypatch: pytest.MonkeyPatch, error: type[BaseException]) -> None:
+def test_a_converter_error_means_plain_text(monkeypatch: pytest.MonkeyPatch, error: type[BaseException]) -> None:
     def refuse(markdown: str, *_: object) -> tuple[str, list[object]]:
         raise error("odd")
 
@@ -205,7 +205,7 @@ def test_a_refusing_converter_means_plain_text(monkeypatch: pytest.MonkeyPatch, 
     assert preview("**odd") == Piece("**odd**", ())
 
 
-def test_other_errors_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_errors_are_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(markdown: str, *_: object) -> tuple[str, list[object]]:
         raise KeyboardInterrupt
 

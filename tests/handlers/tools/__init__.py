@@ -1,1 +1,1 @@
-"""The tools, one test module each."""
+"""One test module per tool."""

@@ -1,4 +1,4 @@
-"""What attacks on the sandbox have in common."""
+"""Shared by the attacks on the sandbox."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def outsider(mark: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 async def outside(*command: str, **options: Any) -> str:
-    """What a command prints that runs with all rights of this process."""
+    """The output of a command that runs with all rights of this process."""
 
     def run() -> str:
         return str(subprocess.run(command, capture_output=True, text=True, timeout=60, **options).stdout)

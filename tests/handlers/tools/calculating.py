@@ -1,4 +1,4 @@
-"""Shared by the tests of the calculator."""
+"""Shared by the calculator's tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How arguments are checked, and what a model is told of those that are wrong."""
+"""Argument checking, and the errors shown to a model."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ async def test_wrong_arguments_are_explained_with_the_schema(arguments: str, rea
     assert len(str(found.value)) < 900
 
 
-async def test_an_argument_that_the_tool_does_not_know_is_explained() -> None:
+async def test_an_unknown_argument_is_explained() -> None:
     with pytest.raises(BadArguments, match="colour"):
         await run("echo", '{"path": "a", "colour": "red"}')
 
 
-async def test_a_null_leaves_out_what_need_not_be_given() -> None:
+async def test_a_null_omits_an_optional_argument() -> None:
     assert await run("echo", '{"path": "ab", "count": null}') == "ab"
     with pytest.raises(BadArguments, match="path: None is not of type 'string'"):
         await run("echo", '{"path": null}')
@@ -91,7 +91,7 @@ async def read(schema: Mapping[str, object], given: object, foreign: bool = Fals
         {"type": "any"},  # valid in draft 3
     ],
 )
-async def test_a_schema_that_cannot_be_followed_is_left_to_the_tool(schema: dict[str, object], foreign: bool) -> None:
+async def test_an_unresolvable_schema_is_left_to_the_tool(schema: dict[str, object], foreign: bool) -> None:
     assert await read({"properties": {"list": schema}}, {"list": ["a"]}, foreign) == {"list": ["a"]}
 
 
@@ -120,13 +120,13 @@ EVIL = {"q": {"type": "string", "pattern": "^(a+)+$"}}
     ],
 )
 async def test_outside_regular_expressions_are_not_run(schema: dict[str, object]) -> None:
-    """Each of these would be refused; the time that it takes doubles with every letter."""
+    """Each would be refused; the time doubles with every letter."""
     slow = "a" * 18 + "!"
     given = {"q": slow, slow: 1}
     assert await read(schema, given, foreign=True) == given
 
 
-async def test_all_else_of_a_foreign_schema_is_checked_and_told_with_its_expressions() -> None:
+async def test_other_parts_of_a_foreign_schema_are_checked() -> None:
     asked = {"properties": {**EVIL, "n": {"oneOf": [{"type": "integer"}]}}}
     for given in ({"q": 1}, {"n": "x"}):
         with pytest.raises(BadArguments, match=r"is not .*\(a\+\)\+"):
@@ -148,21 +148,19 @@ ELSEWHERE: list[dict[str, object]] = [
 
 @pytest.mark.parametrize("foreign", [True, False])
 @pytest.mark.parametrize("schema", ELSEWHERE)
-async def test_arguments_that_stand_elsewhere_than_in_properties_are_taken(
-    schema: dict[str, object], foreign: bool
-) -> None:
+async def test_arguments_outside_properties_are_accepted(schema: dict[str, object], foreign: bool) -> None:
     assert await read({"properties": {}, **schema}, {"a": 1}, foreign) == {"a": 1}
     with pytest.raises(BadArguments, match=r"'x'.* is not"):
         await read({"properties": {}, **schema}, {"a": "x"}, foreign)
 
 
-async def test_a_schema_of_an_object_alone_says_nothing_of_a_foreign_tools_arguments() -> None:
+async def test_a_bare_object_schema_allows_any_argument() -> None:
     assert await read(NOTHING, {"a": 1}, foreign=True) == {"a": 1}
     with pytest.raises(BadArguments, match="'a' was unexpected"):
         await read(NOTHING, {"a": 1})
 
 
-async def test_two_schemas_of_one_name_are_told_apart() -> None:
+async def test_two_schemas_with_one_name_are_kept_apart() -> None:
     arguments, call = Arguments(), ToolCall("1", "echo", '{"path": "a", "count": 2}')
     short = {"type": "object", "properties": {"path": {"type": "string"}}}
     for _ in range(2):
@@ -175,21 +173,21 @@ FEW = {"type": "object", "properties": {"path": {"type": "string"}}, "required":
 
 
 def two_sizes() -> Toolbox:
-    """A tool whose second argument only the largest models are told of."""
+    """A tool whose second argument is shown only to the largest models."""
     texts = dict.fromkeys(SIZES, ToolText("…", FEW)) | {"XL": ToolText("…", SCHEMA)}
     kit = Toolkit("kit", "A kit.", tools=(ToolCard("echo", texts),))
     return Toolbox(BuiltinSource([BoundToolkit(kit, [Tool("echo", echo)])]))
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_arguments_may_be_those_of_the_models_size_or_of_the_largest(size: Size) -> None:
+async def test_arguments_may_match_the_models_size_or_the_largest(size: Size) -> None:
     toolbox, asked = two_sizes(), replace(scope(), size=size)
     assert await toolbox.run(ToolCall("1", "echo", '{"path": "ab"}'), asked) == "ab"
     assert await toolbox.run(ToolCall("1", "echo", '{"path": "ab", "count": 2}'), asked) == "abab"
 
 
 @pytest.mark.parametrize(("size", "schema"), [("S", FEW), ("XL", SCHEMA)])
-async def test_wrong_arguments_are_explained_with_the_schema_that_the_model_was_told(
+async def test_wrong_arguments_are_explained_with_the_schema_shown_to_the_model(
     size: Size, schema: Mapping[str, object]
 ) -> None:
     with pytest.raises(BadArguments, match="colour") as found:
@@ -207,7 +205,7 @@ async def test_wrong_arguments_are_explained_with_the_schema_that_the_model_was_
         (f'{{"path": {"9" * 5_000}}}', "a number with 5,000 digits is too large"),
     ],
 )
-async def test_numbers_that_json_does_not_know_are_explained(arguments: str, reason: str) -> None:
+async def test_non_json_numbers_are_explained(arguments: str, reason: str) -> None:
     with pytest.raises(BadArguments, match=reason):
         await run("echo", arguments)
 
@@ -222,13 +220,13 @@ async def test_numbers_that_json_does_not_know_are_explained(arguments: str, rea
         (r"\\ud800", r"\ud800"),
     ],
 )
-async def test_half_a_character_goes_no_further(written: str, said: str) -> None:
+async def test_lone_surrogates_are_replaced(written: str, said: str) -> None:
     given = await read(NOTHING, f'{{"q": ["{written}"], "{written}": 1.5}}', foreign=True)
     assert given == {"q": [said], said: 1.5}
 
 
 def many(count: int, **more: object) -> ToolSpec:
-    """A tool whose schema no small model could bear."""
+    """A tool with a schema too long for small models."""
     one = {"type": "string", "description": "word " * 20}
     properties = {f"p{number}": one for number in range(count)}
     return ToolSpec("t", "…", {"type": "object", "properties": properties, **more})
@@ -240,7 +238,7 @@ async def complaint(spec: ToolSpec, arguments: str) -> str:
     return str(found.value)
 
 
-async def test_of_a_long_schema_the_part_that_is_wrong_is_told() -> None:
+async def test_a_long_schema_is_reduced_to_the_wrong_part() -> None:
     told = await complaint(many(170), '{"p3": 5}')
     assert "p3: 5 is not of type 'string'" in told
     assert '{"p3": {"type": "string"' in told
@@ -250,7 +248,7 @@ async def test_of_a_long_schema_the_part_that_is_wrong_is_told() -> None:
     assert len(told) < 900
 
 
-async def test_of_a_long_schema_what_a_call_must_have_is_told_first() -> None:
+async def test_a_long_schema_lists_required_parameters_first() -> None:
     told = await complaint(many(170, required=["p160", "p5"]), "{}")
     assert '{"p160": ' in told
     assert '"p5": ' in told
@@ -275,7 +273,7 @@ async def test_error_messages_have_a_bounded_length(arguments: str) -> None:
     assert ("list" not in arguments) or '"items": {"type": "null"}' in told, "a reference alone says nothing"
 
 
-async def test_a_long_schema_without_parameters_is_begun() -> None:
+async def test_a_long_schema_without_parameters_is_truncated() -> None:
     told = await complaint(ToolSpec("t", "…", {"type": "object", "maxProperties": 0, "x": "y" * 3_000}), '{"a": 1}')
     assert "Its schema begins: {" in told
     assert "(3,0" in told
@@ -283,7 +281,7 @@ async def test_a_long_schema_without_parameters_is_begun() -> None:
 
 
 def nested(levels: int) -> dict[str, object]:
-    """Arguments that a schema which refers to itself twice is compared with 2 ** levels times."""
+    """Arguments that a doubly recursive schema checks 2 ** levels times."""
     given: dict[str, object] = {}
     for _ in range(levels):
         given = {"x": given}
@@ -301,10 +299,10 @@ TWICE = {"properties": {"x": {"allOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs
         ({"properties": {"x": {"items": {"enum": [*map(str, range(5_000)), "z"]}}}}, {"x": ["z"] * 20_000}),
     ],
 )
-async def test_a_foreign_schema_is_followed_for_a_bounded_time(
+async def test_validation_of_a_foreign_schema_takes_bounded_time(
     schema: dict[str, object], given: dict[str, object]
 ) -> None:
-    """Each would take minutes or worlds; the tool judges instead."""
+    """Each would take minutes or longer; the tool checks instead."""
     asked = ToolSpec("t", "…", {"type": "object", **schema})
     arguments = Arguments()
     assert await arguments.read(ToolCall("1", "t", json.dumps(given)), asked, foreign=True) == given

@@ -1,4 +1,4 @@
-"""Tools as their authors write them: what models are told of a function, and what comes of a call."""
+"""Tools as their authors write them: definitions from functions, and results."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def find_hotels(
     return {"person": scope.person.id, "city": city, "stars": stars, "odd": [model_config, json]}
 
 
-def test_a_docstring_tells_the_sizes_and_the_parameters() -> None:
+def test_a_docstring_describes_sizes_and_parameters() -> None:
     card = register(find_hotels)
     assert {size: text.description for size, text in card.texts.items()} == {
         "S": "Find hotels.",
@@ -70,7 +70,7 @@ def test_a_docstring_tells_the_sizes_and_the_parameters() -> None:
     assert (card.category, card.examples, card.priority) == ("travel", ("Any hotels in Rome?",), 2)
 
 
-def test_types_may_be_local_where_the_tool_is_written() -> None:
+def test_types_may_be_local() -> None:
     class Shelf(BaseModel):
         books: int
 
@@ -109,7 +109,7 @@ async def test_a_class_is_a_tool_and_runs_in_a_thread_unless_it_is_async() -> No
     assert (ran.name, ran.role, ran.traits) == ("weather", "guest", Traits(parallel=False))
 
 
-async def test_a_function_gets_what_its_types_ask_for() -> None:
+async def test_a_function_gets_arguments_of_its_types() -> None:
     @tool
     def asked(p: Point, c: Colour, many: list[Point], o: Opening, last: Node | None = None) -> object:
         """Asked."""
@@ -146,7 +146,7 @@ async def test_a_result_becomes_a_text(given: object, told: str) -> None:
     assert await run(tool(lambda: given), {}, ADA) == told
 
 
-async def test_an_error_is_told_and_one_that_was_raised_is_not_taken_for_wrong_arguments() -> None:
+async def test_errors_are_reported_and_not_taken_for_wrong_arguments() -> None:
     with pytest.raises(ToolFailed, match="There is no Rome: try Roma"):
         await run(tool(lambda: error("There is no Rome: try Roma.")), {}, ADA)
     with pytest.raises(ToolFailed, match="without giving a reason"):
@@ -174,7 +174,7 @@ async def test_the_toolbox_runs_it() -> None:
         await box.run(ToolCall("1", "double", '{"number": "many"}'), ADA)
 
 
-def test_a_decorated_function_is_still_a_function() -> None:
+def test_a_decorated_function_can_be_called() -> None:
     @tool(name="other_name", descriptions={"S": "Less.", "XL": "More."})
     def original(a: int) -> int:
         return a + 1
@@ -201,7 +201,7 @@ async def test_the_examples_of_the_documentation_work() -> None:
     assert "Heights are in metres" in native_tool(names["Tides"]())["function"]["description"]
 
 
-def test_the_toolkit_of_the_documentation_is_in_order(tmp_path: Path) -> None:
+def test_the_documented_toolkit_is_valid(tmp_path: Path) -> None:
     text = (Path(__file__).parents[3] / "docs" / "tools.md").read_text(encoding="utf-8")
     (toolkit,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
     path = tmp_path / "words.json"

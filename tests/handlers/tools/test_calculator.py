@@ -103,7 +103,7 @@ def test_thousands(expression: str, said: str) -> None:
 
 
 @pytest.mark.parametrize("expression", ["1,5 + 1", "1.234,5", "1,23", "1,2345", "12,34,567"])
-def test_a_comma_that_may_mean_anything_is_refused(expression: str) -> None:
+def test_an_ambiguous_comma_is_refused(expression: str) -> None:
     assert "A comma only groups thousands (1,234)" in refusal(expression)
 
 
@@ -233,7 +233,7 @@ NUMBERS = st.fractions(min_value=-1000, max_value=1000, max_denominator=50)
 
 
 @given(NUMBERS, NUMBERS, st.sampled_from("+-*/"))
-def test_it_agrees_with_fractions(left: Fraction, right: Fraction, sign: str) -> None:
+def test_results_agree_with_fractions(left: Fraction, right: Fraction, sign: str) -> None:
     expression = f"({left}) {sign} ({right})"
     if sign == "/" and not right:
         assert refusal(expression) == "Division by zero: it has no result."
@@ -251,7 +251,7 @@ def test_decimals_are_exact(left: object, right: object, sign: str) -> None:
     assert Fraction(result(f"{left} {sign} ({right})").removeprefix("= ")) == wanted
 
 
-async def test_several_at_once() -> None:
+async def test_several_expressions() -> None:
     asked = [f"{number} km in miles" for number in range(1, 30)]
     said = await asyncio.gather(*(asyncio.to_thread(calculate, each) for each in asked))
     assert said == [calculate(each) for each in asked]

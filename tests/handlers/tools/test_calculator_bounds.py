@@ -1,4 +1,4 @@
-"""The calculator is bounded: any input gets a result or a refusal, quickly."""
+"""The calculator is bounded: any input gets a result or a refusal quickly."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from tests.handlers.tools.calculating import TOO_LARGE, refusal, result
         "１+１",
     ],
 )
-def test_no_python(expression: str) -> None:
+def test_python_is_not_evaluated(expression: str) -> None:
     assert refusal(expression)
 
 
@@ -80,8 +80,8 @@ def test_no_python(expression: str) -> None:
         ("m^" * 400, "More than 40 nested brackets, signs or powers: use fewer."),
     ],
 )
-@pytest.mark.timeout(20)  # 100 times what any of them takes
-def test_results_that_would_be_too_large(expression: str, said: str) -> None:
+@pytest.mark.timeout(20)  # 100 times the slowest of them
+def test_too_large_results_are_refused(expression: str, said: str) -> None:
     assert refusal(expression) == said
 
 
@@ -105,7 +105,7 @@ def test_long_integers_in_full(expression: str) -> None:
 
 
 def long_text(value: int) -> str:
-    """Python itself writes no more than 4300 digits at once."""
+    """Python converts no more than 4300 digits at once."""
     return str(value) if abs(value) < 10**4000 else long_text(value // 10**4000) + str(value % 10**4000).zfill(4000)
 
 

@@ -83,7 +83,7 @@ def test_units(expression: str, said: str) -> None:
         ("m^2^9**9**9", TOO_LARGE),
     ],
 )
-def test_units_that_do_not_match(expression: str, said: str) -> None:
+def test_incompatible_units(expression: str, said: str) -> None:
     assert said in refusal(expression)
 
 
@@ -122,5 +122,5 @@ def test_units_are_loaded_only_when_one_is_named() -> None:
         ("0x1e", "30"),
     ],
 )
-def test_ambiguous_names_of_units(expression: str, said: str) -> None:
+def test_ambiguous_unit_names(expression: str, said: str) -> None:
     assert result(expression) == f"= {said}"

@@ -19,7 +19,7 @@ async def told(zone: str = "", at: float = NOVEMBER, own: str = "Europe/Berlin")
     return await ClockTools(lambda: at).get_datetime(scope, zone)
 
 
-async def test_the_persons_own_zone() -> None:
+async def test_the_persons_time_zone() -> None:
     assert await told() == (
         "Saturday, 2026-11-21 15:04:05 CET (UTC+01:00, Europe/Berlin, week 47, day 325); in UTC 2026-11-21T14:04:05Z"
     )
@@ -29,7 +29,7 @@ async def test_summer_time() -> None:
     assert (await told(at=JULY)).startswith("Friday, 2026-07-03 14:00:00 CEST (UTC+02:00, Europe/Berlin, week 27, ")
 
 
-async def test_the_first_days_of_a_year_may_be_in_the_last_week() -> None:
+async def test_week_numbers_at_the_turn_of_the_year() -> None:
     assert "week 53, day 1)" in await told("UTC", at=1_798_761_600.0 + 43_200)  # Friday, 2027-01-01
 
 
@@ -51,11 +51,11 @@ async def test_the_first_days_of_a_year_may_be_in_the_last_week() -> None:
         ("Etc/GMT+2", "12:04:05 (UTC-02:00, Etc/GMT+2,"),
     ],
 )
-async def test_a_zone_as_people_name_it(zone: str, said: str) -> None:
+async def test_informal_zone_names(zone: str, said: str) -> None:
     assert f" {said} " in await told(zone)
 
 
-async def test_another_day_elsewhere() -> None:
+async def test_another_date_elsewhere() -> None:
     assert (await told("Kiritimati")).startswith("Sunday, 2026-11-22 04:04:05 (UTC+14:00, Pacific/Kiritimati, ")
 
 
@@ -63,30 +63,30 @@ async def test_another_day_elsewhere() -> None:
     ("zone", "near"),
     [("Berln", "Europe/Berlin"), ("Europe/Pariss", "Europe/Paris"), ("new yorck", "America/New_York")],
 )
-async def test_an_unknown_zone_is_told_with_the_nearest(zone: str, near: str) -> None:
+async def test_an_unknown_zone_gets_a_suggestion(zone: str, near: str) -> None:
     with pytest.raises(ToolFailed, match=r"is not a time zone.*The nearest names: ") as caught:
         await told(zone)
     assert near in str(caught.value)
 
 
 @pytest.mark.parametrize("zone", ["x" * 5000, "../../etc/passwd", "/etc/localtime", "\0", "東京", "UTC+15", "UTC+2:99"])
-async def test_no_zone_at_all(zone: str) -> None:
+async def test_without_a_zone(zone: str) -> None:
     with pytest.raises(ToolFailed) as caught:
         await told(zone)
     assert len(str(caught.value)) < 300
 
 
-async def test_a_name_of_several_zones_is_asked_back() -> None:
+async def test_an_ambiguous_zone_is_asked_back() -> None:
     with pytest.raises(
         ToolFailed, match=r"'west' can mean several time zones: use one of Australia/West, Brazil/West\."
     ):
         await told("west")
 
 
-async def test_several_names_of_one_zone_are_one() -> None:
+async def test_aliases_of_a_zone_are_one() -> None:
     assert "UTC-06:00, Canada/Central," in await told("central")
 
 
-async def test_a_stored_zone_that_is_no_more() -> None:
+async def test_a_stored_zone_that_no_longer_exists() -> None:
     with pytest.raises(ToolFailed, match="'Mars/Olympus' is not a time zone"):
         await told(own="Mars/Olympus")

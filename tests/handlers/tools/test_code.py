@@ -1,4 +1,4 @@
-"""What a model is told of the commands and programs that it ran."""
+"""What a model is told about commands and programs it ran."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SCOPE = ToolScope(Person(ANN, "user", "Ann"), 1, TierDecision("balanced", "defau
 
 
 class Told(Sandbox):
-    """A sandbox that runs nothing and says what it was told to say."""
+    """A sandbox that runs nothing and returns a fixed result."""
 
     def __init__(self, ran: ExecResult, limits: SandboxLimits | None = None) -> None:
         super().__init__(Path("/nowhere"), limits or SandboxLimits())
@@ -48,7 +48,7 @@ class Told(Sandbox):
         ("", 137, "[exit code 137]"),
     ],
 )
-async def test_what_ends_by_itself_is_a_result(output: str, code: int, said: str) -> None:
+async def test_a_finished_command_is_a_result(output: str, code: int, said: str) -> None:
     tools = CodeTools(Told(ExecResult(output, code, "exit", 0.1)))
     assert await tools.run_command(SCOPE, "true") == said
     assert await tools.run_python_code(SCOPE, "pass") == said
@@ -64,7 +64,7 @@ async def test_what_ends_by_itself_is_a_result(output: str, code: int, said: str
         ("output", "the output limit] Print less"),
     ],
 )
-async def test_a_limit_is_a_failure_with_what_was_printed_and_what_to_do(ended: Ended, reason: str) -> None:
+async def test_a_limit_is_a_failure_with_output_and_advice(ended: Ended, reason: str) -> None:
     with pytest.raises(ToolFailed) as failure:
         await CodeTools(Told(ExecResult("so far\n\n", None, ended, 60))).run_command(SCOPE, "true")
     assert str(failure.value).startswith("so far\n[ended ")
@@ -80,7 +80,7 @@ ENDINGS: tuple[Ended, ...] = get_args(Ended)
 @pytest.mark.parametrize("ended", ENDINGS)
 @pytest.mark.parametrize("most", [2_000, 90_000, 100_000])
 @pytest.mark.parametrize("printed", ["x" * 1_000_000, "é\n" * 200_000, "\x1b[31mred\r\n" * 60_000, "\n" * 150_000])
-async def test_the_ending_comes_last_and_is_not_cut_from_long_output(printed: str, most: int, ended: Ended) -> None:
+async def test_how_it_ended_is_the_last_line_also_for_long_output(printed: str, most: int, ended: Ended) -> None:
     limits = SandboxLimits(output_chars=most)
     transcript = Transcript(limits.printed_chars)
     transcript.add(printed.encode())
@@ -100,7 +100,7 @@ async def test_the_ending_comes_last_and_is_not_cut_from_long_output(printed: st
     assert cut.first + cut.last > limits.printed_chars / 4
 
 
-async def test_what_was_left_out_of_a_success_is_said_in_the_last_line() -> None:
+async def test_omitted_output_is_reported_in_the_last_line() -> None:
     ran = ExecResult("first\n[7 chars left out]\nlast\n", 0, "exit", 1, Cut(17, 5, 5))
     told = await CodeTools(Told(ran)).run_command(SCOPE, "true")
     assert told.splitlines()[:3] == ["first", "[7 chars left out]", "last"]
@@ -109,7 +109,7 @@ async def test_what_was_left_out_of_a_success_is_said_in_the_last_line() -> None
 
 
 @pytest.mark.system
-async def test_the_reason_at_the_end_of_a_long_output_arrives(tmp_path: Path) -> None:
+async def test_the_end_of_long_output_is_kept(tmp_path: Path) -> None:
     code = "print('y' * 250_000)\nraise ValueError('the real reason')"
     told = await CodeTools(await made(tmp_path)).run_python_code(SCOPE, code)
     reason, ending, last = told.splitlines()[-3:]
@@ -127,7 +127,7 @@ def test_a_model_is_told_whether_there_is_a_network(tmp_path: Path, network: boo
         assert ("offline" in said, "online" in said) == (not network, network)
 
 
-def test_waiting_for_others_does_not_count_as_the_commands_own_time(tmp_path: Path) -> None:
+def test_queueing_does_not_count_as_run_time(tmp_path: Path) -> None:
     sandbox = Sandbox(tmp_path, SandboxLimits(seconds=45), wait_seconds=200)
     assert {tool.traits.seconds for tool in tools_of(sandbox)} == {200 + 45 + AROUND_SECONDS}
 
@@ -143,14 +143,14 @@ async def test_it_runs_for_the_person_who_asked() -> None:
 
 
 @pytest.mark.parametrize("text", ["a\0b", "x" * (LONGEST_COMMAND + 1)])
-async def test_what_no_program_takes_is_refused_before_it_is_tried(text: str) -> None:
+async def test_invalid_commands_are_refused_before_running(text: str) -> None:
     sandbox = Told(ExecResult("", 0, "exit", 0))
     with pytest.raises(ToolFailed):
         await CodeTools(sandbox).run_command(SCOPE, text)
     assert sandbox.asked == []
 
 
-async def test_where_the_sandbox_is_off_the_model_is_told_why(tmp_path: Path) -> None:
+async def test_a_disabled_sandbox_is_explained_to_the_model(tmp_path: Path) -> None:
     tools = CodeTools(Sandbox(tmp_path, SandboxLimits(), "bwrap-is-not-here"))
     for call in (tools.run_command, tools.run_python_code):
         with pytest.raises(ToolFailed, match="bubblewrap is not installed"):
@@ -170,7 +170,7 @@ async def test_a_shell_and_a_python_that_share_a_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.system
-async def test_modules_in_the_folder_can_be_imported_and_input_is_at_its_end(tmp_path: Path) -> None:
+async def test_local_modules_can_be_imported_and_stdin_is_empty(tmp_path: Path) -> None:
     (home(tmp_path) / "mine.py").write_text("ANSWER = 42")
     tools = CodeTools(await made(tmp_path))
     printed = await tools.run_python_code(SCOPE, "import mine\nprint(mine.ANSWER)\ninput()")
@@ -179,13 +179,13 @@ async def test_modules_in_the_folder_can_be_imported_and_input_is_at_its_end(tmp
 
 
 @pytest.mark.system
-async def test_a_command_as_long_as_it_may_be(tmp_path: Path) -> None:
+async def test_a_command_of_maximum_length(tmp_path: Path) -> None:
     line = "echo done #" + "x" * (LONGEST_COMMAND - 11)
     assert await CodeTools(await made(tmp_path)).run_command(SCOPE, line) == "done\n"
 
 
 @pytest.mark.system
-async def test_nothing_is_left_of_what_a_command_started(tmp_path: Path) -> None:
+async def test_processes_started_by_a_command_are_killed(tmp_path: Path) -> None:
     tools = CodeTools(await made(tmp_path, SandboxLimits(seconds=0.3)))
     with pytest.raises(ToolFailed, match=r"(?s)^up\n\[ended after 0.3 s: the time limit\]"):
         await tools.run_command(SCOPE, "echo up; nohup sleep 98768 & wait")

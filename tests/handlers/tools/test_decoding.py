@@ -1,4 +1,4 @@
-"""Files in any encoding: read as text, guessed and named, or refused."""
+"""Files in any encoding: decoded, guessed and named, or refused."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.handlers.tools.filing import ADA
         (b"", "a.txt is empty."),
     ],
 )
-async def test_a_text_is_read_whole(tools: FileTools, own: Path, data: bytes, text: str) -> None:
+async def test_a_text_is_decoded_completely(tools: FileTools, own: Path, data: bytes, text: str) -> None:
     (own / "a.txt").write_bytes(data)
     assert await tools.read_file(ADA, "a.txt") == text
     assert await tools.read_file(ADA, "/files/a.txt") == text
@@ -43,7 +43,7 @@ GERMAN = "Die Größe der Äpfel ist für die Übung nicht so wichtig.\n"
         (f"{GERMAN}\ufffd".encode() + b"\xff", 1, f"{GERMAN}\ufffd\ufffd"),
     ],
 )
-async def test_a_text_with_a_damaged_place_stays_readable(
+async def test_a_text_with_a_damaged_byte_stays_readable(
     tools: FileTools, own: Path, data: bytes, bad: int, text: str
 ) -> None:
     (own / "a.txt").write_bytes(data)
@@ -58,7 +58,7 @@ async def test_an_older_encoding_is_not_taken_for_damage(tools: FileTools, own: 
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
-async def test_a_nul_is_no_text_in_any_encoding(tools: FileTools, own: Path, encoding: str) -> None:
+async def test_a_nul_byte_is_not_text(tools: FileTools, own: Path, encoding: str) -> None:
     (own / "a.txt").write_bytes("Grüße\0aus München".encode(encoding))
     with pytest.raises(ToolFailed, match=r"a\.txt is not text"):
         await tools.read_file(ADA, "a.txt")
@@ -90,7 +90,7 @@ async def test_another_encoding_is_guessed_and_named(
         ("a", b"\xff\xfea", "a begins as utf-16 text but is not: it is damaged or binary."),
     ],
 )
-async def test_what_is_no_text_is_refused(tools: FileTools, own: Path, name: str, data: bytes, said: str) -> None:
+async def test_binary_data_is_refused(tools: FileTools, own: Path, name: str, data: bytes, said: str) -> None:
     (own / name).write_bytes(data)
     with pytest.raises(ToolFailed) as caught:
         await tools.read_file(ADA, name)

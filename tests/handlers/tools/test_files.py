@@ -1,4 +1,4 @@
-"""Reading, writing and listing the files of one person."""
+"""Reading, writing and listing one person's files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.handlers.tools.filing import ADA, BOB, everything
 from tests.stories.ground import fill, read_only, small_disk
 
 
-async def test_the_largest_file_that_is_read(tools: FileTools, own: Path) -> None:
+async def test_the_size_limit_of_reading(tools: FileTools, own: Path) -> None:
     (own / "a.txt").write_bytes(b"a" * MAX_READ_BYTES)
     assert len(await tools.read_file(ADA, "a.txt")) == MAX_READ_BYTES
     (own / "a.txt").write_bytes(b"a" * (MAX_READ_BYTES + 1))
@@ -25,7 +25,7 @@ async def test_the_largest_file_that_is_read(tools: FileTools, own: Path) -> Non
 
 
 @pytest.mark.parametrize("path", [".", "", "/files", "notes", "notes/"])
-async def test_a_folder_is_listed_not_read(tools: FileTools, own: Path, path: str) -> None:
+async def test_reading_a_folder_suggests_listing(tools: FileTools, own: Path, path: str) -> None:
     (own / "notes").mkdir()
     with pytest.raises(ToolFailed, match=r"is a folder: use list_files\.$"):
         await tools.read_file(ADA, path)
@@ -42,14 +42,14 @@ async def test_a_file_is_written_and_replaced(tools: FileTools, tmp_path: Path) 
     assert os.listdir(file.parent) == ["a.txt"]
 
 
-async def test_a_script_stays_one(tools: FileTools, own: Path) -> None:
+async def test_a_script_stays_executable(tools: FileTools, own: Path) -> None:
     (own / "a.sh").touch()
     (own / "a.sh").chmod(0o4755)
     await tools.write_file(ADA, "a.sh", "echo")
     assert stat.S_IMODE((own / "a.sh").stat().st_mode) == 0o755
 
 
-async def test_everybody_has_a_folder_of_their_own(tools: FileTools) -> None:
+async def test_each_person_has_a_separate_folder(tools: FileTools) -> None:
     await tools.write_file(ADA, "a.txt", "Ada's")
     assert await tools.list_files(BOB) == ". is an empty folder."
     await tools.write_file(BOB, "a.txt", "Bob's")
@@ -73,7 +73,7 @@ async def test_everybody_has_a_folder_of_their_own(tools: FileTools) -> None:
         ("a.txt", "ab\ud83d", "Character 3 of the content is half a character"),
     ],
 )
-async def test_what_is_not_written(tools: FileTools, own: Path, path: str, content: str, said: str) -> None:
+async def test_refused_writes(tools: FileTools, own: Path, path: str, content: str, said: str) -> None:
     (own / "folder").mkdir()
     (own / "file").write_text("old", encoding="utf-8")
     (own / "link").symlink_to("file")
@@ -86,7 +86,7 @@ async def test_what_is_not_written(tools: FileTools, own: Path, path: str, conte
     assert (own / "file").read_text(encoding="utf-8") == "old"
 
 
-async def test_the_longest_content(tools: FileTools) -> None:
+async def test_the_content_limit(tools: FileTools) -> None:
     assert await tools.write_file(ADA, "a", "€" * MAX_WRITTEN) == "Wrote 3,000,000 bytes to a (new file)."
 
 
@@ -126,7 +126,7 @@ async def test_a_full_disk_leaves_the_old_content(tmp_path: Path) -> None:
         assert (await tools.read_file(ADA, "a.txt"), os.listdir(files / "7")) == ("old", ["a.txt"])
 
 
-async def test_a_disk_that_can_only_be_read(tmp_path: Path, own: Path) -> None:
+async def test_a_read_only_disk(tmp_path: Path, own: Path) -> None:
     (own / "a.txt").write_text("old", encoding="utf-8")
     tools = FileTools(tmp_path / "files")
     with read_only(tmp_path / "files"):
@@ -140,7 +140,7 @@ async def test_a_disk_that_can_only_be_read(tmp_path: Path, own: Path) -> None:
             await tools.list_files(BOB)
 
 
-async def test_what_a_kill_left_is_hidden_and_goes_at_the_next_write(tools: FileTools, own: Path) -> None:
+async def test_leftovers_of_a_kill_are_hidden_and_removed_by_the_next_write(tools: FileTools, own: Path) -> None:
     (own / "notes").mkdir()
     for folder in (own, own / "notes"):
         (folder / f"{UNFINISHED}0011").write_text("half", encoding="utf-8")
@@ -150,12 +150,12 @@ async def test_what_a_kill_left_is_hidden_and_goes_at_the_next_write(tools: File
     assert (own / f"{UNFINISHED}0011").exists()
 
 
-async def test_what_a_kill_left_in_a_full_folder_makes_room(tmp_path: Path, own: Path) -> None:
+async def test_leftovers_of_a_kill_are_removed_from_a_full_folder(tmp_path: Path, own: Path) -> None:
     (own / f"{UNFINISHED}0011").write_text("half" * 200, encoding="utf-8")
     assert await FileTools(tmp_path / "files", most_bytes=1000).write_file(ADA, "a", "x" * 900)
 
 
-async def test_side_by_side_every_write_counts(tools: FileTools, own: Path) -> None:
+async def test_concurrent_writes_count_towards_the_quota(tools: FileTools, own: Path) -> None:
     await asyncio.gather(*(tools.write_file(ADA, f"{number % 5}.txt", str(number) * 500) for number in range(40)))
     assert sorted(os.listdir(own)) == [f"{number}.txt" for number in range(5)]
     for file in everything(own):
@@ -163,7 +163,7 @@ async def test_side_by_side_every_write_counts(tools: FileTools, own: Path) -> N
         assert text in {str(number) * 500 for number in range(40)}
 
 
-async def test_a_reader_sees_the_old_or_the_new_never_a_part(tools: FileTools, own: Path) -> None:
+async def test_writes_are_atomic(tools: FileTools, own: Path) -> None:
     await tools.write_file(ADA, "a", "0" * 5000)
     seen: set[str] = set()
     ended = threading.Event()
@@ -222,14 +222,14 @@ async def test_a_long_listing_is_cut(tools: FileTools, own: Path) -> None:
         ("..", "The path leaves the folder"),
     ],
 )
-async def test_what_is_not_listed(tools: FileTools, own: Path, path: str, said: str) -> None:
+async def test_refused_listings(tools: FileTools, own: Path, path: str, said: str) -> None:
     (own / "notes").mkdir()
     (own / "link").symlink_to("/etc")
     with pytest.raises(ToolFailed, match=said):
         await tools.list_files(ADA, path)
 
 
-async def test_no_refusal_names_a_place_of_the_machine(tools: FileTools, own: Path, tmp_path: Path) -> None:
+async def test_refusals_reveal_no_host_paths(tools: FileTools, own: Path, tmp_path: Path) -> None:
     (own / "a").mkdir()
     (own / "link").symlink_to(tmp_path)
     for path in ("a", "a/b", "link", "link/x", "b", "\0", "../x", str(tmp_path / "other")):

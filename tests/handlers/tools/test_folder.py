@@ -25,7 +25,7 @@ MAX_ROUNDS = 30_000
 
 @pytest.fixture
 def outside(tmp_path: Path) -> Path:
-    """A folder beside everybody's, with a secret in it."""
+    """A folder outside, with a secret in it."""
     folder = tmp_path / "outside"
     folder.mkdir()
     (folder / "a.txt").write_text(SECRET, encoding="utf-8")
@@ -33,7 +33,7 @@ def outside(tmp_path: Path) -> Path:
 
 
 def read(files: Path, path: str) -> str:
-    """What is at `path` for person 7, opened as every tool opens it."""
+    """Opens `path` for person 7 as tools do."""
     parts = parts_of(path)
     with own_folder(files, 7) as top, folder_at(top, parts[:-1]) as folder, file_in(folder, parts) as file:
         return os.read(file, 1000).decode()
@@ -87,7 +87,7 @@ def test_a_path_inside(path: str, parts: tuple[str, ...]) -> None:
         ("a/" * 600, "longer than 1024 characters"),
     ],
 )
-def test_no_path_inside(path: str, said: str) -> None:
+def test_paths_outside_are_refused(path: str, said: str) -> None:
     with pytest.raises(ToolFailed, match=said):
         parts_of(path)
 
@@ -98,14 +98,14 @@ def test_a_name_is_shown_on_one_line() -> None:
     assert printable("Änderung 東京 👩‍💻") == "Änderung 東京 👩‍💻"
 
 
-def test_the_folder_is_made_for_its_person_alone(tmp_path: Path) -> None:
+def test_the_folder_is_private(tmp_path: Path) -> None:
     with own_folder(tmp_path / "files", 7) as own:
         assert os.fstat(own).st_mode & 0o777 == 0o700
     assert (tmp_path / "files" / "7").is_dir()
 
 
 def links(own: Path, outside: Path) -> None:
-    """Everything that lies in the folder and is not of it."""
+    """Everything in the folder that does not belong there."""
     (own / "link.txt").symlink_to(outside / "a.txt")
     (own / "relative.txt").symlink_to("../../outside/a.txt")
     (own / "folder").symlink_to(outside)
@@ -136,7 +136,7 @@ def test_no_link_is_followed(tmp_path: Path, own: Path, outside: Path, path: str
     assert str(caught.value) == said
 
 
-def test_the_persons_own_folder_is_no_link(tmp_path: Path, outside: Path) -> None:
+def test_the_persons_folder_must_not_be_a_link(tmp_path: Path, outside: Path) -> None:
     (tmp_path / "files").mkdir()
     (tmp_path / "files" / "7").symlink_to(outside)
     with pytest.raises(ToolFailed, match=r"The person's folder can't be opened: Not a directory\. The owner has to"):
@@ -161,13 +161,13 @@ def test_only_regular_files_are_opened(tmp_path: Path, own: Path, kind: str) -> 
     assert str(caught.value) == refusals.get(kind, f"a is a {kind}: choose another path.")
 
 
-def test_a_file_is_no_folder(tmp_path: Path, own: Path) -> None:
+def test_a_file_is_not_a_folder(tmp_path: Path, own: Path) -> None:
     (own / "a.txt").write_text("x", encoding="utf-8")
     with pytest.raises(ToolFailed, match=r"^a\.txt is a file, not a folder: choose another path\.$"):
         read(tmp_path / "files", "a.txt/b.txt")
 
 
-def test_what_is_missing_is_told_with_its_likes(tmp_path: Path, own: Path) -> None:
+def test_a_missing_file_gets_suggestions(tmp_path: Path, own: Path) -> None:
     (own / "notes").mkdir()
     (own / "notes" / "Shopping.txt").touch()
     with pytest.raises(ToolFailed, match=r"^There is no note\. The nearest names there: notes\.$"):
@@ -180,7 +180,7 @@ def test_what_is_missing_is_told_with_its_likes(tmp_path: Path, own: Path) -> No
         read(tmp_path / "files", "qq")
 
 
-def test_no_descriptor_is_left_open(tmp_path: Path, own: Path, outside: Path) -> None:
+def test_descriptors_are_closed(tmp_path: Path, own: Path, outside: Path) -> None:
     links(own, outside)
     (own / "a" / "b").mkdir(parents=True)
     (own / "a" / "b" / "c.txt").write_text("x", encoding="utf-8")
@@ -193,7 +193,7 @@ def test_no_descriptor_is_left_open(tmp_path: Path, own: Path, outside: Path) ->
 
 @contextmanager
 def meanwhile(step: Callable[[], None]) -> Iterator[None]:
-    """`step` again and again, in another thread."""
+    """Repeats `step` in another thread."""
     ended = threading.Event()
 
     def run() -> None:
@@ -210,7 +210,7 @@ def meanwhile(step: Callable[[], None]) -> Iterator[None]:
 
 
 def raced(read_once: Callable[[], str], swap: Callable[[], None]) -> set[str]:
-    """What was read, "refused" for nothing, until both have happened: then the race was one."""
+    """Repeats the read until it has both succeeded and failed, so that the race really happened."""
     seen: set[str] = set()
     with meanwhile(swap):
         for round_ in range(MAX_ROUNDS):
@@ -246,7 +246,7 @@ def test_a_file_swapped_for_a_link_is_never_followed(tmp_path: Path, own: Path, 
     assert raced(lambda: read(tmp_path / "files", "a.txt"), swap) == {"mine", "refused"}
 
 
-def test_a_second_name_that_goes_in_time_is_no_way_out(tmp_path: Path, own: Path, outside: Path) -> None:
+def test_a_hard_link_removed_in_time_does_not_escape(tmp_path: Path, own: Path, outside: Path) -> None:
     def swap() -> None:
         (own / "new").hardlink_to(outside / "a.txt")
         (own / "new").rename(own / "a.txt")
@@ -259,7 +259,7 @@ def test_a_second_name_that_goes_in_time_is_no_way_out(tmp_path: Path, own: Path
 async def test_nothing_is_written_where_a_swapped_link_leads(tmp_path: Path, own: Path, outside: Path) -> None:
     tools = FileTools(tmp_path / "files")
 
-    def swap() -> None:  # the folder is made again by the tool, in between
+    def swap() -> None:  # the tool creates the folder again
         with suppress(OSError):
             (own / "notes").rename(own / "aside")
         shutil.rmtree(own / "aside", ignore_errors=True)
@@ -282,13 +282,13 @@ async def test_nothing_is_written_where_a_swapped_link_leads(tmp_path: Path, own
 
 
 @pytest.mark.parametrize("mode", [0o000, 0o500, 0o777, 0o4755])
-def test_a_folder_that_was_closed_is_opened_again_for_its_owner_alone(own: Path, mode: int) -> None:
+def test_a_folder_without_permissions_is_made_accessible_to_its_owner_only(own: Path, mode: int) -> None:
     own.chmod(mode)
     assert "Wrote 2 bytes" in asyncio.run(FileTools(own.parent).write_file(ADA, "a.txt", "hi"))
     assert stat.S_IMODE(own.stat().st_mode) == 0o700
 
 
-def test_only_a_folder_is_opened_not_what_a_link_in_its_place_leads_to(tmp_path: Path, outside: Path) -> None:
+def test_a_link_in_place_of_a_folder_is_not_followed(tmp_path: Path, outside: Path) -> None:
     outside.chmod(0o755)
     files = tmp_path / "files"
     files.mkdir()

@@ -1,4 +1,4 @@
-"""The bot about itself, where a story would be too long a way."""
+"""Tools about the bot itself."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FACTS = Facts("9", NOW, NOW, 5_000_000, "0099", 2_000_000, 0, 0, 0, 0, (), ())
 
 
 class Health:
-    """What it is set to."""
+    """Its settings."""
 
     def __init__(self) -> None:
         self.answer: Callable[[], Facts] = lambda: FACTS
@@ -103,18 +103,18 @@ async def test_commands_of_other_roles_are_not_mentioned(bot: Bot) -> None:
 
 
 @pytest.mark.parametrize("tool", ["show_config", "health"])
-async def test_guests_hear_of_commands_alone(bot: Bot, tool: str) -> None:
+async def test_guests_get_help_about_commands_only(bot: Bot, tool: str) -> None:
     assert "/speak" in await bot.told("help", role="guest")
     with pytest.raises(ToolFailed, match=f"There is no tool {tool}"):
         await bot.told(tool, role="guest")
 
 
 @pytest.mark.parametrize("topic", ["", "   ", "?", "and of the to"])
-async def test_a_topic_without_a_word_is_no_topic(bot: Bot, topic: str) -> None:
+async def test_an_empty_topic_is_ignored(bot: Bot, topic: str) -> None:
     assert "\n/speak: Say something\n" in await bot.told("help", f'{{"topic": "{topic}"}}')
 
 
-async def test_toolkits_that_a_person_switched_off_are_said_to_be(bot: Bot) -> None:
+async def test_disabled_toolkits_are_marked(bot: Bot) -> None:
     await bot.preferences.set_settings(1, PersonSettings(off=frozenset({"files"})))
     told = await bot.told("help")
     assert told.endswith("\nSwitched off by them: files.")
@@ -122,14 +122,14 @@ async def test_toolkits_that_a_person_switched_off_are_said_to_be(bot: Bot) -> N
     assert "Toolkits switched off: files." in await bot.told("show_config")
 
 
-async def test_what_is_in_effect_is_this_very_turns(bot: Bot) -> None:
+async def test_show_config_shows_this_turns_values(bot: Bot) -> None:
     told = await bot.told("show_config", role="user")
     assert "In effect: deep, because the message began with !deep." in told
     assert "Limits: any number of messages; a turn has 20 calls of models, 40 of tools, 600 s, $2; above 50000" in told
 
 
 @pytest.mark.parametrize("role", ["owner", "user"])
-async def test_a_database_that_fails_is_an_answer(bot: Bot, role: Role) -> None:
+async def test_a_failing_database_is_reported(bot: Bot, role: Role) -> None:
     def full() -> Facts:
         raise StorageFault("The disk of tierbot.db is full.")
 
@@ -141,7 +141,7 @@ async def test_a_database_that_fails_is_an_answer(bot: Bot, role: Role) -> None:
     assert "Database: revision" not in told
 
 
-async def test_an_old_failure_is_not_todays(bot: Bot) -> None:
+async def test_old_failures_are_not_reported_as_current(bot: Bot) -> None:
     failures = (("a/new", "no", NOW - 60.0), ("b/old", "no", NOW - 7200.0))
     bot.health.answer = lambda: replace(FACTS, failures=failures)
     told = await bot.told("health")
@@ -149,7 +149,7 @@ async def test_an_old_failure_is_not_todays(bot: Bot) -> None:
     assert "b/old failed 2027-01-15 06:00 UTC: no." in told
 
 
-async def test_health_tells_owners_why_the_last_message_was_compared_by_words(bot: Bot, embedder: FakeEmbedder) -> None:
+async def test_health_shows_owners_why_keywords_were_used(bot: Bot, embedder: FakeEmbedder) -> None:
     bot.selector.start()
     await until(lambda: not bot.selector.fallback_reason)
     assert "by their words alone" not in await bot.told("health")

@@ -1,4 +1,4 @@
-"""What our own toolkits tell models of each size."""
+"""The texts of our toolkits in each size."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from routing.llm.message_codec import MAX_DESCRIPTION
 
 OURS = sorted(path.stem for path in FOLDER.glob("*.json"))
 WHEN_RELEVANT = ("council", "meta")
-"""Toolkits that are shown only for messages that are about them."""
+"""Toolkits that are shown only for relevant messages."""
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_ours_are_in_order_in_every_size(name: str) -> None:
+def test_our_toolkits_are_valid_in_every_size(name: str) -> None:
     manifest = read_toolkit(FOLDER / f"{name}.json", "ours")
     assert manifest == read_toolkit(FOLDER / f"{name}.json", "ours", proven=True)
     assert manifest.toolkit.name == name
@@ -36,7 +36,7 @@ def test_ours_are_in_order_in_every_size(name: str) -> None:
         assert len(tool.examples) == 5
 
 
-def test_ours_have_keywords_in_many_scripts_and_no_name_twice() -> None:
+def test_our_toolkits_have_keywords_in_many_scripts_and_unique_names() -> None:
     toolkits = [read_toolkit(FOLDER / f"{name}.json", "ours", proven=True).toolkit for name in OURS]
     names = [tool.name for toolkit in toolkits for tool in toolkit.tools]
     assert len(names) == len(set(names))
@@ -47,7 +47,7 @@ def test_ours_have_keywords_in_many_scripts_and_no_name_twice() -> None:
             assert any(first <= sign <= last for sign in words), (toolkit.name, first)
 
 
-def test_our_smallest_texts_stay_small() -> None:
+def test_the_texts_for_small_models_are_short() -> None:
     kits = [our_toolkit(name) for name in OURS if name not in WHEN_RELEVANT]
     specs = [card.spec("S") for kit in kits for card in kit.tools]
     sent = [

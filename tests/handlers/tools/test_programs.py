@@ -1,4 +1,4 @@
-"""Tools of the workspace that are programs in the sandbox."""
+"""Workspace tools that are programs in the sandbox."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ async def test_a_program_gets_its_arguments_as_json_and_prints_the_result(tmp_pa
         ("so far", None, "seconds", "get_weather failed [ended by its limit on seconds]: so far"),
     ],
 )
-async def test_a_program_that_fails_says_so(tmp_path: Path, output: str, code: int, ended: Ended, said: str) -> None:
+async def test_a_failing_program_is_reported(tmp_path: Path, output: str, code: int, ended: Ended, said: str) -> None:
     _, tool = programs(tmp_path, ExecResult(output, code, ended, 0.1))
     with pytest.raises(ToolFailed) as failed:
         await tool.execute(ADA)
     assert str(failed.value) == said
 
 
-async def test_a_program_that_prints_nothing_or_too_much_says_so(tmp_path: Path) -> None:
+async def test_no_output_or_too_much_output_is_reported(tmp_path: Path) -> None:
     assert await programs(tmp_path, ExecResult(" \n", 0, "exit", 0.1))[1].execute(ADA) == "[no output]"
     told = await programs(tmp_path, ExecResult("a…z", 0, "exit", 0.1, Cut(99, 1, 1)))[1].execute(ADA)
     assert told == "a…z\n[OUTPUT TRUNCATED: 99 chars total]"

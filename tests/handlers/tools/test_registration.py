@@ -1,4 +1,4 @@
-"""What registration refuses, and what a size is told that has no text of its own."""
+"""Registration errors, and fallbacks for sizes without a text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def parameters(*names: str, required: tuple[str, ...] = ()) -> dict[str, Any]:
 
 @dataclass
 class Given:
-    """A tool that is in order, unless it is told otherwise."""
+    """A valid tool with overrides."""
 
     name: Any = "weather"
     descriptions: Any = "The weather."
@@ -46,7 +46,7 @@ class Without:
     parameters = parameters()
 
 
-def test_a_tool_in_order_is_taken() -> None:
+def test_a_valid_tool_is_accepted() -> None:
     card = register(Given(), taken=["other"])
     assert card.name == "weather"
     assert set(card.texts) == set(SIZES)
@@ -54,7 +54,7 @@ def test_a_tool_in_order_is_taken() -> None:
 
 
 @pytest.mark.parametrize("name", ["a", "_x", "A-b_9", "x" * 64])
-def test_a_legal_name_is_taken(name: str) -> None:
+def test_a_legal_name_is_accepted(name: str) -> None:
     assert register(Given(name=name)).name == name
 
 
@@ -68,7 +68,7 @@ def test_a_tool_without_a_name_is_refused(name: object) -> None:
     ("name", "would"),
     [("get weather", "get_weather"), ("wetter.heute", "wetter_heute"), ("9lives", "_9lives"), ("größe", "gr_e")],
 )
-def test_an_illegal_name_is_refused_with_one_that_would_do(name: str, would: str) -> None:
+def test_an_illegal_name_gets_a_suggestion(name: str, would: str) -> None:
     with pytest.raises(ConfigError, match=f"'{name}', is not legal: it takes 1 to 64 .*; {would} would do"):
         register(Given(name=name))
     assert register(Given(name=would)).name == would
@@ -151,7 +151,7 @@ def test_a_size_falls_back_to_the_next_larger_then_to_the_next_smaller(given: li
     assert [card.texts[size].description for size in SIZES] == told
 
 
-def test_references_are_written_out_and_titles_left_out() -> None:
+def test_references_are_inlined_and_titles_removed() -> None:
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Arguments",
@@ -184,7 +184,7 @@ def test_references_are_written_out_and_titles_left_out() -> None:
     }
 
 
-def test_a_schema_that_would_grow_without_end_is_refused() -> None:
+def test_a_recursive_schema_is_refused() -> None:
     doubled = {f"a{n}": {"properties": {x: {"$ref": f"#/$defs/a{n + 1}"} for x in "lr"}} for n in range(40)}
     bomb = {"type": "object", "$defs": {**doubled, "a40": {}}, "properties": {"a": {"$ref": "#/$defs/a0"}}}
     with pytest.raises(ConfigError, match=f"weather for S is too large: more than {MAX_PARTS:,} parts"):
@@ -199,7 +199,7 @@ def test_a_schema_that_would_grow_without_end_is_refused() -> None:
         register(Given(parameters=deep))
 
 
-def test_what_is_registered_does_not_change_with_what_was_given() -> None:
+def test_registered_tools_are_copies() -> None:
     given = parameters("city")
     card = register(Given(parameters=given))
     given["properties"]["city"]["type"] = "number"
@@ -207,7 +207,7 @@ def test_what_is_registered_does_not_change_with_what_was_given() -> None:
     assert json.dumps(native_tool(card))
 
 
-def test_the_library_of_schemas_is_imported_when_it_is_needed_only() -> None:
+def test_jsonschema_is_imported_on_demand() -> None:
     code = (
         "import sys; from handlers.tools.authoring.manifests import our_toolkit; our_toolkit('basics'); "
         "print('jsonschema' in sys.modules)"
@@ -237,7 +237,7 @@ def test_parameters_may_be_python_types() -> None:
     ("shown", "reason"),
     [("city", r"for S are 'city': give a list of names, such as \[\"city\"\]"), (["town"], "no parameter 'town'")],
 )
-def test_what_a_size_is_shown_are_parameters_of_the_function(shown: Any, reason: str) -> None:
+def test_sizes_can_only_show_parameters_of_the_function(shown: Any, reason: str) -> None:
     @tool(parameters={"S": shown})
     def forecast(city: str, days: int = 1) -> str:
         """Forecasts."""

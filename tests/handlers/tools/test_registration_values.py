@@ -1,5 +1,5 @@
-"""What registration refuses besides names and schemas: examples, categories, priorities, roles, broken texts, and
-sizes that require more than XL."""
+"""Further registration errors: examples, categories, priorities, roles, broken texts, and sizes that require more than
+XL."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def with_default(default: str) -> dict[str, Any]:
         ({"parameters": {"M": with_default("sun"), "XL": with_default(HALF)}}, f"a schema for XL {HALVED}"),
     ],
 )
-def test_a_value_out_of_order_is_refused_by_the_name_of_its_tool(change: dict[str, Any], reason: str) -> None:
+def test_an_invalid_value_is_refused_with_the_tools_name(change: dict[str, Any], reason: str) -> None:
     with pytest.raises(ConfigError, match=f"^The tool weather has {reason}"):
         register(replace(Given(), **change))
 
 
-def test_values_in_order_are_taken() -> None:
+def test_valid_values_are_accepted() -> None:
     given = Given(examples=["Sun? ☀", "Regen?"], category="날씨", priority=Decimal("1.5"), role="admin")
     card = register(given)
     assert (card.examples, card.category, card.priority) == (("Sun? ☀", "Regen?"), "날씨", 1.5)
@@ -85,18 +85,18 @@ FREE, CITY = parameters("city", "day"), parameters("city", "day", required=("cit
         ({"S": parameters("day", required=("hour", "day")), "XL": FREE}, "requires hour for S without saying"),
     ],
 )
-def test_no_size_requires_what_it_lacks_or_what_the_largest_leaves_free(given: dict[str, Any], reason: str) -> None:
+def test_a_size_cannot_require_missing_or_optional_parameters(given: dict[str, Any], reason: str) -> None:
     with pytest.raises(ConfigError, match=f"^The tool weather {reason}"):
         register(Given(parameters=given))
 
 
-def test_a_size_that_requires_as_much_as_the_largest_is_taken() -> None:
+def test_a_size_may_require_as_much_as_the_largest() -> None:
     card = register(Given(parameters={"S": parameters("city", required=("city",)), "XL": CITY}))
     assert card.texts["S"].parameters["required"] == card.texts["XL"].parameters["required"] == ["city"]
 
 
 @pytest.mark.parametrize("examples", ["Stars?", None, ["How many?", 3]])
-def test_the_examples_of_a_function_are_told_when_it_is_registered(examples: Any) -> None:
+def test_examples_are_given_at_registration(examples: Any) -> None:
     @tool(examples=examples)
     def stars(city: str) -> str:
         """Count the stars."""
@@ -106,7 +106,7 @@ def test_the_examples_of_a_function_are_told_when_it_is_registered(examples: Any
         register(stars)
 
 
-def test_the_examples_of_a_function_may_be_made_one_by_one() -> None:
+def test_examples_may_be_a_generator() -> None:
     def said() -> Iterable[str]:
         yield from ("How many stars?", "Any stars?")
 
@@ -118,7 +118,7 @@ def test_the_examples_of_a_function_may_be_made_one_by_one() -> None:
     assert register(stars).examples == register(stars).examples == ("How many stars?", "Any stars?")
 
 
-def test_a_role_that_there_is_not_does_not_reach_the_toolbox() -> None:
+def test_an_unknown_role_is_refused() -> None:
     mistyped: Any = "ownr"
 
     @tool(role=mistyped)
@@ -131,7 +131,7 @@ def test_a_role_that_there_is_not_does_not_reach_the_toolbox() -> None:
             taken(stars)
 
 
-def test_a_file_that_requires_what_it_does_not_define_is_refused_with_the_place(tmp_path: Path) -> None:
+def test_an_undefined_required_parameter_is_refused_with_its_position(tmp_path: Path) -> None:
     given = document()
     given["tasks"][0]["function"]["parameters"]["required"] = ["hour"]
     said = r"^weather\.json line \d+: The tool get_weather requires hour for \w+ without saying what that is"

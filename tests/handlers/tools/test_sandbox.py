@@ -1,4 +1,4 @@
-"""The sandbox does its work: it runs things where they belong."""
+"""The sandbox runs commands correctly."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ ANN, BEN = 7, 8
 
 
 def missing(what: str) -> None:
-    """Skip by name; where every set was asked for, fail."""
+    """Skips with a reason; fails if TIERBOT_SETS=all."""
     if os.environ.get("TIERBOT_SETS") == "all":
         pytest.fail(f"TIERBOT_SETS=all, but {what}")
     pytest.skip(f"system set: {what}")
 
 
 async def made(tmp_path: Path, limits: SandboxLimits | None = None) -> Sandbox:
-    """A sandbox that works, over `tmp_path/workspace/files`."""
+    """A working sandbox over `tmp_path/workspace/files`."""
     sandbox = Sandbox(tmp_path / "workspace" / "files", limits or SandboxLimits())
     if off := await sandbox.reason_off():
         missing(off)
@@ -36,7 +36,7 @@ async def made(tmp_path: Path, limits: SandboxLimits | None = None) -> Sandbox:
 
 
 def home(tmp_path: Path, person: int = ANN) -> Path:
-    """A person's folder as the machine sees it."""
+    """A person's folder on the host."""
     folder = tmp_path / "workspace" / "files" / str(person)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
@@ -51,7 +51,7 @@ async def python(sandbox: Sandbox, code: str, *arguments: str) -> ExecResult:
 
 
 def pipes(tmp_path: Path, *names: str) -> list[Path]:
-    """Named pipes in Ann's folder: how a command and a test wait for each other."""
+    """Named pipes in Ann's folder, to synchronise commands and tests."""
     paths = [home(tmp_path) / name for name in names]
     for path in paths:
         os.mkfifo(path)
@@ -59,12 +59,12 @@ def pipes(tmp_path: Path, *names: str) -> list[Path]:
 
 
 async def heard(pipe: Path) -> str:
-    """What a command writes into a pipe, once it does."""
+    """What a command writes into a pipe."""
     return await asyncio.to_thread(pipe.read_text)
 
 
 def running(mark: str) -> list[str]:
-    """Processes of the whole machine that have `mark` in their command line."""
+    """Host processes with `mark` in their command line."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
@@ -85,7 +85,7 @@ async def test_a_command_works_in_the_persons_own_folder(tmp_path: Path) -> None
 
 
 @pytest.mark.system
-async def test_output_and_errors_come_in_order_and_the_input_is_what_was_given(tmp_path: Path) -> None:
+async def test_output_and_errors_are_interleaved_and_stdin_is_passed(tmp_path: Path) -> None:
     sandbox = await made(tmp_path)
     assert (await shell(sandbox, "echo a; echo b >&2; echo c; cat")).output == "a\nb\nc\n"
     assert (await sandbox.run(ANN, ["cat"], b"given\n" * 1000)).output == "given\n" * 1000
@@ -93,7 +93,7 @@ async def test_output_and_errors_come_in_order_and_the_input_is_what_was_given(t
 
 
 @pytest.mark.system
-async def test_a_signal_and_a_program_that_is_not_there_are_exit_codes(tmp_path: Path) -> None:
+async def test_signals_and_missing_programs_become_exit_codes(tmp_path: Path) -> None:
     sandbox = await made(tmp_path)
     assert (await shell(sandbox, "kill -9 $$")).exit_code == 137
     assert (await sandbox.run(ANN, ["no-such-program"])).exit_code == 127
@@ -107,7 +107,7 @@ async def test_python_is_the_bots_own_version(tmp_path: Path) -> None:
 
 
 @pytest.mark.system
-async def test_without_proc_things_still_work_and_the_machines_is_not_shown_instead(tmp_path: Path) -> None:
+async def test_without_proc_commands_work_and_the_hosts_proc_is_hidden(tmp_path: Path) -> None:
     sandbox = await made(tmp_path)
     sandbox.form = FORMS[-1]
     ran = await python(sandbox, "import os; print(os.path.exists('/proc'), os.getpid() < 20, os.listdir('/files'))")
@@ -116,7 +116,7 @@ async def test_without_proc_things_still_work_and_the_machines_is_not_shown_inst
 
 @contextmanager
 def workspace_among_programs() -> Iterator[Path]:
-    """With a secret; skips where no folder of programs can be written to."""
+    """Contains a secret; skips if no system folder is writable."""
     places = [place for place in (f"{sys.base_prefix}/share", "/usr/local/share") if os.access(place, os.W_OK)]
     if not places:
         missing("no folder of programs can be written to")
@@ -127,7 +127,7 @@ def workspace_among_programs() -> Iterator[Path]:
 
 
 @pytest.mark.system
-async def test_a_workspace_among_the_programs_is_hidden_under_any_path(tmp_path: Path) -> None:
+async def test_a_workspace_below_system_folders_is_hidden(tmp_path: Path) -> None:
     await made(tmp_path)
     with workspace_among_programs() as real:
         link = tmp_path / "link"
@@ -142,7 +142,7 @@ async def test_a_workspace_among_the_programs_is_hidden_under_any_path(tmp_path:
 
 
 @pytest.mark.system
-async def test_a_folder_that_a_command_closed_can_be_used_again(tmp_path: Path) -> None:
+async def test_a_folder_without_permissions_can_be_used_again(tmp_path: Path) -> None:
     sandbox = await made(tmp_path)
     assert (await shell(sandbox, "mkdir below; chmod 000 below /files")).exit_code == 0
     assert (await shell(sandbox, "chmod 444 below; ls")).output == "below\n"

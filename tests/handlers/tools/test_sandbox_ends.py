@@ -41,7 +41,7 @@ async def test_a_cancelled_command_leaves_no_process_behind(tmp_path: Path) -> N
 
 
 @pytest.mark.system
-async def test_a_second_cancellation_does_not_leave_half_of_it(tmp_path: Path) -> None:
+async def test_a_second_cancellation_still_cleans_up(tmp_path: Path) -> None:
     sandbox = await made(tmp_path)
     (ready,) = pipes(tmp_path, "ready")
     command = asyncio.create_task(shell(sandbox, "echo up > ready; sleep 98763"))
@@ -55,7 +55,7 @@ async def test_a_second_cancellation_does_not_leave_half_of_it(tmp_path: Path) -
 
 
 @pytest.mark.system
-async def test_a_command_cancelled_before_it_began_leaves_nothing(tmp_path: Path) -> None:
+async def test_a_command_cancelled_before_its_start_leaves_nothing(tmp_path: Path) -> None:
     sandbox = await made(tmp_path)
     for yields in range(12):
         command = asyncio.create_task(shell(sandbox, "sleep 98764"))

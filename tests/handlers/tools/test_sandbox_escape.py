@@ -1,5 +1,5 @@
-"""Attacks: out of the person's folder, into other people's, the bot, the machine. Each is also tried where it must
-succeed, so that a test can't pass because the attack is broken."""
+"""Attacks on the person's folder, other people's, the bot and the host. Each is also tried where it must succeed, so
+that a broken attack can't pass."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.handlers.tools.test_sandbox import BEN, heard, home, made, pipes, pyt
 pytestmark = pytest.mark.system
 
 
-async def test_a_link_in_the_folder_leads_nowhere(tmp_path: Path, secret: Path) -> None:
+async def test_links_in_the_folder_do_not_escape(tmp_path: Path, secret: Path) -> None:
     link = home(tmp_path) / "link"
     link.symlink_to(secret)
     (home(tmp_path) / "up").symlink_to("../..")
@@ -30,7 +30,7 @@ async def test_a_link_in_the_folder_leads_nowhere(tmp_path: Path, secret: Path) 
     assert "No such file" in ran.output
 
 
-async def test_dots_lead_to_the_sandboxs_own_root(tmp_path: Path, secret: Path) -> None:
+async def test_parent_paths_end_at_the_sandbox_root(tmp_path: Path, secret: Path) -> None:
     assert (home(tmp_path) / ".." / ".." / ".env").read_text() == SECRET
     sandbox = await made(tmp_path)
     ran = await shell(sandbox, "cat ../../.env; cat /files/../../../.env; find .. -maxdepth 3 -name .env; cd ..; pwd")
@@ -38,7 +38,7 @@ async def test_dots_lead_to_the_sandboxs_own_root(tmp_path: Path, secret: Path) 
     assert ran.output.endswith("\n/\n")
 
 
-async def test_absolute_paths_of_the_machine_are_not_there(tmp_path: Path, secret: Path) -> None:
+async def test_host_paths_do_not_exist(tmp_path: Path, secret: Path) -> None:
     ours = Path(__file__)
     hidden = [secret, secret.parent, ours, Path("/etc/shadow"), Path("/boot"), Path("/var"), Path("/run"), Path("/sys")]
     assert all(map(os.path.lexists, hidden))
@@ -56,7 +56,7 @@ print([name for name in ("bot", "handlers", "routing", "storage", "json") if imp
     assert (await python(await made(tmp_path), code)).output == "['json']\n"
 
 
-async def test_the_environment_is_four_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_environment_has_four_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TELEGRAM_BOT_TOKEN", SECRET)
     ran = await shell(
         await made(tmp_path), "env; tr '\\0' '\\n' </proc/1/environ; cat /proc/*/environ; cat /proc/*/cmdline"
@@ -67,7 +67,7 @@ async def test_the_environment_is_four_names(tmp_path: Path, monkeypatch: pytest
     assert {line.partition("=")[0] for line in env} == {"PATH", "HOME", "LANG", "TERM", "PWD"}
 
 
-async def test_proc_shows_no_process_of_the_machine(tmp_path: Path) -> None:
+async def test_proc_shows_no_host_process(tmp_path: Path) -> None:
     sandbox = await made(tmp_path)
     attack = "grep -al MARK=outsider-1 /proc/[0-9]*/environ; ls -d /proc/[0-9]* | wc -l"
     with outsider("outsider-1"):
@@ -88,7 +88,7 @@ async def test_links_in_proc_stay_inside(tmp_path: Path, secret: Path, way: str)
     assert ".env" not in ran.output.replace(str(secret), "")
 
 
-async def test_no_hard_link_crosses_the_folders_edge(tmp_path: Path, secret: Path) -> None:
+async def test_hard_links_cannot_leave_the_folder(tmp_path: Path, secret: Path) -> None:
     os.link(secret, home(tmp_path) / "control")
     assert (home(tmp_path) / "control").read_text() == SECRET
     (home(tmp_path) / "control").unlink()
@@ -144,10 +144,10 @@ async def test_two_people_at_once_see_nothing_of_each_other(tmp_path: Path) -> N
     anns = await shell(sandbox, look)
     ann.cancel()
     assert bens.output == "done\n"
-    assert anns.output == "/files/of-ann\n"  # the look finds what is there
+    assert anns.output == "/files/of-ann\n"  # finds what is there
 
 
-async def test_the_machines_programs_and_kernel_can_not_be_changed(tmp_path: Path) -> None:
+async def test_host_programs_and_kernel_settings_are_read_only(tmp_path: Path) -> None:
     places = [
         "/usr/x",
         "/usr/bin/x",
@@ -177,7 +177,7 @@ for place in {places!r} + ["/files/x", "/tmp/x", "/dev/shm/x"]:
         assert os.access("/proc/sys/kernel/core_pattern", os.W_OK)
 
 
-async def test_the_machines_devices_keep_their_modes(tmp_path: Path) -> None:
+async def test_host_devices_keep_their_modes(tmp_path: Path) -> None:
     mode = os.stat("/dev/null").st_mode & 0o777
     ran = await shell(
         await made(tmp_path), f"touch mine; chmod {mode:o} mine && echo mine; chmod {mode:o} /dev/null && echo null"
@@ -185,10 +185,10 @@ async def test_the_machines_devices_keep_their_modes(tmp_path: Path) -> None:
     assert "mine\n" in ran.output
     assert "null\n" not in ran.output
     if os.geteuid() == 0:
-        os.chmod("/dev/null", mode)  # what it is already: outside, root may
+        os.chmod("/dev/null", mode)  # unchanged: outside, root may
 
 
-async def test_processes_outside_can_not_be_reached(tmp_path: Path) -> None:
+async def test_outside_processes_are_unreachable(tmp_path: Path) -> None:
     attack = """
 import ctypes, os, signal, sys
 pid, libc = int(sys.argv[1]), ctypes.CDLL(None, use_errno=True)

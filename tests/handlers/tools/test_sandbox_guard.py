@@ -1,4 +1,4 @@
-"""Whenever the bot is killed, nothing that it began in the sandbox is left."""
+"""When the bot is killed, nothing that it started in the sandbox survives."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ def marked(mark: str) -> list[int]:
 
 
 async def until(told: Callable[[], bool]) -> None:
-    """Nothing tells when a process of somebody else's ends: look again and again."""
+    """Polls, because the end of another process sends no signal."""
 
     def look() -> None:
         last = time.monotonic() + PATIENCE_SECONDS
         while not told():
-            assert time.monotonic() < last, "in vain"
+            assert time.monotonic() < last, "timed out"
             time.sleep(0.01)
 
     await asyncio.to_thread(look)
 
 
 async def bot(tmp_path: Path, program: str = "bwrap") -> tuple[asyncio.subprocess.Process, str]:
-    """One that runs a command for ever, and the mark of what it starts; nothing is started yet."""
+    """A process that runs a command for ever, and the mark of its children; not started yet."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", BOT, str(tmp_path), program),
         stdout=asyncio.subprocess.PIPE,
@@ -74,8 +74,8 @@ async def test_a_bubblewrap_that_does_not_die_with_the_bot_is_killed(tmp_path: P
 
 
 @pytest.mark.system
-async def test_nothing_is_left_by_a_kill_at_any_instant_of_the_start(tmp_path: Path) -> None:
-    """Without the guard about every fourth of these leaves bubblewrap's first process inside, which waits for ever."""
+async def test_a_kill_at_any_instant_of_the_start_leaves_nothing(tmp_path: Path) -> None:
+    """Without the guard about a quarter of these leave bubblewrap's first process, which waits for ever."""
     await made(tmp_path)
     marks = []
     for milliseconds in KILLED_AFTER_MS:
@@ -93,7 +93,7 @@ def guards(mark: str) -> list[int]:
     return marked(f"[t]{mark[1:]}")
 
 
-async def test_a_guard_that_was_killed_is_replaced_and_the_last_one_goes_with_its_sandbox(tmp_path: Path) -> None:
+async def test_a_killed_guard_is_replaced_and_the_last_ends_with_its_sandbox(tmp_path: Path) -> None:
     sandbox = Sandbox(tmp_path, SandboxLimits())
     mark = sandbox.guard.mark
     await asyncio.to_thread(sandbox.guard.stand)

@@ -1,4 +1,4 @@
-"""Attacks on the kernel's own doors: descriptors, terminals, system calls, namespaces, rights."""
+"""Attacks on the kernel: descriptors, terminals, system calls, namespaces, privileges."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def test_no_descriptor_of_the_bot_is_inherited(tmp_path: Path, secret: Pat
     assert ran.output == "['0', '1', '2']\n"
 
 
-async def test_there_is_no_terminal_to_type_into(tmp_path: Path) -> None:
+async def test_there_is_no_terminal(tmp_path: Path) -> None:
     code = """
 import fcntl, os, pty, termios
 try:
@@ -59,12 +59,12 @@ CALLS = {
 }
 
 
-async def test_what_proc_tells_of_the_machine_is_empty(tmp_path: Path) -> None:
+async def test_proc_reveals_nothing_about_the_host(tmp_path: Path) -> None:
     ran = await shell(await made(tmp_path), "cat /proc/cmdline /proc/keys /proc/key-users; echo done")
     assert ran.output == "done\n"
 
 
-async def test_the_kernel_refuses_what_leads_out(tmp_path: Path) -> None:
+async def test_forbidden_system_calls_fail(tmp_path: Path) -> None:
     arm = os.uname().machine != "x86_64"
     numbers = {"unshare": 97, "mount": 40, "setns": 268, "keyctl": 219, "ptrace": 117, "bpf": 280, "shmget": 194}
     calls = numbers | {"syslog": 116, "personality": 92} if arm else CALLS
@@ -83,7 +83,7 @@ except OSError as error:
     ran = await python(await made(tmp_path), code)
     assert ran.output == "".join(f"{name} EPERM\n" for name in calls) + "Function not implemented\n"
     libc = ctypes.CDLL(None, use_errno=True)
-    assert libc.syscall(calls["unshare"], 0) == 0  # asks for nothing, and is only refused by a filter
+    assert libc.syscall(calls["unshare"], 0) == 0  # only a filter refuses it
 
 
 @pytest.mark.parametrize("flags", ["-U", "-Ur", "-m", "-n", "-p", "-i", "-u", "-C"])
@@ -96,7 +96,7 @@ async def test_no_namespace_can_be_made_inside(tmp_path: Path, flags: str) -> No
     assert "Operation not permitted" in ran.output or "No space left" in ran.output
 
 
-async def test_there_is_no_way_to_more_rights(tmp_path: Path) -> None:
+async def test_privileges_cannot_be_gained(tmp_path: Path) -> None:
     ran = await shell(
         await made(tmp_path), "grep -E 'Cap|NoNewPrivs|Seccomp:' /proc/self/status; id -u; su -c id; mknod x c 1 3; ls"
     )
@@ -108,12 +108,12 @@ async def test_there_is_no_way_to_more_rights(tmp_path: Path) -> None:
     assert list(home(tmp_path).iterdir()) == []
 
 
-async def test_no_mount_tells_where_the_bot_lies_on_the_machine(tmp_path: Path) -> None:
+async def test_mounts_do_not_reveal_the_workspace_path(tmp_path: Path) -> None:
     sandbox = await made(tmp_path)
     look = "for p in self thread-self 1 2 $$; do cat /proc/$p/mountinfo /proc/$p/mounts /proc/$p/mountstats; done; "
     look += "cat /proc/*/task/*/mountinfo /proc/mounts; ls /proc/1; df; pwd"
     ran = await shell(sandbox, f"({look}) 2>/dev/null")
     assert ran.output == "/files\n"
     assert sandbox.form is not None
-    sandbox.form = replace(sandbox.form, hidden=False)  # as under a profile of AppArmor's: the look finds what is there
+    sandbox.form = replace(sandbox.form, hidden=False)  # as under an AppArmor profile: finds what is there
     assert str(home(tmp_path)) in (await shell(sandbox, f"({look}) 2>/dev/null")).output.replace("//deleted", "")

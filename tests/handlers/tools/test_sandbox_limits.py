@@ -1,4 +1,4 @@
-"""Attacks on the limits: more time, memory, processes, disk or output than a command may have."""
+"""Attacks on the limits of time, memory, processes, disk and output."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.system
 
 @pytest.fixture(autouse=True)
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """One at a time among all workers: the watch looks at the whole machine's memory and disk, too."""
+    """One at a time across workers, because the monitor measures the whole machine's memory and disk."""
     with FileLock(tmp_path_factory.getbasetemp().parent / "tierbot-sandbox-limits.lock"):
         yield
 
@@ -33,8 +33,8 @@ def used(folder: Path) -> int:
     return sum(path.lstat().st_blocks * 512 for path in folder.rglob("*"))
 
 
-async def test_within_all_limits_it_ends_by_itself(tmp_path: Path) -> None:
-    """The same kinds of work as below, each a little smaller."""
+async def test_a_command_within_all_limits_finishes(tmp_path: Path) -> None:
+    """The same kinds of work as below, a little smaller."""
     code = """
 import mmap, os, threading, time
 held = bytearray(40 * 2**20)
@@ -61,7 +61,7 @@ async def test_time_is_limited(tmp_path: Path) -> None:
 
 
 def forking(child: str) -> str:
-    """A bomb that stops of itself at 300, for the machine's sake should the sandbox fail."""
+    """A bomb that stops at 300 processes, in case the sandbox fails."""
     return f"""
 import os, time
 for n in range(300):
@@ -156,7 +156,7 @@ async def test_an_attack_is_ended_by_its_limit(tmp_path: Path, attack: str) -> N
     assert running("98766") == []
 
 
-async def test_one_process_is_told_that_there_is_no_more_memory(tmp_path: Path) -> None:
+async def test_one_process_gets_a_memory_error(tmp_path: Path) -> None:
     ran = await python(await made(tmp_path, SMALL), "bytearray(90 * 2**20); bytearray(200 * 2**20)")
     assert (ran.ended, ran.exit_code) == ("exit", 1)
     assert ran.output.endswith("MemoryError\n")
@@ -200,26 +200,26 @@ async def test_files_in_memory_are_bounded(tmp_path: Path, place: str, size: int
 
 
 @pytest.mark.parametrize("place", ["/", "/dev", "/etc", "/usr", "/proc", "/dev/pts"])
-async def test_nothing_else_can_be_filled(tmp_path: Path, place: str) -> None:
+async def test_no_other_file_system_can_be_filled(tmp_path: Path, place: str) -> None:
     ran = await shell(await made(tmp_path), f"echo x > {place}/big && echo written; echo x > /tmp/big && echo control")
     assert "written" not in ran.output
     assert "control\n" in ran.output
 
 
-async def test_a_file_larger_than_the_folder_may_be_is_cut_off(tmp_path: Path) -> None:
+async def test_a_file_over_the_quota_is_truncated(tmp_path: Path) -> None:
     await shell(await made(tmp_path, SMALL), "head -c 100000000 /dev/zero > big")
     assert 0 < used(home(tmp_path)) <= SMALL.disk_bytes + 4096
 
 
-async def test_many_files_that_are_too_much_together_end_it(tmp_path: Path) -> None:
+async def test_many_files_over_the_quota_end_the_command(tmp_path: Path) -> None:
     line = "for n in 1 2 3 4 5 6; do head -c 4000000 /dev/zero > big$n; done; sleep 60"
     ran = await shell(await made(tmp_path, SMALL), line)
     assert ran.ended == "disk"
     assert SMALL.disk_bytes < used(home(tmp_path)) < 7 * SMALL.disk_bytes
 
 
-async def test_a_quick_one_can_not_come_back_for_more(tmp_path: Path) -> None:
-    """It is over before the folder is looked at, but the next one may only write what is left."""
+async def test_repeated_quick_commands_cannot_exceed_the_quota(tmp_path: Path) -> None:
+    """It ends before the folder is measured, but the next one may only write the rest."""
     sandbox = await made(tmp_path, SMALL)
     told = [await shell(sandbox, f"head -c 6000000 /dev/zero > big{n}; exit 0") for n in range(4)]
     assert [ran.ended for ran in told] == ["exit"] * 4
@@ -227,12 +227,12 @@ async def test_a_quick_one_can_not_come_back_for_more(tmp_path: Path) -> None:
     assert used(home(tmp_path)) <= SMALL.disk_bytes + 4096
 
 
-async def test_a_shell_that_filled_the_folder_is_told_so(tmp_path: Path) -> None:
+async def test_filling_the_folder_is_reported(tmp_path: Path) -> None:
     ran = await shell(await made(tmp_path, SMALL), "head -c 100000000 /dev/zero > big")
     assert (ran.ended, ran.exit_code) == ("disk", None)
 
 
-async def test_coming_back_again_and_again_gets_nothing_more(tmp_path: Path) -> None:
+async def test_repeated_commands_gain_no_space(tmp_path: Path) -> None:
     sandbox, sizes = await made(tmp_path, SMALL), []
     for n in range(5):
         await shell(sandbox, f"for i in $(seq 1 40); do head -c 1048576 /dev/zero > f{n}_$i; done; exit 0")
@@ -241,7 +241,7 @@ async def test_coming_back_again_and_again_gets_nothing_more(tmp_path: Path) -> 
     assert sizes[-1] <= sizes[0]
 
 
-async def test_a_folder_too_full_of_bytes_takes_no_files_and_one_too_full_of_files_no_more(tmp_path: Path) -> None:
+async def test_a_full_folder_takes_no_bytes_and_no_files(tmp_path: Path) -> None:
     for n in range(101):
         (home(tmp_path) / f"old{n}").touch()
     sandbox = await made(tmp_path, SMALL)
@@ -249,7 +249,7 @@ async def test_a_folder_too_full_of_bytes_takes_no_files_and_one_too_full_of_fil
     assert (await shell(sandbox, "rm -r new old1 old2 old3; ls | wc -l")).output == "98\n"
 
 
-async def test_many_folders_within_each_other_end_it(tmp_path: Path) -> None:
+async def test_deeply_nested_folders_end_the_command(tmp_path: Path) -> None:
     code = "import os\nfor n in range(3000):\n    os.mkdir('d'); os.chdir('d')\nimport time; time.sleep(60)"
     ran = await python(await made(tmp_path, SMALL), code)
     assert ran.ended == "disk"
@@ -257,7 +257,7 @@ async def test_many_folders_within_each_other_end_it(tmp_path: Path) -> None:
     assert (cleaned.output, cleaned.ended) == ("0\n", "exit")
 
 
-async def test_depth_does_not_switch_the_limit_off(tmp_path: Path) -> None:
+async def test_nesting_does_not_disable_the_limit(tmp_path: Path) -> None:
     sandbox = await made(tmp_path, replace(SMALL, files=500))
     assert (await shell(sandbox, "mkdir -p $(printf 'd/%.0s' $(seq 110))")).ended == "exit"
     many = "for i in $(seq 1 100); do head -c 1000000 /dev/zero > f$i; done; sleep 60"
@@ -266,7 +266,7 @@ async def test_depth_does_not_switch_the_limit_off(tmp_path: Path) -> None:
     assert (await shell(sandbox, "rm -r d g*; ls | wc -l")).output == "0\n"
 
 
-async def test_a_full_folder_can_be_cleaned_up_and_not_filled(tmp_path: Path) -> None:
+async def test_a_full_folder_can_be_emptied_but_not_filled(tmp_path: Path) -> None:
     for n in range(4):
         (home(tmp_path) / f"old{n}").write_bytes(os.urandom(4_000_000))
     sandbox = await made(tmp_path, SMALL)
@@ -284,13 +284,13 @@ async def test_endless_output_is_ended(tmp_path: Path) -> None:
     assert running("98767") == []
 
 
-async def test_fifty_megabytes_are_bounded(tmp_path: Path) -> None:
+async def test_fifty_megabytes_of_output_are_bounded(tmp_path: Path) -> None:
     ran = await python(await made(tmp_path), "print('é' * 25_000_000)")
     assert ran.ended == "output"
     assert len(ran.output) <= SandboxLimits().output_chars + 50
 
 
-async def test_much_output_is_kept_at_both_ends(tmp_path: Path) -> None:
+async def test_head_and_tail_of_long_output_are_kept(tmp_path: Path) -> None:
     ran = await shell(await made(tmp_path, SandboxLimits(output_chars=1000)), "seq 1 100000")
     assert (ran.ended, ran.exit_code) == ("exit", 0)
     assert ran.output.startswith("1\n2\n3\n")

@@ -1,5 +1,5 @@
-"""Attacks over the network and through sockets. Each is also tried where it must succeed, so that a test can't pass
-because the attack is broken."""
+"""Attacks over the network and through sockets. Each is also tried where it must succeed, so that a broken attack can't
+pass."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ except OSError as error:
 """
 
 
-async def test_the_machines_own_servers_can_not_be_reached(tmp_path: Path) -> None:
+async def test_host_servers_are_unreachable(tmp_path: Path) -> None:
     async with listening(("127.0.0.1", 0)) as (ear, visits):
         port = str(ear.getsockname()[1])
         assert (await python(await made(tmp_path), CALL, port)).output == "Connection refused\n"
@@ -64,7 +64,7 @@ async def test_the_machines_own_servers_can_not_be_reached(tmp_path: Path) -> No
         assert visits == ["visit"]
 
 
-async def test_abstract_sockets_can_not_be_reached(tmp_path: Path) -> None:
+async def test_abstract_sockets_are_unreachable(tmp_path: Path) -> None:
     name = f"tierbot-test-{os.getpid()}"
     async with listening("\0" + name) as (_, visits):
         assert (await python(await made(tmp_path), CALL, name)).output == "Connection refused\n"
@@ -72,7 +72,7 @@ async def test_abstract_sockets_can_not_be_reached(tmp_path: Path) -> None:
         assert (await python(await made(tmp_path, OPEN), CALL, name)).output == "connected b''\n"
 
 
-async def test_there_is_no_interface_but_a_loopback_of_its_own(tmp_path: Path) -> None:
+async def test_the_only_interface_is_a_private_loopback(tmp_path: Path) -> None:
     code = """
 import socket
 print([name for _, name in socket.if_nameindex()])

@@ -1,4 +1,4 @@
-"""The sandbox says why it is off, and how to fix that."""
+"""The sandbox explains why it is off, and how to fix that."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from routing.errors import ToolFailed
 from tests.handlers.tools.test_sandbox import made, shell
 
 
-async def test_without_bubblewrap_it_is_off_and_says_how_to_mend_that(tmp_path: Path) -> None:
+async def test_without_bubblewrap_the_sandbox_is_off_with_instructions(tmp_path: Path) -> None:
     sandbox = Sandbox(tmp_path, SandboxLimits(), "bwrap-is-not-here")
     off = await sandbox.reason_off()
     assert off is not None
@@ -23,7 +23,7 @@ async def test_without_bubblewrap_it_is_off_and_says_how_to_mend_that(tmp_path: 
         await shell(sandbox, "true")
 
 
-async def test_what_the_kernel_refuses_is_said_and_asked_once(tmp_path: Path) -> None:
+async def test_a_kernel_refusal_is_reported_and_probed_once(tmp_path: Path) -> None:
     program, calls = tmp_path / "bwrap", tmp_path / "calls"
     program.write_text(
         f"#!/bin/sh\necho x >> {calls}\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n"
@@ -49,9 +49,7 @@ async def test_a_probe_that_failed_is_tried_again_later(tmp_path: Path) -> None:
 
 
 @pytest.mark.system
-async def test_a_folder_for_the_probe_that_can_not_be_made_is_a_passing_reason(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_failed_probe_folder_is_a_temporary_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     await made(tmp_path)
     sandbox = Sandbox(tmp_path / "files", SandboxLimits(), again_seconds=0)
     with monkeypatch.context() as full:

@@ -1,4 +1,4 @@
-"""The parts that need no sandbox: what is kept of an output, how large a folder is, what the filter lets through."""
+"""Parts that need no sandbox: output truncation, folder sizes, and the system call filter."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ALLOWED = 0x7FFF0000
 
 
 def judged(machine: str, number: int, first: int = 0, second: int = 0, audit: int | None = None) -> int:
-    """What the filter returns: the kernel's rules for the few instructions that it uses."""
+    """The filter's verdict, with the kernel's rules for the instructions it uses."""
     program = seccomp.program(machine)
     steps = [struct.unpack_from("=HBBI", program, at) for at in range(0, len(program), 8)]
     told = struct.pack(
@@ -49,7 +49,7 @@ def refused(code: int) -> int:
 
 
 @pytest.mark.parametrize("machine", ARCHITECTURES)
-def test_the_filter_on_each_machine(machine: str) -> None:
+def test_the_system_call_filter_by_architecture(machine: str) -> None:
     column = ARCHITECTURES[machine][1]
     for table, code in ((seccomp.REFUSED, errno.EPERM), (seccomp.ABSENT, errno.ENOSYS)):
         known = [number for numbers in table.values() if (number := numbers[column]) is not None]
@@ -66,18 +66,18 @@ def test_the_filter_on_each_machine(machine: str) -> None:
     assert judged(machine, 0, audit=0x40000003) == refused(errno.ENOSYS)
 
 
-def test_calls_of_the_x32_kind_are_not_a_way_around() -> None:
+def test_x32_system_calls_are_blocked() -> None:
     assert judged("x86_64", 0x40000000 + 165) == refused(errno.ENOSYS)
 
 
-def test_other_processors_are_not_known() -> None:
+def test_other_architectures_are_unsupported() -> None:
     assert seccomp.known("x86_64")
     assert seccomp.known("aarch64")
     assert not seccomp.known("riscv64")
 
 
 @pytest.mark.parametrize("kept", [10, 11, 100])
-def test_head_and_tail_are_kept_and_the_rest_is_counted(kept: int) -> None:
+def test_head_and_tail_are_kept_and_omissions_counted(kept: int) -> None:
     transcript = Transcript(kept)
     text = "".join(f"é{n:03}" for n in range(200))
     data = text.encode()
@@ -93,20 +93,20 @@ def test_head_and_tail_are_kept_and_the_rest_is_counted(kept: int) -> None:
     assert cut == Cut(len(text), len(head), len(tail))
 
 
-def test_what_fits_is_whole() -> None:
+def test_short_output_is_complete() -> None:
     transcript = Transcript(6)
     for char in "abcdéf".encode():
         transcript.add(bytes([char]))
     assert transcript.told() == ("abcdéf", None)
 
 
-def test_a_sign_that_was_not_finished_is_told() -> None:
+def test_an_incomplete_character_is_replaced() -> None:
     transcript = Transcript(6)
     transcript.add("é".encode()[:1])
     assert transcript.told() == ("\ufffd", None)
 
 
-def test_a_transcript_says_when_it_is_too_much() -> None:
+def test_a_transcript_reports_its_limit() -> None:
     transcript = Transcript(10)
     transcript.add(b"x" * MAX_BYTES)
     assert not transcript.overflowing
@@ -163,7 +163,7 @@ def test_a_folder_is_measured_without_following_links(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_measured_however_deep_it_is(tmp_path: Path) -> None:
-    """With few open files, and beyond what any path can name."""
+    """With few open files, and deeper than any path can name."""
     here = os.open(tmp_path, os.O_RDONLY)
     for _ in range(3000):
         os.mkdir("d", dir_fd=here)
@@ -179,8 +179,8 @@ def test_a_folder_is_measured_however_deep_it_is(tmp_path: Path) -> None:
     assert weight(tmp_path).files == 2
 
 
-def test_a_folder_that_is_moved_while_it_is_measured_leads_nowhere_else(tmp_path: Path) -> None:
-    """`..` of a folder that was moved up is another one, and that one's lies outside."""
+def test_measuring_does_not_follow_a_moved_folder(tmp_path: Path) -> None:
+    """`..` of a folder that was moved up is a different folder outside."""
     inside, stop = tmp_path / "inside", threading.Event()
     (inside / "a" / "b" / "c").mkdir(parents=True)
     for n in range(20):
@@ -205,7 +205,7 @@ def test_a_folder_that_is_moved_while_it_is_measured_leads_nowhere_else(tmp_path
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may enter every folder")
 @pytest.mark.parametrize("mode", [0, 0o444])
-def test_a_folder_closed_to_its_owner_is_measured(tmp_path: Path, mode: int) -> None:
+def test_a_folder_without_permissions_is_measured(tmp_path: Path, mode: int) -> None:
     (tmp_path / "closed").mkdir()
     (tmp_path / "closed" / "file").write_bytes(b"x" * 100_000)
     (tmp_path / "closed").chmod(mode)
@@ -235,13 +235,13 @@ def told(private: tuple[Path, ...] = (), limits: SandboxLimits | None = None, fr
     return " ".join(command)
 
 
-def test_what_is_private_is_covered_where_it_lies_among_programs(tmp_path: Path) -> None:
+def test_private_paths_among_system_folders_are_hidden(tmp_path: Path) -> None:
     line = told((Path("/usr/share"), tmp_path, Path("/usr"), Path("/usr/not/there")))
     assert line.count("--tmpfs") == told().count("--tmpfs") + 1
     assert "--tmpfs /usr/share --remount-ro /usr/share" in line
 
 
-def test_what_is_private_is_covered_once_and_behind_links(tmp_path: Path) -> None:
+def test_private_paths_are_hidden_once_also_behind_links(tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to("/usr/share")
     for private in ((link, link / "doc"), (Path("/usr/share/doc"), link), (Path("/usr/share"), link)):
@@ -251,17 +251,17 @@ def test_what_is_private_is_covered_once_and_behind_links(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("free", "room"), [(5_000_000, 5_000_000), (7, 7), (0, 0), (-4096, 0), (10**12, 500 * 2**20)])
-def test_no_file_may_become_larger_than_what_is_left(free: int, room: int) -> None:
+def test_file_size_is_limited_to_the_remaining_quota(free: int, room: int) -> None:
     assert f"--fsize={room} " in told(free=free)
 
 
-def test_the_network_is_only_there_when_it_is_allowed() -> None:
+def test_the_network_needs_permission() -> None:
     assert "--share-net" not in told()
     assert "--share-net" in told(limits=SandboxLimits(network=True))
 
 
-def test_half_of_what_was_left_is_time_for_another_look(tmp_path: Path) -> None:
-    """In a folder of 64 MiB; the free space of the disk tells, which others change a little, too."""
+def test_disk_usage_is_measured_again_after_half_the_remaining_quota(tmp_path: Path) -> None:
+    """In a folder of 64 MiB. Free disk space is compared with a tolerance for other programs."""
     limits, folder = SandboxLimits(disk_bytes=64 * MIB), os.open(tmp_path, os.O_RDONLY)
     try:
         watch = ResourceMonitor(os.getpid(), folder, limits, machine(folder), Size(), by_children, {})

@@ -13,7 +13,7 @@ from tests.handlers.tools.test_sandbox import BEN, heard, home, made, pipes, she
 
 
 @pytest.mark.system
-async def test_who_waits_too_long_is_told_that_others_were_first(tmp_path: Path) -> None:
+async def test_a_long_wait_for_a_slot_is_explained(tmp_path: Path) -> None:
     sandbox = await made(tmp_path)
     one, two, go = pipes(tmp_path, "one", "two", "go")
     line = "echo up > {}; read x < go"
@@ -30,7 +30,7 @@ async def test_who_waits_too_long_is_told_that_others_were_first(tmp_path: Path)
     assert not (home(tmp_path) / "third").exists()
 
 
-async def test_places_go_round_among_the_persons() -> None:
+async def test_slots_rotate_among_people() -> None:
     places, order, going = FairQueue(2, 2), [], asyncio.Event()
 
     async def work(person: int, name: str) -> None:
@@ -50,7 +50,7 @@ async def test_places_go_round_among_the_persons() -> None:
     assert sorted(order) == ["a1", "a2", "a3", "a4", "b1", "b2", "c1"]
 
 
-async def test_an_abandoned_place_goes_to_the_next() -> None:
+async def test_an_abandoned_slot_goes_to_the_next() -> None:
     places, held = FairQueue(1, 1), asyncio.Event()
     got: list[str] = []
 
@@ -67,7 +67,7 @@ async def test_an_abandoned_place_goes_to_the_next() -> None:
     for _ in range(10):
         if places.waiting > 1:
             await asyncio.sleep(0)
-    gone.cancel()  # its place was given in this very moment
+    gone.cancel()  # its slot was given at this moment
     await asyncio.gather(first, last)
     assert got == ["first", "last"]
     assert (await asyncio.gather(gone, return_exceptions=True))[0] is not None
@@ -78,7 +78,7 @@ async def test_an_abandoned_place_goes_to_the_next() -> None:
 
 
 @pytest.mark.system
-async def test_a_third_command_of_a_person_waits_and_others_do_not(tmp_path: Path) -> None:
+async def test_a_persons_third_command_waits_without_blocking_others(tmp_path: Path) -> None:
     sandbox = await made(tmp_path)
     one, two, go = pipes(tmp_path, "one", "two", "go")
     line = "echo up > {}; read x < go"

@@ -1,4 +1,4 @@
-"""A function's signature as a JSON Schema that every model takes."""
+"""A function's signature as a JSON Schema that every provider accepts."""
 
 from __future__ import annotations
 
@@ -105,11 +105,11 @@ def test_a_type_becomes_a_schema_without_references(hint: Any, schema: Mapping[s
         (int, Field(4, description="how many"), {"type": "integer", "default": 4, "description": "how many"}),
     ],
 )
-def test_what_has_a_default_is_not_required(hint: Any, default: Any, schema: Mapping[str, Any]) -> None:
+def test_parameters_with_defaults_are_optional(hint: Any, default: Any, schema: Mapping[str, Any]) -> None:
     assert schema_of(hint, default) == {"type": "object", "properties": {"value": schema}}
 
 
-def test_what_stands_at_the_parameter_goes_before_the_docstring() -> None:
+def test_annotations_take_precedence_over_the_docstring() -> None:
     def asked(
         a: Annotated[str, "here"], b: Annotated[str, Field(description="here")], c: Annotated[str, Field()]
     ) -> str:
@@ -161,6 +161,6 @@ def unknown(a: Missing) -> str:  # type: ignore[name-defined]  # noqa: F821
         (unknown, "types of the tool unknown .*Missing"),
     ],
 )
-def test_a_signature_that_no_schema_can_say_is_refused(function: Callable[..., object], mend: str) -> None:
+def test_unsupported_signatures_are_refused(function: Callable[..., object], mend: str) -> None:
     with pytest.raises(ConfigError, match=mend):
         register(tool(descriptions="Does it.")(function))

@@ -1,4 +1,4 @@
-"""The choice of tools for programs of one's own, without the bot."""
+"""Tool selection for other programs, without the bot."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def names(router: ToolRouter, query: str) -> list[str]:
     return [definition["function"]["name"] for definition in router.route(query)]
 
 
-def test_a_large_model_is_given_what_fits_in_full() -> None:
+def test_a_large_model_gets_full_definitions() -> None:
     (definition,) = ToolRouter("openai/gpt-5.2", tools=[weather, send_email]).route("Is it going to rain in Rome?")
     assert definition["type"] == "function"
     function = definition["function"]
@@ -39,7 +39,7 @@ def test_a_large_model_is_given_what_fits_in_full() -> None:
     assert set(function["parameters"]["properties"]) == {"city", "days"}
 
 
-def test_a_small_model_is_given_the_best_first_in_few_words() -> None:
+def test_a_small_model_gets_short_definitions_best_first() -> None:
     router = ToolRouter("ollama/qwen3:1.7b", tools=[weather, send_email])
     assert router.size == "S"
     assert names(router, "write an email to Bob") == ["send_email", "weather"]
@@ -49,12 +49,12 @@ def test_a_small_model_is_given_the_best_first_in_few_words() -> None:
     assert "call it at once" in router.shown("rain in Rome?").hint
 
 
-def test_the_size_can_be_given() -> None:
+def test_the_size_can_be_set() -> None:
     assert ToolRouter("mine/unknown", tools=[weather]).size == "M"
     assert ToolRouter("mine/unknown", tools=[weather], size="XL").size == "XL"
 
 
-def test_a_toolkit_is_shown_together() -> None:
+def test_toolkits_are_shown_as_a_whole() -> None:
     text = ToolText("Write down what happens on a day.", {"type": "object", "properties": {}})
     cards = tuple(
         ToolCard(name, dict.fromkeys(("S", "M", "L", "XL"), text)) for name in ("create_event", "list_events")
@@ -64,7 +64,7 @@ def test_a_toolkit_is_shown_together() -> None:
     assert names(router, "make an appointment with the dentist") == ["create_event", "list_events"]
 
 
-def test_without_tools_ours_are_chosen_from() -> None:
+def test_our_tools_are_the_default() -> None:
     assert names(ToolRouter("ollama/qwen3:1.7b"), "what time is it in Tokyo?")[0] == "get_datetime"
 
 
@@ -74,7 +74,7 @@ def kit(name: str, *tools: str) -> Toolkit:
 
 
 @pytest.mark.parametrize("given", [{"tools": []}, {"toolkits": ()}, {"tools": iter(()), "toolkits": []}])
-def test_an_empty_list_is_no_tools(given: dict[str, Any]) -> None:
+def test_an_empty_list_means_no_tools(given: dict[str, Any]) -> None:
     router = ToolRouter("ollama/qwen3:1.7b", **given)
     shown = router.shown("run ls in the shell")
     assert router.route("run ls in the shell") == []
@@ -93,25 +93,25 @@ def test_an_empty_list_is_no_tools(given: dict[str, Any]) -> None:
         ([weather], [kit("weather", "stars")], "toolkit weather .* in tools and in toolkits"),
     ],
 )
-def test_a_name_that_is_there_twice_is_refused_with_both_places(
+def test_a_duplicate_name_is_refused_with_both_positions(
     tools: Sequence[AuthoredTool], toolkits: Sequence[Toolkit], where: str
 ) -> None:
     with pytest.raises(ConfigError, match=rf"^The {where}: give one of the two another name\.$"):
         ToolRouter("openai/gpt-5.2", tools=tools, toolkits=toolkits)
 
 
-def test_a_toolkit_may_be_called_like_its_own_tool() -> None:
+def test_a_toolkit_may_have_the_name_of_its_tool() -> None:
     router = ToolRouter("openai/gpt-5.2", tools=[send_email], toolkits=[kit("sky", "sky")])
     assert names(router, "tell me of the sky") == ["sky"]
 
 
 @pytest.mark.parametrize("size", ["XXL", "", "s", 3])
-def test_a_size_that_there_is_not_is_refused(size: Any) -> None:
+def test_an_unknown_size_is_refused(size: Any) -> None:
     with pytest.raises(ConfigError, match=rf"^The size {size!r} is none: the sizes are S, M, L, XL\.$"):
         ToolRouter("openai/gpt-5.2", tools=[weather], size=size)
 
 
-def test_the_search_is_not_told_of_where_it_is_missing() -> None:
+def test_a_missing_discovery_tool_is_not_mentioned() -> None:
     text = ToolText("Write down what happens on a day.", {"type": "object", "properties": {}})
     cards = tuple(ToolCard(f"event_{at}", dict.fromkeys(("S", "M", "L", "XL"), text)) for at in range(20))
     router = ToolRouter("ollama/llama3.2:1b", toolkits=[Toolkit("diary", "Appointments.", tools=cards)])
@@ -120,7 +120,7 @@ def test_the_search_is_not_told_of_where_it_is_missing() -> None:
     assert "called by name: event_" in shown.hint
 
 
-def test_what_is_always_there_stays_beside_a_toolkit_of_many() -> None:
+def test_base_tools_stay_beside_a_large_toolkit() -> None:
     text = ToolText("Create an issue in jira.", {"type": "object", "properties": {}})
     many = tuple(ToolCard(f"jira_{at}", dict.fromkeys(("S", "M", "L", "XL"), text)) for at in range(156))
     plain = ToolCard("calculate", dict.fromkeys(("S", "M", "L", "XL"), ToolText("Work out a sum.", text.parameters)))

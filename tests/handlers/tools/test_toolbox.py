@@ -1,4 +1,4 @@
-"""What is offered to whom, and that a tool may fail in any way."""
+"""Which tools each role gets, and tools that fail in any way."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ async def test_a_role_sees_its_own_tools_and_none_that_is_off() -> None:
 
 
 @pytest.mark.parametrize("name", ["nothing", "echo", ""])
-async def test_there_is_no_tool_that_the_role_forbids(name: str) -> None:
+async def test_forbidden_tools_do_not_exist(name: str) -> None:
     with pytest.raises(ToolFailed, match="There is no tool") as found:
         await run(name, '{"path": "a"}', GUEST)
     assert "There are: open." in str(found.value)
 
 
-async def test_a_tool_that_raises_is_in_the_log_and_not_in_the_words(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_exception_is_logged_and_not_shown(caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(ToolFailed, match=r"breaks failed internally \(RuntimeError\)") as found:
         await run("breaks", '{"path": "a"}')
     assert "secret detail" in caplog.text
     assert "secret detail" not in str(found.value)
 
 
-async def test_a_fault_of_the_storage_is_said() -> None:
+async def test_a_storage_failure_is_reported() -> None:
     with pytest.raises(ToolFailed, match="The disk is full"):
         await run("full", '{"path": "a"}')
 
@@ -69,7 +69,7 @@ async def offered(toolbox: Toolbox, person: Person = USER) -> dict[str, list[str
     return {kit.name: [card.name for card in kit.tools] for kit in await toolbox.offered(person)}
 
 
-async def test_of_two_tools_with_one_name_the_first_is_there(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_first_of_two_tools_with_one_name_wins(caplog: pytest.LogCaptureFixture) -> None:
     first = source_of(saying("a", "first"), saying("b", "first"), schema=NOTHING, name="one")
     second = source_of(saying("b", "second", "guest"), saying("c", "second"), schema=NOTHING, name="two")
     third = source_of(saying("a", "third"), schema=NOTHING, name="three")
@@ -85,7 +85,7 @@ async def test_of_two_tools_with_one_name_the_first_is_there(caplog: pytest.LogC
     assert all(sentence in caplog.text for sentence in toolbox.left_out())
 
 
-async def test_of_two_toolkits_with_one_name_the_first_is_there(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_first_of_two_toolkits_with_one_name_wins(caplog: pytest.LogCaptureFixture) -> None:
     first, second = source_of(saying("a", ""), schema=NOTHING), source_of(saying("b", ""), schema=NOTHING)
     toolbox = Toolbox(first, second)
     assert await offered(toolbox) == {"kit": ["a"]}
@@ -96,7 +96,7 @@ async def test_of_two_toolkits_with_one_name_the_first_is_there(caplog: pytest.L
         await toolbox.run(ToolCall("1", "b", "{}"), scope())
 
 
-async def test_each_role_has_its_own_part_of_every_source() -> None:
+async def test_sources_are_filtered_by_role() -> None:
     mine = source_of(saying("a", "", "owner"), saying("b", "", "guest"), schema=NOTHING, name="mine")
     theirs = source_of(saying("c", "", "admin"), saying("d", "", "user"), schema=NOTHING, name="theirs")
     toolbox = Toolbox(mine, theirs)
@@ -115,7 +115,7 @@ async def test_each_role_has_its_own_part_of_every_source() -> None:
 
 
 class Changing:
-    """A source whose toolkits change."""
+    """A source with changing toolkits."""
 
     def __init__(self) -> None:
         self.now: tuple[BoundToolkit, ...] = ()
@@ -143,7 +143,7 @@ async def test_a_source_that_changes_is_seen_at_once() -> None:
     assert toolbox.traits("b") == UNKNOWN
 
 
-async def test_what_is_offered_is_the_same_as_long_as_nothing_changes() -> None:
+async def test_the_same_objects_are_returned_until_something_changes() -> None:
     reasons: list[str | None] = [None]
 
     async def off() -> str | None:
@@ -164,7 +164,7 @@ async def test_what_is_offered_is_the_same_as_long_as_nothing_changes() -> None:
     assert len(await toolbox.offered(USER)) == 2
 
 
-async def test_a_tool_without_a_function_is_not_there() -> None:
+async def test_a_tool_without_a_function_is_not_offered() -> None:
     cards = tuple(ToolCard(name, dict.fromkeys(SIZES, ToolText("…", NOTHING))) for name in ("a", "b"))
     with_one = BoundToolkit(Toolkit("kit", "A kit.", tools=cards), [saying("b", "")])
     without = BoundToolkit(Toolkit("none", "None.", tools=cards[:1]), [])
@@ -183,7 +183,7 @@ async def test_a_function_without_a_manifest_entry_is_reported(caplog: pytest.Lo
     assert fault in caplog.text
 
 
-async def test_what_is_told_may_depend_on_the_machine() -> None:
+async def test_texts_may_depend_on_the_machine() -> None:
     def described(card: ToolCard) -> ToolCard:
         return replace(card, category="here")
 

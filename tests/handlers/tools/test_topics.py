@@ -1,4 +1,4 @@
-"""Which toolkits and commands a topic names."""
+"""The toolkits and commands that match a topic."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_toolkits(topic: str, found: list[Toolkit]) -> None:
     assert named(ALL, topic) == found
 
 
-def test_a_server_that_is_not_there_is_not_taken_for_what_is() -> None:
+def test_an_unknown_server_is_not_matched_to_a_known_one() -> None:
     assert named((FILES,), "mcp:files") == []
     assert named((FILES,), "help with mcp:files") == []
 

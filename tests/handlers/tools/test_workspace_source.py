@@ -1,4 +1,4 @@
-"""The owner's toolkits behind the toolbox: programs, and tools of servers under names of the owner's own."""
+"""The owner's toolkits in the toolbox: programs, and renamed server tools."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from tests.handlers.tools.test_code import Told
 
 
 class Ready(Told):
-    """Also where there is no bubblewrap."""
+    """Also without bubblewrap."""
 
     async def reason_off(self) -> str | None:
         return None
 
 
 class Own:
-    """A workspace with a folder of toolkits, a sandbox that says what it was told, and servers."""
+    """A workspace with a toolkit folder, a sandbox with a fixed result, and servers."""
 
     def __init__(self, folder: Path, servers: Stage) -> None:
         self.folder = folder
@@ -98,7 +98,7 @@ async def test_a_tool_is_off_while_its_server_is_away_and_comes_back(own: Own) -
     await own.servers.client.start()
     await own.servers.connected("sea")
     assert await own.names() == {"coast": ["get_tide"]}
-    assert list(await own.toolbox.off(scope().person)) == ["other"], "a tool that the server does not have stays off"
+    assert list(await own.toolbox.off(scope().person)) == ["other"], "a tool missing from its server stays off"
     own.servers.plan("sea", start="die")
     own.servers.server("sea", {"start": "die"}, env={"AGAIN": "1"})
     await own.servers.client.refresh()
@@ -127,7 +127,7 @@ async def test_a_server_that_dies_and_does_not_come_back_takes_its_tools_off(own
     assert (await own.toolbox.off(scope().person))["get_tide"] == AWAY
 
 
-async def test_a_servers_tool_is_for_whom_both_the_file_and_the_server_permit(own: Own) -> None:
+async def test_a_servers_tool_needs_permission_by_file_and_server(own: Own) -> None:
     own.write("open", TIDE)
     own.write("closed", task("low", mcp="lake/low"), role="owner")
     own.servers.server("sea", {"tools": ["tide"]})
@@ -138,7 +138,7 @@ async def test_a_servers_tool_is_for_whom_both_the_file_and_the_server_permit(ow
     assert await own.names("user") == {}
 
 
-async def test_the_shelves_stay_the_same_until_a_file_or_a_server_is_another(own: Own) -> None:
+async def test_toolkits_are_the_same_objects_until_a_file_or_server_changes(own: Own) -> None:
     own.write("coast", TIDE)
     await own.servers.client.start()
     before = own.source.bound_toolkits()
@@ -158,7 +158,7 @@ async def test_the_shelves_stay_the_same_until_a_file_or_a_server_is_another(own
     assert own.source.bound_toolkits() is not after
 
 
-async def test_beside_the_servers_own_toolkit(own: Own) -> None:
+async def test_a_workspace_toolkit_beside_the_servers_own(own: Own) -> None:
     own.write("coast", TIDE)
     own.servers.server("sea", {"tools": ["tide"]})
     toolbox = Toolbox(own.source, own.servers.client)

@@ -1,4 +1,4 @@
-"""The owner's toolkits, while files come, change, break and go."""
+"""The owner's toolkits while files are added, changed, broken and removed."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def toolkits(folder: Path) -> WorkspaceToolkits:
     return WorkspaceToolkits(folder, [our_toolkit("basics")])
 
 
-def test_a_folder_that_is_not_there_has_none(toolkits: WorkspaceToolkits) -> None:
+def test_a_missing_folder_has_no_toolkits(toolkits: WorkspaceToolkits) -> None:
     assert not toolkits.refresh()
     assert used(toolkits) == {}
     assert toolkits.broken == {}
 
 
-def test_files_come_change_and_go(folder: Path, toolkits: WorkspaceToolkits) -> None:
+def test_files_are_added_changed_and_removed(folder: Path, toolkits: WorkspaceToolkits) -> None:
     write(folder, "b.json", "b1")
     write(folder, "a.json", "a1")
     write(folder, ".hidden.json", "h1")
@@ -71,7 +71,7 @@ def test_a_file_that_was_only_touched_changes_nothing(folder: Path, toolkits: Wo
     assert not toolkits.refresh()
 
 
-def test_a_broken_file_harms_no_other_and_is_named(
+def test_a_broken_file_is_named_and_affects_no_other(
     folder: Path, toolkits: WorkspaceToolkits, caplog: pytest.LogCaptureFixture
 ) -> None:
     write(folder, "a.json", "a1")
@@ -93,7 +93,7 @@ def test_a_broken_file_harms_no_other_and_is_named(
     assert used(toolkits) == {"a": ["a1"], "b": ["b1"]}
 
 
-def test_the_last_good_version_stays_in_use(folder: Path, toolkits: WorkspaceToolkits) -> None:
+def test_the_last_valid_version_stays_in_use(folder: Path, toolkits: WorkspaceToolkits) -> None:
     write(folder, "a.json", "a1")
     toolkits.refresh()
     (folder / "a.json").write_text("{")
@@ -109,7 +109,7 @@ def test_the_last_good_version_stays_in_use(folder: Path, toolkits: WorkspaceToo
     assert toolkits.broken == {}
 
 
-def test_a_file_that_went_away_has_no_last_good_version(folder: Path, toolkits: WorkspaceToolkits) -> None:
+def test_a_removed_file_has_no_last_valid_version(folder: Path, toolkits: WorkspaceToolkits) -> None:
     write(folder, "a.json", "a1")
     toolkits.refresh()
     (folder / "a.json").unlink()
@@ -120,7 +120,7 @@ def test_a_file_that_went_away_has_no_last_good_version(folder: Path, toolkits: 
     assert list(toolkits.broken) == ["a.json"]
 
 
-def test_of_two_names_the_later_is_refused(folder: Path, toolkits: WorkspaceToolkits) -> None:
+def test_a_duplicate_name_in_a_later_file_is_refused(folder: Path, toolkits: WorkspaceToolkits) -> None:
     write(folder, "a.json", "calculate")
     write(folder, "b.json", "same")
     write(folder, "c.json", "same", "other")
@@ -139,9 +139,7 @@ def test_of_two_names_the_later_is_refused(folder: Path, toolkits: WorkspaceTool
     assert used(toolkits) == {"b": ["d1"], "c": ["same", "other"]}
 
 
-def test_a_change_that_takes_anothers_name_leaves_the_last_good_version(
-    folder: Path, toolkits: WorkspaceToolkits
-) -> None:
+def test_a_change_to_a_taken_name_keeps_the_last_valid_version(folder: Path, toolkits: WorkspaceToolkits) -> None:
     write(folder, "a.json", "a1")
     write(folder, "b.json", "b1")
     toolkits.refresh()
@@ -155,7 +153,7 @@ def test_a_change_that_takes_anothers_name_leaves_the_last_good_version(
     assert list(toolkits.broken) == ["b.json"]
 
 
-def test_a_folder_that_cannot_be_read_leaves_what_there_was(folder: Path, toolkits: WorkspaceToolkits) -> None:
+def test_an_unreadable_folder_keeps_the_toolkits(folder: Path, toolkits: WorkspaceToolkits) -> None:
     write(folder, "a.json", "a1")
     toolkits.refresh()
     folder.rename(folder.with_name("away"))
@@ -170,7 +168,7 @@ def test_a_folder_that_cannot_be_read_leaves_what_there_was(folder: Path, toolki
     assert toolkits.broken == {}
 
 
-def test_a_hint_that_was_ignored_is_in_the_log_once(
+def test_an_ignored_hint_is_logged_once(
     folder: Path, toolkits: WorkspaceToolkits, caplog: pytest.LogCaptureFixture
 ) -> None:
     hint = {"tiers": {"small": {"inputSchema": {"type": "text"}}}}

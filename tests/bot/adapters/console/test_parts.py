@@ -1,4 +1,4 @@
-"""The pure parts: what may be typed, what may be printed, how Markdown looks, what the spinner says."""
+"""Pure parts of the terminal: completion, escaping, Markdown, spinner."""
 
 from __future__ import annotations
 
@@ -88,14 +88,14 @@ def test_completions(typed: str, words: list[str]) -> None:
     assert all(typed[len(typed) + each.start_position :].lower() == each.text[: -each.start_position] for each in found)
 
 
-def test_a_completion_replaces_what_was_typed_of_a_word() -> None:
+def test_a_completion_replaces_the_typed_part_of_a_word() -> None:
     found = CommandCompleter(COMMANDS, SPEAKER).get_completions(Document("/tier SM and more", 8), CompleteEvent())
     assert [(each.text, each.start_position) for each in found] == [("smart", -2)]
     (tools,) = CommandCompleter(COMMANDS, SPEAKER).get_completions(Document("/to"), CompleteEvent())
     assert (tools.text, tools.start_position, tools.display_meta_text) == ("/tools", -3, "what I can use")
 
 
-def test_each_button_is_named_once() -> None:
+def test_each_button_is_listed_once() -> None:
     one, two = Button("1", "/tier smart"), Button("2", "/tier deep")
     assert typed_instead(((one, two), (one,))) == "/tier smart · /tier deep"
     assert typed_instead(()) == ""
@@ -125,7 +125,7 @@ def test_a_note_is_short() -> None:
 
 @settings(deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join), st.sampled_from([20, 40, 80]))
-def test_only_styles_reach_the_terminal_from_any_text(text: str, width: int) -> None:
+def test_only_style_sequences_reach_the_terminal(text: str, width: int) -> None:
     plain = STYLE.sub("", rendered(text, width))
     assert printable(plain) == plain
 
@@ -157,7 +157,7 @@ def test_lines_are_not_padded() -> None:
     assert STYLE.sub("", dim("note", 60)) == "note\n"
 
 
-async def test_a_view_is_seen_from_its_first_sign_to_its_reply() -> None:
+async def test_a_view_is_visible_from_its_first_text_to_its_reply() -> None:
     clock = Hands()
     views = Views(clock)
     view = views.new(streaming=True)

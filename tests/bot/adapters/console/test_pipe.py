@@ -33,14 +33,14 @@ async def test_each_line_gets_its_reply_and_an_empty_line(ends: Ends, history: P
     assert ends.complaints() == ""
 
 
-async def test_exit_ends_it(ends: Ends, history: Path) -> None:
+async def test_exit_ends_the_pipe(ends: Ends, history: Path) -> None:
     desk = Desk()
     ends.type(b"one\n/exit\ntwo\n")
     assert await talk(desk, ends, history) == 0
     assert desk.texts == ["one"]
 
 
-async def test_a_mistyped_exit_is_offered_exit(ends: Ends, history: Path) -> None:
+async def test_a_mistyped_exit_suggests_exit(ends: Ends, history: Path) -> None:
     desk = Desk()
     ends.type(b"/exitt\n/tierr\n")
     assert await talk(desk, ends, history) == 0
@@ -57,7 +57,7 @@ async def test_a_line_is_taken_only_after_the_reply_before_it(ends: Ends, histor
     assert desk.replies_before == [0, 1, 2, 3]
 
 
-async def test_a_message_says_who_where_and_when(ends: Ends, history: Path) -> None:
+async def test_a_message_carries_sender_chat_and_time(ends: Ends, history: Path) -> None:
     desk = Desk()
     ends.type("grüß dich\nagain\n".encode())
     await talk(desk, ends, history)
@@ -78,7 +78,7 @@ async def test_a_message_says_who_where_and_when(ends: Ends, history: Path) -> N
     assert desk.platform.progress.last_update == desk.clock()
 
 
-async def test_markdown_stays_as_it_is_and_buttons_are_commands_to_type(ends: Ends, history: Path) -> None:
+async def test_markdown_is_unchanged_and_buttons_become_commands(ends: Ends, history: Path) -> None:
     desk = Desk(lambda _: None)
     async with talking(desk, ends, history):
         ends.type(b"/tier\n")
@@ -94,7 +94,7 @@ async def test_markdown_stays_as_it_is_and_buttons_are_commands_to_type(ends: En
     assert ends.printed() == "# Tier\n\n**balanced**\nYou can type: /tier smart · /tier deep\n\n"
 
 
-async def test_a_document_is_the_reply_itself(ends: Ends, history: Path) -> None:
+async def test_a_document_is_printed_as_the_reply(ends: Ends, history: Path) -> None:
     desk = Desk(lambda _: None)
     async with talking(desk, ends, history):
         ends.type(b"/history export\n")
@@ -121,7 +121,7 @@ async def test_long_code_stays_in_the_text(ends: Ends, history: Path) -> None:
     assert ends.printed() == f"{code}\n\n"
 
 
-async def test_exit_is_a_line_like_any_other(ends: Ends, history: Path) -> None:
+async def test_piped_exit_is_a_normal_message(ends: Ends, history: Path) -> None:
     desk = Desk()
     ends.type(b"exit\nmore\n")
     await talk(desk, ends, history)
@@ -132,7 +132,7 @@ def _opened(name: str) -> TextIO:
     return open(name)
 
 
-async def test_a_file_an_empty_device_and_memory_are_inputs(ends: Ends, history: Path, tmp_path: Path) -> None:
+async def test_files_dev_null_and_buffers_are_inputs(ends: Ends, history: Path, tmp_path: Path) -> None:
     (tmp_path / "lines").write_bytes(b"\xef\xbb\xbfone\ntwo")
     for name, expected in ((str(tmp_path / "lines"), ["one", "two"]), (os.devnull, [])):
         desk = Desk()
@@ -144,14 +144,14 @@ async def test_a_file_an_empty_device_and_memory_are_inputs(ends: Ends, history:
     assert desk.texts == ["in memory"]
 
 
-async def test_what_is_no_utf_8_is_replaced(ends: Ends, history: Path) -> None:
+async def test_invalid_utf_8_is_replaced(ends: Ends, history: Path) -> None:
     desk = Desk()
     ends.type(b"caf\xe9 \xf0\x9f\x98\x80\nnext\n")
     await talk(desk, ends, history)
     assert desk.texts == ["caf� 😀", "next"]
 
 
-async def test_lines_and_replies_longer_than_a_pipe(ends: Ends, history: Path, tmp_path: Path) -> None:
+async def test_lines_and_replies_longer_than_the_pipe_buffer(ends: Ends, history: Path, tmp_path: Path) -> None:
     (tmp_path / "long").write_text("x" * 1_000_000 + "\nshort")
     desk = Desk()
     reading = asyncio.create_task(asyncio.to_thread(_rest, ends.reading))
@@ -161,7 +161,7 @@ async def test_lines_and_replies_longer_than_a_pipe(ends: Ends, history: Path, t
     assert await reading == f"You said {'x' * 1_000_000}\n\nYou said short\n\n"
 
 
-async def test_control_sequences_go_neither_way(ends: Ends, history: Path) -> None:
+async def test_control_sequences_are_removed_in_both_directions(ends: Ends, history: Path) -> None:
     desk = Desk(lambda _: "red \x1b[31mtext\x1b[0m\x1b]0;title\x07\r\nand\ta\x9b2J bell\x07 \ud800")
     ends.type(b"\x1b[1mbold\x1b[0m\0\n\x00\n")
     await talk(desk, ends, history)
@@ -169,7 +169,7 @@ async def test_control_sequences_go_neither_way(ends: Ends, history: Path) -> No
     assert ends.printed() == "red text\nand\ta bell �\n\n"
 
 
-async def test_what_answers_no_line_of_this_run_stays_off_stdout(ends: Ends, history: Path) -> None:
+async def test_replies_to_earlier_runs_stay_off_stdout(ends: Ends, history: Path) -> None:
     desk = Desk(lambda _: None)
     earlier = InboundMessage(
         UserKey("console", "ann"), ChatKey("console", "ann"), "console", "old", "?", 0.0, message_id="old"
@@ -185,8 +185,8 @@ async def test_what_answers_no_line_of_this_run_stays_off_stdout(ends: Ends, his
     assert ends.complaints() == "(recovered)\nearly\n\nresumed\n\n(recovered)\nagain\n\n"
 
 
-async def test_a_notice_past_the_outbox_is_not_the_reply(ends: Ends, history: Path) -> None:
-    """Such as one that says that nothing can be saved at the moment."""
+async def test_a_notice_is_not_taken_for_the_reply(ends: Ends, history: Path) -> None:
+    """For example the notice that nothing can be saved at the moment."""
     desk = Desk(lambda _: None)
     async with talking(desk, ends, history):
         ends.type(b"one\n")
@@ -198,7 +198,7 @@ async def test_a_notice_past_the_outbox_is_not_the_reply(ends: Ends, history: Pa
     assert (ends.printed(), ends.complaints()) == ("mine\n\n", "the disk is full\n\n")
 
 
-async def test_a_message_without_a_reply_has_an_empty_one(ends: Ends, history: Path) -> None:
+async def test_an_unanswered_message_prints_an_empty_reply(ends: Ends, history: Path) -> None:
     async def unanswered(message: InboundMessage) -> None:
         if not message.text.startswith("ignored"):
             await asyncio.Event().wait()
@@ -234,7 +234,7 @@ async def test_a_reply_that_was_sent_is_not_printed_again(ends: Ends, history: P
     assert ends.printed() == ends.complaints() == ""
 
 
-async def test_there_are_no_files(ends: Ends, history: Path) -> None:
+async def test_attachments_are_not_supported(ends: Ends, history: Path) -> None:
     platform = Desk().seat(*ends.streams(), history)
     with pytest.raises(Refused, match="plan"):
         await platform.fetch(Attachment("other", "plan.pdf", "", 0, ""))

@@ -1,4 +1,4 @@
-"""How a conversation through a pipe ends, and the process with it."""
+"""How a piped conversation and its process end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.bot.adapters.console.pipes import Ends, talk, talking
 ROOT = Path(__file__).resolve().parents[4]
 
 
-async def test_an_input_that_cannot_be_read_is_said(ends: Ends, history: Path, tmp_path: Path) -> None:
+async def test_an_unreadable_input_is_reported(ends: Ends, history: Path, tmp_path: Path) -> None:
     folder = os.open(tmp_path, os.O_RDONLY)
 
     class Folder(StringIO):
@@ -28,7 +28,7 @@ async def test_an_input_that_cannot_be_read_is_said(ends: Ends, history: Path, t
     assert ends.complaints() == "The input can't be read (Is a directory).\n"
 
 
-async def test_a_reader_who_leaves_ends_it_quietly(ends: Ends, history: Path) -> None:
+async def test_a_closed_stdout_ends_it_quietly(ends: Ends, history: Path) -> None:
     desk = Desk()
     ends.drop(ends.reading)
     ends.type(b"one\ntwo\n")

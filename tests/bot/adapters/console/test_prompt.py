@@ -1,4 +1,4 @@
-"""At the prompt: keys go in through a pipe, the terminal's bytes are read back."""
+"""The prompt, driven by keys through a pipe and checked by the terminal's output."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def test_a_conversation(history: Path) -> None:
         assert seat.desk.failures == []
 
 
-async def test_what_answers_without_a_key_is_said_below_the_banner(history: Path) -> None:
+async def test_the_notice_is_shown_below_the_banner(history: Path) -> None:
     desk = Desk()
     desk.notice = "Demo model: don't rely on it."
     async with seated(desk, history) as seat:
@@ -47,7 +47,7 @@ async def test_exit_leaves(history: Path) -> None:
         assert seat.desk.texts == []
 
 
-async def test_a_mistyped_exit_is_offered_exit(history: Path) -> None:
+async def test_a_mistyped_exit_suggests_exit(history: Path) -> None:
     async with seated(Desk(), history) as seat:
         seat.type("/exitt" + ENTER)
         await seat.sees("There is no command /exitt. Did you mean /exit?")
@@ -68,7 +68,7 @@ async def test_stopping_ends_the_prompt_while_text_is_typed(history: Path) -> No
             assert await seat.run == 0
 
 
-async def test_a_stop_before_the_prompt_is_there_counts(history: Path) -> None:
+async def test_a_stop_before_the_prompt_starts_is_honoured(history: Path) -> None:
     desk = Desk()
     with (
         create_pipe_input() as keys,
@@ -107,7 +107,7 @@ async def test_control_c_stops_the_answer(history: Path) -> None:
         assert seat.desk.texts == ["question", "/stop"]
 
 
-async def test_the_spinner_counts_until_the_first_words(history: Path) -> None:
+async def test_the_spinner_counts_until_the_first_text(history: Path) -> None:
     async with seated(Desk(lambda _: None), history) as seat:
         seat.type("question" + ENTER)
         await until(lambda: bool(seat.desk.messages))
@@ -150,7 +150,7 @@ async def test_without_streaming_only_the_spinner_is_seen(history: Path) -> None
         assert "half an answer" not in seat.shown
 
 
-async def test_the_line_left_after_enter_holds_no_answer(history: Path) -> None:
+async def test_the_preview_is_erased_after_enter(history: Path) -> None:
     async with seated(Desk(lambda _: None), history) as seat:
         seat.type("one" + ENTER)
         await until(lambda: bool(seat.desk.messages))
@@ -178,7 +178,7 @@ async def test_a_recovered_answer_comes_above_the_prompt(history: Path) -> None:
         await seat.sees("You said half a line")
 
 
-async def test_buttons_are_commands_to_type(history: Path) -> None:
+async def test_buttons_become_commands(history: Path) -> None:
     async with seated(Desk(lambda _: None), history) as seat:
         seat.type("/tier" + ENTER)
         await until(lambda: bool(seat.desk.messages))
@@ -190,7 +190,7 @@ async def test_buttons_are_commands_to_type(history: Path) -> None:
         assert "Tier: balanced, Force: off\nbecause\nYou can type: /tier smart · /tier deep\n" in seat.shown
 
 
-async def test_a_line_that_cannot_be_kept_is_said_and_it_goes_on(history: Path) -> None:
+async def test_a_line_that_cannot_be_saved_is_reported(history: Path) -> None:
     async with seated(Desk(), history) as seat:
         seat.desk.fault = StorageFault("the disk is full")
         seat.type("one" + ENTER)
@@ -238,7 +238,7 @@ async def test_a_model_cannot_reach_the_terminal(history: Path) -> None:
             assert sequence not in written
 
 
-async def test_lines_are_remembered_for_their_owner_only(history: Path) -> None:
+async def test_the_history_file_is_private(history: Path) -> None:
     async with seated(Desk(), history) as seat:
         seat.type("remember me" + ENTER)
         await seat.sees("You said remember me")
@@ -285,7 +285,7 @@ async def test_a_german_terminal_is_german(history: Path) -> None:
         await until(lambda: "ließ sich nicht speichern (Festplatte voll)" in seat.errors.getvalue())
 
 
-async def test_the_language_chosen_with_settings_is_followed_at_once(history: Path) -> None:
+async def test_the_language_setting_applies_at_once(history: Path) -> None:
     desk = Desk()
     async with seated(desk, history) as seat:
         assert "tierbot in your terminal" in seat.shown

@@ -1,4 +1,4 @@
-"""A document at the prompt becomes a file."""
+"""At the prompt a document becomes a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.bot.adapters.console.seat import ENTER, Seat, mode, seated
 
 
 async def handed(seat: Seat, document: Document) -> None:
-    """The reply to the first line brings a document."""
+    """The reply to the first line has a document."""
     asked = seat.desk.messages[0]
     reply = OutboundMessage(asked.chat, "Here **it** is.", reply_to=asked.message_id, document=document)
     assert [sent.last async for sent in seat.desk.platform.send(reply, 1, 0, False)] == [True]
@@ -46,14 +46,14 @@ async def test_a_document_becomes_a_file_that_overwrites_nothing(history: Path) 
         ("🙂" * 300, "🙂" * 60),
     ],
 )
-def test_a_name_leads_nowhere_else(tmp_path: Path, name: str, kept: str) -> None:
+def test_a_file_name_cannot_leave_the_folder(tmp_path: Path, name: str, kept: str) -> None:
     folder = tmp_path / "exports"
     assert saved(Document(name, "é\ud800"), folder) == folder / kept
     assert (folder / kept).read_bytes() == "é?".encode()
     assert list(tmp_path.iterdir()) == [folder]
 
 
-async def test_a_document_that_cannot_be_saved_is_said(tmp_path: Path) -> None:
+async def test_a_document_that_cannot_be_saved_is_reported(tmp_path: Path) -> None:
     (tmp_path / "exports").write_text("a file in the way")
     async with seated(Desk(lambda _: None), tmp_path / "history") as seat:
         seat.type("/history export" + ENTER)
@@ -62,7 +62,7 @@ async def test_a_document_that_cannot_be_saved_is_said(tmp_path: Path) -> None:
         await seat.sees(f"talk.md could not be saved in {tmp_path / 'exports'} (File exists).")
 
 
-def test_half_a_document_does_not_stay(tmp_path: Path) -> None:
+def test_a_partial_document_is_removed(tmp_path: Path) -> None:
     limit, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     earlier = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))

@@ -1,4 +1,4 @@
-"""Stories of interactions answered: at once, late, too late, beside the message that was pressed."""
+"""Answering interactions: in time, late, too late, and next to the pressed message."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def test_a_long_answer_to_a_command_is_a_file() -> None:
         assert [file.name for file in answer.attachments] == ["answer.md"]
 
 
-async def test_an_answer_ahead_of_the_deferral_waits_for_it() -> None:
+async def test_an_answer_waits_for_its_deferral() -> None:
     async with scene() as here:
         asked = here.dc.slash("ask")
         packed = InteractionRef(asked.id, asked.token, asked.user.id).pack()
@@ -51,7 +51,7 @@ async def test_an_answer_ahead_of_the_deferral_waits_for_it() -> None:
         assert len(here.dc.dm().from_bot()) == 1
 
 
-async def test_an_interaction_that_discord_forgot_is_answered_in_the_channel() -> None:
+async def test_an_expired_interaction_is_answered_in_the_channel() -> None:
     async with scene() as here:
         asked = here.dc.slash("ask", where="general")
         here.dc.advance(12)  # longer than a deferral may take
@@ -74,7 +74,7 @@ async def test_after_fifteen_minutes_the_rest_goes_to_the_channel() -> None:
         assert here.dc.refusals == []
 
 
-async def test_a_token_that_is_refused_early_is_not_the_end() -> None:
+async def test_an_early_token_refusal_falls_back_to_the_channel() -> None:
     async with scene() as here:
         asked = here.dc.slash("ask", where="general")
         await here.defer(asked)
@@ -83,7 +83,7 @@ async def test_a_token_that_is_refused_early_is_not_the_end() -> None:
         assert (await here.dc.reply("general")).text == "answer"
 
 
-async def test_a_deferred_answer_that_somebody_deleted_is_sent_again() -> None:
+async def test_a_deleted_deferred_answer_is_sent_again() -> None:
     async with scene() as here:
         asked = here.dc.slash("ask", where="general")
         origin = await here.defer(asked)
@@ -107,7 +107,7 @@ async def test_a_menu_pressed_too_long_ago_is_sent_again() -> None:
         assert menu.text == "Choose"
 
 
-async def test_what_one_person_pressed_alone_is_answered_to_them_alone() -> None:
+async def test_an_ephemeral_press_gets_an_ephemeral_answer() -> None:
     async with scene() as here:
         dc = here.dc
         asked = dc.slash("ask", where="general")
@@ -124,7 +124,7 @@ async def test_what_one_person_pressed_alone_is_answered_to_them_alone() -> None
         assert asked.message.text == "Export?"
 
 
-async def test_in_a_place_without_the_bot_the_interaction_is_the_way() -> None:
+async def test_without_the_bot_in_the_channel_the_interaction_is_used() -> None:
     async with scene() as here:
         private = here.dc.private_channel("alice", "bob")
         asked = here.dc.slash("ask", user="alice", where=private)
@@ -133,7 +133,7 @@ async def test_in_a_place_without_the_bot_the_interaction_is_the_way() -> None:
         assert len(asked.answers) == 4
 
 
-async def test_a_lost_answer_to_a_command_is_written_again_unmarked() -> None:
+async def test_a_lost_command_answer_is_repeated_without_a_mark() -> None:
     async with scene() as here:
         asked = here.dc.slash("ask")
         message = to(here.dc.dm(), "word " * 700, reply_to=(await here.defer(asked)).pack())

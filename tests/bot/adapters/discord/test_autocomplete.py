@@ -1,4 +1,4 @@
-"""Suggestions through the loopback server, as a client asks for them."""
+"""Autocomplete through the loopback server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.bot.adapters.discord.asking import asking
 from tests.handlers.suggesting import ALICE, STRANGER, Known, suggestions
 
 
-async def test_what_is_typed_is_completed() -> None:
+async def test_typed_text_is_completed() -> None:
     async with asking() as (dc, client):
         found = await dc.autocomplete("model set", {"tier": "coding", "model": "gpt-5.2"}, focused="model")
         assert found[0] == {"name": "openai/gpt-5.2", "value": "openai/gpt-5.2"}
@@ -25,7 +25,7 @@ async def test_what_is_typed_is_completed() -> None:
         assert dc.refusals == []
 
 
-async def test_a_stranger_is_answered_with_nothing() -> None:
+async def test_strangers_get_no_suggestions() -> None:
     async with asking() as (dc, _):
         assert await dc.autocomplete("model set", {"model": ""}, focused="model", user="mallory") == []
 
@@ -57,11 +57,11 @@ async def test_a_stranger_is_answered_with_nothing() -> None:
         ),
     ],
 )
-def test_the_option_under_the_cursor(data: dict[str, object], typing: Typing | None) -> None:
+def test_the_focused_option_is_completed(data: dict[str, object], typing: Typing | None) -> None:
     assert focused(data) == typing
 
 
-async def test_what_discord_would_refuse_is_left_out() -> None:
+async def test_invalid_choices_are_left_out() -> None:
     cards = {f"openai/{'long' * 30}": {"provider": "openai"}, "openai/short": {"provider": "openai"}}
     data = {"name": "model", "options": [{"name": "model", "type": 3, "value": "", "focused": True}]}
     found = await suggest(data, ALICE, suggestions(cards=cards))
@@ -70,7 +70,7 @@ async def test_what_discord_would_refuse_is_left_out() -> None:
 
 
 class Slow(Known):
-    """Its first look at somebody takes longer than anybody waits."""
+    """The first lookup of a person takes longer than any caller waits."""
 
     looks = 0
 
@@ -87,7 +87,7 @@ async def test_the_first_keystroke_after_a_start_is_completed_too() -> None:
 
 
 class Counted(Known):
-    """Counts who asks for somebody."""
+    """Counts lookups of people."""
 
     looks = 0
 
@@ -97,12 +97,12 @@ class Counted(Known):
 
 
 @pytest.mark.parametrize(("user", "text"), [(ALICE, "xyzzy"), (STRANGER, "sm")])
-async def test_what_nothing_matches_is_looked_for_once(user: UserKey, text: str) -> None:
+async def test_text_without_matches_is_searched_once(user: UserKey, text: str) -> None:
     counted = Counted()
     data = {"name": "tier", "options": [{"name": "tier", "type": 3, "value": text, "focused": True}]}
     assert await suggest(data, user, suggestions(counted)) == []
     assert counted.looks == 1
 
 
-async def test_without_an_option_there_is_nothing_to_complete() -> None:
+async def test_without_a_focused_option_there_are_no_suggestions() -> None:
     assert await suggest({"name": "model"}, ALICE, suggestions()) == []

@@ -1,4 +1,4 @@
-"""How buttons fit into what Discord takes."""
+"""Buttons within Discord's limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gateway: how it begins, how it breaks, and what is said of that."""
+"""The gateway: connecting, reconnecting, and what is logged."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def reconnected(home: House) -> bool:
     return any("nothing heard for" in line for line in home.log.said)
 
 
-async def test_it_asks_for_what_it_needs_and_no_more() -> None:
+async def test_only_the_needed_intents_are_requested() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         await home.heard(dc.say("hi"))
         assert [session.intents for session in dc.sessions] == [1 << 0 | 1 << 9 | 1 << 10 | 1 << 12 | 1 << 13 | 1 << 15]
@@ -38,7 +38,7 @@ async def test_it_asks_for_what_it_needs_and_no_more() -> None:
         assert home.platform.progress.last_update > 0
 
 
-async def test_without_the_content_intent_it_goes_on_and_says_so() -> None:
+async def test_a_missing_content_intent_is_reported_and_tolerated() -> None:
     async with DiscordServer(privileged=()) as dc, house(dc) as home:
         await home.heard(dc.say("hi"))
         assert [session.intents & MESSAGE_CONTENT for session in dc.sessions] == [0]
@@ -48,7 +48,7 @@ async def test_without_the_content_intent_it_goes_on_and_says_so() -> None:
         assert home.log.said.count(f"Discord: {NO_CONTENT}") == 1
 
 
-async def test_an_intent_that_is_refused_all_the_same_is_done_without() -> None:
+async def test_a_refused_intent_is_dropped() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         await home.heard(dc.say("one"))
         dc.grant()
@@ -61,7 +61,7 @@ async def test_an_intent_that_is_refused_all_the_same_is_done_without() -> None:
 
 
 @pytest.mark.parametrize("sharded", [False, True])
-async def test_a_token_that_is_refused_is_one_sentence(sharded: bool) -> None:
+async def test_a_refused_token_is_reported_in_one_sentence(sharded: bool) -> None:
     async with DiscordServer() as dc:
         dc.revoke()
         with pointed(dc):
@@ -73,7 +73,7 @@ async def test_a_token_that_is_refused_is_one_sentence(sharded: bool) -> None:
 
 
 @pytest.mark.parametrize("sharded", [False, True])
-async def test_a_token_that_is_revoked_later_is_said_and_tried_again(sharded: bool) -> None:
+async def test_a_revoked_token_is_reported_and_retried(sharded: bool) -> None:
     async with DiscordServer() as dc, house(dc, sharded=sharded) as home:
         await home.heard(dc.say("before"))
         dc.revoke()
@@ -87,18 +87,18 @@ async def test_a_token_that_is_revoked_later_is_said_and_tried_again(sharded: bo
         await home.send(dc.dm(), "still here")
 
 
-async def test_a_cut_connection_is_resumed_and_nothing_is_lost() -> None:
+async def test_a_cut_connection_is_resumed_without_loss() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         await home.heard(dc.say("one"))
         dc.cut_gateway()
-        dc.say("two", user="Bob")  # a chat that nobody knew of
+        dc.say("two", user="Bob")  # an unknown chat
         assert await home.texts(2) == ["one", "two"]
         assert len(dc.sessions) == 1
         assert dc.sessions[0].resumes
         assert home.platform.progress.problem == ""
 
 
-async def test_discord_may_ask_to_connect_again() -> None:
+async def test_a_reconnect_request_is_followed() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         await home.heard(dc.say("one"))
         dc.ask_reconnect()
@@ -107,7 +107,7 @@ async def test_discord_may_ask_to_connect_again() -> None:
         assert not any("no connection" in line for line in home.log.said)
 
 
-async def test_after_an_invalid_session_what_was_missed_is_fetched() -> None:
+async def test_after_an_invalid_session_missed_messages_are_fetched() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         await home.heard(dc.say("one"))
         dc.invalidate()
@@ -117,7 +117,7 @@ async def test_after_an_invalid_session_what_was_missed_is_fetched() -> None:
         assert await home.texts(3) == ["one", "two", "three"]
 
 
-async def test_a_gateway_that_falls_silent_is_left_and_resumed() -> None:
+async def test_a_silent_gateway_is_left_and_resumed() -> None:
     async with DiscordServer(heartbeat_interval=0.1) as dc, house(dc, pace={"silence": 0.4}) as home:
         await home.heard(dc.say("one"))
         dc.gateway_silent()
@@ -148,7 +148,7 @@ async def test_heartbeats_are_progress() -> None:
         assert len(dc.sessions) == 1
 
 
-async def test_an_outage_is_said_once_and_ends() -> None:
+async def test_an_outage_is_reported_once() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         await home.heard(dc.say("one"))
         async with dc.outage():
@@ -187,7 +187,7 @@ async def test_before_the_first_connection_there_was_no_contact() -> None:
             assert progress.last_contact == 0.0
 
 
-async def test_a_discord_that_only_stumbles_at_the_start_is_tried_again() -> None:
+async def test_a_transient_error_at_the_start_is_retried() -> None:
     async with DiscordServer() as dc:
         stumble = dc.fault("GET /users/@me", "server_error", status=503)
         async with house(dc) as home:
@@ -197,7 +197,7 @@ async def test_a_discord_that_only_stumbles_at_the_start_is_tried_again() -> Non
             assert "Discord works again" in home.log.said
 
 
-async def test_other_ends_of_the_gateway_name_their_code() -> None:
+async def test_other_close_codes_are_logged() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         await home.heard(dc.say("one"))
         dc.close_gateway(4011)
@@ -208,7 +208,7 @@ async def test_other_ends_of_the_gateway_name_their_code() -> None:
         await home.heard(dc.say("two"))
 
 
-async def test_more_than_one_connection_when_asked_for() -> None:
+async def test_sharding_opens_several_connections() -> None:
     async with DiscordServer() as dc:
         dc.shards = 2
         guilds = [dc.guild(1 << 22), dc.guild(2 << 22)]
@@ -221,14 +221,14 @@ async def test_more_than_one_connection_when_asked_for() -> None:
 
 
 @pytest.mark.parametrize("sharded", [False, True])
-async def test_the_gateway_is_where_the_setting_says(sharded: bool) -> None:
-    """Discord recommends an address of its own together with the number of connections."""
+async def test_the_gateway_url_setting_is_used(sharded: bool) -> None:
+    """Discord recommends a URL together with the number of shards."""
     async with DiscordServer() as dc, house(dc, sharded=sharded, gateway_url=f"{dc.gateway}own/") as home:
         await home.heard(dc.say("hi"))
         assert [session.connection.path for session in dc.sessions if session.connection] == ["/own/"]
 
 
-async def test_one_dead_connection_of_two_is_noticed() -> None:
+async def test_one_dead_connection_of_two_is_detected() -> None:
     async with DiscordServer(heartbeat_interval=0.1) as dc:
         dc.shards = 2
         async with house(dc, sharded=True, pace={"deaf": 0.5}) as home:
@@ -240,7 +240,7 @@ async def test_one_dead_connection_of_two_is_noticed() -> None:
             await home.heard(dc.say("two"))
 
 
-async def test_an_event_that_cannot_be_read_ends_nothing() -> None:
+async def test_an_unreadable_event_does_not_end_the_connection() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         dc.events.dispatch("MESSAGE_CREATE", {"id": "x"}, None)
         dc.events.dispatch("THREAD_CREATE", {"id": "1", "guild_id": "nonsense"}, None)
@@ -253,7 +253,7 @@ async def test_an_event_that_cannot_be_read_ends_nothing() -> None:
         ]  # fmt: skip
 
 
-async def test_the_owner_hears_that_it_was_removed() -> None:
+async def test_the_owner_is_told_of_a_removal() -> None:
     async with DiscordServer() as dc:
         dc.guild()
         async with house(dc) as home:
@@ -276,14 +276,14 @@ async def test_the_owner_hears_that_it_was_removed() -> None:
         ({"proxy": "socks5://u:p@x"}, "DISCORD_PROXY cannot be used"),
     ],
 )
-def test_settings_that_cannot_work(given: dict[str, str], complaint: str) -> None:
+def test_invalid_options_are_refused(given: dict[str, str], complaint: str) -> None:
     with pytest.raises(ConfigError, match=f"^{complaint}") as refused:
         configured(**given).check_discord()
     assert "u:p" not in str(refused.value)
     assert "a.b.c" not in repr(configured())
 
 
-async def test_one_connection_that_works_does_not_hide_another_that_does_not() -> None:
+async def test_a_working_connection_does_not_hide_a_broken_one() -> None:
     async with DiscordServer() as dc:
         dc.shards = 2
         async with house(dc, sharded=True) as home:
@@ -292,7 +292,7 @@ async def test_one_connection_that_works_does_not_hide_another_that_does_not() -
             platform = home.platform
             for shard in (0, 1):
                 platform.disconnected(shard)
-            assert platform.progress.problem == "", "Discord asks for that now and then"
+            assert platform.progress.problem == "", "Discord asks for a new IDENTIFY now and then"
             platform.disconnected(1)
             platform.session_resumed({"__shard_id__": 0})
             assert platform.progress.problem.startswith("no connection to Discord")
@@ -301,7 +301,7 @@ async def test_one_connection_that_works_does_not_hide_another_that_does_not() -
 
 
 @pytest.mark.parametrize("sharded", [False, True])
-async def test_sessions_begin_as_far_apart_as_discord_asks(sharded: bool) -> None:
+async def test_sessions_start_at_discords_interval(sharded: bool) -> None:
     async with DiscordServer(identify_gap=0.3) as dc:
         dc.shards = 2
         async with house(dc, sharded=sharded, pace={"identify_gap": 0.35}) as home:

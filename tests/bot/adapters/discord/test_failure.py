@@ -1,4 +1,4 @@
-"""What each failure tells the outbox; what is never said is the token of an interaction."""
+"""What each failure tells the outbox. Interaction tokens never appear."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def test_what_a_failed_send_tells_the_outbox(kind: Kind, maybe_sent: bool,
         (403, 20001, "Discord's own words"),
     ],
 )
-async def test_a_refusal_says_what_to_mend(status: int, code: int, words: str) -> None:
+async def test_a_refusal_says_what_to_fix(status: int, code: int, words: str) -> None:
     async with scene() as here:
         here.dc.fault(POST, "refuse", status=status, code=code, text="Discord's own words")
         with pytest.raises(SendRefused, match=words):
@@ -55,7 +55,7 @@ async def test_a_refusal_says_what_to_mend(status: int, code: int, words: str) -
         assert len(here.dc.calls("POST", "/channels/{channel_id}/messages")) == 1
 
 
-async def test_a_place_that_is_lost_is_refused_by_discord_itself() -> None:
+async def test_a_deleted_channel_is_a_final_failure() -> None:
     async with scene() as here:
         dc = here.dc
         dc.forbid(dc.channel(), "send_messages")
@@ -71,7 +71,7 @@ async def test_a_place_that_is_lost_is_refused_by_discord_itself() -> None:
             await here.send(OutboundMessage(ChatKey("discord", "404"), "hello"))
 
 
-async def test_a_refused_token_may_become_valid_again() -> None:
+async def test_a_refused_token_is_a_temporary_failure() -> None:
     async with scene() as here:
         here.dc.fault(POST, "refuse", status=401, text="401: Unauthorized")
         with pytest.raises(SendLater, match="refuses the token") as caught:
@@ -80,14 +80,14 @@ async def test_a_refused_token_may_become_valid_again() -> None:
         await here.send(to(here.dc.dm(), "hello"))
 
 
-async def test_without_a_connection_a_reply_certainly_did_not_leave() -> None:
+async def test_without_a_connection_a_reply_was_certainly_not_sent() -> None:
     async with scene() as here, here.dc.outage():
         with pytest.raises(SendLater) as caught:
             await here.send(to(here.dc.dm(), "hello"))
         assert not caught.value.maybe_sent
 
 
-async def test_an_edit_without_an_answer_may_be_repeated_unmarked() -> None:
+async def test_an_edit_without_a_response_is_repeated_without_a_mark() -> None:
     async with scene() as here:
         await here.send(to(here.dc.dm(), "half"), outbox_id=6)
         shown = await here.dc.reply()
@@ -102,7 +102,7 @@ async def test_an_edit_without_an_answer_may_be_repeated_unmarked() -> None:
         assert len(here.dc.dm().from_bot()) == 1
 
 
-async def test_before_the_login_and_after_the_end_nothing_leaves() -> None:
+async def test_nothing_is_sent_before_login_or_after_close() -> None:
     async with scene() as here:
         await here.client.close()
         with pytest.raises(SendLater, match="not connected") as caught:
@@ -111,7 +111,7 @@ async def test_before_the_login_and_after_the_end_nothing_leaves() -> None:
         assert here.dc.calls("POST", "/channels/{channel_id}/messages") == []
 
 
-async def test_nothing_tells_the_token_of_an_interaction() -> None:
+async def test_interaction_tokens_are_never_logged() -> None:
     async with scene(answer=0.3) as here:
         for kind in ("hang", "drop", "server_error", "cloudflare"):
             asked = here.dc.slash("ask")
@@ -122,7 +122,7 @@ async def test_nothing_tells_the_token_of_an_interaction() -> None:
             assert asked.token not in str(caught.value)
 
 
-async def test_an_answer_that_comes_byte_by_byte_is_given_up() -> None:
+async def test_a_response_that_trickles_in_times_out() -> None:
     async with scene(answer=0.3) as here:
         here.dc.fault(POST, "drip", seconds=0.05)
         with pytest.raises(SendLater) as caught:
@@ -130,8 +130,8 @@ async def test_an_answer_that_comes_byte_by_byte_is_given_up() -> None:
         assert caught.value.maybe_sent
 
 
-async def test_calls_of_the_library_have_a_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Such as those that look for what was missed."""
+async def test_library_calls_have_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For example those of the backfill."""
     monkeypatch.setattr("bot.adapters.discord.client.CALL_TIMEOUT", aiohttp.ClientTimeout(total=0.3))
     async with DiscordServer() as dc, house(dc) as home:
         dc.fault("GET /channels/*", "drip", seconds=0.05)
@@ -139,7 +139,7 @@ async def test_calls_of_the_library_have_a_limit_too(monkeypatch: pytest.MonkeyP
             await home.platform._client.http.get_channel(dc.channel().id)
 
 
-async def test_a_page_of_a_proxy_that_is_not_utf_8_is_no_answer() -> None:
+async def test_a_proxys_non_utf_8_page_is_an_error() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         dc.fault(POST, "latin_1")
         with pytest.raises(SendLater, match="no answer from Discord") as caught:

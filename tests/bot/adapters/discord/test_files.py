@@ -1,4 +1,4 @@
-"""The bytes of what people send."""
+"""Downloading what people send."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tests.servers.discord import DiscordServer
 
 
 def excuse(dc: DiscordServer) -> None:
-    """The server takes an address of Discord's file store that has run out for a call of its API."""
+    """The loopback server takes expired URLs of Discord's CDN for API calls."""
     assert {violation.call for violation in dc.violations} == {"GET /attachments/old.png"}
     dc.violations.clear()
 
 
-async def test_a_file_is_fetched_by_its_address_and_an_old_address_asked_for_again() -> None:
+async def test_an_expired_file_url_is_refreshed() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         message = dc.say("see", attachments=[("a.png", b"\x89png", "image/png")])
         [picture] = (await home.heard(message)).attachments
@@ -32,7 +32,7 @@ async def test_a_file_is_fetched_by_its_address_and_an_old_address_asked_for_aga
         excuse(dc)
 
 
-async def test_a_file_that_its_message_lost_is_gone() -> None:
+async def test_a_file_removed_from_its_message_is_gone() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         message = dc.say("see", attachments=[("a.png", b"\x89png", "image/png")])
         [picture] = (await home.heard(message)).attachments
@@ -42,7 +42,7 @@ async def test_a_file_that_its_message_lost_is_gone() -> None:
         excuse(dc)
 
 
-async def test_a_file_may_be_too_large_or_out_of_reach() -> None:
+async def test_a_file_may_be_too_large_or_unreachable() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         [picture] = (await home.heard(dc.say("see", attachments=[("a.png", b"x", "image/png")]))).attachments
         with pytest.raises(Refused, match=r"up to 20 MB"):

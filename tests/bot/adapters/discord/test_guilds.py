@@ -1,4 +1,4 @@
-"""What owners hear of servers that were left and of permissions that are missing: each once."""
+"""Notices to owners about removals and missing permissions, each once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.servers.discord import DiscordServer
 
 
 def told(home: House) -> list[str]:
-    """What the owners were told of permissions."""
+    """The notices about permissions."""
     return [words for words in home.told if words.startswith("🔐")]
 
 
@@ -23,7 +23,7 @@ async def met(home: House, dc: DiscordServer) -> None:
     await home.platform._look_around()
 
 
-async def test_a_removal_while_the_bot_was_away_is_told_once_and_by_its_name() -> None:
+async def test_a_removal_while_offline_is_reported_once_by_name() -> None:
     async with DiscordServer() as dc:
         dc.guild()
         dc.guild("Other")
@@ -39,7 +39,7 @@ async def test_a_removal_while_the_bot_was_away_is_told_once_and_by_its_name() -
             assert home.told == []
 
 
-async def test_a_server_that_was_joined_later_is_known_too() -> None:
+async def test_a_server_joined_later_is_known() -> None:
     async with DiscordServer() as dc:
         kept = Kept()
         async with house(dc, kept) as home:
@@ -61,7 +61,7 @@ async def test_a_server_that_was_joined_later_is_known_too() -> None:
         ("create_public_threads", NO_THREADS),
     ],
 )
-async def test_a_missing_permission_is_told_once_for_each_channel(permission: str, template: str) -> None:
+async def test_a_missing_permission_is_reported_once_per_channel(permission: str, template: str) -> None:
     async with DiscordServer() as dc:
         for name in ("general", "other"):
             dc.forbid(dc.channel(name), permission)
@@ -83,7 +83,7 @@ async def test_a_missing_permission_is_told_once_for_each_channel(permission: st
             await dc.wait_for(lambda _: told(home) == [general])
 
 
-async def test_what_is_missing_where_the_bot_was_spoken_to_before_is_told_at_the_start() -> None:
+async def test_permissions_missing_in_known_channels_are_reported_at_the_start() -> None:
     async with DiscordServer() as dc:
         dc.guild()
         dc.forbid("general", "read_message_history")
@@ -104,7 +104,7 @@ async def test_unused_threads_need_no_permission() -> None:
             assert home.told == []
 
 
-async def test_where_there_is_no_answer_at_all_the_outbox_tells_it() -> None:
+async def test_an_undeliverable_answer_is_reported_by_the_outbox() -> None:
     async with DiscordServer() as dc:
         dc.forbid(dc.channel(), "send_messages", "attach_files")
         async with house(dc) as home:
@@ -113,7 +113,7 @@ async def test_where_there_is_no_answer_at_all_the_outbox_tells_it() -> None:
             assert home.told == []
 
 
-async def test_a_connection_problem_is_told_again_only_after_it_was_fixed() -> None:
+async def test_a_connection_problem_is_reported_again_only_after_recovery() -> None:
     told: list[object] = []
 
     async def tell(template: str, /, **values: object) -> None:
@@ -131,7 +131,7 @@ async def test_a_connection_problem_is_told_again_only_after_it_was_fixed() -> N
     assert told[3:] == ["closed (4013)", "closed (4014)"]
 
 
-async def test_a_missing_permission_is_told_once_until_it_is_granted() -> None:
+async def test_a_missing_permission_is_reported_once_until_granted() -> None:
     told: list[object] = []
 
     async def tell(template: str, /, **values: object) -> None:

@@ -1,4 +1,4 @@
-"""Who is addressed, and what was said."""
+"""Who is addressed, and the text of a message."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tests.servers.discord.views import message_event, role_json
 
 
 def told(dc: DiscordServer, text: str = "look", channel: Channel | None = None, **changes: Any) -> Message:
-    """A message, in private unless there is a channel, that the gateway brings with these fields."""
+    """A message with these fields from the gateway; in private unless there is a channel."""
     message = dc.add_message(channel or dc.dm(), dc.user(), dc.version(text))
     event = message_event(dc, message, readable=True) | changes
     dc.events.dispatch("MESSAGE_CREATE", event, message.channel.guild)
     return message
 
 
-async def test_everything_in_private_is_for_the_bot() -> None:
+async def test_every_direct_message_is_for_the_bot() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         message = dc.say("  hello <@4242424242424242> there ", user="Bob")
         heard = await home.heard(message)
@@ -34,7 +34,7 @@ async def test_everything_in_private_is_for_the_bot() -> None:
         assert abs(heard.sent_at - message.at) < 0.01
 
 
-async def test_in_a_guild_only_mentions_and_replies_are() -> None:
+async def test_in_a_guild_only_mentions_and_replies_are_for_the_bot() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         dc.guild()
         dc.say("nothing for you", channel="general")
@@ -51,7 +51,7 @@ async def test_in_a_guild_only_mentions_and_replies_are() -> None:
         assert (heard.text, heard.quoted) == ("and this?", "an answer")
 
 
-async def test_a_reply_to_somebody_else_is_for_the_bot_when_it_is_mentioned() -> None:
+async def test_a_reply_to_another_person_needs_a_mention() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         dc.guild()
         bobs = dc.say("42 <:smile:123456>", user="Bob", channel="general")
@@ -84,7 +84,7 @@ async def test_mentions_are_read_as_names(written: str, read: str) -> None:
             assert (await home.heard(dc.say(text, channel="general"))).text == read
 
 
-async def test_bots_webhooks_and_what_discord_says_itself_are_not_heard() -> None:
+async def test_bots_webhooks_and_system_messages_are_ignored() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         told(dc, "a bot", author=dc.user("Bob").json() | {"bot": True})
         told(dc, "a hook", webhook_id="77")
@@ -95,7 +95,7 @@ async def test_bots_webhooks_and_what_discord_says_itself_are_not_heard() -> Non
         assert await home.texts(1) == ["last"]
 
 
-async def test_a_thread_is_a_conversation_that_is_joined_by_a_mention() -> None:
+async def test_a_mention_joins_a_thread_as_a_conversation() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         thread = dc.thread("plans")
         where = ChatKey("discord", str(dc.channel("general").id), str(thread.id))
@@ -111,7 +111,7 @@ async def test_a_thread_is_a_conversation_that_is_joined_by_a_mention() -> None:
         assert [message.text for message in home.accepted] == ["join us", "and now?", "I think so", "you?"]
 
 
-async def test_without_the_intent_a_reply_that_cannot_be_read_says_so() -> None:
+async def test_without_the_intent_an_unreadable_reply_is_explained() -> None:
     async with DiscordServer(privileged=()) as dc, house(dc) as home:
         dc.guild()
         assert (await home.heard(dc.say("in private"))).text == "in private"
@@ -125,7 +125,7 @@ async def test_without_the_intent_a_reply_that_cannot_be_read_says_so() -> None:
         assert (unread.text, unread.kind) == (UNREADABLE, "unsupported")
 
 
-async def test_files_of_kinds_that_models_read() -> None:
+async def test_readable_files() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         files: list[tuple[str, bytes] | tuple[str, bytes, str]] = [
             ("a.png", b"png", "image/png"), ("notes.md", b"# hi"), ("main.ts", b"let x", "video/mp2t"),
@@ -157,13 +157,13 @@ FILE = {"id": "1", "filename": "x", "url": "u"}
         ({"content": "", "poll": {"question": {"text": "?"}}}, "polls"),
     ],
 )  # fmt: skip
-async def test_what_the_bot_cannot_read_has_a_name(changes: dict[str, Any], read: str) -> None:
+async def test_unreadable_content_is_named(changes: dict[str, Any], read: str) -> None:
     async with DiscordServer() as dc, house(dc) as home:
         heard = await home.heard(told(dc, **changes))
         assert (heard.kind, heard.text) == ("unsupported", read)
 
 
-async def test_words_with_a_sticker_are_words_and_nothing_at_all_is_nothing() -> None:
+async def test_text_with_a_sticker_is_text_and_an_empty_message_is_ignored() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         told(dc, "hi", sticker_items=[{"id": "1", "name": "s", "format_type": 1}])
         told(dc, "  ")
@@ -171,7 +171,7 @@ async def test_words_with_a_sticker_are_words_and_nothing_at_all_is_nothing() ->
         assert [(one.kind, one.text) for one in home.accepted] == [("message", "hi"), ("message", "last")]
 
 
-async def test_a_forwarded_message_is_what_it_forwards() -> None:
+async def test_a_forwarded_message_has_the_forwarded_content() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         picture = {"id": "9", "filename": "p.png", "content_type": "image/png", "size": 3, "url": "http://x/p.png"}
         whole = {"type": 0, "content": "from elsewhere", "attachments": [picture]}
@@ -180,7 +180,7 @@ async def test_a_forwarded_message_is_what_it_forwards() -> None:
         assert heard.attachments[0].ref.endswith(f"/{heard.message_id}/9 http://x/p.png")
 
 
-async def test_an_edit_is_heard_and_a_preview_of_a_link_is_not() -> None:
+async def test_an_edit_counts_and_a_link_preview_does_not() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         message = dc.say("teh")
         await home.heard(message)
@@ -200,7 +200,7 @@ async def test_an_edit_is_heard_and_a_preview_of_a_link_is_not() -> None:
         assert (await home.texts(4))[2:] == ["for you", "you!"]
 
 
-async def test_people_go_by_their_name_in_the_guild() -> None:
+async def test_people_have_their_guild_nickname() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         dc.guild()
         bob = dc.user("Bob").json() | {"member": {"nick": "Bobby"}}
@@ -210,7 +210,7 @@ async def test_people_go_by_their_name_in_the_guild() -> None:
         assert (heard.user_name, heard.text) == ("Ali", "@Bobby")
 
 
-async def test_the_role_that_came_with_the_bot_is_its_name_too() -> None:
+async def test_a_mention_of_the_bots_role_is_for_the_bot() -> None:
     async with DiscordServer() as dc:
         role = dc.role("tierbot")
         async with house(dc) as home:

@@ -1,4 +1,4 @@
-"""Slash commands and pressed buttons: durable, acknowledged at once, and ended when there is no answer."""
+"""Slash commands and buttons: stored, acknowledged at once, and ended if there is no answer."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ MENU = [
 
 
 def origin(heard: InboundMessage) -> InteractionRef:
-    """The interaction that a message came from."""
+    """The interaction of a message."""
     found = InteractionRef.unpack(heard.message_id)
     assert found is not None
     return found
 
 
-async def test_a_command_is_a_message_and_deferred_at_once() -> None:
+async def test_a_command_becomes_a_message_and_is_deferred_at_once() -> None:
     async with asking() as (dc, client):
         asked = await dc.answered(dc.slash("tier", {"tier": "smart", "force": True}, where="general"))
         heard = await client.heard(asked)
@@ -67,9 +67,7 @@ async def test_a_command_is_a_message_and_deferred_at_once() -> None:
         ("compact", {"compact": "20"}, "/compact 20", False),
     ],
 )
-async def test_what_is_for_one_person_only_they_see(
-    name: str, options: dict[str, Any], text: str, ephemeral: bool
-) -> None:
+async def test_personal_commands_are_ephemeral(name: str, options: dict[str, Any], text: str, ephemeral: bool) -> None:
     async with asking() as (dc, client):
         asked = await dc.answered(dc.slash(name, options, where="general"))
         heard = await client.heard(asked)
@@ -79,7 +77,7 @@ async def test_what_is_for_one_person_only_they_see(
         assert not origin(await client.heard(direct)).ephemeral
 
 
-async def test_where_and_who() -> None:
+async def test_a_command_carries_its_channel_and_person() -> None:
     async with asking() as (dc, client):
         thread = dc.thread("plans")
         bob = dc.user("bob", locale="pt-BR")
@@ -92,7 +90,7 @@ async def test_where_and_who() -> None:
         assert heard.private
 
 
-async def test_where_the_bot_is_only_a_guest_of_its_user_the_answer_is_theirs_alone() -> None:
+async def test_answers_of_a_user_installed_bot_are_ephemeral() -> None:
     async with asking() as (dc, client):
         elsewhere = dc.channel("general", dc.guild("Elsewhere", has_bot=False))
         for where in (dc.private_channel("alice", "bob"), dc.private_channel("alice", "bob", "carol"), elsewhere):
@@ -106,14 +104,14 @@ async def test_where_the_bot_is_only_a_guest_of_its_user_the_answer_is_theirs_al
 
 
 async def pressed(dc: DiscordServer, client: Asked, where: Channel, menu: bool = False) -> Interaction:
-    """A press of the only button, or a choice from the menu, of a message there."""
+    """Presses the only button, or chooses from the menu, of a message."""
     sent = await client.context.send(str(where.id), {"content": "which?", "components": MENU if menu else BUTTONS})
     message = where.by_id[int(sent["id"])]
     return dc.choose(message, "t:7:0.0", ["2"]) if menu else dc.press(message, "Smart")
 
 
 @pytest.mark.parametrize(("menu", "token"), [(False, "t:7:0.0"), (True, "t:7:2.0")])
-async def test_a_button_or_a_choice_is_a_press_of_its_token(menu: bool, token: str) -> None:
+async def test_buttons_and_choices_deliver_their_token(menu: bool, token: str) -> None:
     async with asking() as (dc, client):
         asked = await dc.answered(await pressed(dc, client, dc.channel(), menu))
         heard = await client.heard(asked)
@@ -125,7 +123,7 @@ async def test_a_button_or_a_choice_is_a_press_of_its_token(menu: bool, token: s
         assert (heard.press.query, heard.press.message_id) == (packed, packed)
 
 
-async def test_what_is_pressed_under_an_answer_for_one_stays_for_one() -> None:
+async def test_a_press_under_an_ephemeral_answer_stays_ephemeral() -> None:
     async with asking() as (dc, client):
         first = await dc.answered(dc.slash("tier", where="general"))
         content = {"content": "which?", "components": BUTTONS, "flags": EPHEMERAL}
@@ -148,7 +146,7 @@ async def test_a_redelivered_interaction_does_no_harm(caplog: pytest.LogCaptureF
         assert dc.refusals[0].code == 40060
 
 
-async def test_an_interaction_that_is_gone_is_a_message_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_expired_interaction_is_still_a_message(caplog: pytest.LogCaptureFixture) -> None:
     async with asking(response_limit=0.0) as (dc, client):
         asked = dc.slash("status", where="general")
         assert (await client.heard(asked)).text == "/status"
@@ -163,25 +161,25 @@ async def test_an_interaction_that_is_gone_is_a_message_all_the_same(caplog: pyt
         assert dc.calls("DELETE") == []
 
 
-async def test_a_command_without_an_answer_is_not_announced_for_ever() -> None:
+async def test_an_unanswered_command_does_not_show_thinking_for_ever() -> None:
     async with asking() as (dc, client):
         silent = await dc.answered(dc.slash("stop", where="general"))
         spoken = await dc.answered(dc.slash("status", where="general"))
         client.no_replies.note(await client.heard(silent))
         await dc.wait_for(lambda _: silent.message is not None and silent.message.deleted)
         await client.heard(spoken)
-        await client.end()  # the next start answers what is announced still
+        await client.end()  # the next start answers a pending interaction
         assert spoken.message is not None
         assert not spoken.message.deleted
         assert spoken.message.loading
 
 
 @pytest.mark.parametrize("press", [False, True])
-async def test_nothing_is_acknowledged_before_it_is_kept(press: bool) -> None:
+async def test_nothing_is_acknowledged_before_it_is_stored(press: bool) -> None:
     async with asking() as (dc, client):
         client.storage.clear()
         asked = await pressed(dc, client, dc.channel()) if press else dc.slash("status")
-        for _ in range(3):  # time enough for a deferral
+        for _ in range(3):  # enough time for a deferral
             await client.fetch_user(dc.user().id)
         assert dc.calls("POST", CALLBACK) == []
         client.storage.set()
@@ -189,7 +187,7 @@ async def test_nothing_is_acknowledged_before_it_is_kept(press: bool) -> None:
         assert (await client.heard(asked)).update_id == str(asked.id)
 
 
-async def test_what_the_storage_can_not_take_soon_is_announced_and_kept_later(
+async def test_a_slow_store_defers_the_interaction_and_stores_it_later(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with asking(save_seconds=0.05) as (dc, client):
@@ -201,7 +199,7 @@ async def test_what_the_storage_can_not_take_soon_is_announced_and_kept_later(
         assert (await client.heard(asked)).text == "/status"
 
 
-async def test_what_can_not_be_kept_is_not_announced(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_interaction_that_cannot_be_stored_is_not_deferred(caplog: pytest.LogCaptureFixture) -> None:
     async with asking() as (dc, client):
         client.failures, client.fault = 1, RuntimeError("a bug")
         dc.slash("status")
@@ -211,7 +209,7 @@ async def test_what_can_not_be_kept_is_not_announced(caplog: pytest.LogCaptureFi
         assert "a background task failed" in caplog.text
 
 
-async def test_what_a_stranger_is_told_they_are_told_alone() -> None:
+async def test_answers_to_strangers_are_ephemeral() -> None:
     async with asking() as (dc, client):
         assert not (await dc.answered(dc.slash("new", where="general"))).ephemeral
         asked = await dc.answered(dc.slash("new", where="general", user="mallory"))
@@ -219,9 +217,9 @@ async def test_what_a_stranger_is_told_they_are_told_alone() -> None:
         assert origin(await client.heard(asked)).ephemeral
 
 
-async def test_a_deferral_is_not_held_up_by_the_bots_limits() -> None:
+async def test_a_deferral_bypasses_the_bots_rate_limits() -> None:
     async with asking() as (dc, client):
-        client.http._global_over.clear()  # as after a 429 for everything
+        client.http._global_over.clear()  # as after a global 429
         asked = await dc.answered(dc.slash("status"), timeout=2.5)
         assert asked.deferred
         client.http._global_over.set()
@@ -230,14 +228,14 @@ async def test_a_deferral_is_not_held_up_by_the_bots_limits() -> None:
 @pytest.mark.parametrize(
     "payload", [{"id": "1"}, {"id": "1", "type": 2, "token": "x", "channel_id": "2", "user": None}]
 )
-async def test_what_can_not_be_read_is_passed_over(payload: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
+async def test_unreadable_interactions_are_skipped(payload: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
     async with asking() as (_, client):
         await client.interactions.take(payload)
         assert client.accepted == []
         assert "can't parse interaction 1" in caplog.text
 
 
-def test_other_kinds_of_places_are_read() -> None:
+def test_other_channel_types_are_read() -> None:
     bare = {"id": "5", "token": "t", "type": 2, "channel_id": "9", "user": {"id": "3", "username": "zoe"}, "data": {}}
     found = read(bare, "", False, None)
     assert (found.chat, found.user_name, found.private) == (ChatKey("discord", "9"), "zoe", True)

@@ -1,4 +1,4 @@
-"""Stories of what a person sees before the answer."""
+"""Previews before the answer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def test_a_quick_answer_costs_one_request() -> None:
         assert len(dc.requests) == before + 1
 
 
-async def test_typing_goes_on_until_the_end_in_the_thread() -> None:
+async def test_typing_continues_until_the_end_in_the_thread() -> None:
     async with scene() as here:
         dc = here.dc
         thread = dc.thread("Soup", dc.channel())
@@ -45,7 +45,7 @@ async def test_typing_goes_on_until_the_end_in_the_thread() -> None:
         assert len(dc.typing) == count
 
 
-async def test_the_answer_grows_in_one_message_that_is_kept() -> None:
+async def test_the_answer_is_streamed_into_one_stored_message() -> None:
     async with scene() as here:
         dc = here.dc
         question = dc.say("hm?", channel="general", mention=True)
@@ -65,7 +65,7 @@ async def test_the_answer_grows_in_one_message_that_is_kept() -> None:
         assert question.channel.from_bot() == [shown]
 
 
-async def test_an_unchanged_text_is_not_written_again() -> None:
+async def test_an_unchanged_preview_is_not_sent() -> None:
     async with scene() as here:
         live = here.live(said(here.dc.say("hm?")))
         live.show("one")
@@ -76,7 +76,7 @@ async def test_an_unchanged_text_is_not_written_again() -> None:
         await live.close()
 
 
-async def test_after_a_slow_answer_the_next_edit_waits_as_long_as_after_a_quick_one() -> None:
+async def test_the_edit_interval_does_not_depend_on_response_time() -> None:
     async with scene(pace={"edit_gap": 0.2}) as here:
         dc = here.dc
         live = here.live(said(dc.say("hm?")))
@@ -91,7 +91,7 @@ async def test_after_a_slow_answer_the_next_edit_waits_as_long_as_after_a_quick_
         await live.close()
 
 
-async def test_what_is_refused_is_not_tried_again() -> None:
+async def test_a_refused_preview_is_not_retried() -> None:
     async with scene(pace={"typing_after": 5}) as here:
         dc = here.dc
         dc.forbid(dc.channel(), "send_messages")
@@ -104,7 +104,7 @@ async def test_what_is_refused_is_not_tried_again() -> None:
         assert await live.close() == ""
 
 
-async def test_in_direct_messages_it_is_plain_what_is_answered() -> None:
+async def test_replies_in_direct_messages_quote_nothing() -> None:
     async with scene() as here:
         live = here.live(said(here.dc.say("hm?")))
         live.show("one")
@@ -112,7 +112,7 @@ async def test_in_direct_messages_it_is_plain_what_is_answered() -> None:
         await live.close()
 
 
-async def test_in_a_thread_that_began_with_the_question_nothing_is_quoted() -> None:
+async def test_a_thread_started_by_the_question_quotes_nothing() -> None:
     async with scene() as here:
         dc = here.dc
         question = dc.say("hm?", channel="general", mention=True)
@@ -127,7 +127,7 @@ async def test_in_a_thread_that_began_with_the_question_nothing_is_quoted() -> N
         assert not any("message_reference" in body for body in bodies)
 
 
-async def test_a_given_placeholder_is_gone_on_with() -> None:
+async def test_a_given_placeholder_is_continued() -> None:
     async with scene() as here:
         dc = here.dc
         await here.send(to(dc.dm(), "half an"), outbox_id=6)
@@ -148,7 +148,7 @@ async def test_a_preview_on_its_way_arrives_before_the_final_text() -> None:
         assert await live.close() == str(shown.id) == here.kept[0]
 
 
-async def test_a_preview_whose_answer_was_lost_is_found_again() -> None:
+async def test_a_preview_with_a_lost_response_is_found_again() -> None:
     async with scene() as here:
         fault = here.dc.fault("POST /channels/*/messages", "drop_after")
         live = here.live(said(here.dc.say("hm?")))
@@ -170,7 +170,7 @@ async def test_without_streaming_there_is_only_typing() -> None:
         assert here.dc.dm().from_bot() == []
 
 
-async def test_a_command_grows_in_its_deferred_answer_without_typing() -> None:
+async def test_a_command_streams_into_its_deferred_answer_without_typing() -> None:
     async with scene() as here:
         dc = here.dc
         interaction = dc.slash("ask", where="general")
@@ -192,7 +192,7 @@ async def test_a_command_grows_in_its_deferred_answer_without_typing() -> None:
         assert len(dc.requests) == before
 
 
-async def test_a_turn_from_a_button_grows_beside_it() -> None:
+async def test_a_turn_from_a_button_streams_into_a_new_message() -> None:
     async with scene() as here:
         dc = here.dc
         await here.send(to(dc.dm(), "failed", buttons=((Button("Retry", "/retry"),),)), outbox_id=6)
@@ -208,7 +208,7 @@ async def test_a_turn_from_a_button_grows_beside_it() -> None:
         assert pressed.followups == []
 
 
-async def test_a_press_on_what_one_person_sees_shows_nothing_to_all() -> None:
+async def test_a_press_on_an_ephemeral_message_stays_ephemeral() -> None:
     async with scene() as here:
         dc = here.dc
         interaction = dc.slash("ask", where="general")
@@ -229,7 +229,7 @@ async def test_a_press_on_what_one_person_sees_shows_nothing_to_all() -> None:
         assert [message.ephemeral for message in pressed.followups] == [True]
 
 
-async def test_words_for_who_pressed_are_theirs_alone_and_come_once() -> None:
+async def test_a_press_notice_is_private_and_shown_once() -> None:
     async with scene() as here:
         dc = here.dc
         await here.send(to(dc.channel(), "Choose", buttons=((Button("Smart", "/tier smart"),),)), outbox_id=6)
@@ -251,7 +251,7 @@ async def test_words_for_who_pressed_are_theirs_alone_and_come_once() -> None:
         assert silent.followups == []
 
 
-async def test_an_interaction_that_is_too_old_is_streamed_in_its_channel() -> None:
+async def test_an_expired_interaction_streams_into_its_channel() -> None:
     async with scene() as here:
         dc = here.dc
         interaction = dc.slash("ask", where="general")
@@ -266,7 +266,7 @@ async def test_an_interaction_that_is_too_old_is_streamed_in_its_channel() -> No
         assert shown.reply_to is None
 
 
-async def test_live_never_fails_and_the_final_text_still_comes() -> None:
+async def test_a_failing_preview_does_not_affect_the_final_text() -> None:
     async with scene() as here:
         dc = here.dc
         for number, kind in enumerate(FAILURES):
@@ -295,7 +295,7 @@ async def test_a_preview_deleted_by_someone_is_replaced_by_a_new_message() -> No
         assert await live.close() == ""
 
 
-async def test_a_failing_keep_does_not_reach_the_turn() -> None:
+async def test_a_failure_to_store_the_placeholder_does_not_reach_the_turn() -> None:
     async def keep(message_id: str) -> None:
         raise StorageFault("disk full")
 
@@ -321,8 +321,8 @@ async def test_a_429_is_waited_for_by_the_library() -> None:
 
 
 @pytest.mark.parametrize("kind", ["cloudflare", "rate_limit"])
-async def test_a_limit_too_long_to_sit_out_is_respected(kind: Kind) -> None:
-    """The proxy's, and one that the library does not wait for: no preview until then, and the final text comes."""
+async def test_a_long_rate_limit_stops_previews(kind: Kind) -> None:
+    """From a proxy, and one that the library does not wait for: no preview until then, and the final text arrives."""
     async with scene() as here:
         dc = here.dc
         live = here.live(said(dc.say("hm?")))
@@ -338,7 +338,7 @@ async def test_a_limit_too_long_to_sit_out_is_respected(kind: Kind) -> None:
         assert shown.text == "one two three"
 
 
-async def test_the_real_pace_stays_below_the_real_limits() -> None:
+async def test_the_real_pacing_stays_below_the_real_limits() -> None:
     async with scene(pace={"preview_after": 0.1, "edit_gap": 1.2}, limits=True) as here:
         dc = here.dc
         live = here.live(said(dc.say("hm?", channel="general", mention=True)))
@@ -358,7 +358,7 @@ async def test_the_real_pace_stays_below_the_real_limits() -> None:
 
 
 @pytest.mark.parametrize("pressed", [False, True])
-async def test_what_is_for_one_person_is_no_preview_for_all_when_it_is_late(pressed: bool) -> None:
+async def test_a_late_ephemeral_answer_has_no_public_preview(pressed: bool) -> None:
     async with scene() as here:
         dc = here.dc
         interaction = dc.slash("ask", where="general")
@@ -374,8 +374,8 @@ async def test_what_is_for_one_person_is_no_preview_for_all_when_it_is_late(pres
         assert here.kept == []
 
 
-async def test_a_message_that_an_earlier_process_began_is_found() -> None:
-    """It died before it could note which; the nonce still tells."""
+async def test_a_message_from_an_earlier_process_is_found() -> None:
+    """The process died before it stored the id; the nonce identifies the message."""
     async with scene() as here:
         dc = here.dc
         question = dc.say("hm?")
@@ -392,7 +392,7 @@ async def test_a_message_that_an_earlier_process_began_is_found() -> None:
         await begun.close()
 
 
-def test_an_origin_survives_as_text() -> None:
+def test_an_origin_round_trips_as_text() -> None:
     for origin in (
         InteractionRef(5, "a:b/c", 1, ephemeral=True),
         InteractionRef(1 << 63, "x", 7, "de", True, False, True),
@@ -406,8 +406,8 @@ def test_an_origin_survives_as_text() -> None:
     assert not origin.alive(at + 871)
 
 
-async def test_a_first_message_whose_answer_was_lost_is_found_though_the_next_call_fails_for_sure() -> None:
-    """Once it may be there it is looked for until it is found, and no second one is left beside the answer."""
+async def test_a_first_message_with_a_lost_response_is_found_after_another_failure() -> None:
+    """A possibly sent preview is searched for until found, and no second one remains beside the answer."""
     async with scene() as here:
         dc = here.dc
         dc.fault(f"POST {POST}", "drop_after")

@@ -1,4 +1,4 @@
-"""Stories of replies: pieces, files, buttons, previews, threads, and what must not happen twice."""
+"""Replies: pieces, files, buttons, previews, threads, and duplicates."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def test_a_long_answer_arrives_in_pieces_and_in_order() -> None:
         assert [bool(reply.buttons) for reply in replies] == [False] * (len(sent) - 1) + [True]
 
 
-async def test_a_reply_goes_on_at_the_piece_that_is_missing() -> None:
+async def test_a_reply_resumes_at_the_missing_piece() -> None:
     async with scene() as here:
         text = "word " * 1000
         await here.send(to(here.dc.dm(), text), outbox_id=7)
@@ -67,7 +67,7 @@ async def test_a_document_comes_with_the_text() -> None:
         assert [(file.name, file.data.decode()) for file in message.attachments] == [("history.md", document.text)]
 
 
-async def test_a_refused_file_becomes_a_sentence() -> None:
+async def test_a_refused_file_is_explained_in_a_sentence() -> None:
     async with scene() as here:
         general = here.dc.channel()
         here.dc.forbid(general, "attach_files")
@@ -80,7 +80,7 @@ async def test_a_refused_file_becomes_a_sentence() -> None:
         assert (await here.dc.reply()).text == "y" * 1780 + "\n⚠️ a.md: Request entity too large"
 
 
-async def test_where_files_are_forbidden_the_whole_answer_is_text_also_after_a_restart() -> None:
+async def test_without_file_permission_the_answer_is_text_also_after_a_restart() -> None:
     async with scene() as here:
         general = here.dc.channel()
         here.dc.forbid(general, "attach_files")
@@ -97,7 +97,7 @@ ATTACHED = "📎 {name} is attached."
 LONG_CODE = "print('line')\n" * 400
 
 
-async def test_code_beyond_two_messages_is_files_of_one_message() -> None:
+async def test_long_code_becomes_files_in_one_message() -> None:
     async with scene() as here:
         text = f"One:\n\n```python\n{LONG_CODE}```\n\nTwo:\n\n```js\n{LONG_CODE}```"
         (sent,) = await here.send(to(here.dc.dm(), text, buttons=BUTTONS, attached=ATTACHED))
@@ -110,7 +110,7 @@ async def test_code_beyond_two_messages_is_files_of_one_message() -> None:
         assert len(await here.send(to(here.dc.dm(), CODE, attached=ATTACHED), outbox_id=8)) == 2
 
 
-async def test_where_files_are_forbidden_the_code_is_text(caplog: pytest.LogCaptureFixture) -> None:
+async def test_without_file_permission_code_is_text(caplog: pytest.LogCaptureFixture) -> None:
     async with scene() as here:
         general = here.dc.channel()
         here.dc.forbid(general, "attach_files")
@@ -124,8 +124,8 @@ async def test_where_files_are_forbidden_the_code_is_text(caplog: pytest.LogCapt
     assert "Discord refused a file: Missing Permissions" in caplog.text
 
 
-async def test_code_in_place_of_refused_files_goes_on_where_it_was_interrupted() -> None:
-    """However long after: Discord shows what has the same nonce again after two minutes."""
+async def test_code_sent_instead_of_refused_files_resumes_after_an_interruption() -> None:
+    """However late: after two minutes Discord accepts the same nonce again."""
     now = [time.time()]
     async with scene(clock=lambda: now[0]) as here:
         general = here.dc.channel()
@@ -142,7 +142,7 @@ async def test_code_in_place_of_refused_files_goes_on_where_it_was_interrupted()
         assert "".join(each.text for each in code).count("print('line')") == 400
 
 
-async def test_where_nothing_may_be_written_that_is_the_reason_and_not_the_file() -> None:
+async def test_without_send_permission_that_is_the_reported_reason() -> None:
     async with scene() as here:
         here.dc.forbid("general", "send_messages")
         for text in ("short", "word " * 3000):
@@ -150,7 +150,7 @@ async def test_where_nothing_may_be_written_that_is_the_reason_and_not_the_file(
                 await here.send(to(here.dc.channel(), text, document=Document("a.md", "x")))
 
 
-async def test_buttons_come_back_when_pressed_and_are_gone_with_the_next_text() -> None:
+async def test_buttons_deliver_presses_and_are_removed_with_the_next_text() -> None:
     async with scene() as here:
         dc = here.dc
         await here.send(to(dc.dm(), "Choose", buttons=BUTTONS), outbox_id=4711)
@@ -165,7 +165,7 @@ async def test_buttons_come_back_when_pressed_and_are_gone_with_the_next_text() 
         assert menu.components == []
 
 
-async def test_many_buttons_become_a_menu_whose_choice_is_a_press() -> None:
+async def test_many_buttons_become_a_menu() -> None:
     async with scene() as here:
         dc = here.dc
         models = tuple((Button(f"provider/model-{n}", f"/model smart provider/model-{n}"),) for n in range(30))
@@ -179,7 +179,7 @@ async def test_many_buttons_become_a_menu_whose_choice_is_a_press() -> None:
         assert chosen.data["values"] == ["t:5:27.0"]
 
 
-async def test_a_reply_answers_its_message_even_if_that_is_gone() -> None:
+async def test_a_reply_is_sent_even_if_its_message_was_deleted() -> None:
     async with scene() as here:
         dc = here.dc
         asked = dc.say("hm?", channel="general", mention=True)
@@ -194,7 +194,7 @@ async def test_a_reply_answers_its_message_even_if_that_is_gone() -> None:
         assert (await dc.reply(asked)).reply_to is None
 
 
-async def test_in_direct_messages_it_is_plain_what_is_answered() -> None:
+async def test_replies_in_direct_messages_quote_nothing() -> None:
     async with scene() as here:
         asked = here.dc.say("hm?")
         await here.send(to(asked.channel, "yes", reply_to=str(asked.id)))
@@ -217,7 +217,7 @@ async def test_a_preview_is_replaced() -> None:
 
 
 @pytest.mark.parametrize("code", [10008, 50005, 50083, 30046])
-async def test_what_cannot_be_edited_is_sent_again(code: int) -> None:
+async def test_an_uneditable_message_is_sent_again(code: int) -> None:
     async with scene() as here:
         await here.send(to(here.dc.dm(), "half"), outbox_id=6)
         shown = await here.dc.reply()
@@ -226,7 +226,7 @@ async def test_what_cannot_be_edited_is_sent_again(code: int) -> None:
         assert sent.message_id == str((await here.dc.reply(matching="whole")).id) != str(shown.id)
 
 
-async def test_a_thread_is_answered_there_and_in_its_channel_when_it_is_gone() -> None:
+async def test_a_deleted_thread_is_answered_in_its_channel() -> None:
     async with scene() as here:
         dc = here.dc
         thread = dc.thread("Soup", dc.channel())
@@ -241,7 +241,7 @@ async def test_a_thread_is_answered_there_and_in_its_channel_when_it_is_gone() -
         assert (await dc.reply("general")).text == "out here"
 
 
-async def test_a_lost_answer_is_found_again_and_nothing_doubles() -> None:
+async def test_a_message_with_a_lost_response_is_found_by_its_nonce() -> None:
     async with scene() as here:
         message = to(here.dc.dm(), "once")
         here.dc.fault("POST /channels/*/messages", "drop_after")
@@ -255,7 +255,7 @@ async def test_a_lost_answer_is_found_again_and_nothing_doubles() -> None:
         assert (only.text, str(only.id)) == ("once", sent.message_id)
 
 
-async def test_what_no_nonce_protects_any_more_is_marked() -> None:
+async def test_a_repeated_message_with_an_expired_nonce_is_marked() -> None:
     async with scene() as here:
         dc = here.dc
         message = to(dc.dm(), "# Twice?")
@@ -264,14 +264,14 @@ async def test_what_no_nonce_protects_any_more_is_marked() -> None:
             await here.send(message)
         dc.advance(100)
         dc.fault("POST /channels/*/messages", "rate_limit", retry_after=60)
-        with pytest.raises(SendLater):  # this one surely did not arrive; the first may have
+        with pytest.raises(SendLater):  # this one certainly did not arrive; the first may have
             await here.send(message, again=True)
         dc.advance(60)
         await here.send(message)
         assert [reply.text for reply in dc.dm().from_bot()] == ["# Twice?", "(recovered)\n# Twice?"]
 
 
-async def test_after_a_restart_the_age_of_the_question_decides() -> None:
+async def test_after_a_restart_the_questions_age_decides_about_the_mark() -> None:
     async with scene() as here:
         dc = here.dc
         young, old = dc.say("young"), dc.say("old")
@@ -284,7 +284,7 @@ async def test_after_a_restart_the_age_of_the_question_decides() -> None:
         assert texts == ["a", "(recovered) b", "(recovered) word", "(recovered) word", "word word word w"]
 
 
-async def test_a_preview_that_says_it_all_is_left_alone() -> None:
+async def test_a_complete_preview_is_not_edited() -> None:
     async with scene() as here:
         await here.send(to(here.dc.dm(), "same"), outbox_id=6)
         shown = await here.dc.reply()
@@ -297,7 +297,7 @@ async def test_a_preview_that_says_it_all_is_left_alone() -> None:
         assert len(here.dc.calls("PATCH", PATCH)) == 1
 
 
-async def test_edits_of_a_message_are_apart() -> None:
+async def test_edits_of_a_message_are_spaced() -> None:
     async with scene(pace={"edit_gap": 0.3}) as here:
         await here.send(to(here.dc.dm(), "half"), outbox_id=6)
         shown = await here.dc.reply()
@@ -307,14 +307,14 @@ async def test_edits_of_a_message_are_apart() -> None:
         assert after.at - before.at >= 0.3
 
 
-async def test_nothing_visible_is_not_sent() -> None:
+async def test_invisible_text_is_not_sent() -> None:
     async with scene() as here:
         with pytest.raises(SendRefused, match="no visible content"):
             await here.send(to(here.dc.dm(), " \n "))
         assert here.dc.calls("POST", POST) == []
 
 
-async def test_no_reply_pings_anybody() -> None:
+async def test_replies_ping_no_one() -> None:
     async with scene() as here:
         dc = here.dc
         role, bob = dc.role("staff"), dc.user("bob")
@@ -328,8 +328,8 @@ async def test_no_reply_pings_anybody() -> None:
         assert [body["allowed_mentions"] for body in written] == [{"parse": []}] * 2
 
 
-async def test_who_never_wrote_is_written_to_in_private() -> None:
-    """What owners hear without having asked is addressed to them, not to a channel."""
+async def test_a_person_without_a_channel_gets_a_direct_message() -> None:
+    """Notices to owners are addressed to a person, not to a channel."""
     async with scene() as here:
         bea = here.dc.user("Bea")
         notice = OutboundMessage(ChatKey.of(UserKey("discord", str(bea.id))), "Somebody asks to come in.")
@@ -339,8 +339,8 @@ async def test_who_never_wrote_is_written_to_in_private() -> None:
         assert len(here.dc.calls("POST", "/users/@me/channels")) == 1
 
 
-async def test_what_an_earlier_database_numbered_alike_is_another_message() -> None:
-    """Restored from a backup, the outbox counts again from where it was."""
+async def test_nonces_differ_between_databases() -> None:
+    """Restored from a backup, the outbox reuses ids."""
     async with scene() as here:
         one, other = here.dc.say("one"), here.dc.say("other")
         for said, text in ((one, "same"), (other, "same"), (other, "same"), (other, "another")):

@@ -1,4 +1,4 @@
-"""Stories of pictures that are sent: beside the text, as the answer to a command, and refused."""
+"""Pictures: with the text, as the answer to a command, and refused."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def shown(message: Message) -> list[tuple[str, str, bytes]]:
     return [(file.name, file.mime, file.data) for file in message.attachments]
 
 
-async def test_a_picture_comes_beside_the_text() -> None:
+async def test_a_picture_is_sent_with_the_text() -> None:
     async with scene() as here:
         await here.send(to(here.dc.dm(), "**Last** week", picture=CHART))
         message = await here.dc.reply()
@@ -25,7 +25,7 @@ async def test_a_picture_comes_beside_the_text() -> None:
         assert shown(message) == [("usage.png", "image/png", CHART.data)]
 
 
-async def test_a_long_text_has_it_with_its_last_message_also_after_a_restart() -> None:
+async def test_a_long_text_has_the_picture_in_its_last_message_also_after_a_restart() -> None:
     async with scene() as here:
         reply = to(here.dc.dm(), "word " * 700, picture=CHART)
         sent = await here.send(reply)
@@ -37,7 +37,7 @@ async def test_a_long_text_has_it_with_its_last_message_also_after_a_restart() -
 
 
 @pytest.mark.parametrize("ephemeral", [False, True])
-async def test_a_command_is_answered_with_it(ephemeral: bool) -> None:
+async def test_a_command_answer_has_the_picture(ephemeral: bool) -> None:
     async with scene() as here:
         asked = here.dc.slash("ask", where="general")
         origin = await here.defer(asked, ephemeral)
@@ -47,7 +47,7 @@ async def test_a_command_is_answered_with_it(ephemeral: bool) -> None:
         assert shown(answer) == [("usage.png", "image/png", CHART.data)]
 
 
-async def test_with_a_document_both_come() -> None:
+async def test_picture_and_document_are_sent_together() -> None:
     async with scene() as here:
         await here.send(to(here.dc.dm(), "both", picture=CHART, document=TALK))
         message = await here.dc.reply()
@@ -56,7 +56,7 @@ async def test_with_a_document_both_come() -> None:
         ]  # fmt: skip
 
 
-async def test_a_refused_picture_still_brings_the_text() -> None:
+async def test_a_refused_picture_does_not_stop_the_text() -> None:
     async with scene() as here:
         general = here.dc.channel()
         here.dc.forbid(general, "attach_files")
@@ -74,7 +74,7 @@ async def test_a_refused_picture_still_brings_the_text() -> None:
         assert not answer.attachments
 
 
-async def test_one_that_may_have_arrived_is_not_shown_twice() -> None:
+async def test_a_picture_that_may_have_arrived_is_not_repeated() -> None:
     async with scene() as here:
         reply = to(here.dc.dm(), "Last week", picture=CHART)
         here.dc.fault("POST /channels/*/messages", "drop_after")

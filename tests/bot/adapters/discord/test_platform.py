@@ -1,4 +1,4 @@
-"""What the platform does of its own: the shutdown, and how it shows that a message waits."""
+"""Shutdown, and marking a waiting message."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.servers.discord import DiscordServer
 BUTTONS = [{"type": 1, "components": [{"type": 2, "style": 2, "label": "Smart", "custom_id": "t:7:0.0"}]}]
 
 
-async def test_in_a_shutdown_commands_and_presses_fail_at_once_and_messages_are_kept() -> None:
+async def test_during_shutdown_interactions_fail_and_messages_are_stored() -> None:
     async with DiscordServer() as dc:
         async with house(dc) as home:
             sent = await home.platform._context.send(str(dc.dm().id), {"content": "which?", "components": BUTTONS})
@@ -22,7 +22,7 @@ async def test_in_a_shutdown_commands_and_presses_fail_at_once_and_messages_are_
         assert not [call for call in dc.calls("POST") if "callback" in call.path]
 
 
-async def test_a_message_that_waits_is_marked() -> None:
+async def test_a_waiting_message_is_marked() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         said = dc.say("hi", channel="general", mention=True)
         await home.platform.waiting(await home.heard(said))
@@ -30,7 +30,7 @@ async def test_a_message_that_waits_is_marked() -> None:
         assert dc.channel().from_bot() == []
 
 
-async def test_where_the_bot_may_not_react_a_quiet_note_marks_it() -> None:
+async def test_without_reaction_permission_a_silent_note_marks_it() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         dc.forbid(dc.channel(), "add_reactions")
         said = dc.say("hi", channel="general", mention=True)
@@ -40,7 +40,7 @@ async def test_where_the_bot_may_not_react_a_quiet_note_marks_it() -> None:
         assert dc.requests[-1].body["flags"] & 1 << 12
 
 
-async def test_where_it_may_not_write_either_nothing_happens() -> None:
+async def test_without_any_permission_nothing_marks_it() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         dc.forbid(dc.channel(), "add_reactions", "send_messages")
         await home.platform.waiting(await home.heard(dc.say("hi", channel="general", mention=True)))

@@ -1,4 +1,4 @@
-"""Which reactions are meant for the bot; what comes of them in every kind of channel."""
+"""Reactions that are ratings, in every kind of channel."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Json = dict[str, object]
         ({"user_id": str(ME)}, False),
     ],
 )
-def test_a_thumb_at_a_message_of_the_bots_own_is_meant(change: Json, is_meant: bool) -> None:
+def test_a_thumb_on_the_bots_message_is_a_rating(change: Json, is_meant: bool) -> None:
     payload: Json = {"user_id": str(ANN), "channel_id": "3", "message_id": "4", "message_author_id": str(ME)}
     assert is_rating(payload | {"emoji": {"id": None, "name": "👍"}} | change, BotIdentity(ME, "tierbot")) == is_meant
 
@@ -56,7 +56,7 @@ async def test_reactions_come_from_private_channels_servers_and_threads() -> Non
             assert put.update_id != taken.update_id
 
 
-async def test_what_others_wrote_is_not_the_bots_affair() -> None:
+async def test_reactions_to_other_peoples_messages_are_ignored() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         dc.guild()
         dc.react(dc.say("not for you", channel="general"), "👍", user="Bob")
@@ -64,7 +64,7 @@ async def test_what_others_wrote_is_not_the_bots_affair() -> None:
         assert await home.texts(1) == ["last"]
 
 
-async def test_a_reaction_is_kept_however_often_that_fails_and_draws_the_bot_into_no_thread() -> None:
+async def test_a_reaction_is_stored_despite_failures_and_joins_no_thread() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         thread = dc.thread("plans")
         said = dc.say("among us", thread=thread)

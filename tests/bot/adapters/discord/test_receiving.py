@@ -1,4 +1,4 @@
-"""What comes is accepted in order, once, and however long that takes; what was missed is found."""
+"""Messages are accepted in order and once, however long that takes, and missed ones are fetched."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.servers.discord import DiscordServer
 @pytest.mark.parametrize(
     ("fault", "why"), [(StorageFault("disk full"), "disk full"), (RuntimeError("a bug"), "RuntimeError")]
 )
-async def test_messages_keep_their_order_while_they_cannot_be_kept(fault: Exception, why: str) -> None:
+async def test_messages_stay_in_order_during_storage_failures(fault: Exception, why: str) -> None:
     async with DiscordServer() as dc, house(dc) as home:
         home.failures, home.fault = 3, fault
         dc.say("one")
@@ -26,7 +26,7 @@ async def test_messages_keep_their_order_while_they_cannot_be_kept(fault: Except
         assert len([line for line in home.log.said if "can't be saved" in line]) == 1
 
 
-async def test_the_same_event_twice_is_one_message() -> None:
+async def test_a_repeated_event_is_one_message() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         message = dc.say("one")
         dc.redeliver(message)
@@ -34,7 +34,7 @@ async def test_the_same_event_twice_is_one_message() -> None:
         assert await home.texts(2) == ["one", "two"]
 
 
-async def test_what_was_written_while_it_was_away_is_heard_first() -> None:
+async def test_missed_messages_are_processed_first() -> None:
     kept = Kept()
     async with DiscordServer() as dc:
         async with house(dc, kept) as home:
@@ -63,7 +63,7 @@ async def test_what_was_written_while_it_was_away_is_heard_first() -> None:
             assert {m.private for m in home.accepted if m.chat != key(dc.dm())} == {False}
 
 
-async def test_nothing_new_is_accepted_before_it_is_known_what_may_be_missing() -> None:
+async def test_nothing_new_is_accepted_before_the_backfill_is_planned() -> None:
     kept = Kept()
     async with DiscordServer(heartbeat_interval=0.05) as dc:
         async with house(dc, kept) as home:
@@ -80,7 +80,7 @@ async def test_nothing_new_is_accepted_before_it_is_known_what_may_be_missing() 
             assert await home.texts(2) == ["away", "now"]
 
 
-async def test_what_was_heard_before_is_not_fetched_again_for_ever() -> None:
+async def test_processed_messages_are_not_fetched_again() -> None:
     kept = Kept()
     async with DiscordServer() as dc:
         async with house(dc, kept) as home:
@@ -95,7 +95,7 @@ async def test_what_was_heard_before_is_not_fetched_again_for_ever() -> None:
         assert [int(query["after"]) > last.id for query in asked] == [True]
 
 
-async def test_a_process_that_was_killed_finds_what_it_had_not_kept() -> None:
+async def test_after_a_kill_unstored_messages_are_fetched() -> None:
     kept = Kept()
     async with DiscordServer() as dc:
         async with house(dc, kept) as home:
@@ -109,7 +109,7 @@ async def test_a_process_that_was_killed_finds_what_it_had_not_kept() -> None:
             assert await home.texts(2) == ["three", "four"]
 
 
-async def test_the_mark_stays_while_something_is_missing() -> None:
+async def test_the_cursor_does_not_advance_past_a_gap() -> None:
     kept = Kept()
     async with DiscordServer() as dc:
         async with house(dc, kept) as home:
@@ -129,7 +129,7 @@ async def test_the_mark_stays_while_something_is_missing() -> None:
             assert home.accepted[0].update_id == str(away.id)
 
 
-async def test_what_was_said_in_a_thread_before_it_was_joined_stays_unheard() -> None:
+async def test_messages_before_joining_a_thread_are_ignored() -> None:
     kept = Kept()
     async with DiscordServer() as dc:
         async with house(dc, kept) as home:
@@ -142,7 +142,7 @@ async def test_what_was_said_in_a_thread_before_it_was_joined_stays_unheard() ->
             assert await home.texts(1) == ["away"]
 
 
-async def test_a_chat_that_is_gone_holds_up_no_other() -> None:
+async def test_a_deleted_channel_delays_no_other() -> None:
     kept = Kept()
     async with DiscordServer() as dc:
         async with house(dc, kept) as home:
@@ -161,7 +161,7 @@ async def test_a_chat_that_is_gone_holds_up_no_other() -> None:
             assert not [line for line in home.log.said if "can't read the history" in line]
 
 
-async def test_fetching_is_tried_again() -> None:
+async def test_backfill_is_retried() -> None:
     kept = Kept()
     async with DiscordServer() as dc:
         async with house(dc, kept) as home:
@@ -172,7 +172,7 @@ async def test_fetching_is_tried_again() -> None:
             assert await home.texts(1) == ["two"]
 
 
-async def test_another_bot_has_nothing_to_catch_up_with() -> None:
+async def test_a_new_bot_account_has_nothing_to_backfill() -> None:
     kept = Kept()
     async with DiscordServer() as dc:
         async with house(dc, kept) as home:
@@ -184,13 +184,13 @@ async def test_another_bot_has_nothing_to_catch_up_with() -> None:
             assert await home.texts(1) == ["three"]
 
 
-async def test_a_thread_nobody_told_of_is_asked_for_when_the_bot_is_called() -> None:
+async def test_an_unknown_thread_is_looked_up_on_a_mention() -> None:
     async with DiscordServer() as dc:
         thread = dc.thread("old")
         dc.archive(thread)
         async with house(dc) as home:
             await home.heard(dc.say("hi", mention=True, channel="general"))
-            thread.archived = False  # without the event that tells of it
+            thread.archived = False  # without its event
             dc.say("not for you", thread=thread)
             heard = await home.heard(dc.say("what?", mention=True, thread=thread))
             assert heard.chat == key(thread)
@@ -198,7 +198,7 @@ async def test_a_thread_nobody_told_of_is_asked_for_when_the_bot_is_called() -> 
             assert (await home.heard(dc.say("more", thread=thread))).chat == key(thread)
 
 
-async def test_interactions_fail_at_once_when_the_bot_is_stopping_and_messages_are_kept() -> None:
+async def test_while_stopping_interactions_fail_and_messages_are_stored() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         await dc.wait_for(lambda _: dc.commands)
         await home.heard(dc.slash("tier", {"tier": "smart"}))
@@ -220,7 +220,7 @@ async def test_a_waiting_message_shows_eyes() -> None:
         await home.platform.waiting(await home.heard(message))
 
 
-async def test_what_one_connection_brought_late_is_found_behind_the_mark() -> None:
+async def test_late_messages_of_one_connection_are_found_before_the_cursor() -> None:
     kept = Kept()
     async with DiscordServer() as dc:
         async with house(dc, kept) as home:
@@ -232,7 +232,7 @@ async def test_what_one_connection_brought_late_is_found_behind_the_mark() -> No
             assert await home.texts(1) == ["never heard"]
 
 
-async def test_a_chat_is_known_for_weeks() -> None:
+async def test_a_channel_stays_known_for_weeks() -> None:
     kept = Kept()
     async with DiscordServer() as dc, house(dc, kept) as home:
         await home.heard(dc.say("hi"))
@@ -240,21 +240,21 @@ async def test_a_chat_is_known_for_weeks() -> None:
 
 
 @pytest.mark.parametrize("times", [1, None])
-async def test_a_channel_that_cannot_be_looked_up_at_once_loses_no_message(times: int | None) -> None:
-    """It is tried again; in the end the message is answered where it was written, whatever that is."""
+async def test_a_delayed_channel_lookup_loses_no_message(times: int | None) -> None:
+    """It is retried; in the end the message is answered where it was written."""
     async with DiscordServer() as dc:
         thread = dc.thread("old")
         dc.archive(thread)
         async with house(dc, pace={"backoff": 0.002}) as home:
             await home.heard(dc.say("hi"))
-            thread.archived = False  # without the event that tells of it
+            thread.archived = False  # without its event
             dc.fault("GET /channels/*", "server_error", times=times, status=503)
             heard = await home.heard(dc.say("what?", mention=True, thread=thread))
             assert heard.chat == (key(thread) if times else ChatKey("discord", str(thread.id)))
             assert not heard.private
 
 
-async def test_killed_before_the_first_answer_it_looks_where_nobody_knows_it() -> None:
+async def test_after_a_kill_before_the_first_answer_unknown_channels_are_fetched() -> None:
     kept = Kept()
     async with DiscordServer() as dc:
         dc.guild()
@@ -267,7 +267,7 @@ async def test_killed_before_the_first_answer_it_looks_where_nobody_knows_it() -
             assert await home.texts(1) == ["the very first"]
 
 
-def test_the_cursor_waits_for_a_connection_that_is_away() -> None:
+def test_the_cursor_waits_for_a_lost_connection() -> None:
     cursors = Cursors()
     cursors.session_started(0)
     assert cursors.since == {0: 0}

@@ -1,4 +1,4 @@
-"""A thread for each mention, where the owner wants that."""
+"""A thread per mention, if the owner wants that."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tests.servers.discord import DiscordServer
 from tests.servers.discord.views import message_event
 
 
-async def test_a_mention_begins_a_thread_and_the_thread_goes_on() -> None:
+async def test_a_mention_starts_a_thread_that_continues() -> None:
     async with DiscordServer() as dc, house(dc, threads=True) as home:
         dc.guild()
         asked = dc.say("why is\nthe sky blue? " + "x" * 100, mention=True, channel="general")
@@ -26,7 +26,7 @@ async def test_a_mention_begins_a_thread_and_the_thread_goes_on() -> None:
         assert asked.reactions == {"👀": {dc.bot.id}}
 
 
-async def test_commands_replies_private_chats_and_threads_begin_none() -> None:
+async def test_commands_replies_direct_messages_and_threads_start_no_thread() -> None:
     async with DiscordServer() as dc, house(dc, threads=True) as home:
         dc.guild()
         await home.heard(dc.say("/tier smart", mention=True, channel="general"))
@@ -37,7 +37,7 @@ async def test_commands_replies_private_chats_and_threads_begin_none() -> None:
         assert dc.calls("POST", "/channels/{channel_id}/messages/{message_id}/threads") == []
 
 
-async def test_without_the_permission_the_answer_goes_to_the_channel() -> None:
+async def test_without_thread_permission_the_answer_goes_to_the_channel() -> None:
     async with DiscordServer() as dc:
         dc.forbid("general", "create_public_threads")
         async with house(dc, threads=True) as home:
@@ -47,7 +47,7 @@ async def test_without_the_permission_the_answer_goes_to_the_channel() -> None:
             assert len([line for line in home.log.said if "can't create a thread" in line]) == 1
 
 
-async def test_a_thread_that_an_interrupted_start_made_is_used() -> None:
+async def test_a_thread_from_an_interrupted_attempt_is_reused() -> None:
     kept = Kept()
     async with DiscordServer() as dc:
         async with house(dc, kept, threads=True) as home:
@@ -60,7 +60,7 @@ async def test_a_thread_that_an_interrupted_start_made_is_used() -> None:
             assert (await home.heard(asked)).chat == key(asked.thread)
 
 
-async def test_the_same_mention_twice_begins_one_thread() -> None:
+async def test_a_repeated_mention_starts_one_thread() -> None:
     async with DiscordServer() as dc, house(dc, threads=True) as home:
         dc.guild()
         event = message_event(dc, dc.say("hi", mention=True, channel="general"), readable=True)
@@ -72,7 +72,7 @@ async def test_the_same_mention_twice_begins_one_thread() -> None:
         assert not [line for line in home.log.said if "can't create a thread" in line]
 
 
-async def test_unless_it_is_wanted_a_mention_is_answered_where_it_is() -> None:
+async def test_by_default_a_mention_is_answered_in_its_channel() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         asked = dc.say("hi", mention=True, channel="general")
         assert (await home.heard(asked)).chat == key(dc.channel("general"))

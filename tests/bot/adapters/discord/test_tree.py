@@ -1,4 +1,4 @@
-"""Every command in Discord's form, and back again as it is typed."""
+"""Every command in Discord's format, and back to the typed line."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def words(described: dict[str, Any]) -> list[str]:
     return [choice["value"] for choice in described.get("choices", [])]
 
 
-async def test_discord_takes_them_as_they_are() -> None:
+async def test_discord_accepts_the_commands() -> None:
     async with asking() as (dc, _):
         assert [command["name"] for command in dc.commands] == [spec.name for spec in COMMANDS]
         assert dc.refusals == []
 
 
 @pytest.mark.parametrize("spec", COMMANDS, ids=lambda spec: spec.name)
-def test_a_command_is_there_for_everybody_everywhere(spec: CommandSpec) -> None:
+def test_commands_are_available_to_everyone_everywhere(spec: CommandSpec) -> None:
     command = TREE[spec.name]
     assert command["description"] == spec.summary
     assert (command["integration_types"], command["contexts"]) == ([0, 1], [0, 1, 2])
@@ -54,14 +54,14 @@ def test_a_command_is_there_for_everybody_everywhere(spec: CommandSpec) -> None:
 
 
 @pytest.mark.parametrize("spec", [spec for spec in COMMANDS if spec.name not in OWN], ids=lambda spec: spec.name)
-def test_all_that_follows_is_one_option_of_the_same_name(spec: CommandSpec) -> None:
+def test_free_text_is_one_option(spec: CommandSpec) -> None:
     options = TREE[spec.name]["options"]
     assert bool(options) == takes_argument(spec)
     assert all((each["name"], each["type"]) == (spec.name, STRING) and "required" not in each for each in options)
     assert all(bool(words(each)) != each.get("autocomplete", False) for each in options)
 
 
-def test_choices_where_nothing_else_may_be_written() -> None:
+def test_closed_value_lists_are_choices() -> None:
     assert {name for name in TREE if name not in OWN and any(words(each) for each in TREE[name]["options"])} == {
         "rate",
         "status",
@@ -77,7 +77,7 @@ def made(**differences: Any) -> dict[str, Any]:
     return dict(found)
 
 
-def test_which_words_are_choices() -> None:
+def test_usage_words_that_become_choices() -> None:
     assert words(made()) == ["a", "b"]
     many = tuple("abcdefghijklmnopqrstuvwxyz")
     assert words(made(choices=(many[:MAX_CHOICES],)))
@@ -88,12 +88,12 @@ def test_which_words_are_choices() -> None:
     assert made(choices=())["autocomplete"]
 
 
-def test_the_description_of_an_option_has_examples() -> None:
+def test_option_descriptions_have_examples() -> None:
     assert option("history", "history")["description"] == "resume 2 · export · export 2"
     assert len(option("access", "access")["description"]) == 100
 
 
-def test_tier_and_model() -> None:
+def test_options_of_tier_and_model() -> None:
     assert words(option("tier", "tier")) == ["auto", *TIERS, "default"]
     assert option("tier", "force")["type"] == BOOLEAN
     assert not any(each.get("required") for each in TREE["tier"]["options"])
@@ -143,7 +143,7 @@ def given(command: str, subcommand: str = "", **values: Any) -> dict[str, Any]:
         (given("retry", retry=": once more"), "/retry : once more"),
     ],
 )
-def test_as_it_is_typed(data: dict[str, Any], text: str) -> None:
+def test_interactions_become_typed_lines(data: dict[str, Any], text: str) -> None:
     assert as_typed(data) == text
 
 

@@ -12,7 +12,7 @@ from bot.platform import Progress
 
 
 class Loop(ReceiveLoop):
-    """A loop that ends as its script says; each run and each renewal is noted."""
+    """A loop that ends by script; records runs and renewals."""
 
     def __init__(self, *endings: BaseException) -> None:
         super().__init__("Test", Progress(), CommonPace(watch=0.001), asyncio.get_running_loop().time)
@@ -39,7 +39,7 @@ class Loop(ReceiveLoop):
 
 
 @pytest.mark.parametrize("ending", [ValueError("unexpected"), asyncio.CancelledError()])
-async def test_a_loop_that_ended_by_itself_is_started_again(ending: BaseException) -> None:
+async def test_a_finished_loop_is_restarted(ending: BaseException) -> None:
     loop = Loop(ending)
     loop._begin()
     async with asyncio.timeout(20):

@@ -1,4 +1,4 @@
-"""Items of one key in order, keys side by side."""
+"""Items of one key run in order, keys in parallel."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bot.adapters.shared.keyed_queue import KeyedQueue
 
 
 class Worker:
-    """Handles words; `gate` holds all of them back."""
+    """Handles words; `gate` blocks all of them."""
 
     def __init__(self) -> None:
         self.gate, self.idle = asyncio.Event(), asyncio.Event()
@@ -28,7 +28,7 @@ class Worker:
         self.idle.set()
 
 
-async def test_items_keep_their_order_and_an_error_holds_up_none(caplog: pytest.LogCaptureFixture) -> None:
+async def test_items_keep_their_order_despite_errors(caplog: pytest.LogCaptureFixture) -> None:
     worker = Worker()
     for word in ("broken", "second"):
         worker.queue.put(1, word)
@@ -50,7 +50,7 @@ async def test_items_keep_their_order_and_an_error_holds_up_none(caplog: pytest.
     assert "test: an item for 1 failed" in caplog.text
 
 
-async def test_a_handler_looks_at_what_comes_next() -> None:
+async def test_a_handler_sees_the_next_items() -> None:
     seen: list[str | None] = []
 
     async def handle(key: int) -> None:
@@ -66,7 +66,7 @@ async def test_a_handler_looks_at_what_comes_next() -> None:
     assert seen == [None, "late"]
 
 
-async def test_closing_ends_what_is_under_way_and_starts_nothing_else() -> None:
+async def test_closing_cancels_running_work_and_starts_nothing() -> None:
     worker = Worker()
     worker.queue.put(1, "under way")
     worker.queue.put(1, "waits")

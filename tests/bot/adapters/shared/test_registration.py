@@ -8,7 +8,7 @@ from bot.adapters.shared.registration import register_if_changed
 from tests.bot.adapters.listening import States
 
 
-async def test_each_change_is_registered_once_and_a_failure_is_repeated() -> None:
+async def test_each_change_is_registered_once_and_failures_are_retried() -> None:
     state, calls = States(), []
 
     async def works() -> None:

@@ -1,4 +1,4 @@
-"""Previews that fail."""
+"""Failing previews."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Live(StreamedReply):
         """Not used here."""
 
 
-async def test_after_a_bug_in_a_preview_the_turn_shows_no_more_of_them() -> None:
+async def test_a_bug_in_a_preview_turns_previews_off_for_the_turn() -> None:
     background = Background("Test")
     live = Live(background)
     live.show("one")

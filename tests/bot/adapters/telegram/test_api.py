@@ -1,4 +1,4 @@
-"""The connection itself: proxies, strange answers, the shape of the log."""
+"""The HTTP connection: proxies, malformed responses, log lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bot.platform import SendLater, SendRefused
 _NUMBERED: tuple[type[TelegramError], ...] = (ChatMigrated, RetryAfter)
 
 
-async def test_answers_that_are_not_the_bot_apis_are_errors_of_the_library() -> None:
+async def test_malformed_responses_are_library_errors() -> None:
     bodies = iter(['{"ok": true}', "[1]", "<html>", '{"ok": true, "result": {"message_id": 5}}'])
 
     async def answer(request: web.BaseRequest) -> web.Response:
@@ -45,14 +45,14 @@ async def test_answers_that_are_not_the_bot_apis_are_errors_of_the_library() -> 
 @pytest.mark.parametrize(
     ("code", "maybe_sent", "seconds"), [(500, False, None), (502, False, None), (503, False, None), (504, True, 30)]
 )
-def test_only_a_gateways_time_out_leaves_open_what_happened(code: int, maybe_sent: bool, seconds: float | None) -> None:
+def test_only_a_gateway_timeout_is_ambiguous(code: int, maybe_sent: bool, seconds: float | None) -> None:
     failed = failure(ServerError(code))
     assert isinstance(failed, SendLater)
     assert (failed.maybe_sent, failed.seconds) == (maybe_sent, seconds)
 
 
 @pytest.mark.parametrize("cause", [httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ConnectError, httpx.ProxyError])
-def test_what_failed_before_the_request_left_was_not_sent(cause: type[httpx.TransportError]) -> None:
+def test_failures_before_the_request_mean_not_sent(cause: type[httpx.TransportError]) -> None:
     error = TimedOut()
     error.__cause__ = cause("x")
     failed = failure(error)
@@ -60,7 +60,7 @@ def test_what_failed_before_the_request_left_was_not_sent(cause: type[httpx.Tran
     assert (failed.maybe_sent, failed.seconds) == (False, None)
 
 
-def test_every_error_of_the_library_has_a_meaning() -> None:
+def test_every_library_error_is_mapped() -> None:
     made: list[TelegramError] = [TooMany(3), ServerError(500)]
     for thing in list(vars(telegram.error).values()):
         if isinstance(thing, type) and issubclass(thing, TelegramError):

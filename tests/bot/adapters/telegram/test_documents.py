@@ -1,4 +1,4 @@
-"""Stories of documents that are sent: captions, repairs, and what each failure tells the outbox."""
+"""Sending documents: captions, repairs, and what each failure tells the outbox."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.servers.telegram import TelegramServer
 TALK = Document("talk.md", "# Talk ✓\n")
 
 
-async def test_a_document_comes_with_its_caption_its_buttons_and_its_question() -> None:
+async def test_a_document_has_its_caption_buttons_and_reply() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         asked = tg.say("@tierbot export", group="Team")
         reply = to(asked.chat, "**Here** it is", document=TALK, buttons=BUTTONS, reply_to=str(asked.id))
@@ -28,7 +28,7 @@ async def test_a_document_comes_with_its_caption_its_buttons_and_its_question() 
 
 
 @pytest.mark.parametrize(("length", "messages"), [(1024, [1024]), (1025, [1025, 0]), (5000, [4096, 904, 0])])
-async def test_a_text_too_long_for_a_caption_goes_ahead(length: int, messages: list[int]) -> None:
+async def test_a_text_too_long_for_a_caption_is_sent_first(length: int, messages: list[int]) -> None:
     async with TelegramServer() as tg, house(tg) as home:
         reply = to(tg.private(), "x" * length, document=TALK, buttons=BUTTONS)
         sent = await home.send(reply)
@@ -44,7 +44,7 @@ async def test_a_text_too_long_for_a_caption_goes_ahead(length: int, messages: l
         assert last.text == ("(recovered)" if len(messages) > 1 else "x" * 1024)
 
 
-async def test_a_caption_counts_as_telegram_counts() -> None:
+async def test_caption_length_is_counted_like_telegram() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         await home.send(to(tg.private(), "🙂" * 513, document=TALK))
         assert [message.captioned for message in tg.private().from_bot()] == [False, True]
@@ -52,7 +52,7 @@ async def test_a_caption_counts_as_telegram_counts() -> None:
         assert [message.captioned for message in tg.private("bob").from_bot()] == [True]
 
 
-async def test_a_repeated_document_is_marked_and_the_mark_never_makes_its_caption_too_long() -> None:
+async def test_a_repeated_documents_mark_fits_the_caption() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         await home.send(to(tg.private(), "see **this**", document=TALK), again=True)
         (message,) = tg.private().from_bot()
@@ -63,7 +63,7 @@ async def test_a_repeated_document_is_marked_and_the_mark_never_makes_its_captio
         assert (mark.text, document.text) == ("(recovered)", "x" * 1020)
 
 
-async def test_over_a_preview_the_text_is_written_and_the_document_follows() -> None:
+async def test_a_preview_becomes_the_text_and_the_document_follows() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         shown = tg.add_message(tg.private(), tg.bot, "half an ans")
         first, second = await home.send(to(tg.private(), "the answer", edits=str(shown.id), document=TALK))
@@ -76,7 +76,7 @@ async def test_over_a_preview_the_text_is_written_and_the_document_follows() -> 
         assert (alone.last, shown.text) == (True, "the answer")
 
 
-async def test_a_documents_refused_entities_become_a_plain_caption() -> None:
+async def test_a_document_with_refused_entities_gets_a_plain_caption() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         tg.fault("sendDocument", "bad_request", text="can't parse entities: unsupported start tag")
         await home.send(to(tg.private(), "**bold**", document=TALK))
@@ -85,7 +85,7 @@ async def test_a_documents_refused_entities_become_a_plain_caption() -> None:
         assert tg.document(message).data == TALK.text.encode()
 
 
-async def test_a_document_follows_its_chat_and_outlives_its_topic() -> None:
+async def test_a_document_follows_a_moved_chat_and_a_deleted_topic() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         forum = tg.group("Forum", forum=True)
         topic, gone = tg.topic(forum, "Cooking"), tg.topic(forum, "Gone")
@@ -114,7 +114,7 @@ async def test_what_a_failed_document_tells_the_outbox(kind: str, maybe_sent: bo
         assert tg.calls("sendMessage") == []
 
 
-async def test_a_document_waits_for_its_turn_like_a_text() -> None:
+async def test_a_document_obeys_flood_control() -> None:
     async with TelegramServer() as tg, house(tg, flood_limit="1/min per chat") as home:
         for _ in range(3):
             await home.send(to(tg.private(), "hello", document=TALK))
@@ -130,7 +130,7 @@ async def test_a_document_waits_for_its_turn_like_a_text() -> None:
         ("too_large", "the file is too large for the server", "the file is too large for the server"),
     ],
 )
-async def test_who_cannot_have_the_file_is_told_why(kind: str, said: str, reason: str) -> None:
+async def test_a_refused_file_is_explained(kind: str, said: str, reason: str) -> None:
     async with TelegramServer() as tg, house(tg) as home:
         tg.fault("sendDocument", kind, text=said)  # type: ignore[arg-type]
         with pytest.raises(SendRefused, match=f"(?i){reason}"):
@@ -151,7 +151,7 @@ CODE = "print('line')\n" * 700
 ATTACHED = "📎 {name} is attached."
 
 
-async def test_code_beyond_two_messages_is_a_file_with_the_text_and_the_buttons() -> None:
+async def test_long_code_becomes_a_file_with_text_and_buttons() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         reply = to(tg.private(), f"Run **it**:\n\n```python\n{CODE}```", buttons=BUTTONS, attached=ATTACHED)
         (sent,) = await home.send(reply)
@@ -163,7 +163,7 @@ async def test_code_beyond_two_messages_is_a_file_with_the_text_and_the_buttons(
         assert (file.name, file.data.decode()) == ("main.py", CODE)
 
 
-async def test_each_file_of_code_is_a_piece_and_what_was_sent_is_not_sent_again() -> None:
+async def test_code_files_are_separate_pieces_and_not_repeated() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         text = f"One:\n\n```python\n{CODE}```\n\nTwo:\n\n```js\n{CODE}```"
         reply = to(tg.private(), text, buttons=BUTTONS, attached=ATTACHED)
@@ -176,7 +176,7 @@ async def test_each_file_of_code_is_a_piece_and_what_was_sent_is_not_sent_again(
         assert [each.text for each in tg.private().from_bot()[3:]] == ["(recovered)"]
 
 
-async def test_where_files_are_refused_the_code_is_text() -> None:
+async def test_if_files_are_refused_code_is_text() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         tg.fault("sendDocument", "bad_request", text="not enough rights to send documents to the chat")
         (sent,) = await home.send(to(tg.private(), f"Run it:\n\n```python\n{CODE}```", attached=ATTACHED))
@@ -188,7 +188,7 @@ async def test_where_files_are_refused_the_code_is_text() -> None:
 
 
 @pytest.mark.parametrize("length", [10, 990])
-async def test_code_in_place_of_a_refused_file_is_marked_once(length: int) -> None:
+async def test_code_sent_instead_of_a_refused_file_is_marked_once(length: int) -> None:
     async with TelegramServer() as tg, house(tg) as home:
         tg.fault("sendDocument", "bad_request", text="not enough rights to send documents to the chat")
         text = f"{'x' * length}\n\n```python\n{CODE}```"
@@ -198,7 +198,7 @@ async def test_code_in_place_of_a_refused_file_is_marked_once(length: int) -> No
 
 
 @pytest.mark.parametrize("kind", ["too_many", "server_error", "hang_after"])
-async def test_code_in_place_of_a_refused_file_goes_on_where_it_was_interrupted(kind: str) -> None:
+async def test_code_sent_instead_of_a_refused_file_resumes_after_an_interruption(kind: str) -> None:
     async with TelegramServer() as tg, house(tg, pace={"answer": 0.3}) as home:
         tg.fault("sendDocument", "bad_request", text="not enough rights to send documents to the chat", times=None)
         tg.fault("sendMessage", kind, skip=2, retry_after=1, seconds=2)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Fetching what people send."""
+"""Downloading what people send."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def test_too_large_a_file_is_refused(size: int) -> None:
         assert bool(tg.calls("getFile")) is (size == 0)
 
 
-async def test_a_file_that_is_gone_or_out_of_reach_is_refused() -> None:
+async def test_a_missing_or_unreachable_file_is_refused() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         inbound = await home.heard(tg.say_photo(b"jpeg"))
         known = inbound.attachments[0]

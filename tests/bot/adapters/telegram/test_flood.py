@@ -1,4 +1,4 @@
-"""The limits as text, as windows, and what gives way to what."""
+"""Flood limits: parsing, windows, and priorities."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from routing.errors import ConfigError
         ("OFF", Limits()),
     ],
 )
-def test_limits_are_read(text: str, limits: Limits) -> None:
+def test_flood_limits_are_parsed(text: str, limits: Limits) -> None:
     assert parse(text) == limits
 
 
 @pytest.mark.parametrize("text", ["", "fast", "0/s", "30/s,30/s", "1/s per person", "1/h per chat", "-1/s", "30/s,"])
-def test_nonsense_is_refused_with_the_variables_name(text: str) -> None:
+def test_invalid_flood_limits_name_the_variable(text: str) -> None:
     with pytest.raises(ConfigError, match="TELEGRAM_FLOOD_LIMIT"):
         parse(text)
 
@@ -65,7 +65,7 @@ async def test_a_group_never_takes_more_than_twenty_in_a_minute() -> None:
     await flood.turn("-100")
 
 
-async def test_a_far_away_turn_goes_back_to_the_outbox() -> None:
+async def test_a_long_wait_returns_the_reply_to_the_outbox() -> None:
     now = Now()
     flood = RateLimiter(parse("2/min per group"), now)
     await flood.turn("-1")
@@ -78,7 +78,7 @@ async def test_a_far_away_turn_goes_back_to_the_outbox() -> None:
     await flood.turn("1")
 
 
-async def test_waiting_replies_keep_their_order_and_previews_give_way() -> None:
+async def test_waiting_replies_keep_their_order_and_precede_previews() -> None:
     flood = RateLimiter(Limits(chat=Rate(1, 0.05)))
     order: list[int] = []
     begun = asyncio.Event()
@@ -96,7 +96,7 @@ async def test_waiting_replies_keep_their_order_and_previews_give_way() -> None:
     assert order == list(range(6))
 
 
-async def test_refused_chats_hold_up_no_other_as_long_as_messages_get_through() -> None:
+async def test_rate_limited_chats_delay_no_other_while_messages_succeed() -> None:
     now = Now()
     flood = RateLimiter(Limits(), now)
     for number in range(10):
@@ -106,8 +106,8 @@ async def test_refused_chats_hold_up_no_other_as_long_as_messages_get_through() 
     await flood.turn("other")
 
 
-async def test_chats_refused_in_a_row_may_mean_everybody() -> None:
-    """Then one reply a second finds out, and previews wait."""
+async def test_consecutive_rate_limits_pause_all_chats() -> None:
+    """Then one reply per second probes, and previews wait."""
     now = Now()
     flood = RateLimiter(Limits(), now)
     flood.refuse("0", 5)

@@ -1,4 +1,4 @@
-"""Who is addressed in a group, and what becomes of each kind of content."""
+"""Who is addressed in a group, and how each kind of content is read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Json = dict[str, object]
 
 
 def inbound(tg: TelegramServer, message: Message) -> InboundMessage | None:
-    """What the adapter makes of the message's update, without a network."""
+    """The adapter's reading of the message's update, without a network."""
     assert message.update is not None
     return read(Update.de_json(message.update, None), BotIdentity(tg.bot.id, "tierbot"), 1.0)
 
@@ -27,7 +27,7 @@ def heard(tg: TelegramServer, message: Message) -> InboundMessage:
 
 @pytest.fixture
 def tg() -> TelegramServer:
-    """A server that need not listen."""
+    """A server that does not listen."""
     return TelegramServer()
 
 
@@ -54,11 +54,11 @@ async def test_a_group_message_for_this_bot(tg: TelegramServer, said: str, text:
 @pytest.mark.parametrize(
     "said", ["good morning", "@otherbot hello", "/tier@otherbot smart", "see /etc/passwd", "mail x@tierbot.org"]
 )
-async def test_a_group_message_for_somebody_else(tg: TelegramServer, said: str) -> None:
+async def test_a_group_message_for_another_person(tg: TelegramServer, said: str) -> None:
     assert inbound(tg, tg.say(said, group="Team")) is None
 
 
-async def test_another_bots_command_is_ignored_in_private_too(tg: TelegramServer) -> None:
+async def test_another_bots_command_is_ignored_in_private(tg: TelegramServer) -> None:
     assert inbound(tg, tg.say("/tier@otherbot smart")) is None
     assert heard(tg, tg.say("/etc/passwd is a file")).text == "/etc/passwd is a file"
 
@@ -70,7 +70,7 @@ async def test_a_mention_by_name(tg: TelegramServer) -> None:
     assert inbound(tg, tg.say("Tierbot hello", group="Team", mention=someone)) is None
 
 
-async def test_a_reply_to_the_bot_addresses_it_and_brings_the_quote() -> None:
+async def test_a_reply_to_the_bot_addresses_it_and_includes_the_quote() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         group = tg.group("Team")
         await home.send(to(group, "The answer is " + "4" * 2000))
@@ -83,7 +83,7 @@ async def test_a_reply_to_the_bot_addresses_it_and_brings_the_quote() -> None:
         assert [message.text for message in home.accepted] == ["why?", "marker"]
 
 
-async def test_topics_are_conversations_and_general_is_none(tg: TelegramServer) -> None:
+async def test_topics_are_conversations_and_general_is_the_group(tg: TelegramServer) -> None:
     group = tg.group("Forum", forum=True)
     topic = tg.topic(group, "Cooking")
     in_topic = heard(tg, tg.say("@tierbot soup", group=group, topic=topic))
@@ -93,18 +93,18 @@ async def test_topics_are_conversations_and_general_is_none(tg: TelegramServer) 
     assert inbound(tg, tg.say("not for the bot", group=group, topic=topic)) is None
 
 
-async def test_in_a_topic_that_the_bot_made_not_everything_is_a_reply_to_it(tg: TelegramServer) -> None:
+async def test_in_the_bots_topic_not_every_message_is_a_reply_to_it(tg: TelegramServer) -> None:
     group = tg.group("Forum", forum=True)
     topic = tg.open_topic(group, "Made by the bot", tg.bot)
     assert inbound(tg, tg.say("chatter", group=group, topic=topic)) is None
 
 
-async def test_a_chain_of_replies_is_no_topic(tg: TelegramServer) -> None:
+async def test_a_reply_chain_is_not_a_topic(tg: TelegramServer) -> None:
     said = tg.say("@tierbot hi", group="Team", content={"message_thread_id": 77})
     assert heard(tg, said).chat.thread_id == ""
 
 
-async def test_files_that_are_read(tg: TelegramServer) -> None:
+async def test_readable_files(tg: TelegramServer) -> None:
     photo = heard(tg, tg.say_photo(b"12345", caption="what is this?", media_group="g1"))
     assert (photo.text, photo.album, photo.kind) == ("what is this?", "g1", "message")
     (image,) = photo.attachments
@@ -134,19 +134,19 @@ async def test_files_that_are_read(tg: TelegramServer) -> None:
         ("video_note", "video messages"),
     ],
 )
-async def test_content_that_is_not_read_is_named(tg: TelegramServer, kind: str, noun: str) -> None:
+async def test_unreadable_content_is_named(tg: TelegramServer, kind: str, noun: str) -> None:
     found = heard(tg, tg.unsupported(kind))
     assert (found.kind, found.text, found.attachments) == ("unsupported", noun, ())
     assert inbound(tg, tg.unsupported(kind, group="Team")) is None
 
 
-async def test_documents_that_are_not_read_are_named(tg: TelegramServer) -> None:
+async def test_unreadable_documents_are_named(tg: TelegramServer) -> None:
     pdf = heard(tg, tg.say_document("a.pdf", b"%PDF", "application/pdf", caption="read this"))
     assert (pdf.kind, pdf.text, pdf.attachments) == ("unsupported", ".pdf", ())
     assert heard(tg, tg.say_document("a.zip", b"PK", "application/zip")).text == ".zip"
 
 
-async def test_service_messages_are_silent(tg: TelegramServer) -> None:
+async def test_service_messages_are_ignored(tg: TelegramServer) -> None:
     for content in ({"new_chat_members": [tg.bot.json()]}, {"new_chat_title": "x"}, {"group_chat_created": True}):
         assert inbound(tg, tg.say("", group="Team", content=content)) is None
     assert (
@@ -154,7 +154,7 @@ async def test_service_messages_are_silent(tg: TelegramServer) -> None:
     )
 
 
-async def test_edits_count_where_a_message_would(tg: TelegramServer) -> None:
+async def test_an_edit_is_for_the_bot_if_the_message_would_be(tg: TelegramServer) -> None:
     said = tg.say("helo")
     tg.edit(said, "hello")
     found = heard(tg, said)
@@ -167,7 +167,7 @@ async def test_edits_count_where_a_message_would(tg: TelegramServer) -> None:
     assert inbound(tg, chatter) is None
 
 
-async def test_a_press_is_what_the_button_holds() -> None:
+async def test_a_press_delivers_the_buttons_data() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         forum = tg.group("Forum", forum=True)
         topic = tg.topic(forum, "Cooking")
@@ -180,7 +180,7 @@ async def test_a_press_is_what_the_button_holds() -> None:
         assert found.chat == ChatKey("telegram", str(forum.id), str(topic.id))
 
 
-async def test_bots_and_forwarded_channel_posts_are_not_heard_but_anonymous_admins_are(tg: TelegramServer) -> None:
+async def test_bots_and_channel_posts_are_ignored_and_anonymous_admins_are_not(tg: TelegramServer) -> None:
     robot = User(77, "Robot", "robot", None, is_bot=True)
     assert inbound(tg, tg.say("/help", user=robot, group="Team")) is None
     channel: Json = {"id": -1009, "type": "channel", "title": "News"}

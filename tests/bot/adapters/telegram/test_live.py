@@ -1,4 +1,4 @@
-"""Stories of what a person sees before the answer."""
+"""Previews before the answer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def test_a_quick_answer_costs_one_request() -> None:
         assert len(tg.calls("sendMessage")) == 1
 
 
-async def test_typing_goes_on_until_the_end() -> None:
+async def test_typing_continues_until_the_end() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         forum = tg.group("Forum", forum=True)
         topic = tg.topic(forum, "Cooking")
@@ -48,7 +48,7 @@ async def test_typing_goes_on_until_the_end() -> None:
         assert len(tg.actions) == count
 
 
-async def test_in_private_the_answer_grows_in_one_draft() -> None:
+async def test_in_private_the_answer_is_streamed_into_one_draft() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         said, inbound = await ask(home)
         live = home.platform.live(inbound, "", True, home.keep)
@@ -66,7 +66,7 @@ async def test_in_private_the_answer_grows_in_one_draft() -> None:
         assert said.chat.from_bot() == []
 
 
-async def test_a_draft_is_renewed_before_it_fades() -> None:
+async def test_a_draft_is_renewed_before_it_expires() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         _, inbound = await ask(home)
         live = home.platform.live(inbound, "", True, home.keep)
@@ -90,7 +90,7 @@ async def test_a_failed_renewal_is_not_repeated_at_once() -> None:
         await live.close()
 
 
-async def test_refused_drafts_become_edits_for_good() -> None:
+async def test_refused_drafts_are_replaced_by_edits() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         tg.fault("sendMessageDraft", "bad_request", times=None)
         said, inbound = await ask(home)
@@ -110,7 +110,7 @@ async def test_refused_drafts_become_edits_for_good() -> None:
         assert len(tg.calls("sendMessageDraft")) == 1
 
 
-async def test_in_a_group_a_message_is_kept_then_edited() -> None:
+async def test_in_a_group_a_message_is_stored_then_edited() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         said, inbound = await ask(home, "@tierbot hm?", group="Team")
         live = home.platform.live(inbound, "", True, home.keep)
@@ -128,7 +128,7 @@ async def test_in_a_group_a_message_is_kept_then_edited() -> None:
         assert tg.drafts == []
 
 
-async def test_a_given_placeholder_is_gone_on_with() -> None:
+async def test_a_given_placeholder_is_continued() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         said, inbound = await ask(home)
         shown = tg.add_message(said.chat, tg.bot, "half an")
@@ -163,7 +163,7 @@ async def test_without_streaming_there_is_only_typing() -> None:
         assert said.chat.from_bot() == []
 
 
-async def test_live_never_fails_and_the_final_text_still_comes() -> None:
+async def test_a_failing_preview_does_not_affect_the_final_text() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         for kind in FAILURES:
             said, inbound = await ask(home, "@tierbot hm?", group=f"Team {kind}")
@@ -179,7 +179,7 @@ async def test_live_never_fails_and_the_final_text_still_comes() -> None:
                 await tg.reply(said, matching="whole")
 
 
-async def test_a_429_on_an_edit_holds_everything_in_the_chat_back() -> None:
+async def test_a_429_on_an_edit_pauses_the_chat() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         said, inbound = await ask(home, "@tierbot hm?", group="Team")
         live = home.platform.live(inbound, "", True, home.keep)
@@ -211,7 +211,7 @@ async def test_a_preview_deleted_by_someone_is_replaced_by_a_new_message() -> No
         await tg.reply(said, matching="three")
 
 
-async def test_a_failing_keep_does_not_reach_the_turn() -> None:
+async def test_a_failure_to_store_the_placeholder_does_not_reach_the_turn() -> None:
     async def keep(message_id: str) -> None:
         raise StorageFault("disk full")
 
@@ -224,7 +224,7 @@ async def test_a_failing_keep_does_not_reach_the_turn() -> None:
         assert await live.close() == str(shown.id)
 
 
-async def test_a_press_is_acknowledged_once_and_never_forgotten() -> None:
+async def test_a_press_is_acknowledged_exactly_once() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         message = tg.add_message(tg.private(), tg.bot, "choose")
         tg.revise(message, "choose", [], {"inline_keyboard": [[{"text": "Smart", "callback_data": "t:7:0.0"}]]})
@@ -244,7 +244,7 @@ async def test_a_press_is_acknowledged_once_and_never_forgotten() -> None:
         await tg.wait_for(lambda _: len(tg.calls("answerCallbackQuery")) == 3)
 
 
-async def test_the_real_pace_stays_below_the_real_limits() -> None:
+async def test_the_real_pacing_stays_below_the_real_limits() -> None:
     real = {"preview_after": 0.1, "private_gap": 1.0, "group_gap": 3.0}
     async with (
         TelegramServer(flood=True) as tg,

@@ -1,4 +1,4 @@
-"""The command menu is set off the start-up path, and only when it changed."""
+"""The command menu is set outside the start-up path, and only if it changed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.servers.telegram import TelegramServer
 PRIVATE, GROUPS = {"type": "all_private_chats"}, {"type": "all_group_chats"}
 
 
-async def test_the_menu_is_set_for_each_scope_and_language_and_not_again() -> None:
+async def test_the_menu_is_set_once_per_scope_and_language() -> None:
     state = States()
     async with TelegramServer() as tg:
         async with house(tg, state):
@@ -31,7 +31,7 @@ async def test_the_menu_is_set_for_each_scope_and_language_and_not_again() -> No
         assert tg.calls("setMyCommands") == []
 
 
-async def test_a_failure_is_made_good_at_the_next_start() -> None:
+async def test_a_failed_registration_is_repeated_at_the_next_start() -> None:
     state = States()
     async with TelegramServer() as tg:
         tg.fault("setMyCommands", "server_error")

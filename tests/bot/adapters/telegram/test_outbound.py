@@ -1,4 +1,4 @@
-"""Stories of replies: formatting, pieces, buttons, repairs, and what each failure tells the outbox."""
+"""Replies: formatting, pieces, buttons, repairs, and what each failure tells the outbox."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def test_a_long_answer_arrives_in_pieces_and_in_order() -> None:
         assert "A sentence" in replies[-1].text
 
 
-async def test_a_reply_goes_on_at_the_piece_that_is_missing() -> None:
+async def test_a_reply_resumes_at_the_missing_piece() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         text = "word " * 2000
         whole = [m.text for m in (await home.send(to(tg.private(), text)), tg.private().from_bot())[1]]
@@ -37,7 +37,7 @@ async def test_a_reply_goes_on_at_the_piece_that_is_missing() -> None:
         assert len(sent) == len(rest)
 
 
-async def test_buttons_stand_under_the_last_piece_and_come_back_when_pressed() -> None:
+async def test_buttons_are_below_the_last_piece_and_deliver_presses() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         await home.send(to(tg.private(), "word " * 1000, buttons=BUTTONS), outbox_id=4711)
         first, last = tg.private().from_bot()
@@ -56,7 +56,7 @@ async def test_buttons_stand_under_the_last_piece_and_come_back_when_pressed() -
         assert (pressed.kind, pressed.text) == ("press", "t:4711:0.1")
 
 
-async def test_a_reply_answers_its_message_even_if_that_is_gone() -> None:
+async def test_a_reply_is_sent_even_if_its_message_was_deleted() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         asked = tg.say("@tierbot hm?", group="Team")
         await home.send(to(asked.chat, "yes", reply_to=str(asked.id)))
@@ -66,7 +66,7 @@ async def test_a_reply_answers_its_message_even_if_that_is_gone() -> None:
         assert (await tg.reply(asked, matching="still")).reply_to is None
 
 
-async def test_a_preview_is_replaced_and_so_is_a_menu() -> None:
+async def test_previews_and_menus_are_replaced() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         shown = tg.add_message(tg.private(), tg.bot, "half an ans")
         sent = await home.send(to(tg.private(), "half an answer " * 400, edits=str(shown.id), buttons=BUTTONS))
@@ -78,7 +78,7 @@ async def test_a_preview_is_replaced_and_so_is_a_menu() -> None:
 
 
 @pytest.mark.parametrize("text", ["message to edit not found", "message can't be edited"])
-async def test_what_cannot_be_edited_is_sent_again(text: str) -> None:
+async def test_an_uneditable_message_is_sent_again(text: str) -> None:
     async with TelegramServer() as tg, house(tg) as home:
         shown = tg.add_message(tg.private(), tg.bot, "half")
         tg.fault("editMessageText", "bad_request", text=text)
@@ -87,7 +87,7 @@ async def test_what_cannot_be_edited_is_sent_again(text: str) -> None:
         assert (await tg.reply(matching="whole")).id == int(sent.message_id)
 
 
-async def test_an_edit_to_the_same_text_is_done() -> None:
+async def test_an_edit_to_the_same_text_counts_as_done() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         shown = tg.add_message(tg.private(), tg.bot, "same")
         tg.fault("editMessageText", "bad_request", text="message is not modified: specified new message content")
@@ -107,7 +107,7 @@ async def test_refused_entities_become_plain_text() -> None:
         assert "**" not in replies[0].text
 
 
-async def test_a_repetition_is_marked_and_its_entities_move_along() -> None:
+async def test_a_repeated_message_is_marked_and_its_entities_are_shifted() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         await home.send(to(tg.private(), "**yes**, it is"), again=True)
         reply = await tg.reply()
@@ -123,7 +123,7 @@ async def test_the_mark_never_makes_a_piece_too_long() -> None:
         assert sent.message_id == str(reply.id)
 
 
-async def test_a_topic_gets_its_reply_and_general_is_not_named() -> None:
+async def test_replies_go_to_the_topic_and_general_has_no_id() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         forum = tg.group("Forum", forum=True)
         topic = tg.topic(forum, "Cooking")
@@ -133,7 +133,7 @@ async def test_a_topic_gets_its_reply_and_general_is_not_named() -> None:
         assert (await tg.reply(forum)).thread_id is None
 
 
-async def test_in_a_deleted_topic_the_reply_goes_to_the_group_once_without_it() -> None:
+async def test_a_reply_to_a_deleted_topic_goes_to_the_group() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         forum = tg.group("Forum", forum=True)
         topic = tg.topic(forum, "Cooking")
@@ -153,7 +153,7 @@ async def test_a_migrated_group_is_followed_when_sending() -> None:
         assert [call.status for call in tg.calls("sendMessage")] == [400, 200, 200]
 
 
-async def test_an_unreachable_person_is_final() -> None:
+async def test_an_unreachable_person_is_a_final_failure() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         tg.block("bob")
         tg.deactivate("carol")
@@ -192,7 +192,7 @@ async def test_what_a_failed_send_tells_the_outbox(kind: str, maybe_sent: bool, 
         assert tg.token not in str(caught.value)
 
 
-async def test_after_a_time_out_nothing_is_tried_as_plain_text() -> None:
+async def test_after_a_timeout_there_is_no_plain_text_retry() -> None:
     async with TelegramServer() as tg, house(tg, pace={"answer": 0.3}) as home:
         tg.fault("sendMessage", "hang", seconds=1)
         with pytest.raises(SendLater):
@@ -200,14 +200,14 @@ async def test_after_a_time_out_nothing_is_tried_as_plain_text() -> None:
         assert len(tg.calls("sendMessage")) == 1
 
 
-async def test_without_a_connection_a_reply_certainly_did_not_leave() -> None:
+async def test_without_a_connection_a_reply_was_certainly_not_sent() -> None:
     async with TelegramServer() as tg, house(tg) as home, tg.outage():
         with pytest.raises(SendLater) as caught:
             await home.send(to(tg.private(), "hello"))
         assert not caught.value.maybe_sent
 
 
-async def test_an_edit_without_an_answer_may_be_repeated_unmarked() -> None:
+async def test_an_edit_without_a_response_is_repeated_without_a_mark() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         shown = tg.add_message(tg.private(), tg.bot, "half")
         tg.fault("editMessageText", "drop_before")
@@ -231,7 +231,7 @@ async def test_a_429_delays_only_its_chat() -> None:
         assert len(tg.calls("sendMessage")) == 2
 
 
-async def test_a_waiting_message_is_looked_at() -> None:
+async def test_a_waiting_message_gets_an_eyes_reaction() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         said = tg.say("and this?")
         await home.platform.waiting(await home.heard(said))
@@ -240,7 +240,7 @@ async def test_a_waiting_message_is_looked_at() -> None:
         await home.platform.waiting(home.accepted[0])
 
 
-async def test_an_answer_that_comes_byte_by_byte_is_given_up() -> None:
+async def test_a_response_that_trickles_in_times_out() -> None:
     async with TelegramServer() as tg, house(tg, pace={"answer": 0.2, "connect": 0.2}) as home:
         tg.fault("sendMessage", "drip", seconds=0.05)
         with pytest.raises(SendLater) as caught:

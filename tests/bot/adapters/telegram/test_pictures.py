@@ -1,4 +1,4 @@
-"""Stories of pictures that are sent: captions, order, repairs, and the text that arrives without one."""
+"""Sending pictures: captions, order, repairs, and the text without a picture."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def test_a_text_too_long_for_a_caption_follows_the_picture(text: str, mess
         assert [part.last for part in sent] == [False] * (len(messages) - 1) + [True]
 
 
-async def test_what_was_sent_before_a_restart_is_not_sent_again() -> None:
+async def test_pieces_sent_before_a_restart_are_not_repeated() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         reply = to(tg.private(), "x" * 5000, picture=CHART)
         await home.send(reply, first=1)
@@ -50,7 +50,7 @@ async def test_what_was_sent_before_a_restart_is_not_sent_again() -> None:
         assert [message.text for message in tg.private().from_bot() if message.captioned] == ["(recovered)"]
 
 
-async def test_over_a_preview_the_text_is_written_and_the_picture_follows() -> None:
+async def test_a_preview_becomes_the_text_and_the_picture_follows() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         shown = tg.add_message(tg.private(), tg.bot, "half an ans")
         first, second = await home.send(to(tg.private(), "the answer", edits=str(shown.id), picture=CHART))
@@ -61,7 +61,7 @@ async def test_over_a_preview_the_text_is_written_and_the_picture_follows() -> N
         assert tg.picture(picture).data == CHART.data
 
 
-async def test_with_a_document_the_picture_is_first_and_the_document_last() -> None:
+async def test_the_picture_is_first_and_the_document_last() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         await home.send(to(tg.private(), "both", picture=CHART, document=TALK))
         picture, text, document = tg.private().from_bot()
@@ -71,7 +71,7 @@ async def test_with_a_document_the_picture_is_first_and_the_document_last() -> N
 
 
 @pytest.mark.parametrize("kind", ["bad_request", "too_large"])
-async def test_a_refused_picture_still_brings_the_text(kind: str) -> None:
+async def test_a_refused_picture_does_not_stop_the_text(kind: str) -> None:
     async with TelegramServer() as tg, house(tg) as home:
         reason = "not enough rights to send photos to the chat" if kind == "bad_request" else "the file is too large"
         for _ in range(2):
@@ -90,14 +90,14 @@ async def test_a_refused_picture_still_brings_the_text(kind: str) -> None:
         assert [part.message_id for part in sents] == [str(note.id), str(text.id)]
 
 
-async def test_a_picture_that_is_none_still_brings_the_text() -> None:
+async def test_an_invalid_picture_does_not_stop_the_text() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         await home.send(to(tg.private(), "words", picture=Picture("a.png", b"no picture")))
         (told,) = tg.private().from_bot()
         assert told.text == "words\n⚠️ a.png: Image_process_failed"
 
 
-async def test_a_pictures_refused_entities_become_a_plain_caption() -> None:
+async def test_a_picture_with_refused_entities_gets_a_plain_caption() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         tg.fault("sendPhoto", "bad_request", text="can't parse entities: unsupported start tag")
         await home.send(to(tg.private(), "**bold**", picture=CHART))

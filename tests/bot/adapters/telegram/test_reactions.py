@@ -1,4 +1,4 @@
-"""Which reactions are meant for the bot; and that none is acknowledged before it is saved."""
+"""Reactions that are ratings; none is acknowledged before it is stored."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Json = dict[str, object]
 
 
 def said(*old: str, new: tuple[str, ...] = (), **more: object) -> str | None:
-    """What the adapter makes of a reaction that was `old` before."""
+    """The adapter's reading of a reaction that was `old` before."""
     found = heard(old, new, **more)
     return None if found is None else found.text
 
@@ -54,7 +54,7 @@ def _reaction(each: str) -> Json:
         ((), ("custom",), None),
     ],
 )
-def test_a_thumb_is_meant(old: tuple[str, ...], new: tuple[str, ...], text: str | None) -> None:
+def test_thumbs_are_ratings(old: tuple[str, ...], new: tuple[str, ...], text: str | None) -> None:
     assert said(*old, new=new) == text
 
 
@@ -64,7 +64,7 @@ def test_chats_and_bots_do_not_rate() -> None:
     assert said(new=("👍",), user={"id": 6, "is_bot": True, "first_name": "Bot"}) is None
 
 
-async def test_a_reaction_arrives_with_whose_and_where_and_is_acknowledged_once_it_is_kept() -> None:
+async def test_a_reaction_is_stored_with_person_and_chat_before_acknowledgement() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         asked = tg.say("hello")
         await home.send(to(asked.chat, "hi"))

@@ -1,4 +1,4 @@
-"""Stories of updates on their way in: nothing lost, nothing acknowledged too early."""
+"""Receiving updates: none is lost or acknowledged too early."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def test_a_private_message_arrives_and_its_answer_goes_back() -> None:
         assert [(part.message_id, part.last) for part in sent] == [(str(reply.id), True)]
 
 
-async def test_the_first_calls_are_the_necessary_ones() -> None:
+async def test_only_necessary_calls_are_made_at_the_start() -> None:
     async with TelegramServer() as tg, house(tg):
         await tg.wait_for(lambda _: tg.updates.is_polled)
         methods = [request.method for request in tg.requests]
@@ -58,7 +58,7 @@ async def test_the_offset_moves_only_after_accept_returned() -> None:
         await tg.wait_for(lambda _: home.platform.progress.problem == "")
 
 
-async def test_what_was_said_while_the_bot_was_away_is_waiting() -> None:
+async def test_updates_from_downtime_are_delivered() -> None:
     async with TelegramServer() as tg:
         first = tg.say("anybody there?")
         async with house(tg) as home:
@@ -66,7 +66,7 @@ async def test_what_was_said_while_the_bot_was_away_is_waiting() -> None:
         assert tg.updates.pending == {}
 
 
-async def test_a_repeated_delivery_is_handed_on_with_the_same_id() -> None:
+async def test_a_repeated_update_keeps_its_id() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         said = tg.say("twice")
         await home.heard(said)
@@ -95,7 +95,7 @@ async def test_an_unreadable_update_does_not_stop_the_others(caplog: pytest.LogC
     assert "secret words" not in caplog.text
 
 
-async def test_a_second_poller_is_explained_once_and_waited_for(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_second_poller_is_explained_once_and_waited_out(caplog: pytest.LogCaptureFixture) -> None:
     async with TelegramServer() as tg:
         fault = tg.fault("getUpdates", "conflict", times=3)
         async with house(tg) as home:
@@ -117,14 +117,14 @@ async def test_polling_honours_retry_after() -> None:
 
 
 @pytest.mark.parametrize("kind", ["drop_before", "drop_after", "server_error"])
-async def test_broken_polls_are_repeated(kind: str) -> None:
+async def test_failed_polls_are_retried(kind: str) -> None:
     async with TelegramServer() as tg:
         tg.fault("getUpdates", kind, times=2)  # type: ignore[arg-type]
         async with house(tg) as home:
             assert (await home.heard(tg.say("through"))).text == "through"
 
 
-async def test_an_outage_is_survived_and_told() -> None:
+async def test_an_outage_is_survived_and_reported() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         await tg.wait_for(lambda _: tg.updates.is_polled)
         async with tg.outage():
@@ -134,7 +134,7 @@ async def test_an_outage_is_survived_and_told() -> None:
         assert home.platform.progress.problem == ""
 
 
-async def test_no_connection_at_the_start_is_not_the_end() -> None:
+async def test_no_connection_at_the_start_is_retried() -> None:
     async with TelegramServer() as tg:
         home = House(tg)
         async with tg.outage():
@@ -154,7 +154,7 @@ async def test_a_wrong_token_ends_the_start_with_one_sentence() -> None:
         await home.platform.close()
 
 
-async def test_a_token_revoked_later_is_said_once_and_tried_slowly(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_revoked_token_is_reported_once_and_retried_slowly(caplog: pytest.LogCaptureFixture) -> None:
     async with TelegramServer() as tg, house(tg) as home:
         await tg.wait_for(lambda _: tg.updates.is_polled)
         tg.revoke()
@@ -165,7 +165,7 @@ async def test_a_token_revoked_later_is_said_once_and_tried_slowly(caplog: pytes
     assert caplog.text.count("refuses the token") == 1
 
 
-async def test_a_deaf_poller_gets_new_connections(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_silent_poller_gets_new_connections(caplog: pytest.LogCaptureFixture) -> None:
     async with TelegramServer() as tg:
         tg.fault("getUpdates", "hang")
         async with house(tg) as home:
@@ -183,7 +183,7 @@ async def test_a_group_that_becomes_a_supergroup_is_followed() -> None:
         assert set(home.chats.moves) == {(ChatKey("telegram", str(old.id)), str(new.id))}
 
 
-async def test_progress_says_when_it_heard_something() -> None:
+async def test_progress_is_updated_by_polls() -> None:
     async with TelegramServer() as tg, house(tg) as home:
         begun = time.time() - 5
         await home.heard(tg.say("tick"))

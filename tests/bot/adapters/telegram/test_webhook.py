@@ -23,7 +23,7 @@ def hook() -> dict[str, Any]:
     return {"webhook_url": f"http://{listen}/hook", "webhook_listen": listen, "webhook_secret": "s3cret"}
 
 
-async def test_updates_are_delivered_and_answered() -> None:
+async def test_webhook_updates_are_delivered_and_answered() -> None:
     async with TelegramServer() as tg, house(tg, **hook()) as home:
         said = tg.say("hello")
         await home.heard(said)
@@ -38,7 +38,7 @@ async def test_updates_are_delivered_and_answered() -> None:
         assert home.platform.progress.last_contact > 0
 
 
-async def test_what_cannot_be_kept_is_brought_again() -> None:
+async def test_updates_that_cannot_be_stored_are_redelivered() -> None:
     async with TelegramServer() as tg, house(tg, **hook()) as home:
         home.failures = 2
         assert (await home.heard(tg.say("keep me"))).text == "keep me"
@@ -59,7 +59,7 @@ async def test_what_cannot_be_kept_is_brought_again() -> None:
         ({"X-Telegram-Bot-Api-Secret-Token": "s3cret"}, b'{"update_id": 1}', 200),
     ],
 )
-async def test_only_telegram_is_let_in(headers: dict[str, str], body: bytes, status: int) -> None:
+async def test_only_telegram_may_call_the_webhook(headers: dict[str, str], body: bytes, status: int) -> None:
     options = hook()
     async with TelegramServer() as tg, house(tg, **options) as home, aiohttp.ClientSession() as http:
         async with http.post(options["webhook_url"], data=body, headers=headers) as answer:
@@ -67,7 +67,7 @@ async def test_only_telegram_is_let_in(headers: dict[str, str], body: bytes, sta
         assert home.accepted == []
 
 
-async def test_a_secret_is_drawn_when_none_is_given() -> None:
+async def test_a_webhook_secret_is_generated_by_default() -> None:
     options = hook() | {"webhook_secret": ""}
     async with TelegramServer() as tg, house(tg, **options) as home:
         await home.heard(tg.say("hello"))
@@ -93,7 +93,7 @@ async def test_a_taken_port_ends_the_start_with_one_sentence() -> None:
             await home.platform.close()
 
 
-async def test_nonsense_in_the_options_is_refused() -> None:
+async def test_invalid_options_are_refused() -> None:
     tg = TelegramServer()
     nonsense: tuple[tuple[dict[str, Any], str], ...] = (
         ({"webhook_url": "https://x.example", "webhook_listen": "nowhere"}, "TELEGRAM_WEBHOOK_LISTEN"),

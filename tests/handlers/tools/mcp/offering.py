@@ -1,6 +1,6 @@
 """Our server with a few tools, as a program.
 
-python offering.py [HOST:PORT]      (the token is in TIERBOT_MCP_TOKEN)
+python sample_server.py [HOST:PORT]      (the token is in TIERBOT_MCP_TOKEN)
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Toolkits of servers that behave: names, roles, results, and how they stand."""
+"""Toolkits of well-behaved servers: names, roles, results and states."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.handlers.tools.mcp.stage import Stage, scope, staged
 EMPTY = {"type": "object", "properties": {}}
 
 
-async def test_without_a_file_there_is_nothing(tmp_path: Path) -> None:
+async def test_without_a_file_there_are_no_servers(tmp_path: Path) -> None:
     client = McpClient(tmp_path / "mcp.json", {})
     await client.start()
     assert (client.toolkits(), client.states(), client.problems()) == ((), (), ())
@@ -50,7 +50,7 @@ async def test_a_server_is_a_toolkit(on: Stage) -> None:
     assert (on.state("notes").tools, on.state("notes").reason, on.state("notes").role) == (1, "", "owner")
 
 
-async def test_hints_reach_the_sizes(on: Stage) -> None:
+async def test_hints_set_the_texts_of_each_size(on: Stage) -> None:
     schema = {"type": "object", "properties": {"q": {"type": "string"}, "n": {"type": "integer"}}, "required": ["q"]}
     small = {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}
     hints = {"tiers": {"small": {"description": "Find.", "inputSchema": small}}, "category": "web", "priority": 2}
@@ -73,7 +73,7 @@ async def test_hints_reach_the_sizes(on: Stage) -> None:
     assert on.client.toolkits()[0].category == "web"
 
 
-async def test_what_a_tool_says_of_itself_becomes_traits(on: Stage) -> None:
+async def test_annotations_become_traits(on: Stage) -> None:
     tools = [
         {"name": "reads", "inputSchema": EMPTY, "annotations": {"readOnlyHint": True, "destructiveHint": "x"}},
         {"name": "adds", "inputSchema": EMPTY, "annotations": {"destructiveHint": False}},
@@ -86,7 +86,7 @@ async def test_what_a_tool_says_of_itself_becomes_traits(on: Stage) -> None:
     assert on.client.traits("s_says_nothing") == Traits(False, True, 12, confirm=True)
 
 
-async def test_only_roles_that_may(on: Stage) -> None:
+async def test_servers_are_limited_to_roles(on: Stage) -> None:
     on.server("all", role="user")
     on.server("mine")
     await on.started("all", "mine")
@@ -97,7 +97,7 @@ async def test_only_roles_that_may(on: Stage) -> None:
             await on.call(name, role=role)  # type: ignore[arg-type]
 
 
-async def test_names_that_are_taken_or_not_legal(tmp_path: Path) -> None:
+async def test_taken_and_illegal_names(tmp_path: Path) -> None:
     async with staged(tmp_path, taken=("web_search",)) as on:
         on.server("web", {"tools": ["search", "get.page/1", "get.page_1", "x" * 80]})
         await on.started("web")
@@ -114,7 +114,7 @@ async def test_names_that_are_taken_or_not_legal(tmp_path: Path) -> None:
         assert on.client.named("nobody", "x") is None
 
 
-async def test_results_in_words(on: Stage) -> None:
+async def test_results_as_text(on: Stage) -> None:
     on.server("s", {"tools": ["blocks", "structured", "twice", "fail"]})
     await on.started("s")
     assert await on.call("s_blocks") == (
@@ -126,7 +126,7 @@ async def test_results_in_words(on: Stage) -> None:
         await on.call("s_fail")
 
 
-async def test_a_child_gets_nothing_of_the_bots(tmp_path: Path) -> None:
+async def test_a_server_gets_none_of_the_bots_environment(tmp_path: Path) -> None:
     own = {"PATH": "/usr/bin:/bin", "HOME": "/home/ann", "SECRET": "sk-1", "TOKEN": "t-1"}
     async with staged(tmp_path, environment=own) as on:
         (tmp_path / "inside").mkdir()
@@ -138,7 +138,7 @@ async def test_a_child_gets_nothing_of_the_bots(tmp_path: Path) -> None:
         assert await on.call("s_where") == str(tmp_path / "inside")
 
 
-async def test_calls_of_many_people_at_once(on: Stage) -> None:
+async def test_concurrent_calls(on: Stage) -> None:
     on.server("s")
     await on.started("s")
     said = await asyncio.gather(*(on.call("s_echo", n=number) for number in range(100)))

@@ -1,4 +1,4 @@
-"""What `mcp.json` says, and every way to say it wrongly."""
+"""`mcp.json`: valid entries and errors."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_command_and_an_endpoint(tmp_path: Path) -> None:
         (None, "must be an object"),
     ],
 )
-def test_what_is_wrong_is_named_and_the_others_work(tmp_path: Path, entry: Any, reason: str) -> None:
+def test_a_wrong_entry_is_named_and_the_others_work(tmp_path: Path, entry: Any, reason: str) -> None:
     found = read(tmp_path, bad=entry, good={"command": "x"})
     assert reason in found["bad"].fault
     assert found["bad"].fault.startswith("mcp.json line ")
@@ -84,7 +84,7 @@ def test_what_is_wrong_is_named_and_the_others_work(tmp_path: Path, entry: Any, 
     assert found["good"].reached is not None
 
 
-def test_what_is_not_known_is_named_with_its_line(tmp_path: Path) -> None:
+def test_unknown_keys_are_named_with_their_line(tmp_path: Path) -> None:
     path = tmp_path / "mcp.json"
     path.write_text('{"mcpServer": {},\n"mcpServers": {"a": {"command": "x",\n"enviroment": {}, "zzzz": 1}}}')
     assert read_servers(path, ENVIRONMENT).problems == (
@@ -100,7 +100,7 @@ def test_a_disabled_server_needs_no_variables(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"mcpServers": []}', "{"])
-def test_a_file_that_can_not_be_read(tmp_path: Path, text: str) -> None:
+def test_an_unreadable_file(tmp_path: Path, text: str) -> None:
     (tmp_path / "mcp.json").write_text(text)
     with pytest.raises(ConfigError, match=r"mcp\.json"):
         read_servers(tmp_path / "mcp.json", ENVIRONMENT)
@@ -114,8 +114,8 @@ def test_an_invalid_name_is_refused(tmp_path: Path) -> None:
     found["a\ufffd"].fault.encode()
 
 
-def test_what_is_no_file_or_too_long(tmp_path: Path) -> None:
-    """A pipe would never end, and the bot would never begin."""
+def test_a_missing_or_too_long_file(tmp_path: Path) -> None:
+    """Reading a pipe would never end, and the bot would never start."""
     path = tmp_path / "mcp.json"
     os.mkfifo(path)
     with pytest.raises(ConfigError, match=r"mcp\.json is not a file\."):

@@ -35,7 +35,7 @@ def family(pid: int) -> list[int]:
 
 
 def gone(*pids: int) -> bool:
-    """Whether they all end; waits for each, however long that takes within the test's limit."""
+    """Whether they all end; waits for each up to the test's limit."""
     for pid in pids:
         try:
             handle = os.pidfd_open(pid)
@@ -51,7 +51,7 @@ def gone(*pids: int) -> bool:
 
 
 @pytest.mark.parametrize("start", ["", "stubborn"])
-async def test_at_the_end_of_the_bot(tmp_path: Path, start: str) -> None:
+async def test_servers_end_with_the_bot(tmp_path: Path, start: str) -> None:
     async with staged(tmp_path, QUICK) as on:
         pids = await started(on, start)
     assert gone(*pids)
@@ -64,7 +64,7 @@ async def started(on: Stage, start: str) -> list[int]:
 
 
 @pytest.mark.parametrize("start", ["", "stubborn"])
-def test_when_the_bot_is_killed(tmp_path: Path, start: str) -> None:
+def test_servers_end_when_the_bot_is_killed(tmp_path: Path, start: str) -> None:
     bot = subprocess.Popen(
         [sys.executable, "-c", BOT, str(tmp_path), start], stdout=subprocess.PIPE, text=True, cwd=os.getcwd()
     )

@@ -1,4 +1,4 @@
-"""Lists that are made to break what reads them: the tool in question is left out and named, all else works."""
+"""Malicious listings: the tool in question is dropped and named, everything else works."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ BAD_SCHEMAS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-async def test_a_schema_costs_its_own_tool_only(on: Stage) -> None:
+async def test_a_bad_schema_only_affects_its_tool(on: Stage) -> None:
     worst = [{"name": f"worst{number}", "inputSchema": schema} for number, (schema, _) in enumerate(BAD_SCHEMAS)]
     on.server("bad", {"tools": [*worst, "echo"]})
     on.server("good")
@@ -58,7 +58,7 @@ async def test_a_schema_costs_its_own_tool_only(on: Stage) -> None:
     assert await on.call("bad_echo") == "echo {}"
 
 
-async def test_a_hint_costs_itself_only(on: Stage) -> None:
+async def test_a_bad_hint_only_affects_itself(on: Stage) -> None:
     hints: list[tuple[dict[str, Any], str]] = [
         ({**WIDE, "allOf": [{"$ref": "#/$defs/a0"}]}, "its hint for small is wrong, its schema is too large"),
         ({**EMPTY, "default": float("inf")}, "its hint for small is wrong, its schema has a number"),
@@ -79,7 +79,7 @@ async def test_a_list_nested_too_deeply_is_reported(on: Stage) -> None:
     assert on.state("bad").reason == "it answers: the answer is nested too deeply"
 
 
-async def test_a_name_with_half_a_character(on: Stage) -> None:
+async def test_a_name_with_a_lone_surrogate(on: Stage) -> None:
     on.server("bad", {"tools": ["echo", "half\ud800", "x" * 1_001]})
     await on.started("bad")
     assert on.names() == ["bad_echo"]
@@ -88,7 +88,7 @@ async def test_a_name_with_half_a_character(on: Stage) -> None:
     ] * 2
 
 
-async def test_what_a_model_is_told_has_nothing_hidden(on: Stage) -> None:
+async def test_hidden_characters_are_removed_from_tool_texts(on: Stage) -> None:
     hidden = "go\U000e0041\U000e0101\u200b\u2062\x1b[2J\u202e on"
     schema = {"type": "object", "properties": {"q": {"type": "string", "title": hidden, "description": hidden}}}
     hint = {"tiers": {"small": {"description": hidden, "inputSchema": schema}}}
@@ -101,7 +101,7 @@ async def test_what_a_model_is_told_has_nothing_hidden(on: Stage) -> None:
         assert card.texts[size].parameters["properties"] == {"q": told}
 
 
-async def test_a_server_name_without_latin_letters_takes_no_other_prefix(on: Stage) -> None:
+async def test_a_server_name_without_latin_letters_gets_a_unique_prefix(on: Stage) -> None:
     schema = {"type": "object", "properties": {"pin": {"type": "string"}}}
     on.server("vault", {"tools": [{"name": "open", "inputSchema": schema}]})
     on.server("日本", {"tools": ["vault_open"]}, role="user")
@@ -113,7 +113,7 @@ async def test_a_server_name_without_latin_letters_takes_no_other_prefix(on: Sta
     assert on.client.role("vault_open") == "owner"
 
 
-async def test_a_server_named_like_the_hashed_prefix_of_another_takes_over_nothing(on: Stage) -> None:
+async def test_a_server_named_like_anothers_hashed_prefix_takes_nothing_over(on: Stage) -> None:
     imitation = f"a b-{signs('a b')}"
     on.server(imitation, {"tools": ["hang", "own"]}, role="user")
     on.server("a b", {"tools": ["echo", "own"]})
@@ -135,7 +135,7 @@ async def test_a_server_named_like_the_hashed_prefix_of_another_takes_over_nothi
     assert all(map(operator.is_, before, on.client.toolkits()))
 
 
-async def test_a_tool_whose_name_is_anothers_is_named(on: Stage) -> None:
+async def test_a_tool_name_collision_is_reported(on: Stage) -> None:
     clash = f"a_b_{signs('a.b')}"
     on.server("bad", {"tools": ["a.b", "a b", clash]})
     await on.started("bad")
@@ -147,16 +147,16 @@ async def test_a_tool_whose_name_is_anothers_is_named(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("given", ["\ud800", deep(150)])
-async def test_what_cannot_be_written_costs_one_call(on: Stage, given: Any) -> None:
+async def test_unserialisable_arguments_fail_one_call(on: Stage, given: Any) -> None:
     on.server("bad", {"tools": ["echo", "pid"]})
     await on.started("bad")
     before = await on.call("bad_pid")
     with pytest.raises(ToolFailed, match=r"can't be sent: one has half a character|nested deeper than 100 levels"):
         await on.call("bad_echo", q=given)
-    assert await on.call("bad_pid") == before, "the connection holds"
+    assert await on.call("bad_pid") == before, "the connection stays open"
 
 
-async def test_arguments_of_a_model_reach_the_server_whole(on: Stage) -> None:
+async def test_arguments_reach_the_server_unchanged(on: Stage) -> None:
     on.server("s", {"tools": ["echo"]})
     toolbox = Toolbox(on.client)
     await on.started("s")
@@ -166,15 +166,15 @@ async def test_arguments_of_a_model_reach_the_server_whole(on: Stage) -> None:
             await toolbox.run(ToolCall("1", "s_echo", f'{{"q": {wrong}}}'), scope())
 
 
-def test_reading_a_list_ends_by_itself() -> None:
-    """The thread that reads can't be stopped, and a connection that is made again would begin another."""
+def test_endless_listings_end() -> None:
+    """The reading thread can't be stopped, and a reconnect would start another."""
     tools = {f"t{number}": {"inputSchema": {**EMPTY, "title": f"{number} of these"}} for number in range(50)}
     offer = read_listing(Server("s"), "s", "", tools, (), replace(DEFAULT_LIMITS, reading_seconds=0))
     assert len(offer.tools) < 50
     assert offer.warnings == (f"{50 - len(offer.tools)} of its tools are left out: reading took longer than 0 s",)
 
 
-async def test_a_list_that_is_the_same_is_no_news(on: Stage) -> None:
+async def test_an_unchanged_list_is_not_a_change(on: Stage) -> None:
     on.server("s", {"tools": ["refuse", "echo"]})
     await on.started("s")
     before = on.client.toolkits()
@@ -192,7 +192,7 @@ async def test_a_list_that_is_the_same_is_no_news(on: Stage) -> None:
     assert on.client.toolkits()[0] is not before[0]
 
 
-async def test_however_often_a_list_changes_it_is_asked_for_at_a_pace(tmp_path: Path) -> None:
+async def test_list_changes_are_debounced(tmp_path: Path) -> None:
     async with staged(tmp_path, replace(QUICK, refresh_seconds=600)) as on:
         on.server("s", {"tools": ["renames", "lists"]})
         await on.started("s")
@@ -212,7 +212,7 @@ async def test_the_last_of_many_changes_counts(tmp_path: Path) -> None:
         await on.until(lambda: "s_name_39" in on.names())
 
 
-async def test_a_server_that_dies_between_two_lists_is_not_waited_for(tmp_path: Path) -> None:
+async def test_a_server_that_dies_between_lists_is_left(tmp_path: Path) -> None:
     async with staged(tmp_path, replace(QUICK, refresh_seconds=600)) as on:
         on.server("s", {"tools": ["rename", "die"]})
         await on.started("s")

@@ -1,4 +1,4 @@
-"""Servers over streamable HTTP that misbehave: real processes, HTTP by hand."""
+"""Misbehaving servers over streamable HTTP: real processes, HTTP by hand."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UNRULY = Path(__file__).with_name("unruly_http.py")
 
 @contextmanager
 def listening(port: int = 0) -> Iterator[int]:
-    """The server's process; gives its port."""
+    """The server's process; returns its port."""
     process = subprocess.Popen([sys.executable, str(UNRULY), str(port)], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -37,7 +37,7 @@ def address(port: int) -> str:
 
 @pytest.fixture
 async def web(tmp_path: Path) -> AsyncIterator[Stage]:
-    """One server, connected, and a good one over stdio."""
+    """This server, connected, and a good one over stdio."""
     with listening() as port:
         async with staged(tmp_path) as on:
             on.server("good")
@@ -54,12 +54,12 @@ async def test_a_call_and_its_headers(web: Stage) -> None:
     assert "mcp-session-id" in sent
 
 
-async def test_a_server_that_has_forgotten_us_is_connected_again_within_the_call(web: Stage) -> None:
+async def test_an_expired_session_is_renewed_within_the_call(web: Stage) -> None:
     assert await web.call("web_forget") == "who are you?"
     assert await web.call("web_echo") == "echo {}"
 
 
-async def test_an_answer_that_is_none(web: Stage) -> None:
+async def test_an_invalid_response(web: Stage) -> None:
     answers: list[tuple[str, dict[str, Any], str]] = [
         ("broken", {}, "Failed to parse JSON response"),
         ("wrong_type", {}, "Unexpected content type: text/html"),
@@ -94,7 +94,7 @@ async def test_a_flood_of_events_is_read_slowly(tmp_path: Path) -> None:
             assert await on.call("web_echo") == "echo {}"
 
 
-async def test_a_call_that_takes_too_long(tmp_path: Path) -> None:
+async def test_a_call_times_out(tmp_path: Path) -> None:
     with listening() as port:
         async with staged(tmp_path) as on:
             on.entry("web", {"url": address(port), "timeout": 0.5})
@@ -104,7 +104,7 @@ async def test_a_call_that_takes_too_long(tmp_path: Path) -> None:
             assert await on.call("web_echo") == "echo {}"
 
 
-async def test_one_that_goes_and_comes_back(tmp_path: Path) -> None:
+async def test_a_server_that_disappears_and_returns(tmp_path: Path) -> None:
     async with staged(tmp_path) as on:
         with listening() as port:
             on.entry("web", {"url": address(port)})
@@ -119,7 +119,7 @@ async def test_one_that_goes_and_comes_back(tmp_path: Path) -> None:
             assert await on.call("web_echo") == "echo {}"
 
 
-async def test_a_token_that_is_wrong(tmp_path: Path) -> None:
+async def test_a_wrong_token(tmp_path: Path) -> None:
     with listening() as port:
         async with staged(tmp_path) as on:
             on.entry("web", {"url": f"{address(port)}?key=SECRET1", "headers": {"Authorization": "Bearer wrong"}})

@@ -1,4 +1,4 @@
-"""Whatever a server does, the others and the bot go on, and it comes back by itself. Real processes, raw JSON-RPC."""
+"""Whatever a server does, the others and the bot keep working, and it is restarted. Real processes, raw JSON-RPC."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def with_good(on: Stage, *names: str) -> None:
 
 
 @pytest.mark.parametrize("start", ["hang", "line"])
-async def test_one_that_hangs_at_its_start_or_prints_without_end(tmp_path: Path, start: str) -> None:
+async def test_a_server_that_hangs_or_floods_at_the_start(tmp_path: Path, start: str) -> None:
     async with staged(tmp_path, replace(QUICK, start_seconds=0.5)) as on:
         on.server("bad", {"start": start}, timeout=0.5)
         on.server("good", timeout=10)
@@ -36,7 +36,7 @@ async def test_one_that_hangs_at_its_start_or_prints_without_end(tmp_path: Path,
         await on.connected("bad")
 
 
-async def test_one_that_ends_at_its_start_says_why_and_comes_back(on: Stage) -> None:
+async def test_a_server_that_exits_at_the_start_is_explained_and_restarted(on: Stage) -> None:
     on.server("bad", {"start": "die"})
     await with_good(on)
     await on.until(lambda: on.state("bad").status == "failed")
@@ -48,13 +48,13 @@ async def test_one_that_ends_at_its_start_says_why_and_comes_back(on: Stage) -> 
     assert await on.call("bad_echo") == "echo {}"
 
 
-async def test_one_that_bears_no_question_of_the_newest_protocol(on: Stage) -> None:
+async def test_a_server_that_rejects_the_newest_protocol(on: Stage) -> None:
     on.server("old", {"start": "strict"})
     await on.started("old")
     assert await on.call("old_echo") == "echo {}"
 
 
-async def test_a_secret_is_not_in_the_reason(tmp_path: Path) -> None:
+async def test_reasons_are_redacted(tmp_path: Path) -> None:
     async with staged(tmp_path, environment={"PATH": "/usr/bin:/bin", "KEY": "TOKEN-123456"}) as on:
         on.server("bad", {"start": "die"}, env={"API": "${KEY}"})
         await on.client.start()
@@ -62,7 +62,7 @@ async def test_a_secret_is_not_in_the_reason(tmp_path: Path) -> None:
         assert on.state("bad").reason.endswith("bad ••• given")
 
 
-async def test_one_that_is_not_there(on: Stage) -> None:
+async def test_a_missing_program(on: Stage) -> None:
     on.entry("bad", {"command": "no-such-program", "args": []})
     await with_good(on)
     await on.until(lambda: on.state("bad").status == "failed")
@@ -70,7 +70,7 @@ async def test_one_that_is_not_there(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("tool", ["die", "leave"])
-async def test_one_that_dies_in_the_middle_of_a_call(on: Stage, tool: str) -> None:
+async def test_a_server_that_dies_during_a_call(on: Stage, tool: str) -> None:
     """Also if a child that it leaves behind holds its stdout."""
     on.server("bad", {"tools": [tool, "pid"]})
     await with_good(on, "bad")
@@ -83,21 +83,21 @@ async def test_one_that_dies_in_the_middle_of_a_call(on: Stage, tool: str) -> No
     assert await on.call("bad_pid") != before
 
 
-async def test_a_call_that_is_not_answered_is_told_to_the_server(on: Stage) -> None:
+async def test_an_unanswered_call_is_cancelled_at_the_server(on: Stage) -> None:
     on.server("bad", {"tools": ["hang", "pid"]}, timeout=0.5)
     await with_good(on, "bad")
     before = await on.call("bad_pid")
     with pytest.raises(ToolFailed, match=r"hang of bad did not answer within 0\.5 s and was told to stop"):
         await on.call("bad_hang")
     await on.until(lambda: "bad_was_cancelled" in on.names())
-    assert await on.call("bad_pid") == before, "it lives, so it is kept"
+    assert await on.call("bad_pid") == before, "it responds, so it is kept"
 
 
-async def test_a_turn_that_is_stopped_stops_the_call(on: Stage) -> None:
+async def test_stopping_a_turn_cancels_the_call(on: Stage) -> None:
     on.server("bad", {"tools": ["hang", "echo"]})
     await with_good(on, "bad")
     calling = asyncio.create_task(on.call("bad_hang"))
-    await on.call("bad_echo")  # behind the other in the same pipe
+    await on.call("bad_echo")  # after the other in the same pipe
     calling.cancel()
     with pytest.raises(asyncio.CancelledError):
         await calling
@@ -105,7 +105,7 @@ async def test_a_turn_that_is_stopped_stops_the_call(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("tool", ["stop", "deaf"])
-async def test_one_that_stops_is_taken_for_dead_and_started_again(tmp_path: Path, tool: str) -> None:
+async def test_a_silent_server_is_restarted(tmp_path: Path, tool: str) -> None:
     async with staged(tmp_path, replace(QUICK, start_seconds=1)) as on:
         on.server("bad", {"tools": [tool, "echo", "pid"]}, timeout=1)
         await with_good(on, "bad")
@@ -119,13 +119,13 @@ async def test_one_that_stops_is_taken_for_dead_and_started_again(tmp_path: Path
         assert await on.call("bad_pid") != before
 
 
-async def test_garbage_and_a_greeting_are_passed_over(on: Stage) -> None:
+async def test_garbage_lines_are_skipped(on: Stage) -> None:
     on.server("bad", {"start": "greet", "tools": ["garbage"]})
     await with_good(on, "bad")
     assert await on.call("bad_garbage") == "still here"
 
 
-async def test_a_result_is_cut_and_says_so(on: Stage) -> None:
+async def test_a_long_result_is_truncated_and_says_so(on: Stage) -> None:
     on.server("bad", {"tools": ["huge", "echo"]})
     await with_good(on, "bad")
     cut = await on.call("bad_huge", size=1_500_000)
@@ -136,7 +136,7 @@ async def test_a_result_is_cut_and_says_so(on: Stage) -> None:
     assert await on.call("bad_echo") == "echo {}", "the connection holds"
 
 
-async def test_floods_of_notifications_of_requests_and_of_stderr(on: Stage) -> None:
+async def test_floods_of_notifications_requests_and_stderr(on: Stage) -> None:
     on.server("loud", {"tools": ["flood"]})
     on.server("asks", {"tools": ["ask"]})
     on.server("shouts", {"tools": ["shout"]})
@@ -151,7 +151,7 @@ async def test_floods_of_notifications_of_requests_and_of_stderr(on: Stage) -> N
 
 
 async def test_a_flood_without_end_is_read_slowly(tmp_path: Path) -> None:
-    """At the pace of these limits the flood would take hours; the call ends in time, and the others do not wait."""
+    """At these limits the flood would take hours; the call ends in time, and the others do not wait."""
     async with staged(tmp_path, replace(QUICK, messages_per_second=5, burst_seconds=0.1, start_seconds=1)) as on:
         on.server("loud", {"tools": ["flood"]}, timeout=1)
         await with_good(on, "loud")
@@ -162,7 +162,7 @@ async def test_a_flood_without_end_is_read_slowly(tmp_path: Path) -> None:
         assert await on.call("good_echo") == "echo {}"
 
 
-async def test_bad_tools_are_left_out_with_their_reasons(on: Stage) -> None:
+async def test_bad_tools_are_rejected_with_reasons(on: Stage) -> None:
     bad = [
         {"name": "no_schema"},
         {"name": "a_list", "inputSchema": {"type": "array"}},
@@ -195,21 +195,21 @@ async def test_bad_tools_are_left_out_with_their_reasons(on: Stage) -> None:
     assert "echo is left out: there is another of this name" in told
 
 
-async def test_of_ten_thousand_tools_the_first_thousand(on: Stage) -> None:
+async def test_only_the_first_thousand_tools_are_used(on: Stage) -> None:
     on.server("bad", {"tools": [f"t{number}" for number in range(10_000)]})
     await with_good(on, "bad")
     assert on.state("bad").tools == 1_000
     assert on.state("bad").warnings == ("only the first 1,000 of its tools are used",)
 
 
-async def test_tools_that_are_renamed(on: Stage) -> None:
+async def test_renamed_tools(on: Stage) -> None:
     on.server("bad", {"tools": ["rename", "echo"]})
     await with_good(on, "bad")
     assert await on.call("bad_rename") == "done"
     await on.until(lambda: "bad_renamed" in on.names())
 
 
-async def test_tools_that_are_renamed_and_only_a_result_says_so(on: Stage) -> None:
+async def test_renamed_tools_noticed_by_a_result(on: Stage) -> None:
     on.server("bad", {"tools": ["fail", "echo"]})
     await on.started("bad")
     on.plan("bad", tools=["new_name"])
@@ -218,7 +218,7 @@ async def test_tools_that_are_renamed_and_only_a_result_says_so(on: Stage) -> No
     await on.until(lambda: on.names() == ["bad_new_name"])
 
 
-async def test_a_tool_that_fails_again_and_again_is_no_reason_to_ask_each_time(tmp_path: Path) -> None:
+async def test_a_failing_tool_does_not_cause_a_listing_each_time(tmp_path: Path) -> None:
     async with staged(tmp_path, replace(QUICK, start_seconds=0.5)) as on:
         on.server("bad", {"tools": ["fail"]}, timeout=2)
         await on.started("bad")
@@ -233,11 +233,11 @@ async def test_a_tool_that_fails_again_and_again_is_no_reason_to_ask_each_time(t
         on.server("later", {"start": "hang"}, timeout=4)
         await on.client.refresh()
         await on.until(lambda: on.state("later").status == "failed")
-        assert on.state("bad").status == "connected", "asked again, it would have hung by now"
+        assert on.state("bad").status == "connected", "another request would have hung by now"
 
 
-async def test_tools_that_are_renamed_without_a_word(on: Stage) -> None:
-    """The first call that fails makes the client look."""
+async def test_tools_renamed_without_notice(on: Stage) -> None:
+    """The first failing call makes the client list the tools again."""
     on.server("bad", {"tools": ["refuse", "echo"]})
     await with_good(on, "bad")
     on.plan("bad", tools=["other"])
@@ -248,7 +248,7 @@ async def test_tools_that_are_renamed_without_a_word(on: Stage) -> None:
         await on.call("bad_echo")
 
 
-async def test_a_result_that_is_none(on: Stage) -> None:
+async def test_an_invalid_result(on: Stage) -> None:
     on.server("bad", {"tools": ["nonsense", "echo"]})
     await with_good(on, "bad")
     with pytest.raises(ToolFailed, match="bad answered nonsense with an invalid result"):

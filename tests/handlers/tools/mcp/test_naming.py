@@ -15,7 +15,7 @@ def signs(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:6]
 
 
-def test_prefixes_do_not_depend_on_the_order_and_tell_servers_apart() -> None:
+def test_prefixes_are_unique_and_independent_of_order() -> None:
     names = ("git", "git_hub", "my server", "my.server", "web", "1st", "x" * 40)
     made = prefixes(names)
     assert made == prefixes(tuple(reversed(names)))
@@ -26,21 +26,21 @@ def test_prefixes_do_not_depend_on_the_order_and_tell_servers_apart() -> None:
     assert all(len(prefix) <= 31 for prefix in made.values())
 
 
-def test_a_name_without_a_legal_sign_gets_a_prefix_all_the_same() -> None:
+def test_a_name_without_legal_characters_gets_a_prefix() -> None:
     made = prefixes(("日本", "сервер", "__", "vault"))
     assert made["日本"] == f"server-{signs('日本')}"
     assert len(set(made.values())) == 4
     assert tool_names(made["日本"], ["vault_open"]) == {"vault_open": f"server-{signs('日本')}_vault_open"}
 
 
-def test_a_prefix_that_becomes_the_beginning_of_another_is_seen_in_any_order() -> None:
+def test_prefix_collisions_are_detected_in_any_order() -> None:
     for names in permutations(("a", "a_b", "a-b_c")):
         made = prefixes(names)
         assert made == {"a": "a", "a_b": "a-b", "a-b_c": "a-b-c"}
 
 
 @given(st.lists(st.text("aB1_-.é日", max_size=8), max_size=6, unique=True), st.lists(st.text("aB1_-.é日", max_size=8)))
-def test_no_tool_of_one_server_is_called_like_one_of_another(servers: list[str], tools: list[str]) -> None:
+def test_tool_names_are_unique_across_servers(servers: list[str], tools: list[str]) -> None:
     made = prefixes(servers)
     names = [name for server in servers for name in tool_names(made[server], [*dict.fromkeys(tools)]).values()]
     assert len(names) == len(set(names))
@@ -48,7 +48,7 @@ def test_no_tool_of_one_server_is_called_like_one_of_another(servers: list[str],
     assert all(name.isascii() and not name[0].isdigit() for name in names)
 
 
-def test_names_of_tools_are_legal_unique_and_stay() -> None:
+def test_tool_names_are_legal_unique_and_stable() -> None:
     tools = ["a.b", "a_b", "a/b", "ü", "", "y" * 70, "y" * 71]
     made = tool_names("s", tools, taken=())
     assert made["a_b"] == "s_a_b"
@@ -58,7 +58,7 @@ def test_names_of_tools_are_legal_unique_and_stay() -> None:
     assert tool_names("s", ["a_b"], taken={"s_a_b"})["a_b"] != "s_a_b"
 
 
-def test_a_tool_whose_own_signs_are_anothers_name_has_none() -> None:
+def test_a_tool_that_collides_after_cleaning_is_dropped() -> None:
     clash = f"a_b_{signs('a.b')}"
     for tools in permutations(("a.b", "a b", clash)):
         assert tool_names("s", tools) == {"a b": f"s_a_b_{signs('a b')}", clash: f"s_{clash}"}

@@ -14,7 +14,7 @@ async def pids(on: Stage, *names: str) -> list[str]:
     return [await on.call(f"{name}_pid") for name in names]
 
 
-async def test_only_what_changed_is_connected_again(on: Stage) -> None:
+async def test_only_changed_servers_reconnect(on: Stage) -> None:
     for name in ("a", "b", "c"):
         on.server(name, {"tools": ["pid"]})
     await on.client.start()
@@ -33,7 +33,7 @@ async def test_only_what_changed_is_connected_again(on: Stage) -> None:
     assert on.client.toolkits() is last
 
 
-async def test_a_broken_file_changes_nothing_but_is_named(on: Stage) -> None:
+async def test_a_broken_file_is_reported_and_changes_nothing(on: Stage) -> None:
     on.server("a", {"tools": ["pid"]})
     await on.client.start()
     before = await pids(on, "a")
@@ -49,7 +49,7 @@ async def test_a_broken_file_changes_nothing_but_is_named(on: Stage) -> None:
     assert await pids(on, "a") == before
 
 
-async def test_one_that_is_written_wrongly_harms_no_other(on: Stage) -> None:
+async def test_a_wrong_entry_does_not_affect_others(on: Stage) -> None:
     on.server("a", {"tools": ["pid"]})
     on.entry("b", {"comand": "x"})
     on.entry("c", {"command": sys.executable, "args": [str(UNRULY)], "env": {"KEY": "${NOT_SET_HERE}"}})
@@ -62,7 +62,7 @@ async def test_one_that_is_written_wrongly_harms_no_other(on: Stage) -> None:
     assert on.state("d").status == "disabled"
 
 
-async def test_a_server_that_is_gone_takes_its_tools_along(on: Stage) -> None:
+async def test_removing_a_server_removes_its_tools(on: Stage) -> None:
     on.server("a")
     await on.started("a")
     on.path.unlink()

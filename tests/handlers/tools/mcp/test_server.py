@@ -1,4 +1,4 @@
-"""Our toolkits as a server: raw JSON-RPC, raw HTTP, and our own client. Other people's clients are in
+"""Our toolkits as a server: raw JSON-RPC, raw HTTP, and our own client. Third-party clients are in
 tests/independent."""
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ class Client:
         return answer
 
     def call(self, name: str, **arguments: Any) -> tuple[str, bool]:
-        """What a tool says, and whether it failed."""
+        """A tool's result, and whether it failed."""
         result = self.ask("tools/call", params={"name": name, "arguments": arguments})["result"]
         return result["content"][0]["text"], result["isError"]
 
     def end(self) -> None:
-        """Nothing may be left on stdout."""
+        """Nothing may remain on stdout."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
@@ -106,8 +106,8 @@ def test_calls_over_stdio(client: Client) -> None:
     assert client.call("nothing") == ("There is no tool nothing here.", True)
 
 
-def test_a_request_that_cannot_be_read_is_answered_and_the_next_one_works(client: Client) -> None:
-    """A client waits for an answer; only a request without an id that can be written gets none."""
+def test_an_unreadable_request_gets_an_error_and_the_next_works(client: Client) -> None:
+    """A client waits for an answer; only a request without a usable id gets none."""
     half = {"name": "say", "arguments": {"text": "a\ud800b"}}
     deep: object = "x"
     for _ in range(300):
@@ -120,7 +120,7 @@ def test_a_request_that_cannot_be_read_is_answered_and_the_next_one_works(client
     assert client.call("say", text="hi") == ("hi", False)
 
 
-async def test_our_client_gets_the_cards_back(on: Stage) -> None:
+async def test_our_client_reads_our_servers_cards(on: Stage) -> None:
     on.entry("ours", {"command": sys.executable, "args": [str(OFFERING)], "env": environment()})
     await on.started("ours")
     say, _ = on.client.toolkits()[0].tools
@@ -135,7 +135,7 @@ async def test_our_client_gets_the_cards_back(on: Stage) -> None:
 
 @contextmanager
 def serving(host: str = "127.0.0.1") -> Iterator[str]:
-    """Our server over HTTP, ready; gives where the loopback reaches it."""
+    """Our server over HTTP; returns its loopback URL."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     where = f"127.0.0.1:{port}"
@@ -164,7 +164,7 @@ async def test_our_client_over_http_with_and_without_the_token(on: Stage) -> Non
 
 @pytest.fixture(scope="module")
 def addresses() -> Iterator[dict[str, str]]:
-    """Where the loopback reaches two servers, by what they listen on."""
+    """The loopback URLs of two servers, by listening address."""
     with serving("127.0.0.1") as loopback, serving("0.0.0.0") as everywhere:
         yield {"127.0.0.1": loopback, "0.0.0.0": everywhere}
 
@@ -187,7 +187,7 @@ def addresses() -> Iterator[dict[str, str]]:
         ("0.0.0.0", {"Origin": "http://home.example", "Host": "home.example"}, 200),
     ],
 )
-def test_who_is_let_in(addresses: dict[str, str], host: str, headers: dict[str, str], status: int) -> None:
+def test_http_authorization(addresses: dict[str, str], host: str, headers: dict[str, str], status: int) -> None:
     body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": START}
     usual = {"Authorization": f"Bearer {TOKEN}", "Accept": "application/json, text/event-stream"}
     with httpx.Client(trust_env=False, timeout=30) as http:
@@ -205,6 +205,6 @@ def test_who_is_let_in(addresses: dict[str, str], host: str, headers: dict[str, 
         ("192.0.2.1:8765", TOKEN, "192.0.2.1:8765 can't be served at"),
     ],
 )
-async def test_what_it_does_not_begin_with(where: str, token: str, reason: str) -> None:
+async def test_invalid_http_settings(where: str, token: str, reason: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(reason)):
         await serve(offering.TOOLKITS, offering.run, http=where, token=token)

@@ -1,4 +1,4 @@
-"""What is taken out of somebody else's texts, and what has to stay."""
+"""Cleaning of foreign texts: what is removed and what stays."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ def test_invisible_characters(sign: str) -> None:
 
 
 @pytest.mark.parametrize("text", [PERSIAN, HINDI, FAMILY, HEART, "naïve\tline\nnext", "שלום", "1️⃣", "�", "𝒳"])
-def test_what_a_language_or_a_picture_needs_stays(text: str) -> None:
+def test_characters_needed_by_languages_and_emoji_stay(text: str) -> None:
     assert cleaned(text) == text
 
 
-def test_joiners_where_nothing_is_joined_and_signs_in_rows_go() -> None:
+def test_useless_joiners_and_repeated_marks_are_removed() -> None:
     assert cleaned("a\u200cb\u200d \u200c\u200d") == "ab "
     assert cleaned("می\u200c\u200d\u200cخ") == "میخ"
     assert cleaned("a\ufe0f\ufe0e\ufe0f") == "a\ufe0f"
 
 
-def test_half_a_character_becomes_the_sign_for_it() -> None:
+def test_a_lone_surrogate_becomes_a_replacement_character() -> None:
     assert cleaned("a\ud800b\ud83d\ude00") == "a\ufffdb😀"
     assert shown("\u200b") == "a tool without a name"
 
@@ -64,6 +64,6 @@ def test_a_schemas_descriptions_are_cleaned_and_its_values_stay() -> None:
         ({"a\u202e": 1}, "hides a character in a name or a value (U+202E)"),
     ],
 )
-def test_why_a_value_is_not_shown(value: object, fault: str) -> None:
+def test_reasons_for_hiding_a_value(value: object, fault: str) -> None:
     assert (hidden_fault(value) or "") == fault
     assert (json_fault(value) or "") == ("" if fault.startswith("hides") else fault), "it can still be sent"

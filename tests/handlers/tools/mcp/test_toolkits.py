@@ -1,4 +1,4 @@
-"""The servers' tools behind the toolbox: whose they are, and that they come and go with their server."""
+"""The servers' tools in the toolbox: roles, and servers that come and go."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def test_a_server_is_a_toolkit_for_its_role(on: Stage) -> None:
     assert not toolbox.traits("open_echo").parallel
 
 
-async def test_a_server_may_be_called_like_a_toolkit_of_ours(on: Stage) -> None:
+async def test_a_server_may_have_the_name_of_our_toolkit(on: Stage) -> None:
     on.server("files", {"tools": ["search_drive"]})
     text = ToolText("Reads.", {"type": "object", "properties": {}})
     read = Tool("read_file", reads)
@@ -65,7 +65,7 @@ async def test_a_server_may_be_called_like_a_toolkit_of_ours(on: Stage) -> None:
     assert toolbox.left_out() == ()
 
 
-async def test_a_servers_regular_expression_is_told_and_not_run(on: Stage) -> None:
+async def test_a_servers_regular_expression_is_shown_and_not_run(on: Stage) -> None:
     schema = {"type": "object", "properties": {"q": {"type": "string", "pattern": "^(a+)+$"}}}
     on.server("bad", {"tools": [{"name": "echo", "inputSchema": schema}]})
     toolbox = Toolbox(on.client)
@@ -75,7 +75,7 @@ async def test_a_servers_regular_expression_is_told_and_not_run(on: Stage) -> No
     assert slow in await run(toolbox, "bad_echo", json.dumps({"q": slow})), "each letter would double the time"
 
 
-async def test_the_shelves_stay_the_same_until_a_server_is_another(on: Stage) -> None:
+async def test_toolkits_are_the_same_objects_until_a_server_changes(on: Stage) -> None:
     on.server("a")
     kits = on.client
     await on.started("a")
@@ -89,7 +89,7 @@ async def test_the_shelves_stay_the_same_until_a_server_is_another(on: Stage) ->
     assert len(kits.bound_toolkits()) == 2
 
 
-async def test_a_server_that_goes_takes_its_tools_along_and_brings_them_back(on: Stage) -> None:
+async def test_tools_disappear_and_return_with_their_server(on: Stage) -> None:
     on.server("a")
     toolbox = Toolbox(on.client)
     await on.started("a")
@@ -102,4 +102,4 @@ async def test_a_server_that_goes_takes_its_tools_along_and_brings_them_back(on:
     on.server("a", role="user")
     await on.client.refresh()
     await on.connected("a")
-    assert await names(toolbox, "user") == {"mcp:a": ["a_echo"]}, "with the role that it has by now"
+    assert await names(toolbox, "user") == {"mcp:a": ["a_echo"]}, "with the current role"

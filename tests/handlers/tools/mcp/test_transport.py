@@ -16,7 +16,7 @@ ECHO = b'{"jsonrpc": "2.0", "id": 5, "result": {}}\n'
 
 
 async def read(data: bytes, chunk: int = 65536) -> list[tuple[object, str]]:
-    """The id and the error of every message in a pipe that gives so much at once."""
+    """The id and error of every message in a pipe that delivers this much at once."""
     pipe = asyncio.StreamReader(limit=SMALL.message_bytes)
 
     async def feed() -> None:
@@ -44,7 +44,7 @@ async def test_lines_that_are_too_long_become_errors_for_their_requests(chunk: i
     assert await read(data, chunk) == [(5, ""), (12, too_large), (5, ""), (7, too_large), (5, "")]
 
 
-async def test_a_line_without_end_takes_no_memory() -> None:
+async def test_an_endless_line_takes_no_memory() -> None:
     pipe = asyncio.StreamReader(limit=1_000)
     reading = asyncio.create_task(anext(read_messages(pipe, SMALL), None))
     for _ in range(1_000):
@@ -56,11 +56,11 @@ async def test_a_line_without_end_takes_no_memory() -> None:
 
 
 @pytest.mark.parametrize("line", [b"Welcome!", b"{}", b"[1, 2]", b'{"jsonrpc": "2.0", "id":', b"\xff"])
-async def test_what_is_no_message_is_skipped(line: bytes) -> None:
+async def test_invalid_messages_are_skipped(line: bytes) -> None:
     assert await read(line + b"\n" + ECHO) == [(5, "")]
 
 
-def test_a_pace_slows_only_what_is_too_much() -> None:
+def test_only_excess_messages_are_slowed() -> None:
     pace = Pace(replace(DEFAULT_LIMITS, messages_per_second=10, bytes_per_second=100, burst_seconds=2), now=1_000)
     assert pace.owed(150, 15, now=1_000) == 0
     assert pace.owed(0, 30, now=1_000) == 2.5
