@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import Literal, get_args
 
@@ -91,9 +92,9 @@ class Demo:
         """The time at the place that ends the question, else in the person's time zone."""
         _, inside, place = asked.rpartition(" in ")
         try:
-            said = await self._clock.get_datetime(scope, place if inside else "")
+            said = await asyncio.to_thread(self._clock.get_datetime, scope, place if inside else "")
         except ToolFailed:
-            said = await self._clock.get_datetime(scope)
+            said = await asyncio.to_thread(self._clock.get_datetime, scope)
         return said.partition(";")[0]
 
     async def _sum(self, text: str, scope: ToolScope) -> str | None:
@@ -101,7 +102,7 @@ class Demo:
         if _NUMBER.search(expression) is None or _NUMBER.fullmatch(expression):
             return None
         try:
-            return await calculate(scope, expression)
+            return await asyncio.to_thread(calculate, expression)
         except ToolFailed:
             return None
 

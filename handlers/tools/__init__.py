@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Protocol
 
 from handlers.tools import basics, code, conversation, council, files, meta
+from handlers.tools.authoring.decorator import Tools, runnable
 from handlers.tools.authoring.manifests import our_toolkit
-from handlers.tools.authoring.tool import Tool
 from handlers.tools.dependencies import ToolDependencies
 from handlers.tools.tool_source import BoundToolkit, BuiltinSource
 
 
 class ToolkitModule(Protocol):
-    """A built-in toolkit: the name of its manifest and the functions that implement it."""
+    """A built-in toolkit: the name of its manifest, and a function that returns its tools."""
 
     NAME: str
 
-    def build(self, dependencies: ToolDependencies, /) -> tuple[Tool, ...]: ...
+    def build(self, dependencies: ToolDependencies, /) -> Tools: ...
 
 
 TOOLKITS: tuple[ToolkitModule, ...] = (basics, files, code, conversation, council, meta)
@@ -24,4 +24,6 @@ TOOLKITS: tuple[ToolkitModule, ...] = (basics, files, code, conversation, counci
 
 def builtin_source(dependencies: ToolDependencies) -> BuiltinSource:
     """All built-in toolkits with their manifests."""
-    return BuiltinSource(BoundToolkit(our_toolkit(module.NAME), module.build(dependencies)) for module in TOOLKITS)
+    return BuiltinSource(
+        BoundToolkit(our_toolkit(module.NAME), map(runnable, module.build(dependencies))) for module in TOOLKITS
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import zoneinfo
 from datetime import UTC, datetime, timedelta, timezone
@@ -10,6 +9,7 @@ from functools import cache
 
 from rapidfuzz import fuzz, process
 
+from handlers.tools.authoring.decorator import tool
 from routing.errors import ToolFailed
 from routing.ports import Clock
 from routing.types.tools import ToolScope
@@ -26,12 +26,13 @@ class ClockTools:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
-    async def get_datetime(self, scope: ToolScope, time_zone: str = "") -> str:
+    @tool(role="guest")
+    def get_datetime(self, scope: ToolScope, time_zone: str = "") -> str:
         """The current time in `time_zone`, else in the person's time zone, as one line. A zone is an IANA name or its
         city, in any case, or an offset such as UTC+2.
 
         Raises ToolFailed with the nearest names for an unknown zone."""
-        return await asyncio.to_thread(_told, self._clock(), time_zone.strip() or scope.time_zone)
+        return _told(self._clock(), time_zone.strip() or scope.time_zone)
 
 
 def _told(seconds: float, wanted: str) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from dataclasses import replace
 
-from handlers.tools.authoring.tool import Tool
+from handlers.tools.authoring.decorator import Tools, tool, tools_of
 from handlers.tools.dependencies import ToolDependencies
 from handlers.tools.sandbox import Cut, Ended, ExecResult, Sandbox, SandboxLimits
 from handlers.tools.sandbox.bubblewrap import interpreter
@@ -27,31 +28,13 @@ _INSTEAD: dict[Ended, str] = {
 }
 
 
-def build(dependencies: ToolDependencies) -> tuple[Tool, ...]:
-    return tools_of(dependencies.sandbox)
-
-
-def tools_of(sandbox: Sandbox) -> tuple[Tool, ...]:
-    """The tools for a sandbox."""
-    tools, traits = CodeTools(sandbox), traits_of(sandbox)
-    describe = _online if sandbox.limits.network else None
-    return (
-        Tool("run_command", tools.run_command, traits=traits, off=sandbox.reason_off, describe=describe),
-        Tool("run_python_code", tools.run_python_code, traits=traits, off=sandbox.reason_off),
-    )
+def build(dependencies: ToolDependencies) -> Tools:
+    return tools_of(CodeTools(dependencies.sandbox))
 
 
 def traits_of(sandbox: Sandbox) -> Traits:
     """The traits of every tool that runs a program."""
     return Traits(parallel=False, changes=True, seconds=sandbox.wait_seconds + sandbox.limits.seconds + AROUND_SECONDS)
-
-
-def _online(card: ToolCard) -> ToolCard:
-    texts = {
-        size: replace(text, description=text.description.replace("offline", "online"))
-        for size, text in card.texts.items()
-    }
-    return replace(card, texts=texts)
 
 
 class CodeTools:
@@ -62,6 +45,22 @@ class CodeTools:
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
 
+    def _traits(self) -> Traits:
+        return traits_of(self._sandbox)
+
+    def _off(self) -> Awaitable[str | None]:
+        return self._sandbox.reason_off()
+
+    def _describe(self, card: ToolCard) -> ToolCard:
+        if not self._sandbox.limits.network:
+            return card
+        texts = {
+            size: replace(text, description=text.description.replace("offline", "online"))
+            for size, text in card.texts.items()
+        }
+        return replace(card, texts=texts)
+
+    @tool(traits=_traits, off=_off, describe=_describe)
     async def run_command(self, scope: ToolScope, command: str) -> str:
         """Runs the command in bash if available, else in sh."""
         line = _plain(command)
@@ -69,6 +68,7 @@ class CodeTools:
             raise ToolFailed(f"The command is longer than {LONGEST_COMMAND} bytes: write a file first, then use it.")
         return self._told(await self._sandbox.run(scope.person.id, ["/bin/sh", "-c", _SHELL, "sh", line]))
 
+    @tool(traits=_traits, off=_off)
     async def run_python_code(self, scope: ToolScope, code: str) -> str:
         """Runs the code in the bot's Python, without the bot's packages."""
         argv = [str(interpreter()), "-u", "-X", "utf8", "-"]

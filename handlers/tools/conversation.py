@@ -5,11 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from handlers.tools.authoring.tool import Tool
+from handlers.tools.authoring.decorator import Tools, tool, tools_of
 from handlers.tools.dependencies import ToolDependencies
 from routing.errors import ToolFailed
 from routing.ports import HistoryStore, PreferenceStore
-from routing.turn.plan import SET_TIER, USE_SKILL
 from routing.types.decisions import TierSource
 from routing.types.skills import Skill, Skills
 from routing.types.tiers import Tier
@@ -24,21 +23,12 @@ NO_SKILLS = "no skills installed"
 log = logging.getLogger("handlers.tools")
 
 
-def build(dependencies: ToolDependencies) -> tuple[Tool, ...]:
+def build(dependencies: ToolDependencies) -> Tools:
     tools = ConversationTools(dependencies.history, dependencies.preferences, dependencies.skills)
-    return (
-        Tool(SET_TIER, tools.set_tier, role="user", traits=ONE_BY_ONE),
-        Tool(
-            USE_SKILL,
-            tools.use_skill,
-            role="user",
-            traits=ONE_BY_ONE,
-            off=tools.without_skills,
-        ),
-        Tool("discover_tools", discover_tools, role="guest", traits=ONE_BY_ONE),
-    )
+    return (*tools_of(tools), discover_tools)
 
 
+@tool(role="guest", traits=ONE_BY_ONE)
 async def discover_tools(scope: ToolScope, query: str) -> str:
     """The tools that can be called from now on. The turn itself performs the search."""
     if scope.discover is None:
@@ -54,6 +44,11 @@ class ConversationTools:
         self._preferences = preferences
         self._skills = skills
 
+    async def _without_skills(self) -> str | None:
+        """The reason if no skill is installed."""
+        return None if self._skills().found else NO_SKILLS
+
+    @tool(traits=ONE_BY_ONE)
     async def set_tier(self, scope: ToolScope, tier: Tier) -> str:
         """Switches the tier. The next model call already uses it."""
         locked = await self._locked(scope)
@@ -69,6 +64,7 @@ class ConversationTools:
         log.info("[TierTool] Tier changed to: %s", tier)
         return f"The {tier} tier answers from now on in this conversation."
 
+    @tool(traits=ONE_BY_ONE, off=_without_skills)
     async def use_skill(self, scope: ToolScope, name: str) -> str:
         """Returns the skill's instructions. Its tier applies from the next model call."""
         if name.strip().lower() == OFF:
@@ -97,7 +93,3 @@ class ConversationTools:
         if stored.force and stored.tier is not None:
             return stored.tier
         return scope.decision.tier if scope.decision.source in LOCKED else None
-
-    async def without_skills(self) -> str | None:
-        """The reason if no skill is installed."""
-        return None if self._skills().found else NO_SKILLS

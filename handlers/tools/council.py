@@ -5,7 +5,7 @@ from __future__ import annotations
 from handlers.council.council import ANYBODY, ROLE, CouncilSessions, Plan, Wanted
 from handlers.council.replies import estimate_line, names, progress, verdict_text
 from handlers.languages import Say
-from handlers.tools.authoring.tool import Tool
+from handlers.tools.authoring.decorator import Tools, tool, tools_of
 from handlers.tools.dependencies import ToolDependencies
 from routing.council.council import ALL_SECONDS
 from routing.errors import Refused, ToolFailed
@@ -16,7 +16,6 @@ from routing.types.tools import ToolScope, Traits
 from routing.types.usage import TurnCost, known_cost
 
 NAME = "council"
-CONSULT = "consult_council"
 TRAITS = Traits(parallel=False, seconds=ALL_SECONDS + 20.0, own_time=True)
 """The extra seconds are for loading the prices."""
 ENGLISH = Say("en")
@@ -24,11 +23,9 @@ ENGLISH = Say("en")
 UNAVAILABLE = "fewer than two providers have a key"
 
 
-def build(dependencies: ToolDependencies) -> tuple[Tool, ...]:
-    if dependencies.council is None:
-        return ()
-    tools = CouncilTools(dependencies.council, dependencies.clock)
-    return (Tool(CONSULT, tools.consult, role=ROLE, traits=TRAITS, off=tools.unavailable, asks=tools.price),)
+def build(dependencies: ToolDependencies) -> Tools:
+    council = dependencies.council
+    return () if council is None else tools_of(CouncilTools(council, dependencies.clock))
 
 
 class CouncilTools:
@@ -38,25 +35,11 @@ class CouncilTools:
         self._councils = councils
         self._clock = clock
 
-    async def consult(
-        self, scope: ToolScope, question: str, members: int | None = None, tier: Tier | None = None
-    ) -> str:
-        """The council's answer and how it was reached."""
-        plan, cost = await self._plan(scope, question, members, tier)
-        say, show = Say(scope.language), scope.show
-        try:
-            with self._councils.sessions.enter(scope.person.id):
-                held = await self._councils.hold(ENGLISH, plan, cost, self._clock())
-                verdict = await self._councils.run(
-                    plan, held, cost, Stop(), lambda now: show(progress(say, now, plan.reckoned)) if show else None
-                )
-        except Refused as refused:
-            raise ToolFailed(str(refused)) from None
-        if not verdict.answered:
-            raise ToolFailed(verdict_text(ENGLISH, verdict))
-        return verdict_text(ENGLISH, verdict)
+    async def _unavailable(self) -> str | None:
+        """Why no council is possible at the moment, regardless of the question."""
+        return None if self._councils.has_members() else UNAVAILABLE
 
-    async def price(
+    async def _price(
         self, scope: ToolScope, question: str, members: int | None = None, tier: Tier | None = None
     ) -> str | None:
         """The members and the estimated cost if it may exceed what a model may spend without a confirmation; else
@@ -74,9 +57,24 @@ class CouncilTools:
         )
         return f"{asked}  \n{estimate_line(say, plan.reckoned)}"
 
-    async def unavailable(self) -> str | None:
-        """Why no council is possible at the moment, regardless of the question."""
-        return None if self._councils.has_members() else UNAVAILABLE
+    @tool(role=ROLE, traits=TRAITS, off=_unavailable, asks=_price)
+    async def consult_council(
+        self, scope: ToolScope, question: str, members: int | None = None, tier: Tier | None = None
+    ) -> str:
+        """The council's answer and how it was reached."""
+        plan, cost = await self._plan(scope, question, members, tier)
+        say, show = Say(scope.language), scope.show
+        try:
+            with self._councils.sessions.enter(scope.person.id):
+                held = await self._councils.hold(ENGLISH, plan, cost, self._clock())
+                verdict = await self._councils.run(
+                    plan, held, cost, Stop(), lambda now: show(progress(say, now, plan.reckoned)) if show else None
+                )
+        except Refused as refused:
+            raise ToolFailed(str(refused)) from None
+        if not verdict.answered:
+            raise ToolFailed(verdict_text(ENGLISH, verdict))
+        return verdict_text(ENGLISH, verdict)
 
     async def _plan(
         self, scope: ToolScope, question: str, members: int | None, tier: Tier | None

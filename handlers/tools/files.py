@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import ParamSpec
 
-from handlers.tools.authoring.tool import Tool
+from handlers.tools.authoring.decorator import Tools, tool, tools_of
 from handlers.tools.decoding import text_of
 from handlers.tools.dependencies import ToolDependencies
 from handlers.tools.folder import (
@@ -32,6 +32,7 @@ from handlers.tools.sandbox.folder_size import measure_or_fail
 from routing.errors import ToolFailed
 from routing.types.tools import ToolScope, Traits
 
+NAME = "files"
 MAX_READ_BYTES = 2_000_000
 MAX_WRITTEN = 1_000_000
 """Maximum characters per file."""
@@ -45,16 +46,9 @@ P = ParamSpec("P")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-NAME = "files"
-
-
-def build(dependencies: ToolDependencies) -> tuple[Tool, ...]:
-    tools = FileTools(dependencies.files, dependencies.sandbox.limits.disk_bytes, dependencies.sandbox.limits.files)
-    return (
-        Tool("read_file", tools.read_file),
-        Tool("write_file", tools.write_file, traits=Traits(parallel=False, changes=True)),
-        Tool("list_files", tools.list_files),
-    )
+def build(dependencies: ToolDependencies) -> Tools:
+    limits = dependencies.sandbox.limits
+    return tools_of(FileTools(dependencies.files, limits.disk_bytes, limits.files))
 
 
 class FileTools:
@@ -67,14 +61,17 @@ class FileTools:
         self._most_files = most_files
         self._writing = tuple(threading.Lock() for _ in range(LOCKS))
 
+    @tool
     async def read_file(self, scope: ToolScope, path: str) -> str:
         """The whole text of a file. Raises ToolFailed if it is missing, too large or not text."""
         return await _in_thread(self._read, scope.person.id, path)
 
+    @tool(traits=Traits(parallel=False, changes=True))
     async def write_file(self, scope: ToolScope, path: str, content: str) -> str:
         """Creates or replaces a file, including its parent folders. The replacement is atomic."""
         return await _in_thread(self._write, scope.person.id, path, content)
 
+    @tool
     async def list_files(self, scope: ToolScope, path: str = ".") -> str:
         """Lists a folder, subfolders first, or describes one file. Times are in UTC."""
         return await _in_thread(self._list, scope.person.id, path)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from handlers.access.roles import may
-from handlers.tools.authoring.tool import Tool
+from handlers.tools.authoring.decorator import Tools, tool, tools_of
 from handlers.tools.dependencies import About, ToolDependencies
 from handlers.tools.help_search import in_full, meant, named, names, with_tools
 from routing.errors import StorageFault
@@ -26,15 +26,9 @@ WHERE = (
 )
 
 
-def build(dependencies: ToolDependencies) -> tuple[Tool, ...]:
-    if dependencies.about is None:
-        return ()
-    tools = MetaTools(dependencies, dependencies.about)
-    return (
-        Tool("help", tools.help, role="guest"),
-        Tool("show_config", tools.show_config),
-        Tool("health", tools.health),
-    )
+def build(dependencies: ToolDependencies) -> Tools:
+    about = dependencies.about
+    return () if about is None else tools_of(MetaTools(dependencies, about))
 
 
 class MetaTools:
@@ -45,6 +39,7 @@ class MetaTools:
         self._dependencies = dependencies
         self._about = about
 
+    @tool(role="guest")
     async def help(self, scope: ToolScope, topic: str = "") -> str:
         """All commands and toolkits of this person, or those that match the topic."""
         specs = [spec for spec in self._about.specs if may(scope.person, spec.role)]
@@ -70,6 +65,7 @@ class MetaTools:
             ]
         )
 
+    @tool
     async def show_config(self, scope: ToolScope) -> str:
         """The person's settings and models. For owners, also the configuration and its sources."""
         stored = await self._dependencies.preferences.get(scope.person.id)
@@ -92,6 +88,7 @@ class MetaTools:
         ]
         return "\n".join([*lines, *(self._configured() if may(scope.person, "owner") else ())])
 
+    @tool
     async def health(self, scope: ToolScope) -> str:
         """Whether the parts work. For owners, also process facts and tool faults."""
         owner = may(scope.person, "owner")

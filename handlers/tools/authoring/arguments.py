@@ -35,7 +35,7 @@ class Arguments:
     """Checks arguments. The JSON Schema library is imported in a thread on first use."""
 
     def __init__(self) -> None:
-        self._validators: dict[tuple[str, str, bool], Any] = {}
+        self._validators: dict[tuple[int, bool], tuple[Mapping[str, Any], Any]] = {}
         self._library: Any = None
         self._bounded: BoundedValidator | None = None
 
@@ -83,16 +83,16 @@ class Arguments:
 
     def _validator(self, spec: ToolSpec, foreign: bool) -> Any:
         assert self._bounded is not None, "set by _load"
-        closed = not foreign and not _ELSEWHERE & spec.parameters.keys()  # a function rejects unknown arguments
-        text = json.dumps({"additionalProperties": False, **spec.parameters} if closed else spec.parameters)
-        key = spec.name, text, foreign  # a tool may have a schema per size, or get a new one
+        schema, key = spec.parameters, (id(spec.parameters), foreign)
         if key not in self._validators:
             if len(self._validators) >= MAX_VALIDATORS:
                 self._validators.clear()
             kind = self._bounded.validator if foreign else self._library.Draft202012Validator
-            self._validators[key] = kind(json.loads(text))
+            closed = not foreign and not _ELSEWHERE & schema.keys()  # a function rejects unknown arguments
+            validator = kind({"additionalProperties": False, **schema} if closed else schema)
+            self._validators[key] = schema, validator  # the schema is kept so that its id stays its own
         self._bounded.begin()
-        return self._validators[key]
+        return self._validators[key][1]
 
 
 def _parsed(text: str) -> Any:

@@ -1,26 +1,32 @@
-"""Tools as decorated functions or as classes. See docs/tools.md for examples."""
+"""Tools as decorated functions and methods, or as classes. See docs/tools.md for examples."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol, TypedDict, Unpack, overload
+from types import MethodType
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypedDict, TypeVar, Unpack, overload
 
 from pydantic_core import to_json
 
 from handlers.tools.authoring.schemas import names, narrowed
 from handlers.tools.authoring.signatures import Signature, texts_of
-from handlers.tools.authoring.tool import PLAIN, Execute, Tool
+from handlers.tools.authoring.tool import PLAIN, Asks, Tool
 from routing.errors import ConfigError, ToolFailed
 from routing.types.decisions import SIZES, Size
 from routing.types.people import ROLES, Role
+from routing.types.toolkits import ToolCard
 from routing.types.tools import ToolScope, Traits
 
 LARGEST: Size = SIZES[-1]
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R")
 _MAY: tuple[Role, ...] = tuple(role for role in ROLES if role != "blocked")
 
 
@@ -46,9 +52,9 @@ class AuthoredTool(Protocol):
     """The interface of a tool. Texts and schemas are given per size class, or once for all; a missing size uses the
     next larger one, then the next smaller one. A JSON Schema can be replaced by Python types by name, such as `{"city":
     str, "days": (int, 3)}`, where 3 is a default. Optional attributes: `examples` (what people say when they need the
-    tool), `priority`, `role`, `traits`. `execute` may be async; otherwise it runs in a thread. If it has a parameter
-    `scope`, it gets the person and conversation it runs for. It returns a text, `ok(…)`, `error(…)`, or any value that
-    JSON can represent."""
+    tool), `priority`, and the fields of Tool. `execute` may be async; otherwise it runs in a thread. If it has a
+    parameter `scope`, it gets the person and conversation it runs for. It returns a text, `ok(…)`, `error(…)`, or any
+    value that JSON can represent."""
 
     @property
     def name(self) -> str: ...
@@ -64,7 +70,9 @@ class AuthoredTool(Protocol):
 
 class Settings(TypedDict, total=False):
     """What `@tool` takes. Without `descriptions`, models see the function's docstring, and its `Args:` section
-    describes the parameters. `parameters` lists the parameters shown per size class (default: all)."""
+    describes the parameters. `parameters` lists the parameters shown per size class (default: all). `off`, `asks` and
+    `describe` are as in Tool; `asks` takes the tool's parameters. For a method, they are methods of the same class, and
+    `traits` may be one that returns the traits."""
 
     name: str
     category: str
@@ -73,13 +81,16 @@ class Settings(TypedDict, total=False):
     examples: Iterable[str]
     priority: float
     role: Role
-    traits: Traits
+    traits: Traits | Callable[[Any], Traits]
+    off: Callable[..., Awaitable[str | None]]
+    asks: Callable[..., str | Awaitable[str | None] | None]
+    describe: Callable[..., ToolCard]
 
 
-class FunctionTool:
-    """A function as a tool. It can still be called as a function."""
+class FunctionTool(Generic[P, R]):
+    """A function or method as a tool. It can still be called as such."""
 
-    def __init__(self, function: Callable[..., object], local: Mapping[str, Any], settings: Settings) -> None:
+    def __init__(self, function: Callable[P, R], local: Mapping[str, Any], settings: Settings) -> None:
         descriptions, examples = settings.get("descriptions"), settings.get("examples", ())
         self.function = function
         self.name = settings.get("name", "") or str(getattr(function, "__name__", ""))
@@ -89,11 +100,29 @@ class FunctionTool:
         self.priority = settings.get("priority", 0.0)
         self.role = settings.get("role", "user")
         self.traits = settings.get("traits", PLAIN)
+        self.off = settings.get("off")
+        self.describe = settings.get("describe")
+        self._asks = settings.get("asks")
         self._shown = settings.get("parameters") or {}
         self._local = local
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.function(*args, **kwargs)
+
+    @overload
+    def __get__(self, owner: None, kind: type) -> Self: ...
+    @overload
+    def __get__(self: FunctionTool[Concatenate[Any, Q], R], owner: object, kind: type) -> FunctionTool[Q, R]: ...
+    def __get__(self, owner: object, kind: type) -> Any:
+        """Binds a method, and the methods among its settings, to the object."""
+        if owner is None:
+            return self
+        bound = copy(self)
+        for name in ("function", "off", "describe", "_asks"):
+            if (method := getattr(self, name)) is not None:
+                setattr(bound, name, MethodType(method, owner))
+        bound.traits = self.traits(owner) if callable(self.traits) else self.traits
+        return bound
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -128,21 +157,31 @@ class FunctionTool:
 
     async def execute(self, input: Mapping[str, Any], size: Size, scope: ToolScope | None = None) -> object:
         """Calls the function with its arguments converted to the annotated types."""
+        return await self._call(self.function, scope, input)
+
+    @property
+    def asks(self) -> Asks | None:
+        """As in Tool."""
+        asks = self._asks
+        return asks and (lambda scope, /, **input: self._call(asks, scope, input))
+
+    async def _call(self, function: Callable[..., object], scope: ToolScope | None, input: Mapping[str, Any]) -> Any:
         named = self._signature.arguments(input)
-        return await _called(self.function, *((scope,) if self._signature.scoped else ()), **named)
+        return await _asynchronous(function)(*((scope,) if self._signature.scoped else ()), **named)
 
     @cached_property
     def _signature(self) -> Signature:
         return Signature.of(self.name, self.function, self._local)
 
 
+Tools = tuple[FunctionTool[..., Any], ...]
+
+
 @overload
-def tool(function: Callable[..., object], /) -> FunctionTool: ...
+def tool(function: Callable[P, R], /) -> FunctionTool[P, R]: ...
 @overload
-def tool(**settings: Unpack[Settings]) -> Callable[[Callable[..., object]], FunctionTool]: ...
-def tool(
-    function: Callable[..., object] | None = None, /, **settings: Unpack[Settings]
-) -> FunctionTool | Callable[[Callable[..., object]], FunctionTool]:
+def tool(**settings: Unpack[Settings]) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
+def tool(function: Callable[..., object] | None = None, /, **settings: Unpack[Settings]) -> object:
     """Turns a typed function into a tool. A first parameter `scope: ToolScope` is hidden from models."""
     local = sys._getframe(1).f_locals
     if function is not None:
@@ -153,8 +192,14 @@ def tool(
 async def run(tool: AuthoredTool, arguments: Mapping[str, Any], scope: ToolScope, size: Size = LARGEST) -> str:
     """The result text for a model of this size class. Raises ToolFailed with the text of an `error`, and BadArguments
     for arguments of the wrong types."""
-    scoped = {"scope": scope} if "scope" in inspect.signature(tool.execute).parameters else {}
-    return _told(await _called(tool.execute, arguments, size, **scoped))
+    return await runnable(tool).execute(replace(scope, size=size), **arguments)
+
+
+def tools_of(owner: object) -> Tools:
+    """The decorated methods of an object, in the order of their definition."""
+    kinds = reversed(type(owner).__mro__)
+    names = dict.fromkeys(name for kind in kinds for name, each in vars(kind).items() if isinstance(each, FunctionTool))
+    return tuple(getattr(owner, name) for name in names)
 
 
 def role_of(tool: AuthoredTool) -> Role:
@@ -168,20 +213,26 @@ def role_of(tool: AuthoredTool) -> Role:
 
 
 def runnable(tool: AuthoredTool) -> Tool:
-    """Adapts the tool for the toolbox. Raises ConfigError for an unknown role."""
+    """The tool for a toolbox. Raises ConfigError for an unknown role."""
+    call, scoped = _asynchronous(tool.execute), "scope" in inspect.signature(tool.execute).parameters
 
     async def execute(scope: ToolScope, /, **arguments: Any) -> str:
-        return await run(tool, arguments, scope, scope.size)
+        return _told(await call(arguments, scope.size, **({"scope": scope} if scoped else {})))
 
-    execution: Execute = execute
-    return Tool(tool.name, execution, role=role_of(tool), traits=getattr(tool, "traits", PLAIN))
+    optional = {name: getattr(tool, name) for name in ("traits", "off", "describe", "asks") if hasattr(tool, name)}
+    return Tool(tool.name, execute, role_of(tool), **optional)
 
 
-async def _called(function: Callable[..., object], *args: Any, **kwargs: Any) -> object:
+def _asynchronous(function: Callable[..., object]) -> Callable[..., Awaitable[object]]:
+    """The function itself if it is async, else one that runs it in a thread."""
     if inspect.iscoroutinefunction(function):
-        return await function(*args, **kwargs)
-    given = await asyncio.to_thread(function, *args, **kwargs)
-    return await given if inspect.isawaitable(given) else given
+        return function
+
+    async def threaded(*args: Any, **kwargs: Any) -> object:
+        given = await asyncio.to_thread(function, *args, **kwargs)
+        return await given if inspect.isawaitable(given) else given
+
+    return threaded
 
 
 def _told(given: object) -> str:

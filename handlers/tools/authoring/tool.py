@@ -1,4 +1,4 @@
-"""A tool as defined by its author."""
+"""A tool as the toolbox runs it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ PLAIN = Traits()
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """The function behind a manifest entry. `role` is the minimum role for calls. With `traits.confirm`, each call
+    """What runs for a tool's card. Authors write `@tool` functions, which `runnable` turns into this; MCP servers and
+    workspace toolkits build it directly. `role` is the minimum role for calls. With `traits.confirm`, each call
     needs a confirmation; with `asks`, only calls for which it returns a text."""
 
     name: str

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from handlers.tools.authoring.decorator import FunctionTool, error, ok, run, runnable, tool
+from handlers.tools.authoring.decorator import FunctionTool, error, ok, run, runnable, tool, tools_of
 from handlers.tools.authoring.manifests import read_toolkit
 from handlers.tools.authoring.registration import native_tool, register
 from handlers.tools.authoring.tasks import Program
@@ -25,7 +25,7 @@ from handlers.tools.toolbox import Toolbox
 from routing.errors import BadArguments, ToolFailed
 from routing.types.decisions import Size
 from routing.types.llm import ToolCall
-from routing.types.toolkits import Toolkit
+from routing.types.toolkits import ToolCard, Toolkit
 from routing.types.tools import ToolScope, Traits
 from tests.handlers.tools.asking import Colour, Node, Opening, Point
 from tests.handlers.tools.filing import ADA
@@ -174,6 +174,57 @@ async def test_the_toolbox_runs_it() -> None:
         await box.run(ToolCall("1", "double", '{"number": "many"}'), ADA)
 
 
+class Tickets:
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    async def _sold_out(self) -> str | None:
+        return None if self.left else "no tickets are left"
+
+    async def _price(self, scope: ToolScope, when: date, count: int = 1) -> str | None:
+        return f"{count} of {self.left} for {scope.person.name} in {when.year}" if count > 1 else None
+
+    def _counted(self, card: ToolCard) -> ToolCard:
+        return replace(card, category=f"{self.left} tickets")
+
+    def _traits(self) -> Traits:
+        return Traits(seconds=self.left)
+
+    @tool(off=_sold_out, asks=_price, describe=_counted, traits=_traits)
+    async def buy(self, scope: ToolScope, when: date, count: int = 1) -> str:
+        """Buy tickets."""
+        self.left -= count
+        return f"{scope.person.name} has {count} for {when.year}"
+
+    @tool(role="guest")
+    def available(self) -> int:
+        """How many are left."""
+        return self.left
+
+
+async def test_methods_are_tools_with_the_state_of_their_object() -> None:
+    tickets, others = Tickets(2), Tickets(9)
+    tools = tools_of(tickets)
+    assert [each.name for each in tools] == ["buy", "available"]
+    kit = BoundToolkit(Toolkit("tickets", "…", tools=(*map(register, tools),)), map(runnable, tools))
+    assert [(card.category, list(card.spec("S").parameters["properties"])) for card in kit.toolkit.tools] == [
+        ("2 tickets", ["when", "count"]),
+        ("", []),
+    ]
+    buy, available = kit.tools.values()
+    assert (buy.role, buy.traits.seconds, available.role, available.asks) == ("user", 2, "guest", None)
+    assert buy.asks is not None
+    assert await buy.asks(ADA, when="2027-01-01") is None
+    assert await buy.asks(ADA, when="2027-01-01", count=2) == "2 of 2 for Ada in 2027"
+    box = Toolbox(BuiltinSource([kit]))
+    assert await box.off(ADA.person) == {}
+    assert await tickets.buy(ADA, date(2027, 1, 1)) == "Ada has 1 for 2027", "it is still a method"
+    assert await buy.execute(ADA, when="2028-01-01") == "Ada has 1 for 2028"
+    assert await box.run(ToolCall("1", "available", "{}"), ADA) == "0"
+    assert await box.off(ADA.person) == {"buy": "no tickets are left"}
+    assert others.left == 9
+
+
 def test_a_decorated_function_can_be_called() -> None:
     @tool(name="other_name", descriptions={"S": "Less.", "XL": "More."})
     def original(a: int) -> int:
@@ -189,13 +240,18 @@ def test_a_decorated_function_can_be_called() -> None:
 
 async def test_the_examples_of_the_documentation_work() -> None:
     text = (Path(__file__).parents[3] / "docs" / "tools.md").read_text(encoding="utf-8")
-    function, kind = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    function, methods, kind = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     names: dict[str, Any] = {}
     exec(compile(function, "docs/tools.md", "exec"), names)
     assert await run(names["convert_money"], {"amount": 2, "to": "USD"}, ADA) == "2.0 EUR are 2.16 USD."
     with pytest.raises(ToolFailed, match=r"no rate for XXX\. There are: CHF, USD"):
         await run(names["convert_money"], {"amount": 2, "to": "XXX"}, ADA)
     assert list(native_tool(names["convert_money"], "S")["function"]["parameters"]["properties"]) == ["amount", "to"]
+    exec(compile(methods, "docs/tools.md", "exec"), names)
+    (buy,) = map(runnable, names["TOOLS"])
+    assert await buy.execute(ADA, count=2) == "Ada has 2 more; 98 are left."
+    assert buy.asks is not None
+    assert await buy.asks(ADA, count=2) == "2 tickets cost $40."
     exec(compile(kind, "docs/tools.md", "exec"), names)
     assert await run(names["Tides"](), {"harbour": "Hamburg"}, ADA, "S") == "03:12, 15:40"
     assert "Heights are in metres" in native_tool(names["Tides"]())["function"]["description"]

@@ -16,7 +16,7 @@ JULY = 1_783_080_000.0  # 2026-07-03 12:00:00 UTC
 
 async def told(zone: str = "", at: float = NOVEMBER, own: str = "Europe/Berlin") -> str:
     scope = ToolScope(Person(7, "user", "Ada"), 1, TierDecision("balanced", "default", ""), own)
-    return await ClockTools(lambda: at).get_datetime(scope, zone)
+    return ClockTools(lambda: at).get_datetime(scope, zone)
 
 
 async def test_the_persons_time_zone() -> None:

@@ -8,8 +8,9 @@ from typing import get_args
 
 import pytest
 
+from handlers.tools.authoring.decorator import runnable, tools_of
 from handlers.tools.authoring.manifests import our_toolkit
-from handlers.tools.code import AROUND_SECONDS, LONGEST_COMMAND, NAME, CodeTools, tools_of
+from handlers.tools.code import AROUND_SECONDS, LONGEST_COMMAND, NAME, CodeTools
 from handlers.tools.sandbox import Cut, Ended, ExecResult, Sandbox, SandboxLimits
 from handlers.tools.sandbox.transcript import Transcript
 from handlers.tools.tool_source import BoundToolkit
@@ -121,7 +122,7 @@ async def test_the_end_of_long_output_is_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize("network", [False, True])
 def test_a_model_is_told_whether_there_is_a_network(tmp_path: Path, network: bool) -> None:
     sandbox = Sandbox(tmp_path, SandboxLimits(network=network))
-    cards = BoundToolkit(our_toolkit(NAME), tools_of(sandbox)).toolkit.tools
+    cards = BoundToolkit(our_toolkit(NAME), map(runnable, tools_of(CodeTools(sandbox)))).toolkit.tools
     for size in SIZES:
         said = " ".join(card.spec(size).description for card in cards)
         assert ("offline" in said, "online" in said) == (not network, network)
@@ -129,7 +130,7 @@ def test_a_model_is_told_whether_there_is_a_network(tmp_path: Path, network: boo
 
 def test_queueing_does_not_count_as_run_time(tmp_path: Path) -> None:
     sandbox = Sandbox(tmp_path, SandboxLimits(seconds=45), wait_seconds=200)
-    assert {tool.traits.seconds for tool in tools_of(sandbox)} == {200 + 45 + AROUND_SECONDS}
+    assert {runnable(tool).traits.seconds for tool in tools_of(CodeTools(sandbox))} == {200 + 45 + AROUND_SECONDS}
 
 
 async def test_it_runs_for_the_person_who_asked() -> None:

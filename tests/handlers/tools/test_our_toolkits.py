@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
+from handlers.tools import TOOLKITS, ToolkitModule
 from handlers.tools.authoring.manifests import FOLDER, our_toolkit, read_toolkit
+from handlers.tools.dependencies import ToolDependencies
+from handlers.tools.sandbox import Sandbox, SandboxLimits
 from routing.llm.message_codec import MAX_DESCRIPTION
 
 OURS = sorted(path.stem for path in FOLDER.glob("*.json"))
@@ -34,6 +41,27 @@ def test_our_toolkits_are_valid_in_every_size(name: str) -> None:
         assert tool.texts["L"] == large
         assert all("description" in each for each in large.parameters["properties"].values())
         assert len(tool.examples) == 5
+
+
+@pytest.mark.parametrize("module", TOOLKITS, ids=lambda module: module.NAME)
+def test_a_manifest_describes_the_functions_of_its_module(module: ToolkitModule, tmp_path: Path) -> None:
+    unused = cast(Any, object())
+    sandbox = Sandbox(tmp_path, SandboxLimits())
+    tools = module.build(ToolDependencies(tmp_path, sandbox, unused, unused, unused, time.time, unused, unused))
+    described = {card.name: typed(card.texts["XL"].parameters) for card in our_toolkit(module.NAME).tools}
+    assert {each.name: typed(each.parameters["XL"]) for each in tools} == described
+
+
+def typed(schema: Mapping[str, Any]) -> dict[str, object]:
+    """For each parameter: its type, its choices, and whether it is required."""
+    return {
+        name: (each["type"], each.get("enum"), name in schema.get("required", ()))
+        for name, each in schema["properties"].items()
+    }
+
+
+def test_every_manifest_has_its_module() -> None:
+    assert sorted(module.NAME for module in TOOLKITS) == OURS
 
 
 def test_our_toolkits_have_keywords_in_many_scripts_and_unique_names() -> None:
