@@ -52,6 +52,7 @@ class CodeTools:
         return self._sandbox.reason_off()
 
     def _describe(self, card: ToolCard) -> ToolCard:
+        """Replaces "offline" if the sandbox has a network."""
         if not self._sandbox.limits.network:
             return card
         texts = {

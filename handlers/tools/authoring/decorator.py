@@ -135,24 +135,16 @@ class FunctionTool(Generic[P, R]):
     def _names(self, size: Size, shown: object, schema: Mapping[str, Any]) -> tuple[str, ...]:
         """Raises ConfigError unless these are parameters of the function."""
         if isinstance(shown, str) or not isinstance(shown, Iterable):
-            raise ConfigError(
-                "The parameters of the tool {tool} for {size} are {value!r}: give a list of names, such as {example}.",
-                tool=self.name,
-                size=size,
-                value=shown,
-                example=f'["{shown}"]',
+            words = (
+                "The parameters of the tool {tool} for {size} are {value!r}: give a list of names, such as {example}."
             )
+            raise ConfigError(words, tool=self.name, size=size, value=shown, example=f'["{shown}"]')
         given = tuple(shown)
         unknown = next((name for name in given if name not in names(schema)), None)
         if unknown is not None:
             known = ", ".join(names(schema)) or "-"
-            raise ConfigError(
-                "The tool {tool} has no parameter {parameter!r}, which {size} should be shown: there are {known}.",
-                tool=self.name,
-                parameter=unknown,
-                size=size,
-                known=known,
-            )
+            words = "The tool {tool} has no parameter {parameter!r}, which {size} should be shown: there are {known}."
+            raise ConfigError(words, tool=self.name, parameter=unknown, size=size, known=known)
         return given
 
     async def execute(self, input: Mapping[str, Any], size: Size, scope: ToolScope | None = None) -> object:
