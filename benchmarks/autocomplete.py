@@ -15,7 +15,7 @@ from benchmarks.bots.contestants import KEY
 from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser, percentile, tell
 from bot.adapters.discord.commands import suggest
 from handlers.commands import COMMANDS
-from handlers.suggestions import MOST, Suggestions
+from handlers.suggestions import MAX_SUGGESTIONS, Suggestions
 from handlers.tools.toolbox import Toolbox
 from routing.catalog.catalog import Catalog
 from routing.config import jsonfile
@@ -83,7 +83,7 @@ async def _sample(offered: Suggestions, text: str) -> float:
     began = time.perf_counter()
     words = await suggest(_asked(text), USER, offered)
     took = (time.perf_counter() - began) * 1000
-    if len(words) > MOST or (not words and text in ("", *TYPED["a beginning"])):
+    if len(words) > MAX_SUGGESTIONS or (not words and text in ("", *TYPED["a beginning"])):
         raise RuntimeError(f"{len(words)} suggestions for {text!r}")
     return took
 

@@ -24,7 +24,7 @@ from routing.types.people import Person, Preferences
 from routing.types.skills import Skills
 from routing.types.tiers import AUTO, TIERS
 
-MOST = 25
+MAX_SUGGESTIONS = 25
 """Discord's limit."""
 ALIKE = 60.0
 """Minimum similarity (0-100) for a fuzzy match."""
@@ -165,15 +165,15 @@ def likeliest(text: str, words: Iterable[str]) -> tuple[str, ...]:
     wanted = text.casefold().strip()
     known = list(words)
     if not wanted:
-        return tuple(known[:MOST])
+        return tuple(known[:MAX_SUGGESTIONS])
     folded = [(word.casefold(), word) for word in known]
     begin = [word for fold, word in folded if fold.startswith(wanted) or f"/{wanted}" in fold]
-    if len(begin) < MOST:
+    if len(begin) < MAX_SUGGESTIONS:
         begin += [word for fold, word in folded if wanted in fold and word not in begin]
     if begin:
-        return tuple(begin[:MOST])
+        return tuple(begin[:MAX_SUGGESTIONS])
     own = [fold.rpartition("/")[2] for fold, _ in folded]
-    like = process.extract(wanted.rpartition("/")[2], own, scorer=fuzz.ratio, score_cutoff=ALIKE, limit=MOST)
+    like = process.extract(wanted.rpartition("/")[2], own, scorer=fuzz.ratio, score_cutoff=ALIKE, limit=MAX_SUGGESTIONS)
     return tuple(known[place] for _, _, place in like)
 
 

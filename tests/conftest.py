@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.read_once import share_texts
+from tests.shared_files import share_texts
 
 gc.disable()  # the objects of the test modules live until the end
 SHARED_MEMORY = Path("/dev/shm")

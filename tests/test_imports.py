@@ -18,7 +18,7 @@ from pathlib import Path
 import grimp
 import pytest
 
-from tests.stories.harness import stage
+from tests.stories.harness import bot_harness
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("bot", "handlers", "routing", "storage", "migrations")
@@ -191,7 +191,7 @@ def test_importing_the_program_is_light(module: str) -> None:
 
 
 async def test_nothing_heavy_is_loaded_before_the_platforms_answer(tmp_path: Path) -> None:
-    async with stage(tmp_path / "workspace") as on:
+    async with bot_harness(tmp_path / "workspace") as on:
         on.write_config()
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-c", FIRST_POLL, cwd=ROOT, env=on.environment(), stdout=asyncio.subprocess.PIPE

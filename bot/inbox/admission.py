@@ -14,13 +14,13 @@ ALWAYS = 8
 PROBE_SECONDS = 0.01
 MAX_LAG_SECONDS = 0.03
 """Start another turn only if timers are at most this late. A command takes about twenty steps."""
-LONGEST_SECONDS = 2.0
+MAX_WAIT_SECONDS = 2.0
 """Maximum wait of the first turn in the queue."""
 BURST = 50
 """This many messages accepted together count as a burst, which may be part of a backlog."""
 BURST_SECONDS = 0.25
 """Pause after a burst before turns start, because a command may follow in the rest of the backlog."""
-LONGEST_BURST_SECONDS = 10.0
+MAX_BURST_SECONDS = 10.0
 """Maximum time that successive bursts delay turns: three times what 10,000 messages take."""
 
 
@@ -46,7 +46,7 @@ class Admission:
         if now - self._last_burst > BURST_SECONDS:
             self._burst_began = now
         self._last_burst = now
-        self._burst_until = min(now + BURST_SECONDS, self._burst_began + LONGEST_BURST_SECONDS)
+        self._burst_until = min(now + BURST_SECONDS, self._burst_began + MAX_BURST_SECONDS)
 
     @asynccontextmanager
     async def turn(self, stop: Stop) -> AsyncIterator[None]:
@@ -64,7 +64,7 @@ class Admission:
 
     async def _wait(self) -> None:
         now = asyncio.get_running_loop().time
-        latest = now() + LONGEST_SECONDS
+        latest = now() + MAX_WAIT_SECONDS
         while now() < latest and (self._running >= ALWAYS or now() < self._burst_until):
             began = now()
             await asyncio.sleep(PROBE_SECONDS)

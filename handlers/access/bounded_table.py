@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
-MOST = 10_000
+MAX_ENTRIES = 10_000
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
@@ -13,7 +13,7 @@ V = TypeVar("V")
 class Recent(Generic[K, V]):
     """Keeps the `most` newest entries and drops the oldest."""
 
-    def __init__(self, most: int = MOST) -> None:
+    def __init__(self, most: int = MAX_ENTRIES) -> None:
         self._most = most
         self._entries: dict[K, V] = {}
 

@@ -12,12 +12,12 @@ from handlers.access.codes import WRONG_LIMIT
 from routing.one_time_codes import hashed, matches
 from tests.migrations.test_migrations import config, connected
 from tests.servers.discord import DiscordServer
-from tests.stories.discording import settled, up
-from tests.stories.doors import CODE, code_in, owner_code, quiet
-from tests.stories.harness import Stage, ask, running
+from tests.stories.access import CODE, code_in, owner_code, quiet
+from tests.stories.discord_bot import settled, up
+from tests.stories.harness import BotHarness, ask, running
 
 
-def dump(on: Stage) -> str:
+def dump(on: BotHarness) -> str:
     """Dumps the database as SQL."""
     with sqlite3.connect(on.database) as connection:
         return "\n".join(connection.iterdump())
@@ -32,7 +32,7 @@ def test_a_hash_is_salted_and_only_its_own_code_matches() -> None:
     assert not any(matches("ABCDEFGH", stored) for stored in ("", "ABCDEFGH", "$", "zz$00", hashed("ABCDEFGJ")))
 
 
-async def test_no_code_can_be_read_in_the_database(on: Stage) -> None:
+async def test_no_code_can_be_read_in_the_database(on: BotHarness) -> None:
     on.env["BOT_OWNERS"] = ""
     async with running(on) as app:
         owner = await owner_code(app)
@@ -49,7 +49,7 @@ async def test_no_code_can_be_read_in_the_database(on: Stage) -> None:
         assert (await ask(on, f"/access pair {pairing}")).text.startswith("✅")
 
 
-async def test_a_restart_gives_a_waiting_stranger_a_new_code(on: Stage) -> None:
+async def test_a_restart_gives_a_waiting_stranger_a_new_code(on: BotHarness) -> None:
     async with running(on):
         old = code_in(await ask(on, "hello", user="mallory"))
     async with running(on):
@@ -59,7 +59,9 @@ async def test_a_restart_gives_a_waiting_stranger_a_new_code(on: Stage) -> None:
         assert (await ask(on, f"/access pair {new}")).text.startswith("✅")
 
 
-async def test_a_code_that_is_posted_in_a_group_no_longer_works(on: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_code_that_is_posted_in_a_group_no_longer_works(
+    on: BotHarness, capsys: pytest.CaptureFixture[str]
+) -> None:
     on.env["BOT_OWNERS"] = ""
     async with running(on) as app:
         old = await owner_code(app)
@@ -87,7 +89,7 @@ async def test_a_code_that_is_posted_in_a_group_no_longer_works(on: Stage, capsy
         assert on.rows("select count(*) from links") == [(1,)], "guesses in a group are ignored"
 
 
-async def test_an_interaction_token_is_deleted_after_the_answer(on: Stage, dc: DiscordServer) -> None:
+async def test_an_interaction_token_is_deleted_after_the_answer(on: BotHarness, dc: DiscordServer) -> None:
     async with running(on) as app:
         await up(dc, app)
         said = dc.say("hi")

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.bot.ops.inspecting import findings
-from tests.stories.harness import BotProcess, Stage, ask
+from tests.bot.ops.doctor import findings
+from tests.stories.harness import BotHarness, BotProcess, ask
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def careless() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("careless")
-async def test_the_files_of_a_running_bot_are_closed_to_others(on: Stage) -> None:
+async def test_the_files_of_a_running_bot_are_closed_to_others(on: BotHarness) -> None:
     on.workspace.mkdir(mode=0o777)
     (on.workspace / "mcp.json").write_text('{"mcpServers": {}}')
     on.env["EMBEDDINGS"] = "off"
@@ -36,7 +36,7 @@ async def test_the_files_of_a_running_bot_are_closed_to_others(on: Stage) -> Non
     assert not {path: oct(mode) for path, mode in modes.items() if mode & 0o077 and path not in models}
 
 
-async def test_the_doctor_names_what_others_may_read(on: Stage) -> None:
+async def test_the_doctor_names_what_others_may_read(on: BotHarness) -> None:
     on.workspace.mkdir(mode=0o700)
     cache, backups = on.workspace / "cache", on.workspace / "backups"
     loose = [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.stories.doors import account
-from tests.stories.harness import Stage, ask, press, running
+from tests.stories.access import account
+from tests.stories.harness import BotHarness, ask, press, running
 
 SHARED = (
     "/new",
@@ -16,14 +16,14 @@ SHARED = (
 )
 
 
-async def opened(on: Stage) -> None:
+async def opened(on: BotHarness) -> None:
     """The owner opens the group to guests and has talked there."""
     await ask(on, "/access here on", group="Team")
     await ask(on, "@tierbot hello", group="Team")
 
 
 @pytest.mark.parametrize("words", ["/stop", "@tierbot stop"])
-async def test_a_guest_can_only_stop_their_own_turn(on: Stage, words: str) -> None:
+async def test_a_guest_can_only_stop_their_own_turn(on: BotHarness, words: str) -> None:
     async with running(on):
         await opened(on)
         for asker, stopped in ((None, False), ("bob", True)):
@@ -41,7 +41,7 @@ async def test_a_guest_can_only_stop_their_own_turn(on: Stage, words: str) -> No
             gate.open()
 
 
-async def test_a_guest_cannot_change_shared_settings(on: Stage) -> None:
+async def test_a_guest_cannot_change_shared_settings(on: BotHarness) -> None:
     async with running(on):
         await opened(on)
         before = on.rows("select id, tier, skill from conversations") + on.rows("select * from chats")
@@ -50,7 +50,7 @@ async def test_a_guest_cannot_change_shared_settings(on: Stage) -> None:
         assert on.rows("select id, tier, skill from conversations") + on.rows("select * from chats") == before
 
 
-async def test_a_guest_cannot_choose_a_model_a_lock_or_the_deep_tier(on: Stage) -> None:
+async def test_a_guest_cannot_choose_a_model_a_lock_or_the_deep_tier(on: BotHarness) -> None:
     bob = on.tg.user("bob")
     async with running(on):
         opening = await ask(on, "/access here on", group="Team")
@@ -66,7 +66,7 @@ async def test_a_guest_cannot_choose_a_model_a_lock_or_the_deep_tier(on: Stage) 
         assert "best one for you" in (await ask(on, "/retry deep", user=bob, group="Team")).text or calls == 0
 
 
-async def test_demotion_to_guest_removes_the_deep_tier_and_the_lock(on: Stage) -> None:
+async def test_demotion_to_guest_removes_the_deep_tier_and_the_lock(on: BotHarness) -> None:
     bob = on.tg.user("bob")
     async with running(on):
         await ask(on, "/access here on", group="Team")
@@ -80,7 +80,7 @@ async def test_demotion_to_guest_removes_the_deep_tier_and_the_lock(on: Stage) -
         assert on.ms.last.model == "gpt-5.1"
 
 
-async def test_a_guest_cannot_press_other_peoples_buttons(on: Stage) -> None:
+async def test_a_guest_cannot_press_other_peoples_buttons(on: BotHarness) -> None:
     async with running(on):
         await opened(on)
         menu = await ask(on, "/tier", group="Team")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from tests.servers.discord import DiscordServer
 from tests.servers.telegram import User
-from tests.stories.discording import up
-from tests.stories.doors import quiet
-from tests.stories.harness import OWNER, Stage, ask, running
+from tests.stories.access import quiet
+from tests.stories.discord_bot import up
+from tests.stories.harness import OWNER, BotHarness, ask, running
 
 
-async def test_ephemeral_answers_have_a_separate_conversation(on: Stage, dc: DiscordServer) -> None:
+async def test_ephemeral_answers_have_a_separate_conversation(on: BotHarness, dc: DiscordServer) -> None:
     on.env |= {"BOT_OWNERS": f"telegram:{OWNER}", "BOT_ACCESS": "open"}
     skill = on.workspace / "skills" / "treasure" / "SKILL.md"
     skill.parent.mkdir(parents=True)
@@ -34,7 +34,7 @@ async def test_ephemeral_answers_have_a_separate_conversation(on: Stage, dc: Dis
         assert (await dc.reply(said, after=said)).text == "You said: hi"
 
 
-async def test_anonymous_senders_are_at_most_guests(on: Stage) -> None:
+async def test_anonymous_senders_are_at_most_guests(on: BotHarness) -> None:
     team = on.tg.group("Team")
     channel = {"id": -100888, "type": "channel", "title": "News"}
     robot = User(1087968824, "Group", "GroupAnonymousBot", None, is_bot=True)
@@ -56,7 +56,7 @@ async def test_anonymous_senders_are_at_most_guests(on: Stage) -> None:
     assert "666" not in str(on.rows("select user_id from identities"))
 
 
-async def test_channels_that_post_in_a_forum_share_one_limit_in_all_its_topics(on: Stage) -> None:
+async def test_channels_that_post_in_a_forum_share_one_limit_in_all_its_topics(on: BotHarness) -> None:
     forum = on.tg.group("Forum", forum=True)
     topics = [on.tg.topic("Forum", name) for name in ("News", "Talk")]
     robot = User(1087968824, "Group", "GroupAnonymousBot", None, is_bot=True)

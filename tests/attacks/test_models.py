@@ -14,7 +14,7 @@ from routing.types.llm import ProviderProfile
 from routing.types.model_names import is_model_name
 from routing.types.tiers import TIERS, Tier
 from tests.servers.model.request import ModelRequest
-from tests.stories.harness import Stage, ask, running
+from tests.stories.harness import BotHarness, ask, running
 
 ATTACKS = (
     "gemini/gemini-2.5-pro/../../../admin/delete#",
@@ -91,7 +91,7 @@ def test_usual_model_names_are_accepted(name: str) -> None:
     assert is_model_name(name)
 
 
-async def test_no_command_or_stored_choice_reaches_another_path(on: Stage) -> None:
+async def test_no_command_or_stored_choice_reaches_another_path(on: BotHarness) -> None:
     attack = ATTACKS[0]
     on.env |= {
         "GEMINI_API_KEY": "sk-test-gemini-000000000000",

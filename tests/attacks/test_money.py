@@ -9,8 +9,8 @@ from routing.errors import Refused
 from tests.servers.discord import DiscordServer
 from tests.servers.model.script import Usage
 from tests.servers.telegram import User
-from tests.stories.discording import up
-from tests.stories.harness import Stage, ask, running
+from tests.stories.discord_bot import up
+from tests.stories.harness import BotHarness, ask, running
 from tests.stories.test_media import with_ears
 
 BOB = User(1002, "Bob")
@@ -27,7 +27,7 @@ def test_each_voice_of_an_album_counts_for_the_rate_limit() -> None:
     assert RateLimit(parse_limits("3/minute")).take(1, 100.0, 10), "an impossible reservation takes the whole window"
 
 
-async def test_each_voice_of_one_message_counts(on: Stage, dc: DiscordServer) -> None:
+async def test_each_voice_of_one_message_counts(on: BotHarness, dc: DiscordServer) -> None:
     listener = with_ears(on)
     on.env |= {"BOT_ACCESS": "open", "USER_RATE_LIMIT": "4/hour"}
     async with running(on) as app:
@@ -39,7 +39,7 @@ async def test_each_voice_of_one_message_counts(on: Stage, dc: DiscordServer) ->
     assert len(listener.heard) == 4
 
 
-async def test_an_edited_caption_counts_for_the_rate_limit(on: Stage) -> None:
+async def test_an_edited_caption_counts_for_the_rate_limit(on: BotHarness) -> None:
     listener = with_ears(on)
     on.env |= {"BOT_ACCESS": "open", "USER_RATE_LIMIT": "1/hour"}
     async with running(on):
@@ -50,7 +50,7 @@ async def test_an_edited_caption_counts_for_the_rate_limit(on: Stage) -> None:
     assert len(listener.heard) == 1
 
 
-async def test_a_voice_message_is_priced_reserved_and_listed(on: Stage) -> None:
+async def test_a_voice_message_is_priced_reserved_and_listed(on: BotHarness) -> None:
     listener = with_ears(on)
     async with running(on):
         on.tg.say_voice(b"OggS" + b"x" * 20_000)
@@ -67,7 +67,7 @@ async def test_a_voice_message_is_priced_reserved_and_listed(on: Stage) -> None:
     assert len(listener.heard) == 1
 
 
-async def test_a_voice_message_costs_what_its_seconds_cost(on: Stage) -> None:
+async def test_a_voice_message_costs_what_its_seconds_cost(on: BotHarness) -> None:
     with_ears(on)
     mine = {"apiType": "openai", "baseUrl": on.ms.openai_base, "apiKey": "sk-mine-000000000000"}
     openai = {"apiType": "openai", "baseUrl": f"{on.tg.root}/v1"}
@@ -79,7 +79,7 @@ async def test_a_voice_message_costs_what_its_seconds_cost(on: Stage) -> None:
     assert on.rows("select model, cost_nano from usage where tier = 'voice'") == [("openai/whisper-1", 90 * 100_000)]
 
 
-async def test_a_guest_has_a_daily_budget_without_any_setting(on: Stage) -> None:
+async def test_a_guest_has_a_daily_budget_without_any_setting(on: BotHarness) -> None:
     on.env["BOT_ACCESS"] = "open"
     on.ms.reply("You said: hm", usage=DEAR, times=None)
     async with running(on):

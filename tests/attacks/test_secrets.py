@@ -21,8 +21,8 @@ from routing.types.llm import ProviderProfile
 from tests.handlers.tools.mcp.test_http import UNRULY
 from tests.servers.model.request import ModelRequest
 from tests.servers.model.script import Script, ToolCall
-from tests.stories.harness import BotProcess, Stage, ask, running
-from tests.stories.killing import until
+from tests.stories.harness import BotHarness, BotProcess, ask, running
+from tests.stories.kills import until
 
 _TAIL = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0"
 PREFIXED = (
@@ -127,7 +127,7 @@ def listening() -> Iterator[str]:
             process.kill()
 
 
-async def test_secrets_leaked_by_an_mcp_server_are_redacted(on: Stage) -> None:
+async def test_secrets_leaked_by_an_mcp_server_are_redacted(on: BotHarness) -> None:
     on.env |= SPILT
 
     def answer(request: ModelRequest) -> Script | str:
@@ -140,7 +140,7 @@ async def test_secrets_leaked_by_an_mcp_server_are_redacted(on: Stage) -> None:
     with listening() as address:
         child: dict[str, Any] = {
             "command": sys.executable,
-            "args": [str(Path(__file__).with_name("spilling.py")), "--with=${SPILT_ARGUMENT}"],
+            "args": [str(Path(__file__).with_name("leaking_server.py")), "--with=${SPILT_ARGUMENT}"],
             "env": {"SPILT_KEY": "${SPILT_VARIABLE}"},
             "allow": True,
         }
@@ -169,7 +169,7 @@ async def test_secrets_leaked_by_an_mcp_server_are_redacted(on: Stage) -> None:
         assert not any(secret[-40:] in json.dumps(call.body) for call in on.ms.calls), "nor to the model"
 
 
-async def test_raw_provider_errors_are_for_owners(on: Stage) -> None:
+async def test_raw_provider_errors_are_for_owners(on: BotHarness) -> None:
     on.env["BOT_ACCESS"] = "open"
     words = "Your organization acme-secret-project may not do this"
     async with running(on):

@@ -7,9 +7,9 @@ import pytest
 from handlers.access.roles import WAITING_LIMIT
 from handlers.replies.names import plain_name, quoted
 from tests.servers.discord import DiscordServer
-from tests.stories.discording import up
-from tests.stories.doors import Hours, account, code_in, quiet
-from tests.stories.harness import OWNER, Stage, ask, press, running
+from tests.stories.access import Hours, account, code_in, quiet
+from tests.stories.discord_bot import up
+from tests.stories.harness import OWNER, BotHarness, ask, press, running
 
 LINK = "[free](http://evil.com) evil.com @admin /stop `x` **b** \u202egnp"
 
@@ -36,7 +36,7 @@ def test_a_strangers_first_words_are_a_code_span() -> None:
     )
 
 
-async def test_a_display_name_makes_no_link(on: Stage) -> None:
+async def test_a_display_name_makes_no_link(on: BotHarness) -> None:
     on.tg.private()
     mallory = on.tg.rename("mallory", LINK)
     async with running(on):
@@ -49,7 +49,7 @@ async def test_a_display_name_makes_no_link(on: Stage) -> None:
         assert {entity["type"] for entity in shown.entities} <= {"code"}, shown.text
 
 
-async def test_the_owner_can_block_from_the_card_and_the_next_stranger_is_announced(on: Stage) -> None:
+async def test_the_owner_can_block_from_the_card_and_the_next_stranger_is_announced(on: BotHarness) -> None:
     on.tg.private()
     async with running(on):
         for name in ("ann", "ben", "cid", "dan"):
@@ -62,7 +62,7 @@ async def test_the_owner_can_block_from_the_card_and_the_next_stranger_is_announ
         assert "Alice blocked Dan" in (await ask(on, "/access log")).text
 
 
-async def test_many_strangers_neither_grow_tables_nor_flood_the_owner(on: Stage) -> None:
+async def test_many_strangers_neither_grow_tables_nor_flood_the_owner(on: BotHarness) -> None:
     on.tg.private()
     async with running(on):
         for number in range(WAITING_LIMIT + 3):
@@ -75,7 +75,7 @@ async def test_many_strangers_neither_grow_tables_nor_flood_the_owner(on: Stage)
     assert notices[-1].startswith("🔔 More people want to use me.")
 
 
-async def test_first_words_are_answered_after_admission(on: Stage) -> None:
+async def test_first_words_are_answered_after_admission(on: BotHarness) -> None:
     bob = on.tg.user("bob")
     async with running(on):
         for text in ("/start", "one", "two", "three", "four"):
@@ -95,7 +95,7 @@ async def test_first_words_are_answered_after_admission(on: Stage) -> None:
     assert on.rows("select count(*) from pairings") == [(0,)]
 
 
-async def test_a_strangers_button_works_after_the_code_expired(on: Stage) -> None:
+async def test_a_strangers_button_works_after_the_code_expired(on: BotHarness) -> None:
     bob, clock = on.tg.user("bob"), Hours()
     on.tg.private()
     async with running(on, clock):
@@ -110,7 +110,7 @@ async def test_a_strangers_button_works_after_the_code_expired(on: Stage) -> Non
         )
 
 
-async def test_a_strangers_words_are_dropped_after_a_week(on: Stage) -> None:
+async def test_a_strangers_words_are_dropped_after_a_week(on: BotHarness) -> None:
     bob = on.tg.user("bob")
     async with running(on):
         code_in(await ask(on, "old words", user=bob))
@@ -122,7 +122,7 @@ async def test_a_strangers_words_are_dropped_after_a_week(on: Stage) -> None:
     assert [call.last_user_text for call in on.ms.calls] == ["new words"]
 
 
-async def test_owners_are_told_what_admins_do(on: Stage) -> None:
+async def test_owners_are_told_what_admins_do(on: BotHarness) -> None:
     on.tg.private()
     async with running(on):
         await ask(on, f"/access role {account(on.tg.user('carol'))} admin")
@@ -132,7 +132,7 @@ async def test_owners_are_told_what_admins_do(on: Stage) -> None:
         await on.tg.reply(matching="Carol let Bob in")
 
 
-async def test_the_log_names_people(on: Stage) -> None:
+async def test_the_log_names_people(on: BotHarness) -> None:
     bob = on.tg.user("bob")
     async with running(on):
         await ask(on, f"/access allow {account(bob)}")
@@ -145,7 +145,7 @@ async def test_the_log_names_people(on: Stage) -> None:
         assert f"Alice deleted {account(bob)}" in (await ask(on, "/access log")).text
 
 
-async def test_a_slash_command_keeps_the_username(on: Stage, dc: DiscordServer) -> None:
+async def test_a_slash_command_keeps_the_username(on: BotHarness, dc: DiscordServer) -> None:
     async with running(on) as app:
         await up(dc, app)
         said = dc.say("hi", user="bob")
@@ -161,7 +161,7 @@ async def test_a_slash_command_keeps_the_username(on: Stage, dc: DiscordServer) 
         assert "bob" in (await app.kept.people.usernames()).values()
 
 
-async def test_an_ambiguous_name_is_asked_back(on: Stage) -> None:
+async def test_an_ambiguous_name_is_asked_back(on: BotHarness) -> None:
     first, second = on.tg.rename("bob", "Bob"), on.tg.rename("bobby", "Bob")
     async with running(on):
         for person in (first, second):
@@ -185,7 +185,7 @@ async def test_an_ambiguous_name_is_asked_back(on: Stage) -> None:
     assert on.rows(roles) == [(str(first.id), "admin"), (str(second.id), "blocked")]
 
 
-async def test_a_display_name_alone_grants_nothing(on: Stage) -> None:
+async def test_a_display_name_alone_grants_nothing(on: BotHarness) -> None:
     eve = on.tg.rename("eve", "Carol")
     async with running(on):
         await ask(on, "hello", user=eve)
@@ -198,7 +198,7 @@ async def test_a_display_name_alone_grants_nothing(on: Stage) -> None:
     assert on.rows("select count(*) from people where role = 'admin'") == [(0,)]
 
 
-async def test_lists_stay_private_and_the_only_owner_stays(on: Stage) -> None:
+async def test_lists_stay_private_and_the_only_owner_stays(on: BotHarness) -> None:
     async with running(on):
         for line in ("/access", "/access list", "/access log"):
             assert "in private" in (await ask(on, line, group="Team")).text
@@ -206,7 +206,7 @@ async def test_lists_stay_private_and_the_only_owner_stays(on: Stage) -> None:
         assert "You are the only owner" in (await ask(on, f"/access forget telegram:{OWNER}")).text
 
 
-async def test_a_missed_owner_code_comes_with_instructions(on: Stage) -> None:
+async def test_a_missed_owner_code_comes_with_instructions(on: BotHarness) -> None:
     on.env["BOT_OWNERS"] = ""
     async with running(on) as app:
         missed = await app.access.owner_code(app.platforms)

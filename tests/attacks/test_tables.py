@@ -15,7 +15,7 @@ from bot.adapters.telegram.flood import Limits, Rate, RateLimiter
 from bot.adapters.telegram.webhook import nesting
 from bot.inbox.command_order import CommandOrder
 from bot.inbox.inbox import ANSWERED_CHATS
-from handlers.access.bounded_table import MOST, Recent
+from handlers.access.bounded_table import MAX_ENTRIES, Recent
 from handlers.access.codes import WRONG_LIMIT, WrongCodes
 from handlers.access.rate_limit import RateLimit, Window
 from handlers.council.sessions import Sessions
@@ -29,10 +29,10 @@ from routing.types.budgets import BudgetLimits, Ceiling
 from routing.types.messages import ChatKey, InboundMessage, UserKey
 from routing.types.queues import InboxEntry
 from routing.types.stop import Stop
-from tests.routing.budget.paying import NOON, Books
-from tests.stories.doors import quiet
-from tests.stories.harness import Stage, running
-from tests.stories.killing import until
+from tests.routing.budget.fakes import NOON, Books
+from tests.stories.access import quiet
+from tests.stories.harness import BotHarness, running
+from tests.stories.kills import until
 
 CHATS = 12_000
 LIVE = ("_turns", "_commands", "_behind", "_unmarked", "_queue", "_unanswered", "_users", "_fixed")
@@ -53,7 +53,7 @@ def test_wrong_codes_are_counted_per_account() -> None:
         wrong.count(victim)
     with pytest.raises(Refused, match="Too many wrong codes"):
         wrong.check(victim)
-    for number in range(MOST):
+    for number in range(MAX_ENTRIES):
         wrong.count(UserKey("telegram", str(number)))
     wrong.check(victim)
 
@@ -63,7 +63,7 @@ def test_a_rate_limit_remembers_the_newest_accounts() -> None:
     assert limit.take("victim", 0.0)
     with pytest.raises(Refused, match="Too many messages at once"):
         limit.take("victim", 1.0)
-    for number in range(MOST):
+    for number in range(MAX_ENTRIES):
         assert limit.take(number, 2.0)
     assert limit.take("victim", 3.0)
 
@@ -107,10 +107,10 @@ async def test_tables_stay_bounded_after_thousands_of_chats() -> None:
         failures.note(f"openai/{number}", "?", now)
     assert entries(order) == entries(turns) == 0
     for thing in (accounts, flood, sessions, channels, files, outputs, failures, limit):
-        assert entries(thing) <= MOST, type(thing).__name__
+        assert entries(thing) <= MAX_ENTRIES, type(thing).__name__
 
 
-async def test_queues_of_answered_chats_are_removed(on: Stage) -> None:
+async def test_queues_of_answered_chats_are_removed(on: BotHarness) -> None:
     on.env["BOT_ACCESS"] = "open"
     async with running(on) as app:
         for number in range(20):

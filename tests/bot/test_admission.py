@@ -26,7 +26,7 @@ async def test_turns_start_at_once_on_an_idle_loop() -> None:
 
 async def test_while_the_loop_lags_a_turn_starts_when_another_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.inbox.admission.MAX_LAG_SECONDS", -1.0)
-    monkeypatch.setattr("bot.inbox.admission.LONGEST_SECONDS", 600.0)
+    monkeypatch.setattr("bot.inbox.admission.MAX_WAIT_SECONDS", 600.0)
     admission = Admission()
     running = await begin(admission, ALWAYS)
     order: list[int] = []
@@ -51,7 +51,7 @@ async def test_while_the_loop_lags_a_turn_starts_when_another_ends(monkeypatch: 
 async def test_a_burst_holds_turns_back_for_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rest of a backlog, and the commands in it, are fetched first."""
     monkeypatch.setattr("bot.inbox.admission.BURST_SECONDS", 600.0)
-    monkeypatch.setattr("bot.inbox.admission.LONGEST_SECONDS", 600.0)
+    monkeypatch.setattr("bot.inbox.admission.MAX_WAIT_SECONDS", 600.0)
     admission = Admission()
     admission.accepted(BURST - 1)
     await begin(admission, 1)
@@ -64,7 +64,7 @@ async def test_a_burst_holds_turns_back_for_a_moment(monkeypatch: pytest.MonkeyP
 
 async def test_the_first_waiting_turn_starts_eventually(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.inbox.admission.BURST_SECONDS", 600.0)
-    monkeypatch.setattr("bot.inbox.admission.LONGEST_SECONDS", 0.02)
+    monkeypatch.setattr("bot.inbox.admission.MAX_WAIT_SECONDS", 0.02)
     admission = Admission()
     admission.accepted(BURST)
     await begin(admission, 3)
@@ -72,8 +72,8 @@ async def test_the_first_waiting_turn_starts_eventually(monkeypatch: pytest.Monk
 
 async def test_endless_bursts_delay_turns_only_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.inbox.admission.BURST_SECONDS", 600.0)
-    monkeypatch.setattr("bot.inbox.admission.LONGEST_SECONDS", 600.0)
-    monkeypatch.setattr("bot.inbox.admission.LONGEST_BURST_SECONDS", 0.05)
+    monkeypatch.setattr("bot.inbox.admission.MAX_WAIT_SECONDS", 600.0)
+    monkeypatch.setattr("bot.inbox.admission.MAX_BURST_SECONDS", 0.05)
     admission = Admission()
     admission.accepted(BURST)
     turns = asyncio.create_task(begin(admission, 3))

@@ -17,12 +17,12 @@ from routing.errors import ConfigError
 from storage.database.migrate import migrate
 from tests.servers.discord import DiscordServer
 from tests.servers.discord.sdk import pointed
-from tests.stories.harness import OWNER, Stage, stage
+from tests.stories.harness import OWNER, BotHarness, bot_harness
 
 
 @asynccontextmanager
-async def both(folder: Path) -> AsyncIterator[tuple[Stage, DiscordServer]]:
-    async with stage(folder) as on, DiscordServer() as dc:
+async def both(folder: Path) -> AsyncIterator[tuple[BotHarness, DiscordServer]]:
+    async with bot_harness(folder) as on, DiscordServer() as dc:
         on.env |= {"DISCORD_BOT_TOKEN": dc.token, "DISCORD_API_ROOT": dc.root, "DISCORD_GATEWAY_URL": dc.gateway}
         on.env["BOT_OWNERS"] = f"telegram:{OWNER},discord:1001"
         with pointed(dc):
@@ -31,7 +31,7 @@ async def both(folder: Path) -> AsyncIterator[tuple[Stage, DiscordServer]]:
 
 
 @asynccontextmanager
-async def served(on: Stage) -> AsyncIterator[App]:
+async def served(on: BotHarness) -> AsyncIterator[App]:
     on.write_config()
     environment = load(on.environment())
     workspace = Workspace(environment)

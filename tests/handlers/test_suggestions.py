@@ -8,14 +8,14 @@ from collections.abc import Mapping
 import pytest
 
 from handlers.commands import COMMANDS
-from handlers.suggestions import MOST, Suggestions, Typing, likeliest
+from handlers.suggestions import MAX_SUGGESTIONS, Suggestions, Typing, likeliest
 from routing.errors import StorageFault
 from routing.policy.models import Models
 from routing.types.messages import UserKey
 from routing.types.people import Override, Person, PersonSettings, Preferences, Role
 from routing.types.tiers import TIERS
 from routing.types.toolkits import ToolCard, Toolkit
-from tests.handlers.suggesting import ALICE, SKILLS, STRANGER, Known, models, suggestions
+from tests.handlers.suggestions import ALICE, SKILLS, STRANGER, Known, models, suggestions
 
 CARDS: Mapping[str, object] = {
     "openai/gpt-5.2": {
@@ -184,7 +184,7 @@ def test_a_model_name_without_provider_matches_as_a_prefix() -> None:
 
 def test_suggestions_are_limited_to_discords_maximum() -> None:
     many = [f"word {number}" for number in range(100)]
-    assert [len(likeliest(text, many)) for text in ("", "word", "ord", "wrd 1")] == [MOST] * 4
+    assert [len(likeliest(text, many)) for text in ("", "word", "ord", "wrd 1")] == [MAX_SUGGESTIONS] * 4
 
 
 def test_the_sample_models_are_as_expected() -> None:

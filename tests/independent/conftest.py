@@ -10,8 +10,8 @@ import pytest
 from routing.llm.adapter import LiteLlm
 from tests.independent.aimock import Aimock, installed
 from tests.independent.llmock import Llmock
-from tests.library import litellm_without_clients, opened
-from tests.stories.harness import Stage, stage
+from tests.litellm_setup import litellm_without_clients, opened
+from tests.stories.harness import BotHarness, bot_harness
 
 Party = Aimock | Llmock
 
@@ -58,9 +58,9 @@ async def llm(tmp_path: Path) -> AsyncIterator[LiteLlm]:
 
 
 @pytest.fixture
-async def on(tmp_path: Path) -> AsyncIterator[Stage]:
+async def on(tmp_path: Path) -> AsyncIterator[BotHarness]:
     """The whole bot's surroundings; its models are elsewhere."""
     litellm_without_clients()
-    async with stage(tmp_path / "workspace") as made:
+    async with bot_harness(tmp_path / "workspace") as made:
         yield made
         assert made.ms.calls == []

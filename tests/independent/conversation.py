@@ -11,9 +11,9 @@ from routing.types.llm import ApiType, ChatMessage, ToolCall
 from storage.codec import CALLS
 from tests.independent.process import Program, Sent
 from tests.servers.model.checks import violations
-from tests.servers.model.reading import either, text_of
+from tests.servers.model.readings import either, text_of
 from tests.servers.model.request import ModelRequest, target
-from tests.stories.harness import Stage
+from tests.stories.harness import BotHarness
 
 FIRST, SECOND = (f"mars:call/{'0' * 40}=={end}" for end in ("alpha.01", "gamma.02"))
 """60 characters, illegal signs, and alike in the first 52."""
@@ -78,7 +78,7 @@ BUDGET = Station("anthropic", "anthropic/claude-haiku-4-5")
 """A Claude with a thinking budget."""
 
 
-def reached_at(on: Stage, party: Program) -> None:
+def reached_at(on: BotHarness, party: Program) -> None:
     """All three providers are the stand-in."""
     on.config["llm"] = {
         "providers": {
@@ -87,7 +87,7 @@ def reached_at(on: Stage, party: Program) -> None:
     }
 
 
-def begin(on: Stage) -> list[tuple[object, ...]]:
+def begin(on: BotHarness) -> list[tuple[object, ...]]:
     """Write the conversation into the database as if it had been held; the rows."""
     ((conversation,),) = on.rows("SELECT id FROM conversations")
     ((person,),) = on.rows("SELECT id FROM people")
@@ -102,7 +102,7 @@ def begin(on: Stage) -> list[tuple[object, ...]]:
     return stored(on)
 
 
-def stored(on: Stage) -> list[tuple[object, ...]]:
+def stored(on: BotHarness) -> list[tuple[object, ...]]:
     """The rows of the conversation, every column."""
     return on.rows("SELECT * FROM messages WHERE turn_id = 'mars' ORDER BY id")
 

@@ -16,7 +16,7 @@ import pytest
 from routing.types.llm import ApiType
 
 _LISTENS = re.compile(r"(?:running|listening) on (http://127\.0\.0\.1:[1-9]\d*)")
-_LONGEST_END = 10.0
+_STOP_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Program:
         """Ask it to end, and see to it."""
         self._process.terminate()
         try:
-            self._process.wait(_LONGEST_END)
+            self._process.wait(_STOP_SECONDS)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

@@ -20,7 +20,7 @@ from routing.types.llm import (
 )
 from tests.independent.aimock import Aimock, Fixture
 from tests.independent.conversation import BUDGET, FIRST, STATIONS, Station, asks, reached_at, rounds
-from tests.stories.harness import Stage, ask, running
+from tests.stories.harness import BotHarness, ask, running
 
 pytestmark = pytest.mark.system
 
@@ -44,7 +44,7 @@ def use_tool(station: Station, **more: Any) -> list[Fixture]:
 
 
 @pytest.mark.parametrize("station", STATIONS, ids=lambda station: station.model)
-async def test_a_turn_with_tools(on: Stage, aimock: Aimock, station: Station) -> None:
+async def test_a_turn_with_tools(on: BotHarness, aimock: Aimock, station: Station) -> None:
     """The id that the model gives to its call is one that no provider takes back."""
     reached_at(on, aimock)
     await aimock.answers(*use_tool(station))
@@ -65,7 +65,7 @@ async def test_a_turn_with_tools(on: Stage, aimock: Aimock, station: Station) ->
         assert second[0].id != second[1].id, "the same id twice is two"
 
 
-async def test_a_tool_call_is_returned_with_its_thinking(on: Stage, aimock: Aimock) -> None:
+async def test_a_tool_call_is_returned_with_its_thinking(on: BotHarness, aimock: Aimock) -> None:
     """aimock refuses the second request of the turn unless it begins with the signed thinking of the first."""
     reached_at(on, aimock)
     await aimock.answers(*use_tool(BUDGET, reasoning="Six, seven.", reasoningSignature="c2lnbmVk"))
@@ -127,7 +127,7 @@ async def test_aimock_refuses_malformed_requests(aimock: Aimock, kind: ApiType) 
     assert why in (await aimock.call("POST", path, body, status=400))["error"]["message"]
 
 
-async def test_aimock_only_answers_from_fixtures(on: Stage, aimock: Aimock) -> None:
+async def test_aimock_only_answers_from_fixtures(on: BotHarness, aimock: Aimock) -> None:
     """So an answer means that the request was the one that the story is about."""
     reached_at(on, aimock)
     await aimock.answers(*use_tool(STATIONS[0])[1:])

@@ -38,14 +38,14 @@ from tests.independent.conversation import (
 )
 from tests.independent.llmock import Llmock
 from tests.independent.process import Sent
-from tests.library import litellm_without_clients
-from tests.stories.harness import Stage, ask, running
+from tests.litellm_setup import litellm_without_clients
+from tests.stories.harness import BotHarness, ask, running
 
 LEGAL_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 LEGAL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-async def told_on(on: Stage, party: Party, stations: tuple[Station, ...]) -> list[Sent]:
+async def told_on(on: BotHarness, party: Party, stations: tuple[Station, ...]) -> list[Sent]:
     """Two questions at each station, after the conversation elsewhere; what the stand-in got."""
     reached_at(on, party)
     await party.says("Noted.")
@@ -83,7 +83,7 @@ def hold(found: list[Round], kind: ApiType) -> None:
         assert ids[2] == LEGAL, "a legal id is left as it is"
 
 
-async def test_requests_are_valid_and_deterministic(on: Stage, judge: Llmock) -> None:
+async def test_requests_are_valid_and_deterministic(on: BotHarness, judge: Llmock) -> None:
     """llmock keeps each body as it came. The Claude with a budget goes to it alone: aimock wants thinking before the
     tools of finished turns, too, where Anthropic lets one leave it out."""
     stations = (*STATIONS, BUDGET)
@@ -102,7 +102,7 @@ async def test_requests_are_valid_and_deterministic(on: Stage, judge: Llmock) ->
 
 
 @pytest.mark.system
-async def test_aimock_understands_the_whole_conversation(on: Stage, aimock: Aimock) -> None:
+async def test_aimock_understands_the_whole_conversation(on: BotHarness, aimock: Aimock) -> None:
     """Its journal tells the requests to Anthropic in OpenAI's words, by its own reading. Of Gemini's it reads one
     spelling of the parts, and the library writes the other; Gemini takes both."""
     for station, first, second in by_station(STATIONS, await told_on(on, aimock, STATIONS)):

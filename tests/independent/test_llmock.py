@@ -28,7 +28,7 @@ from routing.types.turns import PromptFit
 from tests.fakes import FakeToolbox, Seen
 from tests.independent.conversation import KINDS, STATIONS
 from tests.independent.llmock import DOWN, HOUR, SILENT, Behaviour, Llmock, Verdict, cut
-from tests.routing.turn.trying import NOT_READ, call_options, turn_state
+from tests.routing.turn.samples import NOT_READ, call_options, turn_state
 
 
 def named(fault: Behaviour) -> str:

@@ -6,17 +6,17 @@ import pytest
 
 from tests.independent.conversation import STATIONS, Station, judged, reached_at, rounds
 from tests.independent.llmock import DOWN, HOUR, SILENT, Behaviour, Llmock, Verdict, cut
-from tests.stories.harness import Stage, ask, running
+from tests.stories.harness import BotHarness, ask, running
 
 
-def served_by(on: Stage, judge: Llmock, station: Station) -> None:
+def served_by(on: BotHarness, judge: Llmock, station: Station) -> None:
     """The balanced tier is that model, at the judge's."""
     reached_at(on, judge)
     on.config["tiers"] = {"balanced": {"pool": [station.model]}}
 
 
 @pytest.mark.parametrize("station", STATIONS, ids=lambda station: station.model)
-async def test_the_bot_survives_a_failing_provider(on: Stage, judge: Llmock, station: Station) -> None:
+async def test_the_bot_survives_a_failing_provider(on: BotHarness, judge: Llmock, station: Station) -> None:
     """A queue that is to be waited for, a gateway that fails once, an answer that is cut and asked for again, and an
     outage: where the person asks again, it is a try at the same call, and counts among its attempts."""
     served_by(on, judge, station)
@@ -37,7 +37,7 @@ async def test_the_bot_survives_a_failing_provider(on: Stage, judge: Llmock, sta
     assert (found.errors, found.warnings) == ((), ())
 
 
-async def test_a_long_retry_after_is_reported_and_honoured(on: Stage, judge: Llmock) -> None:
+async def test_a_long_retry_after_is_reported_and_honoured(on: BotHarness, judge: Llmock) -> None:
     """Whoever asks meanwhile is told how long it still is; the provider is left alone."""
     served_by(on, judge, STATIONS[0])
     await judge.will(HOUR)
@@ -54,7 +54,7 @@ USE = {"type": "reply", "tool_calls": [{"name": "calculate", "arguments": {"expr
 @pytest.mark.parametrize("station", STATIONS, ids=lambda station: station.model)
 @pytest.mark.parametrize("fault", [None, "malformed_arguments", "unknown_tool"])
 async def test_a_turn_with_working_and_broken_tools(
-    on: Stage, judge: Llmock, station: Station, fault: str | None
+    on: BotHarness, judge: Llmock, station: Station, fault: str | None
 ) -> None:
     """The result, or what was wrong, goes back under the call's id."""
     served_by(on, judge, station)

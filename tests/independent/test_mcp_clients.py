@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.handlers.tools.mcp.offering import LONG, SHORT
-from tests.handlers.tools.mcp.test_server import OFFERING, TOKEN, environment, serving
+from tests.handlers.tools.mcp.sample_server import LONG, SHORT
+from tests.handlers.tools.mcp.test_server import SAMPLE_SERVER, TOKEN, environment, serving
 from tests.independent.mcp_parties import modules, node
 
 pytestmark = [pytest.mark.system, pytest.mark.parametrize("era", ["sdk", "client"])]
@@ -45,7 +45,7 @@ def judge(told: dict[str, Any]) -> None:
 
 
 def test_clients_over_stdio(era: str) -> None:
-    judge(run(era, "stdio", sys.executable, str(OFFERING)))
+    judge(run(era, "stdio", sys.executable, str(SAMPLE_SERVER)))
 
 
 def test_clients_over_http(era: str) -> None:

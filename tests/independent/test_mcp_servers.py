@@ -14,32 +14,32 @@ import pytest
 from handlers.tools.mcp.config import DEFAULT_LIMITS
 from routing.errors import ToolFailed
 from routing.types.decisions import SIZES
-from tests.handlers.tools.mcp.stage import Stage, staged
+from tests.handlers.tools.mcp.harness import McpHarness, mcp_harness
 from tests.independent.mcp_parties import modules, node, program, reference
 
 pytestmark = pytest.mark.system
 
 
 @pytest.fixture
-async def on(tmp_path: Path) -> AsyncIterator[Stage]:
-    async with staged(tmp_path, DEFAULT_LIMITS) as made:
+async def on(tmp_path: Path) -> AsyncIterator[McpHarness]:
+    async with mcp_harness(tmp_path, DEFAULT_LIMITS) as made:
         yield made
 
 
-async def begun(on: Stage, name: str, command: list[str], **fields: object) -> None:
+async def begun(on: McpHarness, name: str, command: list[str], **fields: object) -> None:
     on.entry(name, {"command": command[0], "args": command[1:], "timeout": 60, **fields})
     await on.started(name)
     assert on.state(name).warnings == (), "every tool of theirs can be used"
 
 
-async def test_everything_server(on: Stage) -> None:
+async def test_everything_server(on: McpHarness) -> None:
     await begun(on, "everything", reference("server-everything"), env={"GREETING": "hello"})
     await everything(on)
     said = json.loads(await on.call("everything_get-env"))
     assert set(said) - {"PATH", "HOME", "LANG"} == {"GREETING"}, "nothing of the bot's environment"
 
 
-async def everything(on: Stage) -> None:
+async def everything(on: McpHarness) -> None:
     (toolkit,) = on.client.toolkits()
     assert toolkit.description.startswith("# Everything Server")
     assert len(toolkit.tools) >= 12
@@ -76,14 +76,14 @@ def everything_over_http() -> Iterator[str]:
         process.communicate(timeout=30)
 
 
-async def test_everything_server_over_http(on: Stage) -> None:
+async def test_everything_server_over_http(on: McpHarness) -> None:
     with everything_over_http() as url:
         on.entry("everything", {"url": url, "timeout": 60})
         await on.started("everything")
         await everything(on)
 
 
-async def test_a_call_that_times_out(on: Stage) -> None:
+async def test_a_call_that_times_out(on: McpHarness) -> None:
     await begun(on, "everything", reference("server-everything"))
     on.entry("everything", {**json.loads(on.path.read_text())["mcpServers"]["everything"], "timeout": 1})
     await on.client.refresh()
@@ -93,7 +93,7 @@ async def test_a_call_that_times_out(on: Stage) -> None:
     assert await on.call("everything_echo", message="x") == "Echo: x"
 
 
-async def test_filesystem(on: Stage, tmp_path: Path) -> None:
+async def test_filesystem(on: McpHarness, tmp_path: Path) -> None:
     (tmp_path / "inside").mkdir()
     await begun(on, "fs", [*reference("server-filesystem"), str(tmp_path / "inside")])
     await on.call("fs_write_file", path=str(tmp_path / "inside" / "a.txt"), content="hello")
@@ -107,14 +107,14 @@ async def test_filesystem(on: Stage, tmp_path: Path) -> None:
         await on.call("fs_read_text_file", path="/etc/passwd")
 
 
-async def test_memory(on: Stage, tmp_path: Path) -> None:
+async def test_memory(on: McpHarness, tmp_path: Path) -> None:
     await begun(on, "memory", reference("server-memory"), env={"MEMORY_FILE_PATH": str(tmp_path / "memory.json")})
     ann = {"name": "Ann", "entityType": "person", "observations": ["likes tea"]}
     await on.call("memory_create_entities", entities=[ann])
     assert "likes tea" in await on.call("memory_search_nodes", query="Ann")
 
 
-async def test_time(on: Stage) -> None:
+async def test_time(on: McpHarness) -> None:
     await begun(on, "time", [program("mcp-server-time")])
     told = json.loads(await on.call("time_get_current_time", timezone="Asia/Tokyo"))
     assert told["timezone"] == "Asia/Tokyo"
@@ -128,12 +128,12 @@ def repository(tmp_path: Path) -> Path:
     return folder
 
 
-async def test_git(on: Stage, repository: Path) -> None:
+async def test_git(on: McpHarness, repository: Path) -> None:
     await begun(on, "git", [program("mcp-server-git"), "--repository", str(repository)])
     assert "On branch trunk" in await on.call("git_git_status", repo_path=str(repository))
 
 
-async def test_a_server_with_the_newest_protocol_announces_new_tools(on: Stage) -> None:
+async def test_a_server_with_the_newest_protocol_announces_new_tools(on: McpHarness) -> None:
     script = str(Path(__file__).with_name("mcp_server.mjs"))
     await begun(on, "modern", [node(), script, str(modules("server"))])
     assert on.client.toolkits()[0].description == "Speaks the newest protocol."

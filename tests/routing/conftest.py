@@ -9,8 +9,8 @@ import pytest
 from routing.llm.adapter import LiteLlm
 from routing.policy import failover
 from routing.types.toolkits import Toolkit
-from tests.library import opened
-from tests.routing.tools.selecting import Made, Selecting
+from tests.litellm_setup import opened
+from tests.routing.tools.fakes import Made, Selecting
 from tests.servers.model import ModelServer
 
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from tests.servers.model import ModelServer
-from tests.servers.model.asking import ask, said
+from tests.servers.model.client import ask, said
 from tests.servers.model.wire_embeddings import WIDTH, vector
 
 KEY = {"authorization": "Bearer sk-test"}

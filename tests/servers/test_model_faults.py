@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from tests.servers.model import ModelServer
-from tests.servers.model.asking import WIRES, ask, events, finish, said, streamed
+from tests.servers.model.client import WIRES, ask, events, finish, said, streamed
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 import openai
 import pytest
 
-from tests.library import litellm_without_clients
+from tests.litellm_setup import litellm_without_clients
 from tests.servers.model import ModelServer
 
 WIRES = ("openai/gpt-4o-mini", "anthropic/claude-haiku-4-5", "gemini/gemini-2.5-flash")

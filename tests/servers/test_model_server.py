@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from tests.servers.model import ModelServer
-from tests.servers.model.asking import KEY, WIRES, ask, events, finish, said, streamed
+from tests.servers.model.client import KEY, WIRES, ask, events, finish, said, streamed
 
 ROOT = Path(__file__).resolve().parents[2]
 

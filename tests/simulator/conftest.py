@@ -10,7 +10,7 @@ import pytest
 from tests.simulator.server import SimcordServer
 from tests.simulator.team import Team, told
 from tests.stories.conftest import library, probed_once, tmp_path
-from tests.stories.harness import Stage, stage
+from tests.stories.harness import BotHarness, bot_harness
 
 __all__ = ["library", "probed_once", "tmp_path"]
 
@@ -30,8 +30,8 @@ def team(sim: SimcordServer) -> Team:
 
 
 @pytest.fixture
-async def on(sim: SimcordServer, team: Team, tmp_path: Path) -> AsyncIterator[Stage]:
+async def on(sim: SimcordServer, team: Team, tmp_path: Path) -> AsyncIterator[BotHarness]:
     """The bot to be, on Discord only, open to everybody."""
-    async with stage(tmp_path / "workspace") as made:
+    async with bot_harness(tmp_path / "workspace") as made:
         made.env |= told(sim, team) | {"BOT_ACCESS": "open"}
         yield made

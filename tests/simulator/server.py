@@ -27,7 +27,7 @@ from tests.simulator.gateway import Gateway, Json
 
 BASE = "/api/v10"
 TOKEN = "simcord.knows.no-tokens"
-PATIENCE = 30.0
+TIMEOUT_SECONDS = 30.0
 """Seconds until a wait has failed."""
 MESSAGE_CONTENT = 1 << 19
 """The flag of an application that may read messages: GATEWAY_MESSAGE_CONTENT_LIMITED."""
@@ -118,7 +118,7 @@ class SimcordServer:
         if error is None:
             self.env.raise_errors()
 
-    async def wait_for(self, condition: Callable[[], T], seconds: float = PATIENCE) -> T:
+    async def wait_for(self, condition: Callable[[], T], seconds: float = TIMEOUT_SECONDS) -> T:
         """The condition's first true value; asked again after every event and call. AssertionError with the log."""
         try:
             async with asyncio.timeout(seconds):

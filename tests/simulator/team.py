@@ -13,7 +13,7 @@ from simcord.enums import OverwriteType
 
 from bot.app import App
 from tests.simulator.server import TOKEN, SimcordServer
-from tests.stories.harness import Stage, running
+from tests.stories.harness import BotHarness, running
 
 Matching = Callable[[discord.Message], Any] | str
 
@@ -83,7 +83,7 @@ class Team:
         return [choice["value"] for choice in asked.autocomplete_choices or ()]
 
     @asynccontextmanager
-    async def bot(self, on: Stage) -> AsyncIterator[App]:
+    async def bot(self, on: BotHarness) -> AsyncIterator[App]:
         """The whole bot in this process, once people can write and find the commands."""
         before = self.sim.sessions
         async with running(on, self.sim.clock) as app:

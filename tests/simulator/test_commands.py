@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from handlers.commands import COMMANDS
 from tests.simulator.team import Team
-from tests.stories.harness import Stage
+from tests.stories.harness import BotHarness
 
 DEFERRED, DEFERRED_UPDATE = 5, 6
 """Types of first answers to interactions."""
@@ -16,13 +16,13 @@ def first_answers(team: Team) -> list[dict[str, object]]:
     return team.sim.bodies("POST", "/callback")
 
 
-async def test_every_command_can_be_found_in_servers_and_in_private(team: Team, on: Stage) -> None:
+async def test_every_command_can_be_found_in_servers_and_in_private(team: Team, on: BotHarness) -> None:
     async with team.bot(on):
         for found in (team.bob.available_commands(team.general), team.bob.user.available_commands()):
             assert {name.partition(" ")[0] for name in found} == {spec.name for spec in COMMANDS}
 
 
-async def test_a_slash_command_is_deferred_answered_and_stored(team: Team, on: Stage) -> None:
+async def test_a_slash_command_is_deferred_answered_and_stored(team: Team, on: BotHarness) -> None:
     async with team.bot(on):
         asked = await team.bob.slash(team.general, "tier", tier="smart", force=True)
         text = await team.answer(asked)
@@ -31,7 +31,7 @@ async def test_a_slash_command_is_deferred_answered_and_stored(team: Team, on: S
     assert on.rows("select tier, force from preferences") == [("smart", 1)]
 
 
-async def test_what_is_for_one_person_is_shown_to_that_person_only(team: Team, on: Stage) -> None:
+async def test_what_is_for_one_person_is_shown_to_that_person_only(team: Team, on: BotHarness) -> None:
     async with team.bot(on):
         asked = await team.bob.slash(team.general, "whoami")
         text = await team.answer(asked)
@@ -40,7 +40,7 @@ async def test_what_is_for_one_person_is_shown_to_that_person_only(team: Team, o
     assert team.from_bot(team.general, viewer=team.alice) == []
 
 
-async def test_a_model_is_chosen_from_what_is_suggested_while_typing(team: Team, on: Stage) -> None:
+async def test_a_model_is_chosen_from_what_is_suggested_while_typing(team: Team, on: BotHarness) -> None:
     async with team.bot(on):
         offered = await team.suggestions(team.alice, "model set", "model", "gpt-5.2", tier="coding")
         assert "openai/gpt-5.2" in offered
@@ -49,12 +49,12 @@ async def test_a_model_is_chosen_from_what_is_suggested_while_typing(team: Team,
         assert (await team.answer(asked)).startswith("✅ coding now uses `openai/gpt-5.2`.")
 
 
-async def test_an_open_bot_suggests_models_to_newcomers(team: Team, on: Stage) -> None:
+async def test_an_open_bot_suggests_models_to_newcomers(team: Team, on: BotHarness) -> None:
     async with team.bot(on):
         assert "openai/gpt-5.2" in await team.suggestions(team.bob, "model set", "model", "gpt-5.2", tier="coding")
 
 
-async def test_a_menu_is_redrawn_after_a_restart(team: Team, on: Stage) -> None:
+async def test_a_menu_is_redrawn_after_a_restart(team: Team, on: BotHarness) -> None:
     async with team.bot(on):
         asked = await team.bob.slash(team.general, "tier")
         await team.answer(asked, "Tier: balanced")
@@ -68,7 +68,7 @@ async def test_a_menu_is_redrawn_after_a_restart(team: Team, on: Stage) -> None:
     assert len(team.sim.bodies("PUT", "/commands")) == 1, "registered once"
 
 
-async def test_the_owner_admits_a_stranger_with_a_button(team: Team, on: Stage) -> None:
+async def test_the_owner_admits_a_stranger_with_a_button(team: Team, on: BotHarness) -> None:
     on.env["BOT_ACCESS"] = "pairing"
     hers, his = team.alice.user.dm_channel, team.bob.user.dm_channel
     async with team.bot(on):
@@ -81,7 +81,7 @@ async def test_the_owner_admits_a_stranger_with_a_button(team: Team, on: Stage) 
     assert len(on.ms.calls) == 1
 
 
-async def test_a_command_in_private_gets_a_normal_answer(team: Team, on: Stage) -> None:
+async def test_a_command_in_private_gets_a_normal_answer(team: Team, on: BotHarness) -> None:
     async with team.bot(on):
         asked = await team.bob.user.slash("tier", tier="deep")
         assert (await team.answer(asked)).startswith("Tier: deep")

@@ -7,9 +7,9 @@ import pytest
 from tests.servers.model.script import Gate, Script
 from tests.simulator.server import SimcordServer
 from tests.simulator.team import Team
-from tests.stories.discording import hurried, settled
-from tests.stories.harness import BotProcess, Stage
-from tests.stories.killing import until
+from tests.stories.discord_bot import hurried, settled
+from tests.stories.harness import BotHarness, BotProcess
+from tests.stories.kills import until
 
 __all__ = ["hurried"]
 UNKNOWN_INTERACTION = 10062
@@ -17,7 +17,7 @@ HISTORY = "/messages"
 
 
 @pytest.mark.parametrize("asked", [False, True], ids=["cut", "reconnect"])
-async def test_resume_delivers_missed_events(team: Team, on: Stage, asked: bool) -> None:
+async def test_resume_delivers_missed_events(team: Team, on: BotHarness, asked: bool) -> None:
     room = team.bob.user.dm_channel
     async with team.bot(on):
         await team.reply(room, await team.bob.send_dm("before"))
@@ -38,7 +38,7 @@ async def test_resume_delivers_missed_events(team: Team, on: Stage, asked: bool)
 
 
 @pytest.mark.usefixtures("hurried")
-async def test_an_expired_session_loses_no_message(team: Team, on: Stage) -> None:
+async def test_an_expired_session_loses_no_message(team: Team, on: BotHarness) -> None:
     room = team.bob.user.dm_channel
     async with team.bot(on):
         await team.reply(room, await team.bob.send_dm("before"))
@@ -52,7 +52,7 @@ async def test_an_expired_session_loses_no_message(team: Team, on: Stage) -> Non
 
 
 @pytest.mark.parametrize(("command", "answer"), [("retry", "Another answer."), ("tier", "Tier: balanced")])
-async def test_a_late_command_is_still_answered(team: Team, on: Stage, command: str, answer: str) -> None:
+async def test_a_late_command_is_still_answered(team: Team, on: BotHarness, command: str, answer: str) -> None:
     """An interaction is unknown three seconds after it. What is for all goes to the channel, the rest to its person."""
     on.ms.reply("One answer.")
     on.ms.reply("Another answer.")
@@ -69,7 +69,7 @@ async def test_a_late_command_is_still_answered(team: Team, on: Stage, command: 
     assert len(team.from_bot(team.general)) + len(team.from_bot(team.bob.user.dm_channel)) == 2
 
 
-async def test_a_kill_mid_stream_loses_and_doubles_nothing(sim: SimcordServer, team: Team, on: Stage) -> None:
+async def test_a_kill_mid_stream_loses_and_doubles_nothing(sim: SimcordServer, team: Team, on: BotHarness) -> None:
     """In private, in a channel and in a thread at once; each half goes on in its own message, and what was said while
     the bot was dead is answered, too."""
     room = team.bob.user.dm_channel

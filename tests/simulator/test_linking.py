@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from tests.simulator.team import Team
-from tests.stories.doors import CODE
-from tests.stories.harness import OWNER, Stage, ask
+from tests.stories.access import CODE
+from tests.stories.harness import OWNER, BotHarness, ask
 
 
 @pytest.fixture(autouse=True)
-def both(on: Stage) -> None:
+def both(on: BotHarness) -> None:
     """Only on Telegram somebody is known."""
     on.env |= {"TELEGRAM_BOT_TOKEN": on.tg.token, "BOT_OWNERS": f"telegram:{OWNER}", "BOT_ACCESS": "pairing"}
 
 
-async def test_a_discord_account_is_linked_to_its_telegram_person(team: Team, on: Stage) -> None:
+async def test_a_discord_account_is_linked_to_its_telegram_person(team: Team, on: BotHarness) -> None:
     """By a command with a code; their choices and their role come along, and they are told on both."""
     alice, room = team.alice.user, team.alice.user.dm_channel
     async with team.bot(on):
@@ -34,7 +34,7 @@ async def test_a_discord_account_is_linked_to_its_telegram_person(team: Team, on
     assert on.rows("select count(distinct person_id) from identities") == [(1,)]
 
 
-async def test_two_people_are_merged_after_the_second_confirms(team: Team, on: Stage) -> None:
+async def test_two_people_are_merged_after_the_second_confirms(team: Team, on: BotHarness) -> None:
     on.env["BOT_ACCESS"] = "open"
     bob = team.bob.user
     async with team.bot(on):

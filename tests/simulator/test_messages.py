@@ -8,17 +8,17 @@ from simcord.http.router import dispatch
 
 from tests.simulator.server import SimcordServer
 from tests.simulator.team import Team
-from tests.stories.harness import Stage
+from tests.stories.harness import BotHarness
 
 FENCED = "```python\n" + "\n".join(f"value_{n} = compute({n})" for n in range(150)) + "\n```"
 
 
-def users_said(on: Stage) -> list[str]:
+def users_said(on: BotHarness) -> list[str]:
     """What the model was told that people had said."""
     return [message["content"] for message in on.ms.last.body["messages"] if message["role"] == "user"]
 
 
-async def test_a_mention_shows_typing_and_a_streamed_answer(sim: SimcordServer, team: Team, on: Stage) -> None:
+async def test_a_mention_shows_typing_and_a_streamed_answer(sim: SimcordServer, team: Team, on: BotHarness) -> None:
     gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
     async with team.bot(on):
         said = await team.bob.send(team.general, f"{team.mention} count")
@@ -42,7 +42,7 @@ async def test_a_mention_shows_typing_and_a_streamed_answer(sim: SimcordServer, 
     assert on.ms.last.last_user_text == "count", "the mention is no part of the question"
 
 
-async def test_messages_not_addressed_to_the_bot_are_ignored(team: Team, on: Stage) -> None:
+async def test_messages_not_addressed_to_the_bot_are_ignored(team: Team, on: BotHarness) -> None:
     async with team.bot(on):
         await team.bob.send(team.general, "among ourselves")
         said = await team.bob.send(team.general, f"{team.mention} you")
@@ -55,7 +55,7 @@ async def test_messages_not_addressed_to_the_bot_are_ignored(team: Team, on: Sta
     ]
 
 
-async def test_a_direct_message_is_answered_and_remembered(team: Team, on: Stage) -> None:
+async def test_a_direct_message_is_answered_and_remembered(team: Team, on: BotHarness) -> None:
     async with team.bot(on):
         said = await team.bob.send_dm("hello")
         answer = await team.reply(team.bob.user.dm_channel, said)
@@ -66,7 +66,7 @@ async def test_a_direct_message_is_answered_and_remembered(team: Team, on: Stage
     assert users_said(on) == ["hello", "what did I say?"]
 
 
-async def test_a_thread_is_a_separate_conversation(team: Team, on: Stage) -> None:
+async def test_a_thread_is_a_separate_conversation(team: Team, on: BotHarness) -> None:
     thread = team.thread("aside")
     async with team.bot(on):
         said = await team.bob.send(team.general, f"{team.mention} in the channel")
@@ -79,7 +79,7 @@ async def test_a_thread_is_a_separate_conversation(team: Team, on: Stage) -> Non
     assert users_said(on) == ["in the thread", "go on"]
 
 
-async def test_a_mention_can_start_a_thread(team: Team, on: Stage) -> None:
+async def test_a_mention_can_start_a_thread(team: Team, on: BotHarness) -> None:
     on.env["DISCORD_THREADS"] = "true"
     async with team.bot(on):
         said = await team.bob.send(team.general, f"{team.mention} a long story")
@@ -90,7 +90,7 @@ async def test_a_mention_can_start_a_thread(team: Team, on: Stage) -> None:
 
 
 @pytest.mark.parametrize("said", ["@everyone wake up", "@here", "`@everyone`", "person", "role"])
-async def test_model_output_pings_no_one(sim: SimcordServer, team: Team, on: Stage, said: str) -> None:
+async def test_model_output_pings_no_one(sim: SimcordServer, team: Team, on: BotHarness, said: str) -> None:
     role = team.guild.create_role("crew", mentionable=True)
     said = {"person": team.alice.mention, "role": role.mention}.get(said, said)
     assert pinged(team, team.general, dispatch_as_bot(team, said)), "simcord would let the bot ping"
@@ -114,7 +114,7 @@ def pinged(team: Team, place: ChannelHandle, message_id: int) -> bool:
     return bool(stored.mention_everyone or stored.ping_role_ids or stored.ping_user_ids)
 
 
-async def test_a_long_answer_is_split_with_code_fences_closed(team: Team, on: Stage) -> None:
+async def test_a_long_answer_is_split_with_code_fences_closed(team: Team, on: BotHarness) -> None:
     on.ms.reply(f"Here it is:\n\n{FENCED}\n\nTHE-END")
     async with team.bot(on):
         said = await team.bob.send_dm("write it")
@@ -128,7 +128,7 @@ async def test_a_long_answer_is_split_with_code_fences_closed(team: Team, on: St
     assert lines == FENCED.splitlines()[1:-1]
 
 
-async def test_very_long_output_is_a_file(team: Team, on: Stage) -> None:
+async def test_very_long_output_is_a_file(team: Team, on: BotHarness) -> None:
     answer = "\n\n".join(f"Paragraph {n} says something." for n in range(800))
     on.ms.reply(answer)
     async with team.bot(on):
@@ -138,7 +138,7 @@ async def test_very_long_output_is_a_file(team: Team, on: Stage) -> None:
     assert team.sim.env.backend.cdn.get(last.attachments[0].url) == answer.encode()
 
 
-async def test_a_text_file_is_read(team: Team, on: Stage) -> None:
+async def test_a_text_file_is_read(team: Team, on: BotHarness) -> None:
     async with team.bot(on):
         said = await team.bob.send(
             team.general, f"{team.mention} sum it up", attachments=[("notes.txt", b"the moon is far")]

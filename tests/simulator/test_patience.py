@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from tests.simulator.server import TOO_MANY
 from tests.simulator.team import Team
-from tests.stories.discording import settled
-from tests.stories.harness import Stage
+from tests.stories.discord_bot import settled
+from tests.stories.harness import BotHarness
 
 TOO_LATE = 901.0
 """Seconds; a token opens nothing after 15 minutes."""
 
 
-async def test_an_answer_after_token_expiry_goes_to_the_channel(team: Team, on: Stage) -> None:
+async def test_an_answer_after_token_expiry_goes_to_the_channel(team: Team, on: BotHarness) -> None:
     on.ms.reply("One answer.")
     async with team.bot(on):
         await team.reply(team.general, await team.bob.send(team.general, f"{team.mention} hm?"), "One answer.")
@@ -30,7 +30,7 @@ async def test_an_answer_after_token_expiry_goes_to_the_channel(team: Team, on: 
     assert team.sim.refusals == []
 
 
-async def test_a_late_private_answer_goes_to_its_person(team: Team, on: Stage) -> None:
+async def test_a_late_private_answer_goes_to_its_person(team: Team, on: BotHarness) -> None:
     room = team.bob.user.dm_channel
     team.sim.env.inject_error("PATCH", "/webhooks/*", status=503, times=None)
     async with team.bot(on):
@@ -45,7 +45,7 @@ async def test_a_late_private_answer_goes_to_its_person(team: Team, on: Stage) -
     assert not any(m.content for m in team.from_bot(team.general, viewer=team.bob))
 
 
-async def test_rate_limits_delay_answers_in_order(team: Team, on: Stage) -> None:
+async def test_rate_limits_delay_answers_in_order(team: Team, on: BotHarness) -> None:
     """A long answer and the one behind it."""
     on.ms.reply("\n\n".join(f"part {number} " + "and so on " * 150 for number in range(3)))
     on.ms.reply("The second answer.")
@@ -60,7 +60,7 @@ async def test_rate_limits_delay_answers_in_order(team: Team, on: Stage) -> None
     assert [code for _, code in team.sim.refusals] == [TOO_MANY] * 2
 
 
-async def test_a_rate_limit_delays_a_command_answer(team: Team, on: Stage) -> None:
+async def test_a_rate_limit_delays_a_command_answer(team: Team, on: BotHarness) -> None:
     async with team.bot(on):
         team.sim.env.inject_error("PATCH", "/webhooks/*", status=TOO_MANY, times=1)
         assert (await team.answer(await team.bob.slash(team.general, "tier"))).startswith("Tier: balanced")

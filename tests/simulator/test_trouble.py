@@ -9,12 +9,12 @@ import pytest
 
 from tests.simulator.server import SimcordServer
 from tests.simulator.team import Team, told
-from tests.stories.harness import Stage, stage
+from tests.stories.harness import BotHarness, bot_harness
 
 MISSING_ACCESS, MISSING_PERMISSIONS, UNKNOWN_MESSAGE = 50001, 50013, 10008
 
 
-async def test_an_answer_whose_preview_was_deleted_is_sent_again(team: Team, on: Stage) -> None:
+async def test_an_answer_whose_preview_was_deleted_is_sent_again(team: Team, on: BotHarness) -> None:
     gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
     async with team.bot(on):
         said = await team.bob.send(team.general, f"{team.mention} count")
@@ -28,7 +28,7 @@ async def test_an_answer_whose_preview_was_deleted_is_sent_again(team: Team, on:
     assert {code for _, code in team.sim.refusals} == {UNKNOWN_MESSAGE}
 
 
-async def test_a_deleted_question_is_still_answered(team: Team, on: Stage) -> None:
+async def test_a_deleted_question_is_still_answered(team: Team, on: BotHarness) -> None:
     gate = on.ms.reply("here I am", gate_after=0)
     async with team.bot(on):
         said = await team.bob.send(team.general, f"{team.mention} are you there?")
@@ -43,7 +43,7 @@ async def test_a_deleted_question_is_still_answered(team: Team, on: Stage) -> No
 
 
 @pytest.mark.parametrize("denied", ["send_messages", "view_channel"])
-async def test_a_channel_without_access_is_reported_to_the_owner(team: Team, on: Stage, denied: str) -> None:
+async def test_a_channel_without_access_is_reported_to_the_owner(team: Team, on: BotHarness, denied: str) -> None:
     gate = on.ms.reply("never to be read", gate_after=0)
     async with team.bot(on):
         await team.bob.send(team.general, f"{team.mention} hello?")
@@ -61,7 +61,7 @@ async def test_a_channel_without_access_is_reported_to_the_owner(team: Team, on:
     assert {code for _, code in team.sim.refusals} == {expected}
 
 
-async def test_commands_are_answered_without_send_permission(team: Team, on: Stage) -> None:
+async def test_commands_are_answered_without_send_permission(team: Team, on: BotHarness) -> None:
     """An interaction's own token opens the channel."""
     team.deny(team.general, "send_messages")
     async with team.bot(on):
@@ -69,7 +69,7 @@ async def test_commands_are_answered_without_send_permission(team: Team, on: Sta
     assert team.sim.refusals == []
 
 
-async def test_answers_need_no_reaction_permission(team: Team, on: Stage) -> None:
+async def test_answers_need_no_reaction_permission(team: Team, on: BotHarness) -> None:
     """A message that waits behind a turn is marked by a reaction or, where that is not allowed, by a note."""
     stern = team.guild.create_text_channel("stern")
     team.deny(stern, "add_reactions")
@@ -86,7 +86,7 @@ async def test_answers_need_no_reaction_permission(team: Team, on: Stage) -> Non
     assert team.sim.refusals
 
 
-async def test_a_single_server_error_only_delays_the_answer(team: Team, on: Stage) -> None:
+async def test_a_single_server_error_only_delays_the_answer(team: Team, on: BotHarness) -> None:
     async with team.bot(on):
         team.sim.env.inject_error("POST", "/channels/*/messages", status=503, times=1)
         said = await team.bob.send_dm("hello")
@@ -94,7 +94,7 @@ async def test_a_single_server_error_only_delays_the_answer(team: Team, on: Stag
     assert len(team.from_bot(team.bob.user.dm_channel)) == 1
 
 
-async def test_messages_sent_while_offline_are_answered(team: Team, on: Stage) -> None:
+async def test_messages_sent_while_offline_are_answered(team: Team, on: BotHarness) -> None:
     room = team.bob.user.dm_channel
     async with team.bot(on):
         await team.reply(room, await team.bob.send_dm("first"))
@@ -104,7 +104,7 @@ async def test_messages_sent_while_offline_are_answered(team: Team, on: Stage) -
     assert [call.last_user_text for call in on.ms.calls] == ["first", "are you there?"]
 
 
-async def test_the_owner_learns_that_the_bot_was_removed(team: Team, on: Stage) -> None:
+async def test_the_owner_learns_that_the_bot_was_removed(team: Team, on: BotHarness) -> None:
     async with team.bot(on):
         team.sim.env.backend.remove_guild(team.guild.id)
         assert "removed from the Discord server Team" in (await team.reply(team.alice.user.dm_channel)).content
@@ -113,7 +113,7 @@ async def test_the_owner_learns_that_the_bot_was_removed(team: Team, on: Stage) 
 async def test_without_the_intent_mentions_and_commands_still_work(tmp_path: Path) -> None:
     granted = discord.Intents.all()
     granted.message_content = False
-    async with SimcordServer(granted) as sim, stage(tmp_path / "workspace") as on:
+    async with SimcordServer(granted) as sim, bot_harness(tmp_path / "workspace") as on:
         team = Team(sim)
         on.env |= told(sim, team) | {"BOT_ACCESS": "open"}
         async with team.bot(on):

@@ -7,9 +7,9 @@ import pytest
 
 from handlers.tools.sandbox import Sandbox
 from routing.errors import Reason
-from tests.library import litellm_without_clients
+from tests.litellm_setup import litellm_without_clients
 from tests.servers.discord import DiscordServer
-from tests.stories.harness import OWNER, Stage, stage
+from tests.stories.harness import OWNER, BotHarness, bot_harness
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -45,14 +45,14 @@ def tmp_path(in_memory: Path) -> Path:
 
 
 @pytest.fixture
-async def on(tmp_path: Path) -> AsyncIterator[Stage]:
+async def on(tmp_path: Path) -> AsyncIterator[BotHarness]:
     """The loopback servers with an empty workspace."""
-    async with stage(tmp_path / "workspace") as made:
+    async with bot_harness(tmp_path / "workspace") as made:
         yield made
 
 
 @pytest.fixture
-async def dc(on: Stage) -> AsyncIterator[DiscordServer]:
+async def dc(on: BotHarness) -> AsyncIterator[DiscordServer]:
     """Discord beside Telegram: a server with one channel. Alice owns the bot on both."""
     async with DiscordServer() as made:
         made.guild()

@@ -11,8 +11,8 @@ from routing.council.prompts import ANSWERING, CHAIRING, RANKING
 from routing.council.verdict import Stage as Part
 from tests.servers.model.request import ModelRequest
 from tests.servers.model.script import Script, When
-from tests.stories.failing import vendors
-from tests.stories.harness import Stage
+from tests.stories.harness import BotHarness
+from tests.stories.vendors import vendors
 
 GPT, CLAUDE, GEMINI = "openai/gpt-5.2", "anthropic/claude-opus-4-5", "gemini/gemini-2.5-pro"
 IN_A_CIRCLE = {"openai": ["anthropic", "gemini"], "anthropic": ["gemini", "openai"], "gemini": ["openai", "anthropic"]}
@@ -78,7 +78,7 @@ class Members:
 
 
 def seated(
-    on: Stage, *names: str, members: Members | None = None, above: float = 100.0, tool_above: float = 100.0
+    on: BotHarness, *names: str, members: Members | None = None, above: float = 100.0, tool_above: float = 100.0
 ) -> Members:
     """Gives keys to these vendors (default: all), with scripted answers. A council asks for a yes `above` this many US
     dollars, and for a confirmation `tool_above` this many if a model calls it."""
@@ -91,6 +91,6 @@ def seated(
     return on.ms.default
 
 
-def made(on: Stage, part: Part) -> list[ModelRequest]:
+def made(on: BotHarness, part: Part) -> list[ModelRequest]:
     """The calls of one part, in order."""
     return [call for call in on.ms.calls if part_of(call) == part]

@@ -29,9 +29,9 @@ from bot.workspace import Workspace
 from routing.catalog.catalog import BUNDLED
 from routing.ports import Clock, StateStore
 from storage.database.migrate import migrate
-from tests.read_once import share_indexes
 from tests.servers.model import ModelServer
 from tests.servers.telegram import Message, TelegramServer, User
+from tests.shared_files import share_indexes
 from tests.stories import preloaded
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,7 +40,7 @@ OWNER = 1001
 
 
 @dataclass(slots=True)
-class Stage:
+class BotHarness:
     """The servers and the bot's configuration. `env` and `config` may be changed before the start."""
 
     tg: TelegramServer
@@ -101,17 +101,17 @@ class Stage:
 
 
 @asynccontextmanager
-async def stage(workspace: Path) -> AsyncIterator[Stage]:
+async def bot_harness(workspace: Path) -> AsyncIterator[BotHarness]:
     """Starts both servers. At the end, every request they saw must have been valid."""
     async with TelegramServer() as tg, ModelServer() as ms:
-        on = Stage(tg, ms, workspace)
+        on = BotHarness(tg, ms, workspace)
         yield on
         assert not [each for each in tg.violations if not (on.killed and "message is not modified" in each.description)]
         assert [problem for call in ms.calls for problem in call.violations] == []
 
 
 @asynccontextmanager
-async def running(on: Stage, clock: Clock = time.time, steady: Clock | None = None) -> AsyncIterator[App]:
+async def running(on: BotHarness, clock: Clock = time.time, steady: Clock | None = None) -> AsyncIterator[App]:
     """Runs the bot in this process from start to shutdown. `clock` is the wall clock, which stories can set; `steady`
     is the monotonic one, by default the same."""
     on.write_config()
@@ -130,7 +130,7 @@ async def running(on: Stage, clock: Clock = time.time, steady: Clock | None = No
         workspace.release()
 
 
-def _migrate(on: Stage, url: str, backups: Path) -> None:
+def _migrate(on: BotHarness, url: str, backups: Path) -> None:
     """Migrates once, then copies the result."""
     if on.database.exists() or not url.endswith(f":///{on.database}"):
         migrate(url, backups)
@@ -190,7 +190,7 @@ _WAITS = ("time.", "sqlite3.", "socket.", "ssl.", "builtins.input")
 _guards: list[BlockBuster] = []
 
 
-def tool_results(on: Stage) -> list[str]:
+def tool_results(on: BotHarness) -> list[str]:
     """The tool results in the newest model request."""
     return [result.text for result in on.ms.last.reading.tool_results]
 
@@ -205,13 +205,13 @@ NOTICES = ("🔑", "💳", "❓", "🔔")
 """Prefixes of notices to owners."""
 
 
-async def ask(on: Stage, text: str, *, user: User | str | None = None, group: str | None = None) -> Message:
+async def ask(on: BotHarness, text: str, *, user: User | str | None = None, group: str | None = None) -> Message:
     """Says something and returns the reply. Notices to owners are skipped."""
     said = on.tg.say(text, user=user, group=group)
     return await on.tg.reply(said, after=said, matching=lambda message: not message.text.startswith(NOTICES))
 
 
-async def press(on: Stage, button: str, message: Message) -> Message:
+async def press(on: BotHarness, button: str, message: Message) -> Message:
     """The owner presses one of the message's buttons; returns the redrawn message."""
     drawn = len(message.versions)
     on.tg.press(button, message=message)
@@ -227,7 +227,7 @@ class BotProcess:
 
     def __init__(
         self,
-        on: Stage,
+        on: BotHarness,
         *arguments: str,
         env: Mapping[str, str] | None = None,
         config: bool = True,

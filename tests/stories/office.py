@@ -15,8 +15,8 @@ from routing.tools.fallback_reasons import LOADING
 from tests.servers.model.request import ModelRequest
 from tests.servers.model.script import Script, ToolCall
 from tests.servers.telegram import Message, User
-from tests.stories.harness import Stage, running
-from tests.stories.kits import until
+from tests.stories.harness import BotHarness, running
+from tests.stories.toolkits import until
 
 SERVER = Path(__file__).with_name("office_server.py")
 MAIL = {"to": "bob@example.com", "body": "See you at five."}
@@ -27,7 +27,7 @@ ASKED = "🔐"
 class Office:
     """The server's folder: its log of actions, and what its tools return."""
 
-    def __init__(self, on: Stage, **fields: Any) -> None:
+    def __init__(self, on: BotHarness, **fields: Any) -> None:
         self.folder = on.workspace.parent / "office"
         self.folder.mkdir()
         self.page("Nothing new.")
@@ -48,7 +48,7 @@ class Office:
 
 
 @asynccontextmanager
-async def at_work(on: Stage, clock: Clock | None = None) -> AsyncIterator[App]:
+async def at_work(on: BotHarness, clock: Clock | None = None) -> AsyncIterator[App]:
     """Waits until the server is connected and its tools are indexed."""
     async with running(on, clock) if clock else running(on) as app:
         await connected(app)
@@ -62,7 +62,7 @@ async def connected(app: App) -> None:
     await until(lambda: selector.fallback_reason != LOADING)
 
 
-def calls(on: Stage, tool: str, arguments: Mapping[str, Any], server: str = "office_") -> None:
+def calls(on: BotHarness, tool: str, arguments: Mapping[str, Any], server: str = "office_") -> None:
     """A model that calls the tool for each question, again after it is given the schema, and then repeats the
     result."""
 
@@ -75,13 +75,15 @@ def calls(on: Stage, tool: str, arguments: Mapping[str, Any], server: str = "off
     on.ms.default = answer
 
 
-async def card(on: Stage, text: str = "Mail Bob.", user: User | str | None = None, group: str | None = None) -> Message:
+async def card(
+    on: BotHarness, text: str = "Mail Bob.", user: User | str | None = None, group: str | None = None
+) -> Message:
     """Says something and waits for the confirmation card."""
     said = on.tg.say(text, user=user, group=group)
     return await on.tg.reply(said, after=said, matching=lambda message: ASKED in message.text)
 
 
-async def pressed(on: Stage, button: str, message: Message, user: User | str | None = None) -> Message:
+async def pressed(on: BotHarness, button: str, message: Message, user: User | str | None = None) -> Message:
     """Presses a button and waits for the new message."""
     before = len(message.chat.from_bot())
     on.tg.press(button, message=message, user=user)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.library import litellm_without_clients
+from tests.litellm_setup import litellm_without_clients
 
 Stream = Path | Connection
 Process = ForkServerProcess

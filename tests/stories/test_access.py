@@ -2,11 +2,11 @@
 
 import re
 
-from tests.stories.doors import CODE, Hours, account, code_in, quiet
-from tests.stories.harness import OWNER, Stage, ask, press, running
+from tests.stories.access import CODE, Hours, account, code_in, quiet
+from tests.stories.harness import OWNER, BotHarness, ask, press, running
 
 
-async def test_a_stranger_gets_only_a_code_until_the_owner_approves(on: Stage) -> None:
+async def test_a_stranger_gets_only_a_code_until_the_owner_approves(on: BotHarness) -> None:
     on.tg.private()  # the owner has written to the bot before
     async with running(on):
         answer = await ask(on, "/start", user="mallory")
@@ -27,7 +27,7 @@ async def test_a_stranger_gets_only_a_code_until_the_owner_approves(on: Stage) -
     assert len(on.ms.calls) == 1
 
 
-async def test_the_owner_approves_with_the_button_of_the_notice(on: Stage) -> None:
+async def test_the_owner_approves_with_the_button_of_the_notice(on: BotHarness) -> None:
     on.tg.private()  # the owner has opened the chat before
     async with running(on):
         await ask(on, "/start", user="mallory")
@@ -38,7 +38,7 @@ async def test_the_owner_approves_with_the_button_of_the_notice(on: Stage) -> No
         assert (await ask(on, "hi", user="mallory")).text == "You said: hi"
 
 
-async def test_the_owners_button_does_not_work_in_another_chat(on: Stage) -> None:
+async def test_the_owners_button_does_not_work_in_another_chat(on: BotHarness) -> None:
     on.tg.private()
     bob = on.tg.user("bob")
     async with running(on):
@@ -54,7 +54,7 @@ async def test_the_owners_button_does_not_work_in_another_chat(on: Stage) -> Non
     assert len(on.ms.calls) == 1
 
 
-async def test_a_code_expires_and_a_new_one_is_given(on: Stage) -> None:
+async def test_a_code_expires_and_a_new_one_is_given(on: BotHarness) -> None:
     clock = Hours()
     async with running(on, clock):
         old = code_in(await ask(on, "hello", user="mallory"))
@@ -65,7 +65,7 @@ async def test_a_code_expires_and_a_new_one_is_given(on: Stage) -> None:
         assert (await ask(on, f"/access pair {new}")).text.startswith("✅")
 
 
-async def test_five_wrong_codes_lock_the_owner_out_for_an_hour(on: Stage) -> None:
+async def test_five_wrong_codes_lock_the_owner_out_for_an_hour(on: BotHarness) -> None:
     clock = Hours()
     async with running(on, clock):
         code = code_in(await ask(on, "hello", user="mallory"))
@@ -77,7 +77,7 @@ async def test_five_wrong_codes_lock_the_owner_out_for_an_hour(on: Stage) -> Non
         assert (await ask(on, f"/access pair {code}")).text.startswith("✅")
 
 
-async def test_only_permitted_roles_may_assign_roles(on: Stage) -> None:
+async def test_only_permitted_roles_may_assign_roles(on: BotHarness) -> None:
     bob, carol = on.tg.user("bob"), on.tg.user("carol")
     async with running(on):
         for person in (bob, carol):
@@ -100,7 +100,7 @@ async def test_only_permitted_roles_may_assign_roles(on: Stage) -> None:
     assert on.rows(roles) == [(str(bob.id), "admin"), (str(carol.id), "blocked"), (str(OWNER), "owner")]
 
 
-async def test_blocked_people_are_told_once_and_get_no_access(on: Stage) -> None:
+async def test_blocked_people_are_told_once_and_get_no_access(on: BotHarness) -> None:
     bob = on.tg.user("bob")
     async with running(on):
         await ask(on, f"/access allow {account(bob)}")
@@ -117,7 +117,7 @@ async def test_blocked_people_are_told_once_and_get_no_access(on: Stage) -> None
     assert len(on.ms.calls) == 2
 
 
-async def test_a_group_opens_by_its_owner_and_its_members_are_guests(on: Stage) -> None:
+async def test_a_group_opens_by_its_owner_and_its_members_are_guests(on: BotHarness) -> None:
     bob = on.tg.user("bob")
     async with running(on):
         hint = await ask(on, "@tierbot hi", user=bob, group="Team")
@@ -138,12 +138,12 @@ async def test_a_group_opens_by_its_owner_and_its_members_are_guests(on: Stage) 
     assert [message for message in hint.chat.from_bot() if "enabled yet" in message.text] == [hint]
 
 
-async def test_access_allow_here_is_refused_in_private(on: Stage) -> None:
+async def test_access_allow_here_is_refused_in_private(on: BotHarness) -> None:
     async with running(on):
         assert "Write this in that group" in (await ask(on, "/access here on")).text
 
 
-async def test_allowlist_mode_names_the_admission_command(on: Stage) -> None:
+async def test_allowlist_mode_names_the_admission_command(on: BotHarness) -> None:
     on.env["BOT_ACCESS"] = "allowlist"
     bob = on.tg.user("bob")
     async with running(on):
@@ -159,7 +159,7 @@ async def test_allowlist_mode_names_the_admission_command(on: Stage) -> None:
     assert on.rows("select count(*) from pairings") == [(0,)]
 
 
-async def test_open_access_makes_everybody_a_user(on: Stage) -> None:
+async def test_open_access_makes_everybody_a_user(on: BotHarness) -> None:
     on.env |= {"BOT_ACCESS": "open", "BOT_OWNERS": ""}
     async with running(on) as app:
         assert await app.access.owner_code(app.platforms) is None
@@ -168,7 +168,7 @@ async def test_open_access_makes_everybody_a_user(on: Stage) -> None:
         assert "Only admins and owners" in (await ask(on, "/access list", user="bob")).text
 
 
-async def test_the_rate_limit_is_announced_once_with_its_end(on: Stage) -> None:
+async def test_the_rate_limit_is_announced_once_with_its_end(on: BotHarness) -> None:
     on.env |= {"BOT_ACCESS": "open", "USER_RATE_LIMIT": "2/minute,100/hour"}
     async with running(on):
         for text in ("one", "two"):
@@ -186,7 +186,7 @@ async def test_the_rate_limit_is_announced_once_with_its_end(on: Stage) -> None:
         assert [message.text[:8] for message in told.chat.from_bot()] == ["You said", "You said", "Too many"]
 
 
-async def test_replies_to_strangers_are_limited(on: Stage) -> None:
+async def test_replies_to_strangers_are_limited(on: BotHarness) -> None:
     on.env["USER_RATE_LIMIT"] = "3/minute"
     async with running(on):
         for _ in range(3):
@@ -198,7 +198,7 @@ async def test_replies_to_strangers_are_limited(on: Stage) -> None:
         assert len(on.tg.private("mallory").from_bot()) == 4
 
 
-async def test_every_change_is_in_the_audit_log(on: Stage) -> None:
+async def test_every_change_is_in_the_audit_log(on: BotHarness) -> None:
     bob = on.tg.user("bob")
     async with running(on):
         await ask(on, f"/access allow {account(bob)}")
@@ -220,7 +220,7 @@ async def test_every_change_is_in_the_audit_log(on: Stage) -> None:
     assert f"Alice blocked {account(bob)}" in logged.splitlines()[0]
 
 
-async def test_a_guest_cannot_administer(on: Stage) -> None:
+async def test_a_guest_cannot_administer(on: BotHarness) -> None:
     async with running(on):
         bob = on.tg.user("bob")
         await ask(on, f"/access role {account(bob)} guest")
@@ -229,7 +229,7 @@ async def test_a_guest_cannot_administer(on: Stage) -> None:
             assert "Only admins and owners" in (await ask(on, typed, user=bob, group="Team")).text
 
 
-async def test_a_guest_sees_only_the_tiers_for_guests(on: Stage) -> None:
+async def test_a_guest_sees_only_the_tiers_for_guests(on: BotHarness) -> None:
     async with running(on):
         bob = on.tg.user("bob")
         assert "deep" in (await ask(on, "/start")).text
@@ -240,7 +240,7 @@ async def test_a_guest_sees_only_the_tiers_for_guests(on: Stage) -> None:
             assert "deep" not in told.text, typed
 
 
-async def test_a_guest_of_a_group_is_a_stranger_in_private(on: Stage) -> None:
+async def test_a_guest_of_a_group_is_a_stranger_in_private(on: BotHarness) -> None:
     async with running(on):
         on.tg.user("bob")
         await ask(on, "/access here on", group="Team")

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from tests.stories.councils import ASKED, seated
-from tests.stories.failing import facts, labels
-from tests.stories.harness import Stage, ask, press, running
+from tests.stories.harness import BotHarness, ask, press, running
+from tests.stories.vendors import facts, labels
 
 PROOF = "Prove P != NP"
 CODE = "Write a Python function that parses RFC 3339 timestamps, with tests.\n```python\ndef parse(text): ...\n```"
 TIERS = {"balanced": "gpt-5.1", "coding": "gpt-5.2", "deep": "gpt-5.2"}
 
 
-async def test_each_message_gets_a_tier_and_a_stated_reason(on: Stage) -> None:
+async def test_each_message_gets_a_tier_and_a_stated_reason(on: BotHarness) -> None:
     async with running(on):
         shown = (await ask(on, "/tier auto")).text
         assert shown.startswith("Tier: auto, Force: off")
@@ -31,7 +31,7 @@ async def test_each_message_gets_a_tier_and_a_stated_reason(on: Stage) -> None:
         assert [row[0] for row in on.rows("select source from turns")] == ["auto"] * 3
 
 
-async def test_a_follow_up_keeps_its_tier_also_after_a_restart(on: Stage) -> None:
+async def test_a_follow_up_keeps_its_tier_also_after_a_restart(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "/tier auto")
         await ask(on, CODE)
@@ -44,7 +44,7 @@ async def test_a_follow_up_keeps_its_tier_also_after_a_restart(on: Stage) -> Non
         assert facts(on)["tier"] == "balanced"
 
 
-async def test_auto_ends_a_tier_lock(on: Stage) -> None:
+async def test_auto_ends_a_tier_lock(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "/tier smart force")
         assert "can't be locked" in (await ask(on, "/tier auto force")).text
@@ -59,7 +59,7 @@ async def test_auto_ends_a_tier_lock(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("closed", [{"deep": {"mayBeEscalatedTo": False}}, {"balanced": {"mayEscalate": False}}])
-async def test_auto_respects_the_contracts(on: Stage, closed: dict[str, object]) -> None:
+async def test_auto_respects_the_contracts(on: BotHarness, closed: dict[str, object]) -> None:
     on.config["tiers"] = closed
     async with running(on):
         await ask(on, "/tier auto")
@@ -67,7 +67,7 @@ async def test_auto_respects_the_contracts(on: Stage, closed: dict[str, object])
         assert facts(on)["tier"] == ("smart" if "deep" in closed else "balanced")
 
 
-async def test_a_retry_gets_the_same_tier(on: Stage) -> None:
+async def test_a_retry_gets_the_same_tier(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "/tier auto")
         await ask(on, CODE)
@@ -77,7 +77,7 @@ async def test_a_retry_gets_the_same_tier(on: Stage) -> None:
         assert facts(on)["tier"] == before
 
 
-async def test_auto_escalations_are_recorded(on: Stage) -> None:
+async def test_auto_escalations_are_recorded(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "/tier auto")
         for said, up in (("hi", 0), (PROOF, 1)):
@@ -92,7 +92,7 @@ async def test_auto_escalations_are_recorded(on: Stage) -> None:
         assert facts(on)["escalated"] == 1
 
 
-async def test_a_council_in_between_does_not_change_the_tier(on: Stage) -> None:
+async def test_a_council_in_between_does_not_change_the_tier(on: BotHarness) -> None:
     seated(on)
     async with running(on):
         await ask(on, "/tier auto")
@@ -103,7 +103,7 @@ async def test_a_council_in_between_does_not_change_the_tier(on: Stage) -> None:
         assert facts(on)["tier"] == "coding"
 
 
-async def test_auto_in_german(on: Stage) -> None:
+async def test_auto_in_german(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "/settings language de")
         await ask(on, "/tier auto")
@@ -112,7 +112,7 @@ async def test_auto_in_german(on: Stage) -> None:
         assert " (/tier auto hat sie gewählt (ein Beweis" in (await ask(on, "/status full")).text
 
 
-async def test_the_owners_default_holds_until_somebody_chooses_a_tier(on: Stage) -> None:
+async def test_the_owners_default_holds_until_somebody_chooses_a_tier(on: BotHarness) -> None:
     on.config["modelRouter"] = {"defaultTier": "auto"}
     async with running(on):
         for command in ("/tier", "/status full"):
@@ -133,7 +133,7 @@ async def test_the_owners_default_holds_until_somebody_chooses_a_tier(on: Stage)
         assert on.rows("select tier, source from turns order by id desc limit 1") == [("smart", "owner")]
 
 
-async def test_tier_default_returns_to_the_owners_default(on: Stage) -> None:
+async def test_tier_default_returns_to_the_owners_default(on: BotHarness) -> None:
     on.config["modelRouter"] = {"defaultTier": "smart"}
     back = "↩ Owner's default (smart)"
     async with running(on):
@@ -160,7 +160,7 @@ async def test_tier_default_returns_to_the_owners_default(on: Stage) -> None:
         assert "/tier default" in (await ask(on, "/help tier")).text
 
 
-async def test_without_an_owners_default_the_tier_is_balanced(on: Stage) -> None:
+async def test_without_an_owners_default_the_tier_is_balanced(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "/tier deep")
         assert len(labels(await ask(on, "/tier"))) == 6, "no button without a default to return to"

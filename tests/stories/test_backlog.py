@@ -10,15 +10,15 @@ from bot.adapters.telegram.settings import Pace
 from storage.inbox import SqlInbox
 from storage.ledger import SqlLedger
 from tests.servers.discord import DiscordServer
-from tests.stories.discording import hurried, up
-from tests.stories.harness import Stage, ask, running
+from tests.stories.discord_bot import hurried, up
+from tests.stories.harness import BotHarness, ask, running
 from tests.stories.test_faults_storage import Faulty
 from tests.stories.test_order import settled, texts
 
 __all__ = ["hurried"]
 
 
-async def test_only_the_newest_waiting_message_is_marked(on: Stage) -> None:
+async def test_only_the_newest_waiting_message_is_marked(on: BotHarness) -> None:
     gate = on.ms.gate("done")
     async with running(on):
         on.tg.say("think")
@@ -31,7 +31,9 @@ async def test_only_the_newest_waiting_message_is_marked(on: Stage) -> None:
         await settled(on)
 
 
-async def test_no_message_is_marked_while_replies_are_being_sent(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_message_is_marked_while_replies_are_being_sent(
+    on: BotHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("bot.inbox.inbox.BUSY_CHATS", 0)
     on.env |= {"BOT_ACCESS": "open"}
     held = on.ms.gate("done", when=lambda request: request.last_user_text == "think")
@@ -51,11 +53,11 @@ async def test_no_message_is_marked_while_replies_are_being_sent(on: Stage, monk
 
 
 async def test_a_turn_waits_for_a_busy_process_and_a_command_does_not(
-    on: Stage, monkeypatch: pytest.MonkeyPatch
+    on: BotHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bot.inbox.admission.ALWAYS", 1)
     monkeypatch.setattr("bot.inbox.admission.MAX_LAG_SECONDS", -1.0)
-    monkeypatch.setattr("bot.inbox.admission.LONGEST_SECONDS", 600.0)
+    monkeypatch.setattr("bot.inbox.admission.MAX_WAIT_SECONDS", 600.0)
     on.env |= {"BOT_ACCESS": "open"}
     gate = on.ms.gate("done")
     async with running(on):
@@ -70,10 +72,12 @@ async def test_a_turn_waits_for_a_busy_process_and_a_command_does_not(
         await on.tg.reply(waits, matching="You said: hello")
 
 
-async def test_a_turn_that_waits_for_a_busy_process_can_be_stopped(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_turn_that_waits_for_a_busy_process_can_be_stopped(
+    on: BotHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("bot.inbox.admission.ALWAYS", 1)
     monkeypatch.setattr("bot.inbox.admission.MAX_LAG_SECONDS", -1.0)
-    monkeypatch.setattr("bot.inbox.admission.LONGEST_SECONDS", 600.0)
+    monkeypatch.setattr("bot.inbox.admission.MAX_WAIT_SECONDS", 600.0)
     on.env |= {"BOT_ACCESS": "open"}
     gate = on.ms.gate("done")
     async with running(on):
@@ -88,11 +92,11 @@ async def test_a_turn_that_waits_for_a_busy_process_can_be_stopped(on: Stage, mo
 
 
 async def test_a_turn_that_waits_for_a_busy_process_does_not_begin_while_it_ends(
-    on: Stage, monkeypatch: pytest.MonkeyPatch
+    on: BotHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bot.inbox.admission.ALWAYS", 1)
     monkeypatch.setattr("bot.inbox.admission.MAX_LAG_SECONDS", -1.0)
-    monkeypatch.setattr("bot.inbox.admission.LONGEST_SECONDS", 600.0)
+    monkeypatch.setattr("bot.inbox.admission.MAX_WAIT_SECONDS", 600.0)
     on.env |= {"BOT_ACCESS": "open"}
     gate = on.ms.gate("done")
     async with running(on) as app:
@@ -110,7 +114,7 @@ async def test_a_turn_that_waits_for_a_busy_process_does_not_begin_while_it_ends
 
 
 async def test_the_next_answer_on_discord_waits_for_the_last_edit_of_the_one_before(
-    on: Stage, dc: DiscordServer, hurried: None
+    on: BotHarness, dc: DiscordServer, hurried: None
 ) -> None:
     first, second = "one " * 40, "two " * 40
     gate = on.ms.reply(first, chunks=8, gate_after=4)
@@ -133,7 +137,7 @@ async def test_the_next_answer_on_discord_waits_for_the_last_edit_of_the_one_bef
 
 @pytest.mark.parametrize(("store", "step"), [(SqlInbox, "accept"), (SqlLedger, "finish")], ids=["inbox", "answer"])
 async def test_people_are_told_once_that_nothing_can_be_saved(
-    on: Stage, monkeypatch: pytest.MonkeyPatch, store: type, step: str
+    on: BotHarness, monkeypatch: pytest.MonkeyPatch, store: type, step: str
 ) -> None:
     monkeypatch.setattr("handlers.storage_retry.PAUSES", (0.05,))
     quick = Pace(backoff=0.05, longest_backoff=0.1)
@@ -154,7 +158,7 @@ async def test_people_are_told_once_that_nothing_can_be_saved(
 
 
 async def test_a_known_person_is_told_of_storage_failure_before_the_first_reply(
-    on: Stage, monkeypatch: pytest.MonkeyPatch
+    on: BotHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For example after a restart. Strangers, who are never answered, are not told."""
     monkeypatch.setattr("bot.inbox.inbox.TELL_SECONDS", 0.0)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.library import litellm_without_clients
-from tests.stories.harness import Stage, running
+from tests.litellm_setup import litellm_without_clients
+from tests.stories.harness import BotHarness, running
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("bot", "handlers", "routing", "storage")
@@ -34,7 +34,9 @@ def frames_of_ours() -> list[str]:
     return found[::-1]
 
 
-async def test_a_worker_is_at_most_fourteen_frames_from_litellm(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_worker_is_at_most_fourteen_frames_from_litellm(
+    on: BotHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     litellm = litellm_without_clients()
     acompletion, stacks = litellm.acompletion, []
 

@@ -19,11 +19,11 @@ from tests.servers.model.request import ModelRequest
 from tests.servers.model.script import Failure, Script
 from tests.servers.telegram import Chat
 from tests.servers.telegram.faults import Kind as TelegramKind
-from tests.stories.discording import HURRIED, SEND, up
-from tests.stories.discording import settled as finished
-from tests.stories.failing import DEADLINE, vendors
-from tests.stories.harness import BotProcess, Stage, running
-from tests.stories.killing import answer
+from tests.stories.discord_bot import HURRIED, SEND, up
+from tests.stories.discord_bot import settled as finished
+from tests.stories.harness import BotHarness, BotProcess, running
+from tests.stories.kills import answer
+from tests.stories.vendors import DEADLINE, vendors
 
 SEED = 20_261_122
 ROUNDS = 15
@@ -85,7 +85,7 @@ def moody(random: Random) -> Callable[[ModelRequest], Script]:
     return reply
 
 
-def faulty(on: Stage, dc: DiscordServer, random: Random) -> None:
+def faulty(on: BotHarness, dc: DiscordServer, random: Random) -> None:
     """From now on three calls in ten fail, in all ways."""
 
     def by_chance(kinds: int) -> Callable[[object], bool]:
@@ -106,7 +106,7 @@ def texts(chat: Chat | Channel) -> list[str]:
     return [message.text for message in chat.from_bot()]
 
 
-def lines(on: Stage, dc: DiscordServer) -> list[Line]:
+def lines(on: BotHarness, dc: DiscordServer) -> list[Line]:
     """Sixteen private chats, two groups, a channel and a thread."""
     made: list[Line] = []
     for number in range(8):
@@ -128,7 +128,7 @@ def _mentioning(say: Callable[[str], object], text: str) -> None:
 class Campaign:
     """Questions in every chat, round by round, and checks on their answers."""
 
-    def __init__(self, on: Stage, dc: DiscordServer, patience: float) -> None:
+    def __init__(self, on: BotHarness, dc: DiscordServer, patience: float) -> None:
         """`patience`: maximum seconds until a round is answered."""
         self.random = Random(SEED)
         self._on = on
@@ -211,7 +211,7 @@ class Jumping:
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
 async def test_a_campaign_of_faults_and_clock_jumps(
-    on: Stage, dc: DiscordServer, monkeypatch: pytest.MonkeyPatch
+    on: BotHarness, dc: DiscordServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is lost, duplicated without a mark or out of order, and no question waits for ever."""
     quick = Pace(backoff=0.05, longest_backoff=0.2, answer=1.0, connect=0.5, preview_after=0.2, group_gap=0.5)
@@ -236,7 +236,7 @@ async def test_a_campaign_of_faults_and_clock_jumps(
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-async def test_a_campaign_of_faults_and_kills(on: Stage, dc: DiscordServer) -> None:
+async def test_a_campaign_of_faults_and_kills(on: BotHarness, dc: DiscordServer) -> None:
     """The same with a process that is killed at a random instant of each round, with the waits of real platforms."""
     vendors(on)
     on.env |= {"BOT_ACCESS": "open"}

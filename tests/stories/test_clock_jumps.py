@@ -6,15 +6,15 @@ import time
 
 import pytest
 
-from tests.library import litellm_without_clients
+from tests.litellm_setup import litellm_without_clients
 from tests.servers.discord import DiscordServer
 from tests.servers.model.script import BEFORE_HEADERS
-from tests.stories.discording import hurried, settled, shown, up
-from tests.stories.doors import code_in, quiet
-from tests.stories.failing import POOLS, Clock, asked, at, vendors
-from tests.stories.harness import OWNER, Stage, ask, running
-from tests.stories.killing import until
+from tests.stories.access import code_in, quiet
+from tests.stories.discord_bot import hurried, settled, shown, up
+from tests.stories.harness import OWNER, BotHarness, ask, running
+from tests.stories.kills import until
 from tests.stories.test_linking import written
+from tests.stories.vendors import POOLS, Clock, asked, at, vendors
 
 __all__ = ["hurried"]
 
@@ -27,7 +27,7 @@ def own_clients() -> None:
 
 
 @pytest.mark.parametrize("jump", [-TWO_HOURS, TWO_HOURS])
-async def test_a_running_turn_continues(on: Stage, jump: float) -> None:
+async def test_a_running_turn_continues(on: BotHarness, jump: float) -> None:
     """Also the next attempt of a turn whose first model failed."""
     vendors(on)
     clock = Clock()
@@ -42,7 +42,7 @@ async def test_a_running_turn_continues(on: Stage, jump: float) -> None:
 
 
 @pytest.mark.parametrize("jump", [-TWO_HOURS, TWO_HOURS])
-async def test_a_reply_that_failed_is_sent_again_after_its_pause(on: Stage, jump: float) -> None:
+async def test_a_reply_that_failed_is_sent_again_after_its_pause(on: BotHarness, jump: float) -> None:
     clock = Clock()
     async with running(on, clock, time.time):
         broken = on.tg.fault("sendMessage", "too_many", retry_after=1)
@@ -52,7 +52,7 @@ async def test_a_reply_that_failed_is_sent_again_after_its_pause(on: Stage, jump
         assert (await on.tg.reply(said)).text == "You said: hm"
 
 
-async def test_a_code_is_valid_for_ten_minutes_of_real_time(on: Stage) -> None:
+async def test_a_code_is_valid_for_ten_minutes_of_real_time(on: BotHarness) -> None:
     """Also if the clock is set back and forward. After a restart a code is valid no longer than a new one."""
     clock = Clock()
     async with running(on, clock, time.time):
@@ -66,7 +66,9 @@ async def test_a_code_is_valid_for_ten_minutes_of_real_time(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("jump", [-TWO_HOURS, TWO_HOURS])
-async def test_codes_are_used_after_a_jump_and_expire_by_real_time(on: Stage, dc: DiscordServer, jump: float) -> None:
+async def test_codes_are_used_after_a_jump_and_expire_by_real_time(
+    on: BotHarness, dc: DiscordServer, jump: float
+) -> None:
     on.env["BOT_OWNERS"] = f"telegram:{OWNER}"
     clock, steady = Clock(), Clock()
     async with running(on, clock, steady) as app:
@@ -83,7 +85,7 @@ async def test_codes_are_used_after_a_jump_and_expire_by_real_time(on: Stage, dc
 
 
 @pytest.mark.parametrize("jump", [-TWO_HOURS, TWO_HOURS])
-async def test_a_closed_group_is_told_once_per_hour_of_real_time(on: Stage, jump: float) -> None:
+async def test_a_closed_group_is_told_once_per_hour_of_real_time(on: BotHarness, jump: float) -> None:
     clock, steady = Clock(), Clock()
     async with running(on, clock, steady):
         hint = await ask(on, "@tierbot hi", user="bob", group="Team")
@@ -96,7 +98,7 @@ async def test_a_closed_group_is_told_once_per_hour_of_real_time(on: Stage, jump
 
 
 @pytest.mark.parametrize("jump", [-TWO_HOURS, TWO_HOURS])
-async def test_owners_are_told_of_a_rejected_key_once_per_hour_of_real_time(on: Stage, jump: float) -> None:
+async def test_owners_are_told_of_a_rejected_key_once_per_hour_of_real_time(on: BotHarness, jump: float) -> None:
     vendors(on)
     clock, steady = Clock(), Clock()
     async with running(on, clock, steady):
@@ -113,7 +115,7 @@ async def test_owners_are_told_of_a_rejected_key_once_per_hour_of_real_time(on: 
     assert asked(on).count(POOLS["balanced"][0]) == 3
 
 
-async def test_a_cooldown_continues(on: Stage) -> None:
+async def test_a_cooldown_continues(on: BotHarness) -> None:
     vendors(on)
     clock = Clock()
     async with running(on, clock, time.time):
@@ -126,7 +128,7 @@ async def test_a_cooldown_continues(on: Stage) -> None:
 
 
 async def test_a_command_on_discord_is_still_answered_to_its_interaction(
-    on: Stage, dc: DiscordServer, hurried: None
+    on: BotHarness, dc: DiscordServer, hurried: None
 ) -> None:
     """For fifteen minutes of real time. Later it would go to the channel, where others can read it."""
     clock = Clock()

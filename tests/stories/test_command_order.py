@@ -6,10 +6,10 @@ import pytest
 
 from tests.servers.discord import DiscordServer
 from tests.servers.model.request import ModelRequest
-from tests.stories.discording import up
-from tests.stories.doors import code_in
-from tests.stories.harness import OWNER, BotProcess, Stage, ask, running
-from tests.stories.killing import until
+from tests.stories.access import code_in
+from tests.stories.discord_bot import up
+from tests.stories.harness import OWNER, BotHarness, BotProcess, ask, running
+from tests.stories.kills import until
 from tests.stories.test_order import settled
 
 COMMANDS = [
@@ -32,18 +32,18 @@ def asked_with(call: ModelRequest) -> tuple[object, ...]:
     return call.model, reading.effort, reading.system_text, "read_file" in reading.tool_names, conversation
 
 
-def call_for(on: Stage, text: str) -> ModelRequest:
+def call_for(on: BotHarness, text: str) -> ModelRequest:
     return next(call for call in reversed(on.ms.calls) if call.reading.last_user_text == text)
 
 
-def prepare(on: Stage) -> None:
+def prepare(on: BotHarness) -> None:
     """A skill for the stories."""
     skill = on.workspace / "skills" / "poet" / "SKILL.md"
     skill.parent.mkdir(parents=True, exist_ok=True)
     skill.write_text("---\nname: poet\ndescription: Writes poems.\n---\nSpeak like a poet.\n", encoding="utf-8")
 
 
-async def test_a_command_does_not_reach_questions_that_wait_before_it(on: Stage) -> None:
+async def test_a_command_does_not_reach_questions_that_wait_before_it(on: BotHarness) -> None:
     prepare(on)
     async with running(on):
         await ask(on, "pears")
@@ -70,7 +70,7 @@ async def test_a_command_does_not_reach_questions_that_wait_before_it(on: Stage)
 
 
 @pytest.mark.parametrize("command", ["/tier smart", "/new"])
-async def test_the_order_holds_for_messages_sent_while_the_bot_was_down(on: Stage, command: str) -> None:
+async def test_the_order_holds_for_messages_sent_while_the_bot_was_down(on: BotHarness, command: str) -> None:
     prepare(on)
     async with running(on):
         await ask(on, "apples: read my file")
@@ -88,7 +88,7 @@ async def test_the_order_holds_for_messages_sent_while_the_bot_was_down(on: Stag
 
 
 @pytest.mark.parametrize("driver", ["sqlite", "sqlite+aiosqlite"])
-async def test_the_order_holds_across_a_kill(on: Stage, driver: str) -> None:
+async def test_the_order_holds_across_a_kill(on: BotHarness, driver: str) -> None:
     """The commands were answered; the questions before them were not."""
     on.env["DATABASE_URL"] = f"{driver}:///{on.database}"
     async with BotProcess(on):
@@ -110,7 +110,7 @@ async def test_the_order_holds_across_a_kill(on: Stage, driver: str) -> None:
     assert on.rows("SELECT DISTINCT fixed FROM inbox WHERE state = 'done'") == [("",)]
 
 
-async def test_a_command_does_not_reach_a_question_whose_files_are_being_read(on: Stage) -> None:
+async def test_a_command_does_not_reach_a_question_whose_files_are_being_read(on: BotHarness) -> None:
     """A turn's settings are read when it begins, not when its files are read."""
     slow = on.tg.fault("getFile", "slow", seconds=1.0)
     async with running(on):
@@ -123,7 +123,7 @@ async def test_a_command_does_not_reach_a_question_whose_files_are_being_read(on
 
 
 @pytest.mark.parametrize("word", ["/stop", "stop"])
-async def test_stop_ends_the_question_that_was_sent_with_it(on: Stage, word: str) -> None:
+async def test_stop_ends_the_question_that_was_sent_with_it(on: BotHarness, word: str) -> None:
     on.tg.say("think")
     on.tg.say(word)
     async with running(on):
@@ -131,7 +131,9 @@ async def test_stop_ends_the_question_that_was_sent_with_it(on: Stage, word: str
         assert (await ask(on, "and now?")).text == "You said: and now?"
 
 
-async def test_a_command_does_not_reach_questions_of_the_persons_other_account(on: Stage, dc: DiscordServer) -> None:
+async def test_a_command_does_not_reach_questions_of_the_persons_other_account(
+    on: BotHarness, dc: DiscordServer
+) -> None:
     on.env["BOT_OWNERS"] = f"telegram:{OWNER}"
     async with running(on) as app:
         await up(dc, app)
@@ -152,7 +154,7 @@ async def test_a_command_does_not_reach_questions_of_the_persons_other_account(o
         assert call_for(on, "three").reading.effort == "high"
 
 
-async def test_stop_finishes_after_the_stopped_answer_is_stored(on: Stage) -> None:
+async def test_stop_finishes_after_the_stopped_answer_is_stored(on: BotHarness) -> None:
     """A kill in between keeps both: the question is not asked again without being stopped again."""
     slow = on.tg.fault("sendMessageDraft", "slow", seconds=1.5)
     gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
@@ -168,7 +170,7 @@ async def test_stop_finishes_after_the_stopped_answer_is_stored(on: Stage) -> No
 
 
 @pytest.mark.parametrize("command", ["/new", "/tier smart"])
-async def test_the_order_holds_for_a_new_person(on: Stage, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_order_holds_for_a_new_person(on: BotHarness, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """In open mode; turns wait for the rest of a backlog, commands don't."""
     monkeypatch.setattr("bot.inbox.admission.BURST", 1)
     on.env["BOT_ACCESS"] = "open"

@@ -4,7 +4,7 @@ import re
 
 from handlers.commands import COMMANDS
 from handlers.commands.help import TOPICS
-from tests.stories.harness import OWNER, Stage, ask, press, running
+from tests.stories.harness import OWNER, BotHarness, ask, press, running
 
 UNKNOWN = {
     "/teir smart": "There is no command /teir. Did you mean /tier? /help lists them all.",
@@ -13,20 +13,20 @@ UNKNOWN = {
 }
 
 
-async def test_an_unknown_command_names_the_nearest_and_never_reaches_the_model(on: Stage) -> None:
+async def test_an_unknown_command_names_the_nearest_and_never_reaches_the_model(on: BotHarness) -> None:
     async with running(on):
         for typed, answer in UNKNOWN.items():
             assert (await ask(on, typed)).text == answer
     assert on.ms.calls == []
 
 
-async def test_a_path_is_not_a_command(on: Stage) -> None:
+async def test_a_path_is_not_a_command(on: BotHarness) -> None:
     async with running(on):
         for typed in ("/usr/bin/env fails", "what does /tier do?", "a / b", "/"):
             assert (await ask(on, typed)).text == f"You said: {typed}"
 
 
-async def test_help_lists_every_command_and_describes_one(on: Stage) -> None:
+async def test_help_lists_every_command_and_describes_one(on: BotHarness) -> None:
     async with running(on):
         text = (await ask(on, "/help all")).text
         assert re.findall(r"^/(\w+):", text, re.MULTILINE) == [spec.name for spec in COMMANDS]
@@ -40,7 +40,7 @@ async def test_help_lists_every_command_and_describes_one(on: Stage) -> None:
         assert "Did you mean /tier?" in (await ask(on, "/help teir")).text
 
 
-async def test_start_shows_the_tiers_and_two_buttons(on: Stage) -> None:
+async def test_start_shows_the_tiers_and_two_buttons(on: BotHarness) -> None:
     async with running(on):
         shown = await ask(on, "/start deep-link-payload")
         assert [button["text"] for button in shown.buttons] == ["/tier", "/help"]
@@ -50,12 +50,12 @@ async def test_start_shows_the_tiers_and_two_buttons(on: Stage) -> None:
         assert shown.text.startswith("Tier: balanced, Force: off")
 
 
-async def test_whoami_shows_the_account_in_the_form_access_accepts(on: Stage) -> None:
+async def test_whoami_shows_the_account_in_the_form_access_accepts(on: BotHarness) -> None:
     async with running(on):
         assert (await ask(on, "/whoami")).text == f"Alice, account telegram:{OWNER}, role owner."
 
 
-async def test_new_starts_a_conversation_and_history_resumes_an_old_one(on: Stage) -> None:
+async def test_new_starts_a_conversation_and_history_resumes_an_old_one(on: BotHarness) -> None:
     async with running(on):
         assert "There is nothing here yet." in (await ask(on, "/history")).text
         await ask(on, "remember apples")
@@ -75,7 +75,7 @@ async def test_new_starts_a_conversation_and_history_resumes_an_old_one(on: Stag
             assert "Nothing was changed" in (await ask(on, typed)).text
 
 
-async def test_history_is_resumed_by_a_button_and_after_a_restart(on: Stage) -> None:
+async def test_history_is_resumed_by_a_button_and_after_a_restart(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "remember apples")
         await ask(on, "/new")
@@ -87,7 +87,7 @@ async def test_history_is_resumed_by_a_button_and_after_a_restart(on: Stage) -> 
     assert ("user", "remember apples") in on.ms.last.reading.turns
 
 
-async def test_history_is_private_to_its_chat(on: Stage) -> None:
+async def test_history_is_private_to_its_chat(on: BotHarness) -> None:
     on.env["BOT_ACCESS"] = "open"
     async with running(on):
         await ask(on, "remember apples")
@@ -95,7 +95,7 @@ async def test_history_is_private_to_its_chat(on: Stage) -> None:
         assert (await ask(on, "/history resume 1", user="bob")).text.startswith("There is no conversation 1")
 
 
-async def test_new_and_resume_do_not_wait_for_the_running_answer(on: Stage) -> None:
+async def test_new_and_resume_do_not_wait_for_the_running_answer(on: BotHarness) -> None:
     """History stays in its chat."""
     async with running(on):
         await ask(on, "first")
@@ -111,7 +111,7 @@ async def test_new_and_resume_do_not_wait_for_the_running_answer(on: Stage) -> N
     assert [text for role, text in on.ms.last.reading.turns if role == "user"] == ["first", "a long one", "and?"]
 
 
-async def test_retry_replaces_the_old_answer(on: Stage) -> None:
+async def test_retry_replaces_the_old_answer(on: BotHarness) -> None:
     async with running(on):
         for answer in ("an opening", "a bad one", "a good one", "an end"):
             on.ms.reply(answer)
@@ -132,7 +132,7 @@ async def test_retry_replaces_the_old_answer(on: Stage) -> None:
     assert texts == ["hello", "an opening", "and?", "a good one", "go on", "an end"]
 
 
-async def test_retry_has_nothing_to_repeat_in_a_new_conversation(on: Stage) -> None:
+async def test_retry_has_nothing_to_repeat_in_a_new_conversation(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "hello")
         await ask(on, "/new")
@@ -140,7 +140,7 @@ async def test_retry_has_nothing_to_repeat_in_a_new_conversation(on: Stage) -> N
     assert len(on.ms.calls) == 1
 
 
-async def test_a_failed_answer_has_a_retry_button(on: Stage) -> None:
+async def test_a_failed_answer_has_a_retry_button(on: BotHarness) -> None:
     async with running(on):
         on.ms.fail(400, None, "no such thing")
         failed = await ask(on, "hello")
@@ -152,7 +152,7 @@ async def test_a_failed_answer_has_a_retry_button(on: Stage) -> None:
     assert [turn for turn in on.ms.last.reading.turns if turn[1] == "hello"] == [("user", "hello")]
 
 
-async def test_usage_adds_up_a_persons_own_days_by_model(on: Stage) -> None:
+async def test_usage_adds_up_a_persons_own_days_by_model(on: BotHarness) -> None:
     on.env["BOT_ACCESS"] = "open"
     async with running(on):
         assert (await ask(on, "/usage")).text == "Last 24 hours: nothing yet."
@@ -170,7 +170,7 @@ async def test_usage_adds_up_a_persons_own_days_by_model(on: Stage) -> None:
             assert (await ask(on, typed)).text.startswith("Write /usage, /usage 7d for seven days,")
 
 
-async def test_settings_changes_one_value_and_refuses_unknown_names(on: Stage) -> None:
+async def test_settings_changes_one_value_and_refuses_unknown_names(on: BotHarness) -> None:
     async with running(on):
         shown = (await ask(on, "/settings")).text.splitlines()
         assert shown == [
@@ -200,7 +200,7 @@ async def test_settings_changes_one_value_and_refuses_unknown_names(on: Stage) -
         assert again[3] == "Time zone: Europe/Berlin"
 
 
-async def test_german_answers_and_menus_by_setting_and_back(on: Stage) -> None:
+async def test_german_answers_and_menus_by_setting_and_back(on: BotHarness) -> None:
     async with running(on):
         shown = await ask(on, "/settings language de")
         assert shown.text.splitlines()[0] == "Sprache: Deutsch"
@@ -218,7 +218,7 @@ async def test_german_answers_and_menus_by_setting_and_back(on: Stage) -> None:
         assert (await ask(on, "/qqqqqqq")).text.startswith("There is no command")
 
 
-async def test_a_german_client_is_answered_in_german_and_has_a_german_menu(on: Stage) -> None:
+async def test_a_german_client_is_answered_in_german_and_has_a_german_menu(on: BotHarness) -> None:
     on.env["BOT_ACCESS"] = "open"
     on.menus = True
     uwe = on.tg.user("uwe", language_code="de")
@@ -232,7 +232,7 @@ async def test_a_german_client_is_answered_in_german_and_has_a_german_menu(on: S
     assert same == []
 
 
-async def test_an_edit_and_unreadable_things_get_a_clear_answer(on: Stage) -> None:
+async def test_an_edit_and_unreadable_things_get_a_clear_answer(on: BotHarness) -> None:
     async with running(on):
         said = on.tg.say("helo")
         await on.tg.reply()
@@ -244,7 +244,7 @@ async def test_an_edit_and_unreadable_things_get_a_clear_answer(on: Stage) -> No
     assert len(on.ms.calls) == 1
 
 
-async def test_stop_reports_whether_an_answer_was_running(on: Stage) -> None:
+async def test_stop_reports_whether_an_answer_was_running(on: BotHarness) -> None:
     async with running(on):
         assert (await ask(on, "/stop")).text == "Nothing is running here."
         gate = on.ms.reply("a very long answer " * 10, gate_after=3)

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.servers.model.request import ModelRequest
-from tests.stories.harness import Stage, ask, running
+from tests.stories.harness import BotHarness, ask, running
 
 SUMMARY = "Ada likes tea."
 BIG = "x" * 1_400
@@ -17,18 +17,18 @@ def is_summary(request: ModelRequest) -> bool:
     return "<conversation>" in request.reading.last_user_text
 
 
-def serve(on: Stage, tokens: int) -> None:
+def serve(on: BotHarness, tokens: int) -> None:
     """The balanced tier uses a model with this many tokens."""
     on.knows(small={"provider": "openai", "maxInputTokens": tokens})
     on.config["tiers"] = {"balanced": {"pool": ["openai/small"]}}
 
 
-def spoken(on: Stage) -> list[str]:
+def spoken(on: BotHarness) -> list[str]:
     said = [text for role, text in on.ms.last.reading.turns if role != "system"]
     return [text for text in said if text != "[the beginning of the conversation is left out]"]
 
 
-def talk(on: Stage, pairs: int, text: str = "short") -> None:
+def talk(on: BotHarness, pairs: int, text: str = "short") -> None:
     """Writes earlier turns into the owner's conversation."""
     with_ids = on.rows("select id from conversations order by id desc limit 1")
     person = on.rows("select id from people limit 1")[0][0]
@@ -44,7 +44,7 @@ def talk(on: Stage, pairs: int, text: str = "short") -> None:
             )
 
 
-async def test_compaction_keeps_the_last_twenty_messages(on: Stage) -> None:
+async def test_compaction_keeps_the_last_twenty_messages(on: BotHarness) -> None:
     on.config["compaction"] = {"maxContextTokens": 20_000}
     async with running(on):
         await ask(on, "hello")
@@ -67,7 +67,7 @@ async def test_compaction_keeps_the_last_twenty_messages(on: Stage) -> None:
     assert on.rows("select count(*) from messages") == [(66,)], "the messages are stored"
 
 
-async def test_a_failed_summary_drops_the_oldest_and_the_next_covers_them(on: Stage) -> None:
+async def test_a_failed_summary_drops_the_oldest_and_the_next_covers_them(on: BotHarness) -> None:
     on.config["compaction"] = {"maxContextTokens": 20_000}
     async with running(on):
         await ask(on, "hello")
@@ -89,7 +89,7 @@ async def test_a_failed_summary_drops_the_oldest_and_the_next_covers_them(on: St
         assert "could not be written" not in (await ask(on, "/status full")).text
 
 
-async def test_compact_keeps_as_many_as_asked_and_is_billed(on: Stage) -> None:
+async def test_compact_keeps_as_many_as_asked_and_is_billed(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "hello")
     talk(on, 10)
@@ -106,7 +106,7 @@ async def test_compact_keeps_as_many_as_asked_and_is_billed(on: Stage) -> None:
     assert on.rows("select count(*) from usage where turn_id in (select turn_id from usage)") == [(4,)]
 
 
-async def test_a_million_characters_and_a_small_model(on: Stage) -> None:
+async def test_a_million_characters_and_a_small_model(on: BotHarness) -> None:
     serve(on, 8_000)
     async with running(on):
         await ask(on, "hello")
@@ -127,7 +127,7 @@ async def test_a_million_characters_and_a_small_model(on: Stage) -> None:
         "Your input exceeds the context window of this model.",
     ],
 )
-async def test_an_overflow_that_the_provider_reports(on: Stage, phrase: str) -> None:
+async def test_an_overflow_that_the_provider_reports(on: BotHarness, phrase: str) -> None:
     serve(on, 32_000)
     async with running(on):
         await ask(on, "hello")
@@ -142,7 +142,7 @@ async def test_an_overflow_that_the_provider_reports(on: Stage, phrase: str) -> 
     assert all(len(text) <= 28_000 for text in kept)
 
 
-async def test_a_lasting_overflow_is_reported_without_repeating_a_request(on: Stage) -> None:
+async def test_a_lasting_overflow_is_reported_without_repeating_a_request(on: BotHarness) -> None:
     on.ms.fail(400, message="context_length_exceeded", times=None)
     async with running(on):
         answer = await ask(on, "hello")
@@ -150,7 +150,7 @@ async def test_a_lasting_overflow_is_reported_without_repeating_a_request(on: St
     assert len({call.raw for call in on.ms.calls}) == len(on.ms.calls) <= 3
 
 
-async def test_a_stopped_summary_loses_no_messages(on: Stage) -> None:
+async def test_a_stopped_summary_loses_no_messages(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "hello")
     talk(on, 10)
@@ -165,7 +165,7 @@ async def test_a_stopped_summary_loses_no_messages(on: Stage) -> None:
     assert on.rows("select * from summaries") == []
 
 
-async def read_a_diary(on: Stage) -> None:
+async def read_a_diary(on: BotHarness) -> None:
     """In a group with its owner; then a second question, so that everything can be summarised."""
     on.ms.call_tools([("write_file", {"path": "diary.txt", "content": "swordfish"})])
     on.ms.call_tools([("read_file", {"path": "diary.txt"})])
@@ -181,7 +181,7 @@ def repeats(request: ModelRequest) -> str:
 
 
 @pytest.mark.parametrize("sums_up", ["alice", "bob", "nobody asks for it"])
-async def test_summaries_do_not_share_tool_results_with_other_people(on: Stage, sums_up: str) -> None:
+async def test_summaries_do_not_share_tool_results_with_other_people(on: BotHarness, sums_up: str) -> None:
     bob = on.tg.user("bob")
     on.ms.default = lambda request: repeats(request) if is_summary(request) else "fine"
     on.env["BOT_ACCESS"] = "open"
@@ -206,7 +206,7 @@ async def test_summaries_do_not_share_tool_results_with_other_people(on: Stage, 
         assert "swordfish" not in json.dumps(on.ms.last.body), "nor is it sent to the model again"
 
 
-async def test_a_long_summary_stops_at_the_turns_budget(on: Stage) -> None:
+async def test_a_long_summary_stops_at_the_turns_budget(on: BotHarness) -> None:
     on.config |= {
         "turn": {"maxUsd": 0.01},
         "compaction": {"maxContextTokens": 11_000, "keepLastMessages": 2},

@@ -9,9 +9,8 @@ import pytest
 
 from handlers.tools.approval import VALID_SECONDS
 from tests.servers.discord import DiscordServer
-from tests.stories.harness import BotProcess, Stage, ask, press, running
-from tests.stories.killing import until
-from tests.stories.kits import write
+from tests.stories.harness import BotHarness, BotProcess, ask, press, running
+from tests.stories.kills import until
 from tests.stories.office import (
     ALWAYS,
     ASKED,
@@ -26,11 +25,12 @@ from tests.stories.office import (
     connected,
     pressed,
 )
+from tests.stories.toolkits import write
 
 SENT = [("send_mail", MAIL)]
 
 
-async def test_a_tool_runs_after_its_button_and_the_model_goes_on_with_the_result(on: Stage) -> None:
+async def test_a_tool_runs_after_its_button_and_the_model_goes_on_with_the_result(on: BotHarness) -> None:
     office = Office(on)
     calls(on, "send_mail", MAIL)
     async with at_work(on):
@@ -51,7 +51,7 @@ async def test_a_tool_runs_after_its_button_and_the_model_goes_on_with_the_resul
         assert "Ask before each run" in (await ask(on, "/status full")).text
 
 
-async def test_only_the_askers_button_confirms(on: Stage) -> None:
+async def test_only_the_askers_button_confirms(on: BotHarness) -> None:
     office = Office(on)
     on.env["BOT_ACCESS"] = "open"
     bob = on.tg.user("bob")
@@ -72,7 +72,7 @@ async def test_only_the_askers_button_confirms(on: Stage) -> None:
     assert office.done == []
 
 
-async def test_approvals_last_for_a_conversation_permanently_or_for_everyone(on: Stage) -> None:
+async def test_approvals_last_for_a_conversation_permanently_or_for_everyone(on: BotHarness) -> None:
     office = Office(on)
     on.env["BOT_ACCESS"] = "open"
     calls(on, "send_mail", MAIL)
@@ -101,7 +101,7 @@ async def test_approvals_last_for_a_conversation_permanently_or_for_everyone(on:
     assert office.done == SENT * 5
 
 
-async def test_an_owners_permanent_approval_ends_with_the_role(on: Stage) -> None:
+async def test_an_owners_permanent_approval_ends_with_the_role(on: BotHarness) -> None:
     office = Office(on)
     carol, bob = on.tg.user("carol"), on.tg.user("bob")
     calls(on, "send_mail", MAIL)
@@ -120,7 +120,7 @@ async def test_an_owners_permanent_approval_ends_with_the_role(on: Stage) -> Non
 
 
 @pytest.mark.parametrize("where", ["mcp.json", "runtime-config.json"])
-async def test_tools_allowed_in_the_owners_files_need_no_confirmation(on: Stage, where: str) -> None:
+async def test_tools_allowed_in_the_owners_files_need_no_confirmation(on: BotHarness, where: str) -> None:
     office = Office(on, **({"allow": ["send_mail"]} if where == "mcp.json" else {}))
     if where == "runtime-config.json":
         on.config["tools"] = {"allow": ["office_send_mail"]}
@@ -133,7 +133,7 @@ async def test_tools_allowed_in_the_owners_files_need_no_confirmation(on: Stage,
     assert office.done == SENT
 
 
-async def test_a_card_survives_a_restart_but_expires_and_is_bound_to_its_tool(on: Stage) -> None:
+async def test_a_card_survives_a_restart_but_expires_and_is_bound_to_its_tool(on: BotHarness) -> None:
     office = Office(on)
     calls(on, "send_mail", MAIL)
     async with at_work(on):
@@ -150,7 +150,7 @@ async def test_a_card_survives_a_restart_but_expires_and_is_bound_to_its_tool(on
     assert office.done == SENT
 
 
-async def test_other_arguments_than_those_of_the_card_are_refused(on: Stage) -> None:
+async def test_other_arguments_than_those_of_the_card_are_refused(on: BotHarness) -> None:
     office = Office(on)
     calls(on, "send_mail", MAIL)
     async with at_work(on):
@@ -161,7 +161,7 @@ async def test_other_arguments_than_those_of_the_card_are_refused(on: Stage) -> 
     assert office.done == []
 
 
-async def test_without_a_model_the_raw_result_is_shown(on: Stage) -> None:
+async def test_without_a_model_the_raw_result_is_shown(on: BotHarness) -> None:
     office = Office(on)
     calls(on, "send_mail", MAIL)
     async with at_work(on):
@@ -173,7 +173,7 @@ async def test_without_a_model_the_raw_result_is_shown(on: Stage) -> None:
     assert office.done == SENT
 
 
-async def test_a_tool_killed_mid_run_is_reported_and_not_repeated(on: Stage) -> None:
+async def test_a_tool_killed_mid_run_is_reported_and_not_repeated(on: BotHarness) -> None:
     office = Office(on)
     (office.folder / "hold").touch()
     calls(on, "send_mail", MAIL)
@@ -193,7 +193,7 @@ async def test_a_tool_killed_mid_run_is_reported_and_not_repeated(on: Stage) -> 
     assert office.done == SENT
 
 
-async def test_a_workspace_tool_asks_if_its_file_says_so(on: Stage) -> None:
+async def test_a_workspace_tool_asks_if_its_file_says_so(on: BotHarness) -> None:
     task = {
         "name": "publish",
         "description": "Publish a page.",
@@ -208,7 +208,7 @@ async def test_a_workspace_tool_asks_if_its_file_says_so(on: Stage) -> None:
     assert "It takes no arguments." in asked.text
 
 
-async def test_confirmation_on_discord(on: Stage, dc: DiscordServer) -> None:
+async def test_confirmation_on_discord(on: BotHarness, dc: DiscordServer) -> None:
     office = Office(on)
     calls(on, "send_mail", MAIL)
     async with at_work(on) as app:

@@ -6,13 +6,13 @@ import re
 
 import pytest
 
-from tests.library import litellm_without_clients
+from tests.litellm_setup import litellm_without_clients
 from tests.servers.model import Script, Usage
+from tests.stories.access import account
 from tests.stories.councils import ASKED, CLAUDE, GEMINI, GPT, MEMBERS, at, seated
-from tests.stories.doors import account
-from tests.stories.failing import POOLS, Clock, labels
-from tests.stories.harness import Stage, ask, press, running
+from tests.stories.harness import BotHarness, ask, press, running
 from tests.stories.test_media import RED
+from tests.stories.vendors import POOLS, Clock, labels
 
 YES = re.compile(r"🏛 Ask 3 models · about \$0\.\d\d$")
 
@@ -23,7 +23,7 @@ def own_clients() -> None:
     litellm_without_clients()
 
 
-async def test_an_expensive_council_asks_first_and_the_yes_survives_a_restart(on: Stage) -> None:
+async def test_an_expensive_council_asks_first_and_the_yes_survives_a_restart(on: BotHarness) -> None:
     seated(on, above=0.01)
     async with running(on):
         offer = await ask(on, ASKED)
@@ -41,7 +41,7 @@ async def test_an_expensive_council_asks_first_and_the_yes_survives_a_restart(on
         assert on.rows("select text from messages where role = 'user'") == [("Tabs or spaces?",)]
 
 
-async def test_a_second_yes_to_the_same_offer_does_nothing(on: Stage) -> None:
+async def test_a_second_yes_to_the_same_offer_does_nothing(on: BotHarness) -> None:
     seated(on, above=0.01)
     clock = Clock()
     async with running(on, clock):
@@ -59,7 +59,7 @@ async def test_a_second_yes_to_the_same_offer_does_nothing(on: Stage) -> None:
     assert len(on.ms.calls) == 14, "a new offer is a new question"
 
 
-async def test_without_previews_a_council_asks_first(on: Stage) -> None:
+async def test_without_previews_a_council_asks_first(on: BotHarness) -> None:
     seated(on)
     async with running(on):
         await ask(on, "/settings streaming off")
@@ -70,7 +70,7 @@ async def test_without_previews_a_council_asks_first(on: Stage) -> None:
         assert (await on.tg.reply(after=offer)).text.startswith("All agree.")
 
 
-async def test_an_ignored_offer_costs_nothing_and_expires(on: Stage) -> None:
+async def test_an_ignored_offer_costs_nothing_and_expires(on: BotHarness) -> None:
     seated(on, above=0.0)
     async with running(on):
         offer = await press(on, "Cancel", await ask(on, ASKED))
@@ -83,7 +83,7 @@ async def test_an_ignored_offer_costs_nothing_and_expires(on: Stage) -> None:
     assert len(on.ms.calls) == 7
 
 
-async def test_an_unknown_price_asks_first(on: Stage) -> None:
+async def test_an_unknown_price_asks_first(on: BotHarness) -> None:
     seated(on)
     on.env["TIER_DEEP_POOL"] = f"openai/gpt-new-unheard-of,{CLAUDE}"
     async with running(on):
@@ -92,7 +92,7 @@ async def test_an_unknown_price_asks_first(on: Stage) -> None:
     assert on.ms.calls == []
 
 
-async def test_a_person_has_one_council_at_a_time(on: Stage) -> None:
+async def test_a_person_has_one_council_at_a_time(on: BotHarness) -> None:
     seated(on)
     gate, clock = on.ms.gate(when=at("openai", "answers")), Clock()
     async with running(on, clock):
@@ -111,7 +111,7 @@ async def test_a_person_has_one_council_at_a_time(on: Stage) -> None:
     assert len(on.ms.calls) == 7
 
 
-async def test_two_people_may_each_have_one(on: Stage) -> None:
+async def test_two_people_may_each_have_one(on: BotHarness) -> None:
     seated(on)
     gate = on.ms.gate(when=at("openai", "answers"))
     async with running(on):
@@ -123,7 +123,7 @@ async def test_two_people_may_each_have_one(on: Stage) -> None:
         await on.tg.reply(first, after=first)
 
 
-async def test_guests_are_told_the_required_role(on: Stage) -> None:
+async def test_guests_are_told_the_required_role(on: BotHarness) -> None:
     seated(on)
     async with running(on):
         await ask(on, "/access here on", group="Team")
@@ -132,7 +132,7 @@ async def test_guests_are_told_the_required_role(on: Stage) -> None:
     assert on.ms.calls == []
 
 
-async def test_too_few_vendors_are_named_with_what_is_missing(on: Stage) -> None:
+async def test_too_few_vendors_are_named_with_what_is_missing(on: BotHarness) -> None:
     seated(on, "openai")
     async with running(on):
         for typed in (ASKED, "/council"):
@@ -143,7 +143,7 @@ async def test_too_few_vendors_are_named_with_what_is_missing(on: Stage) -> None
     assert on.ms.calls == []
 
 
-async def test_models_in_cooldown_are_not_members_and_are_named(on: Stage) -> None:
+async def test_models_in_cooldown_are_not_members_and_are_named(on: BotHarness) -> None:
     seated(on)
     on.ms.fail(401, when=at("anthropic", "answers"))
     async with running(on):
@@ -159,7 +159,7 @@ async def test_models_in_cooldown_are_not_members_and_are_named(on: Stage) -> No
         assert "anthropic" in {call.vendor for call in on.ms.calls[before:]}, "its fallback is another member's model"
 
 
-async def test_a_council_over_budget_is_refused_before_the_first_call(on: Stage) -> None:
+async def test_a_council_over_budget_is_refused_before_the_first_call(on: BotHarness) -> None:
     seated(on)
     on.config["budget"] = {"perUserDailyUsd": 0.02}
     async with running(on):
@@ -179,7 +179,7 @@ async def test_a_council_over_budget_is_refused_before_the_first_call(on: Stage)
     assert 0 < spent < 2e9
 
 
-async def test_one_councils_cost_reduces_the_next_budget(on: Stage) -> None:
+async def test_one_councils_cost_reduces_the_next_budget(on: BotHarness) -> None:
     seated(on)
     on.config["budget"] = {"perUserDailyUsd": 2.0}
     on.ms.pace = Script(usage=Usage(100_000, 100_000))
@@ -189,7 +189,7 @@ async def test_one_councils_cost_reduces_the_next_budget(on: Stage) -> None:
     assert len(on.ms.calls) == 7
 
 
-async def stopped_at_once(on: Stage) -> None:
+async def stopped_at_once(on: BotHarness) -> None:
     """A council stopped while all three members are thinking, so no call has token counts."""
     gates = [on.ms.gate(when=at(vendor, "answers")) for vendor in MEMBERS]
     said = on.tg.say(ASKED)
@@ -201,7 +201,7 @@ async def stopped_at_once(on: Stage) -> None:
         gate.open()
 
 
-async def test_stopped_councils_are_charged(on: Stage) -> None:
+async def test_stopped_councils_are_charged(on: BotHarness) -> None:
     seated(on)
     on.config["budget"] = {"perUserDailyUsd": 0.25}
     async with running(on):
@@ -212,7 +212,7 @@ async def test_stopped_councils_are_charged(on: Stage) -> None:
     assert len(on.ms.calls) == 3
 
 
-async def test_an_interrupted_council_needs_a_new_yes(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_interrupted_council_needs_a_new_yes(on: BotHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.app.GRACE_SECONDS", 0.1)
     seated(on)
     gate = on.ms.gate(when=at("openai", "answers"))
@@ -236,7 +236,7 @@ async def test_an_interrupted_council_needs_a_new_yes(on: Stage, monkeypatch: py
         assert (await on.tg.reply(after=again)).text.startswith("All agree.")
 
 
-async def test_pictures_and_long_questions_are_refused(on: Stage) -> None:
+async def test_pictures_and_long_questions_are_refused(on: BotHarness) -> None:
     seated(on)
     async with running(on):
         said = on.tg.say_photo(RED, caption=ASKED)
@@ -246,7 +246,7 @@ async def test_pictures_and_long_questions_are_refused(on: Stage) -> None:
     assert on.ms.calls == []
 
 
-async def test_attached_and_quoted_text_is_included(on: Stage) -> None:
+async def test_attached_and_quoted_text_is_included(on: BotHarness) -> None:
     seated(on)
     async with running(on):
         said = on.tg.say_document("notes.txt", b"four spaces", caption=ASKED)
@@ -260,7 +260,7 @@ async def test_attached_and_quoted_text_is_included(on: Stage) -> None:
         assert on.ms.calls[before].last_user_text == "> [I reply to Alice]\n> Is tea better than coffee?"
 
 
-async def test_without_a_question_the_command_explains_itself_and_lists_members(on: Stage) -> None:
+async def test_without_a_question_the_command_explains_itself_and_lists_members(on: BotHarness) -> None:
     seated(on)
     async with running(on):
         told = (await ask(on, "/council")).text
@@ -269,7 +269,7 @@ async def test_without_a_question_the_command_explains_itself_and_lists_members(
     assert on.ms.calls == []
 
 
-async def test_tier_and_member_count_are_kept_until_the_yes(on: Stage) -> None:
+async def test_tier_and_member_count_are_kept_until_the_yes(on: BotHarness) -> None:
     seated(on, above=0.0)
     async with running(on):
         offer = await ask(on, "/council smart 2 Tabs or spaces?")
@@ -286,7 +286,7 @@ async def test_tier_and_member_count_are_kept_until_the_yes(on: Stage) -> None:
         assert refused.startswith("A council has 2 to 7 members, not 8. No model was asked.")
 
 
-async def test_fewer_models_than_asked_for_says_how_many_can_sit_and_why(on: Stage) -> None:
+async def test_fewer_models_than_asked_for_says_how_many_can_sit_and_why(on: BotHarness) -> None:
     seated(on, "openai", "anthropic")
     async with running(on):
         refused = (await ask(on, "/council 7 Tabs or spaces?")).text

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.library import litellm_without_clients
+from tests.litellm_setup import litellm_without_clients
 from tests.servers.discord import DiscordServer
 from tests.stories.councils import ASKED, CLAUDE, GEMINI, GPT, Members, at, seated
-from tests.stories.discording import settled, up
-from tests.stories.harness import Stage, running
+from tests.stories.discord_bot import settled, up
+from tests.stories.harness import BotHarness, running
 from tests.stories.test_linking import code, only_telegram_has_owners, written
 
 
@@ -18,7 +18,7 @@ def own_clients() -> None:
     litellm_without_clients()
 
 
-async def test_a_council_by_its_slash_command(on: Stage, dc: DiscordServer) -> None:
+async def test_a_council_by_its_slash_command(on: BotHarness, dc: DiscordServer) -> None:
     seated(on, members=Members(synthesis="Spaces."), above=0.01)
     gate = on.ms.gate(when=at("gemini", "answers"))
     async with running(on) as app:
@@ -47,7 +47,7 @@ async def test_a_council_by_its_slash_command(on: Stage, dc: DiscordServer) -> N
     assert f"`{CLAUDE}`" in file.data.decode()
 
 
-async def test_one_council_at_a_time_across_a_persons_platforms(on: Stage, dc: DiscordServer) -> None:
+async def test_one_council_at_a_time_across_a_persons_platforms(on: BotHarness, dc: DiscordServer) -> None:
     only_telegram_has_owners(on)
     seated(on)
     gate = on.ms.gate(when=at("openai", "answers"))

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from tests.library import litellm_without_clients
+from tests.litellm_setup import litellm_without_clients
 from tests.servers.model.request import ModelRequest
 from tests.servers.model.script import Script, ToolCall
 from tests.servers.telegram import Message
 from tests.stories.councils import CLAUDE, GEMINI, GPT, MEMBERS, Members, at, made, part_of, seated
-from tests.stories.failing import DEADLINE, labels, later
-from tests.stories.harness import Stage, ask, press, running
+from tests.stories.harness import BotHarness, ask, press, running
 from tests.stories.office import CANCEL, HERE, ONCE, pressed
+from tests.stories.vendors import DEADLINE, labels, later
 
 WISH = "Ask several models for a second opinion: tabs or spaces?"
 QUESTION = "Tabs or spaces?"
@@ -27,7 +27,7 @@ def own_clients() -> None:
     litellm_without_clients()
 
 
-def consulting(on: Stage, *calls: dict[str, Any], names: tuple[str, ...] = (), above: float = 100.0) -> None:
+def consulting(on: BotHarness, *calls: dict[str, Any], names: tuple[str, ...] = (), above: float = 100.0) -> None:
     """A model that calls these councils one after the other and then repeats the last result."""
     wanted = calls or ({"question": QUESTION},)
 
@@ -42,16 +42,16 @@ def consulting(on: Stage, *calls: dict[str, Any], names: tuple[str, ...] = (), a
     seated(on, *names, members=Members(otherwise=answer), tool_above=above)
 
 
-def councils(on: Stage) -> int:
+def councils(on: BotHarness) -> int:
     """Number of calls of a council."""
     return sum(part_of(call) is not None for call in on.ms.calls)
 
 
-async def wished(on: Stage, user: str | None = None, group: str | None = None) -> Message:
+async def wished(on: BotHarness, user: str | None = None, group: str | None = None) -> Message:
     return await ask(on, f"@tierbot {WISH}" if group else WISH, user=user, group=group)
 
 
-async def test_a_cheap_council_runs_at_once_and_the_model_continues(on: Stage) -> None:
+async def test_a_cheap_council_runs_at_once_and_the_model_continues(on: BotHarness) -> None:
     consulting(on)
     gate = on.ms.gate(when=at("openai", "answers"))
     async with running(on):
@@ -74,7 +74,7 @@ async def test_a_cheap_council_runs_at_once_and_the_model_continues(on: Stage) -
         assert "Ask before expensive runs: consult_council" in (await ask(on, "/tools")).text
 
 
-async def test_an_expensive_council_waits_for_its_button_also_after_a_restart(on: Stage) -> None:
+async def test_an_expensive_council_waits_for_its_button_also_after_a_restart(on: BotHarness) -> None:
     consulting(on, {"question": QUESTION, "members": 2, "tier": "deep"}, above=0.01)
     async with running(on):
         asked = await wished(on)
@@ -97,7 +97,7 @@ async def test_an_expensive_council_waits_for_its_button_also_after_a_restart(on
         assert councils(on) == 3
 
 
-async def test_an_unknown_price_asks_first_also_in_german(on: Stage) -> None:
+async def test_an_unknown_price_asks_first_also_in_german(on: BotHarness) -> None:
     consulting(on)
     on.env["TIER_DEEP_POOL"] = f"openai/gpt-new-unheard-of,{CLAUDE}"
     async with running(on):
@@ -134,7 +134,7 @@ async def test_an_unknown_price_asks_first_also_in_german(on: Stage) -> None:
     ],
 )
 async def test_the_model_is_told_why_no_council_is_possible(
-    on: Stage, calls: list[dict[str, Any]], config: dict[str, Any], sentence: str
+    on: BotHarness, calls: list[dict[str, Any]], config: dict[str, Any], sentence: str
 ) -> None:
     """Also where each council would have to be confirmed: nobody is asked to confirm what cannot be."""
     consulting(on, *calls, names=("openai", "anthropic"), above=0.0)
@@ -146,7 +146,7 @@ async def test_the_model_is_told_why_no_council_is_possible(
     assert councils(on) == 0
 
 
-async def test_one_council_per_turn_whose_calls_count_apart(on: Stage) -> None:
+async def test_one_council_per_turn_whose_calls_count_apart(on: BotHarness) -> None:
     consulting(on, {"question": QUESTION}, {"question": "Tea or coffee?"})
     on.config["turn"] = {"maxModelCalls": 4}
     async with running(on):
@@ -157,7 +157,7 @@ async def test_one_council_per_turn_whose_calls_count_apart(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("above", [100.0, 0.01])
-async def test_stop_ends_the_council_and_charges_its_calls(on: Stage, above: float) -> None:
+async def test_stop_ends_the_council_and_charges_its_calls(on: BotHarness, above: float) -> None:
     consulting(on, above=above)
     on.config["budget"] = {"perUserDailyUsd": 0.25}
     gates = [on.ms.gate(when=at(vendor, "answers")) for vendor in MEMBERS]
@@ -181,7 +181,7 @@ async def test_stop_ends_the_council_and_charges_its_calls(on: Stage, above: flo
     assert councils(on) == 3
 
 
-async def test_tool_and_command_share_the_limit_of_one_council(on: Stage) -> None:
+async def test_tool_and_command_share_the_limit_of_one_council(on: BotHarness) -> None:
     consulting(on)
     gate = on.ms.gate(when=at("openai", "answers"))
     async with running(on):
@@ -194,7 +194,7 @@ async def test_tool_and_command_share_the_limit_of_one_council(on: Stage) -> Non
         assert (await on.tg.reply(said, after=said)).text.startswith("Done: All agree.")
 
 
-async def test_guests_and_single_vendor_bots_get_no_council_tool(on: Stage) -> None:
+async def test_guests_and_single_vendor_bots_get_no_council_tool(on: BotHarness) -> None:
     consulting(on)
     async with running(on):
         await ask(on, "/access here on", group="Team")

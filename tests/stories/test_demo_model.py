@@ -8,8 +8,8 @@ from handlers.replies.demo_model import NOTE, TOPICS, Demo
 from routing.types.decisions import TierDecision
 from routing.types.people import Person
 from routing.types.tools import ToolScope
-from tests.stories.harness import Stage, ask, running
-from tests.stories.killing import until
+from tests.stories.harness import BotHarness, ask, running
+from tests.stories.kills import until
 
 PLAIN = NOTE.replace("`", "")
 SUNDAY = 1_763_841_600.0
@@ -17,25 +17,27 @@ SUNDAY = 1_763_841_600.0
 
 
 @pytest.fixture
-def keyless(on: Stage) -> Stage:
+def keyless(on: BotHarness) -> BotHarness:
     """No key, no Ollama: the demo model."""
     on.env["OPENAI_API_KEY"] = ""
     on.config["llm"] = {}
     return on
 
 
-async def test_the_demo_model_is_named_in_start_and_tier(keyless: Stage) -> None:
+async def test_the_demo_model_is_named_in_start_and_tier(keyless: BotHarness) -> None:
     async with running(keyless):
         assert PLAIN in (await ask(keyless, "/start")).text
         assert PLAIN in (await ask(keyless, "/tier")).text
 
 
-async def test_the_demo_model_is_named_in_the_startup_log(keyless: Stage, caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_demo_model_is_named_in_the_startup_log(
+    keyless: BotHarness, caplog: pytest.LogCaptureFixture
+) -> None:
     async with running(keyless):
         await until(lambda: NOTE in caplog.text)
 
 
-async def test_the_demo_model_is_named_under_its_answers(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_demo_model_is_named_under_its_answers(on: BotHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     """The model server stands in for it, because its own answers take long."""
     monkeypatch.setattr("handlers.chat.LOCAL_MODEL", "openai/gpt-5.1")
     async with running(on):
@@ -43,7 +45,7 @@ async def test_the_demo_model_is_named_under_its_answers(on: Stage, monkeypatch:
         assert (await ask(on, "!deep hello")).text == "You said: hello"
 
 
-async def test_the_demo_model_uses_tools_and_declines_the_rest(keyless: Stage) -> None:
+async def test_the_demo_model_uses_tools_and_declines_the_rest(keyless: BotHarness) -> None:
     async with running(keyless):
         assert (await ask(keyless, "What is 17 * 23?")).text == "17 * 23 = 391"
         declined = (await ask(keyless, "Which dose of ibuprofen may I take?")).text
@@ -54,7 +56,7 @@ async def test_the_demo_model_uses_tools_and_declines_the_rest(keyless: Stage) -
         assert keyless.ms.calls == []
 
 
-async def test_a_bot_with_a_key_declines_nothing(on: Stage) -> None:
+async def test_a_bot_with_a_key_declines_nothing(on: BotHarness) -> None:
     async with running(on):
         assert (await ask(on, "What is 17 * 23?")).text == "You said: What is 17 * 23?"
 

@@ -7,9 +7,9 @@ import base64
 import pytest
 
 from tests.servers.discord import DiscordServer, Message
-from tests.stories.discording import hurried, up
-from tests.stories.harness import BotProcess, Stage, running
-from tests.stories.killing import until
+from tests.stories.discord_bot import hurried, up
+from tests.stories.harness import BotHarness, BotProcess, running
+from tests.stories.kills import until
 
 __all__ = ["hurried"]
 
@@ -19,7 +19,7 @@ async def answered(dc: DiscordServer, said: Message) -> Message:
     return await dc.reply(said, after=said, matching=lambda message: not message.text.endswith(" …"))
 
 
-async def test_a_direct_message_is_answered_and_remembered(on: Stage, dc: DiscordServer) -> None:
+async def test_a_direct_message_is_answered_and_remembered(on: BotHarness, dc: DiscordServer) -> None:
     on.ms.reply("Hello Alice.")
     on.ms.reply("You said hello.")
     async with running(on) as app:
@@ -33,7 +33,7 @@ async def test_a_direct_message_is_answered_and_remembered(on: Stage, dc: Discor
     ]
 
 
-async def test_a_mention_gets_a_streamed_answer(on: Stage, dc: DiscordServer) -> None:
+async def test_a_mention_gets_a_streamed_answer(on: BotHarness, dc: DiscordServer) -> None:
     on.env["BOT_ACCESS"] = "open"
     gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
     async with running(on) as app:
@@ -51,7 +51,7 @@ async def test_a_mention_gets_a_streamed_answer(on: Stage, dc: DiscordServer) ->
     assert on.ms.last.last_user_text == "count", "the mention is removed from the question"
 
 
-async def test_messages_not_addressed_to_the_bot_are_ignored(on: Stage, dc: DiscordServer) -> None:
+async def test_messages_not_addressed_to_the_bot_are_ignored(on: BotHarness, dc: DiscordServer) -> None:
     on.env["BOT_ACCESS"] = "open"
     async with running(on) as app:
         await up(dc, app)
@@ -61,7 +61,7 @@ async def test_messages_not_addressed_to_the_bot_are_ignored(on: Stage, dc: Disc
     assert [call.last_user_text for call in on.ms.calls] == ["you"]
 
 
-async def test_a_slash_command_is_deferred_answered_and_stored(on: Stage, dc: DiscordServer) -> None:
+async def test_a_slash_command_is_deferred_answered_and_stored(on: BotHarness, dc: DiscordServer) -> None:
     async with running(on) as app:
         await up(dc, app)
         asked = dc.slash("tier", {"tier": "smart", "force": True})
@@ -71,7 +71,7 @@ async def test_a_slash_command_is_deferred_answered_and_stored(on: Stage, dc: Di
     assert on.rows("select tier, force from preferences") == [("smart", 1)]
 
 
-async def test_a_model_is_chosen_from_what_is_suggested_while_typing(on: Stage, dc: DiscordServer) -> None:
+async def test_a_model_is_chosen_from_what_is_suggested_while_typing(on: BotHarness, dc: DiscordServer) -> None:
     async with running(on) as app:
         await up(dc, app)
         choices = await dc.autocomplete("model set", {"tier": "coding", "model": "gpt-5.2"}, focused="model")
@@ -81,7 +81,7 @@ async def test_a_model_is_chosen_from_what_is_suggested_while_typing(on: Stage, 
         assert reply.text.startswith("✅ coding now uses `openai/gpt-5.2`.")
 
 
-async def test_a_menu_is_redrawn_after_a_restart(on: Stage, dc: DiscordServer) -> None:
+async def test_a_menu_is_redrawn_after_a_restart(on: BotHarness, dc: DiscordServer) -> None:
     async with running(on) as app:
         await up(dc, app)
         menu = await dc.reply(dc.slash("tier"))
@@ -94,7 +94,7 @@ async def test_a_menu_is_redrawn_after_a_restart(on: Stage, dc: DiscordServer) -
     assert len(dc.calls("PUT", "/applications/{application_id}/commands")) == 1, "registered once"
 
 
-async def test_the_owner_admits_a_stranger_with_a_button(on: Stage, dc: DiscordServer) -> None:
+async def test_the_owner_admits_a_stranger_with_a_button(on: BotHarness, dc: DiscordServer) -> None:
     async with running(on) as app:
         await up(dc, app)
         said = dc.say("hello", user="bob")
@@ -106,7 +106,7 @@ async def test_the_owner_admits_a_stranger_with_a_button(on: Stage, dc: DiscordS
     assert len(on.ms.calls) == 1
 
 
-async def test_without_the_intent_mentions_and_commands_still_work(on: Stage) -> None:
+async def test_without_the_intent_mentions_and_commands_still_work(on: BotHarness) -> None:
     on.env["BOT_ACCESS"] = "open"
     async with DiscordServer(privileged=()) as dc:
         on.env |= {
@@ -121,7 +121,7 @@ async def test_without_the_intent_mentions_and_commands_still_work(on: Stage) ->
         assert dc.violations == []
 
 
-async def test_a_thread_is_a_separate_conversation(on: Stage, dc: DiscordServer) -> None:
+async def test_a_thread_is_a_separate_conversation(on: BotHarness, dc: DiscordServer) -> None:
     on.env["BOT_ACCESS"] = "open"
     async with running(on) as app:
         await up(dc, app)
@@ -134,7 +134,7 @@ async def test_a_thread_is_a_separate_conversation(on: Stage, dc: DiscordServer)
 
 
 @pytest.mark.parametrize("said", ["@everyone wake up", "@here", "<@1001> and <@&77>", "`@everyone`"])
-async def test_model_output_pings_no_one(on: Stage, dc: DiscordServer, said: str) -> None:
+async def test_model_output_pings_no_one(on: BotHarness, dc: DiscordServer, said: str) -> None:
     on.env["BOT_ACCESS"] = "open"
     on.ms.reply(said)
     async with running(on) as app:
@@ -145,7 +145,7 @@ async def test_model_output_pings_no_one(on: Stage, dc: DiscordServer, said: str
         assert not (reply.pings.everyone)
 
 
-async def test_messages_sent_while_offline_are_answered(on: Stage, dc: DiscordServer) -> None:
+async def test_messages_sent_while_offline_are_answered(on: BotHarness, dc: DiscordServer) -> None:
     async with running(on) as app:
         await up(dc, app)
         await answered(dc, dc.say("first"))
@@ -158,7 +158,7 @@ async def test_messages_sent_while_offline_are_answered(on: Stage, dc: DiscordSe
 
 @pytest.mark.parametrize("fault", ["reconnect", "invalid", "invalid, resumable", "cut"])
 async def test_a_gateway_that_fails_loses_and_doubles_nothing(
-    on: Stage, dc: DiscordServer, hurried: None, fault: str
+    on: BotHarness, dc: DiscordServer, hurried: None, fault: str
 ) -> None:
     async with running(on) as app:
         await up(dc, app)
@@ -176,7 +176,7 @@ async def test_a_gateway_that_fails_loses_and_doubles_nothing(
 
 
 @pytest.mark.parametrize("kind", ["rate_limit", "rate_limit_global"])
-async def test_a_rate_limit_only_delays_an_answer(on: Stage, dc: DiscordServer, kind: str) -> None:
+async def test_a_rate_limit_only_delays_an_answer(on: BotHarness, dc: DiscordServer, kind: str) -> None:
     async with running(on) as app:
         await up(dc, app)
         dc.fault("POST /channels/*/messages", kind, times=2, retry_after=0.3)  # type: ignore[arg-type]
@@ -186,7 +186,7 @@ async def test_a_rate_limit_only_delays_an_answer(on: Stage, dc: DiscordServer, 
 
 
 async def test_a_wrong_discord_token_is_one_sentence_and_telegram_continues(
-    on: Stage, dc: DiscordServer, caplog: pytest.LogCaptureFixture
+    on: BotHarness, dc: DiscordServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     on.env["DISCORD_BOT_TOKEN"] = "wrong.token.of-no-bot"
     async with BotProcess(on) as bot:
@@ -198,7 +198,7 @@ async def test_a_wrong_discord_token_is_one_sentence_and_telegram_continues(
         assert await bot.terminate() == 0
 
 
-async def test_after_a_kill_mid_stream_the_same_message_continues(on: Stage, dc: DiscordServer) -> None:
+async def test_after_a_kill_mid_stream_the_same_message_continues(on: BotHarness, dc: DiscordServer) -> None:
     on.env["BOT_ACCESS"] = "open"
     gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
     async with BotProcess(on) as bot:
@@ -215,7 +215,7 @@ async def test_after_a_kill_mid_stream_the_same_message_continues(on: Stage, dc:
     assert said.channel.from_bot() == [half]
 
 
-async def test_a_picture_reaches_a_vision_model_and_a_document_is_read(on: Stage, dc: DiscordServer) -> None:
+async def test_a_picture_reaches_a_vision_model_and_a_document_is_read(on: BotHarness, dc: DiscordServer) -> None:
     red = b"\x89PNG red"
     async with running(on) as app:
         await up(dc, app)

@@ -12,19 +12,19 @@ from bot.adapters.discord.parts import RECOVERED
 from handlers.languages import Say
 from tests.servers.discord import DiscordServer, Fault, Interaction, User
 from tests.servers.model import Gate
-from tests.stories.discording import CALLBACK, SEND, SENDING, hurried, mention, settled, shown, texts, up
-from tests.stories.harness import Stage, running
+from tests.stories.discord_bot import CALLBACK, SEND, SENDING, hurried, mention, settled, shown, texts, up
+from tests.stories.harness import BotHarness, running
 
 __all__ = ["hurried"]
 TOO_LATE = 901.0
 
 
 @pytest.fixture(autouse=True)
-def everybody(on: Stage) -> None:
+def everybody(on: BotHarness) -> None:
     on.env["BOT_ACCESS"] = "open"
 
 
-async def retried(on: Stage, dc: DiscordServer, answer: str, after: int = 0) -> tuple[Interaction, Gate]:
+async def retried(on: BotHarness, dc: DiscordServer, answer: str, after: int = 0) -> tuple[Interaction, Gate]:
     """Asks a question again with /retry in the channel; the answer pauses after this many pieces."""
     on.ms.reply("One answer.")
     await mention(dc, "hm?")
@@ -34,7 +34,7 @@ async def retried(on: Stage, dc: DiscordServer, answer: str, after: int = 0) -> 
     return asked, gate
 
 
-async def test_an_answer_after_token_expiry_goes_to_the_channel(on: Stage, dc: DiscordServer) -> None:
+async def test_an_answer_after_token_expiry_goes_to_the_channel(on: BotHarness, dc: DiscordServer) -> None:
     async with running(on, dc.now) as app:
         await up(dc, app)
         asked, gate = await retried(on, dc, "Another answer.")
@@ -48,7 +48,7 @@ async def test_an_answer_after_token_expiry_goes_to_the_channel(on: Stage, dc: D
     assert dc.refusals == [], "an expired token is not tried"
 
 
-async def test_a_started_answer_continues_in_its_message(on: Stage, dc: DiscordServer) -> None:
+async def test_a_started_answer_continues_in_its_message(on: BotHarness, dc: DiscordServer) -> None:
     async with running(on, dc.now) as app:
         await up(dc, app)
         asked, gate = await retried(on, dc, "Another answer, and a long one.", after=2)
@@ -59,7 +59,7 @@ async def test_a_started_answer_continues_in_its_message(on: Stage, dc: DiscordS
     assert texts(dc.channel()) == ["One answer.", "Another answer, and a long one."]
 
 
-async def late(on: Stage, dc: DiscordServer, who: User) -> tuple[Interaction, Fault]:
+async def late(on: BotHarness, dc: DiscordServer, who: User) -> tuple[Interaction, Fault]:
     """A command with an ephemeral answer that can't be given for a quarter of an hour."""
     away = dc.fault("PATCH /webhooks/**", "server_error", status=503, times=None)
     asked = dc.slash("tier", where="general", user=who)
@@ -68,7 +68,7 @@ async def late(on: Stage, dc: DiscordServer, who: User) -> tuple[Interaction, Fa
     return asked, away
 
 
-async def test_a_late_private_answer_goes_to_its_person(on: Stage, dc: DiscordServer) -> None:
+async def test_a_late_private_answer_goes_to_its_person(on: BotHarness, dc: DiscordServer) -> None:
     bea = dc.user("bea")
     async with running(on, dc.now) as app:
         await up(dc, app)
@@ -84,7 +84,7 @@ async def test_a_late_private_answer_goes_to_its_person(on: Stage, dc: DiscordSe
     assert len(texts(dc.dm(bea))) == 1
 
 
-async def test_people_without_direct_messages_are_told_to_ask_again(on: Stage, dc: DiscordServer) -> None:
+async def test_people_without_direct_messages_are_told_to_ask_again(on: BotHarness, dc: DiscordServer) -> None:
     bea = dc.user("bea", locale="de")
     dc.close_dms(bea)
     async with running(on, dc.now) as app:
@@ -102,7 +102,7 @@ async def test_people_without_direct_messages_are_told_to_ask_again(on: Stage, d
 
 @pytest.mark.parametrize("command", ["retry", "tier"])
 async def test_an_unknown_interaction_is_still_answered(
-    on: Stage, dc: DiscordServer, caplog: pytest.LogCaptureFixture, command: str
+    on: BotHarness, dc: DiscordServer, caplog: pytest.LogCaptureFixture, command: str
 ) -> None:
     """The deferral came too late: a public answer goes to the channel, an ephemeral one to its person."""
     on.ms.reply("One answer.")
@@ -122,7 +122,7 @@ async def test_an_unknown_interaction_is_still_answered(
 
 
 @pytest.mark.parametrize("kind", ["rate_limit", "rate_limit_global"])
-async def test_each_429_costs_one_call_and_keeps_the_order(on: Stage, dc: DiscordServer, kind: str) -> None:
+async def test_each_429_costs_one_call_and_keeps_the_order(on: BotHarness, dc: DiscordServer, kind: str) -> None:
     """A long answer and the next question: each refused call is repeated once when allowed."""
     pieces = [f"part {number} " + "and so on " * 150 for number in range(3)]
     on.ms.reply("\n\n".join(pieces))
@@ -142,7 +142,7 @@ async def test_each_429_costs_one_call_and_keeps_the_order(on: Stage, dc: Discor
     assert min(waits) >= 0.29
 
 
-async def test_streaming_waits_out_rate_limits(on: Stage, dc: DiscordServer, hurried: None) -> None:
+async def test_streaming_waits_out_rate_limits(on: BotHarness, dc: DiscordServer, hurried: None) -> None:
     gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
     async with running(on) as app:
         await up(dc, app)
@@ -159,7 +159,7 @@ async def test_streaming_waits_out_rate_limits(on: Stage, dc: DiscordServer, hur
 
 
 @pytest.mark.parametrize("again", [False, True])
-async def test_a_retry_button_works_after_a_restart(on: Stage, dc: DiscordServer, again: bool) -> None:
+async def test_a_retry_button_works_after_a_restart(on: BotHarness, dc: DiscordServer, again: bool) -> None:
     on.ms.fail(400, None, "no such thing")
     async with running(on) as app:
         await up(dc, app)
@@ -184,7 +184,7 @@ async def test_a_retry_button_works_after_a_restart(on: Stage, dc: DiscordServer
 
 
 async def test_a_global_rate_limit_longer_than_a_preview_ends(
-    on: Stage, dc: DiscordServer, hurried: None, monkeypatch: pytest.MonkeyPatch
+    on: BotHarness, dc: DiscordServer, hurried: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The preview on its way is given up before the limit ends; everybody else waits for the same limit."""
     for module in ("adapters.shared.streaming", "adapters.discord.live"):
@@ -205,7 +205,7 @@ async def test_a_global_rate_limit_longer_than_a_preview_ends(
     assert len(texts(dc.channel())) == 1
 
 
-async def test_without_file_permission_a_very_long_answer_is_text(on: Stage, dc: DiscordServer) -> None:
+async def test_without_file_permission_a_very_long_answer_is_text(on: BotHarness, dc: DiscordServer) -> None:
     whole = [f"paragraph {number} " + "word " * 60 for number in range(60)]
     on.ms.reply("\n\n".join(whole))
     dc.forbid("general", "attach_files")
@@ -219,7 +219,7 @@ async def test_without_file_permission_a_very_long_answer_is_text(on: Stage, dc:
 
 
 async def test_a_follow_up_with_a_lost_response_is_repeated_with_a_mark(
-    on: Stage, dc: DiscordServer, monkeypatch: pytest.MonkeyPatch
+    on: BotHarness, dc: DiscordServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It has no nonce, so a possible duplicate says so."""
     monkeypatch.setattr("bot.adapters.shared.outbound.AMBIGUOUS_SECONDS", 0.1)

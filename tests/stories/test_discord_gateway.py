@@ -9,8 +9,8 @@ import pytest
 from bot.adapters.discord.connection import NO_CONTENT, REVOKED
 from tests.servers.discord import DiscordServer
 from tests.servers.discord.intents import GUILDS
-from tests.stories.discording import hurried, mention, settled, texts, told, up
-from tests.stories.harness import Stage, ask, running
+from tests.stories.discord_bot import hurried, mention, settled, texts, told, up
+from tests.stories.harness import BotHarness, ask, running
 
 __all__ = ["hurried"]
 REFUSED = "can't be delivered: the bot can't write in that channel (it lacks Send Messages"
@@ -19,7 +19,7 @@ Fail = Callable[[DiscordServer], None]
 
 
 @pytest.fixture(autouse=True)
-def everybody(on: Stage) -> None:
+def everybody(on: BotHarness) -> None:
     on.env["BOT_ACCESS"] = "open"
 
 
@@ -35,7 +35,7 @@ def everybody(on: Stage) -> None:
 )
 @pytest.mark.usefixtures("hurried")
 async def test_messages_during_a_disconnect_are_answered_once(
-    on: Stage, dc: DiscordServer, fail: Fail, resumes: bool
+    on: BotHarness, dc: DiscordServer, fail: Fail, resumes: bool
 ) -> None:
     """By RESUME, or by reading the channels after a new IDENTIFY: in private, in a channel and in a thread."""
     dc.heartbeat_interval = 0.1
@@ -62,7 +62,7 @@ async def test_messages_during_a_disconnect_are_answered_once(
 
 
 @pytest.mark.usefixtures("hurried")
-async def test_a_revoked_token_is_reported_once_and_telegram_continues(on: Stage, dc: DiscordServer) -> None:
+async def test_a_revoked_token_is_reported_once_and_telegram_continues(on: BotHarness, dc: DiscordServer) -> None:
     async with running(on) as app:
         await up(dc, app)
         await dc.reply(dc.say("before"))
@@ -79,7 +79,7 @@ async def test_a_revoked_token_is_reported_once_and_telegram_continues(on: Stage
 
 @pytest.mark.usefixtures("hurried")
 async def test_a_refused_intent_is_reported_once_and_dropped(
-    on: Stage, dc: DiscordServer, caplog: pytest.LogCaptureFixture
+    on: BotHarness, dc: DiscordServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with running(on) as app:
         await up(dc, app)
@@ -99,7 +99,7 @@ async def test_a_refused_intent_is_reported_once_and_dropped(
     assert "can't look for missed messages" not in caplog.text, "the channel of the owner's notice is not fetched"
 
 
-async def test_a_read_only_channel_is_reported_to_the_owner(on: Stage, dc: DiscordServer) -> None:
+async def test_a_read_only_channel_is_reported_to_the_owner(on: BotHarness, dc: DiscordServer) -> None:
     gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
     async with running(on) as app:
         await up(dc, app)
@@ -116,7 +116,7 @@ async def test_a_read_only_channel_is_reported_to_the_owner(on: Stage, dc: Disco
     assert len([each for each in dc.refusals if each.method == "POST"]) <= 3
 
 
-async def test_a_channel_the_bot_can_no_longer_see(on: Stage, dc: DiscordServer) -> None:
+async def test_a_channel_the_bot_can_no_longer_see(on: BotHarness, dc: DiscordServer) -> None:
     gate = on.ms.gate("never seen")
     async with running(on) as app:
         await up(dc, app)
@@ -129,7 +129,7 @@ async def test_a_channel_the_bot_can_no_longer_see(on: Stage, dc: DiscordServer)
     assert len(on.ms.calls) == 1
 
 
-async def test_removal_from_a_server_is_reported_once_and_an_outage_is_not(on: Stage, dc: DiscordServer) -> None:
+async def test_removal_from_a_server_is_reported_once_and_an_outage_is_not(on: BotHarness, dc: DiscordServer) -> None:
     async with running(on) as app:
         await up(dc, app)
         guild = dc.guild()

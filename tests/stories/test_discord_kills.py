@@ -14,9 +14,9 @@ from tests.servers.discord import Channel, DiscordServer, Message
 from tests.servers.discord.faults import Kind
 from tests.servers.model.request import ModelRequest
 from tests.servers.model.script import Script
-from tests.stories.discording import SEND, settled, texts
-from tests.stories.harness import OWNER, BotProcess, Stage, stage
-from tests.stories.killing import HELD, PATIENCE, answer, until
+from tests.stories.discord_bot import SEND, settled, texts
+from tests.stories.harness import OWNER, BotHarness, BotProcess, bot_harness
+from tests.stories.kills import HELD, TIMEOUT_SECONDS, answer, until
 
 SEED = 20_251_122
 MANY = 25
@@ -26,7 +26,7 @@ PEOPLE = ("alice", "bob")
 class Ordeal:
     """Questions in private chats, a channel and a thread while the bot is killed."""
 
-    def __init__(self, on: Stage, dc: DiscordServer, seed: int) -> None:
+    def __init__(self, on: BotHarness, dc: DiscordServer, seed: int) -> None:
         self.on = on
         self.dc = dc
         self.random = Random(seed)
@@ -71,7 +71,7 @@ class Ordeal:
 
     async def answered(self) -> None:
         """Waits until every question has its complete answer."""
-        await self.dc.wait_for(lambda _: not self._unanswered(), PATIENCE)
+        await self.dc.wait_for(lambda _: not self._unanswered(), TIMEOUT_SECONDS)
 
     def _unanswered(self) -> list[str]:
         return [each for chat, asked in self._asked.items() for each in asked if answer(each) not in texts(chat)]
@@ -122,7 +122,7 @@ async def while_a_message_begins(ordeal: Ordeal, bot: BotProcess, name: str) -> 
     ordeal.slow(seconds=2.5)
     kept = ordeal.dc.fault(SEND, "hang_after", times=None)
     ordeal.ask(name)
-    await ordeal.dc.wait_for(lambda _: kept.hits, PATIENCE)
+    await ordeal.dc.wait_for(lambda _: kept.hits, TIMEOUT_SECONDS)
     await ordeal.kill(bot, within=0.3)
     kept.clear()
 
@@ -135,7 +135,7 @@ async def between_answer_and_send(ordeal: Ordeal, bot: BotProcess, name: str) ->
     kept = [ordeal.dc.fault(SEND, kind, skip=ordeal.random.randrange(3)) for kind in kinds]
     kept.append(ordeal.dc.fault(SEND, "slow", times=None, seconds=0.3))
     ordeal.ask(name)
-    await ordeal.dc.wait_for(lambda _: all(fault.hits for fault in kept[:2]), PATIENCE)
+    await ordeal.dc.wait_for(lambda _: all(fault.hits for fault in kept[:2]), TIMEOUT_SECONDS)
     await ordeal.kill(bot, within=0.3)
     ordeal.dc.clear_faults()
     ordeal.dc.fault(SEND, ordeal.random.choice(refusals), times=3)
@@ -150,8 +150,8 @@ STRIKES: tuple[Strike, ...] = (
 
 
 @asynccontextmanager
-async def discord_alone(workspace: Path) -> AsyncIterator[tuple[Stage, DiscordServer]]:
-    async with stage(workspace) as on, DiscordServer() as dc:
+async def discord_alone(workspace: Path) -> AsyncIterator[tuple[BotHarness, DiscordServer]]:
+    async with bot_harness(workspace) as on, DiscordServer() as dc:
         dc.guild()
         on.env |= {"BOT_ACCESS": "open", "TELEGRAM_BOT_TOKEN": "", "BOT_OWNERS": f"discord:{OWNER}"}
         on.env |= {"DISCORD_BOT_TOKEN": dc.token, "DISCORD_API_ROOT": dc.root, "DISCORD_GATEWAY_URL": dc.gateway}
@@ -166,7 +166,7 @@ async def endure(workspace: Path, strikes: list[Strike], seed: int) -> Ordeal:
         ordeal = Ordeal(on, dc, seed)
         for number, strike in enumerate(strikes):
             async with BotProcess(on) as bot:
-                await dc.ready(PATIENCE)
+                await dc.ready(TIMEOUT_SECONDS)
                 ordeal.quick()
                 await ordeal.answered()
                 await strike(ordeal, bot, f"q{number}")

@@ -5,19 +5,19 @@ from __future__ import annotations
 import pytest
 
 from tests.servers.discord import DiscordServer
-from tests.stories.discording import hurried, mention, settled, texts, up
-from tests.stories.harness import Stage, running
+from tests.stories.discord_bot import hurried, mention, settled, texts, up
+from tests.stories.harness import BotHarness, running
 
 __all__ = ["hurried"]
 HISTORY = "/channels/{channel_id}/messages"
 
 
 @pytest.fixture(autouse=True)
-def everybody(on: Stage) -> None:
+def everybody(on: BotHarness) -> None:
     on.env["BOT_ACCESS"] = "open"
 
 
-async def test_a_missed_mention_gets_its_thread(on: Stage, dc: DiscordServer) -> None:
+async def test_a_missed_mention_gets_its_thread(on: BotHarness, dc: DiscordServer) -> None:
     on.env["DISCORD_THREADS"] = "true"
     async with running(on) as app:
         await up(dc, app)
@@ -35,7 +35,9 @@ async def test_a_missed_mention_gets_its_thread(on: Stage, dc: DiscordServer) ->
 
 
 @pytest.mark.usefixtures("hurried")
-async def test_a_first_mention_in_a_channel_is_found_after_an_invalid_session(on: Stage, dc: DiscordServer) -> None:
+async def test_a_first_mention_in_a_channel_is_found_after_an_invalid_session(
+    on: BotHarness, dc: DiscordServer
+) -> None:
     dc.forbid(dc.channel("secret"), "read_message_history")
     dc.channel("quiet")
     async with running(on) as app:
@@ -51,7 +53,7 @@ async def test_a_first_mention_in_a_channel_is_found_after_an_invalid_session(on
 
 
 @pytest.mark.usefixtures("hurried")
-async def test_each_connections_missed_messages_are_fetched(on: Stage, dc: DiscordServer) -> None:
+async def test_each_connections_missed_messages_are_fetched(on: BotHarness, dc: DiscordServer) -> None:
     on.env["DISCORD_SHARDED"] = "true"
     dc.shards = 2
     second = dc.guild(3 << 22 | 1)  # its events arrive on connection 1
@@ -72,7 +74,7 @@ async def test_each_connections_missed_messages_are_fetched(on: Stage, dc: Disco
     assert texts(thread) == ["You said: one", "You said: two"]
 
 
-async def test_a_message_before_two_thousand_others_is_answered(on: Stage, dc: DiscordServer) -> None:
+async def test_a_message_before_two_thousand_others_is_answered(on: BotHarness, dc: DiscordServer) -> None:
     async with running(on) as app:
         await up(dc, app)
         await mention(dc, "before")

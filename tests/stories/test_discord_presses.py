@@ -6,19 +6,19 @@ import pytest
 
 from handlers.replies.callback_buttons import VALID_SECONDS
 from tests.servers.discord import DiscordServer, Interaction, Message
-from tests.stories.discording import mention, settled, shown, texts, up
-from tests.stories.harness import Stage, running
+from tests.stories.discord_bot import mention, settled, shown, texts, up
+from tests.stories.harness import BotHarness, running
 
 FOREIGN = "This button is for someone else."
 EXPIRED = "This button has expired. Send the command again."
 
 
 @pytest.fixture(autouse=True)
-def everybody(on: Stage) -> None:
+def everybody(on: BotHarness) -> None:
     on.env["BOT_ACCESS"] = "open"
 
 
-async def menu(on: Stage, dc: DiscordServer, command: str) -> Message:
+async def menu(on: BotHarness, dc: DiscordServer, command: str) -> Message:
     """A public command answer with buttons, or with a menu for a tier's models."""
     found = await mention(dc, command.partition(" ")[0])
     await dc.wait_for(lambda _: found.buttons, timeout=10)
@@ -29,7 +29,7 @@ async def menu(on: Stage, dc: DiscordServer, command: str) -> Message:
     return found
 
 
-async def refused(on: Stage, dc: DiscordServer, asked: Interaction, sentence: str) -> None:
+async def refused(on: BotHarness, dc: DiscordServer, asked: Interaction, sentence: str) -> None:
     """The refusal is shown only to the person who pressed."""
     await dc.wait_for(lambda _: shown(asked) == [sentence], timeout=10)
     await settled(on)
@@ -37,7 +37,7 @@ async def refused(on: Stage, dc: DiscordServer, asked: Interaction, sentence: st
     assert sentence not in texts(dc.channel())
 
 
-async def test_a_press_by_another_person_is_refused(on: Stage, dc: DiscordServer) -> None:
+async def test_a_press_by_another_person_is_refused(on: BotHarness, dc: DiscordServer) -> None:
     async with running(on) as app:
         await up(dc, app)
         shown_to_all = await menu(on, dc, "/tier")
@@ -48,7 +48,7 @@ async def test_a_press_by_another_person_is_refused(on: Stage, dc: DiscordServer
         await dc.wait_for(lambda _: shown_to_all.text.startswith("Tier: deep"))
 
 
-async def test_a_menu_choice_by_another_person_is_refused(on: Stage, dc: DiscordServer) -> None:
+async def test_a_menu_choice_by_another_person_is_refused(on: BotHarness, dc: DiscordServer) -> None:
     async with running(on) as app:
         await up(dc, app)
         models = await menu(on, dc, "/model coding")
@@ -62,7 +62,7 @@ async def test_a_menu_choice_by_another_person_is_refused(on: Stage, dc: Discord
 
 
 @pytest.mark.parametrize("command", ["/tier", "/model coding"])
-async def test_an_expired_control_is_refused(on: Stage, dc: DiscordServer, command: str) -> None:
+async def test_an_expired_control_is_refused(on: BotHarness, dc: DiscordServer, command: str) -> None:
     async with running(on, dc.now) as app:
         await up(dc, app)
         old = await menu(on, dc, command)

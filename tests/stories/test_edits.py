@@ -5,24 +5,24 @@ from __future__ import annotations
 import pytest
 
 from tests.servers.telegram import Message
-from tests.stories.harness import Stage, ask, running
-from tests.stories.killing import until
+from tests.stories.harness import BotHarness, ask, running
+from tests.stories.kills import until
 
 STALE = "This button is out of date. Send the question again."
 
 
-def asked_and_answered(on: Stage) -> list[tuple[object, ...]]:
+def asked_and_answered(on: BotHarness) -> list[tuple[object, ...]]:
     """The stored messages of every conversation."""
     return on.rows("select text from messages order by id")
 
 
-async def offered(on: Stage, said: Message, words: str) -> Message:
+async def offered(on: BotHarness, said: Message, words: str) -> Message:
     """Edits the message; returns the bot's offer."""
     on.tg.edit(said, words)
     return await on.tg.reply(said, matching="Answer the new version?")
 
 
-async def refused(on: Stage, button: str, message: Message) -> None:
+async def refused(on: BotHarness, button: str, message: Message) -> None:
     """A press that changes neither chat nor history, and says why."""
     before, seen, calls = asked_and_answered(on), message.text, len(on.ms.calls)
     on.tg.press(button, message=message)
@@ -33,7 +33,7 @@ async def refused(on: Stage, button: str, message: Message) -> None:
     assert len(on.ms.calls) == calls
 
 
-async def test_editing_the_last_question_offers_a_new_answer(on: Stage) -> None:
+async def test_editing_the_last_question_offers_a_new_answer(on: BotHarness) -> None:
     on.ms.reply("Ada was a countess.")
     on.ms.reply("Ida was a chemist.")
     async with running(on):
@@ -53,7 +53,7 @@ async def test_editing_the_last_question_offers_a_new_answer(on: Stage) -> None:
     ]
 
 
-async def test_editing_an_older_message_offers_nothing(on: Stage) -> None:
+async def test_editing_an_older_message_offers_nothing(on: BotHarness) -> None:
     async with running(on):
         first = on.tg.say("one")
         await on.tg.reply(first, after=first)
@@ -65,7 +65,7 @@ async def test_editing_an_older_message_offers_nothing(on: Stage) -> None:
     assert len(on.ms.calls) == 2
 
 
-async def test_retry_uses_edited_text_and_a_tier(on: Stage) -> None:
+async def test_retry_uses_edited_text_and_a_tier(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "one")
         await ask(on, "/retry smart : two")
@@ -75,7 +75,7 @@ async def test_retry_uses_edited_text_and_a_tier(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("between", [(), ("/new",)], ids=["in the same conversation", "in another conversation"])
-async def test_an_outdated_offer_leaves_newer_questions_alone(on: Stage, between: tuple[str, ...]) -> None:
+async def test_an_outdated_offer_leaves_newer_questions_alone(on: BotHarness, between: tuple[str, ...]) -> None:
     async with running(on):
         said = on.tg.say("Who was Ada?")
         await on.tg.reply(said, after=said)
@@ -87,7 +87,7 @@ async def test_an_outdated_offer_leaves_newer_questions_alone(on: Stage, between
     assert asked_and_answered(on) == [*answers, ("something else entirely",), ("You said: something else entirely",)]
 
 
-async def test_an_outdated_offer_leaves_an_empty_conversation_alone(on: Stage) -> None:
+async def test_an_outdated_offer_leaves_an_empty_conversation_alone(on: BotHarness) -> None:
     async with running(on):
         said = on.tg.say("Who was Ada?")
         await on.tg.reply(said, after=said)
@@ -99,7 +99,7 @@ async def test_an_outdated_offer_leaves_an_empty_conversation_alone(on: Stage) -
         assert (await ask(on, "/retry")).text == "You said: Who was Ida?"
 
 
-async def test_an_older_offer_uses_the_newest_text(on: Stage) -> None:
+async def test_an_older_offer_uses_the_newest_text(on: BotHarness) -> None:
     async with running(on):
         said = on.tg.say("Who was Ada?")
         await on.tg.reply(said, after=said)
@@ -111,7 +111,7 @@ async def test_an_older_offer_uses_the_newest_text(on: Stage) -> None:
     assert asked_and_answered(on) == [("Who was Eda?",), ("You said: Who was Eda?",)]
 
 
-async def test_an_outdated_retry_leaves_newer_questions_alone(on: Stage) -> None:
+async def test_an_outdated_retry_leaves_newer_questions_alone(on: BotHarness) -> None:
     on.ms.fail(400, "bad", "nope")
     async with running(on):
         failed = await ask(on, "first question")
@@ -120,7 +120,7 @@ async def test_an_outdated_retry_leaves_newer_questions_alone(on: Stage) -> None
     assert asked_and_answered(on) == [("first question",), ("second question",), ("You said: second question",)]
 
 
-async def test_a_retry_outdated_while_waiting_says_so(on: Stage) -> None:
+async def test_a_retry_outdated_while_waiting_says_so(on: BotHarness) -> None:
     on.ms.truncate(after_chunks=4, text="one two three four")
     async with running(on):
         cut = await ask(on, "count")
@@ -137,7 +137,7 @@ async def test_a_retry_outdated_while_waiting_says_so(on: Stage) -> None:
     assert asked_and_answered(on)[-2:] == [("second question",), ("at last",)]
 
 
-async def test_a_pressed_button_disappears_and_the_new_answer_has_one(on: Stage) -> None:
+async def test_a_pressed_button_disappears_and_the_new_answer_has_one(on: BotHarness) -> None:
     for _ in range(2):
         on.ms.fail(400, "bad", "nope")
     async with running(on):
@@ -152,7 +152,7 @@ async def test_a_pressed_button_disappears_and_the_new_answer_has_one(on: Stage)
     assert asked_and_answered(on) == [("my question",), ("You said: my question",)]
 
 
-async def test_retry_after_an_edit_asks_the_edited_words(on: Stage) -> None:
+async def test_retry_after_an_edit_asks_the_edited_words(on: BotHarness) -> None:
     async with running(on):
         said = on.tg.say("Who was Ada?")
         await on.tg.reply(said, after=said)
@@ -168,7 +168,7 @@ async def test_retry_after_an_edit_asks_the_edited_words(on: Stage) -> None:
     assert on.rows("select count(*) from state where key like 'edit of%'") == [(1,)]
 
 
-async def test_an_edit_during_the_answer_can_be_retried(on: Stage) -> None:
+async def test_an_edit_during_the_answer_can_be_retried(on: BotHarness) -> None:
     async with running(on):
         gate = on.ms.gate("Ada was a countess.")
         said = on.tg.say("Who was Ada?")
@@ -181,7 +181,7 @@ async def test_an_edit_during_the_answer_can_be_retried(on: Stage) -> None:
     assert on.ms.last.reading.last_user_text == "Who was Ida?"
 
 
-async def test_an_interrupted_retry_has_a_retry_button(on: Stage) -> None:
+async def test_an_interrupted_retry_has_a_retry_button(on: BotHarness) -> None:
     on.ms.fail(400, "bad", "nope")
     on.ms.truncate(after_chunks=4, text="one two three four")
     async with running(on):
@@ -194,7 +194,7 @@ async def test_an_interrupted_retry_has_a_retry_button(on: Stage) -> None:
     assert asked_and_answered(on) == [("count",), ("You said: count",)]
 
 
-async def test_a_menu_explains_at_the_button_why_it_is_refused(on: Stage) -> None:
+async def test_a_menu_explains_at_the_button_why_it_is_refused(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "one")
         await ask(on, "/new")

@@ -6,17 +6,17 @@ import re
 import time
 
 from tests.servers.telegram import Message
-from tests.stories.forked import forked
-from tests.stories.harness import BotProcess, Stage, ask, running
-from tests.stories.killing import until
+from tests.stories.forked_cli import forked
+from tests.stories.harness import BotHarness, BotProcess, ask, running
+from tests.stories.kills import until
 
 
-def exported(on: Stage, message: Message) -> str:
+def exported(on: BotHarness, message: Message) -> str:
     """The Markdown file of a message."""
     return on.tg.document(message).data.decode()
 
 
-def remember(on: Stage, count: int, text: str = "message {n}") -> None:
+def remember(on: BotHarness, count: int, text: str = "message {n}") -> None:
     """Writes this many messages into the newest conversation while no bot runs."""
     ((conversation,),) = on.rows("select max(id) from conversations")
     ((person,),) = on.rows("select min(id) from people")
@@ -28,7 +28,7 @@ def remember(on: Stage, count: int, text: str = "message {n}") -> None:
         )  # fmt: skip
 
 
-async def test_export_sends_the_conversation_as_a_file(on: Stage) -> None:
+async def test_export_sends_the_conversation_as_a_file(on: BotHarness) -> None:
     on.ms.reply("Apples are **red**.")
     async with running(on):
         await ask(on, "Tell me of apples")
@@ -44,7 +44,7 @@ async def test_export_sends_the_conversation_as_a_file(on: Stage) -> None:
     )
 
 
-async def test_export_of_an_earlier_conversation_in_the_persons_language(on: Stage) -> None:
+async def test_export_of_an_earlier_conversation_in_the_persons_language(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "/settings timezone Europe/Berlin")
         await ask(on, "remember apples")
@@ -60,7 +60,7 @@ async def test_export_of_an_earlier_conversation_in_the_persons_language(on: Sta
         assert "bananas" in exported(on, await ask(on, "/history export"))
 
 
-async def test_impossible_exports_are_explained(on: Stage) -> None:
+async def test_impossible_exports_are_explained(on: BotHarness) -> None:
     async with running(on):
         assert "This conversation is still empty" in (await ask(on, "/history export")).text
         assert "There is no conversation 1" in (await ask(on, "/history export 1")).text
@@ -74,7 +74,7 @@ async def test_impossible_exports_are_explained(on: Stage) -> None:
     assert not on.tg.calls("sendDocument")
 
 
-async def test_every_message_is_exported(on: Stage) -> None:
+async def test_every_message_is_exported(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "hello")
     remember(on, 998)
@@ -84,7 +84,7 @@ async def test_every_message_is_exported(on: Stage) -> None:
     assert re.findall(r"^message (\d+)$", exported(on, message), re.MULTILINE) == [str(n) for n in range(998)]
 
 
-async def test_a_too_long_export_is_refused_before_it_is_queued(on: Stage) -> None:
+async def test_a_too_long_export_is_refused_before_it_is_queued(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "hello")
     remember(on, 2, "é" * 5_100_000)
@@ -97,7 +97,7 @@ async def test_a_too_long_export_is_refused_before_it_is_queued(on: Stage) -> No
         assert "hello again" in exported(on, await ask(on, "/history export"))
 
 
-async def test_a_groups_export_is_for_its_members_only(on: Stage) -> None:
+async def test_a_groups_export_is_for_its_members_only(on: BotHarness) -> None:
     on.env["BOT_ACCESS"] = "open"
     async with running(on):
         await ask(on, "my own secret")
@@ -111,7 +111,7 @@ async def test_a_groups_export_is_for_its_members_only(on: Stage) -> None:
         assert "There is no conversation 1" in (await ask(on, "/history export 1", user="bob")).text
 
 
-async def test_export_does_not_wait_for_a_running_answer(on: Stage) -> None:
+async def test_export_does_not_wait_for_a_running_answer(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "first")
         gate = on.ms.gate("done")
@@ -122,7 +122,7 @@ async def test_export_does_not_wait_for_a_running_answer(on: Stage) -> None:
         await on.tg.reply(matching="done")
 
 
-async def test_a_kill_before_confirmation_sends_the_export_again_with_a_mark(on: Stage) -> None:
+async def test_a_kill_before_confirmation_sends_the_export_again_with_a_mark(on: BotHarness) -> None:
     async with BotProcess(on) as bot:
         await ask(on, "hello")
         on.tg.fault("sendDocument", "hang_after")
@@ -138,7 +138,7 @@ async def test_a_kill_before_confirmation_sends_the_export_again_with_a_mark(on:
     assert len(said.chat.from_bot()) == 3
 
 
-async def test_in_a_pipe_the_export_is_the_reply(on: Stage) -> None:
+async def test_in_a_pipe_the_export_is_the_reply(on: BotHarness) -> None:
     on.write_config()
     on.ms.reply("Apples are red.")
     on.env["TELEGRAM_BOT_TOKEN"] = ""

@@ -6,8 +6,10 @@ import re
 
 import pytest
 
-from tests.library import litellm_without_clients
-from tests.stories.failing import (
+from tests.litellm_setup import litellm_without_clients
+from tests.stories.harness import BotHarness, ask, previewing_early, running
+from tests.stories.test_media import RED
+from tests.stories.vendors import (
     KEYS,
     POOLS,
     Clock,
@@ -17,8 +19,6 @@ from tests.stories.failing import (
     facts,
     vendors,
 )
-from tests.stories.harness import Stage, ask, previewing_early, running
-from tests.stories.test_media import RED
 
 FIRST, CLAUDE, GEMINI = POOLS["balanced"]
 OPENAI = at("openai")
@@ -32,12 +32,12 @@ def own_clients() -> None:
     litellm_without_clients()
 
 
-def newly(on: Stage, before: int) -> list[str]:
+def newly(on: BotHarness, before: int) -> list[str]:
     """The models called after the first this many calls."""
     return asked(on)[before:]
 
 
-async def test_retry_after_puts_a_model_into_cooldown(on: Stage) -> None:
+async def test_retry_after_puts_a_model_into_cooldown(on: BotHarness) -> None:
     vendors(on)
     on.ms.fail(429, retry_after=30, when=OPENAI)
     clock = Clock()
@@ -60,7 +60,7 @@ async def test_retry_after_puts_a_model_into_cooldown(on: Stage) -> None:
         assert newly(on, 5) == [FIRST]
 
 
-async def test_if_all_models_are_in_cooldown_the_shortest_is_awaited(on: Stage) -> None:
+async def test_if_all_models_are_in_cooldown_the_shortest_is_awaited(on: BotHarness) -> None:
     vendors(on)
     for vendor in KEYS:
         on.ms.fail(429, retry_after=1, when=at(vendor))
@@ -70,7 +70,7 @@ async def test_if_all_models_are_in_cooldown_the_shortest_is_awaited(on: Stage) 
     assert asked(on) == [FIRST, CLAUDE, GEMINI, FIRST]
 
 
-async def test_the_wait_for_a_cooldown_is_shown(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_wait_for_a_cooldown_is_shown(on: BotHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     previewing_early(monkeypatch)
     vendors(on)
     now = [1_000_000.0]
@@ -84,7 +84,7 @@ async def test_the_wait_for_a_cooldown_is_shown(on: Stage, monkeypatch: pytest.M
         assert (await on.tg.reply(said, after=said)).text == "You said: hm"
 
 
-async def test_three_failures_open_the_breaker_which_survives_a_restart_and_is_probed(on: Stage) -> None:
+async def test_three_failures_open_the_breaker_which_survives_a_restart_and_is_probed(on: BotHarness) -> None:
     vendors(on)
     on.ms.fail(500, times=4, when=OPENAI)
     clock = Clock()
@@ -115,7 +115,7 @@ async def test_three_failures_open_the_breaker_which_survives_a_restart_and_is_p
     everybody_got_their_own_key(on)
 
 
-async def test_the_breaker_opens_at_three_of_five_failures(on: Stage) -> None:
+async def test_the_breaker_opens_at_three_of_five_failures(on: BotHarness) -> None:
     vendors(on)
     on.ms.fail(500, times=2, when=OPENAI)
     async with running(on):
@@ -128,7 +128,7 @@ async def test_the_breaker_opens_at_three_of_five_failures(on: Stage) -> None:
     assert newly(on, 6) == [FIRST, CLAUDE, CLAUDE]
 
 
-async def test_one_probe_at_a_time_while_others_use_the_next_model(on: Stage) -> None:
+async def test_one_probe_at_a_time_while_others_use_the_next_model(on: BotHarness) -> None:
     vendors(on, **{"balanced": {"firstTokenSeconds": 10.0}})
     on.env["BOT_ACCESS"] = "open"
     on.ms.fail(401, when=OPENAI)
@@ -146,7 +146,7 @@ async def test_one_probe_at_a_time_while_others_use_the_next_model(on: Stage) ->
     assert asked(on) == [FIRST, CLAUDE, FIRST, CLAUDE, CLAUDE]
 
 
-async def test_tier_and_status_during_a_cooldown(on: Stage) -> None:
+async def test_tier_and_status_during_a_cooldown(on: BotHarness) -> None:
     vendors(on)
     on.ms.fail(401, when=OPENAI)
     async with running(on):
@@ -168,7 +168,7 @@ async def test_tier_and_status_during_a_cooldown(on: Stage) -> None:
         assert f"Model: {FIRST}" in (await ask(on, "/tier")).text, "a new key closes the breaker"
 
 
-async def test_a_chosen_model_without_a_key(on: Stage) -> None:
+async def test_a_chosen_model_without_a_key(on: BotHarness) -> None:
     vendors(on)
     async with running(on):
         await ask(on, f"/model balanced {CLAUDE}")
@@ -181,7 +181,7 @@ async def test_a_chosen_model_without_a_key(on: Stage) -> None:
     assert asked(on) == [CLAUDE, FIRST]
 
 
-async def test_a_fallback_without_a_key_is_skipped_silently(on: Stage) -> None:
+async def test_a_fallback_without_a_key_is_skipped_silently(on: BotHarness) -> None:
     vendors(on, "openai", "gemini")
     on.ms.fail(500, when=OPENAI)
     async with running(on):
@@ -189,7 +189,7 @@ async def test_a_fallback_without_a_key_is_skipped_silently(on: Stage) -> None:
         assert f"Skipped (no API key): {CLAUDE}." in (await ask(on, "/tier")).text
 
 
-async def test_a_picture_goes_to_a_vision_model(on: Stage) -> None:
+async def test_a_picture_goes_to_a_vision_model(on: BotHarness) -> None:
     vendors(on)
     on.knows(**{"gpt-blind": BLIND})
     async with running(on):
@@ -201,7 +201,7 @@ async def test_a_picture_goes_to_a_vision_model(on: Stage) -> None:
     assert asked(on) == [FIRST, "openai/gpt-blind"]
 
 
-async def test_without_a_vision_model_the_text_is_answered_with_a_notice(on: Stage) -> None:
+async def test_without_a_vision_model_the_text_is_answered_with_a_notice(on: BotHarness) -> None:
     vendors(on, "openai")
     on.knows(**{"gpt-blind": BLIND})
     on.env["TIER_BALANCED_POOL"] = "openai/gpt-blind"
@@ -210,7 +210,7 @@ async def test_without_a_vision_model_the_text_is_answered_with_a_notice(on: Sta
         assert "👁 openai/gpt-blind can't see pictures" in (await on.tg.reply(after=said)).text
 
 
-async def test_too_long_for_the_chosen_model_falls_back_to_the_pool(on: Stage) -> None:
+async def test_too_long_for_the_chosen_model_falls_back_to_the_pool(on: BotHarness) -> None:
     vendors(on)
     on.ms.fail(400, code="context_length_exceeded", times=2, when=OPENAI)
     async with running(on):
@@ -221,7 +221,7 @@ async def test_too_long_for_the_chosen_model_falls_back_to_the_pool(on: Stage) -
     assert asked(on) == [mini, mini, FIRST]
 
 
-async def test_failover_mid_turn_keeps_the_tool_results(on: Stage) -> None:
+async def test_failover_mid_turn_keeps_the_tool_results(on: BotHarness) -> None:
     vendors(on)
     on.ms.call_tools([("calculate", {"expression": "6*7"})], when=OPENAI)
     on.ms.fail(500, when=OPENAI)
@@ -234,7 +234,7 @@ async def test_failover_mid_turn_keeps_the_tool_results(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("wanted", ["on", "off"])
-async def test_the_footer_can_be_hidden_but_a_fallback_is_shown(on: Stage, wanted: str) -> None:
+async def test_the_footer_can_be_hidden_but_a_fallback_is_shown(on: BotHarness, wanted: str) -> None:
     vendors(on)
     on.ms.fail(500, when=OPENAI)
     async with running(on):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.stories.failing import asked, at, facts, labels, vendors
-from tests.stories.harness import Stage, ask, running
+from tests.stories.harness import BotHarness, ask, running
+from tests.stories.vendors import asked, at, facts, labels, vendors
 
 PROOF = "Prove P != NP"
 
 
 @pytest.mark.parametrize(("before", "said"), [("/tier balanced", "!deep hm"), ("/tier auto", PROOF)])
-async def test_continue_stays_in_the_tier_of_the_answer(on: Stage, before: str, said: str) -> None:
+async def test_continue_stays_in_the_tier_of_the_answer(on: BotHarness, before: str, said: str) -> None:
     vendors(on)
     on.ms.length_cut("as far as", when=at("openai"))
     on.ms.length_cut("it went", when=at("openai"))
@@ -29,7 +29,7 @@ async def test_continue_stays_in_the_tier_of_the_answer(on: Stage, before: str, 
     assert turns == [("assistant", "as far as"), ("assistant", "it went")]
 
 
-async def test_continue_below_an_older_answer_is_refused(on: Stage) -> None:
+async def test_continue_below_an_older_answer_is_refused(on: BotHarness) -> None:
     vendors(on)
     on.ms.length_cut("as far as", when=at("openai"))
     async with running(on):

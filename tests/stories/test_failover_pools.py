@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.library import litellm_without_clients
-from tests.stories.failing import asked, at, vendors
-from tests.stories.harness import Stage, ask, running
+from tests.litellm_setup import litellm_without_clients
+from tests.stories.harness import BotHarness, ask, running
+from tests.stories.vendors import asked, at, vendors
 
 FILE = ["gemini/gemini-2.5-pro", "openai/gpt-5.2", "anthropic/claude-opus-4-5"]
 ENVIRONMENT = ["anthropic/claude-opus-4-5", "gemini/gemini-2.5-flash"]
@@ -17,7 +17,7 @@ def own_clients() -> None:
     litellm_without_clients()
 
 
-async def test_a_pool_is_tried_in_its_written_order(on: Stage) -> None:
+async def test_a_pool_is_tried_in_its_written_order(on: BotHarness) -> None:
     vendors(on, **{tier: {"pool": FILE} for tier in ("balanced", "smart")})
     on.env["TIER_SMART_POOL"] = ", ".join(ENVIRONMENT)
     async with running(on):

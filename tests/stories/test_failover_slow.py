@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from routing.health.latency import COOLDOWN_SECONDS, MIN_TRIES
-from tests.library import litellm_without_clients
-from tests.stories.failing import POOLS, Clock, asked, at, facts, vendors
-from tests.stories.harness import Stage, ask, running
+from tests.litellm_setup import litellm_without_clients
+from tests.stories.harness import BotHarness, ask, running
+from tests.stories.vendors import POOLS, Clock, asked, at, facts, vendors
 
 FIRST, CLAUDE, GEMINI = POOLS["balanced"]
 
@@ -17,7 +17,7 @@ def own_clients() -> None:
     litellm_without_clients()
 
 
-async def test_a_slow_model_is_tried_last_and_this_is_shown(on: Stage) -> None:
+async def test_a_slow_model_is_tried_last_and_this_is_shown(on: BotHarness) -> None:
     vendors(on)
     clock = Clock()
     async with running(on, clock) as app:

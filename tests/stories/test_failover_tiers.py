@@ -13,14 +13,14 @@ import pytest
 
 from routing.config.contracts import ALLOWANCE, DEFAULT_CONTRACTS
 from routing.types.tiers import TIERS, Tier
-from tests.library import litellm_without_clients
+from tests.litellm_setup import litellm_without_clients
 from tests.servers.model import ModelServer
-from tests.stories.failing import FIRST_TOKEN, POOLS, SOON, asked, at, facts, labels, said, vendors
-from tests.stories.harness import Stage, running
+from tests.stories.harness import BotHarness, running
+from tests.stories.vendors import FIRST_TOKEN, POOLS, SOON, asked, at, facts, labels, said, vendors
 
 FIRST = at("openai")
 EFFORT: dict[Tier, str] = {"balanced": "medium", "smart": "high", "coding": "medium", "deep": "xhigh"}
-MOST = {"gpt-5.1": 128_000, "gpt-5.2": 128_000}
+MAX_OUTPUT = {"gpt-5.1": 128_000, "gpt-5.2": 128_000}
 """What a model can write at all, in the library's map."""
 LATE = f"no first words within {FIRST_TOKEN:g} s"
 
@@ -68,16 +68,16 @@ def usual(tier: Tier) -> int:
 
 
 def twice(tier: Tier) -> int:
-    most = MOST[POOLS[tier][0].partition("/")[2]]
+    most = MAX_OUTPUT[POOLS[tier][0].partition("/")[2]]
     return min(DEFAULT_CONTRACTS[tier].max_output_tokens + 2 * ALLOWANCE[EFFORT[tier]], most)
 
 
-def tokens(on: Stage) -> list[int | None]:
+def tokens(on: BotHarness) -> list[int | None]:
     return [call.reading.max_tokens for call in on.ms.calls]
 
 
 @pytest.mark.parametrize(("fault", "tier"), [*zip(ONCE, cycle(TIERS)), *zip(repeat("500"), TIERS)])
-async def test_the_next_model_answers_and_one_line_says_why(on: Stage, fault: str, tier: Tier) -> None:
+async def test_the_next_model_answers_and_one_line_says_why(on: BotHarness, fault: str, tier: Tier) -> None:
     play, reason = ONCE[fault]
     vendors(on, **(SOON if reason == LATE else {}))
     play(on.ms)
@@ -97,7 +97,9 @@ async def test_the_next_model_answers_and_one_line_says_why(on: Stage, fault: st
 
 
 @pytest.mark.parametrize(("abrupt", "tier"), [(False, "balanced"), (True, "deep")])
-async def test_a_break_after_two_chunks_keeps_the_text_and_never_switches(on: Stage, tier: Tier, abrupt: bool) -> None:
+async def test_a_break_after_two_chunks_keeps_the_text_and_never_switches(
+    on: BotHarness, tier: Tier, abrupt: bool
+) -> None:
     vendors(on)
     on.ms.truncate(after_chunks=2, text="one two three four", chunks=4, abrupt=abrupt, when=FIRST)
     async with running(on):
@@ -116,7 +118,7 @@ async def test_a_break_after_two_chunks_keeps_the_text_and_never_switches(on: St
         assert turns == [("user", "hm"), ("assistant", "one two t"), ("user", "go on")]
 
 
-async def test_a_stall_after_the_first_token_keeps_the_text(on: Stage) -> None:
+async def test_a_stall_after_the_first_token_keeps_the_text(on: BotHarness) -> None:
     tier: Tier = "smart"
     times = {"trySeconds": FIRST_TOKEN, "firstTokenSeconds": FIRST_TOKEN}
     vendors(on, **dict.fromkeys(TIERS, times))
@@ -129,7 +131,7 @@ async def test_a_stall_after_the_first_token_keeps_the_text(on: Stage) -> None:
     assert facts(on)["timed_out"] == 1
 
 
-async def test_thinking_counts_as_the_first_token(on: Stage) -> None:
+async def test_thinking_counts_as_the_first_token(on: BotHarness) -> None:
     tier: Tier = "coding"
     vendors(on, **SOON)
     on.ms.reasoning("Let me think about it.", "hi", delay=1.2 * FIRST_TOKEN / 7, chunks=8, when=FIRST)
@@ -139,7 +141,7 @@ async def test_thinking_counts_as_the_first_token(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("tier", ["smart", "deep"])
-async def test_an_empty_answer_is_retried_then_fails_over(on: Stage, tier: Tier) -> None:
+async def test_an_empty_answer_is_retried_then_fails_over(on: BotHarness, tier: Tier) -> None:
     vendors(on)
     on.ms.empty(times=2, when=FIRST)
     first, second = POOLS[tier][:2]
@@ -156,7 +158,7 @@ async def test_an_empty_answer_is_retried_then_fails_over(on: Stage, tier: Tier)
 
 
 @pytest.mark.parametrize("tier", TIERS)
-async def test_cut_off_without_text_doubles_the_output_limit(on: Stage, tier: Tier) -> None:
+async def test_cut_off_without_text_doubles_the_output_limit(on: BotHarness, tier: Tier) -> None:
     vendors(on)
     on.ms.length_cut(when=FIRST)
     async with running(on):
@@ -167,7 +169,7 @@ async def test_cut_off_without_text_doubles_the_output_limit(on: Stage, tier: Ti
 
 
 @pytest.mark.parametrize("tier", ["coding", "deep"])
-async def test_cut_off_without_text_twice_fails_over(on: Stage, tier: Tier) -> None:
+async def test_cut_off_without_text_twice_fails_over(on: BotHarness, tier: Tier) -> None:
     vendors(on)
     on.ms.length_cut(times=2, when=FIRST)
     first, second = POOLS[tier][:2]
@@ -184,7 +186,7 @@ async def test_cut_off_without_text_twice_fails_over(on: Stage, tier: Tier) -> N
         assert asked(on) == [first, first, second]
 
 
-async def test_cut_off_text_is_kept_and_can_be_continued(on: Stage) -> None:
+async def test_cut_off_text_is_kept_and_can_be_continued(on: BotHarness) -> None:
     tier: Tier = "balanced"
     vendors(on)
     on.ms.length_cut("as far as", when=FIRST)
@@ -196,7 +198,7 @@ async def test_cut_off_text_is_kept_and_can_be_continued(on: Stage) -> None:
 
 
 @pytest.mark.parametrize(("code", "tier"), [("content_policy_violation", "balanced"), ("content_filter", "coding")])
-async def test_a_policy_refusal_does_not_fail_over(on: Stage, tier: Tier, code: str) -> None:
+async def test_a_policy_refusal_does_not_fail_over(on: BotHarness, tier: Tier, code: str) -> None:
     vendors(on)
     on.ms.fail(400, code=code, when=FIRST)
     async with running(on):
@@ -207,7 +209,7 @@ async def test_a_policy_refusal_does_not_fail_over(on: Stage, tier: Tier, code: 
     assert (facts(on)["model"], facts(on)["failed"]) == ("", "[]")
 
 
-async def test_an_overflow_shortens_the_prompt_once(on: Stage) -> None:
+async def test_an_overflow_shortens_the_prompt_once(on: BotHarness) -> None:
     tier: Tier = "balanced"
     vendors(on)
     on.ms.fail(400, code="context_length_exceeded", when=FIRST)
@@ -217,7 +219,7 @@ async def test_an_overflow_shortens_the_prompt_once(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("tier", ["smart", "deep"])
-async def test_a_second_overflow_moves_to_a_larger_window(on: Stage, tier: Tier) -> None:
+async def test_a_second_overflow_moves_to_a_larger_window(on: BotHarness, tier: Tier) -> None:
     vendors(on)
     on.ms.fail(400, code="context_length_exceeded", times=2, when=FIRST)
     first, claude, *_ = POOLS[tier]
@@ -233,7 +235,7 @@ async def test_a_second_overflow_moves_to_a_larger_window(on: Stage, tier: Tier)
 
 
 @pytest.mark.parametrize("tier", TIERS)
-async def test_all_models_fail(on: Stage, tier: Tier) -> None:
+async def test_all_models_fail(on: BotHarness, tier: Tier) -> None:
     vendors(on)
     on.ms.fail(500, times=9, when=lambda request: not request.embeds)
     first, *others = POOLS[tier]
@@ -254,7 +256,7 @@ async def test_all_models_fail(on: Stage, tier: Tier) -> None:
         assert (await on.tg.reply(after=sorry)).text.startswith("You said: hm")
 
 
-async def test_attempts_and_length_follow_the_contract(on: Stage) -> None:
+async def test_attempts_and_length_follow_the_contract(on: BotHarness) -> None:
     tier: Tier = "smart"
     vendors(on, **{tier: {"attempts": 1, "maxOutputTokens": 500}})
     on.ms.fail(500, when=FIRST)

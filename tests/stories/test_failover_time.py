@@ -8,11 +8,11 @@ from functools import partial
 import pytest
 
 from routing.types.tiers import TIERS
-from tests.library import litellm_without_clients
+from tests.litellm_setup import litellm_without_clients
 from tests.servers.model.script import BEFORE_HEADERS
 from tests.servers.telegram import TelegramServer
-from tests.stories.failing import POOLS, Clock, asked, at, facts, labels, later, vendors
-from tests.stories.harness import Stage, ask, running
+from tests.stories.harness import BotHarness, ask, running
+from tests.stories.vendors import POOLS, Clock, asked, at, facts, labels, later, vendors
 
 FIRST, CLAUDE, _ = POOLS["balanced"]
 DOWN = "The server had an error"
@@ -24,7 +24,7 @@ def own_clients() -> None:
     litellm_without_clients()
 
 
-async def test_deep_waits_for_its_contracts_first_token_time(on: Stage) -> None:
+async def test_deep_waits_for_its_contracts_first_token_time(on: BotHarness) -> None:
     vendors(on)
     del on.config["tiers"]
     async with running(on):
@@ -39,7 +39,7 @@ async def test_deep_waits_for_its_contracts_first_token_time(on: Stage) -> None:
     assert asked(on) == [FIRST, POOLS["deep"][0]]
 
 
-async def test_the_deadline_ends_the_turn_before_the_next_model(on: Stage) -> None:
+async def test_the_deadline_ends_the_turn_before_the_next_model(on: BotHarness) -> None:
     vendors(on, balanced={"trySeconds": 19.0, "firstTokenSeconds": 19.0})
     clock = Clock()
     async with running(on, clock):
@@ -61,7 +61,7 @@ async def test_the_deadline_ends_the_turn_before_the_next_model(on: Stage) -> No
     assert facts(on)["timed_out"] == 1
 
 
-async def test_no_time_for_the_next_model_is_reported(on: Stage) -> None:
+async def test_no_time_for_the_next_model_is_reported(on: BotHarness) -> None:
     vendors(on)
     clock = Clock()
     async with running(on, clock):
@@ -80,7 +80,7 @@ async def test_no_time_for_the_next_model_is_reported(on: Stage) -> None:
     assert (facts(on)["model"], facts(on)["timed_out"]) == ("", 1)
 
 
-async def test_a_failure_before_the_deadline_is_not_a_timeout(on: Stage) -> None:
+async def test_a_failure_before_the_deadline_is_not_a_timeout(on: BotHarness) -> None:
     vendors(on, "openai")
     on.ms.fail(400, when=OPENAI)
     async with running(on):
@@ -88,7 +88,7 @@ async def test_a_failure_before_the_deadline_is_not_a_timeout(on: Stage) -> None
     assert facts(on)["timed_out"] == 0
 
 
-async def test_thinking_time_is_shown_until_the_first_text(on: Stage) -> None:
+async def test_thinking_time_is_shown_until_the_first_text(on: BotHarness) -> None:
     long = {"deadlineSeconds": 90.0, "trySeconds": 80.0, "firstTokenSeconds": 70.0}
     vendors(on, balanced=long, **{tier: {"deadlineSeconds": 100.0 + at} for at, tier in enumerate(TIERS[1:])})
     async with running(on):

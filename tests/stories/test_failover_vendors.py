@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from routing.types.tiers import TIERS
-from tests.library import litellm_without_clients
+from tests.litellm_setup import litellm_without_clients
 from tests.servers.model import wire_gemini
 from tests.servers.model.script import Script, ToolCall
-from tests.stories.failing import POOLS, asked, at, facts, vendors
-from tests.stories.harness import Stage, ask, running
+from tests.stories.harness import BotHarness, ask, running
+from tests.stories.vendors import POOLS, asked, at, facts, vendors
 
 ORDERS = [POOLS["smart"][n:] + POOLS["smart"][:n] for n in range(3)]
 """Each vendor in first place."""
@@ -28,14 +28,14 @@ def own_clients() -> None:
     litellm_without_clients()
 
 
-def asks(on: Stage, order: tuple[str, ...]) -> str:
+def asks(on: BotHarness, order: tuple[str, ...]) -> str:
     """The order of every tier; the first of them."""
     vendors(on, **{tier: {"pool": list(order)} for tier in TIERS})
     return order[0]
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=lambda order: order[0])
-async def test_a_broken_connection_is_named_as_such(on: Stage, order: tuple[str, ...]) -> None:
+async def test_a_broken_connection_is_named_as_such(on: BotHarness, order: tuple[str, ...]) -> None:
     first = asks(on, order)
     on.ms.reset(when=at(first.partition("/")[0]))
     async with running(on):
@@ -44,7 +44,7 @@ async def test_a_broken_connection_is_named_as_such(on: Stage, order: tuple[str,
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=lambda order: order[0])
-async def test_an_error_inside_a_stream_is_shown_verbatim(on: Stage, order: tuple[str, ...]) -> None:
+async def test_an_error_inside_a_stream_is_shown_verbatim(on: BotHarness, order: tuple[str, ...]) -> None:
     first = asks(on, order)
     on.ms.break_stream(after_chunks=0, when=at(first.partition("/")[0]))
     async with running(on):
@@ -52,7 +52,7 @@ async def test_an_error_inside_a_stream_is_shown_verbatim(on: Stage, order: tupl
     assert answer.text == f"You said: hm\n\n↪ {order[1]} answered: {first}: The server had an error."
 
 
-async def test_invalid_json_is_reported_as_unreadable(on: Stage) -> None:
+async def test_invalid_json_is_reported_as_unreadable(on: BotHarness) -> None:
     first = asks(on, ORDERS[0])
     on.ms.garbage(after_chunks=0, when=at("openai"))
     async with running(on):
@@ -60,7 +60,9 @@ async def test_invalid_json_is_reported_as_unreadable(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("reason", ["SAFETY", "PROHIBITED_CONTENT", "RECITATION", "BLOCKLIST", "SPII", "IMAGE_SAFETY"])
-async def test_a_gemini_refusal_does_not_fail_over(on: Stage, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_gemini_refusal_does_not_fail_over(
+    on: BotHarness, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(wire_gemini._FINISH, "content_filter", reason)  # the server's name for it
     asks(on, ORDERS[2])
     on.ms.empty(finish="content_filter", when=at("gemini"))
@@ -74,7 +76,7 @@ async def test_a_gemini_refusal_does_not_fail_over(on: Stage, reason: str, monke
 @pytest.mark.parametrize("order", ORDERS, ids=lambda order: order[0])
 @pytest.mark.parametrize("half", HALF)
 async def test_a_stream_that_ends_before_its_first_token_is_retried(
-    on: Stage, half: str, order: tuple[str, ...]
+    on: BotHarness, half: str, order: tuple[str, ...]
 ) -> None:
     first = asks(on, order)
     on.ms.script(replace(HALF[half], when=at(first.partition("/")[0])))

@@ -2,18 +2,18 @@
 
 import pytest
 
-from tests.stories.harness import Stage, ask, running
+from tests.stories.harness import BotHarness, ask, running
 
 KEY = "sk-test-openai-000000000000"
 
 
-def patience(on: Stage, seconds: float) -> None:
+def patience(on: BotHarness, seconds: float) -> None:
     """The provider's time limit."""
     openai = {"apiType": "openai", "baseUrl": on.ms.openai_base, "requestTimeoutSeconds": seconds}
     on.config["llm"] = {"providers": {"openai": openai}}
 
 
-async def test_no_connection_to_the_model_keeps_the_question(on: Stage) -> None:
+async def test_no_connection_to_the_model_keeps_the_question(on: BotHarness) -> None:
     async with running(on):
         async with on.ms.outage():
             sorry = await ask(on, "my question")
@@ -25,7 +25,7 @@ async def test_no_connection_to_the_model_keeps_the_question(on: Stage) -> None:
         assert len([turn for turn in on.ms.last.reading.turns if turn[0] == "user"]) == 1
 
 
-async def test_the_retry_button_asks_again(on: Stage) -> None:
+async def test_the_retry_button_asks_again(on: BotHarness) -> None:
     async with running(on):
         async with on.ms.outage():
             sorry = await ask(on, "my question")
@@ -34,7 +34,7 @@ async def test_the_retry_button_asks_again(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("abrupt", [False, True])
-async def test_a_stream_that_breaks_off_keeps_its_text_and_says_so(on: Stage, abrupt: bool) -> None:
+async def test_a_stream_that_breaks_off_keeps_its_text_and_says_so(on: BotHarness, abrupt: bool) -> None:
     on.ms.truncate(after_chunks=4, text="one two three four", abrupt=abrupt)
     async with running(on):
         cut = await ask(on, "count")
@@ -50,7 +50,7 @@ async def test_a_stream_that_breaks_off_keeps_its_text_and_says_so(on: Stage, ab
 
 
 @pytest.mark.parametrize("fault", ["garbage", "break_stream"])
-async def test_a_stream_that_turns_bad_keeps_its_text(on: Stage, fault: str) -> None:
+async def test_a_stream_that_turns_bad_keeps_its_text(on: BotHarness, fault: str) -> None:
     getattr(on.ms, fault)(after_chunks=4, text="one two three four")
     async with running(on):
         cut = await ask(on, "count")
@@ -58,13 +58,13 @@ async def test_a_stream_that_turns_bad_keeps_its_text(on: Stage, fault: str) -> 
         assert "cut the answer off here" in cut.text
 
 
-async def test_an_answer_that_reached_its_length_says_so(on: Stage) -> None:
+async def test_an_answer_that_reached_its_length_says_so(on: BotHarness) -> None:
     on.ms.length_cut("as far as")
     async with running(on):
         assert (await ask(on, "go")).text.startswith("as far as\n\n✂️ The answer stops here")
 
 
-async def test_an_empty_answer_is_retried(on: Stage) -> None:
+async def test_an_empty_answer_is_retried(on: BotHarness) -> None:
     on.ms.empty()
     async with running(on):
         assert (await ask(on, "hm")).text == "You said: hm"
@@ -76,7 +76,7 @@ async def test_an_empty_answer_is_retried(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 529])
-async def test_a_provider_error_is_retried_once(on: Stage, status: int) -> None:
+async def test_a_provider_error_is_retried_once(on: BotHarness, status: int) -> None:
     on.ms.fail(status)
     async with running(on):
         assert (await ask(on, "hm")).text == "You said: hm"
@@ -86,14 +86,14 @@ async def test_a_provider_error_is_retried_once(on: Stage, status: int) -> None:
         assert [call.model for call in on.ms.calls[2:]] == ["gpt-5.1", "gpt-5.1", "gpt-5.2"]
 
 
-async def test_a_connection_reset_is_retried_once(on: Stage) -> None:
+async def test_a_connection_reset_is_retried_once(on: BotHarness) -> None:
     on.ms.reset()
     async with running(on):
         assert (await ask(on, "hm")).text == "You said: hm"
 
 
 @pytest.mark.parametrize("status", [401, 403])
-async def test_a_refused_key_is_named_and_never_shown(on: Stage, status: int) -> None:
+async def test_a_refused_key_is_named_and_never_shown(on: BotHarness, status: int) -> None:
     on.ms.fail(status, message=f"Incorrect API key provided: {KEY}.")
     async with running(on):
         on.tg.say("hm")
@@ -107,7 +107,7 @@ async def test_a_refused_key_is_named_and_never_shown(on: Stage, status: int) ->
         assert (await ask(on, "/retry")).text == "You said: hm"
 
 
-async def test_an_unknown_model_is_named(on: Stage) -> None:
+async def test_an_unknown_model_is_named(on: BotHarness) -> None:
     on.ms.fail(404, times=2)
     async with running(on):
         on.tg.say("hm")
@@ -118,7 +118,7 @@ async def test_an_unknown_model_is_named(on: Stage) -> None:
         assert (await on.tg.reply(matching="❓")).text.startswith("❓ openai has no model openai/gpt-5.1 (")
 
 
-async def test_a_short_retry_after_is_waited_for(on: Stage) -> None:
+async def test_a_short_retry_after_is_waited_for(on: BotHarness) -> None:
     on.ms.fail(429, retry_after=1)
     async with running(on):
         assert (await ask(on, "hm")).text == "You said: hm"
@@ -126,7 +126,7 @@ async def test_a_short_retry_after_is_waited_for(on: Stage) -> None:
         assert second.time - first.time >= 1.0
 
 
-async def test_a_long_retry_after_is_reported_at_once(on: Stage) -> None:
+async def test_a_long_retry_after_is_reported_at_once(on: BotHarness) -> None:
     on.ms.fail(429, retry_after=600, times=2)
     now = [1_000_000.0]
     async with running(on, clock=lambda: now[0]):
@@ -139,7 +139,7 @@ async def test_a_long_retry_after_is_reported_at_once(on: Stage) -> None:
         assert (await ask(on, "/retry balanced")).text == "You said: hm"
 
 
-async def test_a_model_that_never_starts_times_out(on: Stage) -> None:
+async def test_a_model_that_never_starts_times_out(on: BotHarness) -> None:
     patience(on, 0.3)
     on.ms.hang(600.0, times=2)
     async with running(on):
@@ -151,7 +151,7 @@ async def test_a_model_that_never_starts_times_out(on: Stage) -> None:
         assert [await call.finished() for call in on.ms.calls] == ["cut"] * 4, "a single model is retried once"
 
 
-async def test_a_model_that_stalls_mid_answer_times_out(on: Stage) -> None:
+async def test_a_model_that_stalls_mid_answer_times_out(on: BotHarness) -> None:
     patience(on, 1.0)
     on.ms.reply("one two three four", chunks=4, gate_after=2)
     async with running(on):
@@ -159,14 +159,14 @@ async def test_a_model_that_stalls_mid_answer_times_out(on: Stage) -> None:
         assert said.text.startswith("one two t\n\n✂️ Stopped at the 1 s limit.")
 
 
-async def test_content_that_a_provider_declines(on: Stage) -> None:
+async def test_content_that_a_provider_declines(on: BotHarness) -> None:
     on.ms.fail(400, code="content_policy_violation")
     async with running(on):
         assert (await ask(on, "hm")).text.startswith("🛑 openai/gpt-5.1 declined this")
         assert len(on.ms.calls) == 1
 
 
-async def test_a_conversation_longer_than_the_model_reads(on: Stage) -> None:
+async def test_a_conversation_longer_than_the_model_reads(on: BotHarness) -> None:
     on.ms.fail(400, code="context_length_exceeded", times=None)
     async with running(on):
         said = (await ask(on, "hm")).text
@@ -174,7 +174,7 @@ async def test_a_conversation_longer_than_the_model_reads(on: Stage) -> None:
         assert "/new" in said
 
 
-async def test_a_failure_is_in_status(on: Stage) -> None:
+async def test_a_failure_is_in_status(on: BotHarness) -> None:
     on.ms.fail(500, times=3)
     async with running(on):
         await ask(on, "hm")

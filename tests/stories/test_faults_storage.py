@@ -13,7 +13,7 @@ from storage.outbox import SqlOutbox
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 from storage.state import SqlChats
-from tests.stories.harness import BotProcess, Stage, ask, running
+from tests.stories.harness import BotHarness, BotProcess, ask, running
 from tests.stories.test_order import settled, texts
 
 STEPS = [
@@ -55,7 +55,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("store", "step"), STEPS, ids=lambda each: getattr(each, "__name__", each))
 async def test_any_storage_step_may_fail_for_a_while(
-    on: Stage, hurried: None, monkeypatch: pytest.MonkeyPatch, store: type, step: str
+    on: BotHarness, hurried: None, monkeypatch: pytest.MonkeyPatch, store: type, step: str
 ) -> None:
     faulty = Faulty(monkeypatch, store, step)
     async with running(on):
@@ -71,7 +71,9 @@ async def test_any_storage_step_may_fail_for_a_while(
     assert [call.last_user_text for call in on.ms.calls] == ["before", "one", "two"]
 
 
-async def test_a_pressed_button_survives_a_fault(on: Stage, hurried: None, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_pressed_button_survives_a_fault(
+    on: BotHarness, hurried: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It was already stored when classifying it failed."""
     faulty = Faulty(monkeypatch, SqlOutbox, "get")
     async with running(on):
@@ -84,7 +86,7 @@ async def test_a_pressed_button_survives_a_fault(on: Stage, hurried: None, monke
     assert faulty.times == 0
 
 
-async def test_old_open_messages_are_answered_and_finished_ones_deleted(on: Stage) -> None:
+async def test_old_open_messages_are_answered_and_finished_ones_deleted(on: BotHarness) -> None:
     gate = on.ms.gate("never said")
     async with running(on):
         await ask(on, "/whoami")

@@ -1,9 +1,9 @@
 """A person writes, a model answers through the router, and both messages are stored."""
 
-from tests.stories.harness import Stage, running
+from tests.stories.harness import BotHarness, running
 
 
-async def test_a_person_writes_and_a_model_answers(on: Stage) -> None:
+async def test_a_person_writes_and_a_model_answers(on: BotHarness) -> None:
     on.ms.reply("Hello **Alice**!")
     async with running(on):
         on.tg.say("hi")

@@ -1,17 +1,17 @@
 """Forgetting a person deletes all their data."""
 
-from tests.stories.harness import Stage, ask, press, running
+from tests.stories.harness import BotHarness, ask, press, running
 
 SECRET = "xyzzy-plugh"
 
 
-def traces(on: Stage, words: str) -> list[str]:
+def traces(on: BotHarness, words: str) -> list[str]:
     """The tables that contain a text."""
     tables = [str(name) for (name,) in on.rows("select name from sqlite_master where type = 'table'")]
     return [table for table in tables if words in str(on.rows(f'select * from "{table}"'))]
 
 
-async def test_forget_me_deletes_a_persons_rows_everywhere(on: Stage) -> None:
+async def test_forget_me_deletes_a_persons_rows_everywhere(on: BotHarness) -> None:
     on.env["BOT_ACCESS"] = "open"
     bob = on.tg.user("robert")
     async with running(on):
@@ -39,7 +39,7 @@ async def test_forget_me_deletes_a_persons_rows_everywhere(on: Stage) -> None:
         assert ("user", "hi from Alice") in on.ms.last.reading.turns
 
 
-async def test_being_forgotten_needs_a_second_word(on: Stage) -> None:
+async def test_being_forgotten_needs_a_second_word(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "/access forget me")
         assert (await ask(on, "/whoami")).text.endswith("role owner.")

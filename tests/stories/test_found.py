@@ -7,10 +7,10 @@ import pytest
 from bot.settings import load
 from bot.workspace import Workspace
 from storage.database.migrate import migrate
-from tests.stories.harness import OWNER, BotProcess, Stage, ask, running
+from tests.stories.harness import OWNER, BotHarness, BotProcess, ask, running
 
 
-async def test_an_old_request_takes_no_role_away(on: Stage) -> None:
+async def test_an_old_request_takes_no_role_away(on: BotHarness) -> None:
     on.env["BOT_OWNERS"] = ""
     async with BotProcess(on) as bot:
         on.tg.say("/start")
@@ -21,7 +21,7 @@ async def test_an_old_request_takes_no_role_away(on: Stage) -> None:
         assert "role owner" in (await ask(on, "/whoami")).text
 
 
-async def test_the_owner_code_works_for_somebody_known(on: Stage) -> None:
+async def test_the_owner_code_works_for_somebody_known(on: BotHarness) -> None:
     on.env |= {"BOT_OWNERS": "", "BOT_ACCESS": "open"}
     async with running(on):
         await ask(on, "hello")
@@ -33,7 +33,7 @@ async def test_the_owner_code_works_for_somebody_known(on: Stage) -> None:
         assert len(on.ms.calls) == calls
 
 
-async def test_a_model_that_is_no_model_tells_nothing_of_the_disk(on: Stage) -> None:
+async def test_a_model_that_is_no_model_tells_nothing_of_the_disk(on: BotHarness) -> None:
     async with running(on):
         for name in ("local//etc/shadow", "local/nonsense"):
             assert "I don't know the model" in (await ask(on, f"/model smart {name}")).text
@@ -41,14 +41,14 @@ async def test_a_model_that_is_no_model_tells_nothing_of_the_disk(on: Stage) -> 
     assert on.rows("select * from overrides") == []
 
 
-async def test_a_mistyped_command_never_reaches_the_model(on: Stage) -> None:
+async def test_a_mistyped_command_never_reaches_the_model(on: BotHarness) -> None:
     async with running(on):
         for typed in ("/status?", "/tier, smart", "/tier-smart", "/tier:smart"):
             await ask(on, typed)
     assert len(on.ms.calls) == 0
 
 
-async def test_a_blocked_person_stops_nobody(on: Stage) -> None:
+async def test_a_blocked_person_stops_nobody(on: BotHarness) -> None:
     bob = on.tg.user("bob")
     gate = on.ms.reply("a long answer", chunks=4, gate_after=2)
     async with running(on):
@@ -62,7 +62,7 @@ async def test_a_blocked_person_stops_nobody(on: Stage) -> None:
         assert (await on.tg.reply(question.chat.id, matching="a long answer")).text == "a long answer"
 
 
-async def test_an_owner_forgets_somebody(on: Stage) -> None:
+async def test_an_owner_forgets_somebody(on: BotHarness) -> None:
     bob = on.tg.user("bob")
     async with running(on):
         await ask(on, f"/access allow telegram:{bob.id}")
@@ -72,12 +72,12 @@ async def test_an_owner_forgets_somebody(on: Stage) -> None:
     assert on.rows("select count(*) from messages where text like '%xyzzy%'") == [(0,)]
 
 
-async def test_a_number_beyond_all_numbers_is_refused(on: Stage) -> None:
+async def test_a_number_beyond_all_numbers_is_refused(on: BotHarness) -> None:
     async with running(on):
         assert "/history resume" in (await ask(on, f"/history resume {10**30}")).text
 
 
-async def test_a_failure_in_mid_stream_is_in_the_status(on: Stage) -> None:
+async def test_a_failure_in_mid_stream_is_in_the_status(on: BotHarness) -> None:
     on.ms.truncate(after_chunks=2)
     async with running(on):
         await ask(on, "hm")
@@ -85,7 +85,7 @@ async def test_a_failure_in_mid_stream_is_in_the_status(on: Stage) -> None:
         assert (await ask(on, "/status")).text.splitlines()[-1].startswith("⚠️ openai/gpt-5.1 failed")
 
 
-async def test_retry_of_a_tier_and_the_button_of_a_prefixed_question(on: Stage) -> None:
+async def test_retry_of_a_tier_and_the_button_of_a_prefixed_question(on: BotHarness) -> None:
     on.ms.fail(401)
     async with running(on):
         sorry = await ask(on, "!deep pq")
@@ -99,19 +99,19 @@ async def test_retry_of_a_tier_and_the_button_of_a_prefixed_question(on: Stage) 
         assert on.ms.last.reading.effort == "high"
 
 
-async def test_more_words_than_a_command_takes_are_refused(on: Stage) -> None:
+async def test_more_words_than_a_command_takes_are_refused(on: BotHarness) -> None:
     async with running(on):
         for typed in ("/status banana", "/new foo", "/whoami extra", "/usage 7d foo"):
             assert "Write /" in (await ask(on, typed)).text
 
 
-async def test_quoted_settings_stay_together(on: Stage) -> None:
+async def test_quoted_settings_stay_together(on: BotHarness) -> None:
     async with running(on):
         assert "Europe/Berlin" in (await ask(on, '/settings timezone "Europe/Berlin"')).text
         assert "Instructions: Be brief." in (await ask(on, '/settings instructions "Be brief."')).text
 
 
-async def test_a_line_of_dotenv_that_is_none_is_named(on: Stage) -> None:
+async def test_a_line_of_dotenv_that_is_none_is_named(on: BotHarness) -> None:
     on.workspace.mkdir()
     (on.workspace / ".env").write_text("BOT_ACCESS=open\nthis is nonsense\n", encoding="utf-8")
     async with BotProcess(on) as bot:

@@ -7,22 +7,22 @@ import re
 import pytest
 
 from tests.servers.telegram import TelegramServer
-from tests.stories.harness import Stage, ask, running, tool_results
+from tests.stories.harness import BotHarness, ask, running, tool_results
 from tests.stories.test_compaction import is_summary, talk
 
 
-def spoken(on: Stage) -> list[tuple[object, ...]]:
+def spoken(on: BotHarness) -> list[tuple[object, ...]]:
     return on.rows("select role, text from messages order by id")
 
 
-def own_models(on: Stage) -> None:
+def own_models(on: BotHarness) -> None:
     """Only the balanced tier has a model; the others use it as a stand-in."""
     on.env["OPENAI_API_KEY"] = ""
     on.config["llm"] = {"providers": {"mine": {"apiType": "openai", "baseUrl": on.ms.openai_base}}}
     on.config["tiers"] = {"balanced": {"pool": ["mine/llama-70b"]}}
 
 
-async def test_nothing_lifts_a_turn_to_the_small_local_model(on: Stage) -> None:
+async def test_nothing_lifts_a_turn_to_the_small_local_model(on: BotHarness) -> None:
     own_models(on)
     skill = on.workspace / "skills" / "review"
     skill.mkdir(parents=True)
@@ -40,7 +40,7 @@ async def test_nothing_lifts_a_turn_to_the_small_local_model(on: Stage) -> None:
     assert len(on.ms.calls) == 3
 
 
-async def test_a_retry_that_fails_keeps_the_answer_that_there_was(on: Stage) -> None:
+async def test_a_retry_that_fails_keeps_the_answer_that_there_was(on: BotHarness) -> None:
     on.ms.reply("A good answer.")
     async with running(on):
         await ask(on, "why?")
@@ -55,7 +55,7 @@ async def test_a_retry_that_fails_keeps_the_answer_that_there_was(on: Stage) -> 
     assert spoken(on) == [("user", "why?"), ("assistant", "A good answer.")]
 
 
-async def test_new_words_that_fail_are_tried_again_with_the_button(on: Stage) -> None:
+async def test_new_words_that_fail_are_tried_again_with_the_button(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "one")
         on.ms.fail(400, message="no")
@@ -64,7 +64,7 @@ async def test_new_words_that_fail_are_tried_again_with_the_button(on: Stage) ->
         await on.tg.wait_for(lambda _: any(each.text == "You said: two" for each in failed.chat.from_bot()))
 
 
-async def test_an_edit_keeps_what_came_with_the_question(on: Stage) -> None:
+async def test_an_edit_keeps_what_came_with_the_question(on: BotHarness) -> None:
     async with running(on):
         first = await ask(on, "what is a fjord?")
         said = on.tg.say("explain this", reply_to=first)
@@ -81,7 +81,7 @@ async def test_an_edit_keeps_what_came_with_the_question(on: Stage) -> None:
     )
 
 
-async def test_every_skill_is_listed_in_the_prompt(on: Stage) -> None:
+async def test_every_skill_is_listed_in_the_prompt(on: BotHarness) -> None:
     for number in range(30):
         folder = on.workspace / "skills" / f"skill-{number}"
         folder.mkdir(parents=True)
@@ -91,7 +91,7 @@ async def test_every_skill_is_listed_in_the_prompt(on: Stage) -> None:
     assert all(f"- skill-{number}" in on.ms.last.reading.system_text for number in range(30))
 
 
-async def test_a_skill_broken_by_an_edit_keeps_its_old_version(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_skill_broken_by_an_edit_keeps_its_old_version(on: BotHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.live_config.RELOAD_SECONDS", 0.02)
     file = on.workspace / "skills" / "review" / "SKILL.md"
     file.parent.mkdir(parents=True)
@@ -110,7 +110,7 @@ async def test_a_skill_broken_by_an_edit_keeps_its_old_version(on: Stage, monkey
     assert "Look twice." in on.ms.last.reading.system_text
 
 
-async def test_a_skill_added_mid_turn_keeps_the_prompt_prefix(on: Stage) -> None:
+async def test_a_skill_added_mid_turn_keeps_the_prompt_prefix(on: BotHarness) -> None:
     file = on.workspace / "skills" / "review" / "SKILL.md"
     file.parent.mkdir(parents=True)
     file.write_text("---\ndescription: Reviews.\n---\nLook twice.", encoding="utf-8")
@@ -126,7 +126,7 @@ async def test_a_skill_added_mid_turn_keeps_the_prompt_prefix(on: Stage) -> None
     assert "Look twice." in on.ms.last.reading.system_text, "the next turn has it in the prompt prefix"
 
 
-async def test_a_small_window_still_holds_the_question(on: Stage) -> None:
+async def test_a_small_window_still_holds_the_question(on: BotHarness) -> None:
     on.config["compaction"] = {"maxContextTokens": 4_000}
     async with running(on):
         await ask(on, "what is a fjord?")
@@ -136,7 +136,7 @@ async def test_a_small_window_still_holds_the_question(on: Stage) -> None:
         assert int(found[1]) < 200
 
 
-async def test_deeply_nested_arguments_are_answered(on: Stage) -> None:
+async def test_deeply_nested_arguments_are_answered(on: BotHarness) -> None:
     on.ms.call_tools([("calculate", '{"expression": ' + "[" * 5_000 + "]" * 5_000 + "}")])
     on.ms.reply("Too deep.")
     async with running(on):
@@ -144,7 +144,7 @@ async def test_deeply_nested_arguments_are_answered(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("where", ["name", "arguments", "text"])
-async def test_a_lone_surrogate_is_answered(on: Stage, where: str) -> None:
+async def test_a_lone_surrogate_is_answered(on: BotHarness, where: str) -> None:
     half = "a\ud83d" + "b"
     if where == "text":
         on.ms.reply(f"{half} and \ud83d\ude00 and \0.", chunks=40)
@@ -158,7 +158,7 @@ async def test_a_lone_surrogate_is_answered(on: Stage, where: str) -> None:
         assert (await ask(on, "and then?")).text == "You said: and then?"
 
 
-async def test_an_overflow_cuts_the_question_and_the_system_message_too(on: Stage) -> None:
+async def test_an_overflow_cuts_the_question_and_the_system_message_too(on: BotHarness) -> None:
     (on.workspace).mkdir(parents=True)
     (on.workspace / "SYSTEM.md").write_text("s" * 140_000, encoding="utf-8")
     on.knows(mid={"provider": "openai", "maxInputTokens": 128_000})
@@ -170,7 +170,7 @@ async def test_an_overflow_cuts_the_question_and_the_system_message_too(on: Stag
     assert max(len(text) for _, text in on.ms.last.reading.turns) <= 112_000
 
 
-async def test_the_turn_deadline_is_a_separate_limit(on: Stage) -> None:
+async def test_the_turn_deadline_is_a_separate_limit(on: BotHarness) -> None:
     on.config["turn"] = {"deadlineSeconds": 1}
     on.ms.call_tools([("get_datetime", {})], text="Let me look.")
     on.ms.hang(60)
@@ -181,7 +181,7 @@ async def test_the_turn_deadline_is_a_separate_limit(on: Stage) -> None:
         assert "failed" not in (await ask(on, "/status full")).text
 
 
-async def test_a_lock_set_mid_turn_forbids_the_next_switch(on: Stage) -> None:
+async def test_a_lock_set_mid_turn_forbids_the_next_switch(on: BotHarness) -> None:
     gate = on.ms.call_tools([("set_tier", {"tier": "deep"})], text="Hm.", gate_after=0)
     on.ms.reply("As you like.")
     async with running(on):
@@ -193,7 +193,7 @@ async def test_a_lock_set_mid_turn_forbids_the_next_switch(on: Stage) -> None:
     assert "Tier is locked by user (smart)" in tool_results(on)[0]
 
 
-async def test_status_names_the_escalation_rule(on: Stage) -> None:
+async def test_status_names_the_escalation_rule(on: BotHarness) -> None:
     on.ms.call_tools([("write_file", {"path": "app.py", "content": "x"})])
     gate = on.ms.reply("Written.", gate_after=0)
     async with running(on):
@@ -205,7 +205,7 @@ async def test_status_names_the_escalation_rule(on: Stage) -> None:
         await on.tg.reply(question, after=question)
 
 
-async def test_a_refused_tool_does_not_escalate(on: Stage) -> None:
+async def test_a_refused_tool_does_not_escalate(on: BotHarness) -> None:
     bob = on.tg.user("bob")
     on.env["BOT_ACCESS"] = "open"
     async with running(on):
@@ -217,7 +217,7 @@ async def test_a_refused_tool_does_not_escalate(on: Stage) -> None:
     assert on.ms.last.model == "gpt-5.1"
 
 
-async def test_in_a_group_tool_results_stay_with_their_person(on: Stage) -> None:
+async def test_in_a_group_tool_results_stay_with_their_person(on: BotHarness) -> None:
     bob = on.tg.user("bob")
     on.ms.call_tools([("write_file", {"path": "diary.txt", "content": "swordfish"})])
     on.ms.call_tools([("read_file", {"path": "diary.txt"})])
@@ -238,7 +238,7 @@ def _file(tg: TelegramServer, message: object) -> str:
     return tg.document(message).data.decode()  # type: ignore[arg-type]
 
 
-async def test_forgetting_or_blocking_ends_a_running_turn(on: Stage) -> None:
+async def test_forgetting_or_blocking_ends_a_running_turn(on: BotHarness) -> None:
     bob = on.tg.user("bob")
     on.env["BOT_ACCESS"] = "open"
     async with running(on):
@@ -252,7 +252,7 @@ async def test_forgetting_or_blocking_ends_a_running_turn(on: Stage) -> None:
     assert list((on.workspace / "files").rglob("after.txt")) == []
 
 
-async def test_a_failed_summary_is_reported_and_not_counted(on: Stage) -> None:
+async def test_a_failed_summary_is_reported_and_not_counted(on: BotHarness) -> None:
     on.config["compaction"] = {"maxContextTokens": 20_000}
     async with running(on):
         await ask(on, "hello")

@@ -7,9 +7,9 @@ import json
 import re
 from pathlib import Path
 
-from tests.servers.observing import PATIENCE
 from tests.servers.telegram import User
-from tests.stories.harness import Stage, ask, running
+from tests.servers.waiting import TIMEOUT_SECONDS
+from tests.stories.harness import BotHarness, ask, running
 
 ENGLISH = re.compile(r"\b(the|is|are|can't|not|with|found|expected|denied|failed|refused|allowed|such)\b")
 """English words that occur in no German sentence."""
@@ -21,7 +21,7 @@ def skill(root: Path, name: str, text: str) -> None:
     (folder / "SKILL.md").write_text(text)
 
 
-async def test_file_and_server_errors_are_fully_german(on: Stage) -> None:
+async def test_file_and_server_errors_are_fully_german(on: BotHarness) -> None:
     skill(on.workspace, "colon", "---\nname: colon\ndescription: a: b\n---\n")
     skill(on.workspace, "tab", "---\nname: tab\n\tdescription: a\n---\n")
     skill(on.workspace, "open", "---\nname: 'open\n---\n")
@@ -41,7 +41,7 @@ async def test_file_and_server_errors_are_fully_german(on: Stage) -> None:
     (on.workspace / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
     async with running(on):
         await ask(on, "/settings language de")
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             while (tools := (await ask(on, "/tools")).text).count("nicht verbunden seit") < 2:
                 pass
         skills = (await ask(on, "/skills")).text
@@ -55,7 +55,7 @@ async def test_file_and_server_errors_are_fully_german(on: Stage) -> None:
     assert [line for line in faults if ENGLISH.search(line)] == []
 
 
-async def test_notices_use_the_apps_language(on: Stage) -> None:
+async def test_notices_use_the_apps_language(on: BotHarness) -> None:
     owner, bob = User(1001, "Anna", "anna", "de"), on.tg.user("bob", language_code="de")
     on.tg.users[owner.id] = owner
     async with running(on):

@@ -4,12 +4,12 @@ import signal
 
 import pytest
 
-from tests.stories.harness import BotProcess, Stage
-from tests.stories.killing import until
+from tests.stories.harness import BotHarness, BotProcess
+from tests.stories.kills import until
 from tests.stories.test_order import texts
 
 
-async def test_a_running_turn_gets_a_grace_period(on: Stage) -> None:
+async def test_a_running_turn_gets_a_grace_period(on: BotHarness) -> None:
     """An answer within the grace period is sent before the process ends; no new messages are accepted."""
     gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
     async with BotProcess(on) as bot:
@@ -34,7 +34,7 @@ async def test_a_running_turn_gets_a_grace_period(on: Stage) -> None:
     assert [call.last_user_text for call in on.ms.calls] == ["count", "next", "late"]
 
 
-async def test_a_turn_longer_than_the_grace_is_resumed_and_answered_once(on: Stage) -> None:
+async def test_a_turn_longer_than_the_grace_is_resumed_and_answered_once(on: BotHarness) -> None:
     gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
     async with BotProcess(on, constants={"bot.app.GRACE_SECONDS": 0.5}) as bot:
         on.tg.say("count")
@@ -50,7 +50,7 @@ async def test_a_turn_longer_than_the_grace_is_resumed_and_answered_once(on: Sta
 
 
 @pytest.mark.slow
-async def test_a_reply_pending_at_the_stop_is_sent_after_the_restart(on: Stage) -> None:
+async def test_a_reply_pending_at_the_stop_is_sent_after_the_restart(on: BotHarness) -> None:
     """Telegram's retry_after exceeds the grace period: the reply did not arrive, so it is sent without a mark."""
     flood = on.tg.fault("sendMessage", "too_many", retry_after=12, times=None)
     async with BotProcess(on) as bot:
@@ -65,7 +65,7 @@ async def test_a_reply_pending_at_the_stop_is_sent_after_the_restart(on: Stage) 
     assert len(on.ms.calls) == 1
 
 
-async def test_an_idle_bot_ends_at_once_at_either_signal(on: Stage) -> None:
+async def test_an_idle_bot_ends_at_once_at_either_signal(on: BotHarness) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         async with BotProcess(on) as bot:
             await on.tg.wait_for(lambda tg: tg.updates.is_polled, 30.0)

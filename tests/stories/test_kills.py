@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.stories.harness import BotProcess, Stage, stage
-from tests.stories.killing import GROUP, Ordeal, answer, until
+from tests.stories.harness import BotHarness, BotProcess, bot_harness
+from tests.stories.kills import GROUP, Ordeal, answer, until
 
 SEED = 20_251_121
 KILLS = 2
 MANY = 50
 
-Strike = Callable[[Stage, Ordeal, BotProcess, str], Awaitable[None]]
+Strike = Callable[[BotHarness, Ordeal, BotProcess, str], Awaitable[None]]
 
 
 async def endure(workspace: Path, strike: Strike, kills: int, seed: int) -> list[Ordeal]:
@@ -25,7 +25,7 @@ async def endure(workspace: Path, strike: Strike, kills: int, seed: int) -> list
 async def _endure(workspace: Path, strike: Strike, kills: int, seed: int) -> Ordeal:
     """Repeats: start, finish the questions of the last process, ask, kill. At the end everything must be answered."""
     print(f"seed {seed}")  # pytest shows it if the story fails
-    async with stage(workspace) as on:
+    async with bot_harness(workspace) as on:
         ordeal = Ordeal(on, seed)
         for number in range(kills):
             async with BotProcess(on) as bot:
@@ -39,7 +39,7 @@ async def _endure(workspace: Path, strike: Strike, kills: int, seed: int) -> Ord
     return ordeal
 
 
-async def before_the_model_answers(on: Stage, ordeal: Ordeal, bot: BotProcess, name: str) -> None:
+async def before_the_model_answers(on: BotHarness, ordeal: Ordeal, bot: BotProcess, name: str) -> None:
     """Every other process dies soon after its start, with the previous one's questions still open."""
     if int(name[1:]) % 2:
         await ordeal.kill(bot, within=1.5)
@@ -52,7 +52,7 @@ async def before_the_model_answers(on: Stage, ordeal: Ordeal, bot: BotProcess, n
     await ordeal.kill(bot, within=0.3)
 
 
-async def in_mid_stream(on: Stage, ordeal: Ordeal, bot: BotProcess, name: str) -> None:
+async def in_mid_stream(on: BotHarness, ordeal: Ordeal, bot: BotProcess, name: str) -> None:
     """Every other process dies once a message is being streamed, however busy the machine is."""
     ordeal.quick()
     await ordeal.answered()
@@ -65,7 +65,7 @@ async def in_mid_stream(on: Stage, ordeal: Ordeal, bot: BotProcess, name: str) -
     await ordeal.kill(bot, within=2.4)
 
 
-async def between_answer_and_send(on: Stage, ordeal: Ordeal, bot: BotProcess, name: str) -> None:
+async def between_answer_and_send(on: BotHarness, ordeal: Ordeal, bot: BotProcess, name: str) -> None:
     """Telegram withholds a response: of a message that arrived, or of one that did not. The next process's first sends
     are refused."""
     await ordeal.answered()
@@ -99,7 +99,7 @@ async def test_many_kills(tmp_path: Path, strike: Strike) -> None:
     await endure(tmp_path, strike, MANY, SEED + 2)
 
 
-async def test_a_half_streamed_message_becomes_the_answer(on: Stage) -> None:
+async def test_a_half_streamed_message_becomes_the_answer(on: BotHarness) -> None:
     """In a group the answer is streamed into a message, which the next process continues."""
     on.env |= {"BOT_ACCESS": "open"}
     gate = on.ms.reply(answer("this"), chunks=4, gate_after=2)
@@ -119,7 +119,7 @@ async def test_a_half_streamed_message_becomes_the_answer(on: Stage) -> None:
     assert half.reply_to is said
 
 
-async def test_an_album_split_by_a_kill_is_one_question(on: Stage) -> None:
+async def test_an_album_split_by_a_kill_is_one_question(on: BotHarness) -> None:
     """The pictures of an album are joined again after the restart."""
     gate = on.ms.gate("never said")
     async with BotProcess(on) as bot:
@@ -136,7 +136,7 @@ async def test_an_album_split_by_a_kill_is_one_question(on: Stage) -> None:
     assert len(on.tg.private().from_bot()) == 1
 
 
-async def test_a_message_that_crashes_the_bot_is_given_up_and_can_be_retried(on: Stage) -> None:
+async def test_a_message_that_crashes_the_bot_is_given_up_and_can_be_retried(on: BotHarness) -> None:
     """After three crashes the fourth process reports the message instead, and keeps it for /retry."""
     on.tg.say("poison")
     for _ in range(3):

@@ -6,18 +6,18 @@ import re
 
 from routing.types.messages import UserKey
 from tests.servers.discord import DiscordServer, Message
-from tests.stories.discording import up
-from tests.stories.doors import CODE, Hours
-from tests.stories.harness import OWNER, Stage, ask, press, running
+from tests.stories.access import CODE, Hours
+from tests.stories.discord_bot import up
+from tests.stories.harness import OWNER, BotHarness, ask, press, running
 
 PEOPLE = "select platform, user_id, role from identities join people on people.id = person_id order by 1, 2"
 
 
-def only_telegram_has_owners(on: Stage) -> None:
+def only_telegram_has_owners(on: BotHarness) -> None:
     on.env["BOT_OWNERS"] = f"telegram:{OWNER}"
 
 
-async def code(on: Stage, user: str | None = None) -> str:
+async def code(on: BotHarness, user: str | None = None) -> str:
     """A new code, created on Telegram."""
     found = CODE.search((await ask(on, "/access link", user=user)).text)
     assert found is not None
@@ -42,7 +42,7 @@ async def confirmed(dc: DiscordServer, asked: Message) -> Message:
     return asked
 
 
-async def test_a_discord_account_is_linked_to_its_telegram_person(on: Stage, dc: DiscordServer) -> None:
+async def test_a_discord_account_is_linked_to_its_telegram_person(on: BotHarness, dc: DiscordServer) -> None:
     only_telegram_has_owners(on)
     async with running(on) as app:
         await up(dc, app)
@@ -64,7 +64,7 @@ async def test_a_discord_account_is_linked_to_its_telegram_person(on: Stage, dc:
     assert {row[0] for row in on.rows("select person_id from usage")} == {on.rows("select id from people")[0][0]}
 
 
-async def test_linking_two_people_keeps_all_their_data(on: Stage, dc: DiscordServer) -> None:
+async def test_linking_two_people_keeps_all_their_data(on: BotHarness, dc: DiscordServer) -> None:
     only_telegram_has_owners(on)
     on.env["BOT_ACCESS"] = "open"
     async with running(on) as app:
@@ -99,7 +99,7 @@ async def test_linking_two_people_keeps_all_their_data(on: Stage, dc: DiscordSer
     assert on.rows("select count(distinct person_id) from messages where person_id is not null") == [(1,)]
 
 
-async def test_a_link_code_never_raises_a_role(on: Stage, dc: DiscordServer) -> None:
+async def test_a_link_code_never_raises_a_role(on: BotHarness, dc: DiscordServer) -> None:
     async with running(on) as app:
         await up(dc, app)
         await ask(on, f"/access allow telegram:{on.tg.user('bob').id}")
@@ -110,7 +110,7 @@ async def test_a_link_code_never_raises_a_role(on: Stage, dc: DiscordServer) -> 
         assert on.rows(PEOPLE) == before
 
 
-async def test_limits_of_link_codes(on: Stage, dc: DiscordServer) -> None:
+async def test_limits_of_link_codes(on: BotHarness, dc: DiscordServer) -> None:
     clock = Hours()
     only_telegram_has_owners(on)
     bob, carol = on.tg.user("bob"), on.tg.user("carol")
@@ -140,7 +140,7 @@ async def test_limits_of_link_codes(on: Stage, dc: DiscordServer) -> None:
     assert len(on.rows(PEOPLE)) == 4
 
 
-async def test_an_account_can_be_unlinked(on: Stage, dc: DiscordServer) -> None:
+async def test_an_account_can_be_unlinked(on: BotHarness, dc: DiscordServer) -> None:
     only_telegram_has_owners(on)
     async with running(on) as app:
         await up(dc, app)
@@ -155,7 +155,7 @@ async def test_an_account_can_be_unlinked(on: Stage, dc: DiscordServer) -> None:
     assert on.rows(PEOPLE) == [("telegram", str(OWNER), "owner")]
 
 
-async def test_forget_me_covers_both_accounts(on: Stage, dc: DiscordServer) -> None:
+async def test_forget_me_covers_both_accounts(on: BotHarness, dc: DiscordServer) -> None:
     only_telegram_has_owners(on)
     async with running(on) as app:
         await up(dc, app)
@@ -166,7 +166,7 @@ async def test_forget_me_covers_both_accounts(on: Stage, dc: DiscordServer) -> N
     assert len(on.rows(PEOPLE)) == 1
 
 
-async def test_two_accounts_have_one_rate_limit(on: Stage, dc: DiscordServer) -> None:
+async def test_two_accounts_have_one_rate_limit(on: BotHarness, dc: DiscordServer) -> None:
     only_telegram_has_owners(on)
     on.env |= {"BOT_ACCESS": "open", "USER_RATE_LIMIT": "3/minute"}
     async with running(on) as app:
@@ -178,7 +178,7 @@ async def test_two_accounts_have_one_rate_limit(on: Stage, dc: DiscordServer) ->
         assert "Too many messages at once" in (await ask(on, "three", user="bob")).text
 
 
-async def test_an_unlinked_account_cannot_reuse_its_old_code(on: Stage, dc: DiscordServer) -> None:
+async def test_an_unlinked_account_cannot_reuse_its_old_code(on: BotHarness, dc: DiscordServer) -> None:
     only_telegram_has_owners(on)
     async with running(on) as app:
         await up(dc, app)
@@ -196,7 +196,7 @@ async def test_an_unlinked_account_cannot_reuse_its_old_code(on: Stage, dc: Disc
     assert ("unlink", eve.group()) in on.rows("select action, detail from audit")
 
 
-async def test_a_code_shown_to_others_is_invalid(on: Stage, dc: DiscordServer) -> None:
+async def test_a_code_shown_to_others_is_invalid(on: BotHarness, dc: DiscordServer) -> None:
     only_telegram_has_owners(on)
     async with running(on) as app:
         await up(dc, app)
@@ -207,7 +207,7 @@ async def test_a_code_shown_to_others_is_invalid(on: Stage, dc: DiscordServer) -
     assert len(on.rows(PEOPLE)) == 1
 
 
-async def test_a_link_interrupted_by_a_crash_is_finished_at_the_next_start(on: Stage, dc: DiscordServer) -> None:
+async def test_a_link_interrupted_by_a_crash_is_finished_at_the_next_start(on: BotHarness, dc: DiscordServer) -> None:
     only_telegram_has_owners(on)
     on.env["BOT_ACCESS"] = "open"
     async with running(on) as app:
@@ -231,7 +231,7 @@ async def test_a_link_interrupted_by_a_crash_is_finished_at_the_next_start(on: S
         assert again.text.startswith("🔗 You are one person"), "the lost answer"
 
 
-async def test_running_turns_end_before_linking(on: Stage, dc: DiscordServer) -> None:
+async def test_running_turns_end_before_linking(on: BotHarness, dc: DiscordServer) -> None:
     only_telegram_has_owners(on)
     on.env["BOT_ACCESS"] = "open"
     async with running(on) as app:
@@ -249,20 +249,20 @@ async def test_running_turns_end_before_linking(on: Stage, dc: DiscordServer) ->
     assert on.rows("select count(*) from usage") == [(2,)]
 
 
-async def test_an_admins_button_works_in_a_group_that_is_not_allowed(on: Stage) -> None:
+async def test_an_admins_button_works_in_a_group_that_is_not_allowed(on: BotHarness) -> None:
     async with running(on):
         menu = await ask(on, "/tier", group="Team")
         await press(on, "deep", menu)
         assert menu.text.startswith("Tier: deep")
 
 
-async def test_each_person_in_a_closed_group_is_told_once(on: Stage) -> None:
+async def test_each_person_in_a_closed_group_is_told_once(on: BotHarness) -> None:
     async with running(on):
         for name in ("bob", "carol"):
             assert "enabled yet" in (await ask(on, "@tierbot hi", user=name, group="Team")).text
 
 
-async def test_a_terminal_owner_leaves_the_owner_code_valid(on: Stage) -> None:
+async def test_a_terminal_owner_leaves_the_owner_code_valid(on: BotHarness) -> None:
     on.env["BOT_OWNERS"] = ""
     async with running(on) as app:
         await app.kept.people.admit(UserKey("console", "root"), "root", "owner", "terminal")

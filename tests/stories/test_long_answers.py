@@ -6,9 +6,9 @@ from bot.rendering.telegram import pieces
 from tests.servers.discord import DiscordServer
 from tests.servers.telegram import Message, check_entities
 from tests.servers.telegram.entities import utf16_length
-from tests.stories.discording import up
-from tests.stories.harness import BotProcess, Stage, ask, running
-from tests.stories.killing import until
+from tests.stories.discord_bot import up
+from tests.stories.harness import BotHarness, BotProcess, ask, running
+from tests.stories.kills import until
 
 CODE = "```python\n" + "\n".join(f"value_{n} = compute({n}) * {n}" for n in range(240)) + "\n```"
 TABLE = "| name | value |\n| --- | --- |\n" + "\n".join(f"| row {n} | **{n * n}** |" for n in range(600))
@@ -26,14 +26,14 @@ def squeezed(texts: list[str]) -> str:
     return "".join("".join(texts).split())
 
 
-async def whole(on: Stage, said: Message) -> list[Message]:
+async def whole(on: BotHarness, said: Message) -> list[Message]:
     """The messages of the answer, once its end has arrived."""
     await on.tg.reply(said, after=said, matching=END, timeout=30)
     return [message for message in said.chat.from_bot() if message.id > said.id]
 
 
 @pytest.mark.parametrize("kind", ANSWERS)
-async def test_a_long_answer_arrives_whole_valid_and_in_order(on: Stage, kind: str) -> None:
+async def test_a_long_answer_arrives_whole_valid_and_in_order(on: BotHarness, kind: str) -> None:
     answer = f"{ANSWERS[kind]}\n\n{END}"
     visible = squeezed([piece.text for piece in pieces(answer)])
     on.ms.reply(answer)
@@ -50,7 +50,7 @@ async def test_a_long_answer_arrives_whole_valid_and_in_order(on: Stage, kind: s
     assert stored == [(answer,)]
 
 
-async def test_every_word_of_the_answer_is_visible_somewhere(on: Stage) -> None:
+async def test_every_word_of_the_answer_is_visible_somewhere(on: BotHarness) -> None:
     """Compared with the Markdown itself, not with our rendering."""
     on.ms.reply(f"{ANSWERS['all']}\n\n{END}")
     async with running(on):
@@ -70,7 +70,7 @@ async def test_every_word_of_the_answer_is_visible_somewhere(on: Stage) -> None:
     assert {f"https://example.org/{n}?q=a_b" for n in range(200)} <= targets
 
 
-async def test_code_stays_code_in_every_part(on: Stage) -> None:
+async def test_code_stays_code_in_every_part(on: BotHarness) -> None:
     on.ms.reply(CODE.removesuffix("```") + f"# {END}\n```")
     async with running(on):
         parts = await whole(on, on.tg.say("code, please"))
@@ -85,7 +85,7 @@ SCRIPT = "\n".join(f"value_{n} = compute({n})" for n in range(900)) + "\n"
 WITH_SCRIPT = f"{'Read this first. ' * 70}\n\n```python\n{SCRIPT}```"
 
 
-async def test_code_beyond_two_messages_is_a_file_and_the_history_keeps_it(on: Stage) -> None:
+async def test_code_beyond_two_messages_is_a_file_and_the_history_keeps_it(on: BotHarness) -> None:
     on.ms.reply(WITH_SCRIPT)
     async with running(on):
         await ask(on, "/settings language de")
@@ -99,7 +99,7 @@ async def test_code_beyond_two_messages_is_a_file_and_the_history_keeps_it(on: S
     assert on.rows("select text from messages where role = 'assistant'")[-1] == (WITH_SCRIPT,)
 
 
-async def test_a_kill_after_the_text_sends_only_the_file(on: Stage) -> None:
+async def test_a_kill_after_the_text_sends_only_the_file(on: BotHarness) -> None:
     on.ms.reply(WITH_SCRIPT)
     async with BotProcess(on) as bot:
         on.tg.fault("sendDocument", "server_error", times=99)
@@ -117,7 +117,7 @@ async def test_a_kill_after_the_text_sends_only_the_file(on: Stage) -> None:
     assert len(on.ms.calls) == 1
 
 
-async def test_discord_gets_the_file_with_the_text(on: Stage, dc: DiscordServer) -> None:
+async def test_discord_gets_the_file_with_the_text(on: BotHarness, dc: DiscordServer) -> None:
     on.ms.reply(f"Here it is:\n\n```python\n{SCRIPT}```")
     async with running(on) as app:
         await up(dc, app)
@@ -128,7 +128,7 @@ async def test_discord_gets_the_file_with_the_text(on: Stage, dc: DiscordServer)
     assert [(file.name, file.data.decode()) for file in answer.attachments] == [("main.py", SCRIPT)]
 
 
-async def test_the_next_answer_waits_for_a_long_one(on: Stage) -> None:
+async def test_the_next_answer_waits_for_a_long_one(on: BotHarness) -> None:
     on.ms.reply(CJK)
     async with running(on):
         first = on.tg.say("long")
@@ -139,14 +139,14 @@ async def test_the_next_answer_waits_for_a_long_one(on: Stage) -> None:
     assert squeezed(texts[:-1]) == squeezed([CJK])
 
 
-async def test_buttons_stand_under_the_last_part_only(on: Stage) -> None:
+async def test_buttons_stand_under_the_last_part_only(on: BotHarness) -> None:
     async with running(on):
         on.ms.fail(400, None, "no")
         failed = await ask(on, "hello")
     assert [button["text"] for button in failed.buttons] == ["🔁 Retry", "🔁 Retry on smart"]
 
 
-async def test_formulas_are_readable_beside_prices_and_products(on: Stage) -> None:
+async def test_formulas_are_readable_beside_prices_and_products(on: BotHarness) -> None:
     on.ms.reply(r"$x$ and \(a\) and \(\frac{1}{n}\) for $5 and $10; 2*3*4 is 24")
     async with running(on):
         answer = await ask(on, "explain")

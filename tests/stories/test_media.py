@@ -10,7 +10,7 @@ from aiohttp import web
 
 from tests.servers.model import ModelRequest
 from tests.servers.telegram import Message
-from tests.stories.harness import Stage, ask, running
+from tests.stories.harness import BotHarness, ask, running
 
 RED = bytes.fromhex("ffd8ffe0") + b"red picture"
 BLUE = bytes.fromhex("ffd8ffe0") + b"blue picture"
@@ -35,7 +35,7 @@ def all_images(request: ModelRequest) -> list[bytes]:
     return [image for message in messages for image in images(message["content"])]
 
 
-async def test_a_photo_reaches_a_vision_model_and_a_follow_up_still_sees_it(on: Stage) -> None:
+async def test_a_photo_reaches_a_vision_model_and_a_follow_up_still_sees_it(on: BotHarness) -> None:
     async with running(on):
         on.tg.say_photo(RED, caption="What is this?")
         assert (await on.tg.reply()).text == "You said: What is this?"
@@ -51,7 +51,7 @@ async def test_a_photo_reaches_a_vision_model_and_a_follow_up_still_sees_it(on: 
         assert all_images(on.ms.last) == []
 
 
-async def test_a_bare_photo_is_a_question_and_captions_may_have_a_prefix(on: Stage) -> None:
+async def test_a_bare_photo_is_a_question_and_captions_may_have_a_prefix(on: BotHarness) -> None:
     async with running(on):
         on.tg.say_photo(RED)
         await on.tg.reply()
@@ -62,7 +62,7 @@ async def test_a_bare_photo_is_a_question_and_captions_may_have_a_prefix(on: Sta
         assert pictures(on.ms.last) == [BLUE]
 
 
-async def test_an_album_is_one_turn(on: Stage) -> None:
+async def test_an_album_is_one_turn(on: BotHarness) -> None:
     async with running(on):
         on.tg.say_photo(RED, caption="Compare", media_group="a1")
         on.tg.say_photo(BLUE, media_group="a1")
@@ -73,7 +73,7 @@ async def test_an_album_is_one_turn(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("cut", [False, True])
-async def test_stop_reaches_a_message_still_being_joined(on: Stage, cut: bool) -> None:
+async def test_stop_reaches_a_message_still_being_joined(on: BotHarness, cut: bool) -> None:
     async with running(on):
         if cut:
             on.tg.say("word " * 819)
@@ -86,7 +86,7 @@ async def test_stop_reaches_a_message_still_being_joined(on: Stage, cut: bool) -
     assert [call.last_user_text for call in on.ms.calls] == ["hello"]
 
 
-async def test_pictures_over_the_limit_are_named(on: Stage) -> None:
+async def test_pictures_over_the_limit_are_named(on: BotHarness) -> None:
     async with running(on):
         for number in range(6):
             on.tg.say_photo(RED + bytes([number]), caption="Compare" if not number else "", media_group="a1")
@@ -102,7 +102,7 @@ async def test_pictures_over_the_limit_are_named(on: Stage) -> None:
         assert answer.text.endswith(left_out.format(1))
 
 
-async def test_two_albums_are_two_turns(on: Stage) -> None:
+async def test_two_albums_are_two_turns(on: BotHarness) -> None:
     async with running(on):
         for album in ("a1", "a2"):
             on.tg.say_photo(RED, caption=album, media_group=album)
@@ -112,7 +112,7 @@ async def test_two_albums_are_two_turns(on: Stage) -> None:
     assert [len(pictures(call)) for call in on.ms.calls] == [2, 2]
 
 
-async def test_a_model_without_vision_is_skipped_visibly(on: Stage) -> None:
+async def test_a_model_without_vision_is_skipped_visibly(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "/model balanced openai/o3-mini")
         on.tg.say_photo(RED, caption="What is this?")
@@ -123,7 +123,7 @@ async def test_a_model_without_vision_is_skipped_visibly(on: Stage) -> None:
         assert on.ms.last.model == "o3-mini"
 
 
-async def test_a_single_model_without_vision_gets_no_picture_and_this_is_said(on: Stage) -> None:
+async def test_a_single_model_without_vision_gets_no_picture_and_this_is_said(on: BotHarness) -> None:
     on.env["TIER_BALANCED_POOL"] = "openai/o3-mini"
     async with running(on):
         on.tg.say_photo(RED, caption="What is this?")
@@ -136,7 +136,7 @@ async def test_a_single_model_without_vision_gets_no_picture_and_this_is_said(on
         assert "can't see pictures" not in str(on.ms.last.body)
 
 
-async def test_a_text_document_is_read_in_its_own_encoding(on: Stage) -> None:
+async def test_a_text_document_is_read_in_its_own_encoding(on: BotHarness) -> None:
     async with running(on):
         for name, data in [
             ("notes.md", "grüße".encode()),
@@ -150,14 +150,14 @@ async def test_a_text_document_is_read_in_its_own_encoding(on: Stage) -> None:
             assert on.ms.last.last_user_text == f"Explain\n\n{name}:\n```\ngrüße\n```"
 
 
-async def test_a_document_with_code_fences_stays_one_document(on: Stage) -> None:
+async def test_a_document_with_code_fences_stays_one_document(on: BotHarness) -> None:
     async with running(on):
         on.tg.say_document("readme.md", b"# A\n```\ncode\n```\nend")
         await on.tg.reply()
     assert on.ms.last.last_user_text == "readme.md:\n````\n# A\n```\ncode\n```\nend\n````"
 
 
-async def test_a_document_too_large_is_refused_with_both_sizes(on: Stage) -> None:
+async def test_a_document_too_large_is_refused_with_both_sizes(on: BotHarness) -> None:
     async with running(on):
         on.tg.say_document("big.log", b"x" * 250_000)
         assert (await on.tg.reply()).text == "big.log is too large to read: 250 kB, at most 200 kB."
@@ -168,7 +168,7 @@ async def test_a_document_too_large_is_refused_with_both_sizes(on: Stage) -> Non
     assert on.ms.calls == []
 
 
-async def test_a_pasted_text_that_telegram_cut_is_one_question(on: Stage) -> None:
+async def test_a_pasted_text_that_telegram_cut_is_one_question(on: BotHarness) -> None:
     text = " ".join(f"word{n}" for n in range(1500))
     async with running(on):
         parts = on.tg.paste(text)
@@ -181,7 +181,7 @@ async def test_a_pasted_text_that_telegram_cut_is_one_question(on: Stage) -> Non
     assert "".join(asked[0].split()) == "".join(text.split())
 
 
-async def test_two_people_who_paste_in_a_group_are_not_mixed_up(on: Stage) -> None:
+async def test_two_people_who_paste_in_a_group_are_not_mixed_up(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "/access here on", group="Team")
         on.tg.say("@tierbot " + "a" * 4050, user="ann", group="Team")
@@ -208,7 +208,7 @@ class Listener:
         return web.json_response({"text": "what I said aloud", "usage": {"type": "duration", "seconds": 90}})
 
 
-def with_ears(on: Stage, status: int = 200) -> Listener:
+def with_ears(on: BotHarness, status: int = 200) -> Listener:
     on.tg.extra = listener = Listener(status)
     on.env["TRANSCRIPTION_MODEL"] = "ears/whisper-1"
     openai = {"apiType": "openai", "baseUrl": on.ms.openai_base}
@@ -217,7 +217,7 @@ def with_ears(on: Stage, status: int = 200) -> Listener:
     return listener
 
 
-async def test_a_voice_message_is_transcribed(on: Stage) -> None:
+async def test_a_voice_message_is_transcribed(on: BotHarness) -> None:
     listener = with_ears(on)
     async with running(on):
         on.tg.say_voice(b"OggS sounds")
@@ -225,7 +225,7 @@ async def test_a_voice_message_is_transcribed(on: Stage) -> None:
     assert listener.heard == [("whisper-1", b"OggS sounds", "Bearer sk-ears-000000000000")]
 
 
-async def test_a_failed_transcription_is_reported_and_reaches_no_model(on: Stage) -> None:
+async def test_a_failed_transcription_is_reported_and_reaches_no_model(on: BotHarness) -> None:
     with_ears(on, 500)
     async with running(on):
         on.tg.say_voice()
@@ -235,7 +235,7 @@ async def test_a_failed_transcription_is_reported_and_reaches_no_model(on: Stage
     assert on.ms.calls == []
 
 
-async def test_without_a_transcription_model_the_variable_is_named(on: Stage) -> None:
+async def test_without_a_transcription_model_the_variable_is_named(on: BotHarness) -> None:
     async with running(on):
         on.tg.say_voice()
         assert "add TRANSCRIPTION_MODEL" in (await on.tg.reply()).text
@@ -243,13 +243,13 @@ async def test_without_a_transcription_model_the_variable_is_named(on: Stage) ->
 
 
 @pytest.mark.parametrize("kind", ["sticker", "video_note", "contact", "dice"])
-async def test_what_cannot_be_read_is_named(on: Stage, kind: str) -> None:
+async def test_what_cannot_be_read_is_named(on: BotHarness, kind: str) -> None:
     async with running(on):
         on.tg.unsupported(kind)
         assert (await on.tg.reply()).text.startswith("I can't read ")
 
 
-async def test_a_reply_includes_the_quoted_message(on: Stage) -> None:
+async def test_a_reply_includes_the_quoted_message(on: BotHarness) -> None:
     async with running(on):
         on.ms.reply("line one\nline two")
         told: Message = await ask(on, "tell me")

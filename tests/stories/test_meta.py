@@ -8,13 +8,13 @@ import pytest
 
 from handlers.commands import COMMANDS
 from tests.servers.telegram import User
-from tests.stories.harness import Stage, ask, running, tool_results
+from tests.stories.harness import BotHarness, ask, running, tool_results
 
 RULES = "Never speak of the blue folder."
 KEY = "sk-test-openai-000000000000"
 
 
-def owned(on: Stage) -> None:
+def owned(on: BotHarness) -> None:
     """Files of the owner in the workspace, some of them broken."""
     on.workspace.mkdir(exist_ok=True)
     (on.workspace / "SYSTEM.md").write_text(RULES, encoding="utf-8")
@@ -24,7 +24,7 @@ def owned(on: Stage) -> None:
     (on.workspace / "mcp.json").write_text(json.dumps(servers), encoding="utf-8")
 
 
-async def told(on: Stage, tool: str, user: User | None = None, **arguments: str) -> str:
+async def told(on: BotHarness, tool: str, user: User | None = None, **arguments: str) -> str:
     """The result of a tool call for a person."""
     on.ms.call_tools([(tool, arguments)])
     on.ms.reply("So it is.")
@@ -32,14 +32,14 @@ async def told(on: Stage, tool: str, user: User | None = None, **arguments: str)
     return tool_results(on)[-1]
 
 
-async def bob(on: Stage) -> User:
+async def bob(on: BotHarness) -> User:
     """A person with the role user."""
     user = on.tg.user("bob")
     await ask(on, f"/access allow telegram:{user.id}")
     return user
 
 
-async def test_the_help_tool_covers_commands_and_toolkits(on: Stage) -> None:
+async def test_the_help_tool_covers_commands_and_toolkits(on: BotHarness) -> None:
     async with running(on):
         overview = await told(on, "help")
         assert all(f"\n/{spec.name}: {spec.summary}" in overview for spec in COMMANDS)
@@ -57,7 +57,7 @@ async def test_the_help_tool_covers_commands_and_toolkits(on: Stage) -> None:
         assert unknown == f"Nothing here is called 'teleport'. All there is:\n{overview}"
 
 
-async def test_show_config_is_per_person(on: Stage) -> None:
+async def test_show_config_is_per_person(on: BotHarness) -> None:
     owned(on)
     on.env["USER_RATE_LIMIT"] = "90/minute"
     async with running(on):
@@ -83,7 +83,7 @@ async def test_show_config_is_per_person(on: Stage) -> None:
     assert all(secret not in mine for secret in (RULES, KEY, on.tg.token, str(on.workspace)))
 
 
-async def test_a_model_without_a_key_is_explained(on: Stage) -> None:
+async def test_a_model_without_a_key_is_explained(on: BotHarness) -> None:
     on.env["TIER_DEEP_POOL"] = "groq/llama-3.3-70b-versatile, openai/gpt-5.1"
     on.env["TIER_CODING_POOL"] = "groq/llama-3.3-70b-versatile"
     async with running(on):
@@ -97,7 +97,7 @@ async def test_a_model_without_a_key_is_explained(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("role", ["owner", "user"])
-async def test_health_shows_owners_the_problems(on: Stage, role: str) -> None:
+async def test_health_shows_owners_the_problems(on: BotHarness, role: str) -> None:
     owned(on)
     on.env["EMBEDDINGS"] = "off"
     async with running(on):
@@ -122,7 +122,7 @@ async def test_health_shows_owners_the_problems(on: Stage, role: str) -> None:
     assert "MCP server off" not in health
 
 
-async def test_guests_get_only_the_help_tool(on: Stage) -> None:
+async def test_guests_get_only_the_help_tool(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "/access here on", group="Team")
         on.ms.call_tools([("show_config", {})])

@@ -3,8 +3,8 @@
 import json
 
 from tests.servers.telegram import Message
-from tests.stories.failing import labels
-from tests.stories.harness import OWNER, Stage, ask, press, running
+from tests.stories.harness import OWNER, BotHarness, ask, press, running
+from tests.stories.vendors import labels
 
 DEFAULTS = [
     "balanced: openai/gpt-5.1, reasoning medium, default",
@@ -19,16 +19,16 @@ def table(message: Message) -> list[str]:
     return message.text.splitlines()[-4:]
 
 
-def overrides(on: Stage) -> list[tuple[object, ...]]:
+def overrides(on: BotHarness) -> list[tuple[object, ...]]:
     return on.rows("select tier, model, reasoning from overrides order by tier")
 
 
-async def test_model_lists_the_four_tiers_in_order_with_their_defaults(on: Stage) -> None:
+async def test_model_lists_the_four_tiers_in_order_with_their_defaults(on: BotHarness) -> None:
     async with running(on):
         assert table(await ask(on, "/model")) == DEFAULTS
 
 
-async def test_an_override_applies_to_the_next_request_of_its_tier(on: Stage) -> None:
+async def test_an_override_applies_to_the_next_request_of_its_tier(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "/tier coding")
         shown = await ask(on, "/model coding openai/gpt-5.4-mini")
@@ -41,7 +41,7 @@ async def test_an_override_applies_to_the_next_request_of_its_tier(on: Stage) ->
         assert on.ms.last.model == "gpt-5.1"
 
 
-async def test_the_same_model_as_configured_is_an_override_too(on: Stage) -> None:
+async def test_the_same_model_as_configured_is_an_override_too(on: BotHarness) -> None:
     async with running(on):
         shown = await ask(on, "/model coding openai/gpt-5.2")
         assert table(shown)[2] == "coding: openai/gpt-5.2, reasoning medium, override"
@@ -49,7 +49,7 @@ async def test_the_same_model_as_configured_is_an_override_too(on: Stage) -> Non
     assert (on.ms.last.model, on.ms.last.reading.effort) == ("gpt-5.2", "medium")
 
 
-async def test_a_new_model_brings_its_own_default_level(on: Stage) -> None:
+async def test_a_new_model_brings_its_own_default_level(on: BotHarness) -> None:
     async with running(on):
         shown = await ask(on, "/model deep openai/gpt-5-pro")
         assert table(shown)[3] == "deep: openai/gpt-5-pro, reasoning high, override"
@@ -59,7 +59,7 @@ async def test_a_new_model_brings_its_own_default_level(on: Stage) -> None:
         assert on.ms.last.reading.temperature == 0.7
 
 
-async def test_reasoning_creates_an_override_from_the_configured_model(on: Stage) -> None:
+async def test_reasoning_creates_an_override_from_the_configured_model(on: BotHarness) -> None:
     async with running(on):
         shown = await ask(on, "/model smart REASONING Low")
         assert table(shown)[1] == "smart: openai/gpt-5.1, reasoning low, override"
@@ -75,7 +75,7 @@ async def test_reasoning_creates_an_override_from_the_configured_model(on: Stage
         assert (on.ms.last.model, on.ms.last.reading.effort) == ("gpt-5.1", None)
 
 
-async def test_reset_removes_the_override_or_says_that_there_was_none(on: Stage) -> None:
+async def test_reset_removes_the_override_or_says_that_there_was_none(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "/model deep openai/gpt-4.1")
         shown = await ask(on, "/model deep reset")
@@ -88,7 +88,7 @@ async def test_reset_removes_the_override_or_says_that_there_was_none(on: Stage)
     assert (on.ms.last.model, on.ms.last.reading.effort) == ("gpt-5.2", "xhigh")
 
 
-async def test_list_shows_allowed_providers_with_names_and_levels(on: Stage) -> None:
+async def test_list_shows_allowed_providers_with_names_and_levels(on: BotHarness) -> None:
     on.env["BOT_MODEL_SELECTION_ALLOWED_PROVIDERS"] = "openai, mistral"
     async with running(on):
         on.tg.say("/model list")
@@ -115,7 +115,7 @@ REFUSALS = [
 ]
 
 
-async def test_a_refusal_gives_its_reason_and_saves_nothing(on: Stage) -> None:
+async def test_a_refusal_gives_its_reason_and_saves_nothing(on: BotHarness) -> None:
     async with running(on):
         for typed, named in REFUSALS:
             refusal = await ask(on, typed)
@@ -126,7 +126,7 @@ async def test_a_refusal_gives_its_reason_and_saves_nothing(on: Stage) -> None:
     assert on.ms.calls == []
 
 
-async def test_an_unknown_model_of_a_provider_without_a_key_names_the_variable(on: Stage) -> None:
+async def test_an_unknown_model_of_a_provider_without_a_key_names_the_variable(on: BotHarness) -> None:
     async with running(on):
         refusal = await ask(on, "/model smart anthropic/claude-tomorrow")
         assert "I don't know the model anthropic/claude-tomorrow." in refusal.text
@@ -134,7 +134,7 @@ async def test_an_unknown_model_of_a_provider_without_a_key_names_the_variable(o
         assert overrides(on) == []
 
 
-async def test_a_model_that_does_not_reason_takes_no_level(on: Stage) -> None:
+async def test_a_model_that_does_not_reason_takes_no_level(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "/model smart openai/gpt-4.1")
         refusal = await ask(on, "/model smart reasoning high")
@@ -142,7 +142,7 @@ async def test_a_model_that_does_not_reason_takes_no_level(on: Stage) -> None:
         assert overrides(on) == [("smart", "openai/gpt-4.1", None)]
 
 
-async def test_a_model_known_only_from_discovery_or_litellm_may_be_chosen(on: Stage) -> None:
+async def test_a_model_known_only_from_discovery_or_litellm_may_be_chosen(on: BotHarness) -> None:
     found = on.workspace / "models" / "discovered.json"
     found.parent.mkdir(parents=True)
     found.write_text(json.dumps({"openai": [{"id": "openai/brandnew-1", "displayName": "Brand New"}]}))
@@ -155,7 +155,7 @@ async def test_a_model_known_only_from_discovery_or_litellm_may_be_chosen(on: St
     assert (on.ms.last.model, on.ms.last.reading.effort) == ("brandnew-1", None)
 
 
-async def test_tier_and_model_are_independent(on: Stage) -> None:
+async def test_tier_and_model_are_independent(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "/tier deep force")
         await ask(on, "/model deep openai/gpt-4.1")
@@ -166,7 +166,7 @@ async def test_tier_and_model_are_independent(on: Stage) -> None:
         assert overrides(on) == before == [("coding", "openai/gpt-5.2", "high"), ("deep", "openai/gpt-4.1", None)]
 
 
-async def test_overrides_are_per_person_and_survive_a_restart(on: Stage) -> None:
+async def test_overrides_are_per_person_and_survive_a_restart(on: BotHarness) -> None:
     on.env["BOT_ACCESS"] = "open"
     async with running(on):
         await ask(on, "/model balanced openai/gpt-4.1")
@@ -179,7 +179,7 @@ async def test_overrides_are_per_person_and_survive_a_restart(on: Stage) -> None
     assert on.rows("select user_id from overrides natural join identities") == [(str(OWNER),)]
 
 
-async def test_a_model_without_a_key_is_kept_and_the_variable_named_before_and_after(on: Stage) -> None:
+async def test_a_model_without_a_key_is_kept_and_the_variable_named_before_and_after(on: BotHarness) -> None:
     async with running(on):
         shown = await ask(on, "/model deep anthropic/claude-opus-4-5")
         assert shown.text.startswith("✅ deep now uses anthropic/claude-opus-4-5.")
@@ -191,7 +191,7 @@ async def test_a_model_without_a_key_is_kept_and_the_variable_named_before_and_a
     assert [call.model for call in on.ms.calls] == ["gpt-5.2"]
 
 
-async def test_any_model_of_an_allowed_provider_with_a_key_may_be_chosen(on: Stage) -> None:
+async def test_any_model_of_an_allowed_provider_with_a_key_may_be_chosen(on: BotHarness) -> None:
     async with running(on):
         offer = await ask(on, "/model smart openai/claude-sonnet-4-20250514")
         assert "Nothing was changed." in offer.text
@@ -206,7 +206,7 @@ async def test_any_model_of_an_allowed_provider_with_a_key_may_be_chosen(on: Sta
         assert refused.text == "There is no model local/foo on this machine. Nothing was changed."
 
 
-async def test_the_picker_has_the_current_model_first_and_goes_on_page_by_page(on: Stage) -> None:
+async def test_the_picker_has_the_current_model_first_and_goes_on_page_by_page(on: BotHarness) -> None:
     found = on.workspace / "models" / "discovered.json"
     found.parent.mkdir(parents=True)
     found.write_text(
@@ -230,7 +230,7 @@ async def test_the_picker_has_the_current_model_first_and_goes_on_page_by_page(o
         assert ".." not in listed
 
 
-async def test_an_empty_catalogue_says_so(on: Stage) -> None:
+async def test_an_empty_catalogue_says_so(on: BotHarness) -> None:
     path = on.workspace / "models" / "models.json"
     path.parent.mkdir(parents=True)
     path.write_text('{"models": {}}')
@@ -243,7 +243,7 @@ async def test_an_empty_catalogue_says_so(on: Stage) -> None:
         assert labels(await ask(on, "/model smart")) != []
 
 
-async def test_the_picker_opens_when_no_allowed_provider_has_a_key(on: Stage) -> None:
+async def test_the_picker_opens_when_no_allowed_provider_has_a_key(on: BotHarness) -> None:
     on.env["BOT_MODEL_SELECTION_ALLOWED_PROVIDERS"] = "mistral"
     async with running(on):
         menu = await ask(on, "/model coding")
@@ -251,7 +251,7 @@ async def test_the_picker_opens_when_no_allowed_provider_has_a_key(on: Stage) ->
         assert labels(menu)[0] == "✅ openai/gpt-5.2"
 
 
-async def test_the_menu_leads_from_tier_to_model_to_level_and_back(on: Stage) -> None:
+async def test_the_menu_leads_from_tier_to_model_to_level_and_back(on: BotHarness) -> None:
     async with running(on):
         menu = await ask(on, "/model")
         await press(on, "coding", menu)

@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 
 from routing.types.budgets import BudgetLimits
-from tests.library import litellm_without_clients
+from tests.litellm_setup import litellm_without_clients
 from tests.servers.model.script import Usage
 from tests.servers.telegram import User
-from tests.stories.failing import Clock, asked, at, labels, vendors
-from tests.stories.harness import OWNER, Stage, ask, running
+from tests.stories.harness import OWNER, BotHarness, ask, running
+from tests.stories.vendors import Clock, asked, at, labels, vendors
 
 BOB = User(1002, "Bob")
 DAY = 86_400.0
@@ -28,13 +28,13 @@ def own_clients() -> None:
     litellm_without_clients()
 
 
-def allows(on: Stage, **budget: object) -> None:
+def allows(on: BotHarness, **budget: object) -> None:
     """Three vendors with prices, and these limits."""
     vendors(on)
     on.config["budget"] = budget
 
 
-async def test_without_budget_for_an_answer_no_model_is_called(on: Stage) -> None:
+async def test_without_budget_for_an_answer_no_model_is_called(on: BotHarness) -> None:
     allows(on, perUserDailyUsd=LITTLE)
     async with running(on):
         said = await ask(on, "hm")
@@ -50,7 +50,7 @@ async def test_without_budget_for_an_answer_no_model_is_called(on: Stage) -> Non
         assert (await on.tg.reply(after=said)).text == "You said: hm", "the question was stored"
 
 
-async def test_an_unaffordable_tier_is_refused_and_the_best_affordable_offered(on: Stage) -> None:
+async def test_an_unaffordable_tier_is_refused_and_the_best_affordable_offered(on: BotHarness) -> None:
     allows(on, perUserDailyUsd=0.2)
     async with running(on):
         said = await ask(on, "!deep hm")
@@ -62,7 +62,7 @@ async def test_an_unaffordable_tier_is_refused_and_the_best_affordable_offered(o
     assert asked(on) == ["openai/gpt-5.1"]
 
 
-async def test_the_offered_tier_is_cheaper(on: Stage) -> None:
+async def test_the_offered_tier_is_cheaper(on: BotHarness) -> None:
     allows(on, perUserDailyUsd=0.2)
     vendors(on, coding={"maxOutputTokens": 64_000})
     async with running(on):
@@ -72,7 +72,7 @@ async def test_the_offered_tier_is_cheaper(on: Stage) -> None:
         assert (await ask(on, "!smart hm")).text == "You said: hm"
 
 
-async def test_what_was_spent_counts_after_a_restart_and_ends_with_the_day(on: Stage) -> None:
+async def test_what_was_spent_counts_after_a_restart_and_ends_with_the_day(on: BotHarness) -> None:
     allows(on, perUserDailyUsd=0.06)
     clock = Clock()
     on.ms.reply("You said: hm", usage=DEAR, times=1)
@@ -87,7 +87,7 @@ async def test_what_was_spent_counts_after_a_restart_and_ends_with_the_day(on: S
         assert (await ask(on, "hm")).text == "You said: hm"
 
 
-async def test_concurrent_turns_cannot_both_use_the_last_budget(on: Stage) -> None:
+async def test_concurrent_turns_cannot_both_use_the_last_budget(on: BotHarness) -> None:
     allows(on, totalDailyUsd=0.08)
     on.env["BOT_ACCESS"] = "open"
     async with running(on):
@@ -104,7 +104,7 @@ async def test_concurrent_turns_cannot_both_use_the_last_budget(on: Stage) -> No
     assert len(asked(on)) == 2
 
 
-async def test_at_a_limit_the_cheapest_model_continues_visibly(on: Stage) -> None:
+async def test_at_a_limit_the_cheapest_model_continues_visibly(on: BotHarness) -> None:
     allows(on, perUserDailyUsd=LITTLE, atLimit="cheapest")
     async with running(on):
         said = (await ask(on, "!deep hm")).text
@@ -113,7 +113,7 @@ async def test_at_a_limit_the_cheapest_model_continues_visibly(on: Stage) -> Non
     assert asked(on) == ["gemini/gemini-2.5-flash"]
 
 
-async def test_an_unknown_price_is_never_the_cheapest(on: Stage) -> None:
+async def test_an_unknown_price_is_never_the_cheapest(on: BotHarness) -> None:
     allows(on, perUserDailyUsd=LITTLE, atLimit="cheapest")
     on.config["tiers"] = {
         tier: {"pool": [f"openai/strange-{tier}"]} for tier in ("balanced", "smart", "coding", "deep")
@@ -123,7 +123,7 @@ async def test_an_unknown_price_is_never_the_cheapest(on: Stage) -> None:
     assert asked(on) == []
 
 
-async def test_warn_mode_only_warns(on: Stage) -> None:
+async def test_warn_mode_only_warns(on: BotHarness) -> None:
     allows(on, perChatMonthlyUsd=LITTLE, atLimit="warn")
     async with running(on):
         said = (await ask(on, "hm")).text
@@ -131,7 +131,7 @@ async def test_warn_mode_only_warns(on: Stage) -> None:
         assert said.endswith("💰 This goes beyond this chat's limit of $0.0001 a month. /budget shows where you are.")
 
 
-async def test_unknown_prices_are_counted_apart(on: Stage) -> None:
+async def test_unknown_prices_are_counted_apart(on: BotHarness) -> None:
     allows(on, perUserDailyUsd=0.3)
     on.config["tiers"] = {"balanced": {"pool": ["openai/strange"]}}
     on.ms.reply("You said: hm", usage=DEAR)
@@ -148,7 +148,7 @@ async def test_unknown_prices_are_counted_apart(on: Stage) -> None:
         assert "No model was asked" in (await ask(on, "hm")).text, "at the owner's rate"
 
 
-async def test_a_limit_reached_mid_turn_keeps_the_text(on: Stage) -> None:
+async def test_a_limit_reached_mid_turn_keeps_the_text(on: BotHarness) -> None:
     allows(on, perUserDailyUsd=0.06)
     on.ms.call_tools([("get_datetime", {})], text="Let me look.", usage=DEAR)
     async with running(on):
@@ -157,7 +157,7 @@ async def test_a_limit_reached_mid_turn_keeps_the_text(on: Stage) -> None:
     assert len(asked(on)) == 1
 
 
-async def test_the_owner_sets_a_persons_budget(on: Stage) -> None:
+async def test_the_owner_sets_a_persons_budget(on: BotHarness) -> None:
     allows(on)
     on.env["BOT_ACCESS"] = "open"
     async with running(on):
@@ -181,7 +181,7 @@ async def test_the_owner_sets_a_persons_budget(on: Stage) -> None:
     ]
 
 
-async def test_calls_without_usage_are_charged_also_after_a_restart(on: Stage) -> None:
+async def test_calls_without_usage_are_charged_also_after_a_restart(on: BotHarness) -> None:
     allows(on, perUserDailyUsd=0.06)
     async with running(on):
         gate = on.ms.reply("word " * 40, gate_after=2)
@@ -195,7 +195,7 @@ async def test_calls_without_usage_are_charged_also_after_a_restart(on: Stage) -
     assert len(asked(on)) == 1
 
 
-async def test_a_limit_that_returns_knows_the_spending_since(on: Stage) -> None:
+async def test_a_limit_that_returns_knows_the_spending_since(on: BotHarness) -> None:
     allows(on)
     on.ms.reply("You said: hm", usage=DEAR, times=3)
     async with running(on):
@@ -208,7 +208,7 @@ async def test_a_limit_that_returns_knows_the_spending_since(on: Stage) -> None:
         assert "and exceed " in (await ask(on, "hm")).text
 
 
-async def test_a_limit_added_later_knows_the_earlier_spending(on: Stage) -> None:
+async def test_a_limit_added_later_knows_the_earlier_spending(on: BotHarness) -> None:
     allows(on, perUserDailyUsd=1)
     on.ms.reply("You said: hm", usage=DEAR, times=3)
     async with running(on) as app:
@@ -221,7 +221,7 @@ async def test_a_limit_added_later_knows_the_earlier_spending(on: Stage) -> None
         assert "Today: $0.09 of $1.00" in (await ask(on, "/budget")).text
 
 
-async def test_discarded_attempts_are_charged(on: Stage) -> None:
+async def test_discarded_attempts_are_charged(on: BotHarness) -> None:
     allows(on)
     on.ms.empty(when=at("openai"), times=2)
     async with running(on):
@@ -233,7 +233,7 @@ async def test_discarded_attempts_are_charged(on: Stage) -> None:
     ]
 
 
-async def test_concurrent_people_never_exceed_a_shared_limit(on: Stage) -> None:
+async def test_concurrent_people_never_exceed_a_shared_limit(on: BotHarness) -> None:
     allows(on, totalDailyUsd=0.16)
     on.env["BOT_ACCESS"] = "open"
     async with running(on):

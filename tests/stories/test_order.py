@@ -3,25 +3,25 @@
 import pytest
 
 from tests.servers.telegram import Message
-from tests.stories.harness import BotProcess, Stage, running
-from tests.stories.killing import until
+from tests.stories.harness import BotHarness, BotProcess, running
+from tests.stories.kills import until
 
 PEOPLE = [f"person{number}" for number in range(20)]
 
 
-def texts(on: Stage, user: str | None = None) -> list[str]:
+def texts(on: BotHarness, user: str | None = None) -> list[str]:
     """The bot's messages to a person."""
     return [message.text for message in on.tg.private(user).from_bot()]
 
 
-async def settled(on: Stage) -> None:
+async def settled(on: BotHarness) -> None:
     """Waits until every update is acknowledged, processed and answered."""
     await on.tg.wait_for(lambda tg: not tg.updates.pending)
     await until(lambda: on.rows("SELECT count(*) FROM inbox WHERE state != 'done'") == [(0,)])
     await until(lambda: on.rows("SELECT count(*) FROM outbox WHERE state != 'sent'") == [(0,)])
 
 
-async def test_twenty_conversations_at_once_and_a_slow_one_delays_no_other(on: Stage) -> None:
+async def test_twenty_conversations_at_once_and_a_slow_one_delays_no_other(on: BotHarness) -> None:
     on.env |= {"BOT_ACCESS": "open"}
     slow = on.ms.gate("at last", when=lambda request: request.last_user_text == "q-person7")
     async with running(on):
@@ -34,7 +34,7 @@ async def test_twenty_conversations_at_once_and_a_slow_one_delays_no_other(on: S
         assert (await on.tg.reply(said[7])).text == "at last"
 
 
-async def test_status_answers_while_its_own_conversation_is_busy(on: Stage) -> None:
+async def test_status_answers_while_its_own_conversation_is_busy(on: BotHarness) -> None:
     gate = on.ms.gate("done")
     async with running(on):
         on.tg.say("think")
@@ -47,7 +47,7 @@ async def test_status_answers_while_its_own_conversation_is_busy(on: Stage) -> N
 
 
 @pytest.mark.parametrize("word", ["/stop", "stop", "Stop!", " STOP ", "/stop@tierbot"])
-async def test_stop_ends_the_running_turn_and_keeps_its_text(on: Stage, word: str) -> None:
+async def test_stop_ends_the_running_turn_and_keeps_its_text(on: BotHarness, word: str) -> None:
     gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
     async with running(on):
         on.tg.say("count")
@@ -65,7 +65,7 @@ async def test_stop_ends_the_running_turn_and_keeps_its_text(on: Stage, word: st
     assert len(texts(on)) == 2
 
 
-async def test_stop_before_the_first_word_says_that_it_stopped(on: Stage) -> None:
+async def test_stop_before_the_first_word_says_that_it_stopped(on: BotHarness) -> None:
     gate = on.ms.gate("never")
     async with running(on):
         on.tg.say("think")
@@ -74,7 +74,7 @@ async def test_stop_before_the_first_word_says_that_it_stopped(on: Stage) -> Non
         assert (await on.tg.reply()).text == "⏹ Stopped."
 
 
-async def test_stop_without_a_running_turn(on: Stage) -> None:
+async def test_stop_without_a_running_turn(on: BotHarness) -> None:
     """Only the command stops; the plain word is a normal message."""
     async with running(on):
         on.tg.say("/stop")
@@ -83,7 +83,7 @@ async def test_stop_without_a_running_turn(on: Stage) -> None:
         assert (await on.tg.reply()).text == "You said: stop"
 
 
-async def test_messages_wait_visibly_and_are_answered_in_order(on: Stage) -> None:
+async def test_messages_wait_visibly_and_are_answered_in_order(on: BotHarness) -> None:
     gate = on.ms.gate("first")
     async with running(on):
         first = on.tg.say("one")
@@ -102,7 +102,7 @@ async def test_messages_wait_visibly_and_are_answered_in_order(on: Stage) -> Non
     ]
 
 
-async def test_stop_ends_the_running_turn_only(on: Stage) -> None:
+async def test_stop_ends_the_running_turn_only(on: BotHarness) -> None:
     gate = on.ms.gate("never")
     async with running(on):
         on.tg.say("one")
@@ -113,7 +113,7 @@ async def test_stop_ends_the_running_turn_only(on: Stage) -> None:
         assert [reply.text for reply in await on.tg.reply(count=2)] == ["⏹ Stopped.", "You said: two"]
 
 
-async def test_retry_waits_for_the_running_turn(on: Stage) -> None:
+async def test_retry_waits_for_the_running_turn(on: BotHarness) -> None:
     gate = on.ms.gate("first")
     async with running(on):
         on.tg.say("one")
@@ -126,7 +126,7 @@ async def test_retry_waits_for_the_running_turn(on: Stage) -> None:
         assert on.ms.last.last_user_text == "one"
 
 
-async def test_an_update_delivered_twice_is_answered_once(on: Stage) -> None:
+async def test_an_update_delivered_twice_is_answered_once(on: BotHarness) -> None:
     async with running(on):
         said = on.tg.say("once")
         await on.tg.reply()
@@ -144,7 +144,7 @@ async def test_an_update_delivered_twice_is_answered_once(on: Stage) -> None:
     assert len(texts(on)) == 3
 
 
-async def test_an_update_delivered_twice_while_it_is_answered(on: Stage) -> None:
+async def test_an_update_delivered_twice_while_it_is_answered(on: BotHarness) -> None:
     gate = on.ms.gate("one answer")
     async with running(on):
         said = on.tg.say("once")
@@ -158,7 +158,7 @@ async def test_an_update_delivered_twice_while_it_is_answered(on: Stage) -> None
     assert texts(on) == ["one answer", "You said: two"]
 
 
-async def test_messages_from_downtime_follow_the_unfinished_ones(on: Stage) -> None:
+async def test_messages_from_downtime_follow_the_unfinished_ones(on: BotHarness) -> None:
     """Unfinished messages of the last run and Telegram's redeliveries meet: nothing twice, nothing out of order."""
     gate = on.ms.gate("never")
     async with BotProcess(on) as bot:
@@ -175,7 +175,7 @@ async def test_messages_from_downtime_follow_the_unfinished_ones(on: Stage) -> N
     assert texts(on) == [f"You said: q{number}" for number in range(16)]
 
 
-async def test_a_platform_that_fails_on_one_message_answers_the_next(on: Stage) -> None:
+async def test_a_platform_that_fails_on_one_message_answers_the_next(on: BotHarness) -> None:
     """After a bug, the affected message is answered after the next start, the ones behind it at once."""
     gate = on.ms.gate("first")
     async with running(on) as app:

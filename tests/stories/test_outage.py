@@ -6,8 +6,8 @@ import pytest
 
 from bot.adapters.telegram.settings import Pace
 from tests.servers.telegram.faults import Kind
-from tests.stories.harness import BotProcess, Stage, ask, running
-from tests.stories.killing import until
+from tests.stories.harness import BotHarness, BotProcess, ask, running
+from tests.stories.kills import until
 from tests.stories.test_order import settled, texts
 
 QUICK = Pace(backoff=0.05, longest_backoff=0.2, conflict=0.2, longest_conflict=0.4, revoked=0.3, webhook_check=0.2)
@@ -23,7 +23,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.adapters.shared.outbound.REVOKED_SECONDS", 0.2)
 
 
-async def test_flood_control_on_a_send_is_honoured_and_keeps_the_order(on: Stage) -> None:
+async def test_flood_control_on_a_send_is_honoured_and_keeps_the_order(on: BotHarness) -> None:
     fault = on.tg.fault("sendMessage", "too_many", retry_after=1)
     async with running(on):
         on.tg.say("/whoami")
@@ -39,7 +39,7 @@ async def test_flood_control_on_a_send_is_honoured_and_keeps_the_order(on: Stage
     assert len(sent) == 2
 
 
-async def test_flood_control_on_the_edit_that_finishes_an_answer(on: Stage) -> None:
+async def test_flood_control_on_the_edit_that_finishes_an_answer(on: BotHarness) -> None:
     on.env |= {"BOT_ACCESS": "open"}
     gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
     async with running(on):
@@ -53,7 +53,7 @@ async def test_flood_control_on_the_edit_that_finishes_an_answer(on: Stage) -> N
     assert said.chat.from_bot() == [half]
 
 
-async def test_a_rejected_reply_is_sent_again(on: Stage) -> None:
+async def test_a_rejected_reply_is_sent_again(on: BotHarness) -> None:
     on.tg.fault("sendMessage", "server_error", times=2)
     async with running(on):
         assert (await ask(on, "hello")).text == "You said: hello"
@@ -69,7 +69,7 @@ async def test_a_rejected_reply_is_sent_again(on: Stage) -> None:
     ],
 )
 async def test_a_reply_that_may_have_arrived_is_sent_again_with_a_mark(
-    on: Stage, hurried: None, kind: str, expected: list[str]
+    on: BotHarness, hurried: None, kind: str, expected: list[str]
 ) -> None:
     on.tg.fault("sendMessage", kind)  # type: ignore[arg-type]
     async with running(on):
@@ -80,7 +80,7 @@ async def test_a_reply_that_may_have_arrived_is_sent_again_with_a_mark(
 
 
 @pytest.mark.parametrize("then", ["too_many", "server_error"])
-async def test_possible_duplicates_are_marked_whatever_follows(on: Stage, hurried: None, then: Kind) -> None:
+async def test_possible_duplicates_are_marked_whatever_follows(on: BotHarness, hurried: None, then: Kind) -> None:
     """The response to a send is lost and the next attempts certainly fail: the successful one is still a possible
     duplicate. The other pieces are not."""
     first, second = ("one " * 1000).strip(), ("two " * 1000).strip()
@@ -96,7 +96,7 @@ async def test_possible_duplicates_are_marked_whatever_follows(on: Stage, hurrie
 
 
 @pytest.mark.parametrize("then", ["too_many", "server_error"])
-async def test_a_kill_after_the_send_followed_by_a_refusal(on: Stage, then: Kind) -> None:
+async def test_a_kill_after_the_send_followed_by_a_refusal(on: BotHarness, then: Kind) -> None:
     async with running(on):
         assert (await ask(on, "hello")).text == "You said: hello"
         await settled(on)
@@ -109,7 +109,7 @@ async def test_a_kill_after_the_send_followed_by_a_refusal(on: Stage, then: Kind
 
 
 async def test_duplicates_end_and_the_next_answer_is_sent(
-    on: Stage, hurried: None, caplog: pytest.LogCaptureFixture
+    on: BotHarness, hurried: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Telegram shows the message and loses its response each time."""
     lost = on.tg.fault("sendMessage", "drop_after", times=None, when=lambda sent: "hello" in sent["text"])
@@ -130,7 +130,7 @@ async def test_duplicates_end_and_the_next_answer_is_sent(
     assert "again in 0.4 s" in caplog.text
 
 
-async def test_a_preview_is_not_taken_for_the_final_answer(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_preview_is_not_taken_for_the_final_answer(on: BotHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a group it can't be found again, so it says that it continues, and no second one follows."""
     often = Pace(preview_after=0.05, group_gap=0.05)
     monkeypatch.setattr("bot.adapters.telegram.descriptor.Pace", lambda: often)
@@ -148,7 +148,7 @@ async def test_a_preview_is_not_taken_for_the_final_answer(on: Stage, monkeypatc
 
 
 async def test_two_flood_limited_chats_and_an_outage_delay_no_other_chat(
-    on: Stage, hurried: None, monkeypatch: pytest.MonkeyPatch
+    on: BotHarness, hurried: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bot.app.GRACE_SECONDS", 0.1)  # the limits outlast the end
     on.env |= {"BOT_ACCESS": "open"}
@@ -163,7 +163,7 @@ async def test_two_flood_limited_chats_and_an_outage_delay_no_other_chat(
     assert not broken.times
 
 
-async def test_an_outage_of_telegram_loses_nothing(on: Stage, hurried: None) -> None:
+async def test_an_outage_of_telegram_loses_nothing(on: BotHarness, hurried: None) -> None:
     """Offline during a turn: the answer is sent afterwards, and messages from then are answered."""
     gate = on.ms.gate("before")
     async with running(on):
@@ -179,7 +179,7 @@ async def test_an_outage_of_telegram_loses_nothing(on: Stage, hurried: None) -> 
     assert texts(on) == ["before", "You said: two"]
 
 
-async def test_started_while_telegram_is_away(on: Stage) -> None:
+async def test_started_while_telegram_is_away(on: BotHarness) -> None:
     """The process waits for Telegram instead of ending, and reports the problem."""
     async with on.tg.outage():
         bot = BotProcess(on)
@@ -190,7 +190,7 @@ async def test_started_while_telegram_is_away(on: Stage) -> None:
     assert await bot.terminate() == 0
 
 
-async def test_a_second_poller_is_explained_and_waited_out(on: Stage, hurried: None) -> None:
+async def test_a_second_poller_is_explained_and_waited_out(on: BotHarness, hurried: None) -> None:
     async with running(on):
         await ask(on, "hello")
         conflict = on.tg.fault("getUpdates", "conflict", times=2)
@@ -199,7 +199,7 @@ async def test_a_second_poller_is_explained_and_waited_out(on: Stage, hurried: N
         assert (await ask(on, "still there?")).text == "You said: still there?"
 
 
-async def test_a_second_poller_is_reported_as_the_platforms_problem(on: Stage) -> None:
+async def test_a_second_poller_is_reported_as_the_platforms_problem(on: BotHarness) -> None:
     async with running(on) as app:
         await ask(on, "hello")
         on.tg.updates.interrupt("other getUpdates request; make sure that only one bot instance is running")
@@ -207,7 +207,7 @@ async def test_a_second_poller_is_reported_as_the_platforms_problem(on: Stage) -
         await until(lambda: "another program is polling" in telegram.progress.problem)
 
 
-async def test_a_token_revoked_while_it_runs_is_said_and_retried(on: Stage, hurried: None) -> None:
+async def test_a_token_revoked_while_it_runs_is_said_and_retried(on: BotHarness, hurried: None) -> None:
     gate = on.ms.gate("kept")
     async with running(on) as app:
         on.tg.say("one")
@@ -222,7 +222,7 @@ async def test_a_token_revoked_while_it_runs_is_said_and_retried(on: Stage, hurr
         assert telegram.progress.problem == "" or (await ask(on, "two")).text == "You said: two"
 
 
-async def test_a_chat_that_blocked_the_bot_is_reported_and_delays_no_other(on: Stage) -> None:
+async def test_a_chat_that_blocked_the_bot_is_reported_and_delays_no_other(on: BotHarness) -> None:
     on.env |= {"BOT_ACCESS": "open"}
     gate = on.ms.gate("too late", when=lambda request: request.last_user_text == "hi from bob")
     async with running(on):
@@ -237,7 +237,7 @@ async def test_a_chat_that_blocked_the_bot_is_reported_and_delays_no_other(on: S
     assert on.rows(f"SELECT state FROM outbox WHERE chat_id = '{bob.chat.id}'") == [("dead",)]
 
 
-async def test_an_unreachable_chat_delays_no_other(on: Stage, hurried: None) -> None:
+async def test_an_unreachable_chat_delays_no_other(on: BotHarness, hurried: None) -> None:
     on.env |= {"BOT_ACCESS": "open"}
     async with running(on):
         bob = on.tg.private("bob").id
@@ -247,7 +247,7 @@ async def test_an_unreachable_chat_delays_no_other(on: Stage, hurried: None) -> 
         assert (await ask(on, "hello")).text == "You said: hello"
 
 
-async def test_a_reply_for_a_platform_that_is_not_set_up_waits(on: Stage) -> None:
+async def test_a_reply_for_a_platform_that_is_not_set_up_waits(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "hello")
     (payload,) = on.rows("SELECT payload FROM outbox")[0]
@@ -269,7 +269,7 @@ async def test_a_reply_for_a_platform_that_is_not_set_up_waits(on: Stage) -> Non
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-async def test_a_one_minute_outage_of_telegram(on: Stage) -> None:
+async def test_a_one_minute_outage_of_telegram(on: BotHarness) -> None:
     """With the real waits, in a separate process."""
     gate = on.ms.gate("before")
     async with BotProcess(on) as bot:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.library import litellm_without_clients
+from tests.litellm_setup import litellm_without_clients
 from tests.servers.telegram import User
-from tests.stories.discording import settled
-from tests.stories.failing import KEYS, Clock, at, vendors
-from tests.stories.harness import OWNER, Stage, ask, running
+from tests.stories.discord_bot import settled
+from tests.stories.harness import OWNER, BotHarness, ask, running
+from tests.stories.vendors import KEYS, Clock, at, vendors
 
 BOB = User(1002, "Bob")
 
@@ -19,7 +19,7 @@ def own_clients() -> None:
 
 
 @pytest.mark.parametrize(("status", "sign"), [(401, "🔑"), (403, "🔑"), (404, "❓")])
-async def test_a_refused_key_or_model_is_reported_once_per_hour(on: Stage, status: int, sign: str) -> None:
+async def test_a_refused_key_or_model_is_reported_once_per_hour(on: BotHarness, status: int, sign: str) -> None:
     vendors(on)
     on.env["BOT_ACCESS"] = "open"
     clock = Clock()
@@ -40,11 +40,11 @@ async def test_a_refused_key_or_model_is_reported_once_per_hour(on: Stage, statu
     assert sum(call.vendor == "openai" for call in on.ms.calls) == 3
 
 
-def _told(on: Stage, who: User | int) -> int:
+def _told(on: BotHarness, who: User | int) -> int:
     return sum(each.text.startswith(("🔑", "❓")) for each in on.tg.chat_of(who).from_bot())
 
 
-async def test_the_hour_continues_across_a_restart(on: Stage) -> None:
+async def test_the_hour_continues_across_a_restart(on: BotHarness) -> None:
     vendors(on)
     clock = Clock()
     for ahead, told in ((0.0, 1), (100.0, 1), (3700.0, 2)):
@@ -56,7 +56,7 @@ async def test_the_hour_continues_across_a_restart(on: Stage) -> None:
             assert _told(on, OWNER) == told
 
 
-async def test_transient_faults_are_not_reported(on: Stage) -> None:
+async def test_transient_faults_are_not_reported(on: BotHarness) -> None:
     vendors(on)
     on.ms.fail(500, when=at("openai"))
     async with running(on):

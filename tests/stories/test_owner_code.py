@@ -1,11 +1,11 @@
 """The first start prints a code that makes its sender the owner."""
 
-from tests.stories.doors import CODE, Hours, owner_code
-from tests.stories.harness import BotProcess, Stage, ask, running
-from tests.stories.killing import until
+from tests.stories.access import CODE, Hours, owner_code
+from tests.stories.harness import BotHarness, BotProcess, ask, running
+from tests.stories.kills import until
 
 
-async def test_the_first_start_prints_the_owner_code_once_and_it_works_once(on: Stage) -> None:
+async def test_the_first_start_prints_the_owner_code_once_and_it_works_once(on: BotHarness) -> None:
     on.env["BOT_OWNERS"] = ""
     async with BotProcess(on) as bot:
         await until(lambda: "Owner code: " in bot.log)
@@ -23,7 +23,7 @@ async def test_the_first_start_prints_the_owner_code_once_and_it_works_once(on: 
         assert "Owner code" not in bot.log
 
 
-async def test_five_wrong_owner_codes_lock_out_even_from_the_right_one(on: Stage) -> None:
+async def test_five_wrong_owner_codes_lock_out_even_from_the_right_one(on: BotHarness) -> None:
     on.env["BOT_OWNERS"] = ""
     clock = Hours()
     async with running(on, clock) as app:
@@ -35,7 +35,7 @@ async def test_five_wrong_owner_codes_lock_out_even_from_the_right_one(on: Stage
         assert on.rows("select count(*) from audit where action = 'wrong owner code'") == [(5,)]
 
 
-async def test_the_owner_code_is_never_in_the_database(on: Stage) -> None:
+async def test_the_owner_code_is_never_in_the_database(on: BotHarness) -> None:
     on.env["BOT_OWNERS"] = ""
     async with running(on) as app:
         code = await owner_code(app)

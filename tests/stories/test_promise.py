@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.library import litellm_without_clients
+from tests.litellm_setup import litellm_without_clients
 from tests.servers.telegram import User
-from tests.stories.failing import Clock, asked, at, vendors
-from tests.stories.harness import Stage, ask, running
+from tests.stories.harness import BotHarness, ask, running
+from tests.stories.vendors import Clock, asked, at, vendors
 
 BOB = User(1002, "Bob")
 
@@ -17,7 +17,7 @@ def own_clients() -> None:
     litellm_without_clients()
 
 
-async def test_status_shows_deadline_attempts_and_price(on: Stage) -> None:
+async def test_status_shows_deadline_attempts_and_price(on: BotHarness) -> None:
     vendors(on, smart={"deadlineSeconds": 30.0, "attempts": 2})
     on.config["tiers"]["coding"]["deadlineSeconds"] = 40.0  # type: ignore[index]
     on.config["tiers"]["deep"]["deadlineSeconds"] = 50.0  # type: ignore[index]
@@ -31,13 +31,13 @@ async def test_status_shows_deadline_attempts_and_price(on: Stage) -> None:
         assert "Preis pro Million Token: 1,25 $ für die Eingabe, 10,00 $ für die Ausgabe." in shown
 
 
-async def test_status_shows_an_unknown_price(on: Stage) -> None:
+async def test_status_shows_an_unknown_price(on: BotHarness) -> None:
     vendors(on, balanced={"pool": ["openai/strange-9", "anthropic/claude-haiku-4-5"]})
     async with running(on):
         assert "Price: unknown." in (await ask(on, "/tier")).text
 
 
-async def test_a_single_vendor_pool_is_warned_about(on: Stage) -> None:
+async def test_a_single_vendor_pool_is_warned_about(on: BotHarness) -> None:
     vendors(on, balanced={"pool": ["openai/gpt-5.1", "openai/gpt-5.2"]})
     async with running(on):
         words = "Only one provider here (openai): if it fails, nothing can step in."
@@ -46,7 +46,7 @@ async def test_a_single_vendor_pool_is_warned_about(on: Stage) -> None:
         assert words not in (await ask(on, "/tier smart")).text
 
 
-async def test_status_shows_waiting_calls_and_current_limits(on: Stage) -> None:
+async def test_status_shows_waiting_calls_and_current_limits(on: BotHarness) -> None:
     vendors(on)
     on.env["BOT_ACCESS"] = "open"
     on.config["parallel"] = {"perProvider": 1, "perUser": 3}
@@ -65,7 +65,7 @@ async def test_status_shows_waiting_calls_and_current_limits(on: Stage) -> None:
         assert len(asked(on)) == 2
 
 
-async def test_status_shows_when_a_cooldown_ends(on: Stage) -> None:
+async def test_status_shows_when_a_cooldown_ends(on: BotHarness) -> None:
     vendors(on)
     on.ms.fail(429, retry_after=90, when=at("openai"))
     clock = Clock()

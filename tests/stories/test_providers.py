@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.library import litellm_without_clients
+from tests.litellm_setup import litellm_without_clients
 from tests.servers.telegram import User
-from tests.stories.failing import asked, at, vendors
-from tests.stories.harness import OWNER, Stage, ask, previewing_early, running
-from tests.stories.killing import until
+from tests.stories.harness import OWNER, BotHarness, ask, previewing_early, running
+from tests.stories.kills import until
 from tests.stories.test_compaction import SUMMARY, is_summary, talk
+from tests.stories.vendors import asked, at, vendors
 
 BOB = User(1002, "Bob")
 PLAIN = "openai/strange-1"
@@ -22,7 +22,7 @@ def own_clients() -> None:
 
 
 async def test_no_effort_is_sent_to_a_model_that_is_not_known_to_reason(
-    on: Stage, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    on: BotHarness, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bot.live_config.RELOAD_SECONDS", 0.1)
     on.env |= {f"TIER_{tier}_POOL": PLAIN for tier in ("BALANCED", "DEEP")}
@@ -53,7 +53,7 @@ CREDIT = [
 
 @pytest.mark.parametrize(("vendor", "status", "code", "words"), CREDIT)
 async def test_an_empty_account_is_named_and_the_next_vendor_used(
-    on: Stage, vendor: str, status: int, code: str | None, words: str
+    on: BotHarness, vendor: str, status: int, code: str | None, words: str
 ) -> None:
     vendors(on)
     other = "gemini/gemini-2.5-flash"
@@ -69,7 +69,7 @@ async def test_an_empty_account_is_named_and_the_next_vendor_used(
     assert asked(on) == [first, other], "neither a retry nor another model of the same account"
 
 
-async def test_with_one_vendor_the_person_is_told_of_the_empty_account(on: Stage) -> None:
+async def test_with_one_vendor_the_person_is_told_of_the_empty_account(on: BotHarness) -> None:
     on.ms.fail(429, code="insufficient_quota", retry_after=1, times=None)
     on.env["BOT_ACCESS"] = "open"
     async with running(on):
@@ -78,7 +78,7 @@ async def test_with_one_vendor_the_person_is_told_of_the_empty_account(on: Stage
     assert len(on.ms.calls) == 1
 
 
-async def test_a_renewing_quota_is_not_an_empty_account(on: Stage) -> None:
+async def test_a_renewing_quota_is_not_an_empty_account(on: BotHarness) -> None:
     vendors(on)
     words = "You exceeded your current quota, please check your plan and billing details. Please retry in 40s."
     on.env["TIER_BALANCED_POOL"] = "gemini/gemini-2.5-flash,openai/gpt-5.1"
@@ -87,7 +87,7 @@ async def test_a_renewing_quota_is_not_an_empty_account(on: Stage) -> None:
         assert "out of credit" not in (await ask(on, "hm")).text
 
 
-async def test_a_removed_model_is_replaced_by_another_of_its_vendor(on: Stage) -> None:
+async def test_a_removed_model_is_replaced_by_another_of_its_vendor(on: BotHarness) -> None:
     on.ms.missing_models.add("gpt-5.1")
     async with running(on):
         said = (await ask(on, "hm")).text
@@ -100,7 +100,7 @@ async def test_a_removed_model_is_replaced_by_another_of_its_vendor(on: Stage) -
     assert len(on.ms.calls) == before + 1, "they share one key"
 
 
-async def test_a_short_retry_after_is_waited_out_visibly(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_short_retry_after_is_waited_out_visibly(on: BotHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     previewing_early(monkeypatch)
     on.ms.fail(429, retry_after=2)
     async with running(on):
@@ -110,7 +110,7 @@ async def test_a_short_retry_after_is_waited_out_visibly(on: Stage, monkeypatch:
     assert [call.model for call in on.ms.calls] == ["gpt-5.1"] * 2
 
 
-async def test_the_real_window_is_learned_from_the_error_and_stored(on: Stage) -> None:
+async def test_the_real_window_is_learned_from_the_error_and_stored(on: BotHarness) -> None:
     on.knows(**{"gpt-5.1": {"provider": "openai", "maxInputTokens": 32_000}})
     async with running(on):
         await ask(on, "hello")

@@ -6,15 +6,15 @@ import json
 
 import pytest
 
-from tests.library import litellm_without_clients
+from tests.litellm_setup import litellm_without_clients
 from tests.servers.discord import DiscordServer
 from tests.servers.telegram import Message
+from tests.stories.access import account
 from tests.stories.councils import ASKED, WRITER, seated
-from tests.stories.discording import hurried as hurried
-from tests.stories.discording import mention, settled, up
-from tests.stories.doors import account
-from tests.stories.harness import Stage, ask, running
-from tests.stories.killing import until
+from tests.stories.discord_bot import hurried as hurried
+from tests.stories.discord_bot import mention, settled, up
+from tests.stories.harness import BotHarness, ask, running
+from tests.stories.kills import until
 
 LONG = "\n\n".join(f"Paragraph {number}: " + "and so on, " * 80 for number in range(12))
 
@@ -25,18 +25,18 @@ def own_clients() -> None:
     litellm_without_clients()
 
 
-def ratings(on: Stage) -> list[object]:
+def ratings(on: BotHarness) -> list[object]:
     """The ratings of all turns, oldest first."""
     return [row[0] for row in on.rows("select rating from turns order by id")]
 
 
-async def rated(on: Stage, *wanted: int | None) -> None:
+async def rated(on: BotHarness, *wanted: int | None) -> None:
     """The ratings of all turns, once they are as expected."""
     await until(lambda: ratings(on) == list(wanted))
     await settled(on)
 
 
-async def test_a_telegram_reaction_is_added_changed_and_removed(on: Stage) -> None:
+async def test_a_telegram_reaction_is_added_changed_and_removed(on: BotHarness) -> None:
     async with running(on):
         first, second = await ask(on, "one"), await ask(on, "two")
         on.tg.react(second, "👍")
@@ -53,7 +53,7 @@ async def test_a_telegram_reaction_is_added_changed_and_removed(on: Stage) -> No
         assert len(on.tg.private().from_bot()) == 2, "none of them gets a reply"
 
 
-async def test_every_message_of_a_long_answer_counts(on: Stage) -> None:
+async def test_every_message_of_a_long_answer_counts(on: BotHarness) -> None:
     on.ms.reply(LONG)
     async with running(on):
         said = on.tg.say("tell me all")
@@ -66,7 +66,7 @@ async def test_every_message_of_a_long_answer_counts(on: Stage) -> None:
             await rated(on, None)
 
 
-async def test_only_the_person_whose_answer_it_is_counts(on: Stage) -> None:
+async def test_only_the_person_whose_answer_it_is_counts(on: BotHarness) -> None:
     async with running(on):
         answer = await ask(on, "one")
         group = on.tg.group("Team")
@@ -82,7 +82,7 @@ async def test_only_the_person_whose_answer_it_is_counts(on: Stage) -> None:
         assert on.rows("select count(*) from pairings") == [(0,)], "strangers are not asked for"
 
 
-async def test_ratings_of_blocked_people_do_not_count(on: Stage) -> None:
+async def test_ratings_of_blocked_people_do_not_count(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "/access here on", group="Team")
         on.tg.group("Team").bot_is_admin = True
@@ -97,7 +97,7 @@ async def test_ratings_of_blocked_people_do_not_count(on: Stage) -> None:
         assert ratings(on) == [-1, 1]
 
 
-async def test_the_answer_of_a_council_is_rated_and_not_the_one_before(on: Stage) -> None:
+async def test_the_answer_of_a_council_is_rated_and_not_the_one_before(on: BotHarness) -> None:
     seated(on)
     async with running(on):
         await ask(on, "one")
@@ -117,7 +117,7 @@ async def test_the_answer_of_a_council_is_rated_and_not_the_one_before(on: Stage
     assert on.rows(newest) == [("deep", "council", WRITER, 0, 0, 0, 1)]
 
 
-async def test_a_reaction_during_downtime_counts_after_the_start(on: Stage) -> None:
+async def test_a_reaction_during_downtime_counts_after_the_start(on: BotHarness) -> None:
     async with running(on):
         answer = await ask(on, "one")
         await settled(on)
@@ -127,7 +127,7 @@ async def test_a_reaction_during_downtime_counts_after_the_start(on: Stage) -> N
     assert len(on.tg.private().from_bot()) == 1
 
 
-async def test_a_stored_reaction_is_processed_after_the_start(on: Stage) -> None:
+async def test_a_stored_reaction_is_processed_after_the_start(on: BotHarness) -> None:
     async with running(on):
         answer = await ask(on, "one")
         await settled(on)
@@ -152,7 +152,7 @@ async def test_a_stored_reaction_is_processed_after_the_start(on: Stage) -> None
 
 
 @pytest.mark.usefixtures("hurried")
-async def test_reactions_on_discord_in_private_and_in_a_channel(on: Stage, dc: DiscordServer) -> None:
+async def test_reactions_on_discord_in_private_and_in_a_channel(on: BotHarness, dc: DiscordServer) -> None:
     on.env["BOT_ACCESS"] = "open"
     async with running(on) as app:
         await up(dc, app)
@@ -172,7 +172,7 @@ async def test_reactions_on_discord_in_private_and_in_a_channel(on: Stage, dc: D
         assert len(dc.dm().from_bot()) == len(dc.channel("general").from_bot()) == 1
 
 
-async def test_the_rate_command_works_without_reactions(on: Stage) -> None:
+async def test_the_rate_command_works_without_reactions(on: BotHarness) -> None:
     async with running(on):
         assert (await ask(on, "/rate 👍")).text == "There is no recent answer of mine to rate here."
         await ask(on, "one")

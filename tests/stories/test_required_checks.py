@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.library import litellm_without_clients
+from tests.litellm_setup import litellm_without_clients
 from tests.servers.discord import DiscordServer
 from tests.servers.model.script import Usage
 from tests.stories.councils import Members, seated
-from tests.stories.discording import hurried as hurried
-from tests.stories.discording import settled, shown, texts, up
-from tests.stories.failing import POOLS, asked, at, vendors
-from tests.stories.harness import Stage, ask, running
-from tests.stories.killing import until
+from tests.stories.discord_bot import hurried as hurried
+from tests.stories.discord_bot import settled, shown, texts, up
+from tests.stories.harness import BotHarness, ask, running
+from tests.stories.kills import until
+from tests.stories.vendors import POOLS, asked, at, vendors
 
 FIRST, CLAUDE, GEMINI = POOLS["balanced"]
 DOUBT = '{"doubt": true, "why": "It is Canberra, not Sydney."}'
@@ -25,14 +25,14 @@ def own_clients() -> None:
     litellm_without_clients()
 
 
-def required(on: Stage, key: str, *names: str) -> None:
+def required(on: BotHarness, key: str, *names: str) -> None:
     vendors(on, *names)
     tiers = on.config["tiers"]
     assert isinstance(tiers, dict)
     tiers["smart"] |= {key: True}
 
 
-async def test_a_peers_disagreement_is_shown_below_the_answer(on: Stage) -> None:
+async def test_a_peers_disagreement_is_shown_below_the_answer(on: BotHarness) -> None:
     required(on, "requiresPeerReview")
     on.ms.reply("Sydney.", when=at("openai"))
     on.ms.reply(DOUBT, when=at("anthropic"))
@@ -46,14 +46,14 @@ async def test_a_peers_disagreement_is_shown_below_the_answer(on: Stage) -> None
     assert len(on.ms.calls) == 4
 
 
-async def test_without_another_vendor_the_missing_review_is_noted(on: Stage) -> None:
+async def test_without_another_vendor_the_missing_review_is_noted(on: BotHarness) -> None:
     required(on, "requiresPeerReview", "openai")
     async with running(on):
         answer = await ask(on, "!smart hm")
     assert answer.text == "You said: hm\n\n⚠️ No model of another vendor reviewed this answer."
 
 
-async def test_a_required_verifier_checks_the_answer_or_reports_failure(on: Stage) -> None:
+async def test_a_required_verifier_checks_the_answer_or_reports_failure(on: BotHarness) -> None:
     required(on, "requiresVerifier")
     on.ms.reply("Sydney.", when=at("openai"))
     on.ms.reply(DOUBT, when=at("anthropic"))
@@ -73,7 +73,7 @@ async def test_a_required_verifier_checks_the_answer_or_reports_failure(on: Stag
 
 
 async def test_an_answer_from_a_discord_button_is_verified_below_it(
-    on: Stage, dc: DiscordServer, hurried: None
+    on: BotHarness, dc: DiscordServer, hurried: None
 ) -> None:
     required(on, "requiresVerifier")
     async with running(on) as app:
@@ -94,7 +94,7 @@ async def test_an_answer_from_a_discord_button_is_verified_below_it(
         assert not any(message.ephemeral for message in pressed.answers)
 
 
-async def test_an_ephemeral_answer_is_verified_privately(on: Stage, dc: DiscordServer, hurried: None) -> None:
+async def test_an_ephemeral_answer_is_verified_privately(on: BotHarness, dc: DiscordServer, hurried: None) -> None:
     on.env["BOT_ACCESS"] = "open"
     seated(on, members=Members(synthesis="Sydney."))
     tiers = on.config["tiers"]
@@ -114,7 +114,7 @@ async def test_an_ephemeral_answer_is_verified_privately(on: Stage, dc: DiscordS
         assert all(each.ephemeral for each in asked_again.answers)
 
 
-async def test_stop_during_a_peer_review_keeps_the_answer_and_its_cost(on: Stage) -> None:
+async def test_stop_during_a_peer_review_keeps_the_answer_and_its_cost(on: BotHarness) -> None:
     required(on, "requiresPeerReview")
     on.ms.reply("Sydney.", when=at("openai"))
     gates = [on.ms.reply(DOUBT, when=at(vendor), gate_after=0) for vendor in ("anthropic", "gemini")]
@@ -132,7 +132,7 @@ async def test_stop_during_a_peer_review_keeps_the_answer_and_its_cost(on: Stage
         assert (await ask(on, "and now?")).text == "You said: and now?"
 
 
-async def test_an_unaffordable_peer_review_is_noted_as_missing(on: Stage) -> None:
+async def test_an_unaffordable_peer_review_is_noted_as_missing(on: BotHarness) -> None:
     required(on, "requiresPeerReview")
     on.config["budget"] = {"perUserDailyUsd": 0.1}
     on.ms.reply("Sydney.", when=at("openai"), usage=Usage(1_000, 12_000))

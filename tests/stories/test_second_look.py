@@ -6,16 +6,16 @@ import json
 
 import pytest
 
-from tests.library import litellm_without_clients
+from tests.litellm_setup import litellm_without_clients
 from tests.servers.discord import DiscordServer
 from tests.servers.telegram import Message
 from tests.stories.councils import ASKED, GPT, part_of, seated
 from tests.stories.councils import at as seat
-from tests.stories.discording import hurried as hurried
-from tests.stories.discording import mention, settled, up
-from tests.stories.failing import POOLS, asked, at, everybody_got_their_own_key, labels, vendors
-from tests.stories.harness import Stage, ask, running
-from tests.stories.killing import until
+from tests.stories.discord_bot import hurried as hurried
+from tests.stories.discord_bot import mention, settled, up
+from tests.stories.harness import BotHarness, ask, running
+from tests.stories.kills import until
+from tests.stories.vendors import POOLS, asked, at, everybody_got_their_own_key, labels, vendors
 
 FIRST, CLAUDE, GEMINI = POOLS["balanced"]
 DOUBT = '{"doubt": true, "why": "It is Canberra, not Sydney."}'
@@ -29,22 +29,22 @@ def own_clients() -> None:
     litellm_without_clients()
 
 
-def critical(on: Stage, *names: str, **more: object) -> None:
+def critical(on: BotHarness, *names: str, **more: object) -> None:
     vendors(on, *names)
     on.config["critic"] = {"enabled": True} | more
 
 
-async def looked(on: Stage, calls: int) -> None:
+async def looked(on: BotHarness, calls: int) -> None:
     """Waits until this many model calls are recorded and nothing is left to send."""
     await until(lambda: on.rows("select count(*) from usage") == [(calls,)])
     await settled(on)
 
 
-def told(on: Stage) -> list[str]:
+def told(on: BotHarness) -> list[str]:
     return [message.text for message in on.tg.private().from_bot()]
 
 
-async def test_a_critic_notice_offers_the_higher_tier(on: Stage) -> None:
+async def test_a_critic_notice_offers_the_higher_tier(on: BotHarness) -> None:
     critical(on)
     on.ms.reply("Sydney.", when=at("openai"))
     on.ms.reply(DOUBT, when=ANTHROPIC)
@@ -66,7 +66,7 @@ async def test_a_critic_notice_offers_the_higher_tier(on: Stage) -> None:
     everybody_got_their_own_key(on)
 
 
-async def test_an_unsent_critic_notice_survives_a_restart(on: Stage) -> None:
+async def test_an_unsent_critic_notice_survives_a_restart(on: BotHarness) -> None:
     critical(on)
     on.ms.reply(DOUBT, when=ANTHROPIC)
     async with running(on):
@@ -82,7 +82,7 @@ async def test_an_unsent_critic_notice_survives_a_restart(on: Stage) -> None:
 @pytest.mark.parametrize(
     "words", ['{"doubt": false}', "I agree!", '{"doubt": true}', "doubt"], ids=["none", "words", "no why", "one word"]
 )
-async def test_without_red_flags_there_is_no_critic_notice(on: Stage, words: str) -> None:
+async def test_without_red_flags_there_is_no_critic_notice(on: BotHarness, words: str) -> None:
     critical(on)
     on.ms.reply(words, when=ANTHROPIC)
     async with running(on):
@@ -92,7 +92,7 @@ async def test_without_red_flags_there_is_no_critic_notice(on: Stage, words: str
     assert asked(on) == [FIRST, CLAUDE]
 
 
-async def test_a_failing_or_hanging_critic_goes_unnoticed(on: Stage) -> None:
+async def test_a_failing_or_hanging_critic_goes_unnoticed(on: BotHarness) -> None:
     critical(on)
     on.ms.fail(500, when=ANTHROPIC)
     async with running(on):
@@ -106,7 +106,7 @@ async def test_a_failing_or_hanging_critic_goes_unnoticed(on: Stage) -> None:
     assert told(on) == ["You said: one", "You said: two", "You said: three"]
 
 
-async def test_the_critic_is_off_by_default_and_for_other_tiers(on: Stage) -> None:
+async def test_the_critic_is_off_by_default_and_for_other_tiers(on: BotHarness) -> None:
     vendors(on)
     async with running(on):
         await ask(on, "one")
@@ -118,7 +118,7 @@ async def test_the_critic_is_off_by_default_and_for_other_tiers(on: Stage) -> No
     assert len(on.ms.calls) == 4
 
 
-async def test_urls_in_a_critic_notice_are_not_links(on: Stage) -> None:
+async def test_urls_in_a_critic_notice_are_not_links(on: BotHarness) -> None:
     critical(on)
     hostile = {"doubt": True, "why": "Not Node.js: verify at evil-bank.com/login or t.me/evil \u202egpj `*x*`"}
     on.ms.reply(json.dumps(hostile), when=ANTHROPIC)
@@ -134,7 +134,7 @@ async def test_urls_in_a_critic_notice_are_not_links(on: Stage) -> None:
     assert spans == [CLAUDE, shown], "no platform makes links in code"
 
 
-async def test_councils_are_not_checked_by_the_critic(on: Stage) -> None:
+async def test_councils_are_not_checked_by_the_critic(on: BotHarness) -> None:
     seated(on)
     on.config |= {"critic": {"enabled": True}, "tiers": {tier: {"pool": [GPT]} for tier in ("deep", "coding", "smart")}}
     on.ms.fail(500, when=seat("openai", "answers"))
@@ -146,7 +146,7 @@ async def test_councils_are_not_checked_by_the_critic(on: Stage) -> None:
     assert [part_of(call) for call in on.ms.calls].count(None) == 1, "only later questions are excluded"
 
 
-async def test_a_vendor_never_checks_its_own_answer(on: Stage) -> None:
+async def test_a_vendor_never_checks_its_own_answer(on: BotHarness) -> None:
     critical(on, "openai", model="openai/gpt-5-mini")
     async with running(on):
         await ask(on, "one")
@@ -156,7 +156,7 @@ async def test_a_vendor_never_checks_its_own_answer(on: Stage) -> None:
 
 
 @pytest.mark.usefixtures("hurried")
-async def test_a_critic_notice_on_discord(on: Stage, dc: DiscordServer) -> None:
+async def test_a_critic_notice_on_discord(on: BotHarness, dc: DiscordServer) -> None:
     critical(on)
     on.env["BOT_ACCESS"] = "open"
     for _ in range(2):
@@ -174,7 +174,7 @@ async def test_a_critic_notice_on_discord(on: Stage, dc: DiscordServer) -> None:
         await settled(on)
 
 
-async def test_the_owner_is_told_once_of_many_fallbacks(on: Stage) -> None:
+async def test_the_owner_is_told_once_of_many_fallbacks(on: BotHarness) -> None:
     vendors(on)
     async with running(on):
         await ask(on, "one")

@@ -18,12 +18,12 @@ from routing.tracing import turn_id
 from routing.types.decisions import SizeSource
 from tests.servers.telegram import Message
 from tests.servers.telegram.entities import utf16_length
-from tests.stories.harness import OWNER, BotProcess, Stage, ask, running
+from tests.stories.harness import OWNER, BotHarness, BotProcess, ask, running
 
 OWNERS_ONLY = ("Running turns", "Replies being sent", "telegram: up", "Database", "tierbot ", "p50", "failed")
 
 
-async def test_status_is_six_plain_lines_with_the_budget_left(on: Stage) -> None:
+async def test_status_is_six_plain_lines_with_the_budget_left(on: BotHarness) -> None:
     on.config["budget"] = {"perUserDailyUsd": 2}
     async with running(on):
         on.ms.reply("one " * 875, usage=(100_000, 1000))
@@ -44,7 +44,7 @@ async def test_status_is_six_plain_lines_with_the_budget_left(on: Stage) -> None
     assert german[4] == "Kosten heute: 0,14 $ · übrig: 1,86 $ von 2,00 $"
 
 
-async def test_status_says_what_was_decided_and_by_which_rule(on: Stage) -> None:
+async def test_status_says_what_was_decided_and_by_which_rule(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "/model deep openai/gpt-4.1")
         await ask(on, "/tier deep force")
@@ -63,7 +63,7 @@ async def test_status_says_what_was_decided_and_by_which_rule(on: Stage) -> None
         ("anthropic/claude-haiku-4-5,openai/gpt-5-mini", "Model: openai/gpt-5-mini, reasoning medium (fallback)."),
     ],
 )
-async def test_status_says_where_the_model_comes_from(on: Stage, pool: str, line: str) -> None:
+async def test_status_says_where_the_model_comes_from(on: BotHarness, pool: str, line: str) -> None:
     on.env["TIER_BALANCED_POOL"] = pool
     async with running(on):
         assert line in (await ask(on, "/status full")).text.splitlines()
@@ -83,7 +83,9 @@ async def test_status_says_where_the_model_comes_from(on: Stage, pool: str, line
         ),
     ],
 )
-async def test_status_says_the_size_class_below_the_model(on: Stage, model: str, english: str, german: str) -> None:
+async def test_status_says_the_size_class_below_the_model(
+    on: BotHarness, model: str, english: str, german: str
+) -> None:
     catalogue = on.workspace / "models" / "models.json"
     catalogue.parent.mkdir(parents=True)
     catalogue.write_text('{"models": {"openai/mine": {"sizeClass": "S"}}}', encoding="utf-8")
@@ -104,7 +106,7 @@ def test_every_source_of_a_size_or_window_has_a_text() -> None:
     assert size_of("x", metadata="8.03B").evidence.startswith("8.03B, ")  # the first figure of the line
 
 
-async def test_status_counts_context_tokens_and_money(on: Stage) -> None:
+async def test_status_counts_context_tokens_and_money(on: BotHarness) -> None:
     async with running(on):
         on.ms.reply("one " * 875, usage=(8000, 1000))
         await ask(on, "first")
@@ -129,7 +131,7 @@ async def test_status_counts_context_tokens_and_money(on: Stage) -> None:
         assert "12,000 in (1,000 cached) / 1,500 out · $0.0324" in text
 
 
-async def test_an_unknown_price_is_not_shown_as_zero(on: Stage) -> None:
+async def test_an_unknown_price_is_not_shown_as_zero(on: BotHarness) -> None:
     on.config["llm"] = {
         "providers": {"house": {"baseUrl": f"{on.ms.vendor('house')}/v1", "apiKey": "sk-house-0000000000"}}
     }
@@ -144,7 +146,7 @@ async def test_an_unknown_price_is_not_shown_as_zero(on: Stage) -> None:
         assert "price unknown" in (await ask(on, "/usage")).text
 
 
-async def test_without_token_counts_the_price_is_unknown(on: Stage) -> None:
+async def test_without_token_counts_the_price_is_unknown(on: BotHarness) -> None:
     async with running(on):
         on.ms.reply("one", usage=None)
         await ask(on, "hi")
@@ -154,7 +156,7 @@ async def test_without_token_counts_the_price_is_unknown(on: Stage) -> None:
     assert "2 calls · 8,000 in / 1,000 out · $0.02 (one unpriced)" in text
 
 
-async def test_the_owner_sees_the_process_and_others_do_not(on: Stage) -> None:
+async def test_the_owner_sees_the_process_and_others_do_not(on: BotHarness) -> None:
     on.env["BOT_ACCESS"] = "open"
     async with running(on):
         await ask(on, "hi")
@@ -172,7 +174,7 @@ async def test_the_owner_sees_the_process_and_others_do_not(on: Stage) -> None:
         assert his.startswith("Tier: balanced, Force: off")
 
 
-async def test_status_shows_the_running_turn_and_waiting_messages(on: Stage) -> None:
+async def test_status_shows_the_running_turn_and_waiting_messages(on: BotHarness) -> None:
     async with running(on):
         gate = on.ms.gate("at last")
         on.tg.say("a long one")
@@ -185,7 +187,7 @@ async def test_status_shows_the_running_turn_and_waiting_messages(on: Stage) -> 
         await on.tg.reply(matching="and this?")
 
 
-async def test_status_fits_one_message_and_full_shows_the_rest(on: Stage) -> None:
+async def test_status_fits_one_message_and_full_shows_the_rest(on: BotHarness) -> None:
     models = [f"openai/a-model-with-quite-a-long-name-indeed-number-{n:02}" for n in range(40)]
     found = on.workspace / "models" / "discovered.json"
     found.parent.mkdir(parents=True)
@@ -230,7 +232,7 @@ def info_log() -> Iterator[list[str]]:
         lines += stream.getvalue().splitlines()
 
 
-async def test_each_turn_logs_its_tier_and_model_under_its_id_and_no_text(on: Stage) -> None:
+async def test_each_turn_logs_its_tier_and_model_under_its_id_and_no_text(on: BotHarness) -> None:
     with info_log() as lines:
         async with running(on):
             await ask(on, "/tier smart force")
@@ -251,7 +253,7 @@ async def test_each_turn_logs_its_tier_and_model_under_its_id_and_no_text(on: St
     assert turn_id.get() == "-"
 
 
-async def test_the_process_log_has_the_same_lines_without_keys(on: Stage) -> None:
+async def test_the_process_log_has_the_same_lines_without_keys(on: BotHarness) -> None:
     async with BotProcess(on) as bot:
         await ask_when_up(on, "hi xyzzy")
         await bot.terminate()
@@ -263,6 +265,6 @@ async def test_the_process_log_has_the_same_lines_without_keys(on: Stage) -> Non
     assert str(OWNER) not in bot.log or "getUpdates" not in bot.log
 
 
-async def ask_when_up(on: Stage, text: str) -> Message:
+async def ask_when_up(on: BotHarness, text: str) -> Message:
     said = on.tg.say(text)
     return await on.tg.reply(said, after=said, timeout=60)

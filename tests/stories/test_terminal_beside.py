@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from tests.stories.forked import forked
-from tests.stories.harness import BotProcess, Stage, ask
+from tests.stories.forked_cli import forked
+from tests.stories.harness import BotHarness, BotProcess, ask
 
 
-async def test_a_terminal_beside_the_running_bot_answers(on: Stage) -> None:
+async def test_a_terminal_beside_the_running_bot_answers(on: BotHarness) -> None:
     async with BotProcess(on) as bot:
         await ask(on, "hello")
         async with forked("chat", "--as", "ann", env=on.environment()) as terminal:
-            code, said, complaint = await terminal.ended(b"good morning\n")
-        assert code == 0, complaint
+            code, said, stderr = await terminal.ended(b"good morning\n")
+        assert code == 0, stderr
         assert said == "You said: good morning\n\n"
-        assert "The bot is already running in" in complaint
+        assert "The bot is already running in" in stderr
         assert (await ask(on, "still there?")).text == "You said: still there?"
         assert await bot.terminate() == 0
     assert on.rows("select count(*) from chats where platform = 'console'") == [(0,)]

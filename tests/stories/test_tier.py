@@ -5,7 +5,7 @@ import time
 import pytest
 
 from tests.servers.telegram import Message
-from tests.stories.harness import Stage, ask, press, running
+from tests.stories.harness import BotHarness, ask, press, running
 
 
 def first_line(message: Message) -> str:
@@ -17,7 +17,7 @@ def labels(message: Message) -> list[list[str]]:
     return [[button["text"] for button in row] for row in rows]
 
 
-async def test_tier_shows_the_stored_choice_and_the_one_in_effect(on: Stage) -> None:
+async def test_tier_shows_the_stored_choice_and_the_one_in_effect(on: BotHarness) -> None:
     async with running(on):
         shown = await ask(on, "/tier")
     lines = shown.text.splitlines()
@@ -28,7 +28,7 @@ async def test_tier_shows_the_stored_choice_and_the_one_in_effect(on: Stage) -> 
     assert on.ms.calls == []
 
 
-async def test_a_locked_tier_survives_a_restart_and_reaches_the_model(on: Stage) -> None:
+async def test_a_locked_tier_survives_a_restart_and_reaches_the_model(on: BotHarness) -> None:
     async with running(on):
         assert first_line(await ask(on, "/tier smart force")) == "Tier: smart, Force: on"
     async with running(on):
@@ -41,7 +41,7 @@ async def test_a_locked_tier_survives_a_restart_and_reaches_the_model(on: Stage)
     assert (on.ms.last.model, on.ms.last.reading.effort) == ("gpt-5.1", "high")
 
 
-async def test_a_tier_without_the_word_force_clears_the_lock(on: Stage) -> None:
+async def test_a_tier_without_the_word_force_clears_the_lock(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "/tier smart force")
         assert first_line(await ask(on, "/tier CODING")) == "Tier: coding, Force: off"
@@ -57,7 +57,7 @@ REFUSALS = {
 }
 
 
-async def test_an_unknown_tier_is_explained_and_not_saved(on: Stage) -> None:
+async def test_an_unknown_tier_is_explained_and_not_saved(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "/tier smart force")
         for typed, named in REFUSALS.items():
@@ -68,13 +68,13 @@ async def test_an_unknown_tier_is_explained_and_not_saved(on: Stage) -> None:
     assert on.rows("select tier, force from preferences") == [("smart", 1)]
 
 
-async def test_commands_ignore_blanks_case_and_the_bots_name(on: Stage) -> None:
+async def test_commands_ignore_blanks_case_and_the_bots_name(on: BotHarness) -> None:
     async with running(on):
         assert first_line(await ask(on, "  /Tier@TierBot   deep  FORCE ")) == "Tier: deep, Force: on"
 
 
 @pytest.mark.parametrize("group", [None, "Team"])
-async def test_a_command_for_another_bot_is_ignored(on: Stage, group: str | None) -> None:
+async def test_a_command_for_another_bot_is_ignored(on: BotHarness, group: str | None) -> None:
     async with running(on):
         if group:
             await ask(on, "/access here on", group=group)
@@ -85,7 +85,7 @@ async def test_a_command_for_another_bot_is_ignored(on: Stage, group: str | None
     assert on.ms.calls == []
 
 
-async def test_the_keyboard_ticks_the_current_tier_and_is_redrawn_in_place(on: Stage) -> None:
+async def test_the_keyboard_ticks_the_current_tier_and_is_redrawn_in_place(on: BotHarness) -> None:
     async with running(on):
         menu = await ask(on, "/tier")
         assert labels(menu) == [["✅ balanced", "smart"], ["coding", "deep"], ["auto", "🔒 Force"]]
@@ -104,7 +104,7 @@ async def test_the_keyboard_ticks_the_current_tier_and_is_redrawn_in_place(on: S
     assert (on.ms.last.model, on.ms.last.reading.effort) == ("gpt-5.2", "xhigh")
 
 
-async def test_a_press_after_a_restart_works(on: Stage) -> None:
+async def test_a_press_after_a_restart_works(on: BotHarness) -> None:
     async with running(on):
         menu = await ask(on, "/tier")
     async with running(on):
@@ -112,7 +112,7 @@ async def test_a_press_after_a_restart_works(on: Stage) -> None:
         assert first_line(menu) == "Tier: coding, Force: off"
 
 
-async def test_a_press_by_another_person_is_refused(on: Stage) -> None:
+async def test_a_press_by_another_person_is_refused(on: BotHarness) -> None:
     bob = on.tg.user("bob")
     async with running(on):
         await ask(on, "/access here on", group="Team")
@@ -124,7 +124,7 @@ async def test_a_press_by_another_person_is_refused(on: Stage) -> None:
         assert first_line(await ask(on, "/tier", group="Team")) == "Tier: balanced, Force: off"
 
 
-async def test_an_expired_button_is_refused(on: Stage) -> None:
+async def test_an_expired_button_is_refused(on: BotHarness) -> None:
     ahead = 0.0
     async with running(on, lambda: time.time() + ahead):
         menu = await ask(on, "/tier")
@@ -134,7 +134,7 @@ async def test_an_expired_button_is_refused(on: Stage) -> None:
         assert first_line(await ask(on, "/tier")) == "Tier: balanced, Force: off"
 
 
-async def test_a_forged_button_is_refused(on: Stage) -> None:
+async def test_a_forged_button_is_refused(on: BotHarness) -> None:
     async with running(on):
         menu = await ask(on, "/tier")
         for data in ("t:999999:0.0", "t:1:7.7", "nonsense"):
@@ -142,7 +142,7 @@ async def test_a_forged_button_is_refused(on: Stage) -> None:
             assert answer["text"] == "This button is no longer valid."
 
 
-async def test_the_tier_is_per_person_across_conversations(on: Stage) -> None:
+async def test_the_tier_is_per_person_across_conversations(on: BotHarness) -> None:
     on.env["BOT_ACCESS"] = "open"
     async with running(on):
         await ask(on, "/tier deep")
@@ -158,7 +158,7 @@ async def test_the_tier_is_per_person_across_conversations(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("typed", ["!smart why?", "  !SMART   why?", "!smart\nwhy?"])
-async def test_a_prefix_applies_to_one_turn_and_is_removed(on: Stage, typed: str) -> None:
+async def test_a_prefix_applies_to_one_turn_and_is_removed(on: BotHarness, typed: str) -> None:
     async with running(on):
         await ask(on, "/tier coding force")
         await ask(on, typed)
@@ -170,7 +170,7 @@ async def test_a_prefix_applies_to_one_turn_and_is_removed(on: Stage, typed: str
         assert first_line(await ask(on, "/tier")) == "Tier: coding, Force: on"
 
 
-async def test_a_prefix_works_in_a_reply(on: Stage) -> None:
+async def test_a_prefix_works_in_a_reply(on: BotHarness) -> None:
     async with running(on):
         told = await ask(on, "tell me")
         said = on.tg.say("!deep really?", reply_to=told)
@@ -181,7 +181,7 @@ async def test_a_prefix_works_in_a_reply(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("typed", ["!turbo hi", "!smrt hi"])
-async def test_a_mistyped_prefix_calls_no_model(on: Stage, typed: str) -> None:
+async def test_a_mistyped_prefix_calls_no_model(on: BotHarness, typed: str) -> None:
     async with running(on):
         said = (await ask(on, typed)).text
     assert said.startswith(f"There is no tier {typed.split()[0]}.")
@@ -189,7 +189,7 @@ async def test_a_mistyped_prefix_calls_no_model(on: Stage, typed: str) -> None:
     assert on.ms.calls == []
 
 
-async def test_text_that_resembles_a_prefix_is_unchanged(on: Stage) -> None:
+async def test_text_that_resembles_a_prefix_is_unchanged(on: BotHarness) -> None:
     async with running(on):
         for typed in ("!wow why?", "why !smart?", "!!smart x", "! smart x"):
             await ask(on, typed)
@@ -197,14 +197,14 @@ async def test_text_that_resembles_a_prefix_is_unchanged(on: Stage) -> None:
             assert on.ms.last.last_user_text == typed
 
 
-async def test_a_bare_prefix_asks_for_the_question(on: Stage) -> None:
+async def test_a_bare_prefix_asks_for_the_question(on: BotHarness) -> None:
     async with running(on):
         refusal = await ask(on, "!smart")
     assert "!smart" in refusal.text
     assert on.ms.calls == []
 
 
-async def test_without_any_key_tier_says_that_the_local_model_serves_all(on: Stage) -> None:
+async def test_without_any_key_tier_says_that_the_local_model_serves_all(on: BotHarness) -> None:
     on.env["OPENAI_API_KEY"] = ""
     on.config["llm"] = {"providers": {}}
     async with running(on):
@@ -214,7 +214,7 @@ async def test_without_any_key_tier_says_that_the_local_model_serves_all(on: Sta
     assert "No API key for anthropic, openai, so the demo model answers." in shown.text
 
 
-async def test_an_environment_pool_shows_fallbacks_and_skipped_models(on: Stage) -> None:
+async def test_an_environment_pool_shows_fallbacks_and_skipped_models(on: BotHarness) -> None:
     on.env["TIER_SMART_POOL"] = "anthropic/claude-opus-4-5, openai/gpt-4.1 ,, openai/gpt-5"
     async with running(on):
         shown = await ask(on, "/tier smart")

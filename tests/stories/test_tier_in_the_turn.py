@@ -6,32 +6,32 @@ import logging
 
 import pytest
 
-from tests.stories.harness import Stage, ask, running
+from tests.stories.harness import BotHarness, ask, running
 
 REVIEW = "---\nname: code-review\ndescription: Reviews code.\nmodel_tier: coding\n---\nRead the diff twice."
 BALANCED, SMART = ("gpt-5.1", "medium"), ("gpt-5.1", "high")
 CODING, DEEP = ("gpt-5.2", "medium"), ("gpt-5.2", "xhigh")
 
 
-def teach(on: Stage, name: str = "code-review", text: str = REVIEW) -> None:
+def teach(on: BotHarness, name: str = "code-review", text: str = REVIEW) -> None:
     """Adds a skill to the workspace."""
     folder = on.workspace / "skills" / name
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "SKILL.md").write_text(text, encoding="utf-8")
 
 
-def seen(on: Stage) -> list[tuple[str, str | None]]:
+def seen(on: BotHarness) -> list[tuple[str, str | None]]:
     """Model and effort of every call so far."""
     return [(call.model, call.reading.effort) for call in on.ms.calls]
 
 
-async def test_a_greeting_is_balanced(on: Stage) -> None:
+async def test_a_greeting_is_balanced(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "hello")
     assert seen(on) == [BALANCED]
 
 
-async def test_a_skill_with_a_tier(on: Stage, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_skill_with_a_tier(on: BotHarness, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     teach(on)
     async with running(on):
@@ -45,7 +45,7 @@ async def test_a_skill_with_a_tier(on: Stage, caplog: pytest.LogCaptureFixture) 
     assert "coding" in system
 
 
-async def test_a_lock_beats_the_skill(on: Stage) -> None:
+async def test_a_lock_beats_the_skill(on: BotHarness) -> None:
     teach(on)
     async with running(on):
         await ask(on, "/skill code-review")
@@ -57,7 +57,9 @@ async def test_a_lock_beats_the_skill(on: Stage) -> None:
     assert "coding" not in system
 
 
-async def test_writing_code_escalates_until_the_end_of_the_turn(on: Stage, caplog: pytest.LogCaptureFixture) -> None:
+async def test_writing_code_escalates_until_the_end_of_the_turn(
+    on: BotHarness, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.INFO)
     on.ms.call_tools([("write_file", {"path": "app.py", "content": "print('hi')\n"})])
     on.ms.reply("Written.")
@@ -81,7 +83,7 @@ async def test_writing_code_escalates_until_the_end_of_the_turn(on: Stage, caplo
     ids=["forced", "never down", "disabled", "from smart"],
 )
 async def test_when_code_does_not_escalate(
-    on: Stage, before: str, config: dict[str, object], expected: list[tuple[str, str]]
+    on: BotHarness, before: str, config: dict[str, object], expected: list[tuple[str, str]]
 ) -> None:
     on.config |= config
     on.ms.call_tools([("write_file", {"path": "Makefile", "content": "all:\n"})])
@@ -93,7 +95,7 @@ async def test_when_code_does_not_escalate(
 
 
 async def test_set_tier_applies_from_the_next_call_to_the_conversation(
-    on: Stage, caplog: pytest.LogCaptureFixture
+    on: BotHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
     on.ms.call_tools([("set_tier", {"tier": "deep"})])
@@ -115,7 +117,7 @@ async def test_set_tier_applies_from_the_next_call_to_the_conversation(
     assert on.rows("select count(*) from preferences where tier is not null") == [(0,)]
 
 
-async def test_the_tier_command_ends_the_models_switch(on: Stage) -> None:
+async def test_the_tier_command_ends_the_models_switch(on: BotHarness) -> None:
     on.ms.call_tools([("set_tier", {"tier": "deep"})])
     on.ms.reply("Yes.")
     async with running(on):
@@ -126,7 +128,7 @@ async def test_the_tier_command_ends_the_models_switch(on: Stage) -> None:
 
 
 @pytest.mark.parametrize(("before", "question"), [("/tier smart force", "hard"), ("/tier balanced", "!smart hard")])
-async def test_a_lock_and_a_prefix_forbid_set_tier(on: Stage, before: str, question: str) -> None:
+async def test_a_lock_and_a_prefix_forbid_set_tier(on: BotHarness, before: str, question: str) -> None:
     on.ms.call_tools([("set_tier", {"tier": "deep"})])
     on.ms.reply("As you like.")
     async with running(on):
@@ -138,7 +140,7 @@ async def test_a_lock_and_a_prefix_forbid_set_tier(on: Stage, before: str, quest
     assert "/tier" in refused
 
 
-async def test_set_tier_ignores_case_and_blanks(on: Stage) -> None:
+async def test_set_tier_ignores_case_and_blanks(on: BotHarness) -> None:
     on.ms.call_tools([("set_tier", {"tier": " SMART "})])
     on.ms.reply("Yes.")
     async with running(on):
@@ -146,7 +148,7 @@ async def test_set_tier_ignores_case_and_blanks(on: Stage) -> None:
     assert seen(on) == [BALANCED, SMART]
 
 
-async def test_an_unknown_tier_in_set_tier_lists_the_valid_ones(on: Stage) -> None:
+async def test_an_unknown_tier_in_set_tier_lists_the_valid_ones(on: BotHarness) -> None:
     async with running(on):
         for arguments in ("{}", '{"tier": " "}', '{"tier": 3}', '{"tier": "turbo"}', '{"tier": null}'):
             on.ms.call_tools([("set_tier", arguments)])
@@ -157,7 +159,7 @@ async def test_an_unknown_tier_in_set_tier_lists_the_valid_ones(on: Stage) -> No
     assert seen(on) == [BALANCED] * 10
 
 
-async def test_the_newer_of_skill_and_set_tier_wins(on: Stage) -> None:
+async def test_the_newer_of_skill_and_set_tier_wins(on: BotHarness) -> None:
     teach(on)
     on.ms.call_tools([("use_skill", {"name": "code-review"})])
     on.ms.call_tools([("set_tier", {"tier": "deep"})])
@@ -171,7 +173,7 @@ async def test_the_newer_of_skill_and_set_tier_wins(on: Stage) -> None:
     assert seen(on)[3] == CODING
 
 
-async def test_skills_are_listed_with_the_broken_ones(on: Stage) -> None:
+async def test_skills_are_listed_with_the_broken_ones(on: BotHarness) -> None:
     teach(on)
     teach(on, "bad", "---\nname: [\n---\nx")
     async with running(on):
@@ -190,7 +192,7 @@ THINKER = "---\nname: thinker\ndescription: Thinks.\nmodel_tier: smart\n---\nThi
 """Its tier has the same model as balanced."""
 
 
-async def test_a_skill_with_the_same_model_applies_without_changing_the_prompt(on: Stage) -> None:
+async def test_a_skill_with_the_same_model_applies_without_changing_the_prompt(on: BotHarness) -> None:
     teach(on, "thinker", THINKER)
     on.ms.call_tools([("use_skill", {"name": "thinker"})])
     on.ms.reply("Thought.")
@@ -206,7 +208,9 @@ async def test_a_skill_with_the_same_model_applies_without_changing_the_prompt(o
 @pytest.mark.parametrize(
     ("before", "question"), [("/tier balanced force", "think"), ("/tier smart", "!balanced think")]
 )
-async def test_a_skill_does_not_announce_a_switch_forbidden_by_a_lock(on: Stage, before: str, question: str) -> None:
+async def test_a_skill_does_not_announce_a_switch_forbidden_by_a_lock(
+    on: BotHarness, before: str, question: str
+) -> None:
     teach(on, "thinker", THINKER)
     on.ms.call_tools([("use_skill", {"name": "thinker"})])
     on.ms.reply("Thought.")
@@ -219,7 +223,7 @@ async def test_a_skill_does_not_announce_a_switch_forbidden_by_a_lock(on: Stage,
     assert "tier" not in told
 
 
-async def test_a_later_switch_replaces_a_skills_switch_and_its_text(on: Stage) -> None:
+async def test_a_later_switch_replaces_a_skills_switch_and_its_text(on: BotHarness) -> None:
     teach(on, "thinker", THINKER)
     on.ms.call_tools([("set_tier", {"tier": "balanced"})])
     on.ms.reply("Quick now.")

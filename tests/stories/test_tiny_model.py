@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from routing.turn.system_prompt import BASE_INSTRUCTIONS, TINY_INSTRUCTIONS
-from tests.stories.harness import Stage, ask, running
+from tests.stories.harness import BotHarness, ask, running
 
 TINY = {
     "provider": "openai",
@@ -14,7 +14,7 @@ TINY = {
 }
 
 
-async def test_a_tiny_models_prompt_is_one_sentence_and_the_date(on: Stage) -> None:
+async def test_a_tiny_models_prompt_is_one_sentence_and_the_date(on: BotHarness) -> None:
     on.knows(**{"gpt-4.1": TINY})
     on.config["modelRouter"] = {"balancedModel": "openai/gpt-4.1"}
     async with running(on):

@@ -15,8 +15,8 @@ import pytest
 from routing.tools.presentation import ASK_FOR_CALLS
 from routing.tools.selection.catalogue import Catalogue
 from routing.types.toolkits import Toolkit
-from tests.stories.harness import Stage, ask, running, tool_results
-from tests.stories.kits import CALENDAR, NOTES, WEATHER, indexed, ready, shown, task, until, write
+from tests.stories.harness import BotHarness, ask, running, tool_results
+from tests.stories.toolkits import CALENDAR, NOTES, WEATHER, indexed, ready, shown, task, until, write
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
@@ -31,7 +31,7 @@ def tmp_path(on_disk: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def kits(on: Stage, caplog: pytest.LogCaptureFixture) -> None:
+def kits(on: BotHarness, caplog: pytest.LogCaptureFixture) -> None:
     """Three toolkits in the workspace, the default embeddings, and the log from the start."""
     caplog.set_level(logging.INFO)
     on.env["EMBEDDINGS"] = "static"
@@ -45,18 +45,18 @@ def decided(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [line.removeprefix("[ToolRouter] ") for line in lines if line.startswith("[ToolRouter] ")]
 
 
-def small(on: Stage) -> None:
+def small(on: BotHarness) -> None:
     on.config["tiers"] = {"balanced": {"pool": [SMALL]}}
 
 
-def defined(on: Stage, at: int = -1) -> list[str]:
+def defined(on: BotHarness, at: int = -1) -> list[str]:
     """The tool names in a request, in order."""
     return list(on.ms.calls[at].reading.tool_names)
 
 
 @pytest.mark.parametrize("question", ["What's the weather like in Paris?", "Wie wird das Wetter morgen in Berlin?"])
 async def test_a_question_activates_only_its_toolkit(
-    on: Stage, caplog: pytest.LogCaptureFixture, question: str
+    on: BotHarness, caplog: pytest.LogCaptureFixture, question: str
 ) -> None:
     async with ready(on):
         await ask(on, question)
@@ -70,13 +70,13 @@ async def test_a_question_activates_only_its_toolkit(
 
 
 @pytest.mark.parametrize("chat", ["hello", "How are you today?", "Hallo, wie geht's?", "thank you, that was nice"])
-async def test_small_talk_activates_no_toolkit(on: Stage, chat: str) -> None:
+async def test_small_talk_activates_no_toolkit(on: BotHarness, chat: str) -> None:
     async with ready(on):
         await ask(on, chat)
     assert shown(on) == set()
 
 
-async def test_a_short_follow_up_keeps_the_toolkit(on: Stage) -> None:
+async def test_a_short_follow_up_keeps_the_toolkit(on: BotHarness) -> None:
     async with ready(on):
         await ask(on, "What's the weather like in Paris?")
         await ask(on, "and tomorrow?")
@@ -87,7 +87,9 @@ async def test_a_short_follow_up_keeps_the_toolkit(on: Stage) -> None:
 FOLLOW_UP = "and the other one?"
 
 
-async def test_a_follow_up_keeps_the_toolkits_also_after_a_restart(on: Stage, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_follow_up_keeps_the_toolkits_also_after_a_restart(
+    on: BotHarness, caplog: pytest.LogCaptureFixture
+) -> None:
     async with ready(on) as app:
         alone = await app.engine.tooling.selector.match(FOLLOW_UP)
         assert "weather" not in {each.toolkit for each in alone.activated}, (
@@ -113,7 +115,7 @@ async def test_a_follow_up_keeps_the_toolkits_also_after_a_restart(on: Stage, ca
         assert shown(on) == set()
 
 
-async def test_a_new_topic_drops_the_old_toolkit(on: Stage) -> None:
+async def test_a_new_topic_drops_the_old_toolkit(on: BotHarness) -> None:
     async with ready(on):
         await ask(on, "What's the weather like in Paris?")
         assert shown(on) == {"get_forecast"}
@@ -121,7 +123,7 @@ async def test_a_new_topic_drops_the_old_toolkit(on: Stage) -> None:
         assert "get_forecast" not in shown(on)
 
 
-async def test_a_message_without_a_topic_keeps_toolkits_for_one_turn(on: Stage) -> None:
+async def test_a_message_without_a_topic_keeps_toolkits_for_one_turn(on: BotHarness) -> None:
     async with ready(on):
         await ask(on, "What's the weather like in Paris?")
         await ask(on, "Thanks!")
@@ -130,7 +132,9 @@ async def test_a_message_without_a_topic_keeps_toolkits_for_one_turn(on: Stage) 
         assert shown(on) == set()
 
 
-async def test_a_used_toolkit_stays_while_its_calls_are_in_context(on: Stage, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_used_toolkit_stays_while_its_calls_are_in_context(
+    on: BotHarness, caplog: pytest.LogCaptureFixture
+) -> None:
     on.ms.call_tools([("take_note", {"text": "milk"})])
     on.ms.reply("Noted.")
     async with ready(on):
@@ -142,7 +146,7 @@ async def test_a_used_toolkit_stays_while_its_calls_are_in_context(on: Stage, ca
         assert "notes(used:1.00)" in decided(caplog)[-1]
 
 
-async def test_a_small_model_gets_few_short_tools_and_the_other_names(on: Stage) -> None:
+async def test_a_small_model_gets_few_short_tools_and_the_other_names(on: BotHarness) -> None:
     small(on)
     async with ready(on):
         await ask(on, "What's the weather like in Paris?")
@@ -159,7 +163,7 @@ async def test_a_small_model_gets_few_short_tools_and_the_other_names(on: Stage)
     assert len(others - tools.keys()) > 3
 
 
-async def test_discovery_finds_a_missing_tool_within_the_turn(on: Stage, caplog: pytest.LogCaptureFixture) -> None:
+async def test_discovery_finds_a_missing_tool_within_the_turn(on: BotHarness, caplog: pytest.LogCaptureFixture) -> None:
     small(on)
     on.ms.call_tools([("discover_tools", {"query": "put an appointment into the calendar"})])
     on.ms.call_tools([("create_event", {"title": "Lunch with Ann"})])
@@ -181,7 +185,7 @@ async def test_discovery_finds_a_missing_tool_within_the_turn(on: Stage, caplog:
     assert any(line.startswith("discover_tools found create_event") for line in decided(caplog))
 
 
-async def test_a_tool_known_only_by_name_runs(on: Stage) -> None:
+async def test_a_tool_known_only_by_name_runs(on: BotHarness) -> None:
     small(on)
     on.ms.call_tools([("take_note", {"words": "milk"})])
     on.ms.call_tools([("take_note", {"text": "milk"})])
@@ -203,7 +207,7 @@ async def test_a_tool_known_only_by_name_runs(on: Stage) -> None:
     assert defined(on, 3) == [*defined(on, 0), "take_note", "find_note"]
 
 
-async def test_failover_mid_turn_uses_the_tool_texts_of_the_new_size(on: Stage) -> None:
+async def test_failover_mid_turn_uses_the_tool_texts_of_the_new_size(on: BotHarness) -> None:
     on.config["tiers"] = {"balanced": {"pool": [SMALL]}, "deep": {"pool": ["openai/gpt-5.2"]}}
     for _ in range(2):  # it is only named, so the first call returns its schema
         on.ms.call_tools([("set_tier", {"tier": "deep"})])
@@ -224,7 +228,7 @@ def _described(body: dict[str, Any], name: str) -> str:
 
 
 async def test_a_new_toolkit_file_is_loaded_at_runtime(
-    on: Stage, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    on: BotHarness, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bot.live_config.RELOAD_SECONDS", 0.02)
     monkeypatch.setattr("routing.tools.index_builder.PAUSE_SECONDS", 0.0)
@@ -263,7 +267,7 @@ def _names(toolkits: Sequence[Toolkit]) -> set[str]:
 
 
 async def test_the_index_is_kept_while_nothing_changes(
-    on: Stage, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    on: BotHarness, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bot.live_config.RELOAD_SECONDS", 0.001)
     async with ready(on) as app:
@@ -278,7 +282,7 @@ async def test_the_index_is_kept_while_nothing_changes(
 
 @pytest.mark.parametrize(("backend", "doubt"), [("off", "EMBEDDINGS=off"), (NOWHERE, "/nowhere/at-all: ")])
 async def test_without_an_encoder_keywords_choose_and_this_is_logged(
-    on: Stage, caplog: pytest.LogCaptureFixture, backend: str, doubt: str
+    on: BotHarness, caplog: pytest.LogCaptureFixture, backend: str, doubt: str
 ) -> None:
     on.env["EMBEDDINGS"] = backend
     async with ready(on, doubt):
@@ -293,7 +297,7 @@ async def test_without_an_encoder_keywords_choose_and_this_is_logged(
 
 @pytest.mark.parametrize("model", [SMALL, "openai/gpt-5.2"])
 async def test_the_first_message_after_a_start_does_not_wait_for_the_index(
-    on: Stage, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, model: str
+    on: BotHarness, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
     on.config["tiers"] = {"balanced": {"pool": [model]}}
     gate = threading.Event()

@@ -9,10 +9,10 @@ import re
 import pytest
 
 from handlers.commands.tools import BUTTONS
-from tests.servers.observing import PATIENCE
 from tests.servers.telegram.entities import utf16_length
-from tests.stories.harness import Stage, ask, press, running
-from tests.stories.kits import until
+from tests.servers.waiting import TIMEOUT_SECONDS
+from tests.stories.harness import BotHarness, ask, press, running
+from tests.stories.toolkits import until
 
 WEATHER: dict[str, object] = {
     "name": "weather",
@@ -23,7 +23,7 @@ WEATHER: dict[str, object] = {
 RAIN = "rain in Rome?"
 
 
-def write(on: Stage, file: str, content: object) -> None:
+def write(on: BotHarness, file: str, content: object) -> None:
     """A toolkit file of the workspace."""
     folder = on.workspace / "toolkits"
     folder.mkdir(parents=True, exist_ok=True)
@@ -31,16 +31,16 @@ def write(on: Stage, file: str, content: object) -> None:
 
 
 @pytest.fixture
-def taught(on: Stage) -> Stage:
+def taught(on: BotHarness) -> BotHarness:
     """With a toolkit of the owner and without embeddings, so that decisions are the same on every machine."""
     write(on, "weather.json", WEATHER)
     on.env["EMBEDDINGS"] = "off"
     return on
 
 
-async def indexed(on: Stage) -> None:
+async def indexed(on: BotHarness) -> None:
     """Waits for the index and, if there are any, the vectors."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         while re.search("still being|noch (aufgebaut|berechnet)", (await ask(on, "/status full")).text):
             pass
 
@@ -52,7 +52,7 @@ def line(text: str, begin: str) -> str:
     return found[0]
 
 
-async def test_the_list_names_every_toolkit_with_its_source(taught: Stage) -> None:
+async def test_the_list_names_every_toolkit_with_its_source(taught: BotHarness) -> None:
     async with running(taught) as app:
         await indexed(taught)
         text = (await ask(taught, "/tools")).text
@@ -67,14 +67,14 @@ async def test_the_list_names_every_toolkit_with_its_source(taught: Stage) -> No
     assert line(text, "• use_skill: ") == "no skills installed"
 
 
-async def test_problems_are_shown_to_those_who_can_fix_them(taught: Stage) -> None:
+async def test_problems_are_shown_to_those_who_can_fix_them(taught: BotHarness) -> None:
     write(taught, "broken.json", '{"name": "broken",\n"tasks" []}')
     (taught.workspace / "mcp.json").write_text(
         '{"mcpServers": {"notes": {"command": "/nowhere/notes"}, "rest": {"command": "x", "disabled": true}}, "mcp": 1}'
     )
     taught.env["BOT_ACCESS"] = "open"
     async with running(taught):
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             while "not connected for" not in (text := (await ask(taught, "/tools")).text):
                 pass
         status = (await ask(taught, "/status full")).text
@@ -96,7 +96,7 @@ async def test_problems_are_shown_to_those_who_can_fix_them(taught: Stage) -> No
     assert "• weather " in his
 
 
-async def test_tools_of_higher_roles_are_not_listed(taught: Stage) -> None:
+async def test_tools_of_higher_roles_are_not_listed(taught: BotHarness) -> None:
     write(taught, "vault.json", WEATHER | {"name": "vault", "role": "owner", "tasks": [{
         "name": "open_vault", "description": "Opens it.", "execute": {"command": ["true"]}}]})  # fmt: skip
     bob = taught.tg.user("bob")
@@ -117,7 +117,7 @@ async def test_tools_of_higher_roles_are_not_listed(taught: Stage) -> None:
         assert "vault" not in his
 
 
-async def test_a_query_shows_the_decision_for_its_message(taught: Stage) -> None:
+async def test_a_query_shows_the_decision_for_its_message(taught: BotHarness) -> None:
     async with running(taught):
         await indexed(taught)
         text = (await ask(taught, f"/tools {RAIN}")).text
@@ -147,7 +147,7 @@ async def test_a_query_shows_the_decision_for_its_message(taught: Stage) -> None
     assert f"weather ({score})" in activated.split(", ")
 
 
-async def test_a_small_model_gets_the_other_tools_by_name(taught: Stage) -> None:
+async def test_a_small_model_gets_the_other_tools_by_name(taught: BotHarness) -> None:
     taught.env["TIER_BALANCED_POOL"] = "openai/some-1b"
     async with running(taught):
         await indexed(taught)
@@ -167,7 +167,7 @@ async def test_a_small_model_gets_the_other_tools_by_name(taught: Stage) -> None
     assert "Size class XL" in deep
 
 
-async def test_a_follow_up_is_labelled(taught: Stage) -> None:
+async def test_a_follow_up_is_labelled(taught: BotHarness) -> None:
     async with running(taught):
         await indexed(taught)
         assert "forecast" not in line((await ask(taught, "/tools so what?")).text, "In full: ")
@@ -177,7 +177,7 @@ async def test_a_follow_up_is_labelled(taught: Stage) -> None:
     assert "forecast" in line(text, "In full: ")
 
 
-async def test_a_disabled_toolkit_is_off_for_that_person_only(taught: Stage) -> None:
+async def test_a_disabled_toolkit_is_off_for_that_person_only(taught: BotHarness) -> None:
     taught.env["BOT_ACCESS"] = "open"
     async with running(taught):
         text = (await ask(taught, "/tools off Weather")).text
@@ -206,7 +206,7 @@ async def test_a_disabled_toolkit_is_off_for_that_person_only(taught: Stage) -> 
         assert taught.rows("select count(*) from preferences") == [(0,)]
 
 
-async def test_buttons_switch_and_redraw(taught: Stage) -> None:
+async def test_buttons_switch_and_redraw(taught: BotHarness) -> None:
     async with running(taught):
         shown = await ask(taught, "/tools")
         labels = [button["text"] for button in shown.buttons]
@@ -244,7 +244,7 @@ REFUSALS = [
 ]
 
 
-async def test_a_refusal_says_why_and_changes_nothing(taught: Stage) -> None:
+async def test_a_refusal_says_why_and_changes_nothing(taught: BotHarness) -> None:
     async with running(taught):
         for typed, answer in REFUSALS:
             assert (await ask(taught, typed)).text == answer
@@ -253,7 +253,7 @@ async def test_a_refusal_says_why_and_changes_nothing(taught: Stage) -> None:
         assert (await ask(taught, "/tools off weather")).text == "weather is already off. Nothing was changed."
 
 
-async def test_quoted_text_is_always_a_query(taught: Stage) -> None:
+async def test_quoted_text_is_always_a_query(taught: BotHarness) -> None:
     async with running(taught):
         await indexed(taught)
         for typed in ('/tools "off weather"', "/tools “off weather”", "/tools 'off weather'"):
@@ -261,7 +261,7 @@ async def test_quoted_text_is_always_a_query(taught: Stage) -> None:
         assert "• weather (workspace, 1 tool):" in (await ask(taught, "/tools")).text
 
 
-async def test_the_selection_method_and_its_reason_are_shown(taught: Stage) -> None:
+async def test_the_selection_method_and_its_reason_are_shown(taught: BotHarness) -> None:
     taught.env["BOT_ACCESS"] = "open"
     only = "⚠️ Tool matching: words only (EMBEDDINGS=off)"
     async with running(taught):
@@ -278,7 +278,7 @@ async def test_the_selection_method_and_its_reason_are_shown(taught: Stage) -> N
         assert "Only words" not in (await ask(taught, f"/tools {RAIN}")).text
 
 
-async def test_a_late_encoder_is_reported(taught: Stage) -> None:
+async def test_a_late_encoder_is_reported(taught: BotHarness) -> None:
     taught.env["EMBEDDINGS"] = "litellm:openai/text-embedding-3-small"
     late = "⚠️ Tool matching: words only (the embeddings took too long)"
     async with running(taught) as app:
@@ -292,7 +292,7 @@ async def test_a_late_encoder_is_reported(taught: Stage) -> None:
             assert "words and embeddings" not in text
 
 
-async def test_encoder_errors_are_for_admins(taught: Stage) -> None:
+async def test_encoder_errors_are_for_admins(taught: BotHarness) -> None:
     taught.env |= {"BOT_ACCESS": "open", "EMBEDDINGS": "sentence-transformers:/srv/secret/model"}
     async with running(taught):
         await indexed(taught)
@@ -305,7 +305,7 @@ async def test_encoder_errors_are_for_admins(taught: Stage) -> None:
             assert "secret" not in text
 
 
-async def test_a_model_without_tools_would_be_shown_none(taught: Stage) -> None:
+async def test_a_model_without_tools_would_be_shown_none(taught: BotHarness) -> None:
     taught.env["OPENAI_API_KEY"] = ""
     taught.config["llm"] = {"providers": {"mine": {"apiType": "openai", "baseUrl": taught.ms.openai_base}}}
     taught.knows(**{"mine/plain": {"provider": "mine", "supportsTools": False}})
@@ -316,7 +316,7 @@ async def test_a_model_without_tools_would_be_shown_none(taught: Stage) -> None:
     assert "In this order" not in text
 
 
-async def test_the_tools_command_in_german(taught: Stage) -> None:
+async def test_the_tools_command_in_german(taught: BotHarness) -> None:
     write(taught, "broken.json", "{")
     async with running(taught):
         await ask(taught, "/settings language de")
@@ -345,7 +345,7 @@ async def test_the_tools_command_in_german(taught: Stage) -> None:
     assert "⚠️ Fehlerhafte Toolkit-Dateien: 1; /tools sagt, warum." in status
 
 
-async def test_a_status_with_many_toolkits_fits_one_message(taught: Stage) -> None:
+async def test_a_status_with_many_toolkits_fits_one_message(taught: BotHarness) -> None:
     for n in range(40):
         tasks = [{"name": f"tool_{n}_{at}", "description": "Does it.", "execute": {"mcp": "gone/x"}} for at in range(3)]
         write(taught, f"kit{n}.json", {"name": f"a-toolkit-with-a-long-name-{n}", "description": "…" * 90,

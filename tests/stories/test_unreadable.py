@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tests.stories.harness import OWNER, Stage, ask, running
+from tests.stories.harness import OWNER, BotHarness, ask, running
 from tests.stories.test_order import settled
 
 DAMAGED = "⚠️ Some entries of my database are damaged"
 
 
-async def test_unreadable_rows_are_skipped_and_reported_once(on: Stage) -> None:
+async def test_unreadable_rows_are_skipped_and_reported_once(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "hm")
         await settled(on)

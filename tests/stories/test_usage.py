@@ -8,10 +8,10 @@ from PIL import Image
 
 from routing.types.messages import Button, ChatKey, OutboundMessage
 from tests.servers.discord import DiscordServer
-from tests.stories.discording import shown, up
-from tests.stories.forked import forked
-from tests.stories.harness import BotProcess, Stage, ask, running
-from tests.stories.killing import until
+from tests.stories.discord_bot import shown, up
+from tests.stories.forked_cli import forked
+from tests.stories.harness import BotHarness, BotProcess, ask, running
+from tests.stories.kills import until
 
 BAR = (0x00, 0x72, 0xB2)
 """The colour of the most used model."""
@@ -24,7 +24,7 @@ def drawn(data: bytes) -> bool:
         return BAR in {colour for _, colour in image.getcolors(1 << 20) or ()}
 
 
-async def test_on_telegram_the_chart_has_the_text_as_its_caption(on: Stage) -> None:
+async def test_on_telegram_the_chart_has_the_text_as_its_caption(on: BotHarness) -> None:
     on.config["budget"] = {"perUserDailyUsd": 2}
     async with running(on):
         on.ms.reply("one", usage=(8000, 1000))
@@ -49,7 +49,7 @@ async def test_on_telegram_the_chart_has_the_text_as_its_caption(on: Stage) -> N
         assert "photo" not in tiers.content
 
 
-async def test_on_discord_the_chart_is_in_the_command_answer(on: Stage, dc: DiscordServer) -> None:
+async def test_on_discord_the_chart_is_in_the_command_answer(on: BotHarness, dc: DiscordServer) -> None:
     on.ms.reply("one", usage=(8000, 1000))
     async with running(on) as app:
         await up(dc, app)
@@ -64,7 +64,7 @@ async def test_on_discord_the_chart_is_in_the_command_answer(on: Stage, dc: Disc
     assert drawn(file.data)
 
 
-async def test_in_the_terminal_usage_is_text_only(on: Stage) -> None:
+async def test_in_the_terminal_usage_is_text_only(on: BotHarness) -> None:
     on.write_config()
     on.env["TELEGRAM_BOT_TOKEN"] = ""
     async with forked("chat", "--as", "ann", env=on.environment()) as process:
@@ -78,7 +78,7 @@ async def test_in_the_terminal_usage_is_text_only(on: Stage) -> None:
     assert kept == 1
 
 
-async def test_a_kill_between_queueing_and_sending_loses_nothing(on: Stage) -> None:
+async def test_a_kill_between_queueing_and_sending_loses_nothing(on: BotHarness) -> None:
     async with BotProcess(on) as bot:
         await ask(on, "hello")
         on.tg.fault("sendPhoto", "server_error", times=99)
@@ -96,7 +96,7 @@ async def test_a_kill_between_queueing_and_sending_loses_nothing(on: Stage) -> N
     assert len(said.chat.from_bot()) == 2
 
 
-async def test_a_kill_after_the_picture_sends_only_the_text(on: Stage) -> None:
+async def test_a_kill_after_the_picture_sends_only_the_text(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "hello")
     for number in range(40):  # too much for a caption
@@ -122,7 +122,7 @@ async def test_a_kill_after_the_picture_sends_only_the_text(on: Stage) -> None:
     assert "a/model-39" in text.text
 
 
-async def test_a_refused_picture_does_not_stop_the_text(on: Stage) -> None:
+async def test_a_refused_picture_does_not_stop_the_text(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "hello")
         on.tg.fault("sendPhoto", "bad_request", text="not enough rights to send photos to the chat")
@@ -132,7 +132,7 @@ async def test_a_refused_picture_does_not_stop_the_text(on: Stage) -> None:
         await until(lambda: on.rows("select distinct state, picture from outbox") == [("sent", None)])
 
 
-async def test_a_usage_button_leaves_its_message_unchanged(on: Stage) -> None:
+async def test_a_usage_button_leaves_its_message_unchanged(on: BotHarness) -> None:
     async with running(on) as app:
         asked = await ask(on, "hello")
         chat = ChatKey("telegram", str(asked.chat.id))

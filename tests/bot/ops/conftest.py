@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.bot.ops.inspecting import POOLS
-from tests.stories.harness import Stage, stage
+from tests.bot.ops.doctor import POOLS
+from tests.stories.harness import BotHarness, bot_harness
 
 
 @pytest.fixture
-async def on(tmp_path: Path) -> AsyncIterator[Stage]:
-    async with stage(tmp_path / "workspace") as made:
+async def on(tmp_path: Path) -> AsyncIterator[BotHarness]:
+    async with bot_harness(tmp_path / "workspace") as made:
         made.env = dict(POOLS)
         yield made

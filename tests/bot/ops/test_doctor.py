@@ -17,8 +17,8 @@ from bot.settings import load
 from bot.workspace import Workspace
 from storage.database import inspection as storage_inspection
 from storage.schema import REVISION
-from tests.bot.ops.inspecting import findings, inspected, migrated, status
-from tests.stories.harness import BotProcess, Stage
+from tests.bot.ops.doctor import findings, inspected, migrated, status
+from tests.stories.harness import BotHarness, BotProcess
 
 
 def picture(folder: Path) -> dict[str, tuple[int, bytes]]:
@@ -27,7 +27,7 @@ def picture(folder: Path) -> dict[str, tuple[int, bytes]]:
     return {str(path): (path.stat().st_mtime_ns, path.read_bytes() if path.is_file() else b"") for path in files}
 
 
-async def test_a_healthy_bot_passes_every_check(on: Stage) -> None:
+async def test_a_healthy_bot_passes_every_check(on: BotHarness) -> None:
     on.workspace.mkdir()
     migrated(on)
     report = await findings(on)
@@ -39,7 +39,7 @@ async def test_a_healthy_bot_passes_every_check(on: Stage) -> None:
     assert {"provider openai", "voice", "local model", "runtime-config.json"} <= names
 
 
-async def test_the_doctor_changes_nothing(on: Stage) -> None:
+async def test_the_doctor_changes_nothing(on: BotHarness) -> None:
     on.workspace.mkdir()
     migrated(on)
     inspection = inspected(on)
@@ -49,7 +49,7 @@ async def test_the_doctor_changes_nothing(on: Stage) -> None:
     assert not list(on.workspace.glob("tierbot.db-*"))
 
 
-async def test_the_doctor_works_beside_a_running_bot(on: Stage, tmp_path: Path) -> None:
+async def test_the_doctor_works_beside_a_running_bot(on: BotHarness, tmp_path: Path) -> None:
     async with BotProcess(on) as process:
         on.tg.say("hi")
         await on.tg.reply(timeout=60)
@@ -67,7 +67,7 @@ async def test_the_doctor_works_beside_a_running_bot(on: Stage, tmp_path: Path) 
         assert await process.terminate() == 0
 
 
-async def test_the_bot_can_start_after_the_lock_check(on: Stage) -> None:
+async def test_the_bot_can_start_after_the_lock_check(on: BotHarness) -> None:
     inspection = inspected(on)
     inspection.workspace.prepare()
     assert Workspace(inspection.environment).in_use()
@@ -85,13 +85,13 @@ async def test_a_missing_workspace_is_not_created(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("now", "expected"), [(0.0, "fail"), (1.8e9, "ok"), (5e9, "fail")])
-async def test_a_clock_that_was_never_set_is_a_failure(on: Stage, now: float, expected: str) -> None:
+async def test_a_clock_that_was_never_set_is_a_failure(on: BotHarness, now: float, expected: str) -> None:
     inspection = inspected(on)
     never_set = Inspection(inspection.environment, inspection.workspace, lambda: now)
     assert [finding.status for finding in await machine.year(never_set)] == [expected]
 
 
-async def test_configuration_files_are_checked(on: Stage) -> None:
+async def test_configuration_files_are_checked(on: BotHarness) -> None:
     on.config = {"modelRoutr": {}, "tools": {"maxChars": 1}}
     worst, said = await status(on, "runtime-config.json")
     assert worst == "warn"
@@ -105,7 +105,7 @@ async def test_configuration_files_are_checked(on: Stage) -> None:
     assert (broken.status, "line 3" in broken.detail) == ("fail", True)
 
 
-async def test_a_typo_in_dotenv_gets_a_suggestion(on: Stage) -> None:
+async def test_a_typo_in_dotenv_gets_a_suggestion(on: BotHarness) -> None:
     on.workspace.mkdir()
     (on.workspace / ".env").write_text("TELEGRAM_BOT_TOKN=x\n", encoding="utf-8")
     inspection = inspected(on)
@@ -113,7 +113,7 @@ async def test_a_typo_in_dotenv_gets_a_suggestion(on: Stage) -> None:
     assert (found[-1].status, found[-1].fix) == ("warn", "Did you mean TELEGRAM_BOT_TOKEN?")
 
 
-async def test_secrets_that_others_may_read_are_named(on: Stage) -> None:
+async def test_secrets_that_others_may_read_are_named(on: BotHarness) -> None:
     inspection = inspected(on)
     dotenv = inspection.workspace.root / ".env"
     dotenv.write_text("", encoding="utf-8")
@@ -125,13 +125,15 @@ async def test_secrets_that_others_may_read_are_named(on: Stage) -> None:
 
 
 @pytest.mark.parametrize(("free", "expected"), [(10e9, "ok"), (200e6, "warn"), (10e6, "fail")])
-async def test_a_full_disk_is_reported(on: Stage, free: float, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_full_disk_is_reported(
+    on: BotHarness, free: float, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     usage = type("Usage", (), {"free": free})
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
     assert [finding.status for finding in await machine.disk(inspected(on))] == [expected]
 
 
-async def test_a_database_of_another_revision(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_database_of_another_revision(on: BotHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     on.workspace.mkdir()
     migrated(on)
     with monkeypatch.context() as patched:
@@ -145,7 +147,7 @@ async def test_a_database_of_another_revision(on: Stage, monkeypatch: pytest.Mon
     assert (worst, "9999 is newer" in said) == ("fail", True)
 
 
-async def test_a_damaged_database_is_a_failure(on: Stage) -> None:
+async def test_a_damaged_database_is_a_failure(on: BotHarness) -> None:
     on.workspace.mkdir()
     data = bytearray(migrated(on).read_bytes())
     data[4096:8192] = b"\xff" * 4096
@@ -155,7 +157,7 @@ async def test_a_damaged_database_is_a_failure(on: Stage) -> None:
     assert (await status(on, "database"))[0] == "fail"
 
 
-async def test_owners_are_reported(on: Stage) -> None:
+async def test_owners_are_reported(on: BotHarness) -> None:
     on.workspace.mkdir()
     migrated(on)
     assert (await status(on, "access"))[0] == "ok"
@@ -168,7 +170,7 @@ async def test_owners_are_reported(on: Stage) -> None:
     assert (await status(on, "access", BOT_OWNERS="", BOT_ACCESS="allowlist"))[0] == "ok"
 
 
-async def test_only_a_broken_skill_is_named(on: Stage) -> None:
+async def test_only_a_broken_skill_is_named(on: BotHarness) -> None:
     for name, text in (("good", "---\ndescription: Fine.\n---\nDo."), ("bad", "---\nmodel_tier: turbo\n---\nDo.")):
         (on.workspace / "skills" / name).mkdir(parents=True)
         (on.workspace / "skills" / name / "SKILL.md").write_text(text, encoding="utf-8")

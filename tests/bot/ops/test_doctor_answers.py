@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.bot.ops.inspecting import POOLS, findings, status
+from tests.bot.ops.doctor import POOLS, findings, status
 from tests.servers.model import OllamaModel
-from tests.stories.harness import Stage
+from tests.stories.harness import BotHarness
 
 
-async def test_a_model_that_answers_is_asked_for_one_word(on: Stage) -> None:
+async def test_a_model_that_answers_is_asked_for_one_word(on: BotHarness) -> None:
     assert (await status(on, "tier smart"))[0] == "ok"
     assert [each.model for each in on.ms.calls] == ["gpt-5.1"]
 
 
-async def test_a_refused_key_fails(on: Stage) -> None:
+async def test_a_refused_key_fails(on: BotHarness) -> None:
     on.ms.bad_keys.add("sk-test-openai-000000000000")
     worst, said = await status(on, "tier smart")
     assert worst == "fail"
@@ -24,19 +24,19 @@ async def test_a_refused_key_fails(on: Stage) -> None:
     assert "Put a valid key into OPENAI_API_KEY." in said
 
 
-async def test_a_missing_gguf_file_fails(on: Stage) -> None:
+async def test_a_missing_gguf_file_fails(on: BotHarness) -> None:
     worst, said = await status(on, "tier deep", TIER_DEEP_POOL="local/foo")
     assert worst == "fail"
     assert "local/foo does not answer: no file " in said
 
 
-async def test_a_stopped_ollama_fails(on: Stage) -> None:
+async def test_a_stopped_ollama_fails(on: BotHarness) -> None:
     worst, said = await status(on, "tier deep", TIER_DEEP_POOL="ollama/qwen2.5:3b")
     assert worst == "fail"
     assert "ollama/qwen2.5:3b does not answer: Ollama is not running → Start it with `ollama serve`" in said
 
 
-async def test_a_missing_ollama_model_is_to_be_pulled(on: Stage) -> None:
+async def test_a_missing_ollama_model_is_to_be_pulled(on: BotHarness) -> None:
     on.ms.ollama = {"qwen2.5:1.5b": OllamaModel()}
     pools = {"TIER_DEEP_POOL": "ollama/qwen2.5:3b, ollama/qwen2.5:1.5b", "OLLAMA_HOST": on.ms.vendor("ollama")}
     worst, said = await status(on, "tier deep", **pools)
@@ -44,7 +44,7 @@ async def test_a_missing_ollama_model_is_to_be_pulled(on: Stage) -> None:
     assert "run: ollama pull qwen2.5:3b; ollama/qwen2.5:1.5b answers → ollama pull qwen2.5:3b" in said
 
 
-async def test_an_unsupported_reasoning_level_is_named(on: Stage) -> None:
+async def test_an_unsupported_reasoning_level_is_named(on: BotHarness) -> None:
     on.config["modelRouter"] = {"smartModelReasoning": "ultra", "deepModelReasoning": "high"}
     worst, said = await status(on, "tier smart")
     assert worst == "warn"
@@ -57,7 +57,7 @@ async def test_an_unsupported_reasoning_level_is_named(on: Stage) -> None:
     assert "not known to" in said
 
 
-async def test_a_single_provider_pool_is_named(on: Stage) -> None:
+async def test_a_single_provider_pool_is_named(on: BotHarness) -> None:
     worst, said = await status(on, "pool smart")
     assert worst == "warn"
     assert "Only one provider here (openai): if it fails, nothing can step in." in said
@@ -65,7 +65,7 @@ async def test_a_single_provider_pool_is_named(on: Stage) -> None:
     assert [each for each in mixed if each.name == "pool smart"] == []
 
 
-async def test_every_configuration_error_is_listed_once(on: Stage) -> None:
+async def test_every_configuration_error_is_listed_once(on: BotHarness) -> None:
     on.config |= {
         "tiers": {"smart": {"deadlineSecond": 5, "attempts": 0, "pool": ["gpt"]}, "deep": {"deadlineSeconds": -1}},
         "modelRouter": {"temperature": "hot", "smartModle": "openai/gpt-5.1"},
@@ -95,14 +95,14 @@ async def test_every_configuration_error_is_listed_once(on: Stage) -> None:
         ({"budgets": {}}, "budget"),
     ],
 )
-async def test_an_unknown_key_gets_a_suggestion(on: Stage, config: dict[str, object], meant: str) -> None:
+async def test_an_unknown_key_gets_a_suggestion(on: BotHarness, config: dict[str, object], meant: str) -> None:
     on.config |= config
     worst, said = await status(on, "runtime-config.json")
     assert worst == "warn"
     assert f"Did you mean {meant}?" in said
 
 
-async def test_an_unread_dotenv_is_reported(on: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unread_dotenv_is_reported(on: BotHarness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     assert (await status(on, "environment"))[0] == "ok"

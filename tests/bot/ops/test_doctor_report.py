@@ -13,19 +13,19 @@ from bot.ops import doctor as doctor_module
 from bot.ops.checks.finding import Finding, ok
 from bot.ops.checks.inspection import Inspection
 from bot.ops.doctor import CHECKS, examine
-from tests.bot.house import tierbot
-from tests.bot.ops.inspecting import KEY, findings, inspected
-from tests.stories.harness import Stage
+from tests.bot.cli import tierbot
+from tests.bot.ops.doctor import KEY, findings, inspected
+from tests.stories.harness import BotHarness
 
 
-async def test_every_finding_says_how_to_fix_it(on: Stage) -> None:
+async def test_every_finding_says_how_to_fix_it(on: BotHarness) -> None:
     broken = {"TELEGRAM_BOT_TOKEN": "1:x", "BOT_ACCESS": "allowlist", "BOT_OWNERS": "", "TRANSCRIPTION_MODEL": "x"}
     report = await findings(on, **broken, OPENAI_API_KEY="")
     assert [finding for finding in report if finding.status != "ok" and not finding.fix] == []
     assert sum(finding.status == "fail" for finding in report) >= 3
 
 
-async def test_a_crashing_check_hides_no_other(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_crashing_check_hides_no_other(on: BotHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     async def broken(inspection: Inspection) -> list[Finding]:
         raise KeyError("surprise")
 
@@ -46,15 +46,15 @@ async def test_a_crashing_check_hides_no_other(on: Stage, monkeypatch: pytest.Mo
     assert "surprise" in report[0].detail
 
 
-async def test_the_json_report_has_no_secret_and_an_exit_code(on: Stage) -> None:
+async def test_the_json_report_has_no_secret_and_an_exit_code(on: BotHarness) -> None:
     inspected(on)
     environ = on.environment() | {"DATABASE_URL": "postgresql+asyncpg://me:s3cret-word@127.0.0.1:9/x"}
     del environ["WORKSPACE"]
     environ["TIER_DEEP_POOL"] = f"openai/gpt-5.1, openai/{KEY}"  # pasted into the wrong place
-    code, output, complaint = await tierbot(on.workspace, "doctor", "--json", **environ)
+    code, output, stderr = await tierbot(on.workspace, "doctor", "--json", **environ)
     report = json.loads(output)
     assert "openai/***" in output
-    assert (code, complaint) == (1, "")
+    assert (code, stderr) == (1, "")
     assert set(report) == {"checks"}
     assert all(set(check) == {"name", "status", "detail", "mend"} for check in report["checks"])
     assert [check["name"] for check in report["checks"] if check["status"] == "fail"] == ["database"]
@@ -62,19 +62,19 @@ async def test_the_json_report_has_no_secret_and_an_exit_code(on: Stage) -> None
         assert secret not in output
 
 
-async def test_the_report_has_no_secret_of_mcp_json(on: Stage) -> None:
+async def test_the_report_has_no_secret_of_mcp_json(on: BotHarness) -> None:
     inspected(on)
     office = {"command": "false", "args": ["--token=${OFFICE_TOKEN}"]}
     (on.workspace / "mcp.json").write_text(json.dumps({"mcpServers": {"office": office}}), "utf-8")
     secret = "office-token-0815"
     environ = on.environment() | {"OFFICE_TOKEN": secret, "TIER_DEEP_POOL": f"openai/{secret}"}  # in the wrong place
     del environ["WORKSPACE"]
-    _, output, complaint = await tierbot(on.workspace, "doctor", "--json", **environ)
+    _, output, stderr = await tierbot(on.workspace, "doctor", "--json", **environ)
     assert "openai/***" in output
-    assert secret not in output + complaint
+    assert secret not in output + stderr
 
 
-async def test_the_text_report_has_a_line_per_finding_and_a_count(on: Stage) -> None:
+async def test_the_text_report_has_a_line_per_finding_and_a_count(on: BotHarness) -> None:
     inspection = inspected(on)
     environ = on.environment()
     del environ["WORKSPACE"]
@@ -88,8 +88,8 @@ async def test_the_text_report_has_a_line_per_finding_and_a_count(on: Stage) -> 
 async def test_every_environment_error_is_listed_once(tmp_path: Path) -> None:
     wrong = "LOG_LEVEL=loud\nUSER_RATE_LIMIT=20/fortnight\nTIER_SMART_POOL=gpt\nnot a setting\nOPENAI_KEY=x\n"
     (tmp_path / ".env").write_text(wrong, encoding="utf-8")
-    code, output, complaint = await tierbot(tmp_path, "doctor", "--json", WORKSPACE=str(tmp_path))
-    assert (code, complaint) == (1, "")
+    code, output, stderr = await tierbot(tmp_path, "doctor", "--json", WORKSPACE=str(tmp_path))
+    assert (code, stderr) == (1, "")
     checks = json.loads(output)["checks"]
     failed = [check["detail"] for check in checks if check["status"] == "fail"]
     named = ("line 4: not of the form", "LOG_LEVEL is not valid", "USER_RATE_LIMIT must", "TIER_SMART_POOL must")
@@ -101,8 +101,8 @@ async def test_every_environment_error_is_listed_once(tmp_path: Path) -> None:
 
 async def test_a_start_names_every_environment_error(tmp_path: Path) -> None:
     told = {"LOG_LEVEL": "loud", "USER_RATE_LIMIT": "20/fortnight"}
-    code, _, complaint = await tierbot(tmp_path, "chat", WORKSPACE=str(tmp_path), **told)
-    assert (code, len(complaint.splitlines())) == (2, 2)
+    code, _, stderr = await tierbot(tmp_path, "chat", WORKSPACE=str(tmp_path), **told)
+    assert (code, len(stderr.splitlines())) == (2, 2)
 
 
 def test_every_check_module_is_listed() -> None:

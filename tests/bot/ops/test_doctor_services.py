@@ -16,13 +16,13 @@ from bot.ops.checks.inspection import Inspection
 from bot.ops.checks.platforms import check_of
 from bot.ops.doctor import examine
 from bot.platforms import PLATFORMS
-from tests.bot.house import always
-from tests.bot.ops.inspecting import POOLS, findings, inspected, status
+from tests.bot.cli import always
+from tests.bot.ops.doctor import POOLS, findings, inspected, status
 from tests.servers.telegram import TelegramServer
-from tests.stories.harness import Stage
+from tests.stories.harness import BotHarness
 
 
-async def test_privacy_mode_is_explained(tmp_path: Path, on: Stage) -> None:
+async def test_privacy_mode_is_explained(tmp_path: Path, on: BotHarness) -> None:
     assert "every message" in (await status(on, "groups"))[1]
     async with TelegramServer(privacy=True) as private:
         found = await status(on, "groups", TELEGRAM_BOT_TOKEN=private.token, TELEGRAM_API_ROOT=private.root)
@@ -30,19 +30,19 @@ async def test_privacy_mode_is_explained(tmp_path: Path, on: Stage) -> None:
     assert "/setprivacy" in found[1]
 
 
-async def test_a_refused_token_is_a_failure(on: Stage) -> None:
+async def test_a_refused_token_is_a_failure(on: BotHarness) -> None:
     on.tg.revoke()
     worst, said = await status(on, "telegram")
     assert (worst, "@BotFather" in said) == ("fail", True)
 
 
-async def test_an_unreachable_telegram_fails(on: Stage) -> None:
+async def test_an_unreachable_telegram_fails(on: BotHarness) -> None:
     async with on.tg.outage():
         worst, said = await status(on, "telegram")
     assert (worst, "ConnectError" in said) == ("fail", True)
 
 
-async def test_a_webhook_left_over_is_named(on: Stage) -> None:
+async def test_a_webhook_left_over_is_named(on: BotHarness) -> None:
     async with always(200) as base:
         on.tg.updates.set_webhook({"url": f"{base}/hook"})
         worst, said = await status(on, "updates")
@@ -50,7 +50,7 @@ async def test_a_webhook_left_over_is_named(on: Stage) -> None:
     assert (worst, "127.0.0.1" in said) == ("warn", True)
 
 
-async def test_pending_updates_suggest_a_second_poller(on: Stage) -> None:
+async def test_pending_updates_suggest_a_second_poller(on: BotHarness) -> None:
     on.tg.say("hello")
     assert "1 are waiting at Telegram for the bot to start" in (await status(on, "updates"))[1]
     inspection = inspected(on)
@@ -63,14 +63,14 @@ async def test_pending_updates_suggest_a_second_poller(on: Stage) -> None:
 
 
 @pytest.mark.parametrize(("offset", "expected"), [(0, "ok"), (20, "ok"), (120, "warn"), (-120, "warn")])
-async def test_the_clock_is_compared_with_telegrams(on: Stage, offset: float, expected: str) -> None:
+async def test_the_clock_is_compared_with_telegrams(on: BotHarness, offset: float, expected: str) -> None:
     inspection = inspected(on)
     late = Inspection(inspection.environment, inspection.workspace, lambda: time.time() + offset)
     found = {finding.name: finding for finding in await check_of(PLATFORMS[0])(late)}
     assert found["clock"].status == expected
 
 
-async def test_a_pool_member_without_a_key_and_an_unknown_model(on: Stage) -> None:
+async def test_a_pool_member_without_a_key_and_an_unknown_model(on: BotHarness) -> None:
     pool = {"TIER_DEEP_POOL": "groq/strange-model, openai/gpt-5.1"}
     worst, said = await status(on, "tier deep", **pool)
     assert worst == "warn"
@@ -79,7 +79,7 @@ async def test_a_pool_member_without_a_key_and_an_unknown_model(on: Stage) -> No
     assert "not in the catalogue: groq/strange-model" in said
 
 
-async def test_models_of_unknown_size_are_named_with_the_fix(on: Stage) -> None:
+async def test_models_of_unknown_size_are_named_with_the_fix(on: BotHarness) -> None:
     assert await status(on, "model sizes") == ("ok", "known for every model of the tiers → ")
     pools = {"TIER_DEEP_POOL": "openai/gpt-5.1, groq/strange-model", "TIER_SMART_POOL": "groq/odd, groq/strange-model"}
     worst, said = await status(on, "model sizes", **pools)
@@ -89,7 +89,7 @@ async def test_models_of_unknown_size_are_named_with_the_fix(on: Stage) -> None:
     assert "models/models.json" in said
 
 
-async def test_ollama_is_asked_for_sizes_missing_from_names(on: Stage) -> None:
+async def test_ollama_is_asked_for_sizes_missing_from_names(on: BotHarness) -> None:
     on.config["llm"] = {"providers": {"ollama": {"baseUrl": on.ms.vendor("house")}}}
     on.ms.missing_models.add("gone")
     pools = {**POOLS, "TIER_DEEP_POOL": "ollama/odd, ollama/strange, openai/gpt-5.1"}
@@ -99,7 +99,7 @@ async def test_ollama_is_asked_for_sizes_missing_from_names(on: Stage) -> None:
     assert "treated as M: ollama/gone → " in said
 
 
-async def test_a_configured_size_is_enough(on: Stage) -> None:
+async def test_a_configured_size_is_enough(on: BotHarness) -> None:
     catalogue = on.workspace / "models" / "models.json"
     catalogue.parent.mkdir(parents=True)
     catalogue.write_text('{"models": {"groq/odd": {"sizeClass": "L"}}}', encoding="utf-8")
@@ -111,18 +111,18 @@ async def test_a_configured_size_is_enough(on: Stage) -> None:
     assert "models.groq/odd.sizeClass must be one of S, M, L, XL" in broken.detail
 
 
-async def test_without_any_key_the_local_model_answers(on: Stage) -> None:
+async def test_without_any_key_the_local_model_answers(on: BotHarness) -> None:
     worst, said = await status(on, "tier smart", OPENAI_API_KEY="", **{name: "groq/x" for name in POOLS})
     assert (worst, "GROQ_API_KEY" in said) == ("warn", True)
 
 
-async def test_a_model_missing_from_its_provider(on: Stage) -> None:
+async def test_a_model_missing_from_its_provider(on: BotHarness) -> None:
     worst, said = await status(on, "provider openai", TIER_DEEP_POOL="openai/gpt-5.9")
     assert (worst, "openai/gpt-5.9" in said) == ("warn", True)
 
 
 @pytest.mark.parametrize(("code", "expected"), [(401, "fail"), (503, "warn")])
-async def test_a_provider_that_refuses_the_key(on: Stage, code: int, expected: str) -> None:
+async def test_a_provider_that_refuses_the_key(on: BotHarness, code: int, expected: str) -> None:
     async with always(code) as base:
         on.config = {"llm": {"providers": {"openai": {"baseUrl": base}}}}
         assert (await status(on, "provider openai"))[0] == expected
@@ -132,7 +132,7 @@ async def test_a_provider_that_refuses_the_key(on: Stage, code: int, expected: s
     ("model", "expected"),
     [("", "ok"), ("openai/whisper-1", "ok"), ("groq/whisper", "fail"), ("whisper", "fail"), ("local/x", "fail")],
 )
-async def test_the_transcription_model(on: Stage, model: str, expected: str) -> None:
+async def test_the_transcription_model(on: BotHarness, model: str, expected: str) -> None:
     assert (await status(on, "voice", TRANSCRIPTION_MODEL=model))[0] == expected
 
 
@@ -144,7 +144,7 @@ async def test_the_transcription_model(on: Stage, model: str, expected: str) -> 
         ({"enabled": True, "model": "openai/gpt-5-mini"}, "k", ("warn", "no model of another vendor")),
     ],
 )
-async def test_the_critic_model_is_checked(on: Stage, critic: object, key: str, expected: tuple[str, str]) -> None:
+async def test_the_critic_model_is_checked(on: BotHarness, critic: object, key: str, expected: tuple[str, str]) -> None:
     on.config["critic"] = critic
     pool = "openai/gpt-5.1,anthropic/claude-haiku-4-5"
     worst, said = await status(on, "critic", ANTHROPIC_API_KEY=key, TIER_BALANCED_POOL=pool)
@@ -152,7 +152,7 @@ async def test_the_critic_model_is_checked(on: Stage, critic: object, key: str, 
     assert expected[1] in said
 
 
-async def test_a_disabled_critic_is_not_reported(on: Stage) -> None:
+async def test_a_disabled_critic_is_not_reported(on: BotHarness) -> None:
     assert [each for each in await findings(on) if each.name == "critic"] == []
 
 
@@ -169,7 +169,7 @@ async def answering(handler: Callable[[web.Request], Awaitable[web.StreamRespons
         await runner.cleanup()
 
 
-async def test_services_are_checked_concurrently(on: Stage) -> None:
+async def test_services_are_checked_concurrently(on: BotHarness) -> None:
     everyone = asyncio.Barrier(3)
 
     async def answer(request: web.Request) -> web.StreamResponse:
@@ -185,7 +185,7 @@ async def test_services_are_checked_concurrently(on: Stage) -> None:
     assert asked == ["ok", "ok", "ok"]
 
 
-async def test_a_hanging_service_times_out(on: Stage) -> None:
+async def test_a_hanging_service_times_out(on: BotHarness) -> None:
     silence = asyncio.Event()
 
     async def answer(request: web.Request) -> web.StreamResponse:

@@ -20,16 +20,16 @@ from handlers.tools.mcp.config import Limits
 from routing.tools.embedding.static import FOLDER, StaticEmbedder
 from routing.tools.embedding.texts import FEW_TEXTS
 from routing.types.vectors import Floats
-from tests.bot.house import tierbot
-from tests.bot.ops.inspecting import inspected, status
-from tests.handlers.tools.mcp.stage import UNRULY
-from tests.library import litellm_without_clients
-from tests.stories.harness import Stage
+from tests.bot.cli import tierbot
+from tests.bot.ops.doctor import inspected, status
+from tests.handlers.tools.mcp.harness import UNRULY
+from tests.litellm_setup import litellm_without_clients
+from tests.stories.harness import BotHarness
 
 QUICK = Limits(start_seconds=5, first_delay=0.01, longest_delay=0.05, end_seconds=0.3)
 
 
-def toolkit(on: Stage, file: str, *tasks: dict[str, Any]) -> None:
+def toolkit(on: BotHarness, file: str, *tasks: dict[str, Any]) -> None:
     folder = on.workspace / "toolkits"
     folder.mkdir(parents=True, exist_ok=True)
     document = {"name": file.partition(".")[0], "description": "Does things.", "tasks": tasks}
@@ -40,12 +40,12 @@ def task(name: str, **more: object) -> dict[str, Any]:
     return {"name": name, "description": "Does it.", "execute": {"command": ["true"]}, **more}
 
 
-def servers(on: Stage, **entries: dict[str, Any]) -> None:
+def servers(on: BotHarness, **entries: dict[str, Any]) -> None:
     on.workspace.mkdir(exist_ok=True)
     (on.workspace / "mcp.json").write_text(json.dumps({"mcpServers": entries}), encoding="utf-8")
 
 
-def unruly(on: Stage, name: str, **plan: object) -> dict[str, Any]:
+def unruly(on: BotHarness, name: str, **plan: object) -> dict[str, Any]:
     """A server that writes down its process id."""
     path = on.workspace / f"{name}.plan"
     path.parent.mkdir(exist_ok=True)
@@ -54,7 +54,7 @@ def unruly(on: Stage, name: str, **plan: object) -> dict[str, Any]:
     return {"command": "sh", "args": ["-c", line]}
 
 
-def alive(on: Stage, name: str) -> bool:
+def alive(on: BotHarness, name: str) -> bool:
     pid = int((on.workspace / f"{name}.pid").read_text())
     try:
         os.kill(pid, 0)
@@ -63,11 +63,11 @@ def alive(on: Stage, name: str) -> bool:
     return True
 
 
-async def connected(on: Stage, seconds: float = 30.0) -> dict[str, Finding]:
+async def connected(on: BotHarness, seconds: float = 30.0) -> dict[str, Finding]:
     return {each.name: each for each in await tools.mcp_check(QUICK, seconds)(inspected(on))}
 
 
-async def test_toolkits_are_counted(on: Stage) -> None:
+async def test_toolkits_are_counted(on: BotHarness) -> None:
     assert await status(on, "toolkits") == ("ok", f"{len(TOOLKITS)} of ours; of the workspace: none → ")
     toolkit(on, "words.json", task("count_words"))
     toolkit(on, "more.json", task("one"), task("two"))
@@ -75,7 +75,7 @@ async def test_toolkits_are_counted(on: Stage) -> None:
     assert await status(on, "toolkits") == ("ok", said)
 
 
-async def test_only_a_broken_toolkit_is_named(on: Stage) -> None:
+async def test_only_a_broken_toolkit_is_named(on: BotHarness) -> None:
     toolkit(on, "good.json", task("count_words"))
     toolkit(on, "taken.json", task("read_file"))
     (on.workspace / "toolkits" / "bad.json").write_text('{\n "name": "bad",\n}', encoding="utf-8")
@@ -86,19 +86,19 @@ async def test_only_a_broken_toolkit_is_named(on: Stage) -> None:
     assert "taken.json: the tool read_file is there already, in our toolkit files" in said
 
 
-async def test_findings_are_not_repeated_in_the_log(on: Stage) -> None:
+async def test_findings_are_not_repeated_in_the_log(on: BotHarness) -> None:
     toolkit(on, "bad.json", task("read_file"))
     servers(on, gone={"command": "/nonexistent/server", "comand": "x"})
     inspected(on)
     environ = on.environment()
     del environ["WORKSPACE"]
-    _, output, complaint = await tierbot(on.workspace, "doctor", **environ)
-    assert complaint == ""
+    _, output, stderr = await tierbot(on.workspace, "doctor", **environ)
+    assert stderr == ""
     assert "bad.json: the tool read_file" in output
     assert "comand is not known" in output
 
 
-async def test_a_hint_that_is_ignored_is_named(on: Stage) -> None:
+async def test_a_hint_that_is_ignored_is_named(on: BotHarness) -> None:
     hints = {"tiers": {"small": {"inputSchema": {"type": "object", "properties": {"x": {"type": "no-such"}}}}}}
     toolkit(on, "words.json", task("count_words", capabilityHints=hints))
     worst, said = await status(on, "toolkits")
@@ -108,7 +108,7 @@ async def test_a_hint_that_is_ignored_is_named(on: Stage) -> None:
     assert "words (1 tool)" in said
 
 
-async def test_a_tool_of_an_unconfigured_server_is_reported(on: Stage) -> None:
+async def test_a_tool_of_an_unconfigured_server_is_reported(on: BotHarness) -> None:
     servers(on, there={"disabled": True})
     ways = [task("here", execute={"mcp": "there/x"}), task("nowhere", execute={"mcp": "gone/x"})]
     toolkit(on, "far.json", *ways)
@@ -118,11 +118,11 @@ async def test_a_tool_of_an_unconfigured_server_is_reported(on: Stage) -> None:
     assert "the tool here" not in said
 
 
-async def test_without_servers_there_is_nothing_to_connect(on: Stage) -> None:
+async def test_without_servers_there_is_nothing_to_connect(on: BotHarness) -> None:
     assert await connected(on) == {"mcp.json": Finding("mcp.json", "ok", "no servers")}
 
 
-async def test_every_server_is_connected_and_closed(on: Stage) -> None:
+async def test_every_server_is_connected_and_closed(on: BotHarness) -> None:
     broken = {"name": "odd", "inputSchema": {"type": "no-such"}}
     servers(
         on,
@@ -137,27 +137,27 @@ async def test_every_server_is_connected_and_closed(on: Stage) -> None:
     assert found["mcp server good"] == Finding("mcp server good", "ok", "2 tools, for the role user and above")
     assert found["mcp server off"] == Finding("mcp server off", "ok", "disabled in mcp.json")
     for name, reason in (("dead", "exit code 4"), ("gone", "/nonexistent/server"), ("wrong", "role must be one of")):
-        complaint = found[f"mcp server {name}"]
-        assert (complaint.status, reason in complaint.detail) == ("warn", True), complaint
-        assert complaint.fix
-        assert "TOKEN-123456" not in complaint.detail
+        stderr = found[f"mcp server {name}"]
+        assert (stderr.status, reason in stderr.detail) == ("warn", True), stderr
+        assert stderr.fix
+        assert "TOKEN-123456" not in stderr.detail
     assert found["mcp server odd"].status == "warn"
     assert "odd" in found["mcp server odd"].detail
     assert [name for name in ("good", "odd", "dead") if alive(on, name)] == []
 
 
-async def test_a_servers_tool_whose_name_is_taken_is_named(on: Stage) -> None:
+async def test_a_servers_tool_whose_name_is_taken_is_named(on: BotHarness) -> None:
     toolkit(on, "vault.json", task("vault_take"), task("other"))
     servers(on, vault=unruly(on, "vault", tools=["take", "put"]), files=unruly(on, "files", tools=["search"]))
     found = await tools.mcp_check(QUICK, 30.0)(inspected(on))
-    complaints = [finding for finding in found if finding.status == "warn"]
-    assert [each.detail for each in complaints] == [
+    warnings = [finding for finding in found if finding.status == "warn"]
+    assert [each.detail for each in warnings] == [
         "The tool vault_take of mcp:vault is left out: vault has one of this name."
     ]
-    assert complaints[0].fix
+    assert warnings[0].fix
 
 
-async def test_a_hanging_server_times_out(on: Stage) -> None:
+async def test_a_hanging_server_times_out(on: BotHarness) -> None:
     servers(on, slow=unruly(on, "slow", start="hang"), good=unruly(on, "good"))
     found = await connected(on, 2.0)
     assert found["mcp server slow"].detail == "not connected after 2 s"
@@ -167,7 +167,7 @@ async def test_a_hanging_server_times_out(on: Stage) -> None:
     assert not alive(on, "good")
 
 
-async def test_an_unreadable_mcp_json_is_named_with_its_line(on: Stage) -> None:
+async def test_an_unreadable_mcp_json_is_named_with_its_line(on: BotHarness) -> None:
     inspected(on)
     (on.workspace / "mcp.json").write_text('{\n "mcpServers": {,\n}', encoding="utf-8")
     worst, said = await status(on, "mcp.json")
@@ -180,7 +180,7 @@ async def test_an_unreadable_mcp_json_is_named_with_its_line(on: Stage) -> None:
     assert "more is not known" in said
 
 
-async def test_embeddings_working_and_off(on: Stage) -> None:
+async def test_embeddings_working_and_off(on: BotHarness) -> None:
     worst, said = await status(on, "embeddings", EMBEDDINGS="static")
     assert worst == "ok"
     assert said.startswith("static:")
@@ -189,7 +189,7 @@ async def test_embeddings_working_and_off(on: Stage) -> None:
     assert await status(on, "embeddings", EMBEDDINGS="off") == ("ok", off)
 
 
-async def test_provider_embeddings_are_checked(on: Stage) -> None:
+async def test_provider_embeddings_are_checked(on: BotHarness) -> None:
     litellm_without_clients()
     model = "litellm:openai/text-embedding-3-small"
     worst, said = await status(on, "embeddings", EMBEDDINGS=model)
@@ -201,7 +201,7 @@ async def test_provider_embeddings_are_checked(on: Stage) -> None:
     assert "set EMBEDDINGS to static" in said
 
 
-async def test_an_incomplete_encoder_is_named(on: Stage, tmp_path: Path) -> None:
+async def test_an_incomplete_encoder_is_named(on: BotHarness, tmp_path: Path) -> None:
     for file in ("tokenizer.json", "model.safetensors"):
         data = (FOLDER / file).read_bytes()
         (tmp_path / file).write_bytes(data[: len(data) // 2] if file == "model.safetensors" else data)
@@ -234,7 +234,7 @@ class Odd:
 
 
 @pytest.mark.parametrize(("answers", "said"), [(False, "no vector after 0 s"), (True, "odd knows no English words")])
-async def test_an_unusable_embedder_is_named_and_closed(on: Stage, answers: bool, said: str) -> None:
+async def test_an_unusable_embedder_is_named_and_closed(on: BotHarness, answers: bool, said: str) -> None:
     odd = Odd(answers)
     found = await tools.embeddings_check(lambda *_: odd, 30.0 if answers else 0.01)(inspected(on))
     assert (found[0].status, said in found[0].detail) == ("warn", True)

@@ -23,11 +23,11 @@ from mcp import Client, StdioServerParameters
 from routing.types.people import PersonSettings
 from storage.database import open_database
 from storage.preferences import SqlPreferences
-from tests.bot.house import ROOT, tierbot
-from tests.bot.ops.inspecting import migrated
+from tests.bot.cli import ROOT, tierbot
+from tests.bot.ops.doctor import migrated
 from tests.handlers.tools.mcp.test_server import START, TOKEN
-from tests.stories.forked import PATIENCE, Forked, forked
-from tests.stories.harness import BotProcess, Stage
+from tests.stories.forked_cli import TIMEOUT_SECONDS, Forked, forked
+from tests.stories.harness import BotHarness, BotProcess
 
 HINTS = "io.github.tierbot/capabilityHints"
 needs_bubblewrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
@@ -62,7 +62,7 @@ class Line:
         return result["content"][0]["text"], result["isError"]
 
     async def answer(self) -> dict[str, Any]:
-        return dict(json.loads(await asyncio.wait_for(self.process.stdout.readline(), PATIENCE)))
+        return dict(json.loads(await asyncio.wait_for(self.process.stdout.readline(), TIMEOUT_SECONDS)))
 
     async def begin(self) -> None:
         for message in OPENING:
@@ -138,19 +138,19 @@ async def test_times_are_in_the_owners_time_zone(tmp_path: Path) -> None:
         assert "Asia/Tokyo" in (await line.call("get_datetime"))[0]
 
 
-async def test_the_server_runs_beside_the_bot(on: Stage) -> None:
+async def test_the_server_runs_beside_the_bot(on: BotHarness) -> None:
     async with BotProcess(on) as bot:
         on.tg.say("hi")
-        await on.tg.reply(timeout=PATIENCE)
+        await on.tg.reply(timeout=TIMEOUT_SECONDS)
         async with talking(on.workspace, USER_RATE_LIMIT="off") as line:
             assert await line.call("calculate", expression="1+1") == ("1+1 = 2", False)
             assert not (await line.call("write_file", path="x.txt", content="x"))[1]
             on.tg.say("again")
-            await on.tg.reply(timeout=PATIENCE)
+            await on.tg.reply(timeout=TIMEOUT_SECONDS)
             code, output, _ = await line.ended()
             assert (code, output) == (0, "")
         on.tg.say("and again")
-        await on.tg.reply(timeout=PATIENCE)
+        await on.tg.reply(timeout=TIMEOUT_SECONDS)
         assert await bot.terminate() == 0
 
 
@@ -164,10 +164,10 @@ async def test_several_servers_start_on_a_new_workspace(tmp_path: Path) -> None:
         assert database.execute("select count(*) from identities").fetchone() == (1,)
 
 
-async def test_a_bot_can_start_while_it_serves(on: Stage) -> None:
+async def test_a_bot_can_start_while_it_serves(on: BotHarness) -> None:
     async with talking(on.workspace) as line, BotProcess(on) as bot:
         on.tg.say("hi")
-        await on.tg.reply(timeout=PATIENCE)
+        await on.tg.reply(timeout=TIMEOUT_SECONDS)
         assert await line.call("calculate", expression="1+1") == ("1+1 = 2", False)
         assert await bot.terminate() == 0
 
@@ -179,7 +179,7 @@ async def test_the_server_ends_cleanly(tmp_path: Path, how: str, busy: bool) -> 
     async with talking(tmp_path) as line:
         if busy:
             line.send("tools/call", name="run_command", arguments={"command": "touch begun; exec sleep 7777"})
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(TIMEOUT_SECONDS):
                 while not begun.exists():  # noqa: ASYNC110
                     await asyncio.sleep(0.02)
         if how != "end":
@@ -211,7 +211,7 @@ async def test_over_http_with_the_token(tmp_path: Path) -> None:
         where = f"127.0.0.1:{free.getsockname()[1]}"
     (tmp_path / "token").write_text(f"{TOKEN}\n")
     async with started(tmp_path, "--http", where, TIERBOT_MCP_TOKEN_FILE=str(tmp_path / "token")) as line:
-        while b"Serving at" not in (said := await asyncio.wait_for(line.process.stderr.readline(), PATIENCE)):
+        while b"Serving at" not in (said := await asyncio.wait_for(line.process.stderr.readline(), TIMEOUT_SECONDS)):
             assert said
         body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": START}
         headers = {"Authorization": f"Bearer {TOKEN}", "Accept": "application/json, text/event-stream"}
@@ -227,17 +227,17 @@ async def test_over_http_with_the_token(tmp_path: Path) -> None:
 
 
 async def test_over_http_without_a_token(tmp_path: Path) -> None:
-    code, output, complaint = await tierbot(tmp_path, "mcp", "--http", ":8765")
+    code, output, stderr = await tierbot(tmp_path, "mcp", "--http", ":8765")
     assert (code, output) == (2, "")
-    assert complaint.count("\n") == 1
-    assert complaint.startswith("tierbot: Over HTTP anyone could call the tools: set TIERBOT_MCP_TOKEN to at least 16")
+    assert stderr.count("\n") == 1
+    assert stderr.startswith("tierbot: Over HTTP anyone could call the tools: set TIERBOT_MCP_TOKEN to at least 16")
 
 
-async def test_a_newer_database_is_reported_in_one_sentence(on: Stage) -> None:
+async def test_a_newer_database_is_reported_in_one_sentence(on: BotHarness) -> None:
     on.workspace.mkdir()
     with sqlite3.connect(migrated(on)) as database:
         database.execute("update alembic_version set version_num = '9999'")
     database.close()
-    code, output, complaint = await tierbot(on.workspace, "mcp")
+    code, output, stderr = await tierbot(on.workspace, "mcp")
     assert (code, output) == (2, "")
-    assert "9999, which this version of tierbot does not know" in complaint
+    assert "9999, which this version of tierbot does not know" in stderr

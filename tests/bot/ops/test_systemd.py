@@ -14,7 +14,7 @@ import pytest
 
 from bot.ops.systemd import DEAF_SECONDS, pulse
 from bot.platform import Platform, Progress
-from tests.stories.harness import BotProcess, Stage, running, stage
+from tests.stories.harness import BotHarness, BotProcess, bot_harness, running
 
 
 @dataclass
@@ -93,12 +93,12 @@ async def test_a_heartbeat_that_cannot_be_written_does_not_stop_the_watchdog(
 
 
 @pytest.fixture
-async def on(tmp_path: Path) -> AsyncIterator[Stage]:
-    async with stage(tmp_path / "workspace") as made:
+async def on(tmp_path: Path) -> AsyncIterator[BotHarness]:
+    async with bot_harness(tmp_path / "workspace") as made:
         yield made
 
 
-async def test_the_bot_tells_systemd_when_it_is_up_and_touches_its_heartbeat(on: Stage, tmp_path: Path) -> None:
+async def test_the_bot_tells_systemd_when_it_is_up_and_touches_its_heartbeat(on: BotHarness, tmp_path: Path) -> None:
     heartbeat = tmp_path / "heartbeat"
     environ = {"NOTIFY_SOCKET": str(tmp_path / "notify"), "HEARTBEAT_FILE": str(heartbeat)}
     async with systemd(tmp_path / "notify") as heard, BotProcess(on, "run", env=environ) as process:
@@ -118,7 +118,7 @@ async def stepped(progress: Progress, since: float) -> None:
     raise AssertionError("no step in 20 s")
 
 
-async def test_a_disconnected_bot_still_reports_progress(on: Stage) -> None:
+async def test_a_disconnected_bot_still_reports_progress(on: BotHarness) -> None:
     await on.tg.go_down()
     async with running(on) as app:
         progress = app.platforms["telegram"].progress
@@ -128,7 +128,7 @@ async def test_a_disconnected_bot_still_reports_progress(on: Stage) -> None:
         await on.tg.come_back()
 
 
-async def test_each_poll_reports_progress(on: Stage) -> None:
+async def test_each_poll_reports_progress(on: BotHarness) -> None:
     async with running(on) as app:
         progress = app.platforms["telegram"].progress
         await stepped(progress, 0.0)

@@ -9,7 +9,7 @@ import pytest
 from bot.rendering.plain import utf16_length
 from bot.rendering.telegram import pieces, preview
 from tests.bot.rendering.checker import assert_valid
-from tests.bot.rendering.reading import formatting
+from tests.bot.rendering.pieces import formatting
 
 
 @pytest.mark.parametrize(

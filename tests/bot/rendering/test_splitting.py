@@ -9,7 +9,7 @@ import pytest
 from bot.rendering.plain import utf16_length
 from bot.rendering.telegram import pieces, preview
 from tests.bot.rendering.checker import covered, is_seam, squeezed
-from tests.bot.rendering.reading import formatting, links, valid
+from tests.bot.rendering.pieces import formatting, links, valid
 
 
 def test_a_long_answer_breaks_between_paragraphs() -> None:

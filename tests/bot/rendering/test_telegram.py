@@ -11,7 +11,7 @@ import pytest
 
 from bot.rendering.telegram import Piece, pieces, preview
 from tests.bot.rendering.checker import covered
-from tests.bot.rendering.reading import formatting, links, one, valid
+from tests.bot.rendering.pieces import formatting, links, one, valid
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from routing.errors import Refused
 from routing.types.llm import Usage
 from routing.types.messages import ChatKey
 from routing.types.usage import CallRecord
-from tests.handlers.asked import asked
+from tests.handlers.contexts import asked
 
 SAY = Say("en")
 RECKONED = Estimate(7, 180.0, Decimal("0.3987"), 0)

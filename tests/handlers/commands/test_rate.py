@@ -11,7 +11,7 @@ from handlers.ratings import thumb
 from routing.errors import Refused
 from routing.types.messages import Button, ChatKey
 from routing.types.usage import Rating
-from tests.handlers.asked import asked
+from tests.handlers.contexts import asked
 
 
 @dataclass(slots=True)

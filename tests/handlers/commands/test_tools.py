@@ -18,7 +18,7 @@ from handlers.tools.toolbox import Toolbox
 from handlers.tools.workspace import WorkspaceToolkits
 from routing.errors import Refused
 from routing.types.people import PersonSettings
-from tests.handlers.asked import asked
+from tests.handlers.contexts import asked
 from tests.handlers.replies.test_tool_list import Servers, bound, does, tooling
 
 ODD = "my 'odd' [server]"

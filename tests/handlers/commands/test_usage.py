@@ -29,8 +29,8 @@ from routing.types.usage import (
     TierSpending,
     TurnReport,
 )
-from tests.handlers.asked import asked
-from tests.routing.budget.paying import ANN, BEN, NOON, OTHER, Books, Till, limits
+from tests.handlers.contexts import asked
+from tests.routing.budget.fakes import ANN, BEN, NOON, OTHER, Books, Till, limits
 
 DAY = 86_400.0
 SPENT = Spending("a/x", 3, 300, 60, 30, Decimal("0.0123"), 1)

@@ -21,10 +21,10 @@ AMISS = replace(WELL, fallback=True)
 
 
 @dataclass(slots=True)
-class House:
+class FakeStores:
     """Turn statistics as given, one owner, and state that survives a restart."""
 
-    trouble: RecentProblems = NOTHING
+    problems: RecentProblems = NOTHING
     kept: dict[str, str] = field(default_factory=dict)
     posted: list[OutboundMessage] = field(default_factory=list)
     asked: int = 0
@@ -33,7 +33,7 @@ class House:
     async def newest(self, limit: int) -> RecentProblems:
         assert limit == LAST
         self.asked += 1
-        return self.trouble
+        return self.problems
 
     async def get(self, key: str) -> str | None:
         return self.kept.get(key)
@@ -81,29 +81,29 @@ class House:
 async def test_an_alarm_is_raised_above_its_limit_not_at_it(
     quiet: RecentProblems, loud: RecentProblems, words: str
 ) -> None:
-    house = House(quiet)
-    alarms = house.alarms()
+    stores = FakeStores(quiet)
+    alarms = stores.alarms()
     await alarms.look(AMISS)
-    assert house.rung() == []
-    assert house.kept == {}
-    house.trouble = loud
+    assert stores.rung() == []
+    assert stores.kept == {}
+    stores.problems = loud
     await alarms.look(AMISS)
-    (told,) = house.rung()
+    (told,) = stores.rung()
     assert told.startswith(words)
     assert "/usage tiers" in told
     assert "Nothing was changed" in told
 
 
 async def test_the_message_names_the_limit() -> None:
-    house = House(RecentProblems(50, 20, 20, 20))
-    await house.alarms().look(AMISS)
-    assert [("30%" in each, "15%" in each) for each in house.rung()] == [(True, False), (False, True), (True, False)]
+    stores = FakeStores(RecentProblems(50, 20, 20, 20))
+    await stores.alarms().look(AMISS)
+    assert [("30%" in each, "15%" in each) for each in stores.rung()] == [(True, False), (False, True), (True, False)]
 
 
 async def test_no_alarm_before_fifty_turns() -> None:
-    house = House(RecentProblems(49, 49, 49, 49))
-    await house.alarms().look(AMISS)
-    assert house.rung() == []
+    stores = FakeStores(RecentProblems(49, 49, 49, 49))
+    await stores.alarms().look(AMISS)
+    assert stores.rung() == []
 
 
 @pytest.mark.parametrize(
@@ -117,77 +117,77 @@ async def test_no_alarm_before_fifty_turns() -> None:
 async def test_an_alarm_repeats_only_after_recovery(
     begun: RecentProblems, above_half: RecentProblems, half: RecentProblems
 ) -> None:
-    house = House(begun)
-    alarms = house.alarms()
+    stores = FakeStores(begun)
+    alarms = stores.alarms()
     for _ in range(3):
         await alarms.look(AMISS)
-    assert len(house.rung()) == 1
-    for house.trouble in (above_half, begun):
+    assert len(stores.rung()) == 1
+    for stores.problems in (above_half, begun):
         await alarms.look(AMISS)
-    assert house.rung() == [], "without hysteresis it would be raised again and again"
-    for house.trouble in (half, begun):
+    assert stores.rung() == [], "without hysteresis it would be raised again and again"
+    for stores.problems in (half, begun):
         await alarms.look(AMISS)
-    assert len(house.rung()) == 1
+    assert len(stores.rung()) == 1
 
 
 async def test_raised_alarms_survive_a_restart() -> None:
-    house = House(RecentProblems(50, 30, 0, 0))
-    await house.alarms().look(AMISS)
-    house.trouble = RecentProblems(50, 30, 10, 0)
-    await house.alarms().look(AMISS)
-    first, second = house.rung()
+    stores = FakeStores(RecentProblems(50, 30, 0, 0))
+    await stores.alarms().look(AMISS)
+    stores.problems = RecentProblems(50, 30, 10, 0)
+    await stores.alarms().look(AMISS)
+    first, second = stores.rung()
     assert "fallback model" in first
     assert "missed their deadline" in second
-    house.trouble = RecentProblems(50, 0, 10, 0)
-    await house.alarms().look(AMISS)
-    house.trouble = RecentProblems(50, 30, 10, 0)
-    await house.alarms().look(AMISS)
-    assert ["fallback model" in each for each in house.rung()] == [True]
+    stores.problems = RecentProblems(50, 0, 10, 0)
+    await stores.alarms().look(AMISS)
+    stores.problems = RecentProblems(50, 30, 10, 0)
+    await stores.alarms().look(AMISS)
+    assert ["fallback model" in each for each in stores.rung()] == [True]
 
 
 async def test_an_undelivered_alarm_is_sent_later() -> None:
-    house = House(RecentProblems(50, 30, 0, 0), broken=True)
-    alarms = house.alarms()
+    stores = FakeStores(RecentProblems(50, 30, 0, 0), broken=True)
+    alarms = stores.alarms()
     with pytest.raises(StorageFault):
         await alarms.look(AMISS)
-    house.broken = False
+    stores.broken = False
     await alarms.look(AMISS)
-    assert len(house.rung()) == 1
+    assert len(stores.rung()) == 1
 
 
 @pytest.mark.parametrize(
     "amiss", [AMISS, replace(WELL, timed_out=True), replace(WELL, escalated=True)], ids=["fallback", "late", "up"]
 )
 async def test_one_query_per_problematic_turn(amiss: TurnFacts) -> None:
-    house = House(RecentProblems(50, 0, 0, 0))
-    alarms = house.alarms()
+    stores = FakeStores(RecentProblems(50, 0, 0, 0))
+    alarms = stores.alarms()
     await alarms.look(amiss)
     await alarms.look(WELL)
-    assert house.asked == 1
+    assert stores.asked == 1
 
 
 async def test_raised_alarms_are_checked_until_recovery() -> None:
-    house = House(RecentProblems(50, 30, 0, 0))
-    alarms = house.alarms()
+    stores = FakeStores(RecentProblems(50, 30, 0, 0))
+    alarms = stores.alarms()
     for turn in (AMISS, WELL, WELL):
         await alarms.look(turn)
-    house.trouble = RecentProblems(50, 7, 0, 0)
+    stores.problems = RecentProblems(50, 7, 0, 0)
     for turn in (WELL, WELL):
         await alarms.look(turn)
-    assert house.asked == 4
+    assert stores.asked == 4
 
 
 async def test_the_fiftieth_turn_can_raise_an_alarm_even_if_it_went_well() -> None:
-    house = House(RecentProblems(49, 49, 0, 0))
-    alarms = house.alarms()
+    stores = FakeStores(RecentProblems(49, 49, 0, 0))
+    alarms = stores.alarms()
     for turn in (AMISS, WELL):
         await alarms.look(turn)
-    house.trouble = RecentProblems(50, 49, 0, 0)
+    stores.problems = RecentProblems(50, 49, 0, 0)
     await alarms.look(WELL)
-    assert len(house.rung()) == 1
+    assert len(stores.rung()) == 1
 
 
 async def test_a_council_does_not_count() -> None:
-    house = House(RecentProblems(50, 30, 0, 0))
-    await house.alarms().look(replace(AMISS, source="council"))
-    assert (house.asked, house.rung()) == (0, [])
+    stores = FakeStores(RecentProblems(50, 30, 0, 0))
+    await stores.alarms().look(replace(AMISS, source="council"))
+    assert (stores.asked, stores.rung()) == (0, [])

@@ -34,7 +34,7 @@ CALL = CallRecord("balanced", "anthropic/c", None, 1.0)
 
 
 @dataclass(slots=True)
-class House:
+class Fakes:
     """A critic with a fixed verdict; records calls, stored and sent messages."""
 
     doubt: Doubt | None = DOUBT
@@ -47,18 +47,18 @@ class House:
 
     async def look(self, message: InboundMessage = ASKED, record: TurnRecord = TURN) -> None:
         contracts = {tier: replace(each, pool=(f"x/{tier}",)) for tier, each in DEFAULT_CONTRACTS.items()}
-        await CriticNotices(self.Mind(self), self, self, self.sent.extend, lambda: contracts).look(message, record)  # type: ignore[arg-type]
+        await CriticNotices(self.Critic(self), self, self, self.sent.extend, lambda: contracts).look(message, record)  # type: ignore[arg-type]
 
-    class Mind:
-        def __init__(self, house: House) -> None:
-            self._house = house
-            self.enabled = house.enabled
+    class Critic:
+        def __init__(self, fakes: Fakes) -> None:
+            self._fakes = fakes
+            self.enabled = fakes.enabled
 
         async def look(self, question: str, answer: str, author: str, cost: TurnCost) -> Doubt | None:
-            self._house.asked.append((question, answer, author))
+            self._fakes.asked.append((question, answer, author))
             assert (cost.person_id, cost.chat) == (1, ASKED.chat)
-            cost.calls += [CALL] if self._house.costs else []
-            return self._house.doubt
+            cost.calls += [CALL] if self._fakes.costs else []
+            return self._fakes.doubt
 
     async def find(self, user: UserKey) -> Person:
         return Person(1, "user", "Ann", self.language)
@@ -72,10 +72,10 @@ class House:
 
 
 async def test_a_notice_offers_the_higher_tier() -> None:
-    house = House()
-    await house.look()
-    assert house.asked == [("What is the capital?", "Sydney.", "openai/m")]
-    (entry,) = house.sent
+    fakes = Fakes()
+    await fakes.look()
+    assert fakes.asked == [("What is the capital?", "Sydney.", "openai/m")]
+    (entry,) = fakes.sent
     assert entry.message.text == "🔍 `anthropic/c` doubts this: `It is Canberra.`"
     assert (entry.message.chat, entry.message.reply_to, entry.message.owner) == (ASKED.chat, "9", 1)
     assert entry.message.buttons == ((Button("🔁 Retry on smart", "/retry smart", "t1"),),)
@@ -83,17 +83,17 @@ async def test_a_notice_offers_the_higher_tier() -> None:
 
 async def test_the_critics_cost_is_recorded_without_history() -> None:
     for doubt in (DOUBT, None):
-        house = House(doubt)
-        await house.look()
-        ((replies, record),) = house.kept
+        fakes = Fakes(doubt)
+        await fakes.look()
+        ((replies, record),) = fakes.kept
         assert record == TurnRecord("t1", 3, 1, "", calls=(CALL,))
-        assert len(replies) == len(house.sent) == (doubt is not None)
+        assert len(replies) == len(fakes.sent) == (doubt is not None)
 
 
 async def test_without_a_call_there_is_no_cost() -> None:
-    house = House(None, costs=False)
-    await house.look()
-    assert house.kept == []
+    fakes = Fakes(None, costs=False)
+    await fakes.look()
+    assert fakes.kept == []
 
 
 @pytest.mark.parametrize(
@@ -112,15 +112,15 @@ async def test_without_a_call_there_is_no_cost() -> None:
     ],
 )  # fmt: skip
 async def test_turns_that_are_not_checked(message: InboundMessage, record: TurnRecord) -> None:
-    house = House()
-    await house.look(message, record)
-    assert not house.asked
-    assert not house.kept
-    assert not house.sent
+    fakes = Fakes()
+    await fakes.look(message, record)
+    assert not fakes.asked
+    assert not fakes.kept
+    assert not fakes.sent
 
 
 async def test_a_disabled_critic_is_not_called() -> None:
-    house = House(enabled=False)
-    await house.look()
-    assert not house.asked
-    assert not house.kept
+    fakes = Fakes(enabled=False)
+    await fakes.look()
+    assert not fakes.asked
+    assert not fakes.kept

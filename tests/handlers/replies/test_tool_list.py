@@ -25,7 +25,7 @@ from routing.types.decisions import SIZES
 from routing.types.people import Person
 from routing.types.toolkits import ToolCard, Toolkit, ToolkitSource, ToolText
 from routing.types.tools import ToolScope
-from tests.handlers.asked import asked
+from tests.handlers.contexts import asked
 
 NOW = 1_000.0
 

@@ -34,7 +34,7 @@ from routing.turn.plan import Plan
 from routing.types.decisions import ModelChoice, TierDecision
 from routing.types.people import Person, PersonSettings, Role
 from routing.types.tiers import Tier
-from tests.handlers.asked import asked
+from tests.handlers.contexts import asked
 from tests.handlers.replies.test_tool_list import bound, does
 
 MODEL = "openai/gpt-5.1"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from handlers.tools.files import FileTools
-from tests.handlers.tools.attacks import SECRET
+from tests.handlers.tools.outside import SECRET
 from tests.handlers.tools.test_sandbox import home
 
 

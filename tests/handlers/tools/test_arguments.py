@@ -16,7 +16,7 @@ from routing.errors import BadArguments
 from routing.types.decisions import SIZES, Size
 from routing.types.llm import ToolCall, ToolSpec
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
-from tests.handlers.tools.kits import NOTHING, SCHEMA, echo, run, scope
+from tests.handlers.tools.toolkits import NOTHING, SCHEMA, echo, run, scope
 
 
 async def test_arguments_reach_the_function_by_name() -> None:
@@ -232,14 +232,14 @@ def many(count: int, **more: object) -> ToolSpec:
     return ToolSpec("t", "…", {"type": "object", "properties": properties, **more})
 
 
-async def complaint(spec: ToolSpec, arguments: str) -> str:
+async def problem(spec: ToolSpec, arguments: str) -> str:
     with pytest.raises(BadArguments) as found:
         await Arguments().read(ToolCall("1", "t", arguments), spec)
     return str(found.value)
 
 
 async def test_a_long_schema_is_reduced_to_the_wrong_part() -> None:
-    told = await complaint(many(170), '{"p3": 5}')
+    told = await problem(many(170), '{"p3": 5}')
     assert "p3: 5 is not of type 'string'" in told
     assert '{"p3": {"type": "string"' in told
     assert '"p4"' not in told
@@ -249,7 +249,7 @@ async def test_a_long_schema_is_reduced_to_the_wrong_part() -> None:
 
 
 async def test_a_long_schema_lists_required_parameters_first() -> None:
-    told = await complaint(many(170, required=["p160", "p5"]), "{}")
+    told = await problem(many(170, required=["p160", "p5"]), "{}")
     assert '{"p160": ' in told
     assert '"p5": ' in told
     assert '"p0": ' in told
@@ -268,13 +268,13 @@ async def test_error_messages_have_a_bounded_length(arguments: str) -> None:
         "list": {"type": "array", "items": {"$ref": "#/$defs/a"}},
     }
     spec = replace(wide, parameters={**wide.parameters, "properties": properties, "$defs": {"a": {"type": "null"}}})
-    told = await complaint(spec, arguments)
+    told = await problem(spec, arguments)
     assert len(told) < 3_600
     assert ("list" not in arguments) or '"items": {"type": "null"}' in told, "a reference alone says nothing"
 
 
 async def test_a_long_schema_without_parameters_is_truncated() -> None:
-    told = await complaint(ToolSpec("t", "…", {"type": "object", "maxProperties": 0, "x": "y" * 3_000}), '{"a": 1}')
+    told = await problem(ToolSpec("t", "…", {"type": "object", "maxProperties": 0, "x": "y" * 3_000}), '{"a": 1}')
     assert "Its schema begins: {" in told
     assert "(3,0" in told
     assert len(told) < 2_500

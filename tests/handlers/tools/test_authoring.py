@@ -27,8 +27,8 @@ from routing.types.decisions import Size
 from routing.types.llm import ToolCall
 from routing.types.toolkits import ToolCard, Toolkit
 from routing.types.tools import ToolScope, Traits
-from tests.handlers.tools.asking import Colour, Node, Opening, Point
-from tests.handlers.tools.filing import ADA
+from tests.handlers.tools.argument_types import Colour, Node, Opening, Point
+from tests.handlers.tools.files import ADA
 
 
 @tool(category="travel", parameters={"S": ("city",)}, examples=["Any hotels in Rome?"], priority=2, role="guest")

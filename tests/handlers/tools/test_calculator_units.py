@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.handlers.tools.calculating import TOO_LARGE, refusal, result
+from tests.handlers.tools.calculator import TOO_LARGE, refusal, result
 
 ROOT = Path(__file__).resolve().parents[3]
 

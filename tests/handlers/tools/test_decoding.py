@@ -8,7 +8,7 @@ import pytest
 
 from handlers.tools.files import FileTools
 from routing.errors import ToolFailed
-from tests.handlers.tools.filing import ADA
+from tests.handlers.tools.files import ADA
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import pytest
 
 from handlers.tools.files import MAX_READ_BYTES, MAX_WRITTEN, UNFINISHED, FileTools
 from routing.errors import ToolFailed
-from tests.handlers.tools.filing import ADA, BOB, everything
-from tests.stories.ground import fill, read_only, small_disk
+from tests.handlers.tools.files import ADA, BOB, everything
+from tests.stories.bad_workspaces import fill, read_only, small_disk
 
 
 async def test_the_size_limit_of_reading(tools: FileTools, own: Path) -> None:

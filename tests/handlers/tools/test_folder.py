@@ -17,7 +17,7 @@ import pytest
 from handlers.tools.files import FileTools
 from handlers.tools.folder import file_in, folder_at, own_folder, parts_of, printable
 from routing.errors import ToolFailed
-from tests.handlers.tools.filing import ADA
+from tests.handlers.tools.files import ADA
 
 SECRET = "the owner's token"
 MAX_ROUNDS = 30_000

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from routing.errors import ToolFailed
-from tests.handlers.tools.attacks import RENAME_EXCHANGE, SECRET, outside, outsider
+from tests.handlers.tools.outside import RENAME_EXCHANGE, SECRET, outside, outsider
 from tests.handlers.tools.test_sandbox import BEN, heard, home, made, pipes, python, shell
 
 pytestmark = pytest.mark.system

@@ -26,7 +26,7 @@ sandbox = Sandbox(Path(sys.argv[1], "files"), SandboxLimits(), sys.argv[2])
 print(sandbox.guard.mark, flush=True)
 asyncio.run(sandbox.run(7, ["sleep", "1000"]))
 """
-PATIENCE_SECONDS = 20.0
+TIMEOUT_SECONDS = 20.0
 KILLED_AFTER_MS = range(0, 40, 2)
 
 
@@ -43,7 +43,7 @@ async def until(told: Callable[[], bool]) -> None:
     """Polls, because the end of another process sends no signal."""
 
     def look() -> None:
-        last = time.monotonic() + PATIENCE_SECONDS
+        last = time.monotonic() + TIMEOUT_SECONDS
         while not told():
             assert time.monotonic() < last, "timed out"
             time.sleep(0.01)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.handlers.tools.attacks import SECRET, outside
+from tests.handlers.tools.outside import SECRET, outside
 from tests.handlers.tools.test_sandbox import home, made, python, shell
 
 pytestmark = pytest.mark.system

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.handlers.tools.attacks import OPEN
+from tests.handlers.tools.outside import OPEN
 from tests.handlers.tools.test_sandbox import made, python
 
 pytestmark = pytest.mark.system
@@ -22,24 +22,24 @@ pytestmark = pytest.mark.system
 async def listening(address: str | tuple[str, int]) -> AsyncIterator[tuple[socket.socket, list[str]]]:
     """A server on this machine, and the clients that reached it."""
     family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
-    ear, visits = socket.socket(family), list[str]()
-    ear.bind(address)
-    ear.listen()
-    ear.setblocking(False)
+    listener, visits = socket.socket(family), list[str]()
+    listener.bind(address)
+    listener.listen()
+    listener.setblocking(False)
 
     async def answer() -> None:
         while True:
-            visitor, _ = await asyncio.get_running_loop().sock_accept(ear)
+            visitor, _ = await asyncio.get_running_loop().sock_accept(listener)
             visits.append("visit")
             visitor.close()
 
     task = asyncio.create_task(answer())
     try:
-        yield ear, visits
+        yield listener, visits
     finally:
         task.cancel()
         await asyncio.wait({task})
-        ear.close()
+        listener.close()
 
 
 CALL = """
@@ -56,8 +56,8 @@ except OSError as error:
 
 
 async def test_host_servers_are_unreachable(tmp_path: Path) -> None:
-    async with listening(("127.0.0.1", 0)) as (ear, visits):
-        port = str(ear.getsockname()[1])
+    async with listening(("127.0.0.1", 0)) as (listener, visits):
+        port = str(listener.getsockname()[1])
         assert (await python(await made(tmp_path), CALL, port)).output == "Connection refused\n"
         assert visits == []
         assert (await python(await made(tmp_path, OPEN), CALL, port)).output == "connected b''\n"

@@ -16,7 +16,7 @@ from routing.types.llm import ToolCall
 from routing.types.people import Person, Role
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 from routing.types.tools import ToolScope, Traits
-from tests.handlers.tools.kits import GUEST, NOTHING, USER, box, echo, run, scope, source_of
+from tests.handlers.tools.toolkits import GUEST, NOTHING, USER, box, echo, run, scope, source_of
 
 
 async def test_a_role_sees_its_own_tools_and_none_that_is_off() -> None:

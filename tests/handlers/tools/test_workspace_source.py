@@ -19,7 +19,7 @@ from routing.types.llm import ToolCall
 from routing.types.people import Role
 from routing.types.tools import Traits
 from tests.handlers.tools.manifest import schema
-from tests.handlers.tools.mcp.stage import Stage, scope, staged
+from tests.handlers.tools.mcp.harness import McpHarness, mcp_harness, scope
 from tests.handlers.tools.test_code import Told
 
 
@@ -33,7 +33,7 @@ class Ready(Told):
 class Own:
     """A workspace with a toolkit folder, a sandbox with a fixed result, and servers."""
 
-    def __init__(self, folder: Path, servers: Stage) -> None:
+    def __init__(self, folder: Path, servers: McpHarness) -> None:
         self.folder = folder
         self.servers = servers
         self.sandbox = Ready(ExecResult("sunny\n", 0, "exit", 0.1))
@@ -57,7 +57,7 @@ class Own:
 
 @pytest.fixture
 async def own(tmp_path: Path) -> AsyncIterator[Own]:
-    async with staged(tmp_path) as servers:
+    async with mcp_harness(tmp_path) as servers:
         yield Own(tmp_path / "toolkits", servers)
 
 

@@ -11,7 +11,7 @@ import pytest
 from routing.budget.accounts import NOTHING
 from routing.budget.reservation import Reservation
 from routing.types.budgets import PersonLimits, Reached
-from tests.routing.budget.paying import ANN, BEN, HOME, NOON, OTHER, TOPIC, Till, cost, limits
+from tests.routing.budget.fakes import ANN, BEN, HOME, NOON, OTHER, TOPIC, Till, cost, limits
 
 MIDNIGHT = NOON + 12 * 3600.0
 NEXT_MONTH = NOON + 12.5 * 86_400.0

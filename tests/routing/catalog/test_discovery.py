@@ -7,7 +7,7 @@ import pytest
 
 from routing.catalog.discovery import DiscoveredModel, discover
 from routing.types.llm import ApiType
-from tests.routing.catalog.discovering import KEY, found, profile, refusal, replying, serving
+from tests.routing.catalog.providers import KEY, found, profile, refusal, replying, serving
 
 
 async def test_an_openai_listing_is_sorted_by_display_name_and_prefixed() -> None:

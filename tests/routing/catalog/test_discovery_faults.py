@@ -12,7 +12,7 @@ from aiohttp import web
 from routing.catalog.discovery import discover
 from routing.catalog.provider_models import DiscoveryError
 from routing.types.llm import ApiType
-from tests.routing.catalog.discovering import KEY, found, profile, refusal, replying, serving
+from tests.routing.catalog.providers import KEY, found, profile, refusal, replying, serving
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 429, 500, 503, 204])

@@ -15,12 +15,12 @@ from routing.errors import ConfigError
 from routing.types.budgets import BudgetLimits, Ceiling, PersonLimits, Price, payer_kind
 from routing.types.messages import UserKey
 
-EVERY = {
+ALL_KEYS = {
     "perUserDailyUsd": 0.1, "perUserMonthlyUsd": 2, "perChatDailyUsd": 3.0, "perChatMonthlyUsd": 4,
     "totalDailyUsd": 5, "totalMonthlyUsd": 6, "atLimit": "cheapest", "assumeUnknownUsdPerMillion": 2.5,
     "timeZone": "Europe/Berlin", "perGuestDailyUsd": 0.05,
 }  # fmt: skip
-EVERY_LIMIT = [key for key in EVERY if key.endswith("Usd")]
+LIMIT_KEYS = [key for key in ALL_KEYS if key.endswith("Usd")]
 
 
 def read(budget: object) -> BudgetLimits:
@@ -33,7 +33,7 @@ def test_nothing_is_limited_by_default() -> None:
     assert (dict(limits.dollars), limits.at_limit, limits.zone.key) == ({}, "refuse", "UTC")
     assert limits.assumed == Price.flat(Decimal(10)), "what nobody knows the price of is not free"
     assert limits.ceilings(PersonLimits()) == ()
-    assert limits == replace(read(dict.fromkeys(EVERY_LIMIT)), guest=GUEST_DOLLARS)
+    assert limits == replace(read(dict.fromkeys(LIMIT_KEYS)), guest=GUEST_DOLLARS)
 
 
 def test_guests_have_a_default_limit_that_the_owner_can_remove() -> None:
@@ -49,8 +49,8 @@ def test_guests_have_a_default_limit_that_the_owner_can_remove() -> None:
 
 
 def test_every_key_is_read() -> None:
-    assert set(EVERY) == set(BUDGET_KEYS)
-    limits = read(EVERY)
+    assert set(ALL_KEYS) == set(BUDGET_KEYS)
+    limits = read(ALL_KEYS)
     assert limits.guest == Decimal("0.05")
     assert [(each.scope, each.period, each.dollars) for each in limits.ceilings(PersonLimits())] == [
         ("person", "day", Decimal("0.1")), ("person", "month", 2), ("chat", "day", 3), ("chat", "month", 4),
@@ -72,7 +72,7 @@ def test_a_persons_limit_replaces_the_general_one() -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("key", [*EVERY_LIMIT, "assumeUnknownUsdPerMillion"])
+@pytest.mark.parametrize("key", [*LIMIT_KEYS, "assumeUnknownUsdPerMillion"])
 @pytest.mark.parametrize("value", ["1", True, 0, -1, [1], {}, 1e7])
 def test_an_invalid_amount_is_refused_with_its_line(key: str, value: object) -> None:
     with pytest.raises(ConfigError) as caught:

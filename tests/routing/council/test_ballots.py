@@ -145,7 +145,7 @@ BALLOTS = {
     voter: ["", *rest, "".join(rest), "".join(reversed(rest))]
     for voter, rest in zip(ABC, ("BC", "AC", "AB"), strict=True)
 }
-EVERY = list(product(*(BALLOTS[voter] for voter in ABC)))
+ALL_BALLOTS = list(product(*(BALLOTS[voter] for voter in ABC)))
 
 
 def test_there_are_five_ballots_a_voter() -> None:
@@ -154,7 +154,7 @@ def test_there_are_five_ballots_a_voter() -> None:
 
 
 def test_points_match_a_second_implementation() -> None:
-    for ballots in EVERY:
+    for ballots in ALL_BALLOTS:
         tally = count(ABC, dict(zip(ABC, map(tuple, ballots), strict=True)))
         assert {label: float(score) for label, score in tally.scores.items()} == points(ballots), ballots
         assert list(tally.places[0] if tally.places else ()) == winners(ballots)
@@ -162,7 +162,7 @@ def test_points_match_a_second_implementation() -> None:
 
 def test_a_lead_is_certain_exactly_if_it_cannot_be_lost() -> None:
     """All moments of all 125 votes of three: who has voted, and how. A tie is a loss."""
-    whole = [tuple(zip(ABC, ballots, strict=True)) for ballots in EVERY]
+    whole = [tuple(zip(ABC, ballots, strict=True)) for ballots in ALL_BALLOTS]
     moments = {frozenset(cast) for votes in whole for number in range(4) for cast in combinations(votes, number)}
     assert len(moments) == 1 + 3 * 5 + 3 * 5**2 + 5**3
     declared = 0
@@ -170,7 +170,7 @@ def test_a_lead_is_certain_exactly_if_it_cannot_be_lost() -> None:
         seen = dict(moment)
         left = [voter for voter in ABC if voter not in seen]
         leader = unassailable(ABC, {voter: tuple(ballot) for voter, ballot in seen.items()}, left)
-        ends = [winners(end) for end, votes in zip(EVERY, whole, strict=True) if moment <= set(votes)]
+        ends = [winners(end) for end, votes in zip(ALL_BALLOTS, whole, strict=True) if moment <= set(votes)]
         never_beaten = [label for label in ABC if all(end == [label] for end in ends)]
         assert leader == (never_beaten[0] if never_beaten else None), seen
         declared += leader is not None and bool(left)

@@ -20,8 +20,8 @@ from routing.policy.models import Models
 from routing.types.decisions import SkippedModel
 from routing.types.llm import ChatMessage, StreamEnd, TextDelta, Usage
 from tests.fakes import END, FakeLlm, Step, says
-from tests.routing.council.sitting import BEGAN, elapsed, in_no_time
-from tests.routing.turn.trying import turn_cost
+from tests.routing.council.members import BEGAN, elapsed, run_instantly
+from tests.routing.turn.samples import turn_cost
 
 GPT = Seat("openai/gpt-5.2", "openai", "deep")
 MINI = Seat("openai/gpt-4.1", "openai", "balanced")
@@ -55,7 +55,7 @@ def called(seat: Seat, steps: list[Step], seconds: float = 60.0) -> tuple[str | 
             said = error
         return said, calls, llm, elapsed()
 
-    return in_no_time(story())
+    return run_instantly(story())
 
 
 def test_answers_use_low_effort_and_are_recorded_under_their_tier() -> None:
@@ -114,7 +114,7 @@ def test_calls_can_be_cancelled_at_any_time() -> None:
             await task
         assert [each.usage for each in calls.paid_calls] == [None]
 
-    in_no_time(story())
+    run_instantly(story())
 
 
 def test_unavailable_members_and_reasons() -> None:
@@ -133,7 +133,7 @@ def test_unavailable_members_and_reasons() -> None:
             raise KeyRejected("anthropic/claude", "no such key")
 
     with pytest.raises(KeyRejected):
-        in_no_time(refused())
+        run_instantly(refused())
     found = known.obstacle("anthropic/claude", "deep")
     assert found == SkippedModel("anthropic/claude", "breaker", BEGAN + 60.0, "no such key")
     now += 60.0

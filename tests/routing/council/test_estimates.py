@@ -7,7 +7,7 @@ from decimal import Decimal
 from routing.council.costs import ANSWER_TOKENS, BALLOT_TOKENS, SYNTHESIS_TOKENS, estimate
 from routing.council.council import ALL_SECONDS
 from routing.types.budgets import Price
-from tests.routing.council.sitting import MOON, SEATS, STAR, SUN
+from tests.routing.council.members import MOON, SEATS, STAR, SUN
 
 CENT = Decimal("0.01")
 

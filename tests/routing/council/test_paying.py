@@ -16,7 +16,7 @@ from routing.errors import ConfigError
 from routing.types.budgets import Price
 from routing.types.llm import Usage
 from routing.types.usage import CallRecord
-from tests.routing.council.sitting import SEATS, SUN
+from tests.routing.council.members import SEATS, SUN
 
 DOLLAR = Price.flat(Decimal(1))
 """A million tokens."""

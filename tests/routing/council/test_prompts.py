@@ -15,7 +15,7 @@ from routing.council.prompts import (
     split_dissent,
     unknown_mark,
 )
-from tests.routing.council.sitting import BLOCK
+from tests.routing.council.members import BLOCK
 
 MARK = "0123456789abcdef"
 

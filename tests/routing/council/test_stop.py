@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from routing.council.verdict import Failure, Progress, Verdict
-from tests.routing.council.sitting import MOON, NEVER, STAR, SUN, Members, Sitting, in_no_time
+from tests.routing.council.members import MOON, NEVER, STAR, SUN, CouncilRun, Members, run_instantly
 
 When = Callable[[Progress], bool]
 
@@ -17,19 +17,19 @@ def stopped(members: Members, when: When) -> Verdict:
     """The verdict of a council that is stopped half a second after it shows this."""
 
     async def story() -> Verdict:
-        sitting = Sitting(members)
+        run = CouncilRun(members)
 
         def watch(shown: Progress) -> None:
             if when(shown):
-                asyncio.get_running_loop().call_later(0.5, sitting.stop.request)
+                asyncio.get_running_loop().call_later(0.5, run.stop.request)
 
-        sitting.on_progress = watch
-        verdict = await sitting.run()
+        run.on_progress = watch
+        verdict = await run.run()
         assert asyncio.current_task().cancelling() == 0  # type: ignore[union-attr]
         assert asyncio.all_tasks() == {asyncio.current_task()}
         return verdict
 
-    return in_no_time(story())
+    return run_instantly(story())
 
 
 def test_stop_before_the_first_answer() -> None:
@@ -76,21 +76,21 @@ def test_stop_during_the_synthesis() -> None:
 
 def test_stop_before_the_start() -> None:
     async def story() -> tuple[Verdict, int]:
-        sitting = Sitting(Members())
-        sitting.stop.request()
-        return await sitting.run(), len(sitting.members.calls)
+        run = CouncilRun(Members())
+        run.stop.request()
+        return await run.run(), len(run.members.calls)
 
-    verdict, calls = in_no_time(story())
+    verdict, calls = run_instantly(story())
     assert (verdict.stopped, verdict.form, calls, verdict.calls) == (True, "none", 0, ())
 
 
 def test_cancellation_is_not_a_stop_and_leaves_no_running_call() -> None:
     async def story() -> Members:
         members = Members(after={(model, "answers"): NEVER for model in (SUN, MOON, STAR)})
-        work = asyncio.create_task(Sitting(members).run())
+        work = asyncio.create_task(CouncilRun(members).run())
         asyncio.get_running_loop().call_later(5.0, work.cancel)
         with pytest.raises(asyncio.CancelledError):
             await work
         return members
 
-    assert len(in_no_time(story()).cancelled) == 3
+    assert len(run_instantly(story()).cancelled) == 3

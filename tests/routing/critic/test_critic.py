@@ -24,9 +24,9 @@ from routing.types.budgets import Price
 from routing.types.llm import StreamEnd, TextDelta, Usage
 from routing.types.usage import TurnCost
 from tests.fakes import FakeLlm, Step, says
-from tests.routing.budget.paying import Till, limits
-from tests.routing.council.sitting import elapsed, in_no_time
-from tests.routing.turn.trying import turn_cost
+from tests.routing.budget.fakes import Till, limits
+from tests.routing.council.members import elapsed, run_instantly
+from tests.routing.turn.samples import turn_cost
 
 CATALOG = Catalog.load(BUNDLED)
 GPT, CLAUDE, GEMINI = "openai/gpt-5.1", "anthropic/claude-haiku-4-5", "gemini/gemini-2.5-flash"
@@ -103,7 +103,7 @@ def test_the_critic_has_six_seconds() -> None:
         assert await bench.look() is None
         return elapsed()
 
-    assert in_no_time(story()) == 6.0
+    assert run_instantly(story()) == 6.0
 
 
 async def test_the_critic_does_not_queue_longer() -> None:

@@ -18,7 +18,7 @@ from routing.errors import (
     Unreachable,
 )
 from routing.health.breaker import MAX_SECONDS, REMEMBERED, Breaker, BreakerStatus, Kept
-from tests.routing.health.breaking import DOWN, REFUSED, Time, opened, tried
+from tests.routing.health.breakers import DOWN, REFUSED, Time, opened, tried
 
 BAD, OK = DOWN, None
 Results = list[ModelError | None]

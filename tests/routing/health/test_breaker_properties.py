@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from routing.errors import ContextOverflow, KeyRejected, ModelError, Unreachable
 from routing.health.breaker import Breaker, Trial
-from tests.routing.health.breaking import Time
+from tests.routing.health.breakers import Time
 
 RESULTS: dict[str, ModelError | None] = {
     "ok": None,

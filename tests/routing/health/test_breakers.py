@@ -8,7 +8,7 @@ from routing.health import breakers
 from routing.health.breaker import CLOSED
 from routing.health.breakers import Breakers, fingerprint
 from routing.types.llm import ProviderProfile
-from tests.routing.health.breaking import DOWN, REFUSED, Time, tried
+from tests.routing.health.breakers import DOWN, REFUSED, Time, tried
 
 
 def profile(key: str | None, address: str | None = None) -> ProviderProfile:

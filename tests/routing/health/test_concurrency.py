@@ -11,7 +11,7 @@ from routing.config import jsonfile
 from routing.config.sections import ConcurrencyLimits
 from routing.errors import ConfigError
 from routing.health.concurrency import ConcurrencyLimiter
-from tests.routing.health.breaking import Time
+from tests.routing.health.breakers import Time
 
 
 class Calls:

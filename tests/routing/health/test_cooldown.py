@@ -6,7 +6,7 @@ import pytest
 
 from routing.errors import RateLimited, Unreachable
 from routing.health.cooldown import MAX_SECONDS, Cooldowns
-from tests.routing.health.breaking import Time
+from tests.routing.health.breakers import Time
 
 
 def test_a_model_rests_for_its_retry_after() -> None:

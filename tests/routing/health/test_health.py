@@ -14,7 +14,7 @@ from routing.health.breaker import Trial
 from routing.health.health import ModelHealth
 from routing.health.latency import MIN_TRIES
 from routing.types.llm import ProviderProfile
-from tests.routing.health.breaking import DOWN, REFUSED, Time
+from tests.routing.health.breakers import DOWN, REFUSED, Time
 
 MODEL = "a/1"
 TURNS = 50

@@ -19,7 +19,7 @@ from routing.health.latency import (
     Latencies,
     Slow,
 )
-from tests.routing.health.breaking import Time
+from tests.routing.health.breakers import Time
 
 HUNDRED = replace(DEFAULT_CONTRACTS["smart"], deadline_seconds=100.0)
 

@@ -16,7 +16,7 @@ from routing.health.breakers import Breakers
 from routing.health.cooldown import Cooldowns
 from routing.health.latency import Latencies
 from routing.health.learned_windows import Windows
-from tests.routing.health.breaking import DOWN, REFUSED, Time, tried
+from tests.routing.health.breakers import DOWN, REFUSED, Time, tried
 
 
 class Parts:

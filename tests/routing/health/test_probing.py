@@ -10,7 +10,7 @@ import pytest
 from routing.errors import ModelError, Unreachable
 from routing.health.breakers import Breakers
 from routing.policy.candidates import Member, Needs, candidates
-from tests.routing.health.breaking import REFUSED, Time, tried
+from tests.routing.health.breakers import REFUSED, Time, tried
 
 TURNS = 50
 
@@ -40,7 +40,7 @@ class Provider:
         return model
 
 
-class House:
+class ModelPool:
     """A pool behind its breakers, and a turn as plain as it can be."""
 
     def __init__(self, *pool: str) -> None:
@@ -75,70 +75,70 @@ async def settle() -> None:
 
 
 async def test_one_caller_probes_and_the_others_use_the_next_model() -> None:
-    house = House("a/broken", "b/2")
-    house.time.now += 60.0
-    turns = [asyncio.create_task(house.turn()) for _ in range(TURNS)]
+    models = ModelPool("a/broken", "b/2")
+    models.time.now += 60.0
+    turns = [asyncio.create_task(models.turn()) for _ in range(TURNS)]
     await settle()
-    assert house.provider.asked == {"a/broken": 1, "b/2": TURNS - 1}
-    house.provider.go.set()
+    assert models.provider.asked == {"a/broken": 1, "b/2": TURNS - 1}
+    models.provider.go.set()
     assert Counter(await asyncio.gather(*turns)) == {"a/broken": 1, "b/2": TURNS - 1}
-    assert await house.turn() == "a/broken", "the probe closed it"
+    assert await models.turn() == "a/broken", "the probe closed it"
 
 
 async def test_no_probe_before_its_time_while_another_model_answers() -> None:
-    house = House("a/broken", "b/2")
-    house.time.now += 59.0
-    assert Counter([await house.turn() for _ in range(TURNS)]) == {"b/2": TURNS}
+    models = ModelPool("a/broken", "b/2")
+    models.time.now += 59.0
+    assert Counter([await models.turn() for _ in range(TURNS)]) == {"b/2": TURNS}
 
 
 async def test_a_single_model_is_probed_early_and_serves_all_when_it_answers() -> None:
-    house = House("a/broken")
-    turns = [asyncio.create_task(house.turn()) for _ in range(TURNS)]
+    models = ModelPool("a/broken")
+    turns = [asyncio.create_task(models.turn()) for _ in range(TURNS)]
     await settle()
-    assert house.provider.asked == {"a/broken": 1}
-    house.provider.go.set()
+    assert models.provider.asked == {"a/broken": 1}
+    models.provider.go.set()
     assert await asyncio.gather(*turns) == ["a/broken"] * TURNS
-    assert house.provider.asked["a/broken"] == TURNS
+    assert models.provider.asked["a/broken"] == TURNS
 
 
 async def test_a_single_broken_models_failure_is_shared_by_all() -> None:
-    house = House("a/broken")
-    before = house.breakers.status("a/broken", "k")
-    house.provider.fails = [Unreachable("a/broken", "still down")]
-    turns = [asyncio.create_task(house.turn()) for _ in range(TURNS)]
+    models = ModelPool("a/broken")
+    before = models.breakers.status("a/broken", "k")
+    models.provider.fails = [Unreachable("a/broken", "still down")]
+    turns = [asyncio.create_task(models.turn()) for _ in range(TURNS)]
     await settle()
-    house.provider.go.set()
+    models.provider.go.set()
     answers = await asyncio.gather(*turns, return_exceptions=True)
     assert {str(each) for each in answers} == {"a/broken: still down"}
     assert len(answers) == TURNS
-    assert house.provider.asked == {"a/broken": 1}
-    assert house.provider.most == 1
-    assert house.breakers.status("a/broken", "k") == before
+    assert models.provider.asked == {"a/broken": 1}
+    assert models.provider.most == 1
+    assert models.breakers.status("a/broken", "k") == before
 
 
 @pytest.mark.parametrize("early", [False, True])
 async def test_a_cancelled_turn_makes_room_for_another_probe(early: bool) -> None:
-    house = House("a/broken")
-    house.time.now += 0.0 if early else 60.0
-    turns = [asyncio.create_task(house.turn()) for _ in range(TURNS)]
+    models = ModelPool("a/broken")
+    models.time.now += 0.0 if early else 60.0
+    turns = [asyncio.create_task(models.turn()) for _ in range(TURNS)]
     for gone in range(3):
         await settle()
-        assert house.provider.asked == {"a/broken": gone + 1}
+        assert models.provider.asked == {"a/broken": gone + 1}
         turns[gone].cancel()
     await settle()
-    house.provider.go.set()
+    models.provider.go.set()
     answers = await asyncio.gather(*turns, return_exceptions=True)
     assert [isinstance(each, asyncio.CancelledError) for each in answers[:3]] == [True] * 3
     assert answers[3:] == ["a/broken"] * (TURNS - 3)
 
 
 async def test_a_cancelled_waiter_does_not_affect_others() -> None:
-    house = House("a/broken")
-    turns = [asyncio.create_task(house.turn()) for _ in range(TURNS)]
+    models = ModelPool("a/broken")
+    turns = [asyncio.create_task(models.turn()) for _ in range(TURNS)]
     await settle()
     for waiting in turns[1::2]:
         waiting.cancel()
     await settle()
-    house.provider.go.set()
+    models.provider.go.set()
     answers = await asyncio.gather(*turns, return_exceptions=True)
     assert answers[::2] == ["a/broken"] * (TURNS // 2)

@@ -34,7 +34,7 @@ from routing.types.llm import (
 )
 from routing.types.stop import Stop
 from tests.fakes import END, FakeLlm, Seen, Step, says
-from tests.routing.turn.trying import call_options
+from tests.routing.turn.samples import call_options
 
 
 def asked(seconds: float = 30.0) -> ModelRequest:

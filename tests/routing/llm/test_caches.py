@@ -7,7 +7,7 @@ import pytest
 
 from routing.llm.adapter import LiteLlm
 from routing.types.llm import ChatMessage, ProviderProfile
-from tests.routing.turn.conversing import CALLS, HISTORY, base, goes_on, heard, over
+from tests.routing.turn.conversations import CALLS, HISTORY, base, goes_on, heard, over
 from tests.servers.model import ModelServer
 
 

@@ -55,8 +55,8 @@ def asks(request: ModelRequest) -> bool:
 async def test_each_protocol_has_its_url(
     llm: LiteLlm, ms: ModelServer, model: str, kind: ApiType | None, path: str
 ) -> None:
-    door: EmbeddingModel = llm
-    found = await door.embed(model, at(ms, model, kind), TEXTS)
+    adapter: EmbeddingModel = llm
+    found = await adapter.embed(model, at(ms, model, kind), TEXTS)
     assert np.allclose(found, vectors(TEXTS), atol=1e-6)
     assert (ms.last.path, ms.last.model) == (path, model.partition("/")[2])
     assert ms.last.body["input"] == TEXTS

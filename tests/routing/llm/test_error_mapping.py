@@ -20,7 +20,7 @@ from routing.errors import (
 )
 from routing.llm.error_mapping import BY_NAME, OVERFLOW_WORDS, explain
 from routing.types.llm import ProviderProfile
-from tests.library import litellm_without_clients
+from tests.litellm_setup import litellm_without_clients
 
 EIGHT = datetime(2026, 11, 22, 8, tzinfo=UTC)
 ACME = ProviderProfile("acme", "openai", "http://h/v1", "sk-acme-0123456789", 30.0, "ACME_API_KEY")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from routing.llm.adapter import LiteLlm
-from tests.routing.turn.conversing import heard, over
+from tests.routing.turn.conversations import heard, over
 from tests.servers.model import ModelServer
 
 WIRES = ("chat", "responses", "custom", "claude", "adaptive claude", "gemini 2", "gemini 3")

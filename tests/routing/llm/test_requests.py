@@ -23,7 +23,7 @@ from routing.types.llm import (
 from routing.types.llm import ModelRequest as Request
 from routing.types.model_names import provider_of
 from routing.types.tiers import TIERS, Tier
-from tests.routing.turn.conversing import base, profile
+from tests.routing.turn.conversations import base, profile
 from tests.servers.model import ModelServer
 
 CATALOG = Catalog.load(BUNDLED)
@@ -74,7 +74,7 @@ async def test_each_bundled_default_reaches_the_wire_as_configured(
     assert ms.last.reading.temperature is None
 
 
-EVERY = [
+ALL_LEVELS = [
     (card.name, level)
     for card in CATALOG.models()
     for level in card.levels
@@ -84,7 +84,7 @@ EVERY = [
 
 async def test_every_level_of_every_model_of_the_three_reaches_the_wire(llm: LiteLlm, ms: ModelServer) -> None:
     lost = []
-    for model, level in EVERY:
+    for model, level in ALL_LEVELS:
         kind: ApiType = provider_of(model)  # type: ignore[assignment]
         where = profile(kind, kind, base(ms, kind))
         try:

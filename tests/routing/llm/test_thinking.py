@@ -8,7 +8,7 @@ import pytest
 from routing.errors import BadModelRequest
 from routing.llm.adapter import LiteLlm
 from routing.types.llm import ChatMessage, ThinkingDelta
-from tests.routing.turn.conversing import CALLS, HISTORY, goes_on, heard, over, profile, text
+from tests.routing.turn.conversations import CALLS, HISTORY, goes_on, heard, over, profile, text
 from tests.servers.model import ModelServer
 from tests.servers.model.wire_anthropic import SIGNATURE
 from tests.servers.model.wire_gemini import SIGNATURE as THOUGHT_SIGNATURE

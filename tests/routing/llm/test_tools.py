@@ -15,7 +15,7 @@ import pytest
 from routing.llm.adapter import LiteLlm
 from routing.types.llm import ChatMessage, TextDelta
 from routing.types.llm import ModelRequest as Request
-from tests.routing.turn.conversing import (
+from tests.routing.turn.conversations import (
     CALLS,
     HISTORY,
     TOOLS,

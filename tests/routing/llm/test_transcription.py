@@ -8,7 +8,7 @@ from aiohttp import web
 from routing.errors import Unreachable
 from routing.llm.adapter import LiteLlm
 from routing.types.llm import ProviderProfile
-from tests.servers.listening import Listener, drip
+from tests.servers.listener import Listener, drip
 
 
 async def test_a_response_that_trickles_in_times_out(llm: LiteLlm) -> None:

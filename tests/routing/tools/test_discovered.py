@@ -18,7 +18,8 @@ from routing.tools.selector import ToolSelection
 from routing.types.decisions import SIZES, Size
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 from routing.types.tools import Traits
-from tests.routing.tools.offering import (
+from tests.routing.tools.fakes import card, toolkit
+from tests.routing.tools.turn_tools import (
     ABOUT,
     BASE,
     EMPTY,
@@ -38,7 +39,6 @@ from tests.routing.tools.offering import (
     run,
     turn,
 )
-from tests.routing.tools.selecting import card, toolkit
 
 
 @pytest.mark.parametrize("model", [SMALL, HUGE])

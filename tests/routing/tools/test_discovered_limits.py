@@ -10,8 +10,8 @@ from routing.tools.discovered import DiscoveredTools
 from routing.tools.presentation import DISCOVERY, Shown
 from routing.types.decisions import SIZES
 from routing.types.toolkits import ToolCard, ToolText
-from tests.routing.tools.offering import BASE, EMPTY, LARGE, names, run, searching, turn
-from tests.routing.tools.selecting import card, toolkit
+from tests.routing.tools.fakes import card, toolkit
+from tests.routing.tools.turn_tools import BASE, EMPTY, LARGE, names, run, searching, turn
 
 
 @pytest.mark.parametrize(

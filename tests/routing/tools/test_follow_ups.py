@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import pytest
 
 from routing.types.toolkits import Toolkit
-from tests.routing.tools.offering import ABOUT, BASE, CALENDAR, KITS, LONG, WEATHER, Found, Told
+from tests.routing.tools.turn_tools import ABOUT, BASE, CALENDAR, KITS, LONG, WEATHER, Found, Told
 
 
 async def chosen(

@@ -6,7 +6,7 @@ import pytest
 
 from routing.tools.fallback_reasons import LOADING, OFF
 from routing.tools.selector import by_keyword
-from tests.routing.tools.selecting import ALARM, BASICS, MUSIC, OPEN, WEATHER, Broken, FakeEmbedder, Made, Slow, toolkit
+from tests.routing.tools.fakes import ALARM, BASICS, MUSIC, OPEN, WEATHER, Broken, FakeEmbedder, Made, Slow, toolkit
 
 
 async def test_before_the_index_is_ready_keywords_decide(made: Made) -> None:

@@ -10,7 +10,7 @@ from routing.config.presentation import MAX_DEFINITIONS, PRESENTATIONS, STRATEGI
 from routing.tools.presentation import ASK_FOR_CALLS, DISCOVERY, STUB, Candidate, Shown, present
 from routing.types.decisions import SIZES
 from routing.types.llm import ToolSpec
-from tests.routing.tools.presenting import WIDE, candidate, card, eighty, names, on_the_wire
+from tests.routing.tools.cards import WIDE, candidate, card, eighty, names, on_the_wire
 
 
 def test_a_small_model_gets_few_tools_other_names_and_an_instruction() -> None:

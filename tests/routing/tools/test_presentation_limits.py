@@ -24,7 +24,7 @@ from routing.tools.presentation import (
 )
 from routing.types.decisions import SIZES, Size
 from routing.types.toolkits import QUARTERS, ToolCard, text_weight
-from tests.routing.tools.presenting import WIDE, candidate, card_of, eighty, names, of_kinds, on_the_wire, spoken
+from tests.routing.tools.cards import WIDE, candidate, card_of, eighty, names, of_kinds, on_the_wire, spoken
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -22,7 +22,7 @@ from routing.tools.fallback_reasons import (
 from routing.tools.selector import ToolSelection
 from routing.types.toolkits import Toolkit
 from routing.types.vectors import Floats
-from tests.routing.tools.selecting import ALARM, BASICS, MUSIC, OPEN, WEATHER, FakeEmbedder, Made, Slow, card, toolkit
+from tests.routing.tools.fakes import ALARM, BASICS, MUSIC, OPEN, WEATHER, FakeEmbedder, Made, Slow, card, toolkit
 
 
 def narrow(rows: Floats) -> Floats:

@@ -8,7 +8,7 @@ import pytest
 
 from routing.errors import EmbedderFailed
 from routing.tools.fallback_reasons import EMBEDDING
-from tests.routing.tools.selecting import ALARM, MUSIC, OPEN, WEATHER, FakeEmbedder, Made
+from tests.routing.tools.fakes import ALARM, MUSIC, OPEN, WEATHER, FakeEmbedder, Made
 
 
 async def test_a_decision_is_cached_until_the_index_changes(made: Made) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from routing.errors import EmbedderFailed, StorageFault
 from routing.tools.fallback_reasons import EMBEDDING
-from tests.routing.tools.selecting import ALARM, MUSIC, OPEN, WEATHER, FakeEmbedder, FakeVectors, Made, card, toolkit
+from tests.routing.tools.fakes import ALARM, MUSIC, OPEN, WEATHER, FakeEmbedder, FakeVectors, Made, card, toolkit
 
 
 async def test_stored_vectors_are_reused(made: Made) -> None:

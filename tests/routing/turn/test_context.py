@@ -29,7 +29,7 @@ from routing.types.people import Person, Preferences
 from routing.types.stop import Stop
 from routing.types.turns import PromptFit, Question
 from tests.fakes import FakeLlm, Seen, Step, says
-from tests.routing.turn.trying import turn_cost
+from tests.routing.turn.samples import turn_cost
 
 ANN, BOB = Person(1, "user", "Ann"), Person(2, "user", "Bob")
 SYSTEM = ChatMessage("system", "Be brief.")

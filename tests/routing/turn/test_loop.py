@@ -29,7 +29,7 @@ from routing.types.tools import ToolScope, Traits
 from routing.types.turns import Limit, Outcome, PromptFit
 from routing.types.usage import CallRecord
 from tests.fakes import FakeLlm, FakeToolbox, Seen, Step, calls, says
-from tests.routing.turn.trying import NOT_READ, turn_cost, turn_state
+from tests.routing.turn.samples import NOT_READ, turn_cost, turn_state
 
 PERSON = Person(1, "user", "Ann")
 PROFILE = ProviderProfile("openai", "openai", None, "k", 30.0, "OPENAI_API_KEY")

@@ -38,8 +38,8 @@ from routing.types.stop import Stop
 from routing.types.tools import ToolScope
 from routing.types.turns import Failed, PromptFit
 from tests.fakes import FakeLlm, FakeToolbox, Seen, Step, says
-from tests.routing.health.breaking import Time
-from tests.routing.turn.trying import NOT_READ, turn_state
+from tests.routing.health.breakers import Time
+from tests.routing.turn.samples import NOT_READ, turn_state
 
 DECISION = TierDecision("balanced", "default", "default")
 SCOPE = ToolScope(Person(1, "user", "Ann"), 7, DECISION)
@@ -54,7 +54,7 @@ def cut(finish: Finish = "length") -> list[Step]:
 
 
 @dataclass
-class Chase:
+class FailoverTurn:
     """A turn of one answer, planned for a pool of models."""
 
     llm: FakeLlm
@@ -110,18 +110,18 @@ class Chase:
     ids=lambda error: type(error).__name__,
 )
 async def test_a_failing_model_is_replaced_by_the_next(error: ModelError) -> None:
-    chase = Chase(FakeLlm([error], says("hi")))
-    assert (await chase.run()).text == "hi"
-    assert chase.asked == ["a/1", "b/2"]
-    assert chase.outcome.choice.model == "b/2"
-    assert chase.state.failed == [Failed("a/1", error.reason, "other model")]
+    turn = FailoverTurn(FakeLlm([error], says("hi")))
+    assert (await turn.run()).text == "hi"
+    assert turn.asked == ["a/1", "b/2"]
+    assert turn.outcome.choice.model == "b/2"
+    assert turn.state.failed == [Failed("a/1", error.reason, "other model")]
 
 
 async def test_a_single_model_is_retried_once() -> None:
-    chase = Chase(FakeLlm([DOWN], says("hi")), pool=("a/1",))
-    assert (await chase.run()).text == "hi"
-    assert chase.state.failed == []
-    again = Chase(FakeLlm([DOWN], [DOWN]), pool=("a/1",))
+    turn = FailoverTurn(FakeLlm([DOWN], says("hi")), pool=("a/1",))
+    assert (await turn.run()).text == "hi"
+    assert turn.state.failed == []
+    again = FailoverTurn(FakeLlm([DOWN], [DOWN]), pool=("a/1",))
     with pytest.raises(Unreachable):
         await again.run()
     assert again.asked == ["a/1", "a/1"]
@@ -129,20 +129,20 @@ async def test_a_single_model_is_retried_once() -> None:
 
 @pytest.mark.parametrize(("seconds", "asked"), [(2.0, ["a/1", "b/2"]), (1.9, ["a/1"])])
 async def test_no_attempt_starts_in_the_last_two_seconds(seconds: float, asked: list[str]) -> None:
-    chase = Chase(FakeLlm([DOWN], says("hi")))
+    turn = FailoverTurn(FakeLlm([DOWN], says("hi")))
 
     def fails_late() -> list[Step]:
-        chase.time.now += chase.contract.deadline_seconds - seconds
+        turn.time.now += turn.contract.deadline_seconds - seconds
         return [DOWN]
 
-    chase.llm = Moving(fails_late, says("hi"))
+    turn.llm = Moving(fails_late, says("hi"))
     if len(asked) == 2:
-        await chase.run()
-        assert chase.outcome.first_token == chase.contract.deadline_seconds - seconds, "from the first try on"
+        await turn.run()
+        assert turn.outcome.first_token == turn.contract.deadline_seconds - seconds, "from the first try on"
     else:
         with pytest.raises(Unreachable):
-            await chase.run()
-    assert chase.asked == asked
+            await turn.run()
+    assert turn.asked == asked
 
 
 class Moving(FakeLlm):
@@ -160,74 +160,74 @@ class Moving(FakeLlm):
 
 @pytest.mark.parametrize(("reasoning", "allowance"), [(None, ALLOWANCE["low"]), ("high", ALLOWANCE["high"])])
 async def test_cut_off_without_text_doubles_the_output_limit(reasoning: str | None, allowance: int) -> None:
-    chase = Chase(FakeLlm(cut(), says("hi")), reasoning=reasoning)
-    assert (await chase.run()).text == "hi"
-    assert chase.asked == ["a/1", "a/1"]
-    assert [request.max_output for request in chase.llm.asked] == [2_000, 2_000 + 2 * allowance]
+    turn = FailoverTurn(FakeLlm(cut(), says("hi")), reasoning=reasoning)
+    assert (await turn.run()).text == "hi"
+    assert turn.asked == ["a/1", "a/1"]
+    assert [request.max_output for request in turn.llm.asked] == [2_000, 2_000 + 2 * allowance]
 
 
 @pytest.mark.parametrize(("room", "most"), [(5_000, 5_000), (100, 2_000)])
 async def test_the_doubled_output_limit_is_capped_by_the_window(room: int, most: int) -> None:
-    chase = Chase(FakeLlm(cut(), says("hi")), room=room)
-    await chase.run()
-    assert chase.llm.asked[1].max_output == most
+    turn = FailoverTurn(FakeLlm(cut(), says("hi")), room=room)
+    await turn.run()
+    assert turn.llm.asked[1].max_output == most
 
 
 async def test_repeated_cut_offs_without_text_try_each_model() -> None:
-    chase = Chase(FakeLlm(cut(), cut(), says("hi")))
-    assert (await chase.run()).text == "hi"
-    assert chase.asked == ["a/1", "a/1", "b/2"]
-    assert chase.state.failed == [Failed("a/1", "", "other model")]
-    assert chase.llm.asked[2].max_output == 2_000, "the next begins with the usual allowance"
-    chase = Chase(FakeLlm(cut(), cut()), pool=("a/1",))
-    done = await chase.run()
+    turn = FailoverTurn(FakeLlm(cut(), cut(), says("hi")))
+    assert (await turn.run()).text == "hi"
+    assert turn.asked == ["a/1", "a/1", "b/2"]
+    assert turn.state.failed == [Failed("a/1", "", "other model")]
+    assert turn.llm.asked[2].max_output == 2_000, "the next begins with the usual allowance"
+    turn = FailoverTurn(FakeLlm(cut(), cut()), pool=("a/1",))
+    done = await turn.run()
     assert (done.text, done.finish) == ("", "length")
 
 
 async def test_an_overflow_is_shortened_once_then_moves_to_a_larger_window() -> None:
     long = ContextOverflow("a/1", "too long")
-    chase = Chase(FakeLlm([long], says("hi")), windows={"a/1": 100})
-    assert (await chase.run()).text == "hi"
-    assert chase.asked == ["a/1", "a/1"]
-    assert chase.shortened == [100]
-    chase = Chase(FakeLlm([long], [long], says("hi")), windows={"a/1": 100, "b/2": 100})
-    assert (await chase.run()).text == "hi"
-    assert chase.asked == ["a/1", "a/1", "c/3"]
-    assert chase.shortened == [100]
-    chase = Chase(FakeLlm([long], [long], [long]), windows={"a/1": 100, "b/2": 90, "c/3": 100})
+    turn = FailoverTurn(FakeLlm([long], says("hi")), windows={"a/1": 100})
+    assert (await turn.run()).text == "hi"
+    assert turn.asked == ["a/1", "a/1"]
+    assert turn.shortened == [100]
+    turn = FailoverTurn(FakeLlm([long], [long], says("hi")), windows={"a/1": 100, "b/2": 100})
+    assert (await turn.run()).text == "hi"
+    assert turn.asked == ["a/1", "a/1", "c/3"]
+    assert turn.shortened == [100]
+    turn = FailoverTurn(FakeLlm([long], [long], [long]), windows={"a/1": 100, "b/2": 90, "c/3": 100})
     with pytest.raises(ContextOverflow):
-        await chase.run()
-    assert chase.asked == ["a/1"] * 3
+        await turn.run()
+    assert turn.asked == ["a/1"] * 3
 
 
 async def test_an_identical_request_is_never_sent_twice() -> None:
-    chase = Chase(FakeLlm([ContextOverflow("a/1", "too long")]), pool=("a/1",), shrinks=False)
+    turn = FailoverTurn(FakeLlm([ContextOverflow("a/1", "too long")]), pool=("a/1",), shrinks=False)
     with pytest.raises(ContextOverflow):
-        await chase.run()
-    assert chase.asked == ["a/1"]
+        await turn.run()
+    assert turn.asked == ["a/1"]
 
 
 async def test_an_account_without_credit_is_not_tried_again() -> None:
-    chase = Chase(FakeLlm([OutOfCredit("a/1", "no")], says("hi")), pool=("a/1", "a/2", "b/2"))
-    assert (await chase.run()).text == "hi"
-    assert chase.asked == ["a/1", "b/2"]
-    chase = Chase(FakeLlm([KeyRejected("a/1", "no")]), pool=("a/1", "a/2"))
+    turn = FailoverTurn(FakeLlm([OutOfCredit("a/1", "no")], says("hi")), pool=("a/1", "a/2", "b/2"))
+    assert (await turn.run()).text == "hi"
+    assert turn.asked == ["a/1", "b/2"]
+    turn = FailoverTurn(FakeLlm([KeyRejected("a/1", "no")]), pool=("a/1", "a/2"))
     with pytest.raises(KeyRejected):
-        await chase.run()
-    assert chase.asked == ["a/1"]
+        await turn.run()
+    assert turn.asked == ["a/1"]
 
 
 async def test_a_shortened_turn_is_not_shortened_again() -> None:
-    chase = Chase(FakeLlm([ContextOverflow("a/1", "too long")]))
-    chase.state.shortened = 3
+    turn = FailoverTurn(FakeLlm([ContextOverflow("a/1", "too long")]))
+    turn.state.shortened = 3
     with pytest.raises(ContextOverflow):
-        await chase.run()
-    assert chase.shortened == []
-    assert chase.asked == ["a/1"]
+        await turn.run()
+    assert turn.shortened == []
+    assert turn.asked == ["a/1"]
 
 
 async def test_stop_ends_the_wait_before_a_retry() -> None:
-    chase = Chase(FakeLlm([RateLimited("a/1", "busy", 2.9)], says("never")), pool=("a/1",))
-    asyncio.get_running_loop().call_later(0.02, chase.stop.request)
-    done = await chase.run()
-    assert (done.text, done.finish, chase.llm.made) == ("", "stopped", 1)
+    turn = FailoverTurn(FakeLlm([RateLimited("a/1", "busy", 2.9)], says("never")), pool=("a/1",))
+    asyncio.get_running_loop().call_later(0.02, turn.stop.request)
+    done = await turn.run()
+    assert (done.text, done.finish, turn.llm.made) == ("", "stopped", 1)

@@ -19,7 +19,8 @@ from routing.types.llm import ToolCall
 from routing.types.model_names import LOCAL_MODEL
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 from routing.types.tools import ToolScope, Traits
-from tests.routing.tools.offering import (
+from tests.routing.tools.fakes import card, toolkit
+from tests.routing.tools.turn_tools import (
     BASE,
     CALENDAR,
     EMPTY,
@@ -40,7 +41,6 @@ from tests.routing.tools.offering import (
     searching,
     turn,
 )
-from tests.routing.tools.selecting import card, toolkit
 
 MORE = {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}, "required": ["city"]}
 

@@ -11,7 +11,7 @@ from routing.llm.price_map import PriceMap, cost
 from routing.policy.cheapest import cheapest_first
 from routing.types.budgets import Price, Rates
 from routing.types.llm import ProviderProfile
-from tests.library import litellm_without_clients
+from tests.litellm_setup import litellm_without_clients
 
 SHAPES = ((1, 0, 0), (1_000, 500, 0), (1_000, 500, 600), (150_000, 1_000, 0), (300_000, 20_000, 250_000))
 """Tokens of prompt, answer, and of the prompt in the provider's cache; on both sides of every step there is."""

@@ -5,19 +5,19 @@ from typing import Any
 
 from aiohttp import web
 
-from tests.servers.discord.asking import ASKING
+from tests.servers.discord.bot_routes import ASKING
 from tests.servers.discord.call import Call, Created
 from tests.servers.discord.commands import COMMANDS
 from tests.servers.discord.errors import ApiError, Blocked, Breach, Dropped, invalid, not_found, unauthorized
 from tests.servers.discord.faults import Fault
-from tests.servers.discord.interacting import INTERACTING
+from tests.servers.discord.interaction_routes import INTERACTING
 from tests.servers.discord.journal import Request
 from tests.servers.discord.limits import Limits
-from tests.servers.discord.schema import Complaint, Operation, Schema, schema
-from tests.servers.discord.sending import SENDING
+from tests.servers.discord.message_routes import SENDING
+from tests.servers.discord.schema import Operation, Problem, Schema, schema
 from tests.servers.discord.wire import answer, read_body, refused
 from tests.servers.discord.world import World
-from tests.servers.listening import drip
+from tests.servers.listener import drip
 from tests.servers.uploads import Upload
 
 BASE = "/api/v10"
@@ -102,15 +102,15 @@ class Endpoint:
         for name, value in call.path.items():
             if name.endswith("_id") and not value.isdigit():
                 raise invalid(name, "NUMBER_TYPE_COERCE", f'Value "{value}" is not snowflake.')
-        complaint = self._schema.check_query(operation, call.query)
+        problem = self._schema.check_query(operation, call.query)
         if call.body is not None and not operation.takes_body:
-            complaint = complaint or Complaint("", "UNEXPECTED_BODY", "this route takes no body")
+            problem = problem or Problem("", "UNEXPECTED_BODY", "this route takes no body")
         elif call.body is None and operation.needs_body:
-            complaint = complaint or Complaint("", "BASE_TYPE_REQUIRED", "This field is required")
+            problem = problem or Problem("", "BASE_TYPE_REQUIRED", "This field is required")
         elif call.body is not None:
-            complaint = complaint or self._schema.check_body(operation, call.body)
-        if complaint is not None:
-            raise invalid(complaint.path, complaint.code, complaint.reason)
+            problem = problem or self._schema.check_body(operation, call.body)
+        if problem is not None:
+            raise invalid(problem.path, problem.code, problem.reason)
 
     def _headers(self, entry: Request, path: dict[str, str]) -> dict[str, str]:
         return self._limits.headers(f"{entry.method} {entry.route}", path.get("channel_id", ""))

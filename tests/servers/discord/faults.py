@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tests.servers.discord.errors import ApiError
-from tests.servers.ordered import OrderedFault
+from tests.servers.ordered_faults import OrderedFault
 
 Kind = Literal[
     "rate_limit",

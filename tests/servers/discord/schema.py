@@ -44,7 +44,7 @@ EXTRA: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Complaint:
+class Problem:
     """What is wrong where: `path` is "embeds.0.title", "" for the body itself."""
 
     path: str
@@ -92,34 +92,34 @@ class Schema:
                 return operation, found.groupdict()
         return None
 
-    def check_query(self, operation: Operation, query: Mapping[str, str]) -> Complaint | None:
+    def check_query(self, operation: Operation, query: Mapping[str, str]) -> Problem | None:
         for name, text in query.items():
             if name not in operation.query:
-                return Complaint(name, "UNKNOWN_FIELD", "no such query parameter")
+                return Problem(name, "UNKNOWN_FIELD", "no such query parameter")
             wanted = operation.query[name]
             if found := self._check_with(json.dumps(wanted), wanted, _read(text, wanted), name):
                 return found
         missing = operation.required_query - query.keys()
-        return Complaint(min(missing), "BASE_TYPE_REQUIRED", "This field is required") if missing else None
+        return Problem(min(missing), "BASE_TYPE_REQUIRED", "This field is required") if missing else None
 
-    def check_body(self, operation: Operation, body: Any) -> Complaint | None:
+    def check_body(self, operation: Operation, body: Any) -> Problem | None:
         """For a JSON body or a multipart body's payload_json."""
         reference = {"$ref": f"{operation.pointer}/requestBody/content/application~1json/schema"}
         return self._check_with(reference["$ref"], reference, body, "")
 
-    def check_answer(self, operation: Operation, status: int, body: Any) -> Complaint | None:
+    def check_answer(self, operation: Operation, status: int, body: Any) -> Problem | None:
         """For what this server says itself."""
         reference = {"$ref": f"{operation.pointer}/responses/{status}/content/application~1json/schema"}
         return self._check_with(reference["$ref"], reference, body, "")
 
-    def _check_with(self, key: str, schema: Json, value: Any, path: str) -> Complaint | None:
+    def _check_with(self, key: str, schema: Json, value: Any, path: str) -> Problem | None:
         if key not in self._validators:
             self._validators[key] = Draft202012Validator(schema, registry=self._registry)
         error = best_match(self._validators[key].iter_errors(value))
         if error is None:
             return None
         where = ".".join([path] * bool(path) + [str(part) for part in error.absolute_path])
-        return Complaint(where, _CODES.get(error.validator, "BASE_TYPE_BAD"), error.message[:300])
+        return Problem(where, _CODES.get(error.validator, "BASE_TYPE_BAD"), error.message[:300])
 
 
 def _operation(route: str, method: str, item: Json) -> Operation:

@@ -3,7 +3,7 @@
 import re
 from typing import Literal
 
-from tests.servers.discord.invoking import Filling, command_data
+from tests.servers.discord.invocations import Filling, command_data
 from tests.servers.discord.journal import AUTOCOMPLETE, COMMAND, COMPONENT, MODAL, Interaction
 from tests.servers.discord.message import Message
 from tests.servers.discord.people import Where, Who

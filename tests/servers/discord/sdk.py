@@ -98,8 +98,8 @@ def strange_answers(dc: DiscordServer) -> list[str]:
         matched = schema().match(entry.method, entry.path)
         if matched is None or not 200 <= entry.status < 300 or entry.answer is None:
             continue
-        if complaint := schema().check_answer(matched[0], entry.status, entry.answer):
-            found.append(f"{entry}: {complaint}")
+        if problem := schema().check_answer(matched[0], entry.status, entry.answer):
+            found.append(f"{entry}: {problem}")
     return found
 
 

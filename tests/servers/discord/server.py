@@ -9,10 +9,10 @@ from aiohttp import web
 from tests.servers.discord.endpoint import BASE, Endpoint
 from tests.servers.discord.faults import Fault, Kind
 from tests.servers.discord.gateway import Gateway
-from tests.servers.discord.observing import Observing
 from tests.servers.discord.values import BOT_ID, User
+from tests.servers.discord.waiting import Observing
 from tests.servers.discord.wire import MAX_BODY
-from tests.servers.listening import Leaving, Listener
+from tests.servers.listener import Leaving, Listener
 
 TOKEN = "NDI0MjQyNDI0MjQyNDI0Mg.TEST.loopback-token"
 """Its first part is the bot's id in base64, as in every token."""

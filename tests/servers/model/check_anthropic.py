@@ -14,7 +14,7 @@ _CONTENT: Final = {
     "assistant": ("text", "tool_use", "thinking", "redacted_thinking"),
 }
 _CALL_ID: Final = re.compile(r"^[a-zA-Z0-9_-]+$")
-_LEAST_BUDGET: Final = 1024
+_MIN_BUDGET: Final = 1024
 _MAX_MARKERS: Final = 4
 _THOUGHTS: Final = ("thinking", "redacted_thinking")
 
@@ -69,7 +69,7 @@ def _check_thinking(body: dict[str, Any], report: Report) -> bool:
     if thinking.get("type") != "enabled":
         return False
     budget = thinking.get("budget_tokens")
-    rules.check_positive(report, "thinking.budget_tokens", budget, _LEAST_BUDGET)
+    rules.check_positive(report, "thinking.budget_tokens", budget, _MIN_BUDGET)
     report.need((budget or 0) < body.get("max_tokens", 0), "max_tokens", "not above thinking.budget_tokens")
     report.need(body.get("temperature") in (None, 1), "temperature", "must be 1 while thinking is enabled")
     return True

@@ -6,7 +6,7 @@ import re
 from typing import Any, Final
 
 from tests.servers.model import rules
-from tests.servers.model.reading import either
+from tests.servers.model.readings import either
 from tests.servers.model.request import ModelRequest
 from tests.servers.model.rules import Report
 

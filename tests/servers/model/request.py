@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from tests.servers.model.reading import Reading, read
+from tests.servers.model.readings import Reading, read
 
 Provider = Literal["openai", "anthropic", "gemini", "ollama", "unknown"]
 Endpoint = Literal[

@@ -10,7 +10,7 @@ from typing import Final, cast
 
 from aiohttp import web
 
-from tests.servers.listening import Leaving, Listener
+from tests.servers.listener import Leaving, Listener
 from tests.servers.model import ollama
 from tests.servers.model.checks import violations
 from tests.servers.model.control import Control, Refused

@@ -9,16 +9,16 @@ from typing import Any
 
 from aiohttp import web
 
-from tests.servers.listening import drip
-from tests.servers.telegram.asking import ASKING
+from tests.servers.listener import drip
+from tests.servers.telegram.bot_methods import ASKING
 from tests.servers.telegram.errors import ApiError, Breach, Dropped
 from tests.servers.telegram.faults import Fault
 from tests.servers.telegram.flood import Flood
 from tests.servers.telegram.journal import Request, Violation
+from tests.servers.telegram.message_methods import SENDING, send_other
 from tests.servers.telegram.parameters import Method, Mismatch
 from tests.servers.telegram.rules import prepare
 from tests.servers.telegram.schema import SCHEMA
-from tests.servers.telegram.sending import SENDING, send_other
 from tests.servers.telegram.values import Json
 from tests.servers.telegram.wire import accepted, read_params, refused
 from tests.servers.telegram.world import World

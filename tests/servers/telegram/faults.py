@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from tests.servers.ordered import OrderedFault
+from tests.servers.ordered_faults import OrderedFault
 from tests.servers.telegram.errors import ApiError, bad_request
 from tests.servers.telegram.values import Json
 

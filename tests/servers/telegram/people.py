@@ -2,7 +2,7 @@
 
 import time
 
-from tests.servers.telegram.asking import member_json
+from tests.servers.telegram.bot_methods import member_json
 from tests.servers.telegram.values import Chat, Json, Message, Topic, User
 from tests.servers.telegram.world import World
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from aiohttp import web
 
-from tests.servers.listening import Leaving, Listener
+from tests.servers.listener import Leaving, Listener
 from tests.servers.telegram.endpoint import Endpoint
 from tests.servers.telegram.faults import Fault, Kind
-from tests.servers.telegram.observing import Observing
 from tests.servers.telegram.values import User
+from tests.servers.telegram.waiting import Observing
 from tests.servers.telegram.wire import MAX_BODY
 
 TOKEN = "123456:TEST-TOKEN"

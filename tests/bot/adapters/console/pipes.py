@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TextIO
 
 from bot.adapters.console import Unanswered
-from tests.bot.adapters.console.desk import PATIENCE, Desk
+from tests.bot.adapters.console.fake_bot import TIMEOUT_SECONDS, FakeBot
 
 
 class Ends:
@@ -42,7 +42,7 @@ class Ends:
         self.drop(self.stdout)
         return _rest(self.reading)
 
-    def complaints(self) -> str:
+    def stderr_text(self) -> str:
         """All of stderr, once nothing more comes."""
         self.drop(self.stderr)
         return _rest(self.errors)
@@ -67,26 +67,26 @@ def _rest(number: int) -> str:
 
 
 async def talk(
-    desk: Desk, ends: Ends, history: Path, stdin: TextIO | None = None, unanswered: Unanswered | None = None
+    fake_bot: FakeBot, ends: Ends, history: Path, stdin: TextIO | None = None, unanswered: Unanswered | None = None
 ) -> int:
     """A whole conversation; the exit code."""
     own, stdout, stderr = ends.streams()
-    platform = desk.seat(stdin or own, stdout, stderr, history, unanswered)
-    async with asyncio.timeout(PATIENCE):
+    platform = fake_bot.connect(stdin or own, stdout, stderr, history, unanswered)
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         await platform.start()
         code = await platform.run()
-        await desk.rest()
+        await fake_bot.rest()
         await platform.close()
     return code
 
 
 @asynccontextmanager
-async def talking(desk: Desk, ends: Ends, history: Path) -> AsyncIterator[asyncio.Task[int]]:
+async def talking(fake_bot: FakeBot, ends: Ends, history: Path) -> AsyncIterator[asyncio.Task[int]]:
     """A conversation that runs while the test observes it."""
-    desk.seat(*ends.streams(), history)
-    await desk.platform.start()
-    task = asyncio.create_task(desk.platform.run())
+    fake_bot.connect(*ends.streams(), history)
+    await fake_bot.platform.start()
+    task = asyncio.create_task(fake_bot.platform.run())
     yield task
-    await desk.platform.close()
-    async with asyncio.timeout(PATIENCE):
+    await fake_bot.platform.close()
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         await task

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bot.platform import SendLater
 from routing.errors import StorageFault
-from tests.bot.adapters.console.desk import Desk, until
+from tests.bot.adapters.console.fake_bot import FakeBot, until
 from tests.bot.adapters.console.pipes import Ends, talk, talking
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -23,48 +23,48 @@ async def test_an_unreadable_input_is_reported(ends: Ends, history: Path, tmp_pa
         def fileno(self) -> int:
             return folder
 
-    assert await talk(Desk(), ends, history, Folder()) == 1
+    assert await talk(FakeBot(), ends, history, Folder()) == 1
     os.close(folder)
-    assert ends.complaints() == "The input can't be read (Is a directory).\n"
+    assert ends.stderr_text() == "The input can't be read (Is a directory).\n"
 
 
 async def test_a_closed_stdout_ends_it_quietly(ends: Ends, history: Path) -> None:
-    desk = Desk()
+    fake_bot = FakeBot()
     ends.drop(ends.reading)
     ends.type(b"one\ntwo\n")
-    assert await talk(desk, ends, history) == 0
-    (failure,) = desk.failures
+    assert await talk(fake_bot, ends, history) == 0
+    (failure,) = fake_bot.failures
     assert isinstance(failure, SendLater)
     assert failure.maybe_sent
-    assert desk.texts == ["one"]
-    assert ends.complaints() == ""
+    assert fake_bot.texts == ["one"]
+    assert ends.stderr_text() == ""
 
 
 async def test_a_line_that_cannot_be_saved_ends_the_pipe(ends: Ends, history: Path) -> None:
-    desk = Desk()
-    desk.fault = StorageFault("the disk is full.")
+    fake_bot = FakeBot()
+    fake_bot.fault = StorageFault("the disk is full.")
     ends.type(b"one\ntwo\n")
-    assert await talk(desk, ends, history) == 1
+    assert await talk(fake_bot, ends, history) == 1
     assert ends.printed() == ""
-    assert ends.complaints() == "Your message could not be saved (the disk is full). Please send it again.\n"
+    assert ends.stderr_text() == "Your message could not be saved (the disk is full). Please send it again.\n"
 
 
 async def test_stopping_ends_it_though_the_input_stays_open(ends: Ends, history: Path) -> None:
-    desk = Desk()
-    async with talking(desk, ends, history) as running:
-        await desk.platform.stop_receiving()
+    fake_bot = FakeBot()
+    async with talking(fake_bot, ends, history) as running:
+        await fake_bot.platform.stop_receiving()
         assert await running == 0
 
 
 async def test_a_stopped_run_still_prints_the_reply_under_way(ends: Ends, history: Path) -> None:
-    desk = Desk(lambda _: None)
-    async with talking(desk, ends, history) as running:
+    fake_bot = FakeBot(lambda _: None)
+    async with talking(fake_bot, ends, history) as running:
         os.write(ends.typing, b"one\ntwo\n")
-        await until(lambda: bool(desk.messages))
-        await desk.platform.stop_receiving()
+        await until(lambda: bool(fake_bot.messages))
+        await fake_bot.platform.stop_receiving()
         assert await running == 0
-        await desk.reply(desk.messages[0], "late")
-    assert desk.texts == ["one"]
+        await fake_bot.reply(fake_bot.messages[0], "late")
+    assert fake_bot.texts == ["one"]
     assert ends.printed() == "late\n\n"
 
 

@@ -10,27 +10,27 @@ import pytest
 
 from bot.adapters.console.saving import saved
 from routing.types.messages import Document, OutboundMessage
-from tests.bot.adapters.console.desk import Desk, until
-from tests.bot.adapters.console.seat import ENTER, Seat, mode, seated
+from tests.bot.adapters.console.fake_bot import FakeBot, until
+from tests.bot.adapters.console.terminal import ENTER, Terminal, at_prompt, mode
 
 
-async def handed(seat: Seat, document: Document) -> None:
+async def handed(terminal: Terminal, document: Document) -> None:
     """The reply to the first line has a document."""
-    asked = seat.desk.messages[0]
+    asked = terminal.fake_bot.messages[0]
     reply = OutboundMessage(asked.chat, "Here **it** is.", reply_to=asked.message_id, document=document)
-    assert [sent.last async for sent in seat.desk.platform.send(reply, 1, 0, False)] == [True]
+    assert [sent.last async for sent in terminal.fake_bot.platform.send(reply, 1, 0, False)] == [True]
 
 
 async def test_a_document_becomes_a_file_that_overwrites_nothing(history: Path) -> None:
     exports = history.parent / "exports"
-    async with seated(Desk(lambda _: None), history) as seat:
-        seat.type("/history export" + ENTER)
-        await until(lambda: bool(seat.desk.messages))
+    async with at_prompt(FakeBot(lambda _: None), history) as terminal:
+        terminal.type("/history export" + ENTER)
+        await until(lambda: bool(terminal.fake_bot.messages))
         for text in ("# One", "# Two", "# Two"):
-            await handed(seat, Document("talk.md", text))
-        await seat.sees(f"Here it is.\nSaved as {exports / 'talk.md'}\n")
-        assert seat.shown.count(f"Saved as {exports / 'talk-2.md'}\n") == 2
-        assert "# One" not in seat.shown
+            await handed(terminal, Document("talk.md", text))
+        await terminal.sees(f"Here it is.\nSaved as {exports / 'talk.md'}\n")
+        assert terminal.shown.count(f"Saved as {exports / 'talk-2.md'}\n") == 2
+        assert "# One" not in terminal.shown
     assert {each.name: each.read_text() for each in exports.iterdir()} == {"talk.md": "# One", "talk-2.md": "# Two"}
     assert (mode(exports), mode(exports / "talk.md")) == (0o700, 0o600)
 
@@ -55,11 +55,11 @@ def test_a_file_name_cannot_leave_the_folder(tmp_path: Path, name: str, kept: st
 
 async def test_a_document_that_cannot_be_saved_is_reported(tmp_path: Path) -> None:
     (tmp_path / "exports").write_text("a file in the way")
-    async with seated(Desk(lambda _: None), tmp_path / "history") as seat:
-        seat.type("/history export" + ENTER)
-        await until(lambda: bool(seat.desk.messages))
-        await handed(seat, Document("talk.md", "# One"))
-        await seat.sees(f"talk.md could not be saved in {tmp_path / 'exports'} (File exists).")
+    async with at_prompt(FakeBot(lambda _: None), tmp_path / "history") as terminal:
+        terminal.type("/history export" + ENTER)
+        await until(lambda: bool(terminal.fake_bot.messages))
+        await handed(terminal, Document("talk.md", "# One"))
+        await terminal.sees(f"talk.md could not be saved in {tmp_path / 'exports'} (File exists).")
 
 
 def test_a_partial_document_is_removed(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from bot.adapters.discord.context import InteractionRef
 from bot.platform import SendLater
 from routing.types.messages import Button, Document
-from tests.bot.adapters.discord.scene import scene, to
+from tests.bot.adapters.discord.client import scene, to
 
 HOOK = "/webhooks/{webhook_id}/{webhook_token}"
 ORIGINAL = f"{HOOK}/messages/@original"

@@ -10,8 +10,8 @@ from bot.adapters.discord.commands import MAX_TEXT, focused, suggest
 from handlers.suggestions import Typing
 from routing.types.messages import UserKey
 from routing.types.people import Person
-from tests.bot.adapters.discord.asking import asking
-from tests.handlers.suggesting import ALICE, STRANGER, Known, suggestions
+from tests.bot.adapters.discord.interactions import asking
+from tests.handlers.suggestions import ALICE, STRANGER, Known, suggestions
 
 
 async def test_typed_text_is_completed() -> None:

@@ -10,11 +10,11 @@ from bot.adapters.discord.client import make_client
 from bot.adapters.discord.connection import NO_CONTENT, REVOKED, SHARDS
 from bot.adapters.discord.settings import DiscordSettings, Pace
 from routing.errors import ConfigError
-from tests.bot.adapters.discord.house import House, Kept, house
+from tests.bot.adapters.discord.harness import Kept, PlatformHarness, running_platform
 from tests.servers.discord import DiscordServer
 from tests.servers.discord.intents import MESSAGE_CONTENT
 from tests.servers.discord.sdk import pointed
-from tests.stories.killing import until
+from tests.stories.kills import until
 
 
 def configured(token: str = "a.b.c", **given: str) -> DiscordSettings:
@@ -22,42 +22,42 @@ def configured(token: str = "a.b.c", **given: str) -> DiscordSettings:
     return DiscordSettings.model_validate({"discord_bot_token": token} | named)
 
 
-def reconnected(home: House) -> bool:
+def reconnected(harness: PlatformHarness) -> bool:
     """Whether the watchdog replaced a dead connection."""
-    return any("nothing heard for" in line for line in home.log.said)
+    return any("nothing heard for" in line for line in harness.log.said)
 
 
 async def test_only_the_needed_intents_are_requested() -> None:
-    async with DiscordServer() as dc, house(dc) as home:
-        await home.heard(dc.say("hi"))
+    async with DiscordServer() as dc, running_platform(dc) as harness:
+        await harness.heard(dc.say("hi"))
         assert [session.intents for session in dc.sessions] == [1 << 0 | 1 << 9 | 1 << 10 | 1 << 12 | 1 << 13 | 1 << 15]
         assert dc.sessions[0].presence is None
-        assert home.platform.progress.problem == ""
-        assert home.platform.progress.up_since > 0
-        assert home.platform.progress.last_step > 0
-        assert home.platform.progress.last_update > 0
+        assert harness.platform.progress.problem == ""
+        assert harness.platform.progress.up_since > 0
+        assert harness.platform.progress.last_step > 0
+        assert harness.platform.progress.last_update > 0
 
 
 async def test_a_missing_content_intent_is_reported_and_tolerated() -> None:
-    async with DiscordServer(privileged=()) as dc, house(dc) as home:
-        await home.heard(dc.say("hi"))
+    async with DiscordServer(privileged=()) as dc, running_platform(dc) as harness:
+        await harness.heard(dc.say("hi"))
         assert [session.intents & MESSAGE_CONTENT for session in dc.sessions] == [0]
-        assert home.platform.progress.problem == NO_CONTENT
+        assert harness.platform.progress.problem == NO_CONTENT
         dc.close_gateway(4013)
-        await dc.wait_for(lambda _: len(dc.sessions) == 2 and home.platform.progress.problem == NO_CONTENT)
-        assert home.log.said.count(f"Discord: {NO_CONTENT}") == 1
+        await dc.wait_for(lambda _: len(dc.sessions) == 2 and harness.platform.progress.problem == NO_CONTENT)
+        assert harness.log.said.count(f"Discord: {NO_CONTENT}") == 1
 
 
 async def test_a_refused_intent_is_dropped() -> None:
-    async with DiscordServer() as dc, house(dc) as home:
-        await home.heard(dc.say("one"))
+    async with DiscordServer() as dc, running_platform(dc) as harness:
+        await harness.heard(dc.say("one"))
         dc.grant()
         dc.invalidate()
         dc.say("two")
-        await dc.wait_for(lambda _: home.platform.progress.problem == NO_CONTENT)
-        await home.heard(dc.say("three"))
+        await dc.wait_for(lambda _: harness.platform.progress.problem == NO_CONTENT)
+        await harness.heard(dc.say("three"))
         assert dc.sessions[-1].intents & MESSAGE_CONTENT == 0
-        assert await home.texts(3) == ["one", "two", "three"]
+        assert await harness.texts(3) == ["one", "two", "three"]
 
 
 @pytest.mark.parametrize("sharded", [False, True])
@@ -65,119 +65,122 @@ async def test_a_refused_token_is_reported_in_one_sentence(sharded: bool) -> Non
     async with DiscordServer() as dc:
         dc.revoke()
         with pointed(dc):
-            home = House(dc, sharded=sharded)
+            harness = PlatformHarness(dc, sharded=sharded)
             with pytest.raises(ConfigError, match=r"^Discord refuses DISCORD_BOT_TOKEN; copy .*DISCORD_API_ROOT"):
-                await home.platform.start()
-            assert home.platform.progress.problem.startswith("Discord refuses DISCORD_BOT_TOKEN")
-            await home.platform.close()
+                await harness.platform.start()
+            assert harness.platform.progress.problem.startswith("Discord refuses DISCORD_BOT_TOKEN")
+            await harness.platform.close()
 
 
 @pytest.mark.parametrize("sharded", [False, True])
 async def test_a_revoked_token_is_reported_and_retried(sharded: bool) -> None:
-    async with DiscordServer() as dc, house(dc, sharded=sharded) as home:
-        await home.heard(dc.say("before"))
+    async with DiscordServer() as dc, running_platform(dc, sharded=sharded) as harness:
+        await harness.heard(dc.say("before"))
         dc.revoke()
-        await dc.wait_for(lambda _: home.platform.progress.problem == REVOKED)
-        assert home.log.said.count(f"Discord: {REVOKED}") == 1
+        await dc.wait_for(lambda _: harness.platform.progress.problem == REVOKED)
+        assert harness.log.said.count(f"Discord: {REVOKED}") == 1
         dc.restore()
         dc.say("meanwhile")
-        await dc.wait_for(lambda _: home.platform.progress.problem == "")
-        await home.heard(dc.say("after"))
-        assert await home.texts(3) == ["before", "meanwhile", "after"]
-        await home.send(dc.dm(), "still here")
+        await dc.wait_for(lambda _: harness.platform.progress.problem == "")
+        await harness.heard(dc.say("after"))
+        assert await harness.texts(3) == ["before", "meanwhile", "after"]
+        await harness.send(dc.dm(), "still here")
 
 
 async def test_a_cut_connection_is_resumed_without_loss() -> None:
-    async with DiscordServer() as dc, house(dc) as home:
-        await home.heard(dc.say("one"))
+    async with DiscordServer() as dc, running_platform(dc) as harness:
+        await harness.heard(dc.say("one"))
         dc.cut_gateway()
         dc.say("two", user="Bob")  # an unknown chat
-        assert await home.texts(2) == ["one", "two"]
+        assert await harness.texts(2) == ["one", "two"]
         assert len(dc.sessions) == 1
         assert dc.sessions[0].resumes
-        assert home.platform.progress.problem == ""
+        assert harness.platform.progress.problem == ""
 
 
 async def test_a_reconnect_request_is_followed() -> None:
-    async with DiscordServer() as dc, house(dc) as home:
-        await home.heard(dc.say("one"))
+    async with DiscordServer() as dc, running_platform(dc) as harness:
+        await harness.heard(dc.say("one"))
         dc.ask_reconnect()
         await dc.wait_for(lambda _: dc.sessions[0].resumes)
-        await home.heard(dc.say("two"))
-        assert not any("no connection" in line for line in home.log.said)
+        await harness.heard(dc.say("two"))
+        assert not any("no connection" in line for line in harness.log.said)
 
 
 async def test_after_an_invalid_session_missed_messages_are_fetched() -> None:
-    async with DiscordServer() as dc, house(dc) as home:
-        await home.heard(dc.say("one"))
+    async with DiscordServer() as dc, running_platform(dc) as harness:
+        await harness.heard(dc.say("one"))
         dc.invalidate()
         dc.say("two")
         await dc.wait_for(lambda _: len(dc.sessions) == 2)
-        await home.heard(dc.say("three"))
-        assert await home.texts(3) == ["one", "two", "three"]
+        await harness.heard(dc.say("three"))
+        assert await harness.texts(3) == ["one", "two", "three"]
 
 
 async def test_a_silent_gateway_is_left_and_resumed() -> None:
-    async with DiscordServer(heartbeat_interval=0.1) as dc, house(dc, pace={"silence": 0.4}) as home:
-        await home.heard(dc.say("one"))
+    async with DiscordServer(heartbeat_interval=0.1) as dc, running_platform(dc, pace={"silence": 0.4}) as harness:
+        await harness.heard(dc.say("one"))
         dc.gateway_silent()
         dc.say("two")
-        assert await home.texts(2) == ["one", "two"]
+        assert await harness.texts(2) == ["one", "two"]
         assert dc.sessions[0].resumes
-        assert not reconnected(home)
+        assert not reconnected(harness)
 
 
 @pytest.mark.parametrize("sharded", [False, True])
 async def test_a_gateway_that_acknowledges_no_heartbeat_is_replaced(sharded: bool) -> None:
-    async with DiscordServer(heartbeat_interval=0.1) as dc, house(dc, sharded=sharded, pace={"deaf": 0.5}) as home:
-        await home.heard(dc.say("one"))
+    async with (
+        DiscordServer(heartbeat_interval=0.1) as dc,
+        running_platform(dc, sharded=sharded, pace={"deaf": 0.5}) as harness,
+    ):
+        await harness.heard(dc.say("one"))
         dc.gateway_silent(events=True)
-        await home.heard(dc.say("two"))
-        await dc.wait_for(lambda _: len(dc.sessions) == 2 and reconnected(home))
-        await home.heard(dc.say("three"))
-        assert await home.texts(3) == ["one", "two", "three"]
+        await harness.heard(dc.say("two"))
+        await dc.wait_for(lambda _: len(dc.sessions) == 2 and reconnected(harness))
+        await harness.heard(dc.say("three"))
+        assert await harness.texts(3) == ["one", "two", "three"]
         await dc.wait_for(lambda _: [session.is_connected for session in dc.sessions] == [False, True])
 
 
 async def test_heartbeats_are_progress() -> None:
-    async with DiscordServer(heartbeat_interval=0.05) as dc, house(dc) as home:
-        before = home.platform.progress.last_step
+    async with DiscordServer(heartbeat_interval=0.05) as dc, running_platform(dc) as harness:
+        before = harness.platform.progress.last_step
         await dc.wait_for(lambda _: len(dc.sessions[0].heartbeats) > 4)
-        await dc.wait_for(lambda _: home.platform.progress.last_step > before)
-        assert home.platform.progress.last_contact == home.platform.progress.last_step
+        await dc.wait_for(lambda _: harness.platform.progress.last_step > before)
+        assert harness.platform.progress.last_contact == harness.platform.progress.last_step
         assert len(dc.sessions) == 1
 
 
 async def test_an_outage_is_reported_once() -> None:
-    async with DiscordServer() as dc, house(dc) as home:
-        await home.heard(dc.say("one"))
+    async with DiscordServer() as dc, running_platform(dc) as harness:
+        await harness.heard(dc.say("one"))
         async with dc.outage():
-            await dc.wait_for(lambda _: home.platform.progress.problem.startswith("no connection to Discord"))
+            await dc.wait_for(lambda _: harness.platform.progress.problem.startswith("no connection to Discord"))
             dc.say("two", user="Bob")
-        await dc.wait_for(lambda _: home.platform.progress.problem == "")
-        assert await home.texts(2) == ["one", "two"]
-        assert len([line for line in home.log.said if "no connection" in line]) == 1
-        assert "Discord works again" in home.log.said
+        await dc.wait_for(lambda _: harness.platform.progress.problem == "")
+        assert await harness.texts(2) == ["one", "two"]
+        assert len([line for line in harness.log.said if "no connection" in line]) == 1
+        assert "Discord works again" in harness.log.said
 
 
 async def test_an_unreachable_discord_does_not_delay_the_start() -> None:
     async with DiscordServer() as dc:
         await dc.go_down()
         kept = Kept()
-        async with house(dc, kept) as home:  # start() has returned
-            assert home.platform.progress.problem.startswith("no connection to Discord (")
-            assert home.platform.progress.last_step > 0
+        async with running_platform(dc, kept) as harness:  # start() has returned
+            assert harness.platform.progress.problem.startswith("no connection to Discord (")
+            assert harness.platform.progress.last_step > 0
             await dc.come_back()
             await dc.ready()
-            await home.heard(dc.say("hi"))
-            assert home.platform.progress.problem == ""
+            await harness.heard(dc.say("hi"))
+            assert harness.platform.progress.problem == ""
 
 
 async def test_before_the_first_connection_there_was_no_contact() -> None:
     async with DiscordServer() as dc:
         await dc.go_down()
-        async with house(dc) as home:
-            progress = home.platform.progress
+        async with running_platform(dc) as harness:
+            progress = harness.platform.progress
 
             def progressed(since: float) -> bool:
                 return progress.last_step > since
@@ -190,65 +193,65 @@ async def test_before_the_first_connection_there_was_no_contact() -> None:
 async def test_a_transient_error_at_the_start_is_retried() -> None:
     async with DiscordServer() as dc:
         stumble = dc.fault("GET /users/@me", "server_error", status=503)
-        async with house(dc) as home:
+        async with running_platform(dc) as harness:
             await dc.ready()
-            await home.heard(dc.say("hi"))
+            await harness.heard(dc.say("hi"))
             assert stumble.hits == 1
-            assert "Discord works again" in home.log.said
+            assert "Discord works again" in harness.log.said
 
 
 async def test_other_close_codes_are_logged() -> None:
-    async with DiscordServer() as dc, house(dc) as home:
-        await home.heard(dc.say("one"))
+    async with DiscordServer() as dc, running_platform(dc) as harness:
+        await harness.heard(dc.say("one"))
         dc.close_gateway(4011)
-        await dc.wait_for(lambda _: f"Discord: {SHARDS}" in home.log.said)
+        await dc.wait_for(lambda _: f"Discord: {SHARDS}" in harness.log.said)
         await dc.wait_for(lambda _: len(dc.sessions) == 2)
         dc.close_gateway(4013)
-        await dc.wait_for(lambda _: "Discord: Discord closed the connection (4013)" in home.log.said)
-        await home.heard(dc.say("two"))
+        await dc.wait_for(lambda _: "Discord: Discord closed the connection (4013)" in harness.log.said)
+        await harness.heard(dc.say("two"))
 
 
 async def test_sharding_opens_several_connections() -> None:
     async with DiscordServer() as dc:
         dc.shards = 2
         guilds = [dc.guild(1 << 22), dc.guild(2 << 22)]
-        async with house(dc, sharded=True) as home:
+        async with running_platform(dc, sharded=True) as harness:
             await dc.wait_for(lambda _: len(dc.sessions) == 2)
             for guild in guilds:
-                await home.heard(dc.say("hi", mention=True, channel=next(iter(guild.channels.values()))))
-            await home.heard(dc.say("hi"))
+                await harness.heard(dc.say("hi", mention=True, channel=next(iter(guild.channels.values()))))
+            await harness.heard(dc.say("hi"))
             assert {session.shard for session in dc.sessions} == {(0, 2), (1, 2)}
 
 
 @pytest.mark.parametrize("sharded", [False, True])
 async def test_the_gateway_url_setting_is_used(sharded: bool) -> None:
     """Discord recommends a URL together with the number of shards."""
-    async with DiscordServer() as dc, house(dc, sharded=sharded, gateway_url=f"{dc.gateway}own/") as home:
-        await home.heard(dc.say("hi"))
+    async with DiscordServer() as dc, running_platform(dc, sharded=sharded, gateway_url=f"{dc.gateway}own/") as harness:
+        await harness.heard(dc.say("hi"))
         assert [session.connection.path for session in dc.sessions if session.connection] == ["/own/"]
 
 
 async def test_one_dead_connection_of_two_is_detected() -> None:
     async with DiscordServer(heartbeat_interval=0.1) as dc:
         dc.shards = 2
-        async with house(dc, sharded=True, pace={"deaf": 0.5}) as home:
+        async with running_platform(dc, sharded=True, pace={"deaf": 0.5}) as harness:
             await dc.wait_for(lambda _: len(dc.sessions) == 2)
-            await home.heard(dc.say("one"))
+            await harness.heard(dc.say("one"))
             assert dc.sessions[1].connection is not None
             dc.sessions[1].connection.mute(events=True)
-            await dc.wait_for(lambda _: len(dc.sessions) == 4 and reconnected(home))
-            await home.heard(dc.say("two"))
+            await dc.wait_for(lambda _: len(dc.sessions) == 4 and reconnected(harness))
+            await harness.heard(dc.say("two"))
 
 
 async def test_an_unreadable_event_does_not_end_the_connection() -> None:
-    async with DiscordServer() as dc, house(dc) as home:
+    async with DiscordServer() as dc, running_platform(dc) as harness:
         dc.events.dispatch("MESSAGE_CREATE", {"id": "x"}, None)
         dc.events.dispatch("THREAD_CREATE", {"id": "1", "guild_id": "nonsense"}, None)
         dc.events.dispatch("NEWS_FROM_THE_FUTURE", {}, None)
-        await home.heard(dc.say("hi"))
+        await harness.heard(dc.say("hi"))
         assert len(dc.sessions) == 1
         assert not dc.sessions[0].resumes
-        assert [line.partition(" event")[0] for line in home.log.said if "skipping it" in line] == [
+        assert [line.partition(" event")[0] for line in harness.log.said if "skipping it" in line] == [
             "Discord: can't parse a MESSAGE_CREATE", "Discord: can't parse a THREAD_CREATE",
         ]  # fmt: skip
 
@@ -256,19 +259,19 @@ async def test_an_unreadable_event_does_not_end_the_connection() -> None:
 async def test_the_owner_is_told_of_a_removal() -> None:
     async with DiscordServer() as dc:
         dc.guild()
-        async with house(dc) as home:
-            await home.heard(dc.say("hi", channel="general", mention=True))
+        async with running_platform(dc) as harness:
+            await harness.heard(dc.say("hi", channel="general", mention=True))
             dc.kick()
-            await dc.wait_for(lambda _: home.told)
-            assert home.told == [
+            await dc.wait_for(lambda _: harness.told)
+            assert harness.told == [
                 "🚪 I was removed from the Discord server Team. "
                 "I keep its conversations, but can no longer answer there."
             ]
-            await home.heard(dc.say("in private"))
+            await harness.heard(dc.say("in private"))
 
 
 @pytest.mark.parametrize(
-    ("given", "complaint"),
+    ("given", "problem"),
     [
         ({"token": "123:abc"}, "DISCORD_BOT_TOKEN does not look like"),
         ({"api_root": "discord.com"}, "DISCORD_API_ROOT must begin"),
@@ -276,8 +279,8 @@ async def test_the_owner_is_told_of_a_removal() -> None:
         ({"proxy": "socks5://u:p@x"}, "DISCORD_PROXY cannot be used"),
     ],
 )
-def test_invalid_options_are_refused(given: dict[str, str], complaint: str) -> None:
-    with pytest.raises(ConfigError, match=f"^{complaint}") as refused:
+def test_invalid_options_are_refused(given: dict[str, str], problem: str) -> None:
+    with pytest.raises(ConfigError, match=f"^{problem}") as refused:
         configured(**given).check_discord()
     assert "u:p" not in str(refused.value)
     assert "a.b.c" not in repr(configured())
@@ -286,10 +289,10 @@ def test_invalid_options_are_refused(given: dict[str, str], complaint: str) -> N
 async def test_a_working_connection_does_not_hide_a_broken_one() -> None:
     async with DiscordServer() as dc:
         dc.shards = 2
-        async with house(dc, sharded=True) as home:
+        async with running_platform(dc, sharded=True) as harness:
             await dc.wait_for(lambda _: len(dc.sessions) == 2)
-            await home.heard(dc.say("hi"))
-            platform = home.platform
+            await harness.heard(dc.say("hi"))
+            platform = harness.platform
             for shard in (0, 1):
                 platform.disconnected(shard)
             assert platform.progress.problem == "", "Discord asks for a new IDENTIFY now and then"
@@ -304,12 +307,12 @@ async def test_a_working_connection_does_not_hide_a_broken_one() -> None:
 async def test_sessions_start_at_discords_interval(sharded: bool) -> None:
     async with DiscordServer(identify_gap=0.3) as dc:
         dc.shards = 2
-        async with house(dc, sharded=sharded, pace={"identify_gap": 0.35}) as home:
-            await home.heard(dc.say("one"))
+        async with running_platform(dc, sharded=sharded, pace={"identify_gap": 0.35}) as harness:
+            await harness.heard(dc.say("one"))
             await dc.wait_for(lambda _: len(dc.sessions) == 1 + sharded)
             dc.invalidate()
             await dc.wait_for(lambda _: len(dc.sessions) == 2 * (1 + sharded))
-            await home.heard(dc.say("two"))
+            await harness.heard(dc.say("two"))
 
 
 async def test_what_the_library_still_reports_after_the_end_is_ignored() -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from bot.platform import SendLater, SendRefused
 from routing.types.messages import ChatKey, OutboundMessage
-from tests.bot.adapters.discord.house import house
-from tests.bot.adapters.discord.scene import scene, to
+from tests.bot.adapters.discord.client import scene, to
+from tests.bot.adapters.discord.harness import running_platform
 from tests.servers.discord import DiscordServer
 from tests.servers.discord.faults import Kind
 
@@ -133,16 +133,16 @@ async def test_a_response_that_trickles_in_times_out() -> None:
 async def test_library_calls_have_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     """For example those of the backfill."""
     monkeypatch.setattr("bot.adapters.discord.client.CALL_TIMEOUT", aiohttp.ClientTimeout(total=0.3))
-    async with DiscordServer() as dc, house(dc) as home:
+    async with DiscordServer() as dc, running_platform(dc) as harness:
         dc.fault("GET /channels/*", "drip", seconds=0.05)
         with pytest.raises(TimeoutError):
-            await home.platform._client.http.get_channel(dc.channel().id)
+            await harness.platform._client.http.get_channel(dc.channel().id)
 
 
 async def test_a_proxys_non_utf_8_page_is_an_error() -> None:
-    async with DiscordServer() as dc, house(dc) as home:
+    async with DiscordServer() as dc, running_platform(dc) as harness:
         dc.fault(POST, "latin_1")
         with pytest.raises(SendLater, match="no answer from Discord") as caught:
-            await home.send(dc.dm(), "hello")
+            await harness.send(dc.dm(), "hello")
         assert caught.value.maybe_sent
-        await home.send(dc.dm(), "hello")
+        await harness.send(dc.dm(), "hello")

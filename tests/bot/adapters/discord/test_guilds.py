@@ -6,21 +6,21 @@ import pytest
 
 from bot.adapters.discord.guilds import NO_FILES, NO_HISTORY, NO_THREADS, REMOVED, OwnerAlerts
 from routing.types.messages import ChatKey
-from tests.bot.adapters.discord.house import House, Kept, house
-from tests.bot.adapters.listening import States
+from tests.bot.adapters.discord.harness import Kept, PlatformHarness, running_platform
+from tests.bot.adapters.fakes import States
 from tests.servers.discord import DiscordServer
 
 
-def told(home: House) -> list[str]:
+def told(harness: PlatformHarness) -> list[str]:
     """The notices about permissions."""
-    return [words for words in home.told if words.startswith("🔐")]
+    return [words for words in harness.told if words.startswith("🔐")]
 
 
-async def met(home: House, dc: DiscordServer) -> None:
+async def met(harness: PlatformHarness, dc: DiscordServer) -> None:
     """Until the client knows every server."""
-    await dc.wait_for(lambda _: home.log.said)
-    await home.platform._client.wait_until_ready()
-    await home.platform._look_around()
+    await dc.wait_for(lambda _: harness.log.said)
+    await harness.platform._client.wait_until_ready()
+    await harness.platform._look_around()
 
 
 async def test_a_removal_while_offline_is_reported_once_by_name() -> None:
@@ -28,29 +28,29 @@ async def test_a_removal_while_offline_is_reported_once_by_name() -> None:
         dc.guild()
         dc.guild("Other")
         kept = Kept()
-        async with house(dc, kept) as home:
-            await met(home, dc)
+        async with running_platform(dc, kept) as harness:
+            await met(harness, dc)
         dc.kick()
-        async with house(dc, kept) as home:
-            await met(home, dc)
-            assert home.told == [REMOVED.format(server="Team")]
-        async with house(dc, kept) as home:
-            await met(home, dc)
-            assert home.told == []
+        async with running_platform(dc, kept) as harness:
+            await met(harness, dc)
+            assert harness.told == [REMOVED.format(server="Team")]
+        async with running_platform(dc, kept) as harness:
+            await met(harness, dc)
+            assert harness.told == []
 
 
 async def test_a_server_joined_later_is_known() -> None:
     async with DiscordServer() as dc:
         kept = Kept()
-        async with house(dc, kept) as home:
-            await met(home, dc)
+        async with running_platform(dc, kept) as harness:
+            await met(harness, dc)
             dc.join("Later")
-            await home.heard(dc.say("hi", guild="Later", mention=True))
+            await harness.heard(dc.say("hi", guild="Later", mention=True))
             await dc.wait_for(lambda _: "Later" in kept.state.kept["discord_guilds"])
         dc.kick("Later")
-        async with house(dc, kept) as home:
-            await met(home, dc)
-            assert home.told == [REMOVED.format(server="Later")]
+        async with running_platform(dc, kept) as harness:
+            await met(harness, dc)
+            assert harness.told == [REMOVED.format(server="Later")]
 
 
 @pytest.mark.parametrize(
@@ -67,20 +67,20 @@ async def test_a_missing_permission_is_reported_once_per_channel(permission: str
             dc.forbid(dc.channel(name), permission)
         kept = Kept()
         threads = permission == "create_public_threads"
-        async with house(dc, kept, threads=threads) as home:
+        async with running_platform(dc, kept, threads=threads) as harness:
             for name in ("general", "general", "other"):
-                await home.heard(dc.say("hi", channel=name, mention=True))
-            await dc.wait_for(lambda _: len(told(home)) == 2)
+                await harness.heard(dc.say("hi", channel=name, mention=True))
+            await dc.wait_for(lambda _: len(told(harness)) == 2)
             general, other = (template.format(channel=name, server="Team") for name in ("general", "other"))
-            assert told(home) == [general, other]
-        async with house(dc, kept, threads=threads) as home:
-            await met(home, dc)
-            assert told(home) == []
+            assert told(harness) == [general, other]
+        async with running_platform(dc, kept, threads=threads) as harness:
+            await met(harness, dc)
+            assert told(harness) == []
             dc.allow("general", permission)
-            await home.heard(dc.say("thanks", channel="general", mention=True))
+            await harness.heard(dc.say("thanks", channel="general", mention=True))
             dc.forbid("general", permission)
-            await home.heard(dc.say("and now?", channel="general", mention=True))
-            await dc.wait_for(lambda _: told(home) == [general])
+            await harness.heard(dc.say("and now?", channel="general", mention=True))
+            await dc.wait_for(lambda _: told(harness) == [general])
 
 
 async def test_permissions_missing_in_known_channels_are_reported_at_the_start() -> None:
@@ -90,27 +90,27 @@ async def test_permissions_missing_in_known_channels_are_reported_at_the_start()
         kept = Kept()
         for chat in (ChatKey("discord", str(dc.channel().id)), ChatKey("discord", str(dc.dm().id))):
             kept.chats[chat] = None
-        async with house(dc, kept) as home:
-            await met(home, dc)
-            assert told(home) == [NO_HISTORY.format(channel="general", server="Team")]
+        async with running_platform(dc, kept) as harness:
+            await met(harness, dc)
+            assert told(harness) == [NO_HISTORY.format(channel="general", server="Team")]
 
 
 async def test_unused_threads_need_no_permission() -> None:
     async with DiscordServer() as dc:
         dc.forbid(dc.channel(), "create_public_threads")
-        async with house(dc) as home:
-            await home.heard(dc.say("hi", channel="general", mention=True))
-            await met(home, dc)
-            assert home.told == []
+        async with running_platform(dc) as harness:
+            await harness.heard(dc.say("hi", channel="general", mention=True))
+            await met(harness, dc)
+            assert harness.told == []
 
 
 async def test_an_undeliverable_answer_is_reported_by_the_outbox() -> None:
     async with DiscordServer() as dc:
         dc.forbid(dc.channel(), "send_messages", "attach_files")
-        async with house(dc) as home:
-            await home.heard(dc.say("hi", channel="general", mention=True))
-            await met(home, dc)
-            assert home.told == []
+        async with running_platform(dc) as harness:
+            await harness.heard(dc.say("hi", channel="general", mention=True))
+            await met(harness, dc)
+            assert harness.told == []
 
 
 async def test_a_connection_problem_is_reported_again_only_after_recovery() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from bot.adapters.discord.messages import UNREADABLE
 from routing.types.messages import Attachment, ChatKey, UserKey
-from tests.bot.adapters.discord.house import house, key
+from tests.bot.adapters.discord.harness import key, running_platform
 from tests.servers.discord import Channel, DiscordServer, Message
 from tests.servers.discord.views import message_event, role_json
 
@@ -22,9 +22,9 @@ def told(dc: DiscordServer, text: str = "look", channel: Channel | None = None, 
 
 
 async def test_every_direct_message_is_for_the_bot() -> None:
-    async with DiscordServer() as dc, house(dc) as home:
+    async with DiscordServer() as dc, running_platform(dc) as harness:
         message = dc.say("  hello <@4242424242424242> there ", user="Bob")
-        heard = await home.heard(message)
+        heard = await harness.heard(message)
         assert heard.user == UserKey("discord", str(dc.user("Bob").id))
         assert heard.chat == ChatKey("discord", str(dc.dm("Bob").id))
         assert (heard.bot_id, heard.bot_name) == (str(dc.bot.id), "tierbot")
@@ -35,29 +35,29 @@ async def test_every_direct_message_is_for_the_bot() -> None:
 
 
 async def test_in_a_guild_only_mentions_and_replies_are_for_the_bot() -> None:
-    async with DiscordServer() as dc, house(dc) as home:
+    async with DiscordServer() as dc, running_platform(dc) as harness:
         dc.guild()
         dc.say("nothing for you", channel="general")
         dc.say("@everyone look", channel="general")
         dc.say("not you", channel="general", mention=dc.user("Bob"))
         asked = dc.say("what is this?", channel="general", mention=True)
-        heard = await home.heard(asked)
-        assert home.accepted == [heard]
+        heard = await harness.heard(asked)
+        assert harness.accepted == [heard]
         assert (heard.text, heard.private, heard.language) == ("what is this?", False, "en")
         assert heard.chat == ChatKey("discord", str(dc.channel("general").id))
-        await home.send(dc.channel("general"), "an answer")
+        await harness.send(dc.channel("general"), "an answer")
         answer = dc.channel("general").from_bot()[0]
-        heard = await home.heard(dc.say("and this?", channel="general", reply_to=answer))
+        heard = await harness.heard(dc.say("and this?", channel="general", reply_to=answer))
         assert (heard.text, heard.quoted) == ("and this?", "an answer")
 
 
 async def test_a_reply_to_another_person_needs_a_mention() -> None:
-    async with DiscordServer() as dc, house(dc) as home:
+    async with DiscordServer() as dc, running_platform(dc) as harness:
         dc.guild()
         bobs = dc.say("42 <:smile:123456>", user="Bob", channel="general")
         dc.say("no!", channel="general", reply_to=bobs)
-        heard = await home.heard(dc.say("is he right?", channel="general", reply_to=bobs, mention=True))
-        assert [(message.text, message.quoted) for message in home.accepted] == [("is he right?", "42 :smile:")]
+        heard = await harness.heard(dc.say("is he right?", channel="general", reply_to=bobs, mention=True))
+        assert [(message.text, message.quoted) for message in harness.accepted] == [("is he right?", "42 :smile:")]
         assert heard.text == "is he right?"
 
 
@@ -78,62 +78,62 @@ async def test_a_reply_to_another_person_needs_a_mention() -> None:
 async def test_mentions_are_read_as_names(written: str, read: str) -> None:
     async with DiscordServer() as dc:
         role, bob = dc.role("crew"), dc.user("Bob")
-        async with house(dc) as home:
+        async with running_platform(dc) as harness:
             where = {"me": dc.bot.mention, "id": dc.bot.id, "bob": bob.mention, "role": f"<@&{role.id}>"}
             text = written.format(**where, here=dc.channel("general").mention)
-            assert (await home.heard(dc.say(text, channel="general"))).text == read
+            assert (await harness.heard(dc.say(text, channel="general"))).text == read
 
 
 async def test_bots_webhooks_and_system_messages_are_ignored() -> None:
-    async with DiscordServer() as dc, house(dc) as home:
+    async with DiscordServer() as dc, running_platform(dc) as harness:
         told(dc, "a bot", author=dc.user("Bob").json() | {"bot": True})
         told(dc, "a hook", webhook_id="77")
         told(dc, "a pin", type=6)
         told(dc, "a system", author=dc.user("Bob").json() | {"system": True})
-        await home.send(dc.dm(), "my own")
-        await home.heard(dc.say("last"))
-        assert await home.texts(1) == ["last"]
+        await harness.send(dc.dm(), "my own")
+        await harness.heard(dc.say("last"))
+        assert await harness.texts(1) == ["last"]
 
 
 async def test_a_mention_joins_a_thread_as_a_conversation() -> None:
-    async with DiscordServer() as dc, house(dc) as home:
+    async with DiscordServer() as dc, running_platform(dc) as harness:
         thread = dc.thread("plans")
         where = ChatKey("discord", str(dc.channel("general").id), str(thread.id))
         dc.say("among us", thread=thread)
-        assert (await home.heard(dc.say("join us", thread=thread, mention=True))).chat == where == key(thread)
-        heard = await home.heard(dc.say("and now?", thread=thread))
+        assert (await harness.heard(dc.say("join us", thread=thread, mention=True))).chat == where == key(thread)
+        heard = await harness.heard(dc.say("and now?", thread=thread))
         assert (heard.text, heard.chat) == ("and now?", where)
         bobs = dc.say("I think so", user="Bob", thread=thread)
-        await home.heard(bobs)
+        await harness.heard(bobs)
         dc.say("I don't", thread=thread, reply_to=bobs)
         dc.say("go on", thread=thread, mention=dc.user("Bob"))
-        await home.heard(dc.say("you?", thread=thread, mention=True))
-        assert [message.text for message in home.accepted] == ["join us", "and now?", "I think so", "you?"]
+        await harness.heard(dc.say("you?", thread=thread, mention=True))
+        assert [message.text for message in harness.accepted] == ["join us", "and now?", "I think so", "you?"]
 
 
 async def test_without_the_intent_an_unreadable_reply_is_explained() -> None:
-    async with DiscordServer(privileged=()) as dc, house(dc) as home:
+    async with DiscordServer(privileged=()) as dc, running_platform(dc) as harness:
         dc.guild()
-        assert (await home.heard(dc.say("in private"))).text == "in private"
+        assert (await harness.heard(dc.say("in private"))).text == "in private"
         dc.say("not for you", channel="general")
-        asked = await home.heard(dc.say("what?", channel="general", mention=True))
+        asked = await harness.heard(dc.say("what?", channel="general", mention=True))
         assert (asked.text, asked.kind) == ("what?", "message")
-        await home.send(dc.channel("general"), "an answer")
+        await harness.send(dc.channel("general"), "an answer")
         answer = message_event(dc, dc.channel("general").from_bot()[0], readable=True)
         quiet = told(dc, channel=dc.channel("general"), content="", type=19, referenced_message=answer)
-        unread = await home.heard(quiet)
+        unread = await harness.heard(quiet)
         assert (unread.text, unread.kind) == (UNREADABLE, "unsupported")
 
 
 async def test_readable_files() -> None:
-    async with DiscordServer() as dc, house(dc) as home:
+    async with DiscordServer() as dc, running_platform(dc) as harness:
         files: list[tuple[str, bytes] | tuple[str, bytes, str]] = [
             ("a.png", b"png", "image/png"), ("notes.md", b"# hi"), ("main.ts", b"let x", "video/mp2t"),
             ("voice.ogg", b"ogg", "audio/ogg; codecs=opus"), ("data.json", b"{}", "application/json; charset=utf-8"),
             ("odd.bin", b"??", "application/octet-stream"),
         ]  # fmt: skip
         message = dc.say("see", attachments=files)
-        heard = await home.heard(message)
+        heard = await harness.heard(message)
         assert [(one.kind, one.name, one.mime, one.size) for one in heard.attachments] == [
             ("image", "a.png", "image/png", 3), ("text", "notes.md", "text/plain", 4),
             ("text", "main.ts", "text/plain", 5), ("voice", "voice.ogg", "audio/ogg", 3),
@@ -158,37 +158,37 @@ FILE = {"id": "1", "filename": "x", "url": "u"}
     ],
 )  # fmt: skip
 async def test_unreadable_content_is_named(changes: dict[str, Any], read: str) -> None:
-    async with DiscordServer() as dc, house(dc) as home:
-        heard = await home.heard(told(dc, **changes))
+    async with DiscordServer() as dc, running_platform(dc) as harness:
+        heard = await harness.heard(told(dc, **changes))
         assert (heard.kind, heard.text) == ("unsupported", read)
 
 
 async def test_text_with_a_sticker_is_text_and_an_empty_message_is_ignored() -> None:
-    async with DiscordServer() as dc, house(dc) as home:
+    async with DiscordServer() as dc, running_platform(dc) as harness:
         told(dc, "hi", sticker_items=[{"id": "1", "name": "s", "format_type": 1}])
         told(dc, "  ")
-        await home.heard(dc.say("last"))
-        assert [(one.kind, one.text) for one in home.accepted] == [("message", "hi"), ("message", "last")]
+        await harness.heard(dc.say("last"))
+        assert [(one.kind, one.text) for one in harness.accepted] == [("message", "hi"), ("message", "last")]
 
 
 async def test_a_forwarded_message_has_the_forwarded_content() -> None:
-    async with DiscordServer() as dc, house(dc) as home:
+    async with DiscordServer() as dc, running_platform(dc) as harness:
         picture = {"id": "9", "filename": "p.png", "content_type": "image/png", "size": 3, "url": "http://x/p.png"}
         whole = {"type": 0, "content": "from elsewhere", "attachments": [picture]}
-        heard = await home.heard(told(dc, "", message_snapshots=[{"message": whole}]))
+        heard = await harness.heard(told(dc, "", message_snapshots=[{"message": whole}]))
         assert (heard.text, [one.name for one in heard.attachments]) == ("from elsewhere", ["p.png"])
         assert heard.attachments[0].ref.endswith(f"/{heard.message_id}/9 http://x/p.png")
 
 
 async def test_an_edit_counts_and_a_link_preview_does_not() -> None:
-    async with DiscordServer() as dc, house(dc) as home:
+    async with DiscordServer() as dc, running_platform(dc) as harness:
         message = dc.say("teh")
-        await home.heard(message)
+        await harness.heard(message)
         shown = message_event(dc, message, readable=True) | {"embeds": [{"title": "a link"}]}
         dc.events.dispatch("MESSAGE_UPDATE", shown, None)
         dc.edit(message, "the")
-        await home.texts(2)
-        edit = home.accepted[-1]
+        await harness.texts(2)
+        edit = harness.accepted[-1]
         assert (edit.kind, edit.text, edit.message_id) == ("edited", "the", str(message.id))
         assert edit.update_id.startswith(f"{message.id}:")
         assert len(edit.update_id) <= 64
@@ -197,24 +197,24 @@ async def test_an_edit_counts_and_a_link_preview_does_not() -> None:
         dc.edit(dc.say("not for you", channel="general"), "still not")
         asked = dc.say("for you", channel="general", mention=True)
         dc.edit(asked, f"{dc.bot.mention} you!")
-        assert (await home.texts(4))[2:] == ["for you", "you!"]
+        assert (await harness.texts(4))[2:] == ["for you", "you!"]
 
 
 async def test_people_have_their_guild_nickname() -> None:
-    async with DiscordServer() as dc, house(dc) as home:
+    async with DiscordServer() as dc, running_platform(dc) as harness:
         dc.guild()
         bob = dc.user("Bob").json() | {"member": {"nick": "Bobby"}}
         text = f"{dc.bot.mention} {dc.user('Bob').mention}"
         called = told(dc, text, dc.channel("general"), member={"nick": "Ali"}, mentions=[bob, dc.bot.json()])
-        heard = await home.heard(called)
+        heard = await harness.heard(called)
         assert (heard.user_name, heard.text) == ("Ali", "@Bobby")
 
 
 async def test_a_mention_of_the_bots_role_is_for_the_bot() -> None:
     async with DiscordServer() as dc:
         role = dc.role("tierbot")
-        async with house(dc) as home:
+        async with running_platform(dc) as harness:
             managed = role_json(role.id, role.name, 0) | {"managed": True, "tags": {"bot_id": str(dc.bot.id)}}
             dc.events.dispatch("GUILD_ROLE_UPDATE", {"guild_id": str(dc.guild().id), "role": managed}, dc.guild())
-            heard = await home.heard(dc.say(f"<@&{role.id}> hello", channel="general"))
+            heard = await harness.heard(dc.say(f"<@&{role.id}> hello", channel="general"))
             assert heard.text == "hello"

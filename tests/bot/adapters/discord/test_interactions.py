@@ -9,7 +9,7 @@ import pytest
 from bot.adapters.discord.context import EPHEMERAL, InteractionRef, created
 from bot.adapters.discord.interactions import read
 from routing.types.messages import ChatKey, InboundMessage, UserKey
-from tests.bot.adapters.discord.asking import Asked, asking
+from tests.bot.adapters.discord.interactions import Asked, asking
 from tests.servers.discord import Channel, DiscordServer, Interaction
 
 CALLBACK = "/interactions/{interaction_id}/{interaction_token}/callback"

@@ -10,7 +10,7 @@ import pytest
 from bot.adapters.discord.context import InteractionRef
 from routing.errors import StorageFault
 from routing.types.messages import Button, ChatKey
-from tests.bot.adapters.discord.scene import Scene, asked, said, scene, to
+from tests.bot.adapters.discord.client import Scene, asked, said, scene, to
 from tests.servers.discord.faults import Kind
 
 FAILURES: tuple[Kind, ...] = ("drop", "drop_after", "refuse", "cloudflare")

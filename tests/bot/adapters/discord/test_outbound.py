@@ -9,7 +9,7 @@ import pytest
 from bot.adapters.discord.parts import MAX_NONCE, MAX_PIECES
 from bot.platform import SendLater, SendRefused
 from routing.types.messages import Button, ChatKey, Document, OutboundMessage, UserKey
-from tests.bot.adapters.discord.scene import scene, to
+from tests.bot.adapters.discord.client import scene, to
 
 BUTTONS = ((Button("Balanced", "/tier balanced"), Button("Smart", "/tier smart")), (Button("Auto", "/tier auto"),))
 CODE = "```python\n" + "print('line')\n" * 200 + "```"

@@ -6,7 +6,7 @@ import pytest
 
 from bot.platform import SendLater
 from routing.types.messages import Document, Picture
-from tests.bot.adapters.discord.scene import scene, to
+from tests.bot.adapters.discord.client import scene, to
 from tests.servers.discord import Message
 
 CHART = Picture("usage.png", b"\x89PNG\r\n\x1a\n and more")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.bot.adapters.discord.house import house
+from tests.bot.adapters.discord.harness import running_platform
 from tests.servers.discord import DiscordServer
 
 BUTTONS = [{"type": 1, "components": [{"type": 2, "style": 2, "label": "Smart", "custom_id": "t:7:0.0"}]}]
@@ -10,38 +10,38 @@ BUTTONS = [{"type": 1, "components": [{"type": 2, "style": 2, "label": "Smart", 
 
 async def test_during_shutdown_interactions_fail_and_messages_are_stored() -> None:
     async with DiscordServer() as dc:
-        async with house(dc) as home:
-            sent = await home.platform._context.send(str(dc.dm().id), {"content": "which?", "components": BUTTONS})
+        async with running_platform(dc) as harness:
+            sent = await harness.platform._context.send(str(dc.dm().id), {"content": "which?", "components": BUTTONS})
             await dc.wait_for(lambda _: dc.commands)
-            await home.platform.stop_receiving()
+            await harness.platform.stop_receiving()
             dc.slash("status")
             dc.press(dc.dm().by_id[int(sent["id"])], "Smart")
-            assert await home.texts(0) == []
-            await home.heard(dc.say("hello"))
-        assert [message.text for message in home.accepted] == ["hello"]
+            assert await harness.texts(0) == []
+            await harness.heard(dc.say("hello"))
+        assert [message.text for message in harness.accepted] == ["hello"]
         assert not [call for call in dc.calls("POST") if "callback" in call.path]
 
 
 async def test_a_waiting_message_is_marked() -> None:
-    async with DiscordServer() as dc, house(dc) as home:
+    async with DiscordServer() as dc, running_platform(dc) as harness:
         said = dc.say("hi", channel="general", mention=True)
-        await home.platform.waiting(await home.heard(said))
+        await harness.platform.waiting(await harness.heard(said))
         assert list(said.reactions) == ["👀"]
         assert dc.channel().from_bot() == []
 
 
 async def test_without_reaction_permission_a_silent_note_marks_it() -> None:
-    async with DiscordServer() as dc, house(dc) as home:
+    async with DiscordServer() as dc, running_platform(dc) as harness:
         dc.forbid(dc.channel(), "add_reactions")
         said = dc.say("hi", channel="general", mention=True)
-        await home.platform.waiting(await home.heard(said))
+        await harness.platform.waiting(await harness.heard(said))
         [note] = dc.channel().from_bot()
         assert (note.text, note.reply_to, said.reactions) == ("👀", said, {})
         assert dc.requests[-1].body["flags"] & 1 << 12
 
 
 async def test_without_any_permission_nothing_marks_it() -> None:
-    async with DiscordServer() as dc, house(dc) as home:
+    async with DiscordServer() as dc, running_platform(dc) as harness:
         dc.forbid(dc.channel(), "add_reactions", "send_messages")
-        await home.platform.waiting(await home.heard(dc.say("hi", channel="general", mention=True)))
+        await harness.platform.waiting(await harness.heard(dc.say("hi", channel="general", mention=True)))
         assert dc.channel().from_bot() == []

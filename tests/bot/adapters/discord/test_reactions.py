@@ -6,7 +6,7 @@ import pytest
 
 from bot.adapters.discord.messages import BotIdentity, is_rating
 from routing.types.messages import UserKey
-from tests.bot.adapters.discord.house import house, key
+from tests.bot.adapters.discord.harness import key, running_platform
 from tests.servers.discord import Channel, DiscordServer, Message
 
 ME, ANN = 1, 5
@@ -37,17 +37,17 @@ async def answered(dc: DiscordServer, where: Channel, number: int) -> Message:
 
 
 async def test_reactions_come_from_private_channels_servers_and_threads() -> None:
-    async with DiscordServer() as dc, house(dc) as home:
+    async with DiscordServer() as dc, running_platform(dc) as harness:
         dc.guild()
         where = [dc.dm(), dc.channel("general"), dc.thread("plans")]
         for number, channel in enumerate(where):
-            await home.send(channel, f"answer {number}", outbox_id=number)
+            await harness.send(channel, f"answer {number}", outbox_id=number)
             said = await answered(dc, channel, number)
             dc.react(said, "🔥")
             dc.react(said, "👍🏽")
             dc.unreact(said, "👍🏽")
-            await home.texts(2 * number + 2)
-            put, taken = home.accepted[-2:]
+            await harness.texts(2 * number + 2)
+            put, taken = harness.accepted[-2:]
             assert [(each.kind, each.text) for each in (put, taken)] == [("reaction", "👍"), ("reaction", "-👍")]
             assert {each.message_id for each in (put, taken)} == {str(said.id)}
             assert {each.chat for each in (put, taken)} == {key(channel)}
@@ -57,22 +57,22 @@ async def test_reactions_come_from_private_channels_servers_and_threads() -> Non
 
 
 async def test_reactions_to_other_peoples_messages_are_ignored() -> None:
-    async with DiscordServer() as dc, house(dc) as home:
+    async with DiscordServer() as dc, running_platform(dc) as harness:
         dc.guild()
         dc.react(dc.say("not for you", channel="general"), "👍", user="Bob")
-        await home.heard(dc.say("last"))
-        assert await home.texts(1) == ["last"]
+        await harness.heard(dc.say("last"))
+        assert await harness.texts(1) == ["last"]
 
 
 async def test_a_reaction_is_stored_despite_failures_and_joins_no_thread() -> None:
-    async with DiscordServer() as dc, house(dc) as home:
+    async with DiscordServer() as dc, running_platform(dc) as harness:
         thread = dc.thread("plans")
         said = dc.say("among us", thread=thread)
-        home.failures = 2
+        harness.failures = 2
         dc.react(said, "👍")
         dc.unreact(said, "👍")
-        await home.texts(1)
-        assert [each.text for each in home.accepted] == ["-👍"], "whose message it was is not said any more"
+        await harness.texts(1)
+        assert [each.text for each in harness.accepted] == ["-👍"], "whose message it was is not said any more"
         dc.say("still among us", thread=thread)
-        await home.heard(dc.say("last"))
-        assert [each.text for each in home.accepted] == ["-👍", "last"]
+        await harness.heard(dc.say("last"))
+        assert [each.text for each in harness.accepted] == ["-👍", "last"]

@@ -7,7 +7,7 @@ import pytest
 from bot.adapters.discord.backfill import ANSWERED_SECONDS, STATE_KEY, Cursors
 from routing.errors import StorageFault
 from routing.types.messages import ChatKey
-from tests.bot.adapters.discord.house import Kept, house, key
+from tests.bot.adapters.discord.harness import Kept, key, running_platform
 from tests.servers.discord import DiscordServer
 
 
@@ -15,82 +15,82 @@ from tests.servers.discord import DiscordServer
     ("fault", "why"), [(StorageFault("disk full"), "disk full"), (RuntimeError("a bug"), "RuntimeError")]
 )
 async def test_messages_stay_in_order_during_storage_failures(fault: Exception, why: str) -> None:
-    async with DiscordServer() as dc, house(dc) as home:
-        home.failures, home.fault = 3, fault
+    async with DiscordServer() as dc, running_platform(dc) as harness:
+        harness.failures, harness.fault = 3, fault
         dc.say("one")
-        await dc.wait_for(lambda _: f"can't be saved ({why})" in home.platform.progress.problem)
+        await dc.wait_for(lambda _: f"can't be saved ({why})" in harness.platform.progress.problem)
         dc.say("two")
         dc.say("three")
-        assert await home.texts(3) == ["one", "two", "three"]
-        assert home.platform.progress.problem == ""
-        assert len([line for line in home.log.said if "can't be saved" in line]) == 1
+        assert await harness.texts(3) == ["one", "two", "three"]
+        assert harness.platform.progress.problem == ""
+        assert len([line for line in harness.log.said if "can't be saved" in line]) == 1
 
 
 async def test_a_repeated_event_is_one_message() -> None:
-    async with DiscordServer() as dc, house(dc) as home:
+    async with DiscordServer() as dc, running_platform(dc) as harness:
         message = dc.say("one")
         dc.redeliver(message)
-        await home.heard(dc.say("two"))
-        assert await home.texts(2) == ["one", "two"]
+        await harness.heard(dc.say("two"))
+        assert await harness.texts(2) == ["one", "two"]
 
 
 async def test_missed_messages_are_processed_first() -> None:
     kept = Kept()
     async with DiscordServer() as dc:
-        async with house(dc, kept) as home:
-            await home.heard(dc.say("before"))
-            await home.heard(dc.say("before", mention=True, channel="general"))
-            await home.heard(dc.say("before", mention=True, thread=dc.thread("plans")))
+        async with running_platform(dc, kept) as harness:
+            await harness.heard(dc.say("before"))
+            await harness.heard(dc.say("before", mention=True, channel="general"))
+            await harness.heard(dc.say("before", mention=True, thread=dc.thread("plans")))
         missed = [dc.say(f"away {number}") for number in range(250)]
         dc.say("not for you", channel="general")
         dc.say("away", mention=True, channel="general")
         dc.say("away", thread=dc.thread("plans"))
         dc.say("a reply to nobody you know", user="Bob", channel="general", reply_to=missed[0])
         hold = dc.fault("GET /channels/*/messages", "slow", times=None, seconds=0.1)
-        async with house(dc, kept) as home:
+        async with running_platform(dc, kept) as harness:
             await dc.wait_for(lambda _: hold.hits)
             dc.say("now")
             dc.say("now", mention=True, channel="general")
             dc.say("now", thread=dc.thread("plans"))
-            await home.texts(255)
-            told = {chat: [m.text for m in home.accepted if m.chat == chat] for chat in kept.chats}
+            await harness.texts(255)
+            told = {chat: [m.text for m in harness.accepted if m.chat == chat] for chat in kept.chats}
             assert told == {
                 key(dc.dm()): [*(f"away {number}" for number in range(250)), "now"],
                 key(dc.channel("general")): ["away", "now"],
                 key(dc.thread("plans")): ["away", "now"],
             }
-            assert {m.private for m in home.accepted if m.chat == key(dc.dm())} == {True}
-            assert {m.private for m in home.accepted if m.chat != key(dc.dm())} == {False}
+            assert {m.private for m in harness.accepted if m.chat == key(dc.dm())} == {True}
+            assert {m.private for m in harness.accepted if m.chat != key(dc.dm())} == {False}
 
 
 async def test_nothing_new_is_accepted_before_the_backfill_is_planned() -> None:
     kept = Kept()
     async with DiscordServer(heartbeat_interval=0.05) as dc:
-        async with house(dc, kept) as home:
-            await home.heard(dc.say("before"))
+        async with running_platform(dc, kept) as harness:
+            await harness.heard(dc.say("before"))
         dc.say("away")
         kept.readable.clear()
-        async with house(dc, kept) as home:
-            begun = home.platform.progress.last_update
+        async with running_platform(dc, kept) as harness:
+            begun = harness.platform.progress.last_update
             dc.say("now")
-            await dc.wait_for(lambda _: home.platform.progress.last_contact > dc.dm().messages[-1].at)
+            await dc.wait_for(lambda _: harness.platform.progress.last_contact > dc.dm().messages[-1].at)
             await dc.wait_for(lambda _: len(dc.sessions[-1].heartbeats) > 2)
-            assert (home.accepted, home.platform.progress.last_update) == ([], begun)
+            assert (harness.accepted, harness.platform.progress.last_update) == ([], begun)
             kept.readable.set()
-            assert await home.texts(2) == ["away", "now"]
+            assert await harness.texts(2) == ["away", "now"]
 
 
 async def test_processed_messages_are_not_fetched_again() -> None:
     kept = Kept()
     async with DiscordServer() as dc:
-        async with house(dc, kept) as home:
+        async with running_platform(dc, kept) as harness:
             last = dc.say("heard")
-            await home.heard(last)
+            await harness.heard(last)
         assert kept.state.kept[STATE_KEY] == f"{dc.bot.id} {last.id}"
         dc.advance(ANSWERED_SECONDS + 60)
         dc.say("away")
-        async with house(dc, kept) as home:
-            assert await home.texts(1) == ["away"]
+        async with running_platform(dc, kept) as harness:
+            assert await harness.texts(1) == ["away"]
         asked = [call.query for call in dc.calls("GET", "/channels/{channel_id}/messages")]
         assert [int(query["after"]) > last.id for query in asked] == [True]
 
@@ -98,144 +98,144 @@ async def test_processed_messages_are_not_fetched_again() -> None:
 async def test_after_a_kill_unstored_messages_are_fetched() -> None:
     kept = Kept()
     async with DiscordServer() as dc:
-        async with house(dc, kept) as home:
-            await home.heard(dc.say("one"))
-            await home.heard(dc.say("two"))
-            home.failures = 1000
+        async with running_platform(dc, kept) as harness:
+            await harness.heard(dc.say("one"))
+            await harness.heard(dc.say("two"))
+            harness.failures = 1000
             dc.say("three")
-            await dc.wait_for(lambda _: home.failures < 1000)
-        async with house(dc, kept) as home:
-            await home.heard(dc.say("four"))
-            assert await home.texts(2) == ["three", "four"]
+            await dc.wait_for(lambda _: harness.failures < 1000)
+        async with running_platform(dc, kept) as harness:
+            await harness.heard(dc.say("four"))
+            assert await harness.texts(2) == ["three", "four"]
 
 
 async def test_the_cursor_does_not_advance_past_a_gap() -> None:
     kept = Kept()
     async with DiscordServer() as dc:
-        async with house(dc, kept) as home:
-            await home.heard(dc.say("one"))
+        async with running_platform(dc, kept) as harness:
+            await harness.heard(dc.say("one"))
         mark = kept.state.kept[STATE_KEY]
         away = dc.say("two")
         dc.fault("GET /channels/*/messages", "refuse", times=None, status=500)
-        async with house(dc, kept) as home:
+        async with running_platform(dc, kept) as harness:
             dc.say("three")
             dc.advance(120)
             bob = dc.say("hi", user="Bob")
-            await home.heard(bob)
+            await harness.heard(bob)
         assert kept.state.kept[STATE_KEY] == mark
         dc.clear_faults()
-        async with house(dc, kept) as home:
-            assert await home.texts(2) == ["two", "three"]
-            assert home.accepted[0].update_id == str(away.id)
+        async with running_platform(dc, kept) as harness:
+            assert await harness.texts(2) == ["two", "three"]
+            assert harness.accepted[0].update_id == str(away.id)
 
 
 async def test_messages_before_joining_a_thread_are_ignored() -> None:
     kept = Kept()
     async with DiscordServer() as dc:
-        async with house(dc, kept) as home:
+        async with running_platform(dc, kept) as harness:
             thread = dc.thread("plans")
             dc.say("among us", thread=thread)
-            await home.heard(dc.say("join us", mention=True, thread=thread))
+            await harness.heard(dc.say("join us", mention=True, thread=thread))
         dc.advance(150)
         dc.say("away", thread=thread)
-        async with house(dc, kept) as home:
-            assert await home.texts(1) == ["away"]
+        async with running_platform(dc, kept) as harness:
+            assert await harness.texts(1) == ["away"]
 
 
 async def test_a_deleted_channel_delays_no_other() -> None:
     kept = Kept()
     async with DiscordServer() as dc:
-        async with house(dc, kept) as home:
-            await home.heard(dc.say("one", mention=True, channel="general"))
-            await home.heard(dc.say("one", mention=True, channel="secret"))
-            await home.heard(dc.say("one"))
+        async with running_platform(dc, kept) as harness:
+            await harness.heard(dc.say("one", mention=True, channel="general"))
+            await harness.heard(dc.say("one", mention=True, channel="secret"))
+            await harness.heard(dc.say("one"))
         dc.delete_channel("general")
         dc.forbid("secret", "view_channel")
         kept.chats[key(dc.thread("post", dc.channel("forum")))] = None
         history = f"GET /channels/{dc.channel('forum').id}/messages"
         dc.fault(history, "refuse", status=400, code=50024, text="Wrong channel type", times=None)
         dc.say("two")
-        async with house(dc, kept) as home:
-            assert await home.texts(1) == ["two"]
-            await dc.wait_for(lambda _: len([line for line in home.log.said if "skipping chat" in line]) == 3)
-            assert not [line for line in home.log.said if "can't read the history" in line]
+        async with running_platform(dc, kept) as harness:
+            assert await harness.texts(1) == ["two"]
+            await dc.wait_for(lambda _: len([line for line in harness.log.said if "skipping chat" in line]) == 3)
+            assert not [line for line in harness.log.said if "can't read the history" in line]
 
 
 async def test_backfill_is_retried() -> None:
     kept = Kept()
     async with DiscordServer() as dc:
-        async with house(dc, kept) as home:
-            await home.heard(dc.say("one"))
+        async with running_platform(dc, kept) as harness:
+            await harness.heard(dc.say("one"))
         dc.say("two")
         dc.fault("GET /channels/*/messages", "drop", times=2)
-        async with house(dc, kept) as home:
-            assert await home.texts(1) == ["two"]
+        async with running_platform(dc, kept) as harness:
+            assert await harness.texts(1) == ["two"]
 
 
 async def test_a_new_bot_account_has_nothing_to_backfill() -> None:
     kept = Kept()
     async with DiscordServer() as dc:
-        async with house(dc, kept) as home:
-            await home.heard(dc.say("one"))
+        async with running_platform(dc, kept) as harness:
+            await harness.heard(dc.say("one"))
         kept.state.kept[STATE_KEY] = kept.state.kept[STATE_KEY].replace(str(dc.bot.id), "77")
         dc.say("two")
-        async with house(dc, kept) as home:
-            await home.heard(dc.say("three"))
-            assert await home.texts(1) == ["three"]
+        async with running_platform(dc, kept) as harness:
+            await harness.heard(dc.say("three"))
+            assert await harness.texts(1) == ["three"]
 
 
 async def test_an_unknown_thread_is_looked_up_on_a_mention() -> None:
     async with DiscordServer() as dc:
         thread = dc.thread("old")
         dc.archive(thread)
-        async with house(dc) as home:
-            await home.heard(dc.say("hi", mention=True, channel="general"))
+        async with running_platform(dc) as harness:
+            await harness.heard(dc.say("hi", mention=True, channel="general"))
             thread.archived = False  # without its event
             dc.say("not for you", thread=thread)
-            heard = await home.heard(dc.say("what?", mention=True, thread=thread))
+            heard = await harness.heard(dc.say("what?", mention=True, thread=thread))
             assert heard.chat == key(thread)
             assert len(dc.calls("GET", "/channels/{channel_id}")) == 1
-            assert (await home.heard(dc.say("more", thread=thread))).chat == key(thread)
+            assert (await harness.heard(dc.say("more", thread=thread))).chat == key(thread)
 
 
 async def test_while_stopping_interactions_fail_and_messages_are_stored() -> None:
-    async with DiscordServer() as dc, house(dc) as home:
+    async with DiscordServer() as dc, running_platform(dc) as harness:
         await dc.wait_for(lambda _: dc.commands)
-        await home.heard(dc.slash("tier", {"tier": "smart"}))
-        await home.platform.stop_receiving()
+        await harness.heard(dc.slash("tier", {"tier": "smart"}))
+        await harness.platform.stop_receiving()
         late = dc.slash("tier", {"tier": "deep"})
-        await home.heard(dc.say("for the next start"))
-        assert await home.texts(2) == ["/tier smart", "for the next start"]
+        await harness.heard(dc.say("for the next start"))
+        assert await harness.texts(2) == ["/tier smart", "for the next start"]
         assert not late.deferred
 
 
 async def test_a_waiting_message_shows_eyes() -> None:
-    async with DiscordServer() as dc, house(dc) as home:
+    async with DiscordServer() as dc, running_platform(dc) as harness:
         await dc.wait_for(lambda _: dc.commands)
         message, asked = dc.say("hi"), dc.slash("help", {})
-        await home.platform.waiting(await home.heard(message))
-        await home.platform.waiting(await home.heard(asked))
+        await harness.platform.waiting(await harness.heard(message))
+        await harness.platform.waiting(await harness.heard(asked))
         assert message.reactions == {"👀": {dc.bot.id}}
         dc.delete(message)
-        await home.platform.waiting(await home.heard(message))
+        await harness.platform.waiting(await harness.heard(message))
 
 
 async def test_late_messages_of_one_connection_are_found_before_the_cursor() -> None:
     kept = Kept()
     async with DiscordServer() as dc:
-        async with house(dc, kept) as home:
-            await home.heard(dc.say("one"))
+        async with running_platform(dc, kept) as harness:
+            await harness.heard(dc.say("one"))
         dc.say("never heard")
         dc.advance(240)
         kept.state.kept[STATE_KEY] = f"{dc.bot.id} {dc.say('the mark', user='Bob').id}"
-        async with house(dc, kept) as home:
-            assert await home.texts(1) == ["never heard"]
+        async with running_platform(dc, kept) as harness:
+            assert await harness.texts(1) == ["never heard"]
 
 
 async def test_a_channel_stays_known_for_weeks() -> None:
     kept = Kept()
-    async with DiscordServer() as dc, house(dc, kept) as home:
-        await home.heard(dc.say("hi"))
+    async with DiscordServer() as dc, running_platform(dc, kept) as harness:
+        await harness.heard(dc.say("hi"))
         assert dc.now() - kept.since > 29 * 86400
 
 
@@ -245,11 +245,11 @@ async def test_a_delayed_channel_lookup_loses_no_message(times: int | None) -> N
     async with DiscordServer() as dc:
         thread = dc.thread("old")
         dc.archive(thread)
-        async with house(dc, pace={"backoff": 0.002}) as home:
-            await home.heard(dc.say("hi"))
+        async with running_platform(dc, pace={"backoff": 0.002}) as harness:
+            await harness.heard(dc.say("hi"))
             thread.archived = False  # without its event
             dc.fault("GET /channels/*", "server_error", times=times, status=503)
-            heard = await home.heard(dc.say("what?", mention=True, thread=thread))
+            heard = await harness.heard(dc.say("what?", mention=True, thread=thread))
             assert heard.chat == (key(thread) if times else ChatKey("discord", str(thread.id)))
             assert not heard.private
 
@@ -258,13 +258,13 @@ async def test_after_a_kill_before_the_first_answer_unknown_channels_are_fetched
     kept = Kept()
     async with DiscordServer() as dc:
         dc.guild()
-        async with house(dc, kept) as home:
+        async with running_platform(dc, kept) as harness:
             await dc.wait_for(lambda _: kept.state.kept.get(STATE_KEY))
-            home.failures = 1000
+            harness.failures = 1000
             dc.say("the very first", channel="general", mention=True)
-            await dc.wait_for(lambda _: home.failures < 1000)
-        async with house(dc, kept) as home:
-            assert await home.texts(1) == ["the very first"]
+            await dc.wait_for(lambda _: harness.failures < 1000)
+        async with running_platform(dc, kept) as harness:
+            assert await harness.texts(1) == ["the very first"]
 
 
 def test_the_cursor_waits_for_a_lost_connection() -> None:

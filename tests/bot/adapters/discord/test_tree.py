@@ -21,7 +21,7 @@ from handlers.context import CommandSpec
 from handlers.languages import Say
 from handlers.parsing import parse_command
 from routing.types.tiers import TIERS
-from tests.bot.adapters.discord.asking import asking
+from tests.bot.adapters.discord.interactions import asking
 
 TREE = {command["name"]: command for command in tree(COMMANDS)}
 OWN = ("tier", "model")

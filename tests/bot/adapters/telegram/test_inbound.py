@@ -7,7 +7,7 @@ from telegram import Update
 
 from bot.adapters.telegram.messages import BotIdentity, read
 from routing.types.messages import Attachment, ChatKey, InboundMessage, Press
-from tests.bot.adapters.telegram.house import house, to
+from tests.bot.adapters.telegram.harness import running_platform, to
 from tests.servers.telegram import Message, TelegramServer, User
 
 Json = dict[str, object]
@@ -71,16 +71,16 @@ async def test_a_mention_by_name(tg: TelegramServer) -> None:
 
 
 async def test_a_reply_to_the_bot_addresses_it_and_includes_the_quote() -> None:
-    async with TelegramServer() as tg, house(tg) as home:
+    async with TelegramServer() as tg, running_platform(tg) as harness:
         group = tg.group("Team")
-        await home.send(to(group, "The answer is " + "4" * 2000))
+        await harness.send(to(group, "The answer is " + "4" * 2000))
         answer = await tg.reply(group)
-        replied = await home.heard(tg.say("why?", group=group, reply_to=answer))
+        replied = await harness.heard(tg.say("why?", group=group, reply_to=answer))
         assert replied.text == "why?"
         assert replied.quoted == answer.text[:1000]
         tg.say("because", group=group, user="bob", reply_to=tg.say("why, bob?", group=group))
-        await home.heard(tg.say("marker"))
-        assert [message.text for message in home.accepted] == ["why?", "marker"]
+        await harness.heard(tg.say("marker"))
+        assert [message.text for message in harness.accepted] == ["why?", "marker"]
 
 
 async def test_topics_are_conversations_and_general_is_the_group(tg: TelegramServer) -> None:
@@ -168,13 +168,13 @@ async def test_an_edit_is_for_the_bot_if_the_message_would_be(tg: TelegramServer
 
 
 async def test_a_press_delivers_the_buttons_data() -> None:
-    async with TelegramServer() as tg, house(tg) as home:
+    async with TelegramServer() as tg, running_platform(tg) as harness:
         forum = tg.group("Forum", forum=True)
         topic = tg.topic(forum, "Cooking")
         message = tg.add_message(forum, tg.bot, "choose", thread_id=topic.id)
         tg.revise(message, "choose", [], {"inline_keyboard": [[{"text": "Smart", "callback_data": "t:7:0.1"}]]})
         press = tg.press("Smart", message=message, user="bob")
-        found = await home.until()
+        found = await harness.until()
         assert (found.kind, found.text, found.user_name) == ("press", "t:7:0.1", "Bob")
         assert found.press == Press(press.id, str(message.id))
         assert found.chat == ChatKey("telegram", str(forum.id), str(topic.id))

@@ -6,37 +6,37 @@ import asyncio
 
 from routing.errors import StorageFault
 from routing.types.messages import InboundMessage
-from tests.bot.adapters.telegram.house import House, house, to
+from tests.bot.adapters.telegram.harness import PlatformHarness, running_platform, to
 from tests.servers.telegram import Message, TelegramServer
 from tests.servers.telegram.faults import Kind
 
 FAILURES: tuple[Kind, ...] = ("server_error", "drop_before", "drop_after", "too_many", "forbidden", "bad_request")
 
 
-async def ask(home: House, text: str = "hm?", **where: object) -> tuple[Message, InboundMessage]:
-    said = home.tg.say(text, **where)  # type: ignore[arg-type]
-    return said, await home.heard(said)
+async def ask(harness: PlatformHarness, text: str = "hm?", **where: object) -> tuple[Message, InboundMessage]:
+    said = harness.tg.say(text, **where)  # type: ignore[arg-type]
+    return said, await harness.heard(said)
 
 
 async def test_a_quick_answer_costs_one_request() -> None:
-    async with TelegramServer() as tg, house(tg, pace={"typing_after": 5, "preview_after": 5}) as home:
-        said, inbound = await ask(home)
-        live = home.platform.live(inbound, "", True, home.keep)
+    async with TelegramServer() as tg, running_platform(tg, pace={"typing_after": 5, "preview_after": 5}) as harness:
+        said, inbound = await ask(harness)
+        live = harness.platform.live(inbound, "", True, harness.keep)
         await live.working()
         live.show("4")
         assert await live.close() == ""
-        await home.send(to(said.chat, "42"))
+        await harness.send(to(said.chat, "42"))
         assert tg.actions == []
         assert tg.drafts == []
         assert len(tg.calls("sendMessage")) == 1
 
 
 async def test_typing_continues_until_the_end() -> None:
-    async with TelegramServer() as tg, house(tg) as home:
+    async with TelegramServer() as tg, running_platform(tg) as harness:
         forum = tg.group("Forum", forum=True)
         topic = tg.topic(forum, "Cooking")
-        _, inbound = await ask(home, "@tierbot hm?", group=forum, topic=topic)
-        live = home.platform.live(inbound, "", True, home.keep)
+        _, inbound = await ask(harness, "@tierbot hm?", group=forum, topic=topic)
+        live = harness.platform.live(inbound, "", True, harness.keep)
         await live.working()
         await live.working()
         await tg.wait_for(lambda _: len(tg.actions) >= 3)
@@ -49,9 +49,9 @@ async def test_typing_continues_until_the_end() -> None:
 
 
 async def test_in_private_the_answer_is_streamed_into_one_draft() -> None:
-    async with TelegramServer() as tg, house(tg) as home:
-        said, inbound = await ask(home)
-        live = home.platform.live(inbound, "", True, home.keep)
+    async with TelegramServer() as tg, running_platform(tg) as harness:
+        said, inbound = await ask(harness)
+        live = harness.platform.live(inbound, "", True, harness.keep)
         live.show("The **ans")
         await tg.wait_for(lambda _: len(tg.drafts) == 1)
         live.show("The **answer** i")
@@ -62,14 +62,14 @@ async def test_in_private_the_answer_is_streamed_into_one_draft() -> None:
         assert {draft.draft_id for draft in tg.drafts} == {said.id}
         assert tg.drafts[1].at - tg.drafts[0].at > 0.045
         assert await live.close() == ""
-        assert home.kept == []
+        assert harness.kept == []
         assert said.chat.from_bot() == []
 
 
 async def test_a_draft_is_renewed_before_it_expires() -> None:
-    async with TelegramServer() as tg, house(tg) as home:
-        _, inbound = await ask(home)
-        live = home.platform.live(inbound, "", True, home.keep)
+    async with TelegramServer() as tg, running_platform(tg) as harness:
+        _, inbound = await ask(harness)
+        live = harness.platform.live(inbound, "", True, harness.keep)
         live.show("thinking hard")
         await tg.wait_for(lambda _: len(tg.drafts) == 3)
         assert {draft.text for draft in tg.drafts} == {"thinking hard"}
@@ -77,9 +77,12 @@ async def test_a_draft_is_renewed_before_it_expires() -> None:
 
 
 async def test_a_failed_renewal_is_not_repeated_at_once() -> None:
-    async with TelegramServer() as tg, house(tg, pace={"draft_refresh": 0.05, "private_gap": 0.2}) as home:
-        _, inbound = await ask(home)
-        live = home.platform.live(inbound, "", True, home.keep)
+    async with (
+        TelegramServer() as tg,
+        running_platform(tg, pace={"draft_refresh": 0.05, "private_gap": 0.2}) as harness,
+    ):
+        _, inbound = await ask(harness)
+        live = harness.platform.live(inbound, "", True, harness.keep)
         live.show("thinking hard")
         await tg.wait_for(lambda _: len(tg.drafts) == 1)
         fault = tg.fault("sendMessageDraft", "server_error", times=2)
@@ -91,19 +94,19 @@ async def test_a_failed_renewal_is_not_repeated_at_once() -> None:
 
 
 async def test_refused_drafts_are_replaced_by_edits() -> None:
-    async with TelegramServer() as tg, house(tg) as home:
+    async with TelegramServer() as tg, running_platform(tg) as harness:
         tg.fault("sendMessageDraft", "bad_request", times=None)
-        said, inbound = await ask(home)
-        live = home.platform.live(inbound, "", True, home.keep)
+        said, inbound = await ask(harness)
+        live = harness.platform.live(inbound, "", True, harness.keep)
         live.show("one")
         shown = await tg.reply()
         live.show("one two")
         await tg.wait_for(lambda _: shown.text == "one two")
         assert await live.close() == str(shown.id)
-        assert home.kept == [str(shown.id)]
-        await home.send(to(said.chat, "one two three", edits=str(shown.id)))
+        assert harness.kept == [str(shown.id)]
+        await harness.send(to(said.chat, "one two three", edits=str(shown.id)))
         assert [version.text for version in shown.versions] == ["one …", "one two", "one two three"]
-        again = home.platform.live(inbound, "", True, home.keep)
+        again = harness.platform.live(inbound, "", True, harness.keep)
         again.show("second turn")
         await tg.reply()
         await again.close()
@@ -111,50 +114,50 @@ async def test_refused_drafts_are_replaced_by_edits() -> None:
 
 
 async def test_in_a_group_a_message_is_stored_then_edited() -> None:
-    async with TelegramServer() as tg, house(tg) as home:
-        said, inbound = await ask(home, "@tierbot hm?", group="Team")
-        live = home.platform.live(inbound, "", True, home.keep)
+    async with TelegramServer() as tg, running_platform(tg) as harness:
+        said, inbound = await ask(harness, "@tierbot hm?", group="Team")
+        live = harness.platform.live(inbound, "", True, harness.keep)
         live.show("one")
         shown = await tg.reply(said)
         assert shown.reply_to is said
-        await tg.wait_for(lambda _: home.kept == [str(shown.id)])
+        await tg.wait_for(lambda _: harness.kept == [str(shown.id)])
         live.show("one two")
         await tg.wait_for(lambda _: shown.text == "one two")
         live.show("one two")
         assert await live.close() == str(shown.id)
-        await home.send(to(said.chat, "one two", edits=str(shown.id)))
+        await harness.send(to(said.chat, "one two", edits=str(shown.id)))
         assert len(shown.versions) == 2
         assert len(tg.calls("editMessageText")) == 1
         assert tg.drafts == []
 
 
 async def test_a_given_placeholder_is_continued() -> None:
-    async with TelegramServer() as tg, house(tg) as home:
-        said, inbound = await ask(home)
+    async with TelegramServer() as tg, running_platform(tg) as harness:
+        said, inbound = await ask(harness)
         shown = tg.add_message(said.chat, tg.bot, "half an")
-        live = home.platform.live(inbound, str(shown.id), True, home.keep)
+        live = harness.platform.live(inbound, str(shown.id), True, harness.keep)
         live.show("half an answer")
         await tg.wait_for(lambda _: shown.text == "half an answer")
         assert await live.close() == str(shown.id)
         assert tg.drafts == []
-        assert home.kept == []
-        assert await home.platform.live(inbound, "99", True, home.keep).close() == "99"
+        assert harness.kept == []
+        assert await harness.platform.live(inbound, "99", True, harness.keep).close() == "99"
 
 
 async def test_a_preview_on_its_way_arrives_before_the_final_text() -> None:
-    async with TelegramServer() as tg, house(tg) as home:
-        said, inbound = await ask(home, "@tierbot hm?", group="Team")
-        live = home.platform.live(inbound, "", True, home.keep)
+    async with TelegramServer() as tg, running_platform(tg) as harness:
+        said, inbound = await ask(harness, "@tierbot hm?", group="Team")
+        live = harness.platform.live(inbound, "", True, harness.keep)
         tg.fault("sendMessage", "slow", seconds=0.2)
         live.show("half")
         shown = await tg.reply(said)
-        assert await live.close() == str(shown.id) == home.kept[0]
+        assert await live.close() == str(shown.id) == harness.kept[0]
 
 
 async def test_without_streaming_there_is_only_typing() -> None:
-    async with TelegramServer() as tg, house(tg) as home:
-        said, inbound = await ask(home)
-        live = home.platform.live(inbound, "", False, home.keep)
+    async with TelegramServer() as tg, running_platform(tg) as harness:
+        said, inbound = await ask(harness)
+        live = harness.platform.live(inbound, "", False, harness.keep)
         await live.working()
         live.show("one")
         await tg.wait_for(lambda _: len(tg.actions) >= 2)
@@ -164,25 +167,25 @@ async def test_without_streaming_there_is_only_typing() -> None:
 
 
 async def test_a_failing_preview_does_not_affect_the_final_text() -> None:
-    async with TelegramServer() as tg, house(tg) as home:
+    async with TelegramServer() as tg, running_platform(tg) as harness:
         for kind in FAILURES:
-            said, inbound = await ask(home, "@tierbot hm?", group=f"Team {kind}")
+            said, inbound = await ask(harness, "@tierbot hm?", group=f"Team {kind}")
             tg.fault("sendChatAction", kind)
             fault = tg.fault("sendMessage", kind)
-            live = home.platform.live(inbound, "", True, home.keep)
+            live = harness.platform.live(inbound, "", True, harness.keep)
             await live.working()
             live.show("half")
             await tg.wait_for(lambda _, fault=fault: fault.hits == 1)  # type: ignore[misc]
             placeholder = await live.close()
             if kind != "too_many":
-                await home.send(to(said.chat, "whole", edits=placeholder))
+                await harness.send(to(said.chat, "whole", edits=placeholder))
                 await tg.reply(said, matching="whole")
 
 
 async def test_a_429_on_an_edit_pauses_the_chat() -> None:
-    async with TelegramServer() as tg, house(tg) as home:
-        said, inbound = await ask(home, "@tierbot hm?", group="Team")
-        live = home.platform.live(inbound, "", True, home.keep)
+    async with TelegramServer() as tg, running_platform(tg) as harness:
+        said, inbound = await ask(harness, "@tierbot hm?", group="Team")
+        live = harness.platform.live(inbound, "", True, harness.keep)
         await live.working()
         live.show("one")
         shown = await tg.reply(said)
@@ -198,16 +201,16 @@ async def test_a_429_on_an_edit_pauses_the_chat() -> None:
 
 
 async def test_a_preview_deleted_by_someone_is_replaced_by_a_new_message() -> None:
-    async with TelegramServer() as tg, house(tg) as home:
-        said, inbound = await ask(home, "@tierbot hm?", group="Team")
-        live = home.platform.live(inbound, "", True, home.keep)
+    async with TelegramServer() as tg, running_platform(tg) as harness:
+        said, inbound = await ask(harness, "@tierbot hm?", group="Team")
+        live = harness.platform.live(inbound, "", True, harness.keep)
         live.show("one")
         shown = await tg.reply(said)
         shown.deleted = True
         live.show("one two")
         await tg.wait_for(lambda _: [call.status for call in tg.calls("editMessageText")] == [400])
         assert await live.close() == ""
-        await home.send(to(said.chat, "one two three"))
+        await harness.send(to(said.chat, "one two three"))
         await tg.reply(said, matching="three")
 
 
@@ -215,9 +218,9 @@ async def test_a_failure_to_store_the_placeholder_does_not_reach_the_turn() -> N
     async def keep(message_id: str) -> None:
         raise StorageFault("disk full")
 
-    async with TelegramServer() as tg, house(tg) as home:
-        said, inbound = await ask(home, "@tierbot hm?", group="Team")
-        live = home.platform.live(inbound, "", True, keep)
+    async with TelegramServer() as tg, running_platform(tg) as harness:
+        said, inbound = await ask(harness, "@tierbot hm?", group="Team")
+        live = harness.platform.live(inbound, "", True, keep)
         live.show("one")
         shown = await tg.reply(said)
         live.show("one two")
@@ -225,22 +228,22 @@ async def test_a_failure_to_store_the_placeholder_does_not_reach_the_turn() -> N
 
 
 async def test_a_press_is_acknowledged_exactly_once() -> None:
-    async with TelegramServer() as tg, house(tg) as home:
+    async with TelegramServer() as tg, running_platform(tg) as harness:
         message = tg.add_message(tg.private(), tg.bot, "choose")
         tg.revise(message, "choose", [], {"inline_keyboard": [[{"text": "Smart", "callback_data": "t:7:0.0"}]]})
         first, second, old = (tg.press("Smart") for _ in range(3))
-        await home.until(3)
+        await harness.until(3)
         tg.expire(old)
-        live = home.platform.live(home.accepted[0], "", True, home.keep)
+        live = harness.platform.live(harness.accepted[0], "", True, harness.keep)
         await live.acknowledge("👍" * 150)
         await live.acknowledge("again")
         await live.close()
         answer = await tg.answered(first)
         assert answer["text"].startswith("👍👍")
         assert answer["text"].endswith("…")
-        await home.platform.live(home.accepted[1], "", True, home.keep).close()
+        await harness.platform.live(harness.accepted[1], "", True, harness.keep).close()
         assert await tg.answered(second) == {}
-        await home.platform.live(home.accepted[2], "", True, home.keep).close()
+        await harness.platform.live(harness.accepted[2], "", True, harness.keep).close()
         await tg.wait_for(lambda _: len(tg.calls("answerCallbackQuery")) == 3)
 
 
@@ -248,17 +251,17 @@ async def test_the_real_pacing_stays_below_the_real_limits() -> None:
     real = {"preview_after": 0.1, "private_gap": 1.0, "group_gap": 3.0}
     async with (
         TelegramServer(flood=True) as tg,
-        house(tg, flood_limit="30/s,1/s per chat,20/min per group", pace=real) as home,
+        running_platform(tg, flood_limit="30/s,1/s per chat,20/min per group", pace=real) as harness,
     ):
         tg.fault("sendMessageDraft", "bad_request", times=None)
-        said, inbound = await ask(home)
-        live = home.platform.live(inbound, "", True, home.keep)
+        said, inbound = await ask(harness)
+        live = harness.platform.live(inbound, "", True, harness.keep)
         text = ""
         for _ in range(30):
             text += "more words "
             live.show(text)
             await tg.wait_for_change(0.1)
         placeholder = await live.close()
-        await home.send(to(said.chat, text + "the end", edits=placeholder))
+        await harness.send(to(said.chat, text + "the end", edits=placeholder))
         assert said.chat.from_bot()[0].text.endswith("the end")
         assert [call.method for call in tg.refusals] == ["sendMessageDraft"]

@@ -7,8 +7,8 @@ import json
 from bot.adapters.telegram.platform import MENU_KEY
 from handlers.commands import COMMANDS
 from handlers.languages import Say
-from tests.bot.adapters.listening import States
-from tests.bot.adapters.telegram.house import house
+from tests.bot.adapters.fakes import States
+from tests.bot.adapters.telegram.harness import running_platform
 from tests.servers.telegram import TelegramServer
 
 PRIVATE, GROUPS = {"type": "all_private_chats"}, {"type": "all_group_chats"}
@@ -17,7 +17,7 @@ PRIVATE, GROUPS = {"type": "all_private_chats"}, {"type": "all_group_chats"}
 async def test_the_menu_is_set_once_per_scope_and_language() -> None:
     state = States()
     async with TelegramServer() as tg:
-        async with house(tg, state):
+        async with running_platform(tg, state):
             await tg.wait_for(lambda _: MENU_KEY in state.kept)
             menus = {key: [entry["description"] for entry in commands] for key, commands in tg.commands.items()}
         assert menus == {
@@ -26,8 +26,8 @@ async def test_the_menu_is_set_once_per_scope_and_language() -> None:
             for code, language in (("", "en"), ("de", "de"))
         }
         tg.requests.clear()
-        async with house(tg, state) as home:
-            await home.heard(tg.say("hello"))
+        async with running_platform(tg, state) as harness:
+            await harness.heard(tg.say("hello"))
         assert tg.calls("setMyCommands") == []
 
 
@@ -35,16 +35,16 @@ async def test_a_failed_registration_is_repeated_at_the_next_start() -> None:
     state = States()
     async with TelegramServer() as tg:
         tg.fault("setMyCommands", "server_error")
-        async with house(tg, state) as home:
+        async with running_platform(tg, state) as harness:
             await tg.wait_for(lambda _: tg.calls("setMyCommands"))
-            await home.heard(tg.say("hello"))
+            await harness.heard(tg.say("hello"))
         assert state.kept == {}
-        async with house(tg, state):
+        async with running_platform(tg, state):
             await tg.wait_for(lambda _: MENU_KEY in state.kept)
 
 
 async def test_messages_do_not_wait_for_the_menu() -> None:
     async with TelegramServer() as tg:
         tg.fault("setMyCommands", "hang")
-        async with house(tg, pace={"answer": 30}) as home:
-            await home.heard(tg.say("hello"))
+        async with running_platform(tg, pace={"answer": 30}) as harness:
+            await harness.heard(tg.say("hello"))

@@ -10,21 +10,21 @@ import pytest
 from bot.adapters.telegram.api import UPDATES
 from routing.errors import ConfigError
 from routing.types.messages import ChatKey, UserKey
-from tests.bot.adapters.telegram.house import House, house, to
+from tests.bot.adapters.telegram.harness import PlatformHarness, running_platform, to
 from tests.servers.telegram import TelegramServer
 
 
 async def test_a_private_message_arrives_and_its_answer_goes_back() -> None:
-    async with TelegramServer() as tg, house(tg) as home:
+    async with TelegramServer() as tg, running_platform(tg) as harness:
         said = tg.say("hello")
-        inbound = await home.heard(said)
+        inbound = await harness.heard(said)
         assert inbound.user == UserKey("telegram", "1001")
         assert inbound.chat == ChatKey("telegram", "1001")
         assert (inbound.text, inbound.kind, inbound.private) == ("hello", "message", True)
         assert (inbound.user_name, inbound.language, inbound.bot_name) == ("Alice", "en", "tierbot")
         assert (inbound.bot_id, inbound.message_id) == (str(tg.bot.id), str(said.id))
         assert inbound.sent_at == said.date
-        sent = await home.send(to(said.chat, "**hi**"))
+        sent = await harness.send(to(said.chat, "**hi**"))
         reply = await tg.reply()
         assert reply.text == "hi"
         assert reply.entities == [{"type": "bold", "offset": 0, "length": 2}]
@@ -32,7 +32,7 @@ async def test_a_private_message_arrives_and_its_answer_goes_back() -> None:
 
 
 async def test_only_necessary_calls_are_made_at_the_start() -> None:
-    async with TelegramServer() as tg, house(tg):
+    async with TelegramServer() as tg, running_platform(tg):
         await tg.wait_for(lambda _: tg.updates.is_polled)
         methods = [request.method for request in tg.requests]
         assert set(methods[:2]) == {"getMe", "deleteWebhook"}
@@ -44,52 +44,52 @@ async def test_only_necessary_calls_are_made_at_the_start() -> None:
 
 
 async def test_the_offset_moves_only_after_accept_returned() -> None:
-    async with TelegramServer() as tg, house(tg) as home:
-        home.failures = 2
+    async with TelegramServer() as tg, running_platform(tg) as harness:
+        harness.failures = 2
         said = tg.say("keep me")
-        inbound = await home.heard(said)
+        inbound = await harness.heard(said)
         assert said.update is not None
         await tg.wait_for(lambda _: not tg.updates.pending)
         offsets = [poll.params.get("offset") for poll in tg.calls("getUpdates")]
         acknowledged = said.update["update_id"] + 1
         assert offsets.index(acknowledged) >= 3
         assert set(offsets[: offsets.index(acknowledged)]) == {None}
-        assert (home.batches, inbound.text) == (3, "keep me")
-        await tg.wait_for(lambda _: home.platform.progress.problem == "")
+        assert (harness.batches, inbound.text) == (3, "keep me")
+        await tg.wait_for(lambda _: harness.platform.progress.problem == "")
 
 
 async def test_updates_from_downtime_are_delivered() -> None:
     async with TelegramServer() as tg:
         first = tg.say("anybody there?")
-        async with house(tg) as home:
-            assert (await home.heard(first)).text == "anybody there?"
+        async with running_platform(tg) as harness:
+            assert (await harness.heard(first)).text == "anybody there?"
         assert tg.updates.pending == {}
 
 
 async def test_a_repeated_update_keeps_its_id() -> None:
-    async with TelegramServer() as tg, house(tg) as home:
+    async with TelegramServer() as tg, running_platform(tg) as harness:
         said = tg.say("twice")
-        await home.heard(said)
+        await harness.heard(said)
         tg.redeliver(said)
-        await home.until(2)
-        assert home.accepted[0].update_id == home.accepted[1].update_id
+        await harness.until(2)
+        assert harness.accepted[0].update_id == harness.accepted[1].update_id
 
 
 async def test_after_six_idle_days_ids_may_start_again_below() -> None:
-    async with TelegramServer() as tg, house(tg, pace={"long_poll": 1}) as home:
-        await home.heard(tg.say("old"))
+    async with TelegramServer() as tg, running_platform(tg, pace={"long_poll": 1}) as harness:
+        await harness.heard(tg.say("old"))
         await tg.wait_for(lambda _: "offset" in tg.calls("getUpdates")[-1].params)
-        home.clock.shift = 6 * 86400 + 60
+        harness.clock.shift = 6 * 86400 + 60
         await tg.wait_for(lambda _: "offset" not in tg.calls("getUpdates")[-1].params)
         tg.updates.next_id = 5
-        assert (await home.heard(tg.say("low"))).update_id == "5"
+        assert (await harness.heard(tg.say("low"))).update_id == "5"
 
 
 async def test_an_unreadable_update_does_not_stop_the_others(caplog: pytest.LogCaptureFixture) -> None:
-    async with TelegramServer() as tg, house(tg) as home:
+    async with TelegramServer() as tg, running_platform(tg) as harness:
         tg.updates.push("message", {"message_id": "what", "chat": {"type": "private"}, "text": "secret words"})
         after = tg.say("still here")
-        assert (await home.heard(after)).text == "still here"
+        assert (await harness.heard(after)).text == "still here"
         await tg.wait_for(lambda _: not tg.updates.pending)
     assert "can't parse update" in caplog.text
     assert "secret words" not in caplog.text
@@ -98,11 +98,11 @@ async def test_an_unreadable_update_does_not_stop_the_others(caplog: pytest.LogC
 async def test_a_second_poller_is_explained_once_and_waited_out(caplog: pytest.LogCaptureFixture) -> None:
     async with TelegramServer() as tg:
         fault = tg.fault("getUpdates", "conflict", times=3)
-        async with house(tg) as home:
-            await tg.wait_for(lambda _: fault.hits == 1 and home.platform.progress.problem)
-            assert "another program is polling with this token" in home.platform.progress.problem
-            assert (await home.heard(tg.say("mine again"))).text == "mine again"
-            assert home.platform.progress.problem == ""
+        async with running_platform(tg) as harness:
+            await tg.wait_for(lambda _: fault.hits == 1 and harness.platform.progress.problem)
+            assert "another program is polling with this token" in harness.platform.progress.problem
+            assert (await harness.heard(tg.say("mine again"))).text == "mine again"
+            assert harness.platform.progress.problem == ""
     assert fault.hits == 3
     assert caplog.text.count("another program is polling") == 1
 
@@ -110,7 +110,7 @@ async def test_a_second_poller_is_explained_once_and_waited_out(caplog: pytest.L
 async def test_polling_honours_retry_after() -> None:
     async with TelegramServer() as tg:
         tg.fault("getUpdates", "too_many", retry_after=1)
-        async with house(tg):
+        async with running_platform(tg):
             await tg.wait_for(lambda _: len(tg.calls("getUpdates")) == 2)
             first, second = (poll.at for poll in tg.calls("getUpdates"))
             assert second - first >= 1
@@ -120,96 +120,96 @@ async def test_polling_honours_retry_after() -> None:
 async def test_failed_polls_are_retried(kind: str) -> None:
     async with TelegramServer() as tg:
         tg.fault("getUpdates", kind, times=2)  # type: ignore[arg-type]
-        async with house(tg) as home:
-            assert (await home.heard(tg.say("through"))).text == "through"
+        async with running_platform(tg) as harness:
+            assert (await harness.heard(tg.say("through"))).text == "through"
 
 
 async def test_an_outage_is_survived_and_reported() -> None:
-    async with TelegramServer() as tg, house(tg) as home:
+    async with TelegramServer() as tg, running_platform(tg) as harness:
         await tg.wait_for(lambda _: tg.updates.is_polled)
         async with tg.outage():
             said = tg.say("during")
-            await tg.wait_for(lambda _: "no connection" in home.platform.progress.problem)
-        assert (await home.heard(said)).text == "during"
-        assert home.platform.progress.problem == ""
+            await tg.wait_for(lambda _: "no connection" in harness.platform.progress.problem)
+        assert (await harness.heard(said)).text == "during"
+        assert harness.platform.progress.problem == ""
 
 
 async def test_no_connection_at_the_start_is_retried() -> None:
     async with TelegramServer() as tg:
-        home = House(tg)
+        harness = PlatformHarness(tg)
         async with tg.outage():
-            await home.platform.start()
-            assert "no connection" in home.platform.progress.problem
-        assert (await home.heard(tg.say("late but here"))).text == "late but here"
-        assert home.platform.progress.problem == ""
-        await home.platform.close()
+            await harness.platform.start()
+            assert "no connection" in harness.platform.progress.problem
+        assert (await harness.heard(tg.say("late but here"))).text == "late but here"
+        assert harness.platform.progress.problem == ""
+        await harness.platform.close()
 
 
 async def test_a_wrong_token_ends_the_start_with_one_sentence() -> None:
     async with TelegramServer() as tg:
-        home = House(tg, bot_token="123456:WRONG")
+        harness = PlatformHarness(tg, bot_token="123456:WRONG")
         with pytest.raises(ConfigError, match="TELEGRAM_BOT_TOKEN") as caught:
-            await home.platform.start()
+            await harness.platform.start()
         assert "WRONG" not in str(caught.value)
-        await home.platform.close()
+        await harness.platform.close()
 
 
 async def test_a_revoked_token_is_reported_once_and_retried_slowly(caplog: pytest.LogCaptureFixture) -> None:
-    async with TelegramServer() as tg, house(tg) as home:
+    async with TelegramServer() as tg, running_platform(tg) as harness:
         await tg.wait_for(lambda _: tg.updates.is_polled)
         tg.revoke()
         await tg.wait_for(lambda _: sum(poll.status == 401 for poll in tg.calls("getUpdates")) == 3)
-        assert "TELEGRAM_BOT_TOKEN" in home.platform.progress.problem
+        assert "TELEGRAM_BOT_TOKEN" in harness.platform.progress.problem
         tg.restore()
-        assert (await home.heard(tg.say("back"))).text == "back"
+        assert (await harness.heard(tg.say("back"))).text == "back"
     assert caplog.text.count("refuses the token") == 1
 
 
 async def test_a_silent_poller_gets_new_connections(caplog: pytest.LogCaptureFixture) -> None:
     async with TelegramServer() as tg:
         tg.fault("getUpdates", "hang")
-        async with house(tg) as home:
+        async with running_platform(tg) as harness:
             await tg.wait_for(lambda _: tg.calls("getUpdates"))
-            home.clock.shift = 121
-            assert (await home.heard(tg.say("hear me"))).text == "hear me"
+            harness.clock.shift = 121
+            assert (await harness.heard(tg.say("hear me"))).text == "hear me"
     assert caplog.text.count("nothing heard for") == 1
 
 
 async def test_a_group_that_becomes_a_supergroup_is_followed() -> None:
-    async with TelegramServer() as tg, house(tg) as home:
+    async with TelegramServer() as tg, running_platform(tg) as harness:
         old = tg.group("Club", kind="group")
         new = tg.migrate("Club")
-        await tg.wait_for(lambda _: len(home.chats.moves) == 2)
-        assert set(home.chats.moves) == {(ChatKey("telegram", str(old.id)), str(new.id))}
+        await tg.wait_for(lambda _: len(harness.chats.moves) == 2)
+        assert set(harness.chats.moves) == {(ChatKey("telegram", str(old.id)), str(new.id))}
 
 
 async def test_progress_is_updated_by_polls() -> None:
-    async with TelegramServer() as tg, house(tg) as home:
+    async with TelegramServer() as tg, running_platform(tg) as harness:
         begun = time.time() - 5
-        await home.heard(tg.say("tick"))
-        await tg.wait_for(lambda _: home.platform.progress.last_update > begun)
-        assert home.platform.progress.last_contact > begun
-        assert home.platform.progress.up_since > begun
+        await harness.heard(tg.say("tick"))
+        await tg.wait_for(lambda _: harness.platform.progress.last_update > begun)
+        assert harness.platform.progress.last_contact > begun
+        assert harness.platform.progress.up_since > begun
 
 
 async def test_after_stop_receiving_replies_still_go_out() -> None:
-    async with TelegramServer() as tg, house(tg) as home:
-        await home.heard(tg.say("one"))
-        await home.platform.stop_receiving()
+    async with TelegramServer() as tg, running_platform(tg) as harness:
+        await harness.heard(tg.say("one"))
+        await harness.platform.stop_receiving()
         late = tg.say("two")
-        await home.send(to(late.chat, "answer to one"))
+        await harness.send(to(late.chat, "answer to one"))
         assert (await tg.reply()).text == "answer to one"
-        assert len(home.accepted) == 1
+        assert len(harness.accepted) == 1
         assert tg.updates.pending
 
 
 async def test_the_token_stays_out_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    async with TelegramServer() as tg, house(tg) as home:
+    async with TelegramServer() as tg, running_platform(tg) as harness:
         said = tg.say("hello")
-        await home.heard(said)
-        await home.send(to(said.chat, "hi"))
-        photo = await home.heard(tg.say_photo(b"jpeg"))
-        assert await home.platform.fetch(photo.attachments[0]) == b"jpeg"
+        await harness.heard(said)
+        await harness.send(to(said.chat, "hi"))
+        photo = await harness.heard(tg.say_photo(b"jpeg"))
+        assert await harness.platform.fetch(photo.attachments[0]) == b"jpeg"
         secret = tg.token.partition(":")[2]
     assert secret not in caplog.text

@@ -10,7 +10,7 @@ import pytest
 
 from bot.adapters.telegram.api import UPDATES
 from routing.errors import ConfigError
-from tests.bot.adapters.telegram.house import House, house, to
+from tests.bot.adapters.telegram.harness import PlatformHarness, running_platform, to
 from tests.servers.telegram import TelegramServer
 
 
@@ -24,26 +24,26 @@ def hook() -> dict[str, Any]:
 
 
 async def test_webhook_updates_are_delivered_and_answered() -> None:
-    async with TelegramServer() as tg, house(tg, **hook()) as home:
+    async with TelegramServer() as tg, running_platform(tg, **hook()) as harness:
         said = tg.say("hello")
-        await home.heard(said)
+        await harness.heard(said)
         await tg.wait_for(lambda _: not tg.updates.pending)
-        await home.send(to(said.chat, "hi"))
+        await harness.send(to(said.chat, "hi"))
         assert (await tg.reply()).text == "hi"
         (call,) = tg.calls("setWebhook")
         assert call.params["secret_token"] == "s3cret"
         assert not call.params.get("drop_pending_updates")
         assert call.params["allowed_updates"] == list(UPDATES)
         assert tg.calls("getUpdates") == []
-        assert home.platform.progress.last_contact > 0
+        assert harness.platform.progress.last_contact > 0
 
 
 async def test_updates_that_cannot_be_stored_are_redelivered() -> None:
-    async with TelegramServer() as tg, house(tg, **hook()) as home:
-        home.failures = 2
-        assert (await home.heard(tg.say("keep me"))).text == "keep me"
-        assert home.batches == 3
-        assert home.platform.progress.problem == ""
+    async with TelegramServer() as tg, running_platform(tg, **hook()) as harness:
+        harness.failures = 2
+        assert (await harness.heard(tg.say("keep me"))).text == "keep me"
+        assert harness.batches == 3
+        assert harness.platform.progress.problem == ""
 
 
 @pytest.mark.parametrize(
@@ -61,23 +61,23 @@ async def test_updates_that_cannot_be_stored_are_redelivered() -> None:
 )
 async def test_only_telegram_may_call_the_webhook(headers: dict[str, str], body: bytes, status: int) -> None:
     options = hook()
-    async with TelegramServer() as tg, house(tg, **options) as home, aiohttp.ClientSession() as http:
+    async with TelegramServer() as tg, running_platform(tg, **options) as harness, aiohttp.ClientSession() as http:
         async with http.post(options["webhook_url"], data=body, headers=headers) as answer:
             assert answer.status == status
-        assert home.accepted == []
+        assert harness.accepted == []
 
 
 async def test_a_webhook_secret_is_generated_by_default() -> None:
     options = hook() | {"webhook_secret": ""}
-    async with TelegramServer() as tg, house(tg, **options) as home:
-        await home.heard(tg.say("hello"))
+    async with TelegramServer() as tg, running_platform(tg, **options) as harness:
+        await harness.heard(tg.say("hello"))
         assert len(tg.calls("setWebhook")[0].params["secret_token"]) >= 32
 
 
 async def test_failing_deliveries_are_noticed() -> None:
-    async with TelegramServer() as tg, house(tg, pace={"webhook_check": 0.05}, **hook()) as home:
+    async with TelegramServer() as tg, running_platform(tg, pace={"webhook_check": 0.05}, **hook()) as harness:
         tg.updates.webhook = {"url": "https://elsewhere.example/hook"}
-        await tg.wait_for(lambda _: "another program" in home.platform.progress.problem)
+        await tg.wait_for(lambda _: "another program" in harness.platform.progress.problem)
 
 
 async def test_a_taken_port_ends_the_start_with_one_sentence() -> None:
@@ -87,10 +87,10 @@ async def test_a_taken_port_ends_the_start_with_one_sentence() -> None:
         taken.bind((host, int(port)))
         taken.listen()
         async with TelegramServer() as tg:
-            home = House(tg, **options)
+            harness = PlatformHarness(tg, **options)
             with pytest.raises(ConfigError, match="TELEGRAM_WEBHOOK_LISTEN"):
-                await home.platform.start()
-            await home.platform.close()
+                await harness.platform.start()
+            await harness.platform.close()
 
 
 async def test_invalid_options_are_refused() -> None:
@@ -105,4 +105,4 @@ async def test_invalid_options_are_refused() -> None:
     )
     for options, name in nonsense:
         with pytest.raises(ConfigError, match=name):
-            House(tg, **({"api_root": "http://127.0.0.1:1"} | options))
+            PlatformHarness(tg, **({"api_root": "http://127.0.0.1:1"} | options))

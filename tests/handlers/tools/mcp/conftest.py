@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.handlers.tools.mcp.stage import Stage, staged
+from tests.handlers.tools.mcp.harness import McpHarness, mcp_harness
 
 
 @pytest.fixture
-async def on(tmp_path: Path) -> AsyncIterator[Stage]:
-    async with staged(tmp_path) as made:
+async def on(tmp_path: Path) -> AsyncIterator[McpHarness]:
+    async with mcp_harness(tmp_path) as made:
         yield made

@@ -13,7 +13,7 @@ import pytest
 from handlers.tools.mcp.client import McpClient
 from routing.errors import ToolFailed
 from routing.types.tools import Traits
-from tests.handlers.tools.mcp.stage import Stage, scope, staged
+from tests.handlers.tools.mcp.harness import McpHarness, mcp_harness, scope
 
 EMPTY = {"type": "object", "properties": {}}
 
@@ -38,7 +38,7 @@ def test_the_sdk_is_not_imported_before_a_server_is() -> None:
     assert said.stdout == "[]\n"
 
 
-async def test_a_server_is_a_toolkit(on: Stage) -> None:
+async def test_a_server_is_a_toolkit(on: McpHarness) -> None:
     on.server("notes", {"tools": ["echo"], "info": {"instructions": "Keeps\u202e notes.\U000e0041"}})
     await on.client.start()
     assert on.state("notes").status == "connecting", "the start does not wait"
@@ -50,7 +50,7 @@ async def test_a_server_is_a_toolkit(on: Stage) -> None:
     assert (on.state("notes").tools, on.state("notes").reason, on.state("notes").role) == (1, "", "owner")
 
 
-async def test_hints_set_the_texts_of_each_size(on: Stage) -> None:
+async def test_hints_set_the_texts_of_each_size(on: McpHarness) -> None:
     schema = {"type": "object", "properties": {"q": {"type": "string"}, "n": {"type": "integer"}}, "required": ["q"]}
     small = {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}
     hints = {"tiers": {"small": {"description": "Find.", "inputSchema": small}}, "category": "web", "priority": 2}
@@ -73,7 +73,7 @@ async def test_hints_set_the_texts_of_each_size(on: Stage) -> None:
     assert on.client.toolkits()[0].category == "web"
 
 
-async def test_annotations_become_traits(on: Stage) -> None:
+async def test_annotations_become_traits(on: McpHarness) -> None:
     tools = [
         {"name": "reads", "inputSchema": EMPTY, "annotations": {"readOnlyHint": True, "destructiveHint": "x"}},
         {"name": "adds", "inputSchema": EMPTY, "annotations": {"destructiveHint": False}},
@@ -86,7 +86,7 @@ async def test_annotations_become_traits(on: Stage) -> None:
     assert on.client.traits("s_says_nothing") == Traits(False, True, 12, confirm=True)
 
 
-async def test_servers_are_limited_to_roles(on: Stage) -> None:
+async def test_servers_are_limited_to_roles(on: McpHarness) -> None:
     on.server("all", role="user")
     on.server("mine")
     await on.started("all", "mine")
@@ -98,7 +98,7 @@ async def test_servers_are_limited_to_roles(on: Stage) -> None:
 
 
 async def test_taken_and_illegal_names(tmp_path: Path) -> None:
-    async with staged(tmp_path, taken=("web_search",)) as on:
+    async with mcp_harness(tmp_path, taken=("web_search",)) as on:
         on.server("web", {"tools": ["search", "get.page/1", "get.page_1", "x" * 80]})
         await on.started("web")
         search, first, second, long = on.names()
@@ -114,7 +114,7 @@ async def test_taken_and_illegal_names(tmp_path: Path) -> None:
         assert on.client.named("nobody", "x") is None
 
 
-async def test_results_as_text(on: Stage) -> None:
+async def test_results_as_text(on: McpHarness) -> None:
     on.server("s", {"tools": ["blocks", "structured", "twice", "fail"]})
     await on.started("s")
     assert await on.call("s_blocks") == (
@@ -128,7 +128,7 @@ async def test_results_as_text(on: Stage) -> None:
 
 async def test_a_server_gets_none_of_the_bots_environment(tmp_path: Path) -> None:
     own = {"PATH": "/usr/bin:/bin", "HOME": "/home/ann", "SECRET": "sk-1", "TOKEN": "t-1"}
-    async with staged(tmp_path, environment=own) as on:
+    async with mcp_harness(tmp_path, environment=own) as on:
         (tmp_path / "inside").mkdir()
         on.server("s", {"tools": ["environ", "where"]}, env={"GIVEN": "${TOKEN}", "ELSE": "${NO:-x}"}, cwd="inside")
         await on.started("s")
@@ -138,7 +138,7 @@ async def test_a_server_gets_none_of_the_bots_environment(tmp_path: Path) -> Non
         assert await on.call("s_where") == str(tmp_path / "inside")
 
 
-async def test_concurrent_calls(on: Stage) -> None:
+async def test_concurrent_calls(on: McpHarness) -> None:
     on.server("s")
     await on.started("s")
     said = await asyncio.gather(*(on.call("s_echo", n=number) for number in range(100)))

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.handlers.tools.mcp.stage import QUICK, Stage, staged
+from tests.handlers.tools.mcp.harness import QUICK, McpHarness, mcp_harness
 
 BOT = """
 import asyncio, os, pathlib, sys
-from tests.handlers.tools.mcp.stage import staged
+from tests.handlers.tools.mcp.harness import staged
 
 async def main():
     async with staged(pathlib.Path(sys.argv[1])) as on:
@@ -52,12 +52,12 @@ def gone(*pids: int) -> bool:
 
 @pytest.mark.parametrize("start", ["", "stubborn"])
 async def test_servers_end_with_the_bot(tmp_path: Path, start: str) -> None:
-    async with staged(tmp_path, QUICK) as on:
+    async with mcp_harness(tmp_path, QUICK) as on:
         pids = await started(on, start)
     assert gone(*pids)
 
 
-async def started(on: Stage, start: str) -> list[int]:
+async def started(on: McpHarness, start: str) -> list[int]:
     on.server("s", {"tools": ["pid"], "start": start})
     await on.started("s")
     return family(int(await on.call("s_pid")))

@@ -15,7 +15,7 @@ from handlers.tools.mcp.listing import read_listing
 from handlers.tools.toolbox import Toolbox
 from routing.errors import ToolFailed
 from routing.types.llm import ToolCall
-from tests.handlers.tools.mcp.stage import QUICK, Stage, scope, staged
+from tests.handlers.tools.mcp.harness import QUICK, McpHarness, mcp_harness, scope
 from tests.handlers.tools.mcp.test_naming import signs
 from tests.handlers.tools.mcp.test_schemas import doubling
 
@@ -46,7 +46,7 @@ BAD_SCHEMAS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-async def test_a_bad_schema_only_affects_its_tool(on: Stage) -> None:
+async def test_a_bad_schema_only_affects_its_tool(on: McpHarness) -> None:
     worst = [{"name": f"worst{number}", "inputSchema": schema} for number, (schema, _) in enumerate(BAD_SCHEMAS)]
     on.server("bad", {"tools": [*worst, "echo"]})
     on.server("good")
@@ -58,7 +58,7 @@ async def test_a_bad_schema_only_affects_its_tool(on: Stage) -> None:
     assert await on.call("bad_echo") == "echo {}"
 
 
-async def test_a_bad_hint_only_affects_itself(on: Stage) -> None:
+async def test_a_bad_hint_only_affects_itself(on: McpHarness) -> None:
     hints: list[tuple[dict[str, Any], str]] = [
         ({**WIDE, "allOf": [{"$ref": "#/$defs/a0"}]}, "its hint for small is wrong, its schema is too large"),
         ({**EMPTY, "default": float("inf")}, "its hint for small is wrong, its schema has a number"),
@@ -71,7 +71,7 @@ async def test_a_bad_hint_only_affects_itself(on: Stage) -> None:
         assert warning.startswith(f"t{number}: {reason}")
 
 
-async def test_a_list_nested_too_deeply_is_reported(on: Stage) -> None:
+async def test_a_list_nested_too_deeply_is_reported(on: McpHarness) -> None:
     line = '{"name": "t", "inputSchema": {"type": "object", "default": ' + "[" * 3_000 + "]" * 3_000 + "}}"
     on.server("bad", {"raw_tools": f"[{line}]"})
     await on.client.start()
@@ -79,7 +79,7 @@ async def test_a_list_nested_too_deeply_is_reported(on: Stage) -> None:
     assert on.state("bad").reason == "it answers: the answer is nested too deeply"
 
 
-async def test_a_name_with_a_lone_surrogate(on: Stage) -> None:
+async def test_a_name_with_a_lone_surrogate(on: McpHarness) -> None:
     on.server("bad", {"tools": ["echo", "half\ud800", "x" * 1_001]})
     await on.started("bad")
     assert on.names() == ["bad_echo"]
@@ -88,7 +88,7 @@ async def test_a_name_with_a_lone_surrogate(on: Stage) -> None:
     ] * 2
 
 
-async def test_hidden_characters_are_removed_from_tool_texts(on: Stage) -> None:
+async def test_hidden_characters_are_removed_from_tool_texts(on: McpHarness) -> None:
     hidden = "go\U000e0041\U000e0101\u200b\u2062\x1b[2J\u202e on"
     schema = {"type": "object", "properties": {"q": {"type": "string", "title": hidden, "description": hidden}}}
     hint = {"tiers": {"small": {"description": hidden, "inputSchema": schema}}}
@@ -101,7 +101,7 @@ async def test_hidden_characters_are_removed_from_tool_texts(on: Stage) -> None:
         assert card.texts[size].parameters["properties"] == {"q": told}
 
 
-async def test_a_server_name_without_latin_letters_gets_a_unique_prefix(on: Stage) -> None:
+async def test_a_server_name_without_latin_letters_gets_a_unique_prefix(on: McpHarness) -> None:
     schema = {"type": "object", "properties": {"pin": {"type": "string"}}}
     on.server("vault", {"tools": [{"name": "open", "inputSchema": schema}]})
     on.server("日本", {"tools": ["vault_open"]}, role="user")
@@ -113,7 +113,7 @@ async def test_a_server_name_without_latin_letters_gets_a_unique_prefix(on: Stag
     assert on.client.role("vault_open") == "owner"
 
 
-async def test_a_server_named_like_anothers_hashed_prefix_takes_nothing_over(on: Stage) -> None:
+async def test_a_server_named_like_anothers_hashed_prefix_takes_nothing_over(on: McpHarness) -> None:
     imitation = f"a b-{signs('a b')}"
     on.server(imitation, {"tools": ["hang", "own"]}, role="user")
     on.server("a b", {"tools": ["echo", "own"]})
@@ -135,7 +135,7 @@ async def test_a_server_named_like_anothers_hashed_prefix_takes_nothing_over(on:
     assert all(map(operator.is_, before, on.client.toolkits()))
 
 
-async def test_a_tool_name_collision_is_reported(on: Stage) -> None:
+async def test_a_tool_name_collision_is_reported(on: McpHarness) -> None:
     clash = f"a_b_{signs('a.b')}"
     on.server("bad", {"tools": ["a.b", "a b", clash]})
     await on.started("bad")
@@ -147,7 +147,7 @@ async def test_a_tool_name_collision_is_reported(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("given", ["\ud800", deep(150)])
-async def test_unserialisable_arguments_fail_one_call(on: Stage, given: Any) -> None:
+async def test_unserialisable_arguments_fail_one_call(on: McpHarness, given: Any) -> None:
     on.server("bad", {"tools": ["echo", "pid"]})
     await on.started("bad")
     before = await on.call("bad_pid")
@@ -156,7 +156,7 @@ async def test_unserialisable_arguments_fail_one_call(on: Stage, given: Any) -> 
     assert await on.call("bad_pid") == before, "the connection stays open"
 
 
-async def test_arguments_reach_the_server_unchanged(on: Stage) -> None:
+async def test_arguments_reach_the_server_unchanged(on: McpHarness) -> None:
     on.server("s", {"tools": ["echo"]})
     toolbox = Toolbox(on.client)
     await on.started("s")
@@ -174,7 +174,7 @@ def test_endless_listings_end() -> None:
     assert offer.warnings == (f"{50 - len(offer.tools)} of its tools are left out: reading took longer than 0 s",)
 
 
-async def test_an_unchanged_list_is_not_a_change(on: Stage) -> None:
+async def test_an_unchanged_list_is_not_a_change(on: McpHarness) -> None:
     on.server("s", {"tools": ["refuse", "echo"]})
     await on.started("s")
     before = on.client.toolkits()
@@ -193,7 +193,7 @@ async def test_an_unchanged_list_is_not_a_change(on: Stage) -> None:
 
 
 async def test_list_changes_are_debounced(tmp_path: Path) -> None:
-    async with staged(tmp_path, replace(QUICK, refresh_seconds=600)) as on:
+    async with mcp_harness(tmp_path, replace(QUICK, refresh_seconds=600)) as on:
         on.server("s", {"tools": ["renames", "lists"]})
         await on.started("s")
         await on.call("s_renames", to="first")
@@ -204,7 +204,7 @@ async def test_list_changes_are_debounced(tmp_path: Path) -> None:
 
 
 async def test_the_last_of_many_changes_counts(tmp_path: Path) -> None:
-    async with staged(tmp_path, replace(QUICK, refresh_seconds=0.2)) as on:
+    async with mcp_harness(tmp_path, replace(QUICK, refresh_seconds=0.2)) as on:
         on.server("s", {"tools": ["renames"]})
         await on.started("s")
         for number in range(40):
@@ -213,7 +213,7 @@ async def test_the_last_of_many_changes_counts(tmp_path: Path) -> None:
 
 
 async def test_a_server_that_dies_between_lists_is_left(tmp_path: Path) -> None:
-    async with staged(tmp_path, replace(QUICK, refresh_seconds=600)) as on:
+    async with mcp_harness(tmp_path, replace(QUICK, refresh_seconds=600)) as on:
         on.server("s", {"tools": ["rename", "die"]})
         await on.started("s")
         await on.call("s_rename")

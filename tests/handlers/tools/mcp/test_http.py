@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from routing.errors import ToolFailed
-from tests.handlers.tools.mcp.stage import QUICK, Stage, staged
+from tests.handlers.tools.mcp.harness import QUICK, McpHarness, mcp_harness
 
 UNRULY = Path(__file__).with_name("unruly_http.py")
 
@@ -36,17 +36,17 @@ def address(port: int) -> str:
 
 
 @pytest.fixture
-async def web(tmp_path: Path) -> AsyncIterator[Stage]:
+async def web(tmp_path: Path) -> AsyncIterator[McpHarness]:
     """This server, connected, and a good one over stdio."""
     with listening() as port:
-        async with staged(tmp_path) as on:
+        async with mcp_harness(tmp_path) as on:
             on.server("good")
             on.entry("web", {"url": address(port), "headers": {"X-Key": "abcdef"}, "timeout": 20})
             await on.started("good", "web")
             yield on
 
 
-async def test_a_call_and_its_headers(web: Stage) -> None:
+async def test_a_call_and_its_headers(web: McpHarness) -> None:
     assert await web.call("web_echo", a="ü") == 'echo {"a": "\\u00fc"}'
     sent = {name.lower(): value for name, value in json.loads(await web.call("web_headers")).items()}
     assert sent["x-key"] == "•••", "it was sent, and is hidden from the model"
@@ -54,12 +54,12 @@ async def test_a_call_and_its_headers(web: Stage) -> None:
     assert "mcp-session-id" in sent
 
 
-async def test_an_expired_session_is_renewed_within_the_call(web: Stage) -> None:
+async def test_an_expired_session_is_renewed_within_the_call(web: McpHarness) -> None:
     assert await web.call("web_forget") == "who are you?"
     assert await web.call("web_echo") == "echo {}"
 
 
-async def test_an_invalid_response(web: Stage) -> None:
+async def test_an_invalid_response(web: McpHarness) -> None:
     answers: list[tuple[str, dict[str, Any], str]] = [
         ("broken", {}, "Failed to parse JSON response"),
         ("wrong_type", {}, "Unexpected content type: text/html"),
@@ -78,13 +78,13 @@ async def test_an_invalid_response(web: Stage) -> None:
         assert await web.call("web_echo") == "echo {}"
 
 
-async def test_unknown_events_are_skipped(web: Stage) -> None:
+async def test_unknown_events_are_skipped(web: McpHarness) -> None:
     assert await web.call("web_events", nonsense=500) == "in an event"
 
 
 async def test_a_flood_of_events_is_read_slowly(tmp_path: Path) -> None:
     with listening() as port:
-        async with staged(tmp_path, replace(QUICK, messages_per_second=5, burst_seconds=0.1)) as on:
+        async with mcp_harness(tmp_path, replace(QUICK, messages_per_second=5, burst_seconds=0.1)) as on:
             on.server("good")
             on.entry("web", {"url": address(port), "timeout": 1})
             await on.started("good", "web")
@@ -96,7 +96,7 @@ async def test_a_flood_of_events_is_read_slowly(tmp_path: Path) -> None:
 
 async def test_a_call_times_out(tmp_path: Path) -> None:
     with listening() as port:
-        async with staged(tmp_path) as on:
+        async with mcp_harness(tmp_path) as on:
             on.entry("web", {"url": address(port), "timeout": 0.5})
             await on.started("web")
             with pytest.raises(ToolFailed, match=r"did not answer within 0\.5 s"):
@@ -105,7 +105,7 @@ async def test_a_call_times_out(tmp_path: Path) -> None:
 
 
 async def test_a_server_that_disappears_and_returns(tmp_path: Path) -> None:
-    async with staged(tmp_path) as on:
+    async with mcp_harness(tmp_path) as on:
         with listening() as port:
             on.entry("web", {"url": address(port)})
             await on.started("web")
@@ -121,7 +121,7 @@ async def test_a_server_that_disappears_and_returns(tmp_path: Path) -> None:
 
 async def test_a_wrong_token(tmp_path: Path) -> None:
     with listening() as port:
-        async with staged(tmp_path) as on:
+        async with mcp_harness(tmp_path) as on:
             on.entry("web", {"url": f"{address(port)}?key=SECRET1", "headers": {"Authorization": "Bearer wrong"}})
             await on.client.start()
             await on.until(lambda: on.state("web").status == "failed")

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from routing.errors import ToolFailed
-from tests.handlers.tools.mcp.stage import QUICK, Stage, staged
+from tests.handlers.tools.mcp.harness import QUICK, McpHarness, mcp_harness
 
 EMPTY = {"type": "object", "properties": {}}
 
 
-async def with_good(on: Stage, *names: str) -> None:
+async def with_good(on: McpHarness, *names: str) -> None:
     """Start, and see that the good one works while the others do what they do."""
     on.server("good")
     await on.started("good", *names)
@@ -23,7 +23,7 @@ async def with_good(on: Stage, *names: str) -> None:
 
 @pytest.mark.parametrize("start", ["hang", "line"])
 async def test_a_server_that_hangs_or_floods_at_the_start(tmp_path: Path, start: str) -> None:
-    async with staged(tmp_path, replace(QUICK, start_seconds=0.5)) as on:
+    async with mcp_harness(tmp_path, replace(QUICK, start_seconds=0.5)) as on:
         on.server("bad", {"start": start}, timeout=0.5)
         on.server("good", timeout=10)
         await on.client.start()
@@ -36,7 +36,7 @@ async def test_a_server_that_hangs_or_floods_at_the_start(tmp_path: Path, start:
         await on.connected("bad")
 
 
-async def test_a_server_that_exits_at_the_start_is_explained_and_restarted(on: Stage) -> None:
+async def test_a_server_that_exits_at_the_start_is_explained_and_restarted(on: McpHarness) -> None:
     on.server("bad", {"start": "die"})
     await with_good(on)
     await on.until(lambda: on.state("bad").status == "failed")
@@ -48,21 +48,21 @@ async def test_a_server_that_exits_at_the_start_is_explained_and_restarted(on: S
     assert await on.call("bad_echo") == "echo {}"
 
 
-async def test_a_server_that_rejects_the_newest_protocol(on: Stage) -> None:
+async def test_a_server_that_rejects_the_newest_protocol(on: McpHarness) -> None:
     on.server("old", {"start": "strict"})
     await on.started("old")
     assert await on.call("old_echo") == "echo {}"
 
 
 async def test_reasons_are_redacted(tmp_path: Path) -> None:
-    async with staged(tmp_path, environment={"PATH": "/usr/bin:/bin", "KEY": "TOKEN-123456"}) as on:
+    async with mcp_harness(tmp_path, environment={"PATH": "/usr/bin:/bin", "KEY": "TOKEN-123456"}) as on:
         on.server("bad", {"start": "die"}, env={"API": "${KEY}"})
         await on.client.start()
         await on.until(lambda: on.state("bad").status == "failed")
         assert on.state("bad").reason.endswith("bad ••• given")
 
 
-async def test_a_missing_program(on: Stage) -> None:
+async def test_a_missing_program(on: McpHarness) -> None:
     on.entry("bad", {"command": "no-such-program", "args": []})
     await with_good(on)
     await on.until(lambda: on.state("bad").status == "failed")
@@ -70,7 +70,7 @@ async def test_a_missing_program(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("tool", ["die", "leave"])
-async def test_a_server_that_dies_during_a_call(on: Stage, tool: str) -> None:
+async def test_a_server_that_dies_during_a_call(on: McpHarness, tool: str) -> None:
     """Also if a child that it leaves behind holds its stdout."""
     on.server("bad", {"tools": [tool, "pid"]})
     await with_good(on, "bad")
@@ -83,7 +83,7 @@ async def test_a_server_that_dies_during_a_call(on: Stage, tool: str) -> None:
     assert await on.call("bad_pid") != before
 
 
-async def test_an_unanswered_call_is_cancelled_at_the_server(on: Stage) -> None:
+async def test_an_unanswered_call_is_cancelled_at_the_server(on: McpHarness) -> None:
     on.server("bad", {"tools": ["hang", "pid"]}, timeout=0.5)
     await with_good(on, "bad")
     before = await on.call("bad_pid")
@@ -93,7 +93,7 @@ async def test_an_unanswered_call_is_cancelled_at_the_server(on: Stage) -> None:
     assert await on.call("bad_pid") == before, "it responds, so it is kept"
 
 
-async def test_stopping_a_turn_cancels_the_call(on: Stage) -> None:
+async def test_stopping_a_turn_cancels_the_call(on: McpHarness) -> None:
     on.server("bad", {"tools": ["hang", "echo"]})
     await with_good(on, "bad")
     calling = asyncio.create_task(on.call("bad_hang"))
@@ -106,7 +106,7 @@ async def test_stopping_a_turn_cancels_the_call(on: Stage) -> None:
 
 @pytest.mark.parametrize("tool", ["stop", "deaf"])
 async def test_a_silent_server_is_restarted(tmp_path: Path, tool: str) -> None:
-    async with staged(tmp_path, replace(QUICK, start_seconds=1)) as on:
+    async with mcp_harness(tmp_path, replace(QUICK, start_seconds=1)) as on:
         on.server("bad", {"tools": [tool, "echo", "pid"]}, timeout=1)
         await with_good(on, "bad")
         before = await on.call("bad_pid")
@@ -119,13 +119,13 @@ async def test_a_silent_server_is_restarted(tmp_path: Path, tool: str) -> None:
         assert await on.call("bad_pid") != before
 
 
-async def test_garbage_lines_are_skipped(on: Stage) -> None:
+async def test_garbage_lines_are_skipped(on: McpHarness) -> None:
     on.server("bad", {"start": "greet", "tools": ["garbage"]})
     await with_good(on, "bad")
     assert await on.call("bad_garbage") == "still here"
 
 
-async def test_a_long_result_is_truncated_and_says_so(on: Stage) -> None:
+async def test_a_long_result_is_truncated_and_says_so(on: McpHarness) -> None:
     on.server("bad", {"tools": ["huge", "echo"]})
     await with_good(on, "bad")
     cut = await on.call("bad_huge", size=1_500_000)
@@ -136,7 +136,7 @@ async def test_a_long_result_is_truncated_and_says_so(on: Stage) -> None:
     assert await on.call("bad_echo") == "echo {}", "the connection holds"
 
 
-async def test_floods_of_notifications_requests_and_stderr(on: Stage) -> None:
+async def test_floods_of_notifications_requests_and_stderr(on: McpHarness) -> None:
     on.server("loud", {"tools": ["flood"]})
     on.server("asks", {"tools": ["ask"]})
     on.server("shouts", {"tools": ["shout"]})
@@ -152,7 +152,7 @@ async def test_floods_of_notifications_requests_and_stderr(on: Stage) -> None:
 
 async def test_a_flood_without_end_is_read_slowly(tmp_path: Path) -> None:
     """At these limits the flood would take hours; the call ends in time, and the others do not wait."""
-    async with staged(tmp_path, replace(QUICK, messages_per_second=5, burst_seconds=0.1, start_seconds=1)) as on:
+    async with mcp_harness(tmp_path, replace(QUICK, messages_per_second=5, burst_seconds=0.1, start_seconds=1)) as on:
         on.server("loud", {"tools": ["flood"]}, timeout=1)
         await with_good(on, "loud")
         flood = asyncio.create_task(on.call("loud_flood", count=100_000))
@@ -162,7 +162,7 @@ async def test_a_flood_without_end_is_read_slowly(tmp_path: Path) -> None:
         assert await on.call("good_echo") == "echo {}"
 
 
-async def test_bad_tools_are_rejected_with_reasons(on: Stage) -> None:
+async def test_bad_tools_are_rejected_with_reasons(on: McpHarness) -> None:
     bad = [
         {"name": "no_schema"},
         {"name": "a_list", "inputSchema": {"type": "array"}},
@@ -195,21 +195,21 @@ async def test_bad_tools_are_rejected_with_reasons(on: Stage) -> None:
     assert "echo is left out: there is another of this name" in told
 
 
-async def test_only_the_first_thousand_tools_are_used(on: Stage) -> None:
+async def test_only_the_first_thousand_tools_are_used(on: McpHarness) -> None:
     on.server("bad", {"tools": [f"t{number}" for number in range(10_000)]})
     await with_good(on, "bad")
     assert on.state("bad").tools == 1_000
     assert on.state("bad").warnings == ("only the first 1,000 of its tools are used",)
 
 
-async def test_renamed_tools(on: Stage) -> None:
+async def test_renamed_tools(on: McpHarness) -> None:
     on.server("bad", {"tools": ["rename", "echo"]})
     await with_good(on, "bad")
     assert await on.call("bad_rename") == "done"
     await on.until(lambda: "bad_renamed" in on.names())
 
 
-async def test_renamed_tools_noticed_by_a_result(on: Stage) -> None:
+async def test_renamed_tools_noticed_by_a_result(on: McpHarness) -> None:
     on.server("bad", {"tools": ["fail", "echo"]})
     await on.started("bad")
     on.plan("bad", tools=["new_name"])
@@ -219,7 +219,7 @@ async def test_renamed_tools_noticed_by_a_result(on: Stage) -> None:
 
 
 async def test_a_failing_tool_does_not_cause_a_listing_each_time(tmp_path: Path) -> None:
-    async with staged(tmp_path, replace(QUICK, start_seconds=0.5)) as on:
+    async with mcp_harness(tmp_path, replace(QUICK, start_seconds=0.5)) as on:
         on.server("bad", {"tools": ["fail"]}, timeout=2)
         await on.started("bad")
         on.plan("bad", tools=["fail", "more"])
@@ -236,7 +236,7 @@ async def test_a_failing_tool_does_not_cause_a_listing_each_time(tmp_path: Path)
         assert on.state("bad").status == "connected", "another request would have hung by now"
 
 
-async def test_tools_renamed_without_notice(on: Stage) -> None:
+async def test_tools_renamed_without_notice(on: McpHarness) -> None:
     """The first failing call makes the client list the tools again."""
     on.server("bad", {"tools": ["refuse", "echo"]})
     await with_good(on, "bad")
@@ -248,7 +248,7 @@ async def test_tools_renamed_without_notice(on: Stage) -> None:
         await on.call("bad_echo")
 
 
-async def test_an_invalid_result(on: Stage) -> None:
+async def test_an_invalid_result(on: McpHarness) -> None:
     on.server("bad", {"tools": ["nonsense", "echo"]})
     await with_good(on, "bad")
     with pytest.raises(ToolFailed, match="bad answered nonsense with an invalid result"):

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import sys
 
-from tests.handlers.tools.mcp.stage import UNRULY, Stage
+from tests.handlers.tools.mcp.harness import UNRULY, McpHarness
 from tests.handlers.tools.mcp.test_ends import gone
 
 
-async def pids(on: Stage, *names: str) -> list[str]:
+async def pids(on: McpHarness, *names: str) -> list[str]:
     await on.connected(*names)
     return [await on.call(f"{name}_pid") for name in names]
 
 
-async def test_only_changed_servers_reconnect(on: Stage) -> None:
+async def test_only_changed_servers_reconnect(on: McpHarness) -> None:
     for name in ("a", "b", "c"):
         on.server(name, {"tools": ["pid"]})
     await on.client.start()
@@ -33,7 +33,7 @@ async def test_only_changed_servers_reconnect(on: Stage) -> None:
     assert on.client.toolkits() is last
 
 
-async def test_a_broken_file_is_reported_and_changes_nothing(on: Stage) -> None:
+async def test_a_broken_file_is_reported_and_changes_nothing(on: McpHarness) -> None:
     on.server("a", {"tools": ["pid"]})
     await on.client.start()
     before = await pids(on, "a")
@@ -49,7 +49,7 @@ async def test_a_broken_file_is_reported_and_changes_nothing(on: Stage) -> None:
     assert await pids(on, "a") == before
 
 
-async def test_a_wrong_entry_does_not_affect_others(on: Stage) -> None:
+async def test_a_wrong_entry_does_not_affect_others(on: McpHarness) -> None:
     on.server("a", {"tools": ["pid"]})
     on.entry("b", {"comand": "x"})
     on.entry("c", {"command": sys.executable, "args": [str(UNRULY)], "env": {"KEY": "${NOT_SET_HERE}"}})
@@ -62,7 +62,7 @@ async def test_a_wrong_entry_does_not_affect_others(on: Stage) -> None:
     assert on.state("d").status == "disabled"
 
 
-async def test_removing_a_server_removes_its_tools(on: Stage) -> None:
+async def test_removing_a_server_removes_its_tools(on: McpHarness) -> None:
     on.server("a")
     await on.started("a")
     on.path.unlink()
@@ -70,7 +70,7 @@ async def test_removing_a_server_removes_its_tools(on: Stage) -> None:
     assert (on.client.toolkits(), on.client.states(), on.names()) == ((), (), [])
 
 
-async def test_a_pipe_in_place_of_the_file_is_reported_without_waiting(on: Stage) -> None:
+async def test_a_pipe_in_place_of_the_file_is_reported_without_waiting(on: McpHarness) -> None:
     os.mkfifo(on.path)
     await on.client.start()
     assert on.client.problems() == ("mcp.json is not a file.",)

@@ -20,10 +20,10 @@ import pytest
 from handlers.tools.mcp.server import serve
 from routing.errors import ConfigError, ToolFailed
 from routing.types.tools import Traits
-from tests.handlers.tools.mcp import offering
-from tests.handlers.tools.mcp.stage import Stage
+from tests.handlers.tools.mcp import sample_server
+from tests.handlers.tools.mcp.harness import McpHarness
 
-OFFERING = Path(offering.__file__)
+SAMPLE_SERVER = Path(sample_server.__file__)
 TOKEN = "a-token-of-a-length-that-will-do"
 START: dict[str, Any] = {
     "protocolVersion": "2025-06-18",
@@ -33,7 +33,7 @@ START: dict[str, Any] = {
 
 
 def environment(token: str = TOKEN) -> dict[str, str]:
-    root = str(OFFERING.parents[4])
+    root = str(SAMPLE_SERVER.parents[4])
     return {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "PYTHONPATH": root, "TIERBOT_MCP_TOKEN": token}
 
 
@@ -42,7 +42,11 @@ class Client:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, str(OFFERING)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment()
+            [sys.executable, str(SAMPLE_SERVER)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment(),
         )
         self._number = 0
         self.started = self.ask("initialize", params=START)
@@ -89,10 +93,10 @@ def test_tools_with_hints_over_stdio(client: Client) -> None:
     assert (start["serverInfo"]["name"], start["serverInfo"]["version"]) == ("tierbot", "9.8")
     assert start["instructions"] == "speech: Speaks for you.\nother: Of no use."
     say, fail = listed["tools"]
-    assert (say["name"], say["description"], say["inputSchema"]) == ("say", "Says it, told to L.", offering.LONG)
+    assert (say["name"], say["description"], say["inputSchema"]) == ("say", "Says it, told to L.", sample_server.LONG)
     hints = say["_meta"]["io.github.tierbot/capabilityHints"]
     assert say["capabilityHints"] == hints
-    assert hints["tiers"]["small"] == {"description": "Says it, told to S.", "inputSchema": offering.SHORT}
+    assert hints["tiers"]["small"] == {"description": "Says it, told to S.", "inputSchema": sample_server.SHORT}
     assert hints["tiers"]["medium"]["description"] == "Says it, told to M."
     assert hints["tiers"]["large"]["description"] == "Says it, told to L."
     assert (hints["category"], hints["priority"]) == ("speech", 2.0)
@@ -120,11 +124,11 @@ def test_an_unreadable_request_gets_an_error_and_the_next_works(client: Client) 
     assert client.call("say", text="hi") == ("hi", False)
 
 
-async def test_our_client_reads_our_servers_cards(on: Stage) -> None:
-    on.entry("ours", {"command": sys.executable, "args": [str(OFFERING)], "env": environment()})
+async def test_our_client_reads_our_servers_cards(on: McpHarness) -> None:
+    on.entry("ours", {"command": sys.executable, "args": [str(SAMPLE_SERVER)], "env": environment()})
     await on.started("ours")
     say, _ = on.client.toolkits()[0].tools
-    assert dict(say.texts) == offering.CARD.texts
+    assert dict(say.texts) == sample_server.CARD.texts
     assert (say.category, say.priority) == ("speech", 2.0)
     assert on.client.toolkits()[0].description == "speech: Speaks for you.\nother: Of no use."
     assert on.client.traits("ours_say") == Traits(parallel=True, changes=False, seconds=35)
@@ -140,7 +144,7 @@ def serving(host: str = "127.0.0.1") -> Iterator[str]:
         port = free.getsockname()[1]
     where = f"127.0.0.1:{port}"
     process = subprocess.Popen(
-        [sys.executable, str(OFFERING), f"{host}:{port}"], stderr=subprocess.PIPE, text=True, env=environment()
+        [sys.executable, str(SAMPLE_SERVER), f"{host}:{port}"], stderr=subprocess.PIPE, text=True, env=environment()
     )
     try:
         assert process.stderr is not None
@@ -151,7 +155,7 @@ def serving(host: str = "127.0.0.1") -> Iterator[str]:
         process.communicate(timeout=30)
 
 
-async def test_our_client_over_http_with_and_without_the_token(on: Stage) -> None:
+async def test_our_client_over_http_with_and_without_the_token(on: McpHarness) -> None:
     with serving() as where:
         url = f"http://{where}/mcp"
         on.entry("ours", {"url": url, "headers": {"Authorization": f"Bearer {TOKEN}"}})
@@ -207,4 +211,4 @@ def test_http_authorization(addresses: dict[str, str], host: str, headers: dict[
 )
 async def test_invalid_http_settings(where: str, token: str, reason: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(reason)):
-        await serve(offering.TOOLKITS, offering.run, http=where, token=token)
+        await serve(sample_server.TOOLKITS, sample_server.run, http=where, token=token)

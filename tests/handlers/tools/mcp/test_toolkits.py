@@ -15,7 +15,7 @@ from routing.types.llm import ToolCall
 from routing.types.people import Role
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 from routing.types.tools import ToolScope
-from tests.handlers.tools.mcp.stage import Stage, scope
+from tests.handlers.tools.mcp.harness import McpHarness, scope
 
 
 async def reads(scope: ToolScope) -> str:
@@ -31,7 +31,7 @@ async def run(toolbox: Toolbox, name: str, arguments: str = "{}", role: Role = "
     return await toolbox.run(ToolCall("1", name, arguments), scope(role))
 
 
-async def test_a_server_is_a_toolkit_for_its_role(on: Stage) -> None:
+async def test_a_server_is_a_toolkit_for_its_role(on: McpHarness) -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
     on.server("open", {"tools": [{"name": "echo", "inputSchema": schema}]}, role="user")
     on.server("mine", {"tools": [{"name": "reads", "inputSchema": schema, "annotations": {"readOnlyHint": True}}]})
@@ -53,7 +53,7 @@ async def test_a_server_is_a_toolkit_for_its_role(on: Stage) -> None:
     assert not toolbox.traits("open_echo").parallel
 
 
-async def test_a_server_may_have_the_name_of_our_toolkit(on: Stage) -> None:
+async def test_a_server_may_have_the_name_of_our_toolkit(on: McpHarness) -> None:
     on.server("files", {"tools": ["search_drive"]})
     text = ToolText("Reads.", {"type": "object", "properties": {}})
     read = Tool("read_file", reads)
@@ -65,7 +65,7 @@ async def test_a_server_may_have_the_name_of_our_toolkit(on: Stage) -> None:
     assert toolbox.left_out() == ()
 
 
-async def test_a_servers_regular_expression_is_shown_and_not_run(on: Stage) -> None:
+async def test_a_servers_regular_expression_is_shown_and_not_run(on: McpHarness) -> None:
     schema = {"type": "object", "properties": {"q": {"type": "string", "pattern": "^(a+)+$"}}}
     on.server("bad", {"tools": [{"name": "echo", "inputSchema": schema}]})
     toolbox = Toolbox(on.client)
@@ -75,7 +75,7 @@ async def test_a_servers_regular_expression_is_shown_and_not_run(on: Stage) -> N
     assert slow in await run(toolbox, "bad_echo", json.dumps({"q": slow})), "each letter would double the time"
 
 
-async def test_toolkits_are_the_same_objects_until_a_server_changes(on: Stage) -> None:
+async def test_toolkits_are_the_same_objects_until_a_server_changes(on: McpHarness) -> None:
     on.server("a")
     kits = on.client
     await on.started("a")
@@ -89,7 +89,7 @@ async def test_toolkits_are_the_same_objects_until_a_server_changes(on: Stage) -
     assert len(kits.bound_toolkits()) == 2
 
 
-async def test_tools_disappear_and_return_with_their_server(on: Stage) -> None:
+async def test_tools_disappear_and_return_with_their_server(on: McpHarness) -> None:
     on.server("a")
     toolbox = Toolbox(on.client)
     await on.started("a")

@@ -18,7 +18,7 @@ from routing.llm.local.weights import SHIPPED, shipped_weights
 from routing.process import ROOT
 
 # Long enough for a machine that does ten other things; no test waits it out.
-PATIENCE = 60.0
+TIMEOUT_SECONDS = 60.0
 SERVER = [sys.executable, "-m", "routing.llm.local.server", "--context", "512"]
 
 
@@ -48,12 +48,12 @@ def served() -> Iterator[LocalAddress]:
     process.stdin.flush()
     port = json.loads(process.stdout.readline())["port"]
     yield LocalAddress(f"http://127.0.0.1:{port}/v1", "the key", SHIPPED)
-    process.communicate(timeout=PATIENCE)
+    process.communicate(timeout=TIMEOUT_SECONDS)
 
 
 async def until(condition: Callable[[], bool]) -> None:
     """Return when `condition` holds."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         while not condition():  # noqa: ASYNC110 - another process can't set an event of ours
             await asyncio.sleep(0.01)
 

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from routing.llm.local.runtime import LocalAddress
-from tests.routing.llm.local.conftest import PATIENCE
+from tests.routing.llm.local.conftest import TIMEOUT_SECONDS
 
 
 async def answer(address: LocalAddress, text: str, **more: object) -> AsyncGenerator[dict[str, object], None]:
@@ -20,7 +20,7 @@ async def answer(address: LocalAddress, text: str, **more: object) -> AsyncGener
     body = {"model": address.model_name, "messages": [{"role": "user", "content": text}], "stream": True, **more}
     headers = {"Authorization": f"Bearer {address.api_key}"}
     async with (
-        httpx.AsyncClient(base_url=address.base_url, headers=headers, timeout=PATIENCE) as web,
+        httpx.AsyncClient(base_url=address.base_url, headers=headers, timeout=TIMEOUT_SECONDS) as web,
         web.stream("POST", "/chat/completions", json=body) as response,
     ):
         if response.is_error:

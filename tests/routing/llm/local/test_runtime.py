@@ -19,7 +19,7 @@ from routing.errors import ModelUnknown, Unreachable
 from routing.llm.local.runtime import Launch, LocalAddress, LocalRuntime
 from routing.llm.local.weights import SHIPPED
 from routing.process import ROOT
-from tests.routing.llm.local.conftest import PATIENCE, alive, until
+from tests.routing.llm.local.conftest import TIMEOUT_SECONDS, alive, until
 
 MODEL = f"local/{SHIPPED}"
 FAKE = Launch(("sh", "-c", 'read key; echo "{\\"port\\": $$}"; cat >/dev/null'))
@@ -70,7 +70,7 @@ async def test_the_real_model_answers_and_its_key_is_in_no_process_list(make: Ma
     runtime = make(Launch(context=512))
     async with (
         runtime.serve(MODEL) as found,
-        httpx.AsyncClient(headers={"Authorization": f"Bearer {found.api_key}"}, timeout=PATIENCE) as web,
+        httpx.AsyncClient(headers={"Authorization": f"Bearer {found.api_key}"}, timeout=TIMEOUT_SECONDS) as web,
     ):
         asked = {"messages": [{"role": "user", "content": "hello"}], "max_tokens": 2}
         assert (await web.post(f"{found.base_url}/chat/completions", json=asked)).status_code == 200

@@ -13,7 +13,7 @@ import httpx
 from routing.llm.local import server
 from routing.llm.local.weights import shipped_weights
 from routing.process import ROOT
-from tests.routing.llm.local.conftest import PATIENCE, SERVER
+from tests.routing.llm.local.conftest import SERVER, TIMEOUT_SECONDS
 
 
 async def child(*arguments: str) -> Process:
@@ -31,7 +31,7 @@ async def test_one_line_with_the_port_then_quiet_until_stdin_closes() -> None:
         assert (await web.get("/health")).status_code == 200
         assert (await web.post("/v1/chat/completions", json={"messages": []})).status_code == 401
     process.stdin.close()
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         assert await process.wait() == 0
     assert await process.stdout.read() == b""
     assert await process.stderr.read() == b""
@@ -51,7 +51,7 @@ async def test_it_ends_on_sigterm() -> None:
     process.stdin.write(b"key\n")
     await process.stdout.readline()
     process.send_signal(signal.SIGTERM)
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         assert await process.wait() == -signal.SIGTERM
 
 

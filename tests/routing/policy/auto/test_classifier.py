@@ -29,7 +29,7 @@ from routing.types.tiers import TIERS, Tier
 BALANCED: Mapping[Tier, float] = {"balanced": 1.0}
 
 
-def ear_for(word: str, tier: Tier, told: Mapping[Tier, float] = BALANCED) -> LinearClassifier:
+def classifier_for(word: str, tier: Tier, told: Mapping[Tier, float] = BALANCED) -> LinearClassifier:
     """Hears a tier in one word, and what is `told` in everything."""
     words = bytearray(PLACES * len(TIERS))
     for place in places(read(word)):
@@ -85,39 +85,41 @@ def test_traits_distinguish_a_long_story_from_a_short_question() -> None:
 
 @pytest.mark.parametrize("tier", ["smart", "coding", "deep"])
 def test_the_classifier_decides_if_nothing_is_certain(tier: Tier) -> None:
-    chooser = Chooser(Phrases([]), ear_for("zweispurig", tier))
+    chooser = Chooser(Phrases([]), classifier_for("zweispurig", tier))
     assert chooser.choose("und zweispurig noch dazu").tier == tier
     assert chooser.choose("ein Omelett bitte").tier == "balanced"
 
 
 @pytest.mark.parametrize(("heard", "tier"), [(1.0, "coding"), (4.0, "smart")])
 def test_only_a_confident_classifier_overrides_the_phrases(heard: float, tier: Tier) -> None:
-    chooser = Chooser(shipped().phrases, ear_for("none", "coding", {"smart": heard}))
+    chooser = Chooser(shipped().phrases, classifier_for("none", "coding", {"smart": heard}))
     assert chooser.choose("why does my Python function raise an exception?").tier == tier
     assert chooser.choose("name a colour").tier == "smart"
 
 
 def test_the_reason_is_readable() -> None:
-    heard = Chooser(Phrases([]), ear_for("zweispurig", "smart")).choose("und zweispurig noch dazu")
+    heard = Chooser(Phrases([]), classifier_for("zweispurig", "smart")).choose("und zweispurig noch dazu")
     assert heard.evidence == "sounds like a hard question"
 
 
 def test_certain_features_override_the_classifier() -> None:
-    deaf = Chooser(shipped().phrases, ear_for("none", "coding"))
+    deaf = Chooser(shipped().phrases, classifier_for("none", "coding"))
     assert deaf.choose("Prove that there are infinitely many primes").tier == "deep"
     assert deaf.choose("why?\n```go\nch := make(chan int)\n```").tier == "coding"
-    assert Chooser(shipped().phrases, ear_for("none", "coding", {"deep": 1.0})).choose("17 * 23").tier == "balanced"
+    assert (
+        Chooser(shipped().phrases, classifier_for("none", "coding", {"deep": 1.0})).choose("17 * 23").tier == "balanced"
+    )
 
 
 def test_thinking_words_are_matched_as_phrases() -> None:
-    loud = Chooser(shipped().phrases, ear_for("none", "coding", {"deep": 1.0}))
+    loud = Chooser(shipped().phrases, classifier_for("none", "coding", {"deep": 1.0}))
     assert loud.choose("don't think too hard about it, name a colour").tier == "balanced"
     assert loud.choose("name a colour").tier == "deep"
 
 
 def test_a_hint_of_code_is_enough_after_code() -> None:
     told: Mapping[Tier, float] = {"balanced": 1.0, "coding": 0.6, "smart": -3.0, "deep": -3.0}
-    chooser = Chooser(Phrases([]), ear_for("none", "coding", told))
+    chooser = Chooser(Phrases([]), classifier_for("none", "coding", told))
     assert chooser.choose("the second file is missing now", previous=["coding"]).tier == "balanced"
     assert chooser.choose("the second file is missing now", previous=["coding"], had_code=True).tier == "coding"
 

@@ -17,7 +17,7 @@ from routing.tools.embedding.texts import FEW_TEXTS
 from routing.tools.embedding.worker import Launch
 from routing.types.llm import ProviderProfile
 from tests.routing.tools.embedding.loaders import HERE
-from tests.routing.tools.embedding.test_remote import Door, profile
+from tests.routing.tools.embedding.test_remote import FakeEmbeddings, profile
 from tests.test_imports import LATE
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -70,7 +70,7 @@ def test_invalid_backends(text: str, reason: str) -> None:
 
 
 def built(text: str) -> Embedder | None:
-    return build_embedder(read_backend(text), Door(), profile, lambda: 0.0)
+    return build_embedder(read_backend(text), FakeEmbeddings(), profile, lambda: 0.0)
 
 
 async def test_each_kind_is_built_without_anything_being_started() -> None:
@@ -94,7 +94,7 @@ def test_the_longest_valid_hub_name() -> None:
 
 def test_an_unknown_backend_is_refused_when_it_is_built() -> None:
     with pytest.raises(ConfigError, match=r"^EMBEDDINGS=sentence-transformers:~nosuchuser names no model"):
-        build_embedder(Backend("sentence-transformers", "~nosuchuser"), Door(), profile, lambda: 0.0)
+        build_embedder(Backend("sentence-transformers", "~nosuchuser"), FakeEmbeddings(), profile, lambda: 0.0)
 
 
 async def test_vectors_of_a_folder_are_kept_under_its_files(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_an_unused_profile_is_not_looked_up() -> None:
     def never(provider: str) -> ProviderProfile:
         raise AssertionError(provider)
 
-    assert build_embedder(Backend("litellm", "ollama/x"), Door(), never, lambda: 0.0) is not None
+    assert build_embedder(Backend("litellm", "ollama/x"), FakeEmbeddings(), never, lambda: 0.0) is not None
 
 
 def test_importing_it_loads_no_heavy_library() -> None:

@@ -24,7 +24,7 @@ def profile(provider: str) -> ProviderProfile:
     return ProviderProfile(provider, "openai", "http://h/v1", "sk-x", 30.0, "HOUSE_API_KEY")
 
 
-class Door:
+class FakeEmbeddings:
     """Answers with the double's rows, each request after `gate`; `instead` may change or refuse an answer."""
 
     def __init__(self, instead: Callable[[int, Vectors], Vectors] = lambda _, rows: rows) -> None:
@@ -57,11 +57,11 @@ class Door:
             self.under_way -= 1
 
 
-def over(door: Door) -> RemoteEmbedder:
-    return RemoteEmbedder(MODEL, door, profile, retry_seconds=(0.0, 0.0))
+def remote(provider: FakeEmbeddings) -> RemoteEmbedder:
+    return RemoteEmbedder(MODEL, provider, profile, retry_seconds=(0.0, 0.0))
 
 
-def refusing(*errors: ModelError) -> Door:
+def refusing(*errors: ModelError) -> FakeEmbeddings:
     """The first requests are refused."""
 
     def instead(number: int, rows: Vectors) -> Vectors:
@@ -69,53 +69,53 @@ def refusing(*errors: ModelError) -> Door:
             raise errors[number - 1]
         return rows
 
-    return Door(instead)
+    return FakeEmbeddings(instead)
 
 
 async def test_rows_have_length_one_and_blank_texts_are_not_sent() -> None:
-    door = Door()
-    rows = await over(door).embed(["tea", "", "half \ud83d pair", "\n"])
-    assert door.asked == [["tea", "half � pair"]]
-    assert door.profiles == [profile("house")]
+    provider = FakeEmbeddings()
+    rows = await remote(provider).embed(["tea", "", "half \ud83d pair", "\n"])
+    assert provider.asked == [["tea", "half � pair"]]
+    assert provider.profiles == [profile("house")]
     assert rows.dtype == np.float32
     assert not rows[[1, 3]].any()
     assert np.allclose(rows[[0, 2]], expected(["tea", "half � pair"]), atol=1e-7)
-    assert (await over(door).embed([" "])).shape == rows[:1].shape
-    assert len(await over(door).embed([])) == 0
+    assert (await remote(provider).embed([" "])).shape == rows[:1].shape
+    assert len(await remote(provider).embed([])) == 0
 
 
 async def test_bulk_runs_two_batches_at_a_time_in_order() -> None:
-    door = Door()
-    rows = await over(door).embed(MANY)
+    provider = FakeEmbeddings()
+    rows = await remote(provider).embed(MANY)
     assert np.allclose(rows, expected(MANY), atol=1e-7)
-    assert [len(texts) for texts in door.asked] == [64, 64, 64, 64, 44]
-    assert door.most == 2
+    assert [len(texts) for texts in provider.asked] == [64, 64, 64, 64, 44]
+    assert provider.most == 2
 
 
 async def test_a_message_does_not_wait_for_bulk() -> None:
-    door = Door()
-    door.gate = asyncio.Event()
-    embedder = over(door)
+    provider = FakeEmbeddings()
+    provider.gate = asyncio.Event()
+    embedder = remote(provider)
     bulk = asyncio.create_task(embedder.embed(MANY))
-    await door.arrivals(2)
+    await provider.arrivals(2)
     message = asyncio.create_task(embedder.embed(["tea"] * FEW_TEXTS))
-    await door.arrivals(1)
-    door.gate.set()
+    await provider.arrivals(1)
+    provider.gate.set()
     assert len(await message) == FEW_TEXTS
     assert len(await bulk) == len(MANY)
 
 
 async def test_a_cancelled_call_frees_its_slot() -> None:
-    door = Door()
-    door.gate = asyncio.Event()
-    embedder = over(door)
+    provider = FakeEmbeddings()
+    provider.gate = asyncio.Event()
+    embedder = remote(provider)
     bulk = asyncio.create_task(embedder.embed(MANY))
-    await door.arrivals(2)
+    await provider.arrivals(2)
     bulk.cancel()
     await asyncio.wait([bulk])
     assert bulk.cancelled()
-    assert door.under_way == 0
-    door.gate.set()
+    assert provider.under_way == 0
+    provider.gate.set()
     assert np.allclose(await embedder.embed(MANY), expected(MANY), atol=1e-7)
 
 
@@ -128,9 +128,9 @@ async def test_a_cancelled_call_frees_its_slot() -> None:
     ],
 )
 async def test_transient_errors_are_retried_once(errors: list[ModelError], requests: int) -> None:
-    door = refusing(*errors)
-    assert np.allclose(await over(door).embed(["tea"]), expected(["tea"]), atol=1e-7)
-    assert len(door.asked) == requests
+    provider = refusing(*errors)
+    assert np.allclose(await remote(provider).embed(["tea"]), expected(["tea"]), atol=1e-7)
+    assert len(provider.asked) == requests
 
 
 @pytest.mark.parametrize(
@@ -143,17 +143,17 @@ async def test_transient_errors_are_retried_once(errors: list[ModelError], reque
     ],
 )
 async def test_permanent_errors_are_raised(errors: list[ModelError], requests: int) -> None:
-    door = refusing(*errors)
+    provider = refusing(*errors)
     with pytest.raises(EmbedderFailed) as failed:
-        await over(door).embed(["tea"])
+        await remote(provider).embed(["tea"])
     assert str(failed.value) == str(errors[-1])
-    assert len(door.asked) == requests
-    assert np.allclose(await over(door).embed(["tea"]), expected(["tea"]), atol=1e-7)
+    assert len(provider.asked) == requests
+    assert np.allclose(await remote(provider).embed(["tea"]), expected(["tea"]), atol=1e-7)
 
 
 async def test_one_refused_batch_of_many_is_one_failure() -> None:
     with pytest.raises(EmbedderFailed, match="house refused the key"):
-        await over(refusing(KeyRejected(MODEL, "house refused the key"))).embed(MANY)
+        await remote(refusing(KeyRejected(MODEL, "house refused the key"))).embed(MANY)
 
 
 @pytest.mark.parametrize(
@@ -172,24 +172,26 @@ async def test_one_refused_batch_of_many_is_one_failure() -> None:
 )
 async def test_invalid_vectors_are_refused(broken: Callable[[Vectors], Vectors], reason: str) -> None:
     with pytest.raises(EmbedderFailed, match=f"^{MODEL} answered with .*{reason}|{reason}"):
-        await over(Door(lambda _, rows: broken(rows))).embed(["tea", "milk"])
+        await remote(FakeEmbeddings(lambda _, rows: broken(rows))).embed(["tea", "milk"])
 
 
 async def test_batches_of_different_widths_are_refused() -> None:
     with pytest.raises(EmbedderFailed, match=f"^{MODEL} answered with vectors of different lengths"):
-        await over(Door(lambda number, rows: rows if number == 1 else tuple(row[:-1] for row in rows))).embed(MANY)
+        await remote(
+            FakeEmbeddings(lambda number, rows: rows if number == 1 else tuple(row[:-1] for row in rows))
+        ).embed(MANY)
 
 
 async def test_a_zero_vector_stays_zero() -> None:
-    rows = await over(Door(lambda _, rows: ((0.0, 0.0), (3.0, 4.0)))).embed(["tea", "milk"])
+    rows = await remote(FakeEmbeddings(lambda _, rows: ((0.0, 0.0), (3.0, 4.0)))).embed(["tea", "milk"])
     assert np.allclose(rows, np.array([[0.0, 0.0], [0.6, 0.8]]))
 
 
 async def test_after_close_nothing_is_sent() -> None:
-    door = Door()
-    embedder = over(door)
+    provider = FakeEmbeddings()
+    embedder = remote(provider)
     assert embedder.name == "litellm:house/bge-m3"
     await embedder.close()
     with pytest.raises(EmbedderFailed, match="the program is ending"):
         await embedder.embed(["tea"])
-    assert door.asked == []
+    assert provider.asked == []

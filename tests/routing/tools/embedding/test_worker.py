@@ -15,7 +15,7 @@ from routing.tools.embedding.worker import Patience
 from routing.tools.fallback_reasons import INDEX_WAIT_SECONDS
 from routing.types.vectors import Floats
 from tests.routing.llm.local.conftest import alive, until
-from tests.routing.tools.embedding.calling import MANY, PATIENT, gone, impatient, loaded
+from tests.routing.tools.embedding.calls import MANY, PATIENT, gone, impatient, loaded
 from tests.routing.tools.embedding.conftest import Make, let_go
 from tests.routing.tools.embedding.loaders import WIDTH, expected
 

@@ -13,8 +13,8 @@ import pytest
 
 from routing.errors import EmbedderFailed
 from routing.tools.embedding.worker import Launch, Patience, WorkerEmbedder
-from tests.routing.llm.local.conftest import PATIENCE, HandClock, alive, until
-from tests.routing.tools.embedding.calling import MANY, failure, gone, impatient, loaded
+from tests.routing.llm.local.conftest import TIMEOUT_SECONDS, HandClock, alive, until
+from tests.routing.tools.embedding.calls import MANY, failure, gone, impatient, loaded
 from tests.routing.tools.embedding.conftest import Make
 from tests.routing.tools.embedding.loaders import expected
 
@@ -62,7 +62,7 @@ async def test_a_kill_between_calls_restarts_at_once(make: Make) -> None:
 
 
 async def test_a_second_kill_waits_for_the_next_call(make: Make, clock: HandClock) -> None:
-    embedder = make(patience=Patience(again=10.0, loading=PATIENCE))
+    embedder = make(patience=Patience(again=10.0, loading=TIMEOUT_SECONDS))
     first = await loaded(embedder)
     os.kill(first, signal.SIGKILL)
     await until(lambda: embedder.pid not in (None, first))
@@ -172,7 +172,7 @@ async def test_repeated_failures_back_off(make: Make, clock: HandClock, tmp_path
 
 
 async def test_a_silent_process_backs_off_until_it_answers(make: Make, clock: HandClock) -> None:
-    embedder = make(patience=Patience(again=10.0, loading=PATIENCE))
+    embedder = make(patience=Patience(again=10.0, loading=TIMEOUT_SECONDS))
     for _ in range(2):
         with pytest.raises(EmbedderFailed, match="exit code 7"):
             await embedder.embed(["die"])

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from routing.process import ROOT
-from tests.routing.llm.local.conftest import PATIENCE, alive, until
+from tests.routing.llm.local.conftest import TIMEOUT_SECONDS, alive, until
 from tests.routing.tools.embedding.loaders import HERE, row
 
 PARENT = """
@@ -41,7 +41,7 @@ async def test_the_process_ends_when_stdin_closes() -> None:
     process = await asyncio.create_subprocess_exec(*command(), stdin=PIPE, stdout=PIPE, cwd=ROOT)
     assert process.stdin is not None
     assert process.stdout is not None
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         assert json.loads(await process.stdout.readline()) == {"ready": True}
         process.stdin.write(b'{"texts": ["tea"]}\n{"texts": [')
         process.stdin.write_eof()
@@ -55,7 +55,7 @@ async def test_the_process_ends_when_stdin_closes() -> None:
 def test_without_a_model_the_process_reports_why_and_ends(tmp_path: Path) -> None:
     arguments = [each if each != "m" else str(tmp_path / "x") for each in command("load_badly")]
     ended = subprocess.run(
-        arguments, stdin=subprocess.DEVNULL, capture_output=True, cwd=ROOT, timeout=PATIENCE, check=False
+        arguments, stdin=subprocess.DEVNULL, capture_output=True, cwd=ROOT, timeout=TIMEOUT_SECONDS, check=False
     )
     assert ended.returncode == 1
     assert ended.stdout == b'{"failed": "the weights are torn"}\n'
@@ -64,7 +64,7 @@ def test_without_a_model_the_process_reports_why_and_ends(tmp_path: Path) -> Non
 async def test_the_process_dies_with_its_parent_even_while_computing() -> None:
     parent = await asyncio.create_subprocess_exec(sys.executable, "-c", PARENT, stdout=PIPE, cwd=ROOT)
     assert parent.stdout is not None
-    child = int(await asyncio.wait_for(parent.stdout.readline(), PATIENCE))
+    child = int(await asyncio.wait_for(parent.stdout.readline(), TIMEOUT_SECONDS))
     assert alive(child)
     os.kill(parent.pid, signal.SIGKILL)
     await parent.wait()

@@ -9,7 +9,7 @@ import pytest
 
 from routing.tools.selection.catalogue import Catalogue
 from routing.tools.selection.lexical import Postings
-from tests.routing.tools.selecting import ALARM, MUSIC, WEATHER, FakeEmbedder, FakeVectors
+from tests.routing.tools.fakes import ALARM, MUSIC, WEATHER, FakeEmbedder, FakeVectors
 
 KITS = (WEATHER, ALARM, MUSIC)
 

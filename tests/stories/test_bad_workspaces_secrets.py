@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from bot import logs
-from tests.stories.harness import BotProcess, Stage
-from tests.stories.killing import until
+from tests.stories.harness import BotHarness, BotProcess
+from tests.stories.kills import until
 
 TOKEN = "123456:TEST-TOKEN"
 ENV_KEY = "sk-test-openai-000000000000"
@@ -22,7 +22,7 @@ PROXY_PASSWORD = "proxy-pass-2222"
 
 
 @pytest.mark.parametrize("style", ["text", "json"])
-async def test_a_run_at_debug_shows_no_secret(on: Stage, style: str) -> None:
+async def test_a_run_at_debug_shows_no_secret(on: BotHarness, style: str) -> None:
     """A pairing, a refused key, an outage and a lost connection, all at DEBUG."""
     own = {"apiType": "openai", "baseUrl": on.ms.openai_base, "apiKey": FILE_KEY}
     openai = {"apiType": "openai", "baseUrl": on.ms.openai_base}
@@ -60,7 +60,7 @@ async def test_a_run_at_debug_shows_no_secret(on: Stage, style: str) -> None:
         assert all("message" in json.loads(line) for line in rest.splitlines() if line)
 
 
-async def _own_model_fails(on: Stage) -> None:
+async def _own_model_fails(on: BotHarness) -> None:
     """The provider repeats the key from the configuration file in its error."""
     on.tg.say("/model balanced own/gpt-5.1")
     await on.tg.reply(matching="own/gpt-5.1", timeout=30.0)

@@ -7,7 +7,7 @@ from typing import Any, Generic, Literal, Protocol, Self, TypeVar, overload
 
 from tests.servers.changes import Changes
 
-PATIENCE = 60.0
+TIMEOUT_SECONDS = 60.0
 """Seconds; a bot that starts on a busy machine takes most of them until its first answer."""
 
 
@@ -38,7 +38,7 @@ class Waiting(Changes, Generic[SourceT, MessageT]):
     def log(self) -> str:
         """All that happened, for the message of a failed wait."""
 
-    async def wait_for(self, condition: Callable[[Self], T], timeout: float = PATIENCE) -> T:
+    async def wait_for(self, condition: Callable[[Self], T], timeout: float = TIMEOUT_SECONDS) -> T:
         """The condition's first true value; asked again after every change. AssertionError after `timeout` s."""
         deadline = time.monotonic() + timeout
         while not (value := condition(self)):
@@ -57,7 +57,7 @@ class Waiting(Changes, Generic[SourceT, MessageT]):
         after: MessageT | None = None,
         count: Literal[1] = 1,
         matching: Matching[MessageT] = None,
-        timeout: float = PATIENCE,
+        timeout: float = TIMEOUT_SECONDS,
     ) -> MessageT: ...
 
     @overload
@@ -68,7 +68,7 @@ class Waiting(Changes, Generic[SourceT, MessageT]):
         after: MessageT | None = None,
         count: int,
         matching: Matching[MessageT] = None,
-        timeout: float = PATIENCE,
+        timeout: float = TIMEOUT_SECONDS,
     ) -> list[MessageT]: ...
 
     async def reply(
@@ -78,7 +78,7 @@ class Waiting(Changes, Generic[SourceT, MessageT]):
         after: MessageT | None = None,
         count: int = 1,
         matching: Matching[MessageT] = None,
-        timeout: float = PATIENCE,
+        timeout: float = TIMEOUT_SECONDS,
     ) -> MessageT | list[MessageT]:
         """The next bot message that was not returned before; with `count` > 1 a list. `to` says where, as the server
         explains; default Alice's private chat.

@@ -17,7 +17,7 @@ import pytest
 
 from bot.__main__ import main
 from bot.logs import _QUIET
-from tests.stories.harness import Stage, running
+from tests.stories.harness import BotHarness, running
 
 SCRATCH = {".lock", "-shm", "-wal"}
 """Suffixes of files without lasting content: the process's lock, SQLite's shared memory, an empty journal."""
@@ -30,7 +30,7 @@ def checksums(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in kept}
 
 
-async def refused(on: Stage, **env: str) -> str:
+async def refused(on: BotHarness, **env: str) -> str:
     """`tierbot run` in this process, in vain: exit code 2 and one sentence, which is returned; no file changed."""
     before = checksums(on.workspace)
     code, log = await asyncio.to_thread(_run, on.environment() | env)
@@ -76,7 +76,7 @@ def _log_restored() -> Iterator[None]:
         each.setLevel(level)
 
 
-async def lived_in(on: Stage) -> None:
+async def lived_in(on: BotHarness) -> None:
     """A workspace with a conversation in it."""
     async with running(on):
         on.tg.say("remember me")

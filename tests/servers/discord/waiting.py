@@ -9,7 +9,7 @@ from tests.servers.discord.script import Script
 from tests.servers.discord.session import Session
 from tests.servers.discord.transcript import transcript
 from tests.servers.discord.values import Channel, Json, User
-from tests.servers.observing import PATIENCE, Waiting
+from tests.servers.waiting import TIMEOUT_SECONDS, Waiting
 
 Source = Message | Channel | User | Interaction | int | str
 
@@ -37,7 +37,7 @@ class Observing(Script, Waiting[Source, Message]):
     def log(self) -> str:
         return transcript(self)
 
-    async def ready(self, timeout: float = PATIENCE) -> Session:
+    async def ready(self, timeout: float = TIMEOUT_SECONDS) -> Session:
         """The newest session that is connected; to its bot everything up to now was sent."""
         found = await self.wait_for(lambda dc: [one for one in dc.sessions if one.is_connected], timeout)
         return found[-1]
@@ -50,12 +50,12 @@ class Observing(Script, Waiting[Source, Message]):
         *,
         user: Who = None,
         where: Where = None,
-        timeout: float = PATIENCE,
+        timeout: float = TIMEOUT_SECONDS,
     ) -> list[Json]:
         """What is offered while `focused` is typed: name and value of each."""
         return (await self.answered(self.suggest(name, options, focused, user=user, where=where), timeout)).choices
 
-    async def answered(self, interaction: Interaction, timeout: float = PATIENCE) -> Interaction:
+    async def answered(self, interaction: Interaction, timeout: float = TIMEOUT_SECONDS) -> Interaction:
         """The interaction, once its first answer has come."""
         await self.wait_for(lambda _: interaction.response is not None, timeout)
         return interaction

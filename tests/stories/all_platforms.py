@@ -27,24 +27,24 @@ from routing.types.messages import OutboundMessage, UserKey
 from routing.types.people import Role
 from storage.codec import OUTBOUND
 from storage.database.migrate import migrate
-from tests.bot.adapters.console.desk import until
-from tests.bot.adapters.console.seat import CTRL_D, Tty
+from tests.bot.adapters.console.fake_bot import until
+from tests.bot.adapters.console.terminal import CTRL_D, Tty
 from tests.servers.discord import DiscordServer
-from tests.stories.harness import Stage, running, stage
-from tests.stories.kits import indexed
-from tests.stories.places import (
+from tests.stories.chat_clients import (
     NAME,
     OTHERS_NAME,
-    InTerminal,
-    OnDiscord,
-    OnTelegram,
-    Place,
+    ChatClient,
+    DiscordClient,
     Press,
     Room,
     Shown,
+    TelegramClient,
+    TerminalClient,
 )
+from tests.stories.harness import BotHarness, bot_harness, running
+from tests.stories.toolkits import indexed
 
-PATIENCE = 30.0
+TIMEOUT_SECONDS = 30.0
 """Seconds within which a line must be answered."""
 WIDE = Size(rows=24, columns=500)
 """A terminal wide enough that none of our lines wraps."""
@@ -55,7 +55,7 @@ _SETTLED = (
 _REPLIES = "select id, state, payload from outbox where id > ? order by id"
 
 
-def _told(on: Stage, room: Room = "private", **more: str) -> None:
+def _told(on: BotHarness, room: Room = "private", **more: str) -> None:
     """The common configuration: in private everyone is admitted with a given role; groups are closed. Embeddings are
     off, because the moment they are ready varies."""
     access = "open" if room == "private" else "pairing"
@@ -68,36 +68,36 @@ def _told(on: Stage, room: Room = "private", **more: str) -> None:
 @asynccontextmanager
 async def telegram(
     folder: Path, clock: Clock, language: str, room: Room = "private"
-) -> AsyncIterator[tuple[Stage, App, Place]]:
-    async with stage(folder) as on:
+) -> AsyncIterator[tuple[BotHarness, App, ChatClient]]:
+    async with bot_harness(folder) as on:
         _told(on, room)
         on.menus = True
         async with running(on, clock) as app:
-            yield on, app, OnTelegram(on.tg, language or "en", room)
+            yield on, app, TelegramClient(on.tg, language or "en", room)
 
 
 @asynccontextmanager
 async def discord(
     folder: Path, clock: Clock, language: str, room: Room = "private"
-) -> AsyncIterator[tuple[Stage, App, OnDiscord]]:
-    async with stage(folder) as on, DiscordServer(clock=clock) as dc:
+) -> AsyncIterator[tuple[BotHarness, App, DiscordClient]]:
+    async with bot_harness(folder) as on, DiscordServer(clock=clock) as dc:
         dc.guild()
         _told(on, room, TELEGRAM_BOT_TOKEN="", DISCORD_BOT_TOKEN=dc.token)
         on.env |= {"DISCORD_API_ROOT": dc.root, "DISCORD_GATEWAY_URL": dc.gateway}
         async with running(on, clock) as app:
             await dc.ready()
             await dc.wait_for(lambda _: dc.commands)
-            yield on, app, OnDiscord(dc, language or "en-US", room)
+            yield on, app, DiscordClient(dc, language or "en-US", room)
         assert dc.violations == []
 
 
 @asynccontextmanager
 async def terminal(
     folder: Path, clock: Clock, language: str, room: Room = "private"
-) -> AsyncIterator[tuple[Stage, App, Place]]:
+) -> AsyncIterator[tuple[BotHarness, App, ChatClient]]:
     """A terminal has no client language, so its user sets one. It has no groups."""
     assert room == "private"
-    async with stage(folder) as on:
+    async with bot_harness(folder) as on:
         _told(on, TELEGRAM_BOT_TOKEN="")
         with screen() as (keys, shown):
             async with running(on, clock) as app:
@@ -106,7 +106,7 @@ async def terminal(
                 await platform.start()
                 talk = asyncio.create_task(platform.run())
                 try:
-                    yield on, app, InTerminal(keys, shown)
+                    yield on, app, TerminalClient(keys, shown)
                 finally:
                     await platform.stop_receiving()
                     await talk
@@ -121,7 +121,7 @@ def screen() -> Iterator[tuple[PipeInput, StringIO]]:
         yield keys, shown
 
 
-def _prompt(on: Stage, app: App) -> ConsolePlatform:
+def _prompt(on: BotHarness, app: App) -> ConsolePlatform:
     return ConsolePlatform(
         Speaker(NAME, app.clock),
         app.accept,
@@ -154,7 +154,7 @@ class Talk:
 @asynccontextmanager
 async def chatting(folder: Path) -> AsyncIterator[Application[Any]]:
     """Runs `tierbot chat` on a screen until its end. Stdin and stdout of the process must be terminals."""
-    async with stage(folder) as on:
+    async with bot_harness(folder) as on:
         _told(on, TELEGRAM_BOT_TOKEN="")
         on.write_config()
         environment = load(on.environment())
@@ -209,6 +209,6 @@ async def held(
 
 async def _settled(database: sqlite3.Connection, lines: int) -> None:
     """Waits until this many lines are processed and every reply is sent."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         while database.execute(_SETTLED, (lines,)).fetchone() != (1,):  # noqa: ASYNC110  # a database has no bell
             await asyncio.sleep(0.02)

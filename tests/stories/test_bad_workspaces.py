@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine
 
-from tests.stories.ground import checksums, fill, held, lived_in, read_only, refused, sentence, small_disk
-from tests.stories.harness import BotProcess, Stage, ask, running
-from tests.stories.killing import until
+from tests.stories.bad_workspaces import checksums, fill, held, lived_in, read_only, refused, sentence, small_disk
+from tests.stories.harness import BotHarness, BotProcess, ask, running
+from tests.stories.kills import until
 from tests.stories.test_order import texts
 
 
@@ -21,7 +21,7 @@ def brief_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("storage.database.migrate.create_engine", partial(create_engine, connect_args={"timeout": 0.2}))
 
 
-def config_file(on: Stage) -> Path:
+def config_file(on: BotHarness) -> Path:
     path = on.workspace / "preferences" / "runtime-config.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
@@ -40,23 +40,23 @@ def config_file(on: Stage) -> Path:
         ('{"a": 1, "a": 2}', 'line 1: "a" is given twice.'),
     ],
 )
-async def test_a_malformed_configuration(on: Stage, text: str, said: str) -> None:
+async def test_a_malformed_configuration(on: BotHarness, text: str, said: str) -> None:
     config_file(on).write_text(text, encoding="utf-8")
     assert said in await refused(on)
 
 
-async def test_a_configuration_that_is_not_text(on: Stage) -> None:
+async def test_a_configuration_that_is_not_text(on: BotHarness) -> None:
     config_file(on).write_bytes(b'{"llm":\n "\xff"}')
     assert await refused(on) == "runtime-config.json line 2: the text is not UTF-8."
 
 
-async def test_a_configuration_that_is_a_folder(on: Stage) -> None:
+async def test_a_configuration_that_is_a_folder(on: BotHarness) -> None:
     config_file(on).mkdir()
     assert (await refused(on)).startswith("runtime-config.json can't be read: ")
 
 
 @pytest.mark.parametrize("text", ["{", '{"models": 5}', '{"models": {"m": {"provider": 5}}}'])
-async def test_a_malformed_catalogue(on: Stage, text: str) -> None:
+async def test_a_malformed_catalogue(on: BotHarness, text: str) -> None:
     catalog = on.workspace / "models" / "models.json"
     catalog.parent.mkdir(parents=True)
     catalog.write_text(text, encoding="utf-8")
@@ -78,7 +78,7 @@ async def test_a_malformed_catalogue(on: Stage, text: str) -> None:
         ("TIER_SMART_POOL", "x"),
     ],
 )
-async def test_a_malformed_variable_is_named_whatever_its_source(on: Stage, name: str, value: str) -> None:
+async def test_a_malformed_variable_is_named_whatever_its_source(on: BotHarness, name: str, value: str) -> None:
     assert (await refused(on, **{name: value})).startswith((f"{name} ", f"{name}: "))
     on.env[name] = ""
     on.workspace.mkdir(exist_ok=True)
@@ -86,20 +86,20 @@ async def test_a_malformed_variable_is_named_whatever_its_source(on: Stage, name
     assert (await refused(on)).startswith((f"{name} ", f"{name}: "))
 
 
-async def test_a_settings_file_that_is_not_text(on: Stage) -> None:
+async def test_a_settings_file_that_is_not_text(on: BotHarness) -> None:
     on.workspace.mkdir()
     (on.workspace / ".env").write_bytes(b"BOT_ACCESS=\xff\xfe\n")
     assert ".env can't be read" in await refused(on)
 
 
-async def test_without_a_platform_setup_and_chat_are_suggested(on: Stage) -> None:
+async def test_without_a_platform_setup_and_chat_are_suggested(on: BotHarness) -> None:
     on.env["TELEGRAM_BOT_TOKEN"] = ""
     said = await refused(on)
     assert "TELEGRAM_BOT_TOKEN" in said
     assert "`make chat`" in said
 
 
-async def test_a_token_that_telegram_refuses(on: Stage) -> None:
+async def test_a_token_that_telegram_refuses(on: BotHarness) -> None:
     on.tg.revoke()
     async with BotProcess(on) as bot:
         assert await bot.ended() == 2
@@ -108,19 +108,19 @@ async def test_a_token_that_telegram_refuses(on: Stage) -> None:
     assert on.tg.token not in said
 
 
-async def test_a_workspace_path_that_is_a_file(on: Stage) -> None:
+async def test_a_workspace_path_that_is_a_file(on: BotHarness) -> None:
     on.workspace.write_text("mine", encoding="utf-8")
     assert f"The workspace {on.workspace} can't be written" in await refused(on)
     assert on.workspace.read_text(encoding="utf-8") == "mine"
 
 
-async def test_a_read_only_workspace(on: Stage) -> None:
+async def test_a_read_only_workspace(on: BotHarness) -> None:
     await lived_in(on)
     with read_only(on.workspace):
         assert (await refused(on)).startswith(f"The workspace {on.workspace} can't be written (Read-only file system)")
 
 
-async def test_a_full_disk_at_the_start(on: Stage) -> None:
+async def test_a_full_disk_at_the_start(on: BotHarness) -> None:
     with small_disk(on.workspace, 1024):
         ballast = fill(on.workspace)
         said = await refused(on)
@@ -130,7 +130,9 @@ async def test_a_full_disk_at_the_start(on: Stage) -> None:
             assert (await ask(on, "hello")).text == "You said: hello"
 
 
-async def test_a_disk_that_fills_up_while_it_runs_loses_nothing(on: Stage, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_disk_that_fills_up_while_it_runs_loses_nothing(
+    on: BotHarness, caplog: pytest.LogCaptureFixture
+) -> None:
     """What was acknowledged is answered once there is space again; what came meanwhile, too, all of it once."""
     gate = on.ms.gate("thought through")
     with small_disk(on.workspace, 1024):
@@ -150,7 +152,7 @@ async def test_a_disk_that_fills_up_while_it_runs_loses_nothing(on: Stage, caplo
     assert len(texts(on)) == 4
 
 
-async def test_a_full_disk_and_a_kill_lose_nothing(on: Stage) -> None:
+async def test_a_full_disk_and_a_kill_lose_nothing(on: BotHarness) -> None:
     gate = on.ms.gate("never said")
     with small_disk(on.workspace, 1024):
         async with BotProcess(on) as bot:
@@ -168,7 +170,7 @@ async def test_a_full_disk_and_a_kill_lose_nothing(on: Stage) -> None:
     assert replies == ["thought again", "You said: q0"]
 
 
-async def test_a_database_held_by_another_program(on: Stage, brief_lock: None) -> None:
+async def test_a_database_held_by_another_program(on: BotHarness, brief_lock: None) -> None:
     await lived_in(on)
     async with held(on.database):
         said = await refused(on)
@@ -177,7 +179,7 @@ async def test_a_database_held_by_another_program(on: Stage, brief_lock: None) -
 
 
 async def test_a_database_held_for_a_while_at_work(
-    on: Stage, brief_lock: None, caplog: pytest.LogCaptureFixture
+    on: BotHarness, brief_lock: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Nothing is lost and nothing is said twice; the answers come when it is free."""
     async with running(on):
@@ -205,14 +207,14 @@ def holed(database: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [garbage, cut, holed])
-async def test_a_damaged_database(on: Stage, damage: Callable[[Path], None]) -> None:
+async def test_a_damaged_database(on: BotHarness, damage: Callable[[Path], None]) -> None:
     await lived_in(on)
     damage(on.database)
     said = await refused(on)
     assert "it is damaged; move it aside and restore a copy from the backups folder" in said
 
 
-async def test_a_database_newer_than_the_program(on: Stage) -> None:
+async def test_a_database_newer_than_the_program(on: BotHarness) -> None:
     await lived_in(on)
     on.change("UPDATE alembic_version SET version_num = '9999'")
     on.rows("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -220,7 +222,7 @@ async def test_a_database_newer_than_the_program(on: Stage) -> None:
     assert said.startswith("The database is at revision 9999, which this version of tierbot does not know")
 
 
-async def test_a_second_process_in_the_same_workspace(on: Stage) -> None:
+async def test_a_second_process_in_the_same_workspace(on: BotHarness) -> None:
     async with BotProcess(on) as bot:
         await on.tg.wait_for(lambda tg: tg.updates.is_polled, 30.0)
         assert await refused(on) == (
@@ -231,7 +233,7 @@ async def test_a_second_process_in_the_same_workspace(on: Stage) -> None:
         assert await bot.terminate() == 0
 
 
-async def test_the_checks_see_a_changed_file(on: Stage) -> None:
+async def test_the_checks_see_a_changed_file(on: BotHarness) -> None:
     """Without this the stories above could not fail."""
     await lived_in(on)
     before = checksums(on.workspace)

@@ -21,7 +21,7 @@ from routing.types.llm import ToolCall
 from routing.types.people import Person
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 from routing.types.tools import ToolScope
-from tests.routing.tools.selecting import FakeVectors, card, toolkit
+from tests.routing.tools.fakes import FakeVectors, card, toolkit
 
 SMALL, MEDIUM, LARGE, HUGE = (
     *("openai/llama-3.2-1b", "openai/qwen2.5-7b-instruct"),

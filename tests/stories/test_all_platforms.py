@@ -25,10 +25,10 @@ from handlers.context import CommandSpec
 from handlers.languages import Say
 from routing.types.messages import OutboundMessage
 from routing.types.people import Person, Role
-from tests.bot.adapters.console.seat import Tty
-from tests.stories.doors import CODE
-from tests.stories.everywhere import PLATFORMS, Answer, Talk, chatting, discord, held, telegram
-from tests.stories.places import NAME, Press, Room, words
+from tests.bot.adapters.console.terminal import Tty
+from tests.stories.access import CODE
+from tests.stories.all_platforms import PLATFORMS, Answer, Talk, chatting, discord, held, telegram
+from tests.stories.chat_clients import NAME, Press, Room, words
 
 NAMES = [spec.name for spec in COMMANDS]
 BEFORE = {

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from tests.stories.forked import forked
+from tests.stories.forked_cli import forked
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -17,9 +17,9 @@ ROOT = Path(__file__).resolve().parents[2]
 async def tierbot(workspace: Path, *arguments: str, **environ: str) -> tuple[int, str, str]:
     """Runs the command line in a separate process and environment. Returns exit code, stdout and stderr."""
     async with forked(*arguments, env={"PATH": "/usr/bin:/bin", "WORKSPACE": str(workspace), **environ}) as process:
-        code, said, complaint = await process.ended()
-    assert "Traceback" not in complaint
-    return code, said, complaint
+        code, said, stderr = await process.ended()
+    assert "Traceback" not in stderr
+    return code, said, stderr
 
 
 def configured(workspace: Path, base: str, provider: str = "openai") -> Path:

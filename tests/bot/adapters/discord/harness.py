@@ -16,8 +16,8 @@ from bot.platform import Platform, Sent
 from handlers.commands import COMMANDS
 from routing.errors import StorageFault
 from routing.types.messages import ChatKey, InboundMessage, OutboundMessage
-from tests.bot.adapters.listening import Bell, States
-from tests.handlers.suggesting import suggestions
+from tests.bot.adapters.fakes import Bell, States
+from tests.handlers.suggestions import suggestions
 from tests.servers.discord import Channel, DiscordServer, Interaction, Message
 from tests.servers.discord.sdk import pointed
 
@@ -52,7 +52,7 @@ class Kept:
         return tuple(self.chats)
 
 
-class House:
+class PlatformHarness:
     """A platform under test and the messages it accepted. `failures`: how often `accept` raises before it works."""
 
     def __init__(self, dc: DiscordServer, kept: Kept | None = None, **given: Any) -> None:
@@ -134,10 +134,10 @@ def key(channel: Channel) -> ChatKey:
 
 
 @contextlib.asynccontextmanager
-async def house(dc: DiscordServer, kept: Kept | None = None, **given: Any) -> AsyncIterator[House]:
+async def running_platform(dc: DiscordServer, kept: Kept | None = None, **given: Any) -> AsyncIterator[PlatformHarness]:
     """A started platform. At the end, the server must have seen no violations."""
     with pointed(dc):
-        made = House(dc, kept, **given)
+        made = PlatformHarness(dc, kept, **given)
         platform: Platform = made.platform
         logger, level = logging.getLogger("bot.adapters.discord"), logging.getLogger("bot.adapters.discord").level
         logger.addHandler(made.log)

@@ -28,7 +28,7 @@ def scope(role: Role = "owner") -> ToolScope:
     return ToolScope(Person(7, role, "Ann"), 1, TierDecision("balanced", "default", ""))
 
 
-class Stage:
+class McpHarness:
     """The configuration file, the client that reads it, and waits for its changes."""
 
     def __init__(self, folder: Path, limits: Limits, environment: Mapping[str, str], taken: tuple[str, ...]) -> None:
@@ -83,14 +83,14 @@ class Stage:
 
 
 @asynccontextmanager
-async def staged(
+async def mcp_harness(
     folder: Path,
     limits: Limits = QUICK,
     environment: Mapping[str, str] = ENVIRONMENT,
     taken: tuple[str, ...] = (),
-) -> AsyncIterator[Stage]:
+) -> AsyncIterator[McpHarness]:
     """Starts nothing; at the end every server is closed."""
-    made = Stage(folder, limits, environment, taken)
+    made = McpHarness(folder, limits, environment, taken)
     try:
         yield made
     finally:

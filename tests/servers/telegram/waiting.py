@@ -4,11 +4,11 @@ import itertools
 import time
 from typing import Any
 
-from tests.servers.observing import PATIENCE, Waiting
 from tests.servers.telegram.journal import Draft, Press, Request
 from tests.servers.telegram.script import Script
 from tests.servers.telegram.transcript import transcript
 from tests.servers.telegram.values import Chat, Message, StoredFile, User
+from tests.servers.waiting import TIMEOUT_SECONDS, Waiting
 
 DRAFT_LIFE = 30.0
 """Seconds a draft stays visible unless it is sent again (Bot API, sendMessageDraft)."""
@@ -51,7 +51,7 @@ class Observing(Script, Waiting[Source, Message]):
                 return self.chats[source]
         return self.group(source)
 
-    async def answered(self, press: Press, timeout: float = PATIENCE) -> dict[str, Any]:
+    async def answered(self, press: Press, timeout: float = TIMEOUT_SECONDS) -> dict[str, Any]:
         """What answerCallbackQuery said to this press."""
         await self.wait_for(lambda _: press.answer is not None, timeout)
         return press.answer or {}

@@ -9,12 +9,12 @@ from random import Random
 from tests.servers.model.request import ModelRequest
 from tests.servers.model.script import Script
 from tests.servers.telegram import Chat, Message
-from tests.stories.harness import BotProcess, Stage
+from tests.stories.harness import BotHarness, BotProcess
 
 PEOPLE = ("alice", "bob", "carol")
 GROUP = "Team"
 MARK = "(recovered) "
-PATIENCE = 60.0
+TIMEOUT_SECONDS = 60.0
 """Maximum time until everything is answered; a start takes about 4 s."""
 HELD = Script(first_delay=600.0)
 
@@ -26,7 +26,7 @@ def answer(question: str) -> str:
 
 async def until(condition: Callable[[], object]) -> None:
     """Polls every few milliseconds; raises TimeoutError."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         while True:
             if condition():
                 return
@@ -36,7 +36,7 @@ async def until(condition: Callable[[], object]) -> None:
 class Ordeal:
     """Asks in private chats and a group, kills and restarts the bot, and checks the guarantees."""
 
-    def __init__(self, on: Stage, seed: int) -> None:
+    def __init__(self, on: BotHarness, seed: int) -> None:
         self.random = Random(seed)
         self._on = on
         self._asked: dict[int, list[str]] = {}
@@ -68,11 +68,11 @@ class Ordeal:
 
     async def listening(self) -> None:
         """Waits until the bot receives messages."""
-        await self._on.tg.wait_for(lambda tg: tg.updates.is_polled, PATIENCE)
+        await self._on.tg.wait_for(lambda tg: tg.updates.is_polled, TIMEOUT_SECONDS)
 
     async def delivered(self) -> None:
         """Waits until every update was acknowledged."""
-        await self._on.tg.wait_for(lambda tg: not tg.updates.pending, PATIENCE)
+        await self._on.tg.wait_for(lambda tg: not tg.updates.pending, TIMEOUT_SECONDS)
 
     async def streaming(self) -> None:
         """Waits until the model has begun to answer someone's newest question."""
@@ -86,7 +86,7 @@ class Ordeal:
 
     async def answered(self) -> None:
         """Waits until every question has its complete answer."""
-        await self._on.tg.wait_for(lambda _: not self._unanswered(), PATIENCE)
+        await self._on.tg.wait_for(lambda _: not self._unanswered(), TIMEOUT_SECONDS)
 
     def _unanswered(self) -> list[str]:
         return [

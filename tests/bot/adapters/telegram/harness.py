@@ -16,8 +16,8 @@ from bot.platform import Platform, Sent
 from handlers.commands import COMMANDS
 from routing.errors import StorageFault
 from routing.types.messages import ChatKey, InboundMessage, OutboundMessage
-from tests.bot.adapters.listening import Bell, States
-from tests.handlers.suggesting import suggestions
+from tests.bot.adapters.fakes import Bell, States
+from tests.handlers.suggestions import suggestions
 from tests.servers.telegram import Chat, Message, TelegramServer
 
 QUICK = Pace(
@@ -56,7 +56,7 @@ class Chats:
         self.moves.append((old, new_chat_id))
 
 
-class House:
+class PlatformHarness:
     """A platform under test and the messages it accepted. `failures`: how often `accept` raises before it works."""
 
     def __init__(self, tg: TelegramServer, state: States | None = None, **given: Any) -> None:
@@ -133,9 +133,11 @@ def to(chat: Chat, text: str, thread: str = "", **more: Any) -> OutboundMessage:
 
 
 @contextlib.asynccontextmanager
-async def house(tg: TelegramServer, state: States | None = None, **given: Any) -> AsyncIterator[House]:
+async def running_platform(
+    tg: TelegramServer, state: States | None = None, **given: Any
+) -> AsyncIterator[PlatformHarness]:
     """A started platform. At the end, the server must have seen no violations."""
-    made, bell = House(tg, state, **given), Bell(tg.changed)
+    made, bell = PlatformHarness(tg, state, **given), Bell(tg.changed)
     platform: Platform = made.platform
     logging.getLogger("bot.adapters.telegram").addHandler(bell)
     await platform.start()

@@ -16,17 +16,17 @@ COMMANDS = (
     CommandHint("tools", "what I can use"),
     CommandHint("stop", "Stop the answer in progress"),
 )
-PATIENCE = 20.0
+TIMEOUT_SECONDS = 20.0
 
 
 async def until(condition: Callable[[], bool]) -> None:
     """Waits for a condition; raises TimeoutError."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         while not condition():  # noqa: ASYNC110  # a screen tells nobody that it changed
             await asyncio.sleep(0.005)
 
 
-class Hands:
+class HandClock:
     """A manual clock in Unix seconds."""
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class Hands:
         return self.now
 
 
-class Desk:
+class FakeBot:
     """Answers each message with `answer(text)`; None leaves the reply to the test."""
 
     def __init__(self, answer: Callable[[str], str | None] = lambda text: f"You said {text}") -> None:
@@ -44,7 +44,7 @@ class Desk:
         self.messages: list[InboundMessage] = []
         self.replies = 0
         self.replies_before: list[int] = []
-        self.clock = Hands()
+        self.clock = HandClock()
         self.fault: Exception | None = None
         self.locale = self.language = ""
         self.notice = ""
@@ -59,7 +59,7 @@ class Desk:
         assert self._platform is not None
         return self._platform
 
-    def seat(
+    def connect(
         self,
         stdin: TextIO,
         stdout: TextIO,

@@ -15,7 +15,7 @@ from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
-from tests.bot.adapters.console.desk import PATIENCE, Desk, until
+from tests.bot.adapters.console.fake_bot import TIMEOUT_SECONDS, FakeBot, until
 
 ENTER, CTRL_C, CTRL_D, UP = "\r", "\x03", "\x04", "\x1b[A"
 ROWS, COLUMNS = 24, 80
@@ -28,11 +28,11 @@ class Tty(StringIO):
         return True
 
 
-class Seat:
+class Terminal:
     """A person in front of the terminal."""
 
-    def __init__(self, desk: Desk, keys: PipeInput, screen: StringIO, errors: StringIO, run: asyncio.Task[int]):
-        self.desk = desk
+    def __init__(self, fake_bot: FakeBot, keys: PipeInput, screen: StringIO, errors: StringIO, run: asyncio.Task[int]):
+        self.fake_bot = fake_bot
         self.screen = screen
         self.errors = errors
         self.run = run
@@ -71,28 +71,28 @@ class Seat:
     async def leaves(self) -> int:
         """Presses Ctrl-D; returns the exit code."""
         self.type(CTRL_D)
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             return await self.run
 
 
 @asynccontextmanager
-async def seated(desk: Desk, history: Path) -> AsyncIterator[Seat]:
+async def at_prompt(fake_bot: FakeBot, history: Path) -> AsyncIterator[Terminal]:
     screen, errors = StringIO(), Tty()
     with create_pipe_input() as keys:
         output = Vt100_Output(screen, lambda: Size(ROWS, COLUMNS), term="xterm")
         with create_app_session(input=keys, output=output):
-            platform = desk.seat(Tty(), Tty(), errors, history)
+            platform = fake_bot.connect(Tty(), Tty(), errors, history)
             await platform.start()
             run = asyncio.create_task(platform.run())
-            seat = Seat(desk, keys, screen, errors, run)
-            await seat.sees("›")
+            terminal = Terminal(fake_bot, keys, screen, errors, run)
+            await terminal.sees("›")
             try:
-                yield seat
+                yield terminal
             finally:
                 await platform.close()
-                async with asyncio.timeout(PATIENCE):
+                async with asyncio.timeout(TIMEOUT_SECONDS):
                     assert await run == 0
-                    await desk.rest()
+                    await fake_bot.rest()
 
 
 def mode(path: Path) -> int:

@@ -18,7 +18,7 @@ from handlers.commands import COMMANDS
 from handlers.suggestions import Suggestions
 from routing.errors import StorageFault
 from routing.types.messages import InboundMessage
-from tests.handlers.suggesting import suggestions
+from tests.handlers.suggestions import suggestions
 from tests.servers.discord import DiscordServer, Interaction
 from tests.servers.discord.sdk import pointed
 

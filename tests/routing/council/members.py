@@ -55,7 +55,7 @@ class SkippingLoop(asyncio.SelectorEventLoop):
         return self._skipping.now
 
 
-def in_no_time(story: Coroutine[Any, Any, T]) -> T:
+def run_instantly(story: Coroutine[Any, Any, T]) -> T:
     """Run a story whose seconds are only counted."""
     with asyncio.Runner(loop_factory=SkippingLoop) as runner:
         return runner.run(story)
@@ -137,7 +137,7 @@ class Members:
 
 
 @dataclass(slots=True)
-class Sitting:
+class CouncilRun:
     """A council at work, and what was seen of it."""
 
     members: Members
@@ -156,6 +156,6 @@ class Sitting:
         self.on_progress(progress)
 
 
-def held(members: Members, seats: Sequence[Seat] = SEATS, seed: int = 1) -> Verdict:
+def verdict_of(members: Members, seats: Sequence[Seat] = SEATS, seed: int = 1) -> Verdict:
     """The verdict of a council that nobody disturbs."""
-    return in_no_time(Sitting(members, seed=seed).run(seats))
+    return run_instantly(CouncilRun(members, seed=seed).run(seats))

@@ -7,8 +7,8 @@ import pytest
 from bot.adapters.discord.settings import Pace
 from bot.app import App
 from tests.servers.discord import Channel, DiscordServer, Interaction, Message
-from tests.stories.harness import Stage
-from tests.stories.killing import until
+from tests.stories.harness import BotHarness
+from tests.stories.kills import until
 
 HURRIED = Pace(
     backoff=0.05,
@@ -56,14 +56,14 @@ def shown(asked: Interaction) -> list[str]:
     return [message.text for message in asked.answers if not message.loading]
 
 
-async def settled(on: Stage) -> None:
+async def settled(on: BotHarness) -> None:
     """Waits until no message waits to be processed or delivered."""
     waiting = "SELECT count(*) FROM inbox WHERE state != 'done'"
     unsent = "SELECT count(*) FROM outbox WHERE state NOT IN ('sent', 'dead')"
     await until(lambda: on.rows(waiting) == on.rows(unsent) == [(0,)])
 
 
-async def told(on: Stage, dc: DiscordServer, sentence: str) -> None:
+async def told(on: BotHarness, dc: DiscordServer, sentence: str) -> None:
     """Waits until the owner got the sentence once on Telegram and, if Discord accepts messages, once there."""
     await on.tg.wait_for(lambda tg: _count(on, sentence))
     await dc.wait_for(lambda _: any(sentence in text for text in texts(dc.dm())))
@@ -71,5 +71,5 @@ async def told(on: Stage, dc: DiscordServer, sentence: str) -> None:
     assert sum(sentence in text for text in texts(dc.dm())) == 1, dc.transcript(dc.dm())
 
 
-def _count(on: Stage, sentence: str) -> int:
+def _count(on: BotHarness, sentence: str) -> int:
     return sum(sentence in message.text for message in on.tg.private().from_bot())

@@ -6,7 +6,7 @@ import time
 
 from bot.app import App
 from tests.servers.telegram import Message, User
-from tests.stories.harness import Stage
+from tests.stories.harness import BotHarness
 
 CODE = re.compile(r"\b[A-Z2-9]{4}-[A-Z2-9]{4}\b")
 
@@ -21,7 +21,7 @@ class Hours:
         return time.time() + self.ahead
 
 
-async def quiet(on: Stage) -> None:
+async def quiet(on: BotHarness) -> None:
     """Waits until every message is processed, answered or not. Polls, because a database sends no signals."""
     async with asyncio.timeout(30):
         while on.tg.updates.pending or on.rows("select id from inbox where state <> 'done'"):  # noqa: ASYNC110

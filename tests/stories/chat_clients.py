@@ -12,12 +12,12 @@ from typing import Literal, Protocol
 from prompt_toolkit.input import PipeInput
 
 from routing.types.messages import UserKey
-from tests.bot.adapters.console.seat import ENTER
+from tests.bot.adapters.console.terminal import ENTER
 from tests.servers.discord import DiscordServer
 from tests.servers.discord import Interaction as DiscordPress
 from tests.servers.discord import Message as DiscordMessage
 from tests.servers.discord import User as DiscordUser
-from tests.servers.discord.invoking import Filling, command_data
+from tests.servers.discord.invocations import Filling, command_data
 from tests.servers.discord.values import Json
 from tests.servers.telegram import Message as TelegramMessage
 from tests.servers.telegram import TelegramServer
@@ -54,7 +54,7 @@ class Shown:
     redrawn: bool = False
 
 
-class Place(Protocol):
+class ChatClient(Protocol):
     """One person on a platform, and another one; `user` and `other` are their accounts, `typed` the lines that could
     only be typed as a message where commands are more than messages."""
 
@@ -77,7 +77,7 @@ def words(text: str) -> list[str]:
     return re.findall(r"[^\W_]+", text)
 
 
-class OnTelegram:
+class TelegramClient:
     """A private chat or a group."""
 
     def __init__(self, tg: TelegramServer, language: str, room: Room) -> None:
@@ -114,7 +114,7 @@ def _telegram_labels(message: TelegramMessage) -> list[str]:
     return [button["text"] for button in message.buttons]
 
 
-class OnDiscord:
+class DiscordClient:
     """Direct messages or a channel. Lines that Discord's client turns into slash commands arrive as such, the rest is
     typed. In a channel everyone can read what is typed."""
 
@@ -196,7 +196,7 @@ def filled_in(line: str, registered: Sequence[Json]) -> tuple[str, Json] | None:
     return path, values
 
 
-class InTerminal:
+class TerminalClient:
     """A prompt. The words shown include the typed line, once per redraw. It has no buttons; their commands are listed
     below the text."""
 

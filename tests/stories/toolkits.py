@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from bot.app import App
-from tests.stories.harness import Stage, running
+from tests.stories.harness import BotHarness, running
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 EVENT = {
@@ -68,7 +68,7 @@ NOTES: dict[str, Any] = {
 OWN = ("get_forecast", "create_event", "list_events", "take_note", "find_note")
 
 
-def write(on: Stage, document: object, name: str = "") -> None:
+def write(on: BotHarness, document: object, name: str = "") -> None:
     """Writes a toolkit's file into the workspace atomically."""
     title = name or (document["name"] if isinstance(document, dict) else "")
     path = on.workspace / "toolkits" / f"{title}.json"
@@ -78,13 +78,13 @@ def write(on: Stage, document: object, name: str = "") -> None:
     os.replace(new, path)
 
 
-def shown(on: Stage) -> set[str]:
+def shown(on: BotHarness) -> set[str]:
     """The workspace's tools that the newest request defines."""
     return {*on.ms.last.reading.tool_names} & {*OWN}
 
 
 @asynccontextmanager
-async def ready(on: Stage, doubt: str = "") -> AsyncIterator[App]:
+async def ready(on: BotHarness, doubt: str = "") -> AsyncIterator[App]:
     """Starts a bot and waits for its complete index."""
     async with running(on) as app:
         await indexed(app, doubt)

@@ -11,7 +11,7 @@ from routing.types.tiers import TIERS, Tier
 from tests.servers.model.request import ModelRequest
 from tests.servers.model.script import When
 from tests.servers.telegram import Message
-from tests.stories.harness import Stage, ask
+from tests.stories.harness import BotHarness, ask
 
 KEYS = {vendor: f"sk-test-{vendor}-000000000000" for vendor in ("openai", "anthropic", "gemini")}
 ENDS = {"openai": "/v1", "anthropic": "", "gemini": "/v1beta"}
@@ -30,7 +30,7 @@ FIRST_TOKEN = 1.5
 SOON: dict[str, dict[str, object]] = {tier: {"firstTokenSeconds": FIRST_TOKEN} for tier in TIERS}
 
 
-def vendors(on: Stage, *names: str, **tiers: Mapping[str, object]) -> None:
+def vendors(on: BotHarness, *names: str, **tiers: Mapping[str, object]) -> None:
     """Gives keys to these vendors (default: all), with short time limits and other contract fields as given."""
     on.config["llm"] = {
         "providers": {
@@ -51,12 +51,12 @@ def at(vendor: str) -> When:
     return fits
 
 
-def asked(on: Stage) -> list[str]:
+def asked(on: BotHarness) -> list[str]:
     """The models called, in order."""
     return [f"{call.vendor}/{call.model}" for call in on.ms.calls]
 
 
-def facts(on: Stage) -> dict[str, object]:
+def facts(on: BotHarness) -> dict[str, object]:
     """The facts recorded for the newest turn."""
     names = ("tier", "model", "failed", "fallback", "timed_out", "escalated", "seconds", "first_token_seconds")
     return dict(zip(names, on.rows(f"select {', '.join(names)} from turns order by id desc limit 1")[0], strict=True))
@@ -68,7 +68,7 @@ def labels(message: Message) -> list[str]:
     return [button["text"] for row in rows for button in row]
 
 
-def everybody_got_their_own_key(on: Stage) -> None:
+def everybody_got_their_own_key(on: BotHarness) -> None:
     """No vendor ever got another one's key."""
     for call in on.ms.journal:
         assert call.key == KEYS[call.vendor]
@@ -76,7 +76,7 @@ def everybody_got_their_own_key(on: Stage) -> None:
         assert [vendor for vendor, key in KEYS.items() if vendor != call.vendor and key in sent] == []
 
 
-async def said(on: Stage, tier: Tier, text: str = "hm") -> Message:
+async def said(on: BotHarness, tier: Tier, text: str = "hm") -> Message:
     """Asks with a tier prefix; returns the answer within the contract's time."""
     answer = await ask(on, f"!{tier} {text}")
     row = facts(on)

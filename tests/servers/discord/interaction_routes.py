@@ -4,8 +4,8 @@ from tests.servers.discord.call import Call, Handler
 from tests.servers.discord.errors import ApiError, Breach, invalid, unknown
 from tests.servers.discord.journal import AUTOCOMPLETE, COMMAND, COMPONENT, MODAL, Interaction, Response
 from tests.servers.discord.message import Message, Version
+from tests.servers.discord.message_routes import change, written
 from tests.servers.discord.rules import SENDABLE_FLAGS, check_message
-from tests.servers.discord.sending import change, written
 from tests.servers.discord.values import EPHEMERAL, LOADING, Json
 from tests.servers.discord.views import message_json
 from tests.servers.discord.world import World

@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection
 
 from tests.stories import preloaded
 
-PATIENCE = 60.0
+TIMEOUT_SECONDS = 60.0
 
 
 class Forked:
@@ -43,7 +43,7 @@ class Forked:
     async def ended(self, data: bytes = b"", *, close: bool = True) -> tuple[int, str, str]:
         """Writes `data`, closes standard input (unless told not to), and waits. Returns exit code, remaining output and
         errors."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             self.write(data)
             if close:
                 self.write_eof()
