@@ -122,11 +122,8 @@ def _said(tool: str, descriptions: object) -> dict[Size, str]:
     said = _by_size(tool, Reason("descriptions"), given, '{"S": "…", "XL": "…"}')
     for size, text in said.items():
         if not isinstance(text, str) or not text.strip():
-            raise ConfigError(
-                "The tool {tool} has an empty description for {size}: say in a sentence what it does, and when.",
-                tool=tool,
-                size=size,
-            )
+            words = "The tool {tool} has an empty description for {size}: say in a sentence what it does, and when."
+            raise ConfigError(words, tool=tool, size=size)
         _whole(tool, Reason("a description for {size}", size=size), text)
     return said
 
@@ -197,30 +194,19 @@ def _for(size: Size, given: Mapping[Size, T]) -> T:
 
 
 def _compare(tool: str, texts: Mapping[Size, ToolText]) -> None:
+    """Raises ConfigError for a size whose parameters do not fit those of XL."""
     largest = texts[SIZES[-1]].parameters
     for size in SIZES[:-1]:
-        lacking = [name for name in names(texts[size].parameters) if name not in names(largest)]
-        if lacking:
-            raise ConfigError(
-                "The tool {tool} has {names} for {size}, which XL lacks: leave it out for {size}, or give it to XL.",
-                tool=tool,
-                names=", ".join(lacking),
-                size=size,
-            )
-        hidden = [name for name in required(largest) if name not in names(texts[size].parameters)]
-        if hidden:
-            raise ConfigError(
-                "The tool {tool} requires {names} and hides it for {size}: show it there, or give it a default.",
-                tool=tool,
-                names=", ".join(hidden),
-                size=size,
-            )
-        stricter = [name for name in required(texts[size].parameters) if name not in required(largest)]
-        if stricter:
-            raise ConfigError(
+        shown = texts[size].parameters
+        if lacking := ", ".join(name for name in names(shown) if name not in names(largest)):
+            words = "The tool {tool} has {names} for {size}, which XL lacks: leave it out for {size}, or give it to XL."
+            raise ConfigError(words, tool=tool, names=lacking, size=size)
+        if hidden := ", ".join(name for name in required(largest) if name not in names(shown)):
+            words = "The tool {tool} requires {names} and hides it for {size}: show it there, or give it a default."
+            raise ConfigError(words, tool=tool, names=hidden, size=size)
+        if stricter := ", ".join(name for name in required(shown) if name not in required(largest)):
+            words = (
                 "The tool {tool} requires {names} for {size}, which XL leaves free: "
-                "require it for XL, too, or leave it free for {size}.",
-                tool=tool,
-                names=", ".join(stricter),
-                size=size,
+                "require it for XL, too, or leave it free for {size}."
             )
+            raise ConfigError(words, tool=tool, names=stricter, size=size)
