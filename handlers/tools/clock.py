@@ -32,19 +32,15 @@ class ClockTools:
         city, in any case, or an offset such as UTC+2.
 
         Raises ToolFailed with the nearest names for an unknown zone."""
-        return _told(self._clock(), time_zone.strip() or scope.time_zone)
-
-
-def _told(seconds: float, wanted: str) -> str:
-    instant = datetime.fromtimestamp(int(seconds), UTC)
-    zone = _fixed(wanted) or _zone(wanted, instant)
-    now = instant.astimezone(zone)
-    offset, named = "UTC" + now.isoformat()[19:25], isinstance(zone, zoneinfo.ZoneInfo)
-    short = f" {now.tzname()}" if named and (now.tzname() or "+")[0] not in "+-" else ""
-    where = f"{offset}, {zone}" if named else offset
-    week, day = now.isocalendar().week, now.timetuple().tm_yday
-    local = f"{_DAYS[now.weekday()]}, {now:%Y-%m-%d %H:%M:%S}{short} ({where}, week {week}, day {day})"
-    return f"{local}; in UTC {instant:%Y-%m-%dT%H:%M:%SZ}"
+        instant, wanted = datetime.fromtimestamp(int(self._clock()), UTC), time_zone.strip() or scope.time_zone
+        zone = _fixed(wanted) or _zone(wanted, instant)
+        now = instant.astimezone(zone)
+        offset, named = "UTC" + now.isoformat()[19:25], isinstance(zone, zoneinfo.ZoneInfo)
+        short = f" {now.tzname()}" if named and (now.tzname() or "+")[0] not in "+-" else ""
+        where = f"{offset}, {zone}" if named else offset
+        week, day = now.isocalendar().week, now.timetuple().tm_yday
+        local = f"{_DAYS[now.weekday()]}, {now:%Y-%m-%d %H:%M:%S}{short} ({where}, week {week}, day {day})"
+        return f"{local}; in UTC {instant:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def _fixed(wanted: str) -> timezone | None:

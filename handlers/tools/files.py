@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import stat
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import ParamSpec
 
 from handlers.tools.authoring.decorator import Tools, tool, tools_of
 from handlers.tools.decoding import text_of
@@ -42,7 +40,6 @@ UNFINISHED = ".tierbot-unfinished-"
 LOCKS = 64
 """Number of write locks. A person always gets the same one."""
 
-P = ParamSpec("P")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -62,26 +59,13 @@ class FileTools:
         self._writing = tuple(threading.Lock() for _ in range(LOCKS))
 
     @tool
-    async def read_file(self, scope: ToolScope, path: str) -> str:
+    def read_file(self, scope: ToolScope, path: str) -> str:
         """The whole text of a file. Raises ToolFailed if it is missing, too large or not text."""
-        return await _in_thread(self._read, scope.person.id, path)
-
-    @tool(traits=Traits(parallel=False, changes=True))
-    async def write_file(self, scope: ToolScope, path: str, content: str) -> str:
-        """Creates or replaces a file, including its parent folders. The replacement is atomic."""
-        return await _in_thread(self._write, scope.person.id, path, content)
-
-    @tool
-    async def list_files(self, scope: ToolScope, path: str = ".") -> str:
-        """Lists a folder, subfolders first, or describes one file. Times are in UTC."""
-        return await _in_thread(self._list, scope.person.id, path)
-
-    def _read(self, person_id: int, path: str) -> str:
         parts = parts_of(path)
         if not parts:
             raise ToolFailed(f"{path or 'The empty path'} is a folder: use list_files.")
         with (
-            own_folder(self._files, person_id) as own,
+            self._own(scope) as own,
             folder_at(own, parts[:-1]) as folder,
             file_in(folder, parts) as file,
             os.fdopen(os.dup(file), "rb") as stream,
@@ -95,7 +79,9 @@ class FileTools:
             )
         return text_of(data, name) if data else f"{name} is empty."
 
-    def _write(self, person_id: int, path: str, content: str) -> str:
+    @tool(traits=Traits(parallel=False, changes=True))
+    def write_file(self, scope: ToolScope, path: str, content: str) -> str:
+        """Creates or replaces a file, including its parent folders. The replacement is atomic."""
         parts = parts_of(path)
         if not parts or path.endswith("/"):
             raise ToolFailed(f"{path or 'The empty path'} names a folder: give the name of a file.")
@@ -109,7 +95,7 @@ class FileTools:
         except UnicodeEncodeError as error:
             told = f"Character {error.start + 1:,} of the content is half a character (a lone surrogate)"
             raise ToolFailed(f"{told}: write it whole.") from None
-        with self._writing[person_id % LOCKS], own_folder(self._files, person_id) as own:
+        with self._writing[scope.person.id % LOCKS], self._own(scope) as own:
             self._check_quota(own, _remove_leftovers(own, parts), len(data))
             with folder_at(own, parts[:-1], make=True) as folder:
                 old = look(folder, parts[-1])
@@ -118,6 +104,30 @@ class FileTools:
                 _replace(folder, parts, data, old.st_mode & 0o777 if old else 0o600)
         done = f"replaced {old.st_size:,} bytes" if old else "new file"
         return f"Wrote {len(data):,} bytes to {shown(parts)} ({done})."
+
+    @tool
+    def list_files(self, scope: ToolScope, path: str = ".") -> str:
+        """Lists a folder, subfolders first, or describes one file. Times are in UTC."""
+        parts = parts_of(path)
+        with self._own(scope) as own:
+            if parts:
+                with folder_at(own, parts[:-1]) as above:
+                    found = look(above, parts[-1])
+                    if found is None:
+                        raise missing(above, parts)
+                    if not stat.S_ISDIR(found.st_mode):
+                        return _line(shown(parts), found)
+            with folder_at(own, parts) as folder:
+                return _listing(folder, parts)
+
+    @contextmanager
+    def _own(self, scope: ToolScope) -> Iterator[int]:
+        """The person's folder. Disk errors are reported to the model."""
+        try:
+            with own_folder(self._files, scope.person.id) as own:
+                yield own
+        except OSError as error:
+            raise ToolFailed(f"The folder can't be used: {reason(error)}.") from None
 
     def _check_quota(self, own: int, old: os.stat_result | None, size: int) -> None:
         """Raises ToolFailed if replacing `old` with `size` bytes would exceed the quota. Counted on every write,
@@ -130,19 +140,6 @@ class FileTools:
         else:
             return
         raise ToolFailed(f"Not written: {full}. Delete something with run_command first.")
-
-    def _list(self, person_id: int, path: str) -> str:
-        parts = parts_of(path)
-        with own_folder(self._files, person_id) as own:
-            if parts:
-                with folder_at(own, parts[:-1]) as above:
-                    found = look(above, parts[-1])
-                    if found is None:
-                        raise missing(above, parts)
-                    if not stat.S_ISDIR(found.st_mode):
-                        return _line(shown(parts), found)
-            with folder_at(own, parts) as folder:
-                return _listing(folder, parts)
 
 
 def _listing(folder: int, parts: tuple[str, ...]) -> str:
@@ -195,11 +192,3 @@ def _replace(folder: int, parts: tuple[str, ...], data: bytes, mode: int) -> Non
             os.fsync(folder)
     except OSError as error:
         raise ToolFailed(f"{shown(parts)} was not written: {reason(error)}. What was there is unchanged.") from None
-
-
-async def _in_thread(work: Callable[P, str], *arguments: P.args, **named: P.kwargs) -> str:
-    """Runs `work` in a thread. Disk errors are reported to the model."""
-    try:
-        return await asyncio.to_thread(work, *arguments, **named)
-    except OSError as error:
-        raise ToolFailed(f"The folder can't be used: {reason(error)}.") from None

@@ -23,10 +23,10 @@ from tests.handlers.tools.files import ADA
         (b"", "a.txt is empty."),
     ],
 )
-async def test_a_text_is_decoded_completely(tools: FileTools, own: Path, data: bytes, text: str) -> None:
+def test_a_text_is_decoded_completely(tools: FileTools, own: Path, data: bytes, text: str) -> None:
     (own / "a.txt").write_bytes(data)
-    assert await tools.read_file(ADA, "a.txt") == text
-    assert await tools.read_file(ADA, "/files/a.txt") == text
+    assert tools.read_file(ADA, "a.txt") == text
+    assert tools.read_file(ADA, "/files/a.txt") == text
 
 
 GERMAN = "Die Größe der Äpfel ist für die Übung nicht so wichtig.\n"
@@ -43,25 +43,25 @@ GERMAN = "Die Größe der Äpfel ist für die Übung nicht so wichtig.\n"
         (f"{GERMAN}\ufffd".encode() + b"\xff", 1, f"{GERMAN}\ufffd\ufffd"),
     ],
 )
-async def test_a_text_with_a_damaged_byte_stays_readable(
+def test_a_text_with_a_damaged_byte_stays_readable(
     tools: FileTools, own: Path, data: bytes, bad: int, text: str
 ) -> None:
     (own / "a.txt").write_bytes(data)
-    first, _, rest = (await tools.read_file(ADA, "a.txt")).partition("\n")
+    first, _, rest = (tools.read_file(ADA, "a.txt")).partition("\n")
     assert (first, rest) == (f"[Damaged UTF-8: what can't be read is shown as \ufffd, {bad} times.]", text)
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "latin-1", "iso8859-15"])
-async def test_an_older_encoding_is_not_taken_for_damage(tools: FileTools, own: Path, encoding: str) -> None:
+def test_an_older_encoding_is_not_taken_for_damage(tools: FileTools, own: Path, encoding: str) -> None:
     (own / "a.txt").write_bytes((GERMAN * 3).encode(encoding))
-    assert await tools.read_file(ADA, "a.txt") == f"[Not UTF-8: read as cp1252, a guess.]\n{GERMAN * 3}"
+    assert tools.read_file(ADA, "a.txt") == f"[Not UTF-8: read as cp1252, a guess.]\n{GERMAN * 3}"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
-async def test_a_nul_byte_is_not_text(tools: FileTools, own: Path, encoding: str) -> None:
+def test_a_nul_byte_is_not_text(tools: FileTools, own: Path, encoding: str) -> None:
     (own / "a.txt").write_bytes("Grüße\0aus München".encode(encoding))
     with pytest.raises(ToolFailed, match=r"a\.txt is not text"):
-        await tools.read_file(ADA, "a.txt")
+        tools.read_file(ADA, "a.txt")
 
 
 @pytest.mark.parametrize(
@@ -73,11 +73,11 @@ async def test_a_nul_byte_is_not_text(tools: FileTools, own: Path, encoding: str
         ("shift_jis", "cp932", "これは日本語の文章です。今日はとても良い天気ですね。\n"),
     ],
 )
-async def test_another_encoding_is_guessed_and_named(
+def test_another_encoding_is_guessed_and_named(
     tools: FileTools, own: Path, encoding: str, said: str, text: str
 ) -> None:
     (own / "a.txt").write_bytes(text.encode(encoding))
-    assert await tools.read_file(ADA, "a.txt") == f"[Not UTF-8: read as {said}, a guess.]\n{text}"
+    assert tools.read_file(ADA, "a.txt") == f"[Not UTF-8: read as {said}, a guess.]\n{text}"
 
 
 @pytest.mark.parametrize(
@@ -90,8 +90,8 @@ async def test_another_encoding_is_guessed_and_named(
         ("a", b"\xff\xfea", "a begins as utf-16 text but is not: it is damaged or binary."),
     ],
 )
-async def test_binary_data_is_refused(tools: FileTools, own: Path, name: str, data: bytes, said: str) -> None:
+def test_binary_data_is_refused(tools: FileTools, own: Path, name: str, data: bytes, said: str) -> None:
     (own / name).write_bytes(data)
     with pytest.raises(ToolFailed) as caught:
-        await tools.read_file(ADA, name)
+        tools.read_file(ADA, name)
     assert str(caught.value).startswith(said)

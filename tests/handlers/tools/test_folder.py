@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shutil
 import socket
@@ -256,7 +255,7 @@ def test_a_hard_link_removed_in_time_does_not_escape(tmp_path: Path, own: Path, 
     assert raced(lambda: read(tmp_path / "files", "a.txt"), swap) == {"mine", "refused"}
 
 
-async def test_nothing_is_written_where_a_swapped_link_leads(tmp_path: Path, own: Path, outside: Path) -> None:
+def test_nothing_is_written_where_a_swapped_link_leads(tmp_path: Path, own: Path, outside: Path) -> None:
     tools = FileTools(tmp_path / "files")
 
     def swap() -> None:  # the tool creates the folder again
@@ -272,7 +271,7 @@ async def test_nothing_is_written_where_a_swapped_link_leads(tmp_path: Path, own
     with meanwhile(swap):
         for round_ in range(MAX_ROUNDS // 20):
             try:
-                seen.add((await tools.write_file(ADA, "notes/b.txt", "x"))[:5])
+                seen.add((tools.write_file(ADA, "notes/b.txt", "x"))[:5])
             except ToolFailed:
                 seen.add("refused")
             if round_ > 100 and seen == {"Wrote", "refused"}:
@@ -284,7 +283,7 @@ async def test_nothing_is_written_where_a_swapped_link_leads(tmp_path: Path, own
 @pytest.mark.parametrize("mode", [0o000, 0o500, 0o777, 0o4755])
 def test_a_folder_without_permissions_is_made_accessible_to_its_owner_only(own: Path, mode: int) -> None:
     own.chmod(mode)
-    assert "Wrote 2 bytes" in asyncio.run(FileTools(own.parent).write_file(ADA, "a.txt", "hi"))
+    assert "Wrote 2 bytes" in FileTools(own.parent).write_file(ADA, "a.txt", "hi")
     assert stat.S_IMODE(own.stat().st_mode) == 0o700
 
 
