@@ -16,10 +16,10 @@ from tests.handlers.tools.mcp.harness import QUICK, McpHarness, mcp_harness
 
 BOT = """
 import asyncio, os, pathlib, sys
-from tests.handlers.tools.mcp.harness import staged
+from tests.handlers.tools.mcp.harness import mcp_harness
 
 async def main():
-    async with staged(pathlib.Path(sys.argv[1])) as on:
+    async with mcp_harness(pathlib.Path(sys.argv[1])) as on:
         on.server("s", {"tools": ["pid"], "start": sys.argv[2]})
         await on.started("s")
         print(await on.call("s_pid"), flush=True)
