@@ -34,9 +34,9 @@ async def fill(database: Database, size: int) -> int:
     conversation = await SqlHistory(database, time.time).begin(ChatKey("telegram", str(size)))
     ledger, dice = SqlLedger(database, time.time), random.Random(size)
     for number in range(size // MESSAGES_A_CYCLE * 3):
-        said = _with_a_tool(number, dice) if number % 3 == 2 else (_answer(dice),)
+        answer = _with_a_tool(number, dice) if number % 3 == 2 else (_answer(dice),)
         question = _text(_QUESTION, dice)
-        await ledger.finish([], [], TurnRecord(f"{number:08x}", conversation.id, person.id, question, said=said))
+        await ledger.finish([], [], TurnRecord(f"{number:08x}", conversation.id, person.id, question, messages=answer))
     return conversation.id
 
 

@@ -36,7 +36,7 @@ class OwnersFiles:
         return self._skills
 
     def reload(self) -> None:
-        """Read the files again. A broken skill keeps its last good version; on ConfigError nothing changes."""
+        """Read the files again. A broken skill keeps its last valid version; on ConfigError nothing changes."""
         read = self._workspace.skills()
         kept = {name: skill for name, skill in self._skills.found.items() if name in read.broken}
         self._skills = Skills({**read.found, **kept}, read.broken)
@@ -51,10 +51,10 @@ async def keep_fresh(
     tell: Callable[[str], Awaitable[None]],
     seconds: float | None = None,
 ) -> None:
-    """Apply the owner's edits as they are made. Errors are logged, and the last good configuration stays in use. `tell`
-    gets the names of changed variables that need a restart."""
+    """Apply the owner's edits as they are made. Errors are logged, and the last valid configuration stays in use.
+    `tell` gets the names of changed variables that need a restart."""
     stamps = await asyncio.to_thread(workspace.stamps)
-    boundary = ErrorBoundary(log, "The edit can't be applied. The last good configuration stays in use.")
+    boundary = ErrorBoundary(log, "The edit can't be applied. The last valid configuration stays in use.")
     await asyncio.sleep(RELOAD_SECONDS if seconds is None else seconds)  # the model library is loaded by then
     warn_of_levels(models)
     while True:
@@ -77,7 +77,7 @@ async def _reload(workspace: Workspace, models: Models, owned: OwnersFiles) -> s
         config, catalog = await asyncio.to_thread(lambda: (workspace.config(), workspace.catalog()))
         await asyncio.to_thread(owned.reload)
     except ConfigError as error:
-        log.error("%s The last good configuration stays in use.", error)
+        log.error("%s The last valid configuration stays in use.", error)
         return ""
     models.config, models.catalog = config, catalog
     models.health.parallel.limit(config.parallel)

@@ -177,7 +177,7 @@ class Chat:
             conversation_id=question.conversation_id,
             person_id=question.person.id,
             question=question.text,
-            said=(ChatMessage("assistant", text),),
+            messages=(ChatMessage("assistant", text),),
             source=question.source,
             replaces_from=question.replaces,
         )
@@ -278,7 +278,7 @@ def _record(ask: CommandContext, question: Question, outcome: Outcome) -> TurnRe
         person_id=question.person.id,
         question=asked,
         pictures=question.pictures,
-        said=outcome.said,
+        messages=outcome.messages,
         calls=outcome.calls,
         source=question.source,
         replaces_from=question.replaces,

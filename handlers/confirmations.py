@@ -191,15 +191,15 @@ class Confirmations:
         words = (
             "⚠️ I was interrupted while {tool} ran: it may or may not have happened. Check before you ask for it again."
         )
-        said = ask.say(words, tool=f"`{action.tool}`")
+        text = ask.say(words, tool=f"`{action.tool}`")
         record = TurnRecord(
             ask.turn_id,
             action.conversation_id,
             ask.person.id,
             pressed(ask, action),
-            said=(*conversation(action, INTERRUPTED), ChatMessage("assistant", said)),
+            messages=(*conversation(action, INTERRUPTED), ChatMessage("assistant", text)),
         )
-        return Reply(said, record=record)
+        return Reply(text, record=record)
 
 
 class _Confirmed:

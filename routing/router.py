@@ -120,7 +120,7 @@ class Router:
             auto=auto,
         )
         executor = ToolExecutor(turn.tools, bounds.tool_calls, models.config.most_result_chars)
-        state = TurnState(bounds, deadline, cost, executor, said=list(begun))
+        state = TurnState(bounds, deadline, cost, executor, messages=list(begun))
         return await self._loop.run(turn, state, live, stop)
 
     async def affordable(self, person: Person, tier: Tier, tokens: int, cost: TurnCost) -> Tier | None:

@@ -60,7 +60,7 @@ class SqlLedger:
 def _write_turn(connection: Connection, record: TurnRecord, now: float) -> None:
     if record.replaces_from is not None:
         _delete_replaced(connection, record.conversation_id, record.replaces_from)
-    said: dict[str, object] = {
+    columns: dict[str, object] = {
         "conversation_id": record.conversation_id,
         "person_id": record.person_id,
         "turn_id": record.turn_id,
@@ -70,7 +70,7 @@ def _write_turn(connection: Connection, record: TurnRecord, now: float) -> None:
     asked: dict[str, object] = {"role": "user", "text": record.question, "pictures": pictures, "source": record.source}
     if record.question or record.pictures:
         connection.execute(
-            _INSERT_MESSAGE, [said | _EMPTY_MESSAGE | row for row in (asked, *map(_message_row, record.said))]
+            _INSERT_MESSAGE, [columns | _EMPTY_MESSAGE | row for row in (asked, *map(_message_row, record.messages))]
         )
     if record.calls:
         rows = [_usage_row(record, call, now) for call in record.calls]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MAX_MESSAGES = 2
 """A longer code block becomes a file."""
 MAX_FILES = 8
-"""Discord allows 10 per message, and a reply may have a picture and a document of its own."""
+"""Discord allows 10 per message, and a reply may also have a picture and a document."""
 _NAME = "main"
 _MAX_EXTENSION = 4
 """Length of an unknown language that is used as an extension."""

@@ -24,7 +24,7 @@ _LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 
 
 def render(markdown: str, accept: Accept) -> tuple[str, list[Span]]:
-    """The visible text and its spans, sorted and nested; none lies within one of its own type.
+    """The visible text and its spans, sorted and nested; none lies within another of the same type.
 
     Types: bold, italic, strikethrough, spoiler, code, pre, blockquote, text_link, heading.
     """
@@ -122,7 +122,7 @@ class _Renderer:
                 self._write(RULE)
 
     def _begin(self, token: Token) -> None:
-        """Starts a block on a line of its own, after a blank line if the source has a gap there."""
+        """Starts a block on a new line, after a blank line if the source has a gap there."""
         self._after_block = False
         if not self._at_start:
             self._write("\n\n" if token.map and token.map[0] > self._end else "\n")

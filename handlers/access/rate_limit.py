@@ -26,10 +26,10 @@ class Window:
 
 @dataclass(slots=True)
 class _Seen:
-    """The times of one person's messages, newest last, and whether they were told about the limit."""
+    """The times of one person's messages, newest last, and whether the person was told about the limit."""
 
     at: deque[float] = field(default_factory=deque)
-    told: bool = False
+    warned: bool = False
 
 
 def parse_limits(text: str) -> tuple[Window, ...]:
@@ -67,12 +67,12 @@ class RateLimit:
             seen.at.pop()
         wait = max(_wait(seen.at, window, now, weight) for window in self._windows)
         if wait <= 0:
-            seen.told = False
+            seen.warned = False
             seen.at.extend([now] * weight)
             return True
-        if seen.told:
+        if seen.warned:
             return False
-        seen.told = True
+        seen.warned = True
         raise _too_many(wait)
 
 

@@ -37,7 +37,7 @@ LINK_CODE_BURNED = (
 )
 PAIRING_CODE_BURNED = "⚠️ Others could read that code, so it no longer works. Write to me in private to get a new one."
 OWNER_CODE = "owner_code"
-NOBODY = 0
+NO_PERSON = 0
 """An id that no person has."""
 _RANK: dict[Role, int] = {role: rank for rank, role in enumerate(reversed(ROLES))}
 
@@ -138,7 +138,7 @@ class Access:
         """The person behind an account, also one who would be admitted with their first message; None for a
         stranger."""
         person = await self._people.find(user)
-        return Person(NOBODY, "user", "") if person is None and self.mode == "open" else person
+        return Person(NO_PERSON, "user", "") if person is None and self.mode == "open" else person
 
     async def decide(self, message: InboundMessage) -> Admitted | Rejected:
         """Admits or rejects the sender of a message."""

@@ -122,13 +122,13 @@ class CouncilCommand:
         return await self._reply(ask, plan, verdict, cost)
 
     async def _reply(self, ask: CommandContext, plan: Plan, verdict: Verdict, cost: TurnCost) -> Reply:
-        said = (ChatMessage("assistant", verdict.answer, made_by=verdict.writer),) if verdict.answer else ()
+        messages = (ChatMessage("assistant", verdict.answer, made_by=verdict.writer),) if verdict.answer else ()
         record = TurnRecord(
             ask.turn_id,
             await ask.conversation_id(self._history),
             ask.person.id,
             plan.question,
-            said=said,
+            messages=messages,
             calls=tuple(cost.calls),
             facts=_facts(plan, verdict),
         )

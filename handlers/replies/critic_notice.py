@@ -74,7 +74,7 @@ class CriticNotices:
 def _answer(message: InboundMessage, record: TurnRecord, required: bool) -> str:
     """The text to review. Empty for councils, unfinished answers, and questions with pictures, which the critic can't
     see. Answers to a button or a command are reviewed only if the tier requires it."""
-    facts, last = record.facts, record.said[-1] if record.said else None
+    facts, last = record.facts, record.messages[-1] if record.messages else None
     if facts is None or facts.source == "council" or not facts.model or facts.timed_out or record.pictures:
         return ""
     if not required and (message.kind != "message" or typed_command(message) is not None):

@@ -112,7 +112,7 @@ class ToolList:
     def _files(self, ask: CommandContext) -> Iterator[str]:
         found = self._toolkits.found
         for file, reason in found.broken.items():
-            words = ask.say("The last good version is in use.") if file in found.manifests else ""
+            words = ask.say("The last valid version is in use.") if file in found.manifests else ""
             yield f"- ⚠️ {plain(ask.say(reason))} {words}".rstrip()
         for manifest in found.manifests.values():
             yield from (f"- ⚠️ {plain(ask.say(warning))}" for warning in manifest.warnings[:MAX_WARNINGS])

@@ -80,7 +80,7 @@ class MetaTools:
             f"In effect: {scope.decision.tier}, because {reason}.",
             *(self._model(tier, stored) for tier in TIERS),
             f"Language: {settings.language or 'never chosen'}. Time zone: {settings.time_zone}. "
-            f"Instructions of their own: {'yes' if settings.instructions else 'none'}. "
+            f"Own instructions: {'yes' if settings.instructions else 'none'}. "
             f"Toolkits switched off: {', '.join(sorted(settings.off)) or 'none'}.",
             f"Limits: {'any number of' if rate == 'off' else rate} messages; a turn has {bounds.model_calls} calls of "
             f"models, {bounds.tool_calls} of tools, {bounds.seconds:.0f} s{dollars}; above {compaction.most_tokens} "

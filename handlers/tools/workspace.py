@@ -20,7 +20,7 @@ log = logging.getLogger("handlers.tools")
 @dataclass(frozen=True, slots=True)
 class Found:
     """The toolkits in use by file name, sorted, and the faulty files with the reason. A faulty file may also be in use
-    with its last good version."""
+    with its last valid version."""
 
     manifests: Mapping[str, Manifest] = field(default_factory=dict)
     broken: Mapping[str, Reason] = field(default_factory=dict)
@@ -95,7 +95,7 @@ class WorkspaceToolkits:
             return Reason(words, file=_printable(name), error=type(error).__name__)
 
     def _take(self, broken: dict[str, Reason]) -> bool:
-        """Combines the loaded files. A faulty file keeps its last good version."""
+        """Combines the loaded files. A faulty file keeps its last valid version."""
         names = _Names(self._ours)
         used: dict[str, Manifest] = {}
         for file in sorted(self._read):

@@ -83,7 +83,7 @@ def program_tool(name: str, way: Program, role: Role, sandbox: Sandbox) -> Tool:
         if ran.ended == "exit" and ran.exit_code == 0:
             return f"{printed or '[no output]'}{cut}"
         reason = f"[exit code {ran.exit_code}]" if ran.ended == "exit" else f"[ended by its limit on {ran.ended}]"
-        raise ToolFailed(f"{name} failed {reason}: {printed or 'it said nothing'}{cut}")
+        raise ToolFailed(f"{name} failed {reason}: {printed or 'no output'}{cut}")
 
     return Tool(name, execute, role, replace(traits_of(sandbox), confirm=way.confirm), sandbox.reason_off)
 

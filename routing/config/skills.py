@@ -144,7 +144,7 @@ _YAML = (
     ("special characters", Reason("there is a control character in it")),
     ("cannot start any token", Reason("a text that begins with a special character must be in quotes")),
     ("unknown escape", Reason("a backslash in a text must be doubled")),
-    ("sequence entries are not allowed", Reason("a list must begin on a line of its own")),
+    ("sequence entries are not allowed", Reason("a list must begin on a new line")),
     ("'<scalar>'", Reason("there is more text after a value")),
     ("undefined alias", Reason("a text that begins with * must be in quotes")),
 )

@@ -74,7 +74,7 @@ def _step(failure: Failure, at: Situation, pause: float) -> Step:
         case ContextOverflow() if at.larger:
             return Step("next", "larger window")
         case ContextOverflow():
-            return Step("again", "shorten") if at.shortened < MAX_SHORTENED else Step("stop", "nobody left")
+            return Step("again", "shorten") if at.shortened < MAX_SHORTENED else Step("stop", "no model left")
         case RateLimited(retry_after=wait) if at.asked >= at.candidates:
             fits = at.siblings == 0 or (wait or 0.0) <= at.seconds_left - MIN_SECONDS
             if wait is not None and wait <= MAX_WAIT_SECONDS and fits:
@@ -92,4 +92,4 @@ def _next(at: Situation, failure: Failure) -> Step:
         return Step("next", "other model")
     if isinstance(failure, ModelError) and failure.own and at.asked < at.candidates + at.siblings:
         return Step("next", "same provider")
-    return Step("stop", "nobody left")
+    return Step("stop", "no model left")

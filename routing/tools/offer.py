@@ -83,8 +83,8 @@ class Toolset:
 
 
 class TurnTools:
-    """Implements `routing.ports.Tools` for one turn. What a model was shown it is shown until the end of the turn, in
-    the same order while there is room, for the providers' prompt caches."""
+    """Implements `routing.ports.Tools` for one turn. A tool that was shown stays shown until the end of the turn,
+    in the same order while there is room, for the providers' prompt caches."""
 
     def __init__(
         self,

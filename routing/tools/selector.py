@@ -37,7 +37,7 @@ FOLLOW_UP_CHARS = 60
 """Maximum length of a follow-up such as "And tomorrow?"."""
 SURE = 0.98
 """Probability from which a message is no follow-up. Of 37 follow-ups in ten languages two reach it; of short messages
-on a topic of their own every second one does (measured)."""
+that start a topic, half do (measured)."""
 MAX_EARLIER = 2
 """How many messages a follow-up goes back."""
 FADING = 2.0

@@ -24,8 +24,8 @@ from routing.types.turns import PromptFit, Question, Switches
 MAX_MESSAGES = 1000
 """Maximum number of stored messages in a prompt. Older ones are summarised."""
 MAX_SUMMARISED = 10_000
-NOBODY = -1
-"""Matches no person."""
+NO_PERSON = -1
+"""An id that no person has."""
 PICTURES_SHOWN = 4
 """Number of recent pictures that a vision model sees again."""
 PICTURE_BYTES = 20_000_000
@@ -93,16 +93,16 @@ class Context:
         return [each for each in self._stored if each.person_id in (0, self._question.person.id)]
 
     async def prompt(
-        self, system: ChatMessage, said: Sequence[ChatMessage], window: Window, vision: bool
+        self, system: ChatMessage, after: Sequence[ChatMessage], window: Window, vision: bool
     ) -> tuple[tuple[ChatMessage, ...], PromptFit]:
-        """Return the messages of the next call and how they fit. If they don't, they are summarised (once per turn),
-        then tool results are shortened, then the oldest messages are dropped."""
-        messages = await self._messages(system, said, vision)
+        """Return the messages of the next call (`after` come after the question) and how they fit. If they don't, they
+        are summarised (once per turn), then tool results are shortened, then the oldest messages are dropped."""
+        messages = await self._messages(system, after, vision)
         too_much = self._unread > 0 or self._withheld or window.overflows(messages)
         if too_much and self._config.compaction.enabled and not self._tried and self._summariser is not None:
             self._summariser.spare = 1  # reserve one call for the answer
             await self.compact(self._config.compaction.keep_last, self._summariser)
-            messages = await self._messages(system, said, vision)
+            messages = await self._messages(system, after, vision)
         dropped = self._unread
         if not window.takes(weight(messages)):
             messages = compaction.shorten_results(messages, window)
@@ -176,7 +176,7 @@ class Context:
         if before.reader:
             before = Summary(before.upto, "", 0)
             older = await self._behind(before, border)
-        return before, _for(older, NOBODY), False
+        return before, _for(older, NO_PERSON), False
 
     async def _behind(self, before: Summary, border: int) -> Sequence[StoredMessage]:
         """The messages for the next summary: those up to the border, and older ones that neither the last summary nor a
@@ -188,7 +188,7 @@ class Context:
         return _for(found, self._question.person.id)
 
     async def _messages(
-        self, system: ChatMessage, said: Sequence[ChatMessage], vision: bool
+        self, system: ChatMessage, after: Sequence[ChatMessage], vision: bool
     ) -> tuple[ChatMessage, ...]:
         known = self._summary.text_for(self._question.person.id) if self._summary else ""
         summary = (ChatMessage("system", known),) if known else ()
@@ -200,7 +200,7 @@ class Context:
             earlier.append(_plain(stored, await self._shown(stored.pictures, room)))
         system = replace(system, text=emergency(system.text, self._most_chars))
         asked = ChatMessage("user", emergency(self._question.text, self._most_chars), pictures)
-        return (system, *summary, *reversed(earlier), asked, *said)
+        return (system, *summary, *reversed(earlier), asked, *after)
 
     async def _shown(self, attachments: tuple[Attachment, ...], room: _Room) -> tuple[Picture, ...]:
         shown = []

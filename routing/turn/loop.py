@@ -101,18 +101,18 @@ class TurnLoop:
     ) -> CallPlan | None:
         """Learn the model's window from the refusal and plan for it. None: nothing more can be left out, so the same
         request would be refused again."""
-        said, model, window = overflow.window, plan.choice.model, plan.window
+        limit, model, window = overflow.window, plan.choice.model, plan.window
         while state.shortened < MAX_SHORTENED:
             state.shortened += 1
-            window = self._caller.learn_window(model, window, said)
+            window = self._caller.learn_window(model, window, limit)
             log.info("[Failover] %s: shortening the prompt to %d tokens", model, window)
-            state.said[:] = emergency_all(state.said, window)
+            state.messages[:] = emergency_all(state.messages, window)
             state.shorten_to = window
             shorter = await self._plan(turn, state)
             if _differs(shorter.request, plan.request):
                 state.answer.repeats += 1
                 return shorter
-            window, said = min(window, plan.fit.tokens), None
+            window, limit = min(window, plan.fit.tokens), None
         return None
 
     async def _retry(self, step: Step, failure: Failure, plan: CallPlan, turn: TurnInput, state: TurnState) -> CallPlan:
@@ -122,8 +122,8 @@ class TurnLoop:
         if step.do == "next":
             alike = _alike(failure, plan)
             state.excluded |= {model, *alike}
-            told = (failure.reason, step.why, failure.raw) if isinstance(failure, ModelError) else ("", step.why)
-            state.failed.append(Failed(model, *told))
+            error = (failure.reason, step.why, failure.raw) if isinstance(failure, ModelError) else ("", step.why)
+            state.failed.append(Failed(model, *error))
             state.answer.asked, state.answer.repeats = state.answer.asked + 1 + len(alike), 0
         else:
             state.answer.repeats += 1
@@ -140,7 +140,9 @@ class TurnLoop:
     ) -> bool:
         """Run what the model called, unless a limit is reached; every call gets a result. Whether the turn goes on."""
         calls, executor = completion.calls, state.executor
-        state.said.append(ChatMessage("assistant", completion.text, (), calls, plan.choice.model, completion.thinking))
+        state.messages.append(
+            ChatMessage("assistant", completion.text, (), calls, plan.choice.model, completion.thinking)
+        )
         results = executor.not_run(calls)
         state.check_time_and_money()
         if state.limit is None and not plan.request.may_call:
@@ -152,7 +154,7 @@ class TurnLoop:
             with suppress(Stopped), stop.guard():
                 await executor.run(calls, scope, max(0.1, state.deadline.left), results)
             state.deadline.wait(executor.own_seconds)
-        state.said += [each.message() for each in results]
+        state.messages += [each.message() for each in results]
         state.unknown_calls |= {each.call_id for each in results if each.unknown_tool}
         state.check_time_and_money()
         return not stop.requested and state.limit is None and executor.waiting is None and plan.request.may_call
@@ -175,7 +177,7 @@ def _outcome(plan: CallPlan, completion: Completion, failure: Failure | None, st
     elif completion.calls:
         answer = Completion(last_words, "stopped" if stop.requested else "stop", None, 0.0)
     elif completion.text.strip():
-        state.said.append(ChatMessage("assistant", completion.text, made_by=plan.choice.model))
+        state.messages.append(ChatMessage("assistant", completion.text, made_by=plan.choice.model))
     else:
         answer = replace(completion, text=last_words)
     return Outcome(
@@ -184,7 +186,7 @@ def _outcome(plan: CallPlan, completion: Completion, failure: Failure | None, st
         fit=plan.fit,
         completion=answer,
         error=error if answer is None else None,
-        said=tuple(state.said),
+        messages=tuple(state.messages),
         calls=tuple(state.cost.calls),
         limit=state.limit,
         most_chars=emergency_chars(plan.window) if state.shortened else None,

@@ -51,10 +51,10 @@ def plan(
     return Plan(decision, models.choose(decision.tier, preferences), skill)
 
 
-def in_turn(fixed: Switches, now: Switches, said: Sequence[ChatMessage]) -> Switches:
+def in_turn(fixed: Switches, now: Switches, messages: Sequence[ChatMessage]) -> Switches:
     """The settings from before the turn, changed only by tools that the turn itself called. Commands sent during the
     turn don't count."""
-    called = {call.name for each in said for call in each.calls}
+    called = {call.name for each in messages for call in each.calls}
     tier, skill = (now if SET_TIER in called else fixed), (now if USE_SKILL in called else fixed)
     return Switches(tier.tier, tier.tier_at, skill.skill, skill.skill_at)
 

@@ -70,7 +70,7 @@ async def _tier(turn: TurnInput, state: TurnState) -> Plan:
     question = turn.question
     switches = await turn.context.switches()
     if question.fixed is not None:
-        switches = in_turn(question.fixed.switches, switches, state.said)
+        switches = in_turn(question.fixed.switches, switches, state.messages)
     return plan(turn.models, turn.skills, question, turn.preferences, switches, turn.auto)
 
 
@@ -79,10 +79,10 @@ def _escalated(turn: TurnInput, state: TurnState, decided: Plan) -> Plan:
     before = decided.decision
     if (
         state.escalated is None
-        and state.said
+        and state.messages
         and escalation.upgrades(before.tier, before.source, turn.models.config.dynamic_tier)
         and serves(turn.models, turn.preferences, ESCALATED, before.tier)
-        and escalation.signal(_without_calls(state.said, state.unknown_calls))
+        and escalation.signal(_without_calls(state.messages, state.unknown_calls))
     ):
         log.info("[DynamicTier] Detected coding activity, upgrading tier: %s -> %s", before.tier, ESCALATED)
         state.escalated = TierDecision(ESCALATED, "dynamic", "coding activity")
@@ -91,10 +91,10 @@ def _escalated(turn: TurnInput, state: TurnState, decided: Plan) -> Plan:
     return Plan(state.escalated, turn.models.choose(ESCALATED, turn.preferences), decided.skill)
 
 
-def _without_calls(said: Sequence[ChatMessage], ids: set[str]) -> Sequence[ChatMessage]:
+def _without_calls(messages: Sequence[ChatMessage], ids: set[str]) -> Sequence[ChatMessage]:
     if not ids:
-        return said
-    return [replace(each, calls=tuple(call for call in each.calls if call.id not in ids)) for each in said]
+        return messages
+    return [replace(each, calls=tuple(call for call in each.calls if call.id not in ids)) for each in messages]
 
 
 async def _model(turn: TurnInput, state: TurnState, decided: Plan) -> ModelChoice:
@@ -102,7 +102,7 @@ async def _model(turn: TurnInput, state: TurnState, decided: Plan) -> ModelChoic
     question, models, cost = turn.question, turn.models, state.cost
     needs = Needs(
         vision=bool(question.pictures),
-        tools=turn.tools.needed or any(each.calls for each in state.said),
+        tools=turn.tools.needed or any(each.calls for each in state.messages),
         tokens=max(state.above + 1, int(estimate([ChatMessage("user", question.text)]))),
     )
     choice = models.choose(decided.decision.tier, turn.preferences, needs, state.excluded)

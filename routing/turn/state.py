@@ -85,7 +85,7 @@ class Answer:
 class TurnState:
     """Everything that changes during a turn.
 
-    `said` holds the messages after the question, with tool calls and results. Models in `excluded` are not asked again.
+    `messages` are those after the question, with tool calls and results. Models in `excluded` are not asked again.
     `shortened` counts how often the prompt was shortened; the next plan shortens it to `shorten_to` tokens, and the
     model needs a window of more than `above` tokens. `escalated` is the move to the coding tier. `system` is the system
     message with the model and window it was written for.
@@ -95,7 +95,7 @@ class TurnState:
     deadline: Deadline
     cost: TurnCost
     executor: ToolExecutor
-    said: list[ChatMessage] = field(default_factory=list)
+    messages: list[ChatMessage] = field(default_factory=list)
     answer: Answer = field(default_factory=lambda: Answer(1, 0))
     may_call_tools: bool = True
     unknown_calls: set[str] = field(default_factory=set)
@@ -133,13 +133,15 @@ class TurnState:
 
     def prompt(self) -> Sequence[ChatMessage]:
         """The messages after the question; before the last call, with a note that no more tools may be called."""
-        if self.may_call_tools or not self.said:
-            return self.said
-        return [*self.said[:-1], replace(self.said[-1], text=self.said[-1].text + LAST_CALL)]
+        if self.may_call_tools or not self.messages:
+            return self.messages
+        return [*self.messages[:-1], replace(self.messages[-1], text=self.messages[-1].text + LAST_CALL)]
 
     def last_words(self) -> str:
         """The last text that a model wrote before a tool call."""
-        return next((each.text for each in reversed(self.said) if each.role == "assistant" and each.text.strip()), "")
+        return next(
+            (each.text for each in reversed(self.messages) if each.role == "assistant" and each.text.strip()), ""
+        )
 
     def reach(self, bound: Bound, value: float) -> None:
         """Record that a limit of the turn is used up."""
@@ -150,7 +152,7 @@ class TurnState:
         """Record the limit if the time or the money is used up."""
         if self.bounds.dollars is not None and known_cost(self.cost.calls) >= self.bounds.dollars:
             self.reach("money", float(self.bounds.dollars))
-        elif self.deadline.left < (MIN_SECONDS if self.said else 0.0) or self.deadline.passed:
+        elif self.deadline.left < (MIN_SECONDS if self.messages else 0.0) or self.deadline.passed:
             self.reach("seconds", self.deadline.seconds)
 
     def is_last_call(self) -> bool:
@@ -158,7 +160,7 @@ class TurnState:
         if self.limit is not None:
             return True
         no_more = self.cost.counted + 1 >= self.bounds.model_calls
-        if not self.said:
+        if not self.messages:
             return no_more
         if self.executor.refused:
             self.reach("tools", self.bounds.tool_calls)

@@ -100,7 +100,7 @@ class TurnRecord:
     person_id: int
     question: str
     pictures: tuple[Attachment, ...] = ()
-    said: tuple[ChatMessage, ...] = ()
+    messages: tuple[ChatMessage, ...] = ()
     calls: tuple[CallRecord, ...] = ()
     source: str = ""
     replaces_from: int | None = None

@@ -86,7 +86,7 @@ Why = Literal[
     "empty",
     "asked to wait",
     "passing",
-    "nobody left",
+    "no model left",
 ]
 
 
@@ -115,7 +115,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A finished turn with its last decisions. `said` holds the messages after the question, with calls and results.
+    """A finished turn with its last decisions. `messages` are those after the question, with calls and results.
     Exactly one of `completion` and `error` is set. With `most_chars`, longer messages were cut after an overflow.
     `failed` are the models tried before; `first_token` and `seconds` are times since the start. `over` is a spending
     limit that was reached or exceeded. `waiting` is a tool call that needs a confirmation and ended the turn."""
@@ -125,7 +125,7 @@ class Outcome:
     fit: PromptFit
     completion: Completion | None
     error: ModelError | None = None
-    said: tuple[ChatMessage, ...] = ()
+    messages: tuple[ChatMessage, ...] = ()
     calls: tuple[CallRecord, ...] = ()
     limit: Limit | None = None
     most_chars: int | None = None

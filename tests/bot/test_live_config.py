@@ -47,7 +47,7 @@ async def test_a_failed_reload_is_logged_once_and_retried(tmp_path: Path, caplog
         keeping.cancel()
     assert owned.instructions() == "Be brief, and say so."
     assert [record.message for record in caplog.records].count(
-        "The edit can't be applied. The last good configuration stays in use."
+        "The edit can't be applied. The last valid configuration stays in use."
     ) == 1  # fmt: skip
 
 

@@ -28,6 +28,6 @@ def message(update: str, text: str = "hi", chat: ChatKey = HOME) -> InboundMessa
 def record(conversation: int, person: int, question: str, answer: str = "", **more: object) -> TurnRecord:
     spent: dict[str, object] = {"tier": "smart", "model": "openai/m", "usage": None, "seconds": 1.5}
     spent |= {name: more.pop(name) for name in tuple(more) if name in spent}
-    said = (ChatMessage("assistant", answer, made_by="openai/m"),) if answer else ()
+    messages = (ChatMessage("assistant", answer, made_by="openai/m"),) if answer else ()
     calls = (CallRecord(**spent),) if answer else ()  # type: ignore[arg-type]
-    return TurnRecord("t", conversation, person, question, said=said, calls=calls, **more)  # type: ignore[arg-type]
+    return TurnRecord("t", conversation, person, question, messages=messages, calls=calls, **more)  # type: ignore[arg-type]

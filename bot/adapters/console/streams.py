@@ -39,8 +39,8 @@ class Streams:
 class BlockingCalls:
     """Runs calls one after another on a daemon thread.
 
-    The event loop waits for the threads of its own executor when it ends, so a read that never returns would keep the
-    process alive there.
+    The event loop waits for the threads of its default executor when it ends, so a read that never returns would keep
+    the process alive there.
     """
 
     def __init__(self, name: str) -> None:

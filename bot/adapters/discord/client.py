@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 Json = dict[str, Any]
 NETWORK = (OSError, aiohttp.ClientError, TimeoutError)
 CALL_TIMEOUT = aiohttp.ClientTimeout(total=20.0, sock_connect=10.0)
-"""For calls without a timeout of their own; the library's default is five minutes."""
+"""For calls that set no timeout; the library's default is five minutes."""
 _ALSO_LIBRARY = ("READY", "RESUMED", "GUILD_CREATE")
 """Events that the library needs as well when we read them."""
 _MAX_RATE_LIMIT = 30.0  # maximum seconds to wait out a 429 within a call; longer ones raise RateLimited

@@ -65,7 +65,7 @@ class Part:
 
 
 def parts(message: OutboundMessage, outbox_id: int, in_full: bool = False) -> list[Part]:
-    """The messages of a reply; none if nothing in it is visible. `in_full`: however many they are."""
+    """The messages of a reply; none if nothing in it is visible. `in_full`: never a file instead of many messages."""
     room = MAX_TEXT - _ROOM
     attached = "" if in_full else message.attached
     text, code = with_code_files(message.text, attached, room, lambda block: len(pieces(block, room)))

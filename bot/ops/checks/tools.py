@@ -40,12 +40,12 @@ async def toolkits(inspection: Inspection) -> list[Finding]:
     """Toolkit files that can't be used, ignored hints, and tools of MCP servers that are not configured."""
     found = await asyncio.to_thread(_read, inspection)
     fix = "Fix it; the bot picks it up within seconds. The other toolkits work."
-    complaints = [warn("toolkits", reason, fix) for reason in found.broken.values()]
+    problems = [warn("toolkits", reason, fix) for reason in found.broken.values()]
     for manifest in found.manifests.values():
-        complaints += [warn("toolkits", warning, "Fix the hint, or remove it.") for warning in manifest.warnings]
-    complaints += await asyncio.to_thread(lambda: list(_missing_servers(inspection, found)))
+        problems += [warn("toolkits", warning, "Fix the hint, or remove it.") for warning in manifest.warnings]
+    problems += await asyncio.to_thread(lambda: list(_missing_servers(inspection, found)))
     names = [f"{each.toolkit.name} ({_tools(len(each.toolkit.tools))})" for each in found.manifests.values()]
-    return [*complaints, ok("toolkits", f"{len(TOOLKITS)} of ours; of the workspace: {', '.join(names) or 'none'}")]
+    return [*problems, ok("toolkits", f"{len(TOOLKITS)} of ours; of the workspace: {', '.join(names) or 'none'}")]
 
 
 def mcp_check(limits: Limits = LIMITS, seconds: float = SERVER_SECONDS) -> Check:
@@ -65,18 +65,18 @@ def mcp_check(limits: Limits = LIMITS, seconds: float = SERVER_SECONDS) -> Check
         try:
             await client.start()
             await _wait_for_servers(client, moved, seconds)
-            states, problems, offered = client.states(), client.problems(), client.toolkits()
+            states, faults, offered = client.states(), client.problems(), client.toolkits()
         finally:
             await client.close()
-        complaints = [warn("mcp.json", problem, "Fix that line. The other servers work.") for problem in problems]
+        problems = [warn("mcp.json", problem, "Fix that line. The other servers work.") for problem in faults]
         found = await asyncio.to_thread(_read, inspection)
         _, left_out = without_duplicates(
             (*_own_toolkits(), *(each.toolkit for each in found.manifests.values()), *offered)
         )
         fix = "To use both, rename the server in mcp.json or the tool of the toolkit."
-        complaints += [warn("mcp.json", each, fix) for each in left_out]
-        nothing = [] if states or problems else [ok("mcp.json", "no servers")]
-        return [*complaints, *nothing, *(finding for state in states for finding in _server(state, seconds))]
+        problems += [warn("mcp.json", each, fix) for each in left_out]
+        nothing = [] if states or faults else [ok("mcp.json", "no servers")]
+        return [*problems, *nothing, *(finding for state in states for finding in _server(state, seconds))]
 
     return mcp_servers
 

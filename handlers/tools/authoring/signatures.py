@@ -25,7 +25,7 @@ _SECTION = re.compile(r"^(Args|Arguments|Parameters|Returns|Raises|Yields|Exampl
 _ARGUMENT = re.compile(r"(?P<indent>[ \t]+)(?P<name>\w+)(?: *\([^)]*\))?: *(?P<text>.*)")
 _SENTENCE = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)\s")
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-_MAX_COMPLAINTS = 3
+_MAX_PROBLEMS = 3
 
 
 class _Generator(GenerateJsonSchema):
@@ -79,7 +79,7 @@ class Signature:
             return self._reader.validate_python(ArgsKwargs((), dict(given)))
         except ValidationError as error:
             wrong = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors(include_url=False)]
-            told = "; ".join(wrong[:_MAX_COMPLAINTS])
+            told = "; ".join(wrong[:_MAX_PROBLEMS])
             raise BadArguments(f"The arguments of {self._tool} are wrong ({told}).") from None
 
 

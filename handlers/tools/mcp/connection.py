@@ -121,7 +121,7 @@ class Connection:
             except ImportError as missing:
                 words = "the package mcp can't be imported ({error})"
                 return self._set_status("failed", Reason(words, error=missing))
-            try:  # in a task of its own, because the SDK may take a cancellation for its own
+            try:  # in a separate task, because the SDK may take a cancellation for its own
                 [error] = await asyncio.gather(
                     session.run(partial(self._publish, session), legacy), return_exceptions=True
                 )

@@ -165,10 +165,10 @@ class Sandbox:
                     monitor = ResourceMonitor(box.pid, folder, limits, before, size, self._family, self._taken)
                     ended, code = await box.over(monitor, self._threads, stop)
             except BrokenSandbox:
-                raise BrokenSandbox(_last_line(transcript.told()[0])) from None
+                raise BrokenSandbox(_last_line(transcript.result()[0])) from None
             if ended == "exit" and (code == _TOO_FULL or await self._in_thread(monitor.disk) is not None):
                 ended, code = "disk", None
-            output, cut = transcript.told()
+            output, cut = transcript.result()
             return ExecResult(output, code, ended, loop.time() - began, cut)
 
     def _lasting(self) -> Reason | None:
@@ -180,28 +180,28 @@ class Sandbox:
         return Reason("the sandbox only supports x86-64 and 64-bit ARM, not {machine}", machine=platform.machine())
 
     async def _probe(self) -> Reason | None:
-        complaints: list[str] = []
+        problems: list[str] = []
         try:
             seeing = await self._in_thread(lambda: next(filter(sees, self._families), None))
             if seeing is None:
                 return NO_PROCESSES
             self._family = seeing
             for form in FORMS:
-                complaint = await self._complaint(form)
-                if complaint is None:
+                problem = await self._problem(form)
+                if problem is None:
                     self.form = form
                     if form.proc and not form.hidden:
-                        log.warning("[Sandbox] Commands can read the path of the workspace here: %s", complaints[0])
+                        log.warning("[Sandbox] Commands can read the path of the workspace here: %s", problems[0])
                     return None
-                complaints.append(complaint)
+                problems.append(problem)
         except OSError as error:
             return Reason("its test failed ({error})", error=system_reason(error))
-        if "Unknown option" in complaints[0]:
+        if "Unknown option" in problems[0]:
             words = "bubblewrap is too old ({error}): 0.10 or newer is needed, or 0.8 with the security update of 2024"
-            return Reason(words, error=complaints[0])
-        return Reason("bubblewrap can't work here ({error})", error=complaints[0])
+            return Reason(words, error=problems[0])
+        return Reason("bubblewrap can't work here ({error})", error=problems[0])
 
-    async def _complaint(self, form: Form) -> str | None:
+    async def _problem(self, form: Form) -> str | None:
         """The error when Python runs inside this form; None if it works."""
         bubblewrap = self._as(form)
         bubblewrap = replace(bubblewrap, limits=replace(self.limits, seconds=PROBE_SECONDS))
@@ -219,4 +219,4 @@ class Sandbox:
 
 def _last_line(text: str) -> str:
     lines = text.strip().splitlines()
-    return lines[-1].strip(" .")[:300] if lines else "it said nothing"
+    return lines[-1].strip(" .")[:300] if lines else "no output"

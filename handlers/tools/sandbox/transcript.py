@@ -35,7 +35,7 @@ class Transcript:
         self.bytes += len(chunk)
         self._keep(self._decoder.decode(chunk))
 
-    def told(self) -> tuple[str, Cut | None]:
+    def result(self) -> tuple[str, Cut | None]:
         """Ends the stream. Returns the text, with a note in place of the gap, and the cut if there is one."""
         self._keep(self._decoder.decode(b"", final=True))
         left_out = self.chars - len(self._head) - len(self._tail)

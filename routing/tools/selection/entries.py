@@ -52,7 +52,7 @@ def _entries(row: Mapping[str, Any], examples: Mapping[str, Sequence[str]]) -> I
     for tool in row.get("tools") or (row,):
         single = tool is row
         own = () if single else examples.get(f"{group}/{tool['name']}", ())
-        # The name is a passage of its own: it often says it all, and a long description drowns it.
+        # The name is a separate passage: it is often enough, and a long description would dilute it.
         texts = (_described(tool), _valid(spaced(group)) if single else _described(row))
         yield Entry(
             name=tool["name"],

@@ -28,7 +28,7 @@ from routing.types.usage import CallRecord, TurnCost
 ASKED = InboundMessage(UserKey("telegram", "1"), ChatKey("telegram", "-5", "7"), "bot", "1", "hi", 0.0, message_id="9")
 FACTS = TurnFacts("balanced", "default", "openai/m", 1.0)
 SAID = (ChatMessage("assistant", " Sydney. "),)
-TURN = TurnRecord("t1", 3, 1, "What is the capital?", said=SAID, calls=(), facts=FACTS)
+TURN = TurnRecord("t1", 3, 1, "What is the capital?", messages=SAID, calls=(), facts=FACTS)
 DOUBT = Doubt("anthropic/c", "It is Canberra.")
 CALL = CallRecord("balanced", "anthropic/c", None, 1.0)
 
@@ -103,9 +103,9 @@ async def test_without_a_call_there_is_no_cost() -> None:
         (ASKED, replace(TURN, facts=replace(FACTS, model=""))),
         (ASKED, replace(TURN, facts=replace(FACTS, timed_out=True))),
         (ASKED, replace(TURN, facts=None)),
-        (ASKED, replace(TURN, said=())),
-        (ASKED, replace(TURN, said=(ChatMessage("tool", "42"),))),
-        (ASKED, replace(TURN, said=(ChatMessage("assistant", " \n"),))),
+        (ASKED, replace(TURN, messages=())),
+        (ASKED, replace(TURN, messages=(ChatMessage("tool", "42"),))),
+        (ASKED, replace(TURN, messages=(ChatMessage("assistant", " \n"),))),
         (ASKED, replace(TURN, pictures=(Attachment("image", "a.png", "image/png", 5, "x"),))),
         (replace(ASKED, kind="press", press=Press("q", "m")), TURN),
         (replace(ASKED, text="/retry"), TURN),

@@ -169,9 +169,9 @@ def test_a_broken_file_with_a_working_last_version_says_so(folder: Path) -> None
     toolkits.refresh()
     faults = there.faults(asked()).splitlines()
     assert faults[2].startswith("- ⚠️ a.json line 1")
-    assert faults[2].endswith("The last good version is in use.")
+    assert faults[2].endswith("The last valid version is in use.")
     assert faults[3].startswith("- ⚠️ b.json line 1")
-    assert "last good" not in faults[3]
+    assert "last valid" not in faults[3]
     assert there.counted(asked()) == ["⚠️ Broken toolkit files: 2; /tools says why."]
 
 

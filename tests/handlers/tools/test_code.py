@@ -85,7 +85,7 @@ async def test_how_it_ended_is_the_last_line_also_for_long_output(printed: str, 
     limits = SandboxLimits(output_chars=most)
     transcript = Transcript(limits.printed_chars)
     transcript.add(printed.encode())
-    output, cut = transcript.told()
+    output, cut = transcript.result()
     assert cut is not None
     tools = CodeTools(Told(ExecResult(output, 137 if ended == "exit" else None, ended, 1, cut), limits))
     try:

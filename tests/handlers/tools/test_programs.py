@@ -42,7 +42,7 @@ async def test_a_program_gets_its_arguments_as_json_and_prints_the_result(tmp_pa
     ("output", "code", "ended", "said"),
     [
         ("no such city\n", 2, "exit", "get_weather failed [exit code 2]: no such city"),
-        ("", 1, "exit", "get_weather failed [exit code 1]: it said nothing"),
+        ("", 1, "exit", "get_weather failed [exit code 1]: no output"),
         ("so far", None, "seconds", "get_weather failed [ended by its limit on seconds]: so far"),
     ],
 )

@@ -83,7 +83,7 @@ def test_head_and_tail_are_kept_and_omissions_counted(kept: int) -> None:
     data = text.encode()
     for at in range(0, len(data), 7):
         transcript.add(data[at : at + 7])
-    told, cut = transcript.told()
+    told, cut = transcript.result()
     head, gap, tail = told.split("\n")
     assert len(head) + len(tail) == kept
     assert len(tail) == kept // TAIL_SHARE
@@ -97,13 +97,13 @@ def test_short_output_is_complete() -> None:
     transcript = Transcript(6)
     for char in "abcdéf".encode():
         transcript.add(bytes([char]))
-    assert transcript.told() == ("abcdéf", None)
+    assert transcript.result() == ("abcdéf", None)
 
 
 def test_an_incomplete_character_is_replaced() -> None:
     transcript = Transcript(6)
     transcript.add("é".encode()[:1])
-    assert transcript.told() == ("\ufffd", None)
+    assert transcript.result() == ("\ufffd", None)
 
 
 def test_a_transcript_reports_its_limit() -> None:
@@ -112,7 +112,7 @@ def test_a_transcript_reports_its_limit() -> None:
     assert not transcript.overflowing
     transcript.add(b"x")
     assert transcript.overflowing
-    assert len(transcript.told()[0]) < 60
+    assert len(transcript.result()[0]) < 60
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ async def run(
 
 
 def results(outcome: Outcome) -> list[str]:
-    return [message.text for message in outcome.said if message.role == "tool"]
+    return [message.text for message in outcome.messages if message.role == "tool"]
 
 
 async def test_the_model_gets_tool_results_and_answers() -> None:
@@ -97,10 +97,10 @@ async def test_the_model_gets_tool_results_and_answers() -> None:
     outcome = await run(llm, toolbox, live=seen)
     assert outcome.completion is not None
     assert outcome.completion.text == "It said hi."
-    assert [message.role for message in outcome.said] == ["assistant", "tool", "assistant"]
-    assert llm.asked[1].messages[1:] == outcome.said[:2]
-    assert outcome.said[1].call_id == outcome.said[0].calls[0].id
-    assert outcome.said[1].text == "echo hi"
+    assert [message.role for message in outcome.messages] == ["assistant", "tool", "assistant"]
+    assert llm.asked[1].messages[1:] == outcome.messages[:2]
+    assert outcome.messages[1].call_id == outcome.messages[0].calls[0].id
+    assert outcome.messages[1].text == "echo hi"
     assert seen.texts == ["Let me see.", "Let me see.\n\n⚙️ `echo` …", "It said hi."]
     assert len(outcome.calls) == 2
     assert outcome.limit is None
@@ -222,12 +222,12 @@ async def test_an_endless_loop_is_bounded(bounds: TurnBounds, made: int, ran: in
     assert (llm.made, len(toolbox.began), outcome.limit) == (made, ran, limit)
     assert outcome.completion is not None
     assert outcome.completion.text == f"step {made - 1}"
-    pairs = sum(len(message.calls) for message in outcome.said), len(results(outcome))
+    pairs = sum(len(message.calls) for message in outcome.messages), len(results(outcome))
     assert pairs[0] == pairs[1] == made, "every call has its result, so that the history can be sent again"
 
 
 class Summing(Planner):
-    """A summary is written before one of the turn's calls, in some calls of its own, a dime each."""
+    """Writes a summary before one of the turn's calls, with `times` more calls at 10 cents each."""
 
     def __init__(self, bounds: TurnBounds, before: int, times: int) -> None:
         super().__init__(bounds)
@@ -235,7 +235,7 @@ class Summing(Planner):
         self._times = times
 
     async def __call__(self, turn: TurnInput, state: TurnState) -> CallPlan:
-        own = sum(message.role == "assistant" for message in state.said)
+        own = sum(message.role == "assistant" for message in state.messages)
         if own + 1 == self._before and self._times:
             price = Usage(1, 1, cost=Decimal("0.1"))
             self.cost.calls += [CallRecord("balanced", "openai/s", price, 1.0)] * self._times
@@ -356,4 +356,4 @@ async def test_a_failure_after_tools_keeps_their_results() -> None:
     down: list[Step] = [Unreachable("m", "down")]
     outcome = await run(FakeLlm(calls(call("echo")), down, down), FakeToolbox({"echo": echo}))
     assert isinstance(outcome.error, Unreachable)
-    assert [each.role for each in outcome.said] == ["assistant", "tool"]
+    assert [each.role for each in outcome.messages] == ["assistant", "tool"]
