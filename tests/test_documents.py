@@ -54,10 +54,18 @@ def test_every_module_and_make_target_exists(page: str) -> None:
     assert set(TARGET.findall(code)) - targets == set()
 
 
+def is_module(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:  # its parent is no package
+        return False
+
+
 @pytest.mark.parametrize("page", PAGES)
-def test_every_dotted_name_can_be_imported(page: str) -> None:
+def test_every_dotted_name_exists(page: str) -> None:
     for name in NAME.findall("\n".join(re.findall(r"`([^`\n]+)`", text(page)))):
-        resolve_name(name)
+        if not is_module(name):  # not imported: some need torch
+            resolve_name(name)
 
 
 @pytest.mark.parametrize("page", PAGES)
