@@ -1,6 +1,6 @@
-"""How often the size class of a model is read wrongly from its name.
+"""How often the size class read from a model's name is wrong.
 
-The names are JSON lines, `{"model": "gpt-4o-mini", "accept": ["M", "L"]}`; other keys are passed over.
+The names are JSON lines, `{"model": "gpt-4o-mini", "accept": ["M", "L"]}`; other keys are ignored.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ HEADINGS = ("model", "read as", "accepted", "because")
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A model and the classes that are right for it; several where its size is not published."""
+    """A model and its accepted size classes; several if its size is not published."""
 
     model: str
     accept: tuple[str, ...]
@@ -29,7 +29,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """A name and what was made of it."""
+    """A name and the wrong size class that was read from it."""
 
     named: Named
     got: Size
@@ -37,11 +37,11 @@ class Wrong:
 
 
 class Unreadable(Exception):
-    """The file of names is missing or malformed; says where and what."""
+    """The file of names is missing or malformed; the message says where."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit codes: 0 for any figures, 2 if the names cannot be read."""
+    """Exit codes: 0 whatever the figures are, 2 if the names can't be read."""
     options = _parser().parse_args(arguments)
     try:
         names = read(options.names)
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     wrong = measure(names)
     shown = _document(wrong) if options.json else _report(names, wrong)
-    print(shown.encode("utf-8", "replace").decode())  # JSON can hold half a character, and nothing prints it
+    print(shown.encode("utf-8", "replace").decode())  # JSON can hold lone surrogates, which can't be printed
     return 0
 
 
@@ -69,7 +69,7 @@ def read(path: Path) -> tuple[Named, ...]:
 
 
 def measure(names: Sequence[Named]) -> list[Wrong]:
-    """Those that are read wrongly, in the order of the file."""
+    """The names that are read wrongly, in the order of the file."""
     return list(_wrong(names))
 
 

@@ -1,4 +1,4 @@
-"""Whether memory stays flat: one bot process, thousands of turns of all kinds, its resident memory on the way."""
+"""Whether memory stays flat: one bot process, thousands of turns of all kinds, and its resident memory over time."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from benchmarks.turns import CALLS
 TURNS, QUICK = 10_000, 200
 CHATS = 20
 LIMIT_PERCENT = 5.0
-"""How far memory may be from its mean, up or down; the project's promise."""
+"""Maximum deviation of memory from its mean, up or down."""
 MAX_WARM_UP, SAMPLES = 1_000, 100
 SLOW_SECONDS = 2.2
-"""What a slow answer takes: long enough for typing and for two previews."""
+"""Duration of a slow answer: long enough for the typing notice and two previews."""
 FIRST_CHAT = 40_000
 TELL_EVERY = 500
 HEADINGS = (
@@ -40,14 +40,14 @@ class Memory:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0: memory stayed flat; 1: it did not."""
+    """Returns 0 if memory stayed flat, else 1."""
     options = parser("benchmarks.soak", __doc__)
     options.add_argument("--turns", type=int, default=TURNS, help="(%(default)s)")
     return answered(options, arguments, lambda given: run(QUICK if given.quick else given.turns))
 
 
 def run(turns: int) -> Section:
-    """Start the servers and the bot, talk, let them go."""
+    """Start the servers and the bot, run the turns, and stop them."""
     before, began = load(), time.monotonic()
     with alone(FIRST_CHAT) as session:
         samples = talk(session, turns, max(1, turns // SAMPLES))
@@ -56,8 +56,8 @@ def run(turns: int) -> Section:
 
 
 def talk(session: Session, turns: int, every: int) -> list[Memory]:
-    """Run turns of twenty people at a time, each writing on as soon as they are answered; the memory after every
-    `every`th. Raises TimeoutError when answers stay away."""
+    """Run turns of twenty people at a time, who write again as soon as they are answered; returns the memory after each
+    `every` turns. Raises TimeoutError if an answer doesn't come."""
     people = list(itertools.islice(session.chats, CHATS))
     model, numbers = session.servers.model, iter(range(turns))
     answered: set[Reply] = set()
@@ -84,8 +84,8 @@ def talk(session: Session, turns: int, every: int) -> list[Memory]:
 
 
 def _ask(model: Model, number: int) -> str:
-    """What is said in a turn, and the model told what to make of it: by its number plain, slow enough for previews,
-    with tools in one round or in three; or a new conversation."""
+    """The message of a turn, after preparing the model. By its number: plain, slow enough for previews, with tools in
+    one round or in three, or a new conversation."""
     if number % _NEW_EVERY == _NEW_EVERY - 1:
         return "/new"
     mark = f"#{number}."
@@ -102,13 +102,13 @@ def _rounds(number: int) -> Iterator[tuple[Call, ...]]:
 
 
 def furthest(samples: Sequence[Memory]) -> float:
-    """Per cent between the mean and the sample furthest from it."""
+    """Percentage between the mean and the sample furthest from it."""
     mean = statistics.fmean(each.megabytes for each in samples)
     return max(abs(each.megabytes - mean) for each in samples) / mean * 100
 
 
 def slope(samples: Sequence[Memory]) -> float:
-    """Megabytes in 1,000 turns, by least squares; 0 for a single sample."""
+    """Megabytes per 1,000 turns, by least squares; 0 for a single sample."""
     if len(samples) < 2:
         return 0.0
     turns, megabytes = [each.turns for each in samples], [each.megabytes for each in samples]
@@ -116,7 +116,7 @@ def slope(samples: Sequence[Memory]) -> float:
 
 
 def report(samples: Sequence[Memory], warm_up: int, conditions: str) -> Section:
-    """The table and its verdict; what lies before the end of the warm-up does not count."""
+    """The table and its verdict, without the samples of the warm-up."""
     counted = [each for each in samples if each.turns >= warm_up]
     away = furthest(counted)
     kept = away <= LIMIT_PERCENT

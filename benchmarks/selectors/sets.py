@@ -1,4 +1,4 @@
-"""What is measured: a catalogue, what people say for its entries, and queries, cut into slices that are told apart."""
+"""The measured sets: a catalogue, examples, and queries, divided into slices with separate figures."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from benchmarks.tool_routing import Query, read_catalogue, read_examples, read_q
 SETS = ("assistant", "metatool", "bfcl_live", "functionchat_ko", "sealtools")
 ENGLISH = "en"
 SEVEN = ("de", "es", "fr", "it", "ja", "ko", "zh")
-"""The languages beside English in which the assistant's catalogue has keywords."""
+"""The languages other than English in which the assistant's catalogue has keywords."""
 ALL, SEVEN_OTHERS, ALL_OTHERS = "all", "seven others", "all others"
 MIN_QUERIES = 20
-"""Of queries in a language, or of queries for several tools, that make a slice: fewer say nothing."""
+"""Minimum number of queries for a slice by language, or of several tools."""
 
 
 @dataclass(frozen=True, slots=True)
 class Set:
-    """`slices` are places in `queries`, by name; a query may be in several."""
+    """`slices` are indices of `queries`, by name; a query may be in several."""
 
     catalogue: Sequence[Mapping[str, Any]]
     examples: Mapping[str, Sequence[str]]
@@ -30,8 +30,7 @@ class Set:
 
 
 def read(data: Path, name: str) -> Set:
-    """`NAME.catalog.json`, `NAME.examples.json` (which may be missing) and `dev/NAME.jsonl`. Raises OSError and
-    ValueError."""
+    """Read `NAME.catalog.json`, `NAME.examples.json` (optional) and `dev/NAME.jsonl`. Raises OSError and ValueError."""
     said = data / f"{name}.examples.json"
     queries = read_queries(data / "dev" / f"{name}.jsonl")
     return Set(
@@ -43,8 +42,8 @@ def read(data: Path, name: str) -> Set:
 
 
 def slices(queries: Sequence[Query]) -> dict[str, list[int]]:
-    """All, or where there are several languages each of them, the pools of those that are not English, and the queries
-    for several tools in the most frequent language."""
+    """All queries, or with several languages: each language, all but English together, and the queries for several
+    tools in the most frequent language."""
     counts = Counter(query.language for query in queries)
     several = [language for language, count in counts.most_common() if count >= MIN_QUERIES]
     languages = sorted(several, key=lambda language: language != ENGLISH) if len(several) > 1 else []

@@ -13,7 +13,8 @@ MIN_COSINE = 0.40
 
 
 class Simple:
-    """Shows an entry whose keyword is inside a message (inside a word, too), or whose description is alike enough."""
+    """Shows an entry if one of its keywords occurs in the message (also inside a word), or if its description is
+    similar."""
 
     def __init__(self, catalogue: Sequence[Mapping[str, Any]], encoder: Encoder) -> None:
         self._names = [entry["name"] for entry in catalogue]
@@ -33,10 +34,10 @@ class Simple:
 
 
 def build(catalogue: Sequence[Mapping[str, Any]], examples: Mapping[str, Sequence[str]]) -> Simple:
-    """With MiniLM where it is installed, else with our encoder; `examples` are not looked at."""
+    """Uses MiniLM if it is installed, else our encoder. Ignores `examples`."""
     return Simple(catalogue, StaticEncoder.load() if missing() else MiniLm())
 
 
 def encoder_name() -> str:
-    """Whose vectors it has here."""
+    """The name of the encoder that is used here."""
     return "our encoder" if missing() else MiniLm.name

@@ -1,4 +1,4 @@
-"""Figures → three Markdown tables: what is found, what is shown in vain, what it costs."""
+"""Formats the figures as three Markdown tables: recall, false activation, and cost."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchmarks.reporting.section import grid
 from benchmarks.selectors.contestants import CONTESTANTS, OURS, SIMPLE
 
 Results = Mapping[str, Mapping[str, Mapping[str, Any]]]
-"""Of `benchmarks.selectors.trial`, by set and contestant; a contestant that is not installed has none."""
+"""Results of `benchmarks.selectors.trial`, by set and contestant; empty for a contestant that is not installed."""
 
 NONE = "–"
 NOT_INSTALLED = "not installed"
@@ -18,14 +18,14 @@ FALSE = "false_activation"
 
 
 def tables(results: Results, missing: Mapping[str, str]) -> str:
-    """All of it; `missing` says by contestant what is not installed."""
+    """All tables. `missing` holds what is not installed, by contestant."""
     parts = [grid(found(results)), grid(in_vain(results)), grid(costs(results))]
     notes = [f"{name}: {NOT_INSTALLED} ({packages})." for name, packages in missing.items()]
     return "\n\n".join([*parts, *notes])
 
 
 def found(results: Results) -> list[tuple[str, ...]]:
-    """Recall of each slice: all the right entries are shown; what ours and the simple algorithm show."""
+    """Recall of each slice (all the right entries are shown), and the share that ours and the simple algorithm show."""
     columns: list[str] = []
     for each in CONTESTANTS:
         columns += [each.name, f"{each.name} shows"] if each in (OURS, SIMPLE) else [each.name]
@@ -42,7 +42,7 @@ def found(results: Results) -> list[tuple[str, ...]]:
 
 
 def in_vain(results: Results) -> list[tuple[str, ...]]:
-    """Queries that need no tool, anything shown."""
+    """Share of the queries without a tool for which something is shown."""
     headings = ("false activation", "queries", "number", *(each.name for each in CONTESTANTS))
     lines: list[tuple[str, ...]] = [headings]
     for name, part, counted in _slices(results, FALSE, "none"):
@@ -52,8 +52,7 @@ def in_vain(results: Results) -> list[tuple[str, ...]]:
 
 
 def costs(results: Results) -> list[tuple[str, ...]]:
-    """Milliseconds that 95 % of the queries do not exceed, by the clock and of the processor; seconds to build; the
-    memory of the whole process."""
+    """95th percentile of wall-clock and CPU milliseconds, seconds to build, and memory of the process."""
     lines: list[tuple[str, ...]] = [("cost", "", "p95 ms", "p95 CPU ms", "build s", "MB")]
     for name, by in results.items():
         for each in CONTESTANTS:
@@ -64,7 +63,7 @@ def costs(results: Results) -> list[tuple[str, ...]]:
 
 
 def _slices(results: Results, figure: str, number: str) -> Iterator[tuple[str, str, int]]:
-    """Those for which ours has this figure: set, slice, and how many queries it is of."""
+    """The slices that have this figure for ours: set, slice, and number of queries."""
     for name, by in results.items():
         for part, figures in by[OURS.name]["slices"].items():
             if figure in figures:
@@ -86,7 +85,7 @@ def _share(figures: Mapping[str, Any]) -> str:
 
 
 def worse(results: Results) -> Sequence[str]:
-    """The slices in which ours finds less than the simple algorithm."""
+    """The slices in which our recall is below that of the simple algorithm."""
     return [
         f"{name} {part}"
         for name, part, _ in _slices(results, RECALL, "wanted")

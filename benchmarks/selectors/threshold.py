@@ -1,4 +1,4 @@
-"""Scores made comparable: the threshold at which a selector shows as much as another."""
+"""Makes scores comparable: the threshold at which a selector shows a given share."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ NOTHING_LEFT_OUT = float("-inf")
 
 
 def threshold(scores: Floats, share: float) -> float:
-    """What scores higher is shown: of all scores (a row for each query) no more than `share`, and as many as equal
-    scores allow."""
+    """The lowest threshold above which at most `share` of all scores lie (one row per query); fewer if scores are
+    equal."""
     most = int(scores.size * share + 1e-9)
     if most >= scores.size:
         return NOTHING_LEFT_OUT

@@ -1,6 +1,8 @@
-"""One contestant on one set, in a process of its own: `python -m benchmarks.selectors.trial NAME SET --data DIR`.
+"""Measures one contestant on one set, in a separate process: `python -m benchmarks.selectors.trial NAME SET --data
+DIR`.
 
-Standard input is what ours shows of each slice, `{"en": 0.04}`; standard output the figures as one JSON object."""
+Standard input is the share that ours shows in each slice, `{"en": 0.04}`; standard output is one JSON object.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,12 @@ from benchmarks.selectors.threshold import threshold
 from benchmarks.tool_routing import WARM_UP, Selects, measure, resident_megabytes
 
 SETTLED = 50
-"""Queries after which memory is read: what a selector needs has been needed by then, and no answers are kept yet."""
+"""Number of queries before memory is read: everything is loaded by then, and no answers are stored yet."""
 QUANTILES = (50, 95, 99)
 
 
 class Told:
-    """Says again what a selector has chosen, so that the yardstick counts it in every slice."""
+    """Repeats the answers of a selector, to count them in every slice."""
 
     def __init__(self, answers: Mapping[str, Sequence[str]]) -> None:
         self._answers = answers
@@ -36,8 +38,7 @@ class Told:
 
 
 def trial(contestant: Contestant, measured: Set, shares: Mapping[str, float]) -> dict[str, Any]:
-    """Figures for each slice. A contestant that only scores shows no more than `shares` says for the slice, and has no
-    figures for a slice that `shares` does not name."""
+    """The figures for each slice. A scorer shows at most the share in `shares`; slices without a share are left out."""
     began = time.perf_counter()
     built = contestant.build(measured.catalogue, measured.examples)
     load = time.perf_counter() - began
@@ -69,7 +70,7 @@ def _ask(built: Selects | Scorer, query: str) -> Any:
 
 
 def _answers(built: Selects | Scorer, measured: Set) -> tuple[list[Any], list[float], list[float]]:
-    """Names or scores for each query; the milliseconds that each took, by the clock and of the processor."""
+    """Names or scores for each query, and the wall-clock and CPU milliseconds of each."""
     for query in measured.queries[:WARM_UP]:
         _ask(built, query.text)
     answers, wall, cpu = [], [], []
@@ -98,7 +99,7 @@ def _quantiles(milliseconds: Sequence[float]) -> dict[str, float]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure and print."""
+    """Measure and print the figures."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.selectors.trial", description=__doc__)
     parser.add_argument("contestant", choices=[each.name for each in CONTESTANTS])
     parser.add_argument("set")

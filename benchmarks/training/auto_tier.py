@@ -1,8 +1,10 @@
-"""Learn what messages sound like, for `/tier auto`: `python -m benchmarks.training.auto_tier`. About a minute.
+"""Trains the classifier of `/tier auto`: `python -m benchmarks.training.auto_tier`. Takes about a minute.
 
-Rows are made from `sayings/`, a file a language, with seed 0; the half `tuning` of the frozen set is added. Never used:
-its half `unused`, the later and the fresh set. A softmax over tiers, where any accepted one is right, learnt by Adam;
-parts of a message are left out at random, so that no word decides alone. The same seed gives the same file."""
+Rows are generated from `sayings/` (one file per language) with seed 0, and the half `tuning` of the frozen set is
+added. Never used: its half `unused`, the later set and the fresh set. The model is a softmax over tiers, where any
+accepted tier is right, trained with Adam; random dropout keeps single words from deciding alone. The same seed gives
+the same file.
+"""
 
 from __future__ import annotations
 
@@ -36,17 +38,18 @@ A_LANGUAGE: Mapping[tuple[Tier, ...], int] = {
     ("coding",): 80,
     ("deep",): 45,
 }
-"""Rows of each kind."""
+"""Number of generated rows per language, by accepted tiers."""
 SAID, SAID_COUNTS = "said", 4.0
-"""A sentence written as a whole, and what it counts beside one that was put together."""
+"""A complete sentence, and its weight compared with one filled in from a template."""
 WORDS_ALIKE, SIGNS_ALIKE = 5, 9
-"""In a row that no row to learn from may share with a message to be measured."""
+"""Words, or characters of text without spaces: a training row that shares such a run with a measured message is
+dropped."""
 EPOCHS, BATCH, RATE, RIDGE = 40, 256, 0.02, 5e-5
 LEFT_OUT = 0.3
-"""Of the parts of a message, each time it is shown."""
+"""Dropout of a message's features."""
 TRAITS_LEFT_OUT = 0.15
 OF_FIRST, OF_SECOND, TINY = 0.9, 0.999, 1e-8
-"""Of Adam."""
+"""Adam's parameters."""
 
 Array = NDArray[np.float32]
 _SLOT = re.compile(r"\{(\w+)\}")
@@ -54,7 +57,7 @@ _SLOT = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """The parts and traits of one message, and the tiers that are right."""
+    """The features of a message, and the accepted tiers."""
 
     places: NDArray[np.int64]
     traits: Array
@@ -63,7 +66,7 @@ class Lesson:
 
 
 def sayings(file: Path) -> tuple[dict[str, list[str]], dict[tuple[Tier, ...], list[str]]]:
-    """The lists and the sentences of one language. Raises ValueError for a tier or a list that there is not."""
+    """The lists and the sentences of one language. Raises ValueError for an unknown tier or list."""
     lists: defaultdict[str, list[str]] = defaultdict(list)
     sentences: defaultdict[tuple[Tier, ...], list[str]] = defaultdict(list)
     items: list[str] = []
@@ -89,7 +92,7 @@ def _tiers(names: str, file: Path) -> tuple[Tier, ...]:
 
 
 def made(seed: int = 0) -> Iterator[Row]:
-    """Rows of every language: each sentence in turn, its places filled at random, none twice."""
+    """Rows of every language: each sentence in turn, its slots filled at random, without duplicates."""
     for file in sorted(SAYINGS.glob("*.txt")):
         rng = random.Random(f"{seed} {file.stem}")
         lists, sentences = sayings(file)
@@ -109,7 +112,7 @@ def _filled(sentence: str, lists: Mapping[str, Sequence[str]], rng: random.Rando
 
 
 def _written(text: str, rng: random.Random) -> str:
-    """As people write: some without a capital or a full stop."""
+    """Some people write without capitals or full stops."""
     chance = rng.random()
     if chance < 0.2:
         return text.rstrip(".?!。？").lower()
@@ -117,7 +120,7 @@ def _written(text: str, rng: random.Random) -> str:
 
 
 def wordings(text: str) -> set[str]:
-    """Each five words in a row; each nine characters where there are no spaces."""
+    """All runs of five words, and of nine characters where there are no spaces."""
     folded = fold(text)
     words = split(folded)
     found = {" ".join(words[start : start + WORDS_ALIKE]) for start in range(len(words) - WORDS_ALIKE + 1)}
@@ -127,7 +130,7 @@ def wordings(text: str) -> set[str]:
 
 
 def to_learn_from(seed: int = 0) -> Iterator[Row]:
-    """Rows made, but for those that share wording with a message to be measured; and the half for tuning."""
+    """The generated rows, except those that share wording with a measured message, and the half for tuning."""
     measured = [*(row for row in read() if row.half == UNUSED), *read(LATER), *read(FRESH)]
     told = {wording for row in measured for wording in wordings(row.text)}
     yield from (row for row in made(seed) if not told & wordings(row.text))
@@ -144,7 +147,7 @@ def lesson(row: Row, phrases: Phrases) -> Lesson:
 
 
 def learn(lessons: Sequence[Lesson], seed: int = 0, epochs: int = EPOCHS) -> tuple[Array, Array]:
-    """The weights of places and of traits."""
+    """The weights of the hashed features and of the traits."""
     rng = np.random.default_rng(seed)
     theta = np.zeros((PLACES + TRAITS, len(TIERS)), np.float32)
     first, second = np.zeros_like(theta), np.zeros_like(theta)
@@ -162,7 +165,7 @@ def learn(lessons: Sequence[Lesson], seed: int = 0, epochs: int = EPOCHS) -> tup
 
 
 def _slope(theta: Array, batch: Sequence[Lesson], rng: np.random.Generator) -> Array:
-    """Of minus the logarithm of the likelihood of the right tiers, a row on average."""
+    """The gradient of the mean negative log-likelihood of the accepted tiers."""
     kept = [each.places[rng.random(len(each.places)) >= LEFT_OUT] for each in batch]
     sizes = np.array([len(each) for each in kept])
     rows, ids = np.repeat(np.arange(len(batch)), sizes), np.concatenate(kept)
@@ -183,7 +186,7 @@ def _slope(theta: Array, batch: Sequence[Lesson], rng: np.random.Generator) -> A
 
 
 def weights(words: Array, traits: Array) -> tuple[bytes, list[float], list[list[float]]]:
-    """As `LinearClassifier` takes them: 127 is the largest weight of a tier."""
+    """The format of `LinearClassifier`: int8, scaled so that the largest weight of each tier is 127."""
     scale = np.maximum(np.abs(words).max(0), 1e-6) / 127
     return np.round(words / scale).astype(np.int8).tobytes(), scale.tolist(), np.round(traits, 4).tolist()
 
@@ -195,7 +198,7 @@ def write(words: Array, traits: Array, file: Path = FILE) -> None:
 
 
 def main() -> None:
-    """Learn and write the weights."""
+    """Train and write the weights."""
     parser = argparse.ArgumentParser("benchmarks.training.auto_tier", description=__doc__)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=FILE)

@@ -30,9 +30,9 @@ COMMON = "en.txt"
 even if one of them exists in another language ("regards")."""
 _SMALL = "for with in on at to of from by and or is are the a an my me i you it we they this that not"
 SMALL = frozenset(_SMALL.split())
-"""Meanings that win over others of the same form."""
+"""English words that win when several have the same translation."""
 WHOLE = 0.75
-"""Minimum share of a word for a beginning that still identifies it."""
+"""Minimum share of a word that a prefix must have to identify it."""
 
 _BRACKETS = re.compile(r"(?<!\s)\s*+\([^()]*\)")
 _COMMA = re.compile(r"[,;、，/]\s*")
@@ -73,7 +73,8 @@ def _speaks(speakers: dict[int, int], bit: int, form: str) -> None:
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
-    """(English, form), first the most frequent forms of all lines, and small words before others: the first wins."""
+    """(English, form) pairs, the most frequent forms first, and small words before others; the first of equal forms
+    wins."""
     lines = [line.split("\t") for line in path.read_text("utf-8").splitlines() if "\t" in line]
     forms = [(_BRACKETS.sub("", meant).strip().lower(), _COMMA.split(_BRACKETS.sub("", rest))) for meant, rest in lines]
     forms.sort(key=lambda each: each[0] not in SMALL)
@@ -101,7 +102,7 @@ def _keys(language: str, form: str, stemmer: Stemmer.Stemmer | None) -> Iterator
 
 
 def _shortest(word: str) -> int:
-    """Length of the shortest beginning that identifies a word."""
+    """Length of the shortest prefix that identifies a word."""
     return max(MIN_PREFIX, ceil(WHOLE * len(word)))
 
 

@@ -1,4 +1,4 @@
-"""Weights under which the right choices are likeliest."""
+"""Fits a multinomial choice model by maximum likelihood."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from routing.tools.selection.fusion import Weights
 
 RIDGE = 3e-4
 STEPS, SMALLEST = 50, 1e-3
-"""Of Newton; on standardised weights."""
+"""Newton steps, and the step size at which to stop; on standardised weights."""
 
 Array = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -20,8 +20,8 @@ Singles = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The features of the tools and of the question, and the places of the right ones: any of them will do. None is
-    right when there is no tool for it."""
+    """The features of the tools and of the question, and the indices of the right tools, any of which will do. `right`
+    is empty if no tool fits."""
 
     entry: Singles
     asked: Array
@@ -31,7 +31,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """All choices in arrays, the features standardised: a row for each choice, a column for each of its tools."""
+    """All choices as padded arrays with standardised features: one row per choice, one column per tool."""
 
     tools: Singles
     asked: Array
@@ -54,7 +54,8 @@ class _Table:
         return cls(tools, asked, there, right, none, np.array([each.weight for each in data]))
 
     def shares(self, theta: Array) -> tuple[Array, Array, Array]:
-        """The likelihood of every tool, none last; the same if only the right ones could be; that of the right."""
+        """The probability of every tool, with none last; the same among the right ones only; and the total of the right
+        ones."""
         width = self.tools.shape[2]
         scores = np.where(self.there, self.tools @ theta[:width].astype(np.float32), -np.inf)
         scores = np.column_stack((scores, self.asked @ theta[width:]))
@@ -66,8 +67,8 @@ class _Table:
 
 
 def learn(data: Sequence[Choice]) -> Weights:
-    """Newton's steps: without several right ones the likelihood is concave, and has one optimum. A ridge keeps
-    standardised weights small."""
+    """Newton's method with a ridge penalty. With one right tool per choice, the likelihood is concave and has one
+    optimum."""
     spread = np.asarray(np.concatenate([each.entry for each in data]).std(0, dtype=float) + 1e-6, float)
     asked_spread = np.asarray(np.stack([each.asked for each in data]).std(0) + 1e-6, float)
     table, width = _Table.of(data, spread, asked_spread), len(spread)
@@ -90,12 +91,12 @@ def learn(data: Sequence[Choice]) -> Weights:
 
 
 def _likelihood(theta: Array, table: _Table, ridge: Array) -> float:
-    """Its logarithm, less the ridge."""
+    """The log-likelihood minus the ridge penalty."""
     return float(table.weight @ np.log(table.shares(theta)[2])) - float(ridge @ theta**2) / 2
 
 
 def _slope(theta: Array, table: _Table, ridge: Array) -> tuple[Array, Array]:
-    """How the likelihood rises, and how it bends (as if what is right were known)."""
+    """The gradient, and the Hessian as if the right choices were known."""
     share, wanted, _ = table.shares(theta)
     width = table.tools.shape[2]
     flat, weight = table.tools.reshape(-1, width), table.weight[:, None]

@@ -13,18 +13,18 @@ from benchmarks.training.encoder_sources import LEXICON, lines
 from routing.tools.selection.words import written
 
 MIN_COUNT = 3
-"""Times that a word is said; a name is said less often."""
+"""Minimum number of uses; names are rarer."""
 
 
 def common(data: Path) -> list[str]:
-    """In alphabetical order."""
+    """The frequent words, in alphabetical order."""
     rows = [*lines(data / "train" / "utterances.jsonl"), *lines(LEXICON / "functions.jsonl")]
     said = Counter(word for row in rows for word in written(str(row["query"])) if word.isascii())
     return sorted(word for word, times in said.items() if times >= MIN_COUNT and not any(map(str.isdigit, word)))
 
 
 def main() -> None:
-    """Write the list beside the glossaries."""
+    """Write the list next to the glossaries."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.training.common_words", description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     given = parser.parse_args()

@@ -27,20 +27,21 @@ from benchmarks.training.encoder_vocabulary import PADDING, UNKNOWN, blank, engl
 
 DIMENSIONS = 192
 ENGLISH, FOREIGN = 20000, 1400
-"""Room for the teacher's words, and for the pieces of each other language (twice that where no spaces are)."""
+"""Number of tokens for the teacher's words, and for the pieces of each other language (twice that without spaces)."""
 UNSPACED, MAX_UNSPACED = {"ja", "ko", "zh"}, 5
-"""Where what stands between two spaces may be a sentence; only what is this short (letters) is taken for a word."""
+"""In these languages, text between two spaces may be a sentence; only runs of at most this many letters count as
+words."""
 OURS = {"words", "sentences", "korean"}
-"""Every word of these is a token: they are the words people use to assistants."""
+"""Every word of these sources is a token: they contain the words that people use with assistants."""
 TRANSLATED = {*OURS, "interface", "annotations", "names", "skills"}
 PHRASES = 40000
-"""Made up of words of the whole vocabulary, for the teacher to judge. Without them only what the sources speak of is
-learnt, and the words of a catalogue never seen fall behind."""
+"""Number of phrases of random vocabulary words for the teacher to judge. Without them, words that are not in the
+sources, such as those of an unseen catalogue, fall behind."""
 FRAMES = ["{} {}", "{} {} {}", "get {} {}", "find {} for {}", "the {} of {}", "show {} and {}", "check {} {}"]
 
 
 class Clock:
-    """Says how far it is."""
+    """Prints the progress with the elapsed seconds."""
 
     def __init__(self) -> None:
         self.began = time.monotonic()
@@ -50,7 +51,7 @@ class Clock:
 
 
 def vocabulary(found: Sequence[Source], teacher: list[str]) -> tuple[list[str], list[str]]:
-    """All tokens, in order, and those of them that are English, the most frequent first."""
+    """All tokens in order, and the English ones among them, most frequent first."""
     cutter = blank({UNKNOWN: 0, PADDING: 1})
     by: dict[str, list[str]] = defaultdict(list)
     own: dict[str, None] = {}
@@ -75,7 +76,7 @@ def vocabulary(found: Sequence[Source], teacher: list[str]) -> tuple[list[str], 
 
 
 def numbered(found: Sequence[Source]) -> tuple[list[Text], list[Lesson]]:
-    """Every text once, and the rows as numbers of texts."""
+    """Every distinct text, and the rows as indices of texts."""
     numbers: dict[Text, int] = {}
     lessons = []
     for source in found:
@@ -85,7 +86,7 @@ def numbered(found: Sequence[Source]) -> tuple[list[Text], list[Lesson]]:
 
 
 def phrases(home: list[str], count: int) -> list[Text]:
-    """English phrases of random words, all but the commonest."""
+    """English phrases of random words, without the most common ones."""
     rng = random.Random(0)
     known = [word for word in home[300:ENGLISH] if len(word) > 2 and word.isalpha()]
     return [(rng.choice(FRAMES).format(*rng.choices(known, k=3)), "en") for _ in range(count)]
@@ -99,7 +100,7 @@ def first(
     taught: NDArray[np.float32],
     teacher: Teacher,
 ) -> NDArray[np.float32]:
-    """The vectors before training."""
+    """The initial vectors."""
     rng = np.random.default_rng(0)
     alone = teacher.vectors(home)
     mean, directions = start.principal(alone[:ENGLISH], DIMENSIONS)
@@ -119,7 +120,7 @@ def first(
 
 
 def train(data: Path, out: Path, metatool: bool, plan: Plan, cache: Path | None) -> None:
-    """From the sources to the files."""
+    """Train from the sources and write the files."""
     say, teacher = Clock(), Teacher(cache)
     found = sources(data, metatool)
     tokens, home = vocabulary(found, teacher.vocabulary())

@@ -1,9 +1,9 @@
-"""The encoder on disk: sentence-transformers' and model2vec's own format, one byte a number.
+"""The encoder on disk, in the format of sentence-transformers and model2vec, with one byte per number.
 
-`embeddings` holds whole numbers (int8), `weights` one float32 factor a token. sentence-transformers (6.2) multiplies
-them when it loads, model2vec (0.10) when it reads a row: both get the same float32 rows. float16 rows would not do:
-torch averages them in float16, 5e-4 away from any other reader. [PAD] and [UNK] are zero, so that a reader which skips
-an unknown word and one which averages it agree after normalisation.
+`embeddings` holds int8 numbers, `weights` one float32 factor per token. sentence-transformers (6.2) multiplies them
+when it loads, model2vec (0.10) when it reads a row: both get the same float32 rows. float16 rows are not an option:
+torch averages them in float16, with an error of 5e-4 against other readers. [PAD] and [UNK] are zero, so readers that
+skip unknown words and readers that average them agree after normalisation.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ MODULES = [
 
 
 def quantised(rows: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Whole numbers from -127 to 127 and the factor that restores each row to within 1/254 of its largest number."""
+    """Whole numbers from -127 to 127, and the factor that restores each row to within 1/254 of its largest number."""
     weights = np.abs(rows).max(axis=1) / 127
     weights[weights == 0] = 1
     return np.rint(rows / weights[:, None]).astype(np.int8), weights.astype(np.float32)
 
 
 def write(folder: Path, tokenizer: Tokenizer, rows: NDArray[np.float32]) -> None:
-    """All files of the model but its README. The weights take the place of the old ones at once: a running bot has
-    these mapped into its memory."""
+    """Write all files of the model except its README. The weights are replaced atomically, because a running bot has
+    mapped the old file into memory."""
     embeddings, weights = quantised(rows)
     folder.mkdir(parents=True, exist_ok=True)
     written = folder / "model.safetensors.new"

@@ -1,4 +1,4 @@
-"""Requests with the function that answers them, from the hand-made parts of the package bfcl-eval (Apache-2.0)."""
+"""Requests and the functions that answer them, from the hand-made parts of the package bfcl-eval (Apache-2.0)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ Row = dict[str, str]
 
 
 def functions(folder: Path, near: set[str], taken: set[str]) -> Iterator[Row]:
-    """Requests with the function that answers them, from the hand-made (never the live) parts.
-
-    None is taken whose words are `near` those to be measured, or whose name a measured catalogue has `taken`.
-    """
+    """Requests and their functions, from the hand-made parts (never the live ones). Leaves out rows whose wording is
+    `near` a measured query, or whose function name a measured catalogue has `taken`."""
     parts = ["simple_python", "simple_java", "simple_javascript", "multiple", "parallel", "parallel_multiple"]
     files = [f"data/BFCL_v4_{p}.json" for p in parts]
     files += [
@@ -36,7 +34,7 @@ def functions(folder: Path, near: set[str], taken: set[str]) -> Iterator[Row]:
 
 
 def answered(folder: Path, name: str) -> dict[str, set[str]]:
-    """The functions that the answer key calls, by question."""
+    """The functions in the answer key, by question."""
     for place in ("data/possible_answer", "data/unused_datasets/possible_answer"):
         if (path := folder / place / name).exists():
             rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
@@ -45,11 +43,11 @@ def answered(folder: Path, name: str) -> dict[str, set[str]]:
 
 
 def plain(name: str) -> str:
-    """A function's name without case and marks, to be compared."""
+    """A function's name in lower case, without punctuation, for comparisons."""
     return re.sub(r"[^a-z]", "", name.lower())
 
 
 def grams(text: str) -> set[str]:
-    """Runs of six words: two texts that share one are near."""
+    """All runs of six words. Two texts that share one are near each other."""
     words = re.findall(r"\w+", text.lower())
     return {" ".join(words[i : i + 6]) for i in range(len(words) - 5)} or {" ".join(words)}

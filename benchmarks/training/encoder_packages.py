@@ -49,7 +49,7 @@ INTERFACE_NAMES = {"sr": "sr-Latn", "zh": "zh-Hans"}
 ANNOTATION_NAMES = {"sr": "sr-Latn"}
 BABEL_NAMES = {"sr": "sr_Latn"}
 UTTERANCES = 12
-"""Utterances of one intent in one language, at most: intents that list hundreds of templates say little more."""
+"""Maximum number of utterances of one intent in one language; intents with hundreds of templates add little."""
 
 Row = dict[str, Any]
 
@@ -84,7 +84,7 @@ def interface(folder: Path) -> Iterator[Row]:
 
 
 def emoji(folder: Path) -> Iterator[Row]:
-    """What an emoji shows, in keywords. Flags are left to the names of the countries."""
+    """The keywords of emoji. Flags are left to the names of the countries."""
     trees = {}
     for language in LANGUAGES:
         path = folder / "annotations" / ANNOTATION_NAMES.get(language, language) / "annotations.json"
@@ -103,7 +103,7 @@ def emoji(folder: Path) -> Iterator[Row]:
 
 
 def names() -> Iterator[Row]:
-    """Countries, languages, currencies, units, months, days and "tomorrow", from CLDR by way of Babel."""
+    """Countries, languages, currencies, units, months, days and "tomorrow", from CLDR through Babel."""
     from babel import Locale
 
     tables: dict[str, dict[str, str]] = defaultdict(dict)
@@ -132,7 +132,7 @@ def names() -> Iterator[Row]:
 
 
 def said(template: str, rng: random.Random) -> str:
-    """One utterance of a template: a choice of each (a | b), [optional] parts taken, {slots} left out."""
+    """A random utterance of a template: one choice of each (a | b), [optional] parts included, {slots} removed."""
     before = None
     while before != template:
         before = template
@@ -161,7 +161,7 @@ def skills(folder: Path) -> Iterator[Row]:
 
 
 def write(name: str, rows: Iterator[Row], keys: set[str]) -> None:
-    """One JSON object a line; a row whose English is a measuring query word by word is left out."""
+    """Write one JSON object per line, without rows whose English text is a measured query."""
     kept = [row for row in rows if not {str(v).lower() for v in row.values() if isinstance(v, str)} & keys]
     for row in kept:
         for key, value in row.items():

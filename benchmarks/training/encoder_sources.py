@@ -1,8 +1,8 @@
-"""What the encoder learns from: rows of texts that mean the same, by source.
+"""The encoder's training data: rows of texts with the same meaning, by source.
 
-A row is one meaning: an intent's utterances, a function with the requests that it answers, a phrase in twenty
-languages. Two texts of a row are drawn together, texts of other rows are the negatives. Nothing of
-`benchmarks/data/tool-routing/dev` is read.
+Each row is one meaning: an intent's utterances, a function with its requests, a phrase in twenty languages. Two texts
+of a row are a positive pair; texts of other rows are the negatives. Nothing in `benchmarks/data/tool-routing/dev` is
+read.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 LEXICON = Path(__file__).parent / "lexicon"
 Text = tuple[str, str]
-"""The words and the language."""
+"""The text and its language."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Source:
 
 
 def sources(data: Path, metatool: bool) -> list[Source]:
-    """All of them; without `metatool` none of MetaTool's own rows (to be measured on a catalogue never seen)."""
+    """All sources; without `metatool`, MetaTool's own rows are left out, to measure on an unseen catalogue."""
     found = [*utterances(data), assistant(data), functions(), *requests()]
     if metatool:
         found.append(Source("metatool", 1.0, examples(data / "metatool.examples.json")))
@@ -40,7 +40,7 @@ def sources(data: Path, metatool: bool) -> list[Source]:
 
 
 def utterances(data: Path) -> list[Source]:
-    """CLINC150, and HWU64 with SLURP (the same intents), each with and without the line that describes an intent."""
+    """CLINC150, and HWU64 with SLURP (the same intents), each with and without the descriptions of the intents."""
     described = dict(table("intents"))
     by: dict[str, dict[str, list[str]]] = {"clinc": defaultdict(list), "hwu": defaultdict(list)}
     for row in lines(data / "train" / "utterances.jsonl"):
@@ -55,7 +55,7 @@ def utterances(data: Path) -> list[Source]:
 
 
 def assistant(data: Path) -> Source:
-    """The examples of the assistant's tools, without those of no tool."""
+    """The examples of the assistant's tools, without the negative examples."""
     return Source("assistant", 0.5, examples(data / "assistant.examples.json"))
 
 
@@ -65,7 +65,7 @@ def examples(path: Path) -> list[list[Text]]:
 
 
 def functions() -> Source:
-    """Requests and the function that answers them: its name in words, and what it does."""
+    """Requests and the function that answers them: its name as words, and its description."""
     by: dict[str, list[Text]] = defaultdict(list)
     for row in lines(LEXICON / "functions.jsonl"):
         by[f"{spoken(str(row['name']))}: {row['description']}"].append((str(row["query"]), "en"))
@@ -73,7 +73,7 @@ def functions() -> Source:
 
 
 def requests() -> list[Source]:
-    """Tools of many trades and what people ask of them, in English and in Korean (with the tool's English name)."""
+    """Tools of many fields and requests for them, in English and in Korean (with the tool's English name)."""
     english: list[list[Text]] = [
         [*((text, "en") for text in said.split("|")), (tool, "en")] for tool, said in table("requests")
     ]
@@ -85,7 +85,7 @@ def requests() -> list[Source]:
 
 
 def languages() -> list[Source]:
-    """The lexicon: what is the same in many languages."""
+    """The lexicon: texts with the same meaning in many languages."""
     found = [Source("words", 1.0, parallel("words", "/")), Source("sentences", 1.5, parallel("sentences", "|"))]
     for name, share in (("interface", 1.0), ("annotations", 1.0), ("names", 0.3), ("skills", 0.5)):
         rows = []
@@ -104,7 +104,7 @@ def languages() -> list[Source]:
 
 
 def parallel(name: str, mark: str) -> list[list[Text]]:
-    """One row a line: every wording in every language."""
+    """One row per line: the wordings in all languages."""
     header, *rest = table(name)
     return [[(text, code) for code, cell in zip(header, row, strict=True) for text in cell.split(mark)] for row in rest]
 

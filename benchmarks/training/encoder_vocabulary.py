@@ -1,8 +1,7 @@
-"""The encoder's tokens: English from the teacher's vocabulary, other languages from the lexicon.
+"""The encoder's tokens: English ones from the teacher's vocabulary, others from the lexicon.
 
-Words are cut at the longest match. A piece has no marker for the middle of a word, so that "Wettervorhersage" is
-"wetter" and "vorhersage", a Korean noun is the same with and without its particle, and Chinese and Japanese need no
-boundaries.
+Words are split by longest match. Pieces inside a word have no marker, so "Wettervorhersage" is "wetter" and
+"vorhersage", a Korean noun is the same with and without its particle, and Chinese and Japanese need no word boundaries.
 """
 
 from __future__ import annotations
@@ -15,8 +14,7 @@ from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 UNKNOWN, PADDING = "[UNK]", "[PAD]"
 MAX_WORD_CHARS = 128
-"""Characters; what is longer is unknown. Reading a word takes time that grows with the cube of its length: 6 ms for 400
-letters (measured)."""
+"""Longer words are unknown. The time per word grows with the cube of its length: 6 ms for 400 letters (measured)."""
 UNSPACED = r"\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff"
 """Scripts written without spaces: Thai, kana, Han."""
 HANGUL = r"\uac00-\ud7a3"
@@ -53,13 +51,13 @@ def blank(vocabulary: dict[str, int]) -> Tokenizer:
 
 
 def words(tokenizer: Tokenizer, text: str) -> list[str]:
-    """The runs of letters and digits that the tokenizer would cut."""
+    """The runs of letters and digits that the tokenizer would split."""
     normal = tokenizer.normalizer.normalize_str(text)
     return [word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normal)]
 
 
 def parts(tokens: list[str], kept: frozenset[str]) -> dict[int, list[int]]:
-    """How each longer token, but those of `kept`, is cut where it is not taken whole: as rarer forms of it are."""
+    """How each longer token outside `kept` is split when it is not taken whole, as its rarer forms are."""
     index = {token: number for number, token in enumerate(tokens)}
     found = {}
     for token, number in index.items():
@@ -78,7 +76,7 @@ def parts(tokens: list[str], kept: frozenset[str]) -> dict[int, list[int]]:
 
 
 def english(teacher: list[str], room: int) -> list[str]:
-    """The teacher's whole words (its list is in order of frequency) and the pieces of words that are no words."""
+    """The teacher's whole words (its list is in order of frequency) and its word pieces that are no words."""
     whole = [w for w in teacher if re.fullmatch(r"[a-z0-9]+|[^\w\[\]]", w)]
     inner = [w[2:] for w in teacher if re.fullmatch(r"##[a-z]{2,}", w)]
     taken = list(dict.fromkeys([*whole[:room], *inner[: room // 8]]))
@@ -86,7 +84,7 @@ def english(teacher: list[str], room: int) -> list[str]:
 
 
 def pieces(texts: Iterable[str], tokenizer: Tokenizer) -> list[str]:
-    """What one language adds: words said twice, common beginnings and endings, n-grams where no spaces are."""
+    """Tokens of one language: words used twice, common beginnings and endings, n-grams if it has no spaces."""
     counts = Counter(word for text in texts for word in words(tokenizer, text) if re.search(r"\w", word))
     found: Counter[str] = Counter()
     stems: Counter[str] = Counter()

@@ -1,7 +1,7 @@
-"""Learn the weights of the fusion: `python -m benchmarks.training.fusion --data benchmarks/data/tool-routing`.
+"""Trains the fusion weights: `python -m benchmarks.training.fusion --data benchmarks/data/tool-routing`.
 
-One choice among all tools of a catalogue and none, for every query with a right tool and for what people say when they
-want none; the same weights for every catalogue, and no catalogue, language or tool has a feature of its own.
+Every query with a right tool, and every message that needs none, is one choice among all tools of a catalogue and none.
+The weights are the same for every catalogue; no feature depends on a catalogue, a language or a tool.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from routing.types.vectors import Floats
 
 SETS = ("assistant", "metatool", "bfcl_live", "functionchat_ko", "sealtools")
 WITHOUT_NONE = frozenset({"metatool"})
-"""Where what needs no tool is not learned from: questions of general knowledge, beside tools that search the web."""
+"""Sets whose queries without a tool are skipped: general knowledge questions, in a catalogue with web search."""
 MAX_RIVALS, RANDOM_RIVALS = 80, 20
-"""Tools beside the right one that are learned from in a large catalogue: the likeliest and some others."""
+"""Wrong tools per choice in a large catalogue: the likeliest ones, and random ones."""
 SMALL_TALK = 4_000
 WEIGHT = {"assistant": 1.0, "metatool": 0.5, "bfcl_live": 0.5, "functionchat_ko": 1.5, "sealtools": 0.1}
-"""Of a row. Ours is a bot for people; the small set in another language counts as much as a larger one."""
+"""Weight of a row. The bot is for people; the small set in another language counts as much as a larger one."""
 KNOWN_BY_HEART = 0.85
-"""Small talk that is so close to a negative example teaches nothing about what is further away."""
+"""Small talk more similar than this to a negative example is skipped: it teaches nothing about other messages."""
 
 
 def choices(data: Path, name: str, seed: int = 0, keep: str = "all") -> Iterator[Choice]:
-    """What one set teaches; `keep` may be the even or the odd rows."""
+    """The choices of one set; `keep` may select the even or the odd rows."""
     known, negatives = _catalogue(data, name)
     selector = Ranker(known, negatives, Glossary.load(), _nothing_learned())
     encoding = EncodingRanker(selector, StaticEncoder.load())
@@ -66,8 +66,8 @@ def _catalogue(data: Path, name: str) -> tuple[tuple[Entry, ...], Sequence[str]]
 def _idle(
     data: Path, known: Sequence[Entry], negatives: Sequence[str], encoding: EncodingRanker, rng: random.Random
 ) -> Iterator[Choice]:
-    """What people say when they want nothing done, heard by a detector that has not learned it; and what CLINC150's
-    assistant has no answer to."""
+    """Messages that ask for nothing, scored by detectors that were not trained on them, and CLINC150's out-of-scope
+    queries."""
     rows = data / "train" / "utterances.jsonl"
     said = [*small_talk_messages(rows, SMALL_TALK, rng, without=negatives)]
     for detector, theirs in in_folds(data, said):
@@ -84,10 +84,10 @@ def _idle(
 
 
 def _right(row: Mapping[str, Any], known: Sequence[Entry]) -> tuple[tuple[int, ...], ...] | tuple[()] | None:
-    """The places of each right group; none where no tool is needed, None for a row that teaches nothing."""
+    """The indices of each right group; () if no tool is needed, None for a row to skip."""
     gold = row["gold"]
     if not gold:
-        # Whether a question near a tool's domain needs it is a matter of taste: out of scope teaches nothing.
+        # Whether a question near a tool's domain needs it is a matter of taste, so out-of-scope rows are skipped.
         return () if row["kind"] == "none" else None
     places = tuple(tuple(at for at, entry in enumerate(known) if entry.group == name) for name in gold)
     return places if all(places) else None
@@ -100,7 +100,7 @@ def _taught(
     weight: float,
     rng: random.Random,
 ) -> Iterator[Choice]:
-    """A choice for each right group, from which the other right ones are left out."""
+    """A choice for each right group, without the tools of the other right groups."""
     if right is None:
         return
     selector = encoding.ranker
@@ -125,7 +125,7 @@ def _rivals(features: Floats, right: set[int], rng: random.Random) -> list[int]:
 
 
 def words_only(choice: Choice) -> Choice:
-    """The same, as it looks without vectors."""
+    """The same choice without vectors."""
     lexical = choice.entry[:, : len(LEXICAL)]
     told = dict(zip(QUESTION, choice.asked.tolist(), strict=True))
     said, examples = told["words of negatives"], not told["no examples"]
@@ -136,7 +136,7 @@ def words_only(choice: Choice) -> Choice:
 
 
 def fused(data: Sequence[Choice]) -> Weights:
-    """Learn the weights of a feature, what is added to it where there are examples, and in long questions."""
+    """Train the weights, and their additions with examples and for long questions."""
 
     def crossed(choice: Choice) -> Singles:
         told, longer = circumstances(choice.asked.astype(np.float32))
@@ -148,7 +148,7 @@ def fused(data: Sequence[Choice]) -> Weights:
 
 
 def stored(weights: Weights, features: Sequence[str]) -> dict[str, Any]:
-    """As `routing.tools.selection.fusion` reads it."""
+    """The format that `routing.tools.selection.fusion` reads."""
 
     def named(names: Sequence[str], values: Floats) -> dict[str, float]:
         return {name: round(float(value), 4) for name, value in zip(names, values, strict=True)}
@@ -170,7 +170,7 @@ def _nothing_learned() -> Fusion:
 
 
 def main() -> None:
-    """Learn and write both sets of weights."""
+    """Train and write both sets of weights."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.training.fusion", description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, default=WEIGHTS)

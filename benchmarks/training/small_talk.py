@@ -1,7 +1,7 @@
-"""Learn how small talk sounds: `python -m benchmarks.training.small_talk --data benchmarks/data/tool-routing`.
+"""Trains the small-talk classifier: `python -m benchmarks.training.small_talk --data benchmarks/data/tool-routing`.
 
-A logistic regression over hashed words and pairs, from several sources on either side, because a detector of one
-source's small talk takes the wishes of another for it. Nothing of `dev` is read.
+A logistic regression over hashed words and pairs of words. Both classes have several sources, because a model of one
+source's small talk mistakes the requests of another for it. Nothing in `dev` is read.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from benchmarks.training.small_talk_data import LABELS, UNSURE
 from routing.tools.selection.small_talk import BUCKETS, WEIGHTS, SmallTalk, hashed, small_talk
 
 RIDGE, STEPS, RATE = 3e-6, 200, 0.3
-"""Of Adam over all rows at once."""
+"""Ridge penalty, steps and learning rate of Adam; each step uses all rows."""
 OURS = 2.0
-"""What a line of our own counts beside an utterance of CLINC150 or HWU64: they are few, and of many kinds."""
+"""Weight of our own lines compared with CLINC150 and HWU64: they are few and diverse."""
 MAX_OF_A_TOOL = 10
 POLITE = frozenset(
     {"do you know a joke", "who are you", "thank you very much", "good night", "how old are you", "never mind"}
 )
-"""The rows of `sentences` that are no wishes."""
+"""The rows of `sentences` that are small talk."""
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Something said, whether it is small talk, and how much it counts."""
+    """An utterance, whether it is small talk, and its weight."""
 
     text: str
     small_talk: bool
@@ -42,7 +42,7 @@ class Said:
 
 
 def sources(data: Path) -> list[Said]:
-    """Small talk and wishes to assistants, requests to functions, and small talk of our own in many languages."""
+    """Small talk and requests to assistants, requests to functions, and our own small talk in many languages."""
     rows = lines(data / "train" / "utterances.jsonl")
     found = [Said(str(row["query"]), row["label"] in LABELS) for row in rows if row["label"] not in UNSURE]
     found += [Said(str(row["query"]), False) for row in lines(LEXICON / "functions.jsonl")]
@@ -55,7 +55,7 @@ def sources(data: Path) -> list[Said]:
 
 
 def in_folds(data: Path, texts: Sequence[str], folds: int = 3) -> Iterator[tuple[SmallTalk, list[str]]]:
-    """The texts in parts, each with a detector that has not learned them."""
+    """The texts in folds, each with a classifier that was not trained on them."""
     said = sources(data)
     for fold in range(folds):
         theirs = list(texts[fold::folds])
@@ -64,7 +64,7 @@ def in_folds(data: Path, texts: Sequence[str], folds: int = 3) -> Iterator[tuple
 
 
 def learn(said: Sequence[Said]) -> SmallTalk:
-    """The weights under which what was said is likeliest, less a ridge; both sides count the same."""
+    """Maximum likelihood with a ridge penalty; both classes count the same."""
     places = [hashed(each.text) for each in said]
     wanted = np.array([each.small_talk for each in said], float)
     counts = np.array([each.weight for each in said])
@@ -90,7 +90,7 @@ def _descend(places: Sequence[NDArray[np.int64]], wanted: Floats, counts: Floats
 
 
 def main() -> None:
-    """Learn and write."""
+    """Train and write the weights."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.training.small_talk", description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, default=WEIGHTS)
