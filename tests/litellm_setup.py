@@ -1,4 +1,4 @@
-"""LiteLLM for tests: it keeps HTTP clients for ever, and each test has an event loop of its own."""
+"""LiteLLM for tests: it keeps HTTP clients for ever, but each test has its own event loop."""
 
 from __future__ import annotations
 

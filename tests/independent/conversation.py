@@ -1,4 +1,4 @@
-"""A conversation that began at a provider whose names and ids nobody else takes, and how a wire tells it on."""
+"""A conversation that began at a provider whose names and ids no other accepts, and its form in each wire format."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A conversation that began with names and ids that nobody else takes goes on at the three wire formats, before two
-stand-ins that are not ours: the whole bot, from its database to what they kept of its requests.
+"""A conversation that began with names and ids that no other provider accepts goes on in the three wire formats, with
+two stand-ins that are not ours: the whole bot, from its database to the requests that they recorded.
 
 Neither of the two looks at names, ids or pairs. So their journals are what counts here, and what a provider would
 refuse in them is found by our own checks, which are shown to refuse the same conversation without our adaptation.

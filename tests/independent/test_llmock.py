@@ -52,7 +52,7 @@ def caller(llm: LiteLlm) -> ModelCaller:
 
 
 async def complete(caller: ModelCaller, asked: ModelRequest) -> Completion | ModelError:
-    """As a turn does it that nobody but this model can serve."""
+    """Calls the model as a turn without any other candidate does."""
     decision, given = TierDecision("balanced", "default", "default"), call_options()
     scope = ToolScope(Person(1, "user", "Ann"), 1, decision)
     choice, fit = ModelChoice(asked.model, None, "configured"), PromptFit(10, 1_000_000, 0)

@@ -38,7 +38,7 @@ async def test_the_bot_survives_a_failing_provider(on: BotHarness, judge: Llmock
 
 
 async def test_a_long_retry_after_is_reported_and_honoured(on: BotHarness, judge: Llmock) -> None:
-    """Whoever asks meanwhile is told how long it still is; the provider is left alone."""
+    """A question in the meantime is answered with the remaining time; the provider gets no request."""
     served_by(on, judge, STATIONS[0])
     await judge.will(HOUR)
     async with running(on):

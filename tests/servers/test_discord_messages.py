@@ -11,7 +11,7 @@ import pytest
 from tests.servers.discord import Channel, DiscordServer
 from tests.servers.discord.sdk import Client, raw, talking
 
-NOBODY = discord.AllowedMentions.none()
+NO_PINGS = discord.AllowedMentions.none()
 
 
 def there(client: Client, channel: Channel) -> discord.TextChannel:
@@ -26,7 +26,7 @@ async def test_a_message_is_sent_edited_and_deleted() -> None:
         await dc.reply("general")
         general = there(client, said.channel)
         async with general.typing():
-            sent = await general.send("…", reference=client.heard[0], allowed_mentions=NOBODY)
+            sent = await general.send("…", reference=client.heard[0], allowed_mentions=NO_PINGS)
         for text in ("one", "one two"):
             await sent.edit(content=text)
         message = await dc.reply("general", matching="two")

@@ -9,7 +9,7 @@ from tests.servers.discord import DiscordServer, Pings
 from tests.servers.discord.pings import pings_of
 from tests.servers.discord.sdk import talking
 
-NOBODY = discord.AllowedMentions.none()
+NO_PINGS = discord.AllowedMentions.none()
 
 
 async def test_components_v2_are_text_that_can_ping() -> None:
@@ -61,7 +61,7 @@ async def test_pings_are_kept_on_the_message_edits_included() -> None:
         sent = await dm.send("quiet")
         message = await dc.reply()
         assert not message.pings
-        await sent.edit(content=f"{dc.role('Staff').mention} @here", allowed_mentions=NOBODY)
+        await sent.edit(content=f"{dc.role('Staff').mention} @here", allowed_mentions=NO_PINGS)
         assert not message.pings
         await sent.edit(content=f"{dc.user('bob').mention} @here")
         await sent.edit(content="gone")

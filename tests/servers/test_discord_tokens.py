@@ -28,7 +28,7 @@ class Held(Client):
 
 @asynccontextmanager
 async def holding() -> AsyncIterator[tuple[DiscordServer, Held, Interaction, Asked]]:
-    """One interaction that nobody has answered."""
+    """An unanswered interaction."""
     async with DiscordServer() as dc:
         dc.guild()
         async with raw(dc) as http:

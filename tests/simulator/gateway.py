@@ -146,7 +146,7 @@ class Gateway:
         return name
 
     def _begin(self, connection: _Connection, wanted: int) -> str:
-        """READY and the guilds, as simcord greets a client of its own; nothing when it is refused."""
+        """READY and the guilds, as simcord sends them to its built-in client; nothing if it is refused."""
         backend, name = self._env.backend, f"session-{self.sessions}"
         session = _Session(wanted, {"session_id": name, "resume_gateway_url": self.address})
         self.sessions += 1

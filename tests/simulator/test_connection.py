@@ -28,7 +28,7 @@ async def test_resume_delivers_missed_events(team: Team, on: BotHarness, asked: 
         await team.reply(room, said)
         await team.reply(room, await team.bob.send_dm("after"))
         assert (team.sim.sessions, team.sim.resumed) == (1, 1)
-        assert team.sim.bodies("GET", HISTORY) == [], "nobody had to look into the chats"
+        assert team.sim.bodies("GET", HISTORY) == [], "no history was read"
     assert [message.content for message in team.from_bot(room)] == [
         "You said: before",
         "You said: meanwhile",

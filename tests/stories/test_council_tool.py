@@ -136,7 +136,7 @@ async def test_an_unknown_price_asks_first_also_in_german(on: BotHarness) -> Non
 async def test_the_model_is_told_why_no_council_is_possible(
     on: BotHarness, calls: list[dict[str, Any]], config: dict[str, Any], sentence: str
 ) -> None:
-    """Also where each council would have to be confirmed: nobody is asked to confirm what cannot be."""
+    """Also where every council needs a confirmation: an impossible one never asks for it."""
     consulting(on, *calls, names=("openai", "anthropic"), above=0.0)
     on.config |= config
     async with running(on):

@@ -188,7 +188,7 @@ async def test_a_platform_that_fails_on_one_message_answers_the_next(on: BotHarn
 
         def fails_once(*given: object) -> object:
             telegram.live = live  # type: ignore[method-assign]
-            raise RuntimeError("nobody foresaw this")
+            raise RuntimeError("unexpected")
 
         telegram.live = fails_once  # type: ignore[method-assign, assignment]
         gate.open()

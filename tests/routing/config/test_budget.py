@@ -31,7 +31,7 @@ def read(budget: object) -> BudgetLimits:
 def test_nothing_is_limited_by_default() -> None:
     limits = read({})
     assert (dict(limits.dollars), limits.at_limit, limits.zone.key) == ({}, "refuse", "UTC")
-    assert limits.assumed == Price.flat(Decimal(10)), "what nobody knows the price of is not free"
+    assert limits.assumed == Price.flat(Decimal(10)), "an unknown price is not free"
     assert limits.ceilings(PersonLimits()) == ()
     assert limits == replace(read(dict.fromkeys(LIMIT_KEYS)), guest=GUEST_DOLLARS)
 

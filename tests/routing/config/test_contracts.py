@@ -65,7 +65,7 @@ def test_the_pool_is_the_environments_else_the_files_else_the_tiers_model_and_it
     assert read(file, {"deep": ()})["deep"].pool == ("a/1", "b/2")
     own: dict[Tier, str] = {**MODELS, "deep": DEFAULT_FALLBACKS["deep"][0]}
     root = jsonfile.parse("{}", "x.json").root()
-    assert read_contracts(root, own, {})["deep"].pool == DEFAULT_FALLBACKS["deep"], "nobody stands there twice"
+    assert read_contracts(root, own, {})["deep"].pool == DEFAULT_FALLBACKS["deep"], "no model is listed twice"
 
 
 @pytest.mark.parametrize(

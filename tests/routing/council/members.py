@@ -157,5 +157,5 @@ class CouncilRun:
 
 
 def verdict_of(members: Members, seats: Sequence[Seat] = SEATS, seed: int = 1) -> Verdict:
-    """The verdict of a council that nobody disturbs."""
+    """The verdict of a council that runs undisturbed."""
     return run_instantly(CouncilRun(members, seed=seed).run(seats))

@@ -190,7 +190,7 @@ def test_without_a_synthesis_the_best_answer_is_used(synthesis: object, failure:
     assert (verdict.form, verdict.answer, verdict.writer) == ("member", f"{STAR} says yes", STAR)
     assert (verdict.failure, verdict.chairman) == (failure, SUN)
     unranked = verdict_of(Members(answers={SUN: BROKEN}, synthesis=synthesis))  # type: ignore[arg-type]
-    assert (unranked.form, unranked.writer) == ("member", MOON), "the strongest, where nobody ranked"
+    assert (unranked.form, unranked.writer) == ("member", MOON), "the strongest, because there are no rankings"
 
 
 def mark(call: Call) -> str:

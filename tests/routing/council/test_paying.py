@@ -1,4 +1,4 @@
-"""What a council holds of the limits of whoever pays, what it is charged, and from which cost on it asks first."""
+"""How much of the payer's budget a council reserves, what it is charged, and from which cost on it asks first."""
 
 from __future__ import annotations
 

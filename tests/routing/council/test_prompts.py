@@ -1,4 +1,4 @@
-"""What members and chair are told: the question, the answers as data that nobody can leave, the dissent apart."""
+"""Prompts of the members and the chair: the question, the answers as delimited data, and the dissent separately."""
 
 from __future__ import annotations
 

@@ -224,7 +224,7 @@ def test_state_is_restored() -> None:
     tried(before, BAD)
     assert before.begin(early=True) is not None
     after.restore(before.keep())
-    assert after.status() == BreakerStatus("open", time.now + 120.0, "it is down"), "nobody probes it now"
+    assert after.status() == BreakerStatus("open", time.now + 120.0, "it is down"), "there is no probe now"
     time.now += 120.0
     tried(after, BAD)
     assert after.status().until == time.now + 240.0

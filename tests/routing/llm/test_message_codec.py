@@ -177,8 +177,8 @@ def test_thinking_and_signatures_go_only_to_their_provider() -> None:
     for model in ("anthropic/claude", "openrouter/openai/gpt-5.2", "openaix/gpt"):
         foreign = sent(ASKED, made, result(), model=model)[1]
         assert (foreign.thinking, foreign.calls[0].signature, foreign.calls[0].id) == ("", "", "c1")
-    nobody = replace(made, made_by="")
-    assert sent(ASKED, nobody, result())[1].thinking == ""
+    unknown = replace(made, made_by="")
+    assert sent(ASKED, unknown, result())[1].thinking == ""
 
 
 def test_without_tools_tool_rounds_become_text() -> None:

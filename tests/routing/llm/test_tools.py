@@ -65,7 +65,7 @@ async def test_a_conversation_from_another_provider_continues_with_tools(
     assert end.usage.cached_tokens == 1100
     assert [call.outcome for call in ms.calls] == ["completed"] * 3
     assert all(call.reading.tool_names == ("files_read", "weather") for call in ms.calls)
-    assert "foreign" not in str([call.body for call in ms.calls]), "nobody is given another's thinking"
+    assert "foreign" not in str([call.body for call in ms.calls]), "no model gets another's thinking"
 
 
 async def test_the_same_ids_and_results_in_two_requests(llm: LiteLlm, ms: ModelServer, asked: Request) -> None:
@@ -158,7 +158,7 @@ asyncio.run(main([line.split() for line in sys.argv[2:]]))
 
 
 async def test_a_call_with_tools_does_not_import_mcp(ms: ModelServer, tmp_path: Path) -> None:
-    """In a process of its own: here others may have imported it."""
+    """In a separate process: another test may have imported it here."""
     lines = [
         f"{model} {kind} {base(ms, kind)}" for model, kind, _ in (WIRES["chat"], WIRES["claude"], WIRES["gemini 3"])
     ]

@@ -79,7 +79,7 @@ def test_slow_models_come_last_with_a_note() -> None:
     slow = replace(A, slow=LATER)
     assert chosen(slow, B, C) == Candidates(("b/2", "c/3", "a/1"), (SkippedModel("a/1", "slow", LATER),))
     assert chosen(B, slow, C) == Candidates(("b/2", "c/3", "a/1"), (SkippedModel("a/1", "slow", LATER),))
-    assert chosen(B, C, slow) == Candidates(("b/2", "c/3", "a/1"), ()), "nobody overtook it"
+    assert chosen(B, C, slow) == Candidates(("b/2", "c/3", "a/1"), ()), "no model overtook it"
     assert chosen(slow) == Candidates(("a/1",), ())
     both = chosen(replace(B, slow=NOW + 5.0), slow, C)
     assert both.order == ("c/3", "b/2", "a/1")

@@ -42,7 +42,7 @@ class _Skipping(selectors.DefaultSelector):
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is None:
-            raise AssertionError("whoever is left waits for ever")
+            raise AssertionError("the remaining tasks wait for ever")
         self.now += max(0.0, timeout)
         return super().select(0)
 
@@ -66,7 +66,7 @@ def hurried(work: Coroutine[Any, Any, T]) -> T:
 
 @dataclass
 class Crowd:
-    """Turns over one health, each of a person of its own; the clock is the loop's."""
+    """Turns of different people that share one health state; the clock is the loop's."""
 
     plan: Plan
     pools: Sequence[Sequence[str]] = field(default_factory=lambda: pools(1))
@@ -95,8 +95,8 @@ class Crowd:
         """Every place is free at once, at every provider and for everybody."""
         began, place = clock(), self.health.parallel.place
         for vendor in VENDORS:
-            for nobody in range(PER_PROVIDER):
-                await place(vendor, -1 - nobody).__aenter__()
+            for number in range(PER_PROVIDER):
+                await place(vendor, -1 - number).__aenter__()
         for person in range(TURNS):
             for _ in range(PER_USER):
                 await place(f"of {person}", person).__aenter__()
@@ -133,7 +133,7 @@ def test_no_turn_is_lost_or_late(seed: int, among: int) -> None:
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_one_fault_each_is_retried_or_reported(fault: str) -> None:
-    """Nobody shares a model, so no turn suffers from another's fault."""
+    """No two turns share a model, so no turn suffers from another's fault."""
 
     async def story() -> set[tuple[str, str, int, str]]:
         crowd = Crowd(dict.fromkeys(range(TURNS), (fault,)), pools(TURNS))

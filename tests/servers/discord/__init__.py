@@ -10,8 +10,8 @@ DiscordServer(token, port=0, *, username="tierbot", privileged=("message_content
     identify_gap    seconds that two IDENTIFYs must be apart, 5 at Discord; one too early is answered with op 9
     response_limit  seconds until an unanswered interaction is unknown (10062)
 
-The world; whoever is named for the first time comes into being
-    dc.user(who=None, *, locale="en-US", is_bot=False) -> User       by value, id or name; nobody is Alice (1001)
+The world; people, guilds and channels are created when they are first named
+    dc.user(who=None, *, locale="en-US", is_bot=False) -> User       by value, id or name; default Alice (1001)
     dc.dm(who=None) -> Channel                      the bot's DM with a user
     dc.guild(name="Team") -> Guild                  the bot is a member; it has the text channel "general"
     dc.channel(name="general", guild="Team") -> Channel

@@ -1,4 +1,4 @@
-"""The documented limits of application commands that the schema lacks. Whoever breaks one is wrong (`Breach`)."""
+"""The documented limits of application commands that the schema lacks. Breaking one raises `Breach`."""
 
 import unicodedata
 from typing import Any

@@ -21,7 +21,7 @@ class People(World):
         self.users[ALICE.id] = ALICE
 
     def user(self, who: Who = None, *, locale: str = "en-US", is_bot: bool = False) -> User:
-        """A user by value, id or name; nobody in particular is Alice (id 1001). `is_bot`: another bot."""
+        """A user by value, id or name; by default Alice (id 1001). `is_bot`: another bot."""
         match who:
             case None:
                 return ALICE
@@ -126,7 +126,7 @@ class People(World):
         self.changed()
 
     def archive(self, thread: Channel) -> None:
-        """Nobody writes there now; a message opens it again, an edit does not."""
+        """Archives a thread; a message opens it again, an edit does not."""
         thread.archived = True
         self.events.thread("THREAD_UPDATE", thread)
         self.changed()

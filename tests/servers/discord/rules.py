@@ -1,4 +1,4 @@
-"""The documented limits of messages that the schema lacks. Whoever breaks one is wrong (`Breach`)."""
+"""The documented limits of messages that the schema lacks. Breaking one raises `Breach`."""
 
 from tests.servers.discord.components import check_components
 from tests.servers.discord.errors import Breach, invalid

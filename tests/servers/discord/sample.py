@@ -15,7 +15,7 @@ TIERS = [app_commands.Choice(name="Smart", value="smart"), app_commands.Choice(n
 
 
 class Panel(ui.View):
-    """A button and a menu that survive a restart: they have ids of their own and no time limit."""
+    """A button and a menu that survive a restart: they have fixed ids and no time limit."""
 
     def __init__(self) -> None:
         super().__init__(timeout=None)

@@ -72,7 +72,7 @@ class Session:
     connection: Connection | None
     seq: int = 0
     resumes: list[str] = field(default_factory=list)
-    """The path of each RESUME: resume_gateway_url has one of its own."""
+    """The path of each RESUME: resume_gateway_url has a different one."""
     heartbeats: list[float] = field(default_factory=list)
     presence: Json | None = None
     left_at: float | None = None

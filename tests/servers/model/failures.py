@@ -47,7 +47,7 @@ def failure(
 
 
 def refusal(violations: list[str]) -> Failure:
-    """The 400 for an illegal request: every violation in the message and in a list of its own."""
+    """The 400 for an illegal request: every violation in the message and in a separate list."""
     found = tuple(violations)
     return Failure(400, "Invalid request: " + "; ".join(found), "invalid_request", violations=found)
 

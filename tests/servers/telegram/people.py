@@ -7,7 +7,7 @@ from tests.servers.telegram.values import Chat, Json, Message, Topic, User
 from tests.servers.telegram.world import World
 
 ALICE = User(1001, "Alice", "alice")
-"""Who speaks when a test names nobody."""
+"""The speaker unless a test names one."""
 Who = User | int | str | None
 Where = Chat | int | str
 
@@ -16,7 +16,7 @@ class People(World):
     """Someone named for the first time comes into being: `user="bob"`, `user=42`, `group="Team"` just work."""
 
     def user(self, who: Who = None, *, language_code: str | None = "en") -> User:
-        """A user by value, id or first name; nobody in particular is Alice (id 1001)."""
+        """A user by value, id or first name; by default Alice (id 1001)."""
         match who:
             case None:
                 user = ALICE

@@ -22,7 +22,7 @@ TIMEOUT_SECONDS = 20.0
 async def until(condition: Callable[[], bool]) -> None:
     """Waits for a condition; raises TimeoutError."""
     async with asyncio.timeout(TIMEOUT_SECONDS):
-        while not condition():  # noqa: ASYNC110  # a screen tells nobody that it changed
+        while not condition():  # noqa: ASYNC110  # a screen reports no changes
             await asyncio.sleep(0.005)
 
 

@@ -1,4 +1,4 @@
-"""Signs of code and of mathematics that no language has of its own."""
+"""Signs of code and of mathematics in any language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls to a model in a process of its own, and what becomes of that process."""
+"""Calls to a model in a worker process, and the state of that process."""
 
 from __future__ import annotations
 

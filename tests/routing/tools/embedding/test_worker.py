@@ -1,4 +1,4 @@
-"""A model in a process of its own: real processes, a small double of the model."""
+"""A model in a worker process: real processes, with a small fake of the model."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ async def test_an_idle_process_ends_and_the_next_call_restarts_it(make: Make, ca
     await until(lambda: embedder.pid is None)
     for other in others:
         await loaded(other)
-    assert caplog.text.count(" loaded, process ") == 3, "nobody loaded it again meanwhile"
+    assert caplog.text.count(" loaded, process ") == 3, "it was not loaded again meanwhile"
     assert np.array_equal(await embedder.embed(MANY), expected(MANY))
 
 

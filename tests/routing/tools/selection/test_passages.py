@@ -83,5 +83,5 @@ def test_the_input_is_not_modified() -> None:
 
 
 def test_no_passages() -> None:
-    nobody = Owners([], 0)
-    assert nobody.best(np.zeros(0, np.float32)).tolist() == nobody.any(np.zeros(0, np.float32)).tolist() == []
+    empty = Owners([], 0)
+    assert empty.best(np.zeros(0, np.float32)).tolist() == empty.any(np.zeros(0, np.float32)).tolist() == []
