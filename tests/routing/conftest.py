@@ -1,4 +1,4 @@
-"""A model server whose requests must all be valid, our door to it, no pause before a second try, and selectors."""
+"""A model server that requires valid requests, our adapter to it, no pause before retries, and selectors."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -29,13 +29,13 @@ async def llm(tmp_path: Path) -> AsyncIterator[LiteLlm]:
 
 @pytest.fixture
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pause before a second try is a matter of manners, not of these tests."""
+    """The pause before a retry would only slow these tests down."""
     monkeypatch.setattr(failover, "PAUSE_SECONDS", (0.0, 0.0))
 
 
 @pytest.fixture
 async def made(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Made]:
-    """Selectors that try again at once, and are closed at the end."""
+    """Selectors that retry at once and are closed at the end."""
     monkeypatch.setattr("routing.tools.index_builder.RETRY_SECONDS", 0.0)
     monkeypatch.setattr("routing.tools.index_builder.PAUSE_SECONDS", 0.0)
     every: list[Selecting] = []

@@ -1,10 +1,10 @@
-"""Those who wait for something to change."""
+"""Waiting for changes."""
 
 import asyncio
 
 
 class Changes:
-    """Every change passes `changed`, which wakes those who wait; `seq` counts them."""
+    """`changed` is called for every change and wakes the waiting tasks; `seq` counts the changes."""
 
     def __init__(self) -> None:
         self.seq = 0
@@ -19,13 +19,13 @@ class Changes:
                 future.set_result(None)
 
     async def wait_for_change(self, seconds: float) -> bool:
-        """False when nothing changed in that time."""
+        """Returns False if nothing changed in that time."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(future)
         done, _ = await asyncio.wait({future}, timeout=max(seconds, 0))
         return bool(done)
 
     def serial(self) -> int:
-        """A number never given before, for ids of all kinds."""
+        """A new number, for ids of all kinds."""
         self._serial += 1
         return self._serial

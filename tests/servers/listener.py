@@ -1,4 +1,4 @@
-"""An HTTP server on 127.0.0.1 that can go away and come back on the same port."""
+"""An HTTP server on 127.0.0.1 that can stop and come back on the same port."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ async def drip(request: web.BaseRequest, answer: web.Response, seconds: float) -
 
 
 class Listener:
-    """`port` 0 takes a free one, and keeps it. Bodies of requests may have `most_bytes`."""
+    """`port` 0 takes a free one and keeps it. Request bodies may have at most `most_bytes`."""
 
     def __init__(self, handle: Handler, port: int, most_bytes: int, host: str = "127.0.0.1") -> None:
         self.host = host
@@ -38,7 +38,7 @@ class Listener:
         return self._runner is not None
 
     async def down(self) -> bool:
-        """Stop listening and cut every connection; False when it was down already."""
+        """Stops listening and cuts every connection; False if it was already down."""
         runner, self._runner = self._runner, None
         if runner is None:
             return False
@@ -49,7 +49,7 @@ class Listener:
         return True
 
     async def up(self) -> bool:
-        """Listen (again); False when it did already."""
+        """Listens (again); False if it was already listening."""
         if self._runner is not None:
             return False
         server = web.Server(self._handle, request_factory=self._roomy, handler_cancellation=True, access_log=None)
@@ -67,13 +67,13 @@ class Listener:
         return True
 
     def _roomy(self, message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:
-        """aiohttp's own request with room for the largest upload."""
+        """aiohttp's request with room for the largest upload."""
         loop = asyncio.get_running_loop()
         return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=self._most_bytes)
 
 
 class Leaving:
-    """What a server that can go away offers around its `go_down` and `come_back`."""
+    """Context managers for a server that can go down and come back."""
 
     _listener: Listener
 
@@ -104,7 +104,7 @@ class Leaving:
 
     @contextlib.asynccontextmanager
     async def outage(self) -> AsyncIterator[None]:
-        """The server is away inside the block: connections are refused."""
+        """Inside the block the server is down: connections are refused."""
         await self.go_down()
         try:
             yield

@@ -1,4 +1,4 @@
-"""What a fault on order has on both chat servers."""
+"""The common part of faults on both chat servers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class OrderedFault:
-    """Strikes the calls that satisfy `when` (of the body), after `skip` of them, `times` times (None: until `clear`).
+    """Applies to calls that satisfy `when` (given the body), after `skip` of them, `times` times (None: until `clear`).
     `hits` counts."""
 
     KINDS: ClassVar[tuple[str, ...]]
@@ -25,7 +25,7 @@ class OrderedFault:
             raise ValueError(f"unknown fault {self.kind!r}; one of {', '.join(self.KINDS)}")
 
     def counts(self, body: Any) -> bool:
-        """Whether it strikes this call, which it is meant for."""
+        """Counts a matching call; returns whether the fault applies to it."""
         if self.times == 0 or (self.when is not None and not self.when(body)):
             return False
         if self.skip > 0:
@@ -37,5 +37,5 @@ class OrderedFault:
         return True
 
     def clear(self) -> None:
-        """It strikes no more."""
+        """Stops the fault."""
         self.times = 0

@@ -1,4 +1,4 @@
-"""Books in memory, a clock moved by hand, and a budget over both."""
+"""An in-memory ledger, a manual clock, and a budget that uses both."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ NOON = 1_795_003_200.0
 
 @dataclass(slots=True)
 class Books:
-    """What was written down. `gate` holds back the answer to a question, once it has been looked up; `arrived` counts
-    who waits there."""
+    """The recorded usage. `gate` holds back the answer to a query after it was computed; `arrived` counts the waiting
+    queries."""
 
     rows: list[tuple[float, int, ChatKey, Decimal | None, int]] = field(default_factory=list)
     asked: int = 0
@@ -62,7 +62,7 @@ class Books:
 
 @dataclass(slots=True)
 class Own:
-    """What was set for single people."""
+    """The limits of single people."""
 
     limits: dict[int, PersonLimits] = field(default_factory=dict)
 
@@ -74,7 +74,7 @@ class Own:
 
 
 class Till:
-    """A budget and what it stands on."""
+    """A budget and its dependencies."""
 
     def __init__(self, limits: BudgetLimits) -> None:
         self.now = NOON
@@ -85,13 +85,13 @@ class Till:
         return Budget(lambda: self.limits, self.books, self.own, lambda: self.now)
 
     async def held(self, dollars: str | None, person: int = ANN, chat: ChatKey = HOME) -> Reservation:
-        """A reservation that must be had."""
+        """A reservation that must succeed."""
         found = await self.ask(dollars, person, chat)
         assert isinstance(found, Reservation)
         return found
 
     async def refused(self, dollars: str | None, person: int = ANN, chat: ChatKey = HOME) -> Reached:
-        """A reservation that must not be had."""
+        """A reservation that must be refused."""
         found = await self.ask(dollars, person, chat)
         assert isinstance(found, Reached)
         return found
@@ -100,7 +100,7 @@ class Till:
         return await self.budget.reserve(person, chat, None if dollars is None else Decimal(dollars))
 
     async def spend(self, dollars: str, person: int = ANN, chat: ChatKey = HOME) -> None:
-        """A call that was made, and written down."""
+        """A call that was made and recorded."""
         (await self.held(dollars, person, chat)).settle(cost(dollars))
         self.books.rows.append((self.now, person, chat, Decimal(dollars), 0))
 

@@ -1,4 +1,4 @@
-"""Providers on loopback that list what they are told to, and what discovery finds there."""
+"""Providers on loopback with scripted model lists, and what discovery finds there."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 @asynccontextmanager
 async def serving(handler: Handler) -> AsyncIterator[tuple[str, list[web.Request]]]:
-    """A server on loopback that answers everything with `handler`; gives its address and what it was asked."""
+    """A server on loopback that answers everything with `handler`; yields its address and the requests."""
     asked: list[web.Request] = []
 
     async def answer(request: web.Request) -> web.StreamResponse:

@@ -1,4 +1,4 @@
-"""Members of a council that do as they are told, and a loop in which an hour takes no time."""
+"""Scripted members of a council, and an event loop in which an hour takes no time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BLOCK = re.compile(
 
 
 class _Skipping(selectors.SelectSelector):
-    """Does not wait for the next timer: it is that late already."""
+    """Does not wait for the next timer, but moves the clock to it."""
 
     now = 0.0
 
@@ -45,7 +45,7 @@ class _Skipping(selectors.SelectSelector):
 
 
 class SkippingLoop(asyncio.SelectorEventLoop):
-    """Goes from timer to timer without waiting."""
+    """An event loop that jumps from timer to timer."""
 
     def __init__(self) -> None:
         self._skipping = _Skipping()
@@ -56,7 +56,7 @@ class SkippingLoop(asyncio.SelectorEventLoop):
 
 
 def run_instantly(story: Coroutine[Any, Any, T]) -> T:
-    """Run a story whose seconds are only counted."""
+    """Run a story in simulated time."""
     with asyncio.Runner(loop_factory=SkippingLoop) as runner:
         return runner.run(story)
 
@@ -75,7 +75,7 @@ def stage_of(messages: Sequence[ChatMessage]) -> Stage:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call as it was made."""
+    """One recorded call."""
 
     model: str
     stage: Stage
@@ -87,9 +87,9 @@ class Call:
 
 @dataclass(slots=True)
 class Members:
-    """`AskModel` by script. What is not told is: answers "<model> says yes", a ballot for the others in the
-    order of their names, and "All agree." from the chair, each after one second. A ballot is told as models in order,
-    or as the text of the reply. Costs are told by model; the others cost a tenth of a cent."""
+    """A scripted `AskModel`. By default a model answers "<model> says yes", ranks the others in the order of their
+    names, and as the chair writes "All agree.", each after one second. A ballot is given as models in order, or as the
+    text of the reply. Costs are given by model; the default is a tenth of a cent."""
 
     answers: Mapping[str, str | ModelError] = field(default_factory=dict)
     ballots: Mapping[str, Sequence[str] | str | ModelError] = field(default_factory=dict)
@@ -138,7 +138,7 @@ class Members:
 
 @dataclass(slots=True)
 class CouncilRun:
-    """A council at work, and what was seen of it."""
+    """Runs a council and records its events."""
 
     members: Members
     stop: Stop = field(default_factory=Stop)

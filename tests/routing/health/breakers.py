@@ -1,4 +1,4 @@
-"""A clock that stands still until it is moved, and errors without further ado."""
+"""A manual clock, and shortcuts for errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ REFUSED = KeyRejected("a/1", "a refused the key")
 
 
 class Time:
-    """Unix seconds."""
+    """Manual time in Unix seconds."""
 
     def __init__(self, now: float = 1_000_000.0) -> None:
         self.now = now
@@ -20,7 +20,7 @@ class Time:
 
 
 def tried(breaker: Breaker, *results: ModelError | None) -> None:
-    """One try after the other, each of which must be let through."""
+    """One attempt after another, each of which must be allowed."""
     for error in results:
         trial = breaker.begin()
         assert trial is not None, "the breaker is open"
@@ -29,7 +29,7 @@ def tried(breaker: Breaker, *results: ModelError | None) -> None:
 
 
 def opened(time: Time) -> Breaker:
-    """Open for a minute from now on."""
+    """A breaker that is open for a minute from now."""
     breaker = Breaker(time, lambda: None)
     tried(breaker, REFUSED)
     return breaker

@@ -1,4 +1,4 @@
-"""Tools to be shown, and what is made of them on the wire."""
+"""Tool cards, and their form in a request."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def candidate(name: str, relevance: float = 0, selected: bool = True, length: in
 
 
 def eighty(selected: int = 20) -> list[Candidate]:
-    """Relevance rises with the number; discovery is the least relevant of all and not selected."""
+    """Relevance rises with the number; discovery is the least relevant and not selected."""
     tools = [
         Candidate(card(f"synthetic_tool_{number}", 60, CATEGORIES[number % 4]), number >= 79 - selected, number)
         for number in range(79)
@@ -50,7 +50,7 @@ def on_the_wire(shown: Shown) -> float:
 
 
 def of_kinds(*kinds: str, about: str = "") -> list[Candidate]:
-    """A tool of each, and discovery."""
+    """A tool of each kind, and discovery."""
     tools = [Candidate(card(f"tool_{at}", 9, kind), kind == about, -at) for at, kind in enumerate(kinds)]
     return [Candidate(card(DISCOVERY), False, -9, True), *tools]
 

@@ -1,4 +1,4 @@
-"""Toolkits that change, an encoder that is told how to fail, and vectors that are kept in a dictionary."""
+"""Toolkits that change, an encoder with scripted failures, and vectors in a dictionary."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required"
 
 
 def card(name: str, description: str = "", *examples: str, category: str = "") -> ToolCard:
-    """A tool whose texts say for which size they are."""
+    """A tool whose texts name their size."""
     texts = {size: ToolText(f"{size}: {description or name}", CITY) for size in SIZES}
     return ToolCard(name, texts, category, examples)
 
@@ -43,7 +43,7 @@ MUSIC = toolkit("music", card("play_music", "Play a song.", "put on some jazz"),
 BASICS = toolkit("basics", card("calculate", "Work out a sum."), card("discover_tools", "Find tools."), base=True)
 
 OPEN = "sunny or drizzle"
-"""What no keyword says, and what the encoder knows."""
+"""No keyword matches this; the encoder knows it."""
 
 
 class Slow(tuple[Toolkit, ...]):
@@ -64,7 +64,7 @@ class Slow(tuple[Toolkit, ...]):
 
 
 class Broken(tuple[Toolkit, ...]):
-    """Toolkits of which no index can be made."""
+    """Toolkits that can't be indexed."""
 
     def __iter__(self) -> Iterator[Toolkit]:
         if threading.current_thread() is not threading.main_thread():
@@ -73,12 +73,12 @@ class Broken(tuple[Toolkit, ...]):
 
 
 Fate = BaseException | asyncio.Event | Callable[[Floats], Floats]
-"""Raised, waited for, or what is made of the rows."""
+"""Raised, awaited, or applied to the rows."""
 
 
 class FakeEmbedder:
-    """Knows which words belong together; `fates` befall the next calls, one each. `asked` are the texts by call;
-    `reached` says that a call waits."""
+    """Knows groups of related words. Each of the `fates` applies to one call; `asked` are the texts by call; `reached`
+    is set when a call waits."""
 
     def __init__(self, *fates: Fate | None, name: str = "matters:1") -> None:
         self.name = name
@@ -108,12 +108,12 @@ class FakeEmbedder:
 
     @property
     def texts(self) -> list[str]:
-        """All that was embedded."""
+        """All texts that were embedded."""
         return [text for call in self.asked for text in call]
 
 
 class FakeVectors:
-    """`routing.ports.VectorStore`; with a `fault` nothing can be read or kept."""
+    """Implements `routing.ports.VectorStore`; with a `fault` nothing can be read or stored."""
 
     def __init__(self, fault: StorageFault | None = None) -> None:
         self.rows: dict[tuple[str, str], bytes] = {}
@@ -142,7 +142,7 @@ class FakeVectors:
 
 
 class Selecting:
-    """A selector, and everything that it is given."""
+    """A selector and all its inputs."""
 
     def __init__(
         self,
@@ -157,7 +157,7 @@ class Selecting:
         self.selector = ToolSelector(lambda: self.toolkits, embedder, self.store, wait_seconds=wait_seconds)
 
     async def indexed(self, doubt: str = "") -> Selecting:
-        """Once it is ready as far as it can be: the background work has no bell."""
+        """Wait until the index is complete, or as complete as it can be; the background work sends no event."""
         self.selector.start()
         async with asyncio.timeout(60):
             while self.selector.fallback_reason != doubt:  # noqa: ASYNC110
@@ -165,7 +165,7 @@ class Selecting:
         return self
 
     async def found(self, message: str) -> dict[str, Any]:
-        """Which toolkit was found how."""
+        """How each toolkit was found."""
         return {each.toolkit: each.why for each in (await self.selector.match(message)).activated}
 
 

@@ -1,4 +1,4 @@
-"""Toolkits, a selector that chooses as it is told, and the tools of one turn."""
+"""Toolkits, a scripted selector, and the tools of one turn."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EMPTY = {"type": "object", "properties": {}}
 
 
 def searching() -> ToolCard:
-    """The way to other tools."""
+    """The tool that searches for other tools."""
     query = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
     return ToolCard(DISCOVERY, {size: ToolText(f"{size}: Find more.", query) for size in SIZES})
 
@@ -45,11 +45,11 @@ BASE = toolkit("basics", card("calculate"), card("set_tier"), searching(), base=
 KITS = (BASE, WEATHER, CALENDAR, NOTES)
 
 Found = Mapping[str, Mapping[str, float]]
-"""The odds of each toolkit, by message; the others have hardly any."""
+"""The odds of each toolkit by message; the others have almost none."""
 
 
 class Told(ToolSelector):
-    """Finds what it is told to find."""
+    """Finds what the test defines."""
 
     def __init__(self, found: Found, toolkits: Sequence[Toolkit] = KITS, doubt: str = "") -> None:
         super().__init__(lambda: tuple(toolkits), None, FakeVectors())
@@ -78,7 +78,7 @@ ABOUT: Found = {
 
 
 def models(config: Mapping[str, Any] | None = None) -> Models:
-    """The bundled catalogue."""
+    """Models from the bundled catalogue."""
     return Models(read_config(jsonfile.parse(json.dumps(config or {}), "config"), {}, {}), Catalog.load(BUNDLED))
 
 

@@ -1,4 +1,4 @@
-"""A conversation with tools, and the wires that it may go over."""
+"""A conversation with tools, and the wire formats it is tested with."""
 
 from dataclasses import replace
 from typing import Any
@@ -28,7 +28,7 @@ WIRES: dict[str, tuple[str, ApiType, str | None]] = {
     "custom": ("house/llama-99", "openai", None),
     "custom claude": ("house/claude-sonnet-4-5", "anthropic", "high"),
 }
-"""Model, protocol, reasoning. The bridge to /responses is taken at OpenAI's own address only."""
+"""Model, API, reasoning. The bridge to /responses is used only at OpenAI's official address."""
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 TOOLS = (ToolSpec("files.read", "Read a file.", SCHEMA), ToolSpec("weather", "Tell the weather.", {}))
@@ -74,7 +74,7 @@ def text(events: list[StreamEvent]) -> str:
 
 
 def goes_on(request: Request, said: str, end: StreamEnd) -> Request:
-    """The next call of the same turn: the answer as it is stored, and a result for each call."""
+    """The next call of the same turn: the stored answer, and a result for each call."""
     answer = ChatMessage("assistant", said, calls=end.calls, made_by=request.model, thinking=end.thinking)
     results = [ChatMessage("tool", f"result {n}", call_id=each.id, tool=each.name) for n, each in enumerate(end.calls)]
     return replace(request, messages=(*request.messages, answer, *results))

@@ -1,4 +1,4 @@
-"""Conversations written as patterns: a letter a message."""
+"""Conversations as patterns with one letter per message."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def said(pattern: str, size: int = 1) -> list[ChatMessage]:
 
 
 def whole(messages: Sequence[ChatMessage]) -> bool:
-    """Every result stands behind its call, and every call of these tests has its result."""
+    """Every result follows its call, and every call has its result."""
     asked: set[str] = set()
     for message in messages:
         asked |= {call.id for call in message.calls}

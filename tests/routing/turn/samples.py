@@ -1,4 +1,4 @@
-"""What a try needs beside its request."""
+"""The inputs of an attempt besides the request."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from routing.types.usage import TurnCost
 
 
 def turn_cost() -> TurnCost:
-    """Nothing is on it yet."""
+    """An empty cost."""
     return TurnCost(1, ChatKey("telegram", "7"))
 
 
@@ -32,19 +32,19 @@ def call_options(
     clock: Clock = time.time,
     **more: bool,
 ) -> CallOptions:
-    """For a turn of `seconds`; an attempt may take `whole`, `first` to its first sign of life."""
+    """A deadline for a turn of `seconds`; an attempt may take `whole` seconds, and `first` until the first token."""
     contract = replace(DEFAULT_CONTRACTS[tier], first_token_seconds=first, try_seconds=whole)
     return CallOptions(contract, Deadline(clock, seconds), turn_cost(), **more)
 
 
 NOT_READ: Any = None
-"""For a TurnInput: the loop only hands it to its planner, and the planners of these tests don't read it."""
+"""A field of TurnInput that the loop only passes to its planner; the planners of these tests don't read it."""
 
 
 def turn_state(
     tools: Tools, bounds: TurnBounds | None = None, deadline: Deadline | None = None, most_chars: int = 100_000
 ) -> TurnState:
-    """A turn that begins."""
+    """The state of a new turn."""
     bounds = bounds or TurnBounds()
     executor = ToolExecutor(tools, bounds.tool_calls, most_chars)
     return TurnState(bounds, deadline or Deadline(time.time, bounds.seconds), turn_cost(), executor)

@@ -61,7 +61,7 @@ async def _serve(dc: DiscordServer) -> None:
 
 
 def obey(dc: DiscordServer, text: str) -> Any:
-    """One typed line."""
+    """Carries out one typed line."""
     if not text.strip():
         return None
     if text.startswith("/"):
@@ -76,7 +76,7 @@ def obey(dc: DiscordServer, text: str) -> Any:
 
 
 def _order(dc: DiscordServer, text: str) -> Any:
-    """What happens without anybody saying anything, and what is pressed. LookupError for an unknown order."""
+    """Events that no one types, and pressed buttons. Raises LookupError for an unknown command."""
     first, _, rest = text.partition(" ")
     words = shlex.split(rest)
     match first, words:
@@ -113,7 +113,7 @@ def _newest(dc: DiscordServer, fits: Callable[[Message], bool] = lambda _: True)
 
 
 def _slash(dc: DiscordServer, text: str) -> Any:
-    """Numbers and truth values are taken for such."""
+    """Converts numbers and booleans."""
     words = shlex.split(text)
     options: dict[str, Any] = {}
     for word in words:
@@ -125,7 +125,7 @@ def _slash(dc: DiscordServer, text: str) -> Any:
 
 
 async def _show(dc: DiscordServer) -> None:
-    """Prints each message of the bot when it comes and when it changes."""
+    """Prints the bot's messages and their edits."""
     shown: dict[int, str] = {}
     while True:
         await dc.wait_for_change(3600)

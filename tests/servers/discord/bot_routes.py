@@ -1,4 +1,4 @@
-"""Who the bot is, what there is, and the channels it opens: users, guilds, the gateway's address, DMs, threads."""
+"""The bot's user, guilds, the gateway's address, DMs and threads."""
 
 from tests.servers.discord import intents
 from tests.servers.discord.call import Call, Created, Handler
@@ -9,7 +9,7 @@ from tests.servers.discord.views import channel_json, guild_json, member_json
 from tests.servers.discord.world import World
 
 IDENTIFIES = 1000
-"""Sessions a bot may start in a day."""
+"""Sessions that a bot may start per day."""
 
 
 def me(world: World, call: Call) -> Json:
@@ -37,7 +37,7 @@ def application(world: World, call: Call) -> Json:
 
 
 def change_application(world: World, call: Call) -> None:
-    """What the owner set in the developer portal is not the program's to change."""
+    """The owner's settings in the developer portal can't be changed by the program."""
     world.violate(call.route, "a bot leaves its application as the owner set it", call.body)
     raise ApiError(403, 50001, "Missing Access")
 
@@ -120,7 +120,7 @@ def open_dm(world: World, call: Call) -> Json:
 
 
 def thread_from_message(world: World, call: Call) -> Created:
-    """Its id is the message's."""
+    """The thread's id is the message's id."""
     parent = world.open_channel(call.id("channel_id"), "create_public_threads")
     starter = world.known_message(parent, call.id("message_id"))
     if starter.thread is not None:
@@ -143,7 +143,7 @@ def _thread(world: World, parent: Channel, name: str, kind: int, starter: Messag
 
 
 def change_thread(world: World, call: Call) -> Json:
-    """Archiving and renaming a thread; other channels are the owner's."""
+    """Archives or renames a thread; other channels belong to the owner."""
     found = world.known_channel(call.id("channel_id"))
     if not found.is_thread or (found.lacks("manage_threads") and found.owner != world.bot):
         raise missing_permissions()

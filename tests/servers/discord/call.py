@@ -1,4 +1,4 @@
-"""One call as its handler sees it: checked by the schema, its path taken apart."""
+"""One call as its handler gets it: validated, with its path parameters."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """`route` is "POST /channels/{channel_id}/messages"; `path` holds what stood in the braces."""
+    """`route` is "POST /channels/{channel_id}/messages"; `path` holds the values of its parameters."""
 
     route: str
     path: dict[str, str]
@@ -30,7 +30,7 @@ class Call:
 
     @property
     def fields(self) -> Json:
-        """The body of a call whose body is an object."""
+        """The body, which must be an object."""
         return self.body or {}
 
 

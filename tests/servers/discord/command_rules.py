@@ -23,7 +23,7 @@ _LOCALES = frozenset(
 
 
 def check_commands(commands: list[Json]) -> None:
-    """What a scope holds after the call."""
+    """Checks the commands of a scope after a call."""
     for kind, most in ((CHAT_INPUT, MAX_COMMANDS), (2, MAX_MENUS), (3, MAX_MENUS)):
         names = [command["name"] for command in commands if kind_of(command) == kind]
         if len(names) > most:

@@ -1,4 +1,4 @@
-"""One call of the API, from its HTTP request to its answer; every call is journalled, every breach recorded."""
+"""One API call from its HTTP request to its answer. Every call is journalled, every breach recorded."""
 
 import asyncio
 from typing import Any
@@ -25,7 +25,7 @@ HANDLERS = SENDING | ASKING | COMMANDS | INTERACTING
 
 
 class Endpoint:
-    """`faults` strike in the order in which they were ordered; `revoked` makes the token invalid."""
+    """`faults` apply in the order in which they were added; `revoked` makes the token invalid."""
 
     def __init__(self, world: World, token: str, *, limits: bool) -> None:
         self.faults: list[Fault] = []

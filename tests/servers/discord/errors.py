@@ -38,7 +38,7 @@ class ApiError(Exception):
 
 
 class Breach(ApiError):
-    """A request that no correct bot sends: wrong by the schema or by a documented limit."""
+    """A request that no correct bot sends, because it breaks the schema or a documented limit."""
 
     def __init__(
         self, reason: str, status: int = 400, code: int = 50035, message: str = "", errors: Json | None = None
@@ -48,7 +48,7 @@ class Breach(ApiError):
 
 
 class Blocked(Exception):
-    """The proxy before the API answers in its place."""
+    """The proxy before the API answers instead."""
 
     def __init__(self, status: int, body: bytes) -> None:
         super().__init__(status)
@@ -61,7 +61,7 @@ class Dropped(Exception):
 
 
 def invalid(path: str, code: str, reason: str) -> Breach:
-    """400 Invalid Form Body with the complaint at `path`, such as "embeds.0.title" ("": the body itself)."""
+    """400 Invalid Form Body with the error at `path`, such as "embeds.0.title" ("": the body itself)."""
     errors: Json = {"_errors": [{"code": code, "message": reason}]}
     for key in reversed(path.split(".") if path else []):
         errors = {key: errors}

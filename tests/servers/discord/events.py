@@ -1,4 +1,4 @@
-"""What the gateway tells: each event goes to the sessions that asked for it, with what they may read."""
+"""Gateway events: each goes to the sessions that subscribed to it, with the fields they may read."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Events:
-    """Sessions that are away keep their events for a RESUME."""
+    """Disconnected sessions keep their events for a RESUME."""
 
     def __init__(self, world: "World") -> None:
         self.sessions: list[Session] = []

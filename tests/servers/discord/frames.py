@@ -1,18 +1,18 @@
-"""What a bot's frames must be like, and how long it may be without a heartbeat (gateway documentation)."""
+"""The rules for a bot's frames, and the maximum time without a heartbeat (gateway documentation)."""
 
 import asyncio
 from collections.abc import Callable
 from typing import Any
 
 GRACE = 5.0
-"""Seconds that a heartbeat may be late on a busy machine."""
+"""Tolerance in seconds for a late heartbeat on a busy machine."""
 _IDENTIFY = {"token", "properties", "compress", "large_threshold", "shard", "presence", "intents"}
 _PROPERTIES = {"os", "browser", "device"}
 _LEAST, _MOST = 50, 250
 
 
 def identify_fault(body: Any) -> str:
-    """What is wrong with the `d` of an IDENTIFY, its token, intents and shard aside; empty when nothing is."""
+    """The error in the `d` of an IDENTIFY, apart from its token, intents and shard; empty if it is valid."""
     if not isinstance(body, dict) or not isinstance(body.get("properties"), dict):
         return "IDENTIFY without properties"
     if unknown := body.keys() - _IDENTIFY:
@@ -28,14 +28,14 @@ def identify_fault(body: Any) -> str:
 
 
 def heartbeat_fault(body: Any, seq: int | None) -> str:
-    """What is wrong with the `d` of a heartbeat after `seq` events (None before IDENTIFY or RESUME, when the bot goes
-    on counting a session that is not known yet); empty when nothing is."""
+    """The error in the `d` of a heartbeat after `seq` events (None before IDENTIFY or RESUME, when the bot continues a
+    session that is not known yet); empty if it is valid."""
     fine = body is None or (type(body) is int and body >= 0 and (seq is None or body <= seq))
     return "" if fine else f"a heartbeat's d is the last s, at most {seq}, not {body!r}"
 
 
 class Pulse:
-    """Calls `lost` once `seconds` have gone without `felt`."""
+    """Calls `lost` after `seconds` without a call of `felt`."""
 
     def __init__(self, seconds: float, lost: Callable[[], None]) -> None:
         self._seconds = seconds

@@ -17,9 +17,10 @@ from tests.servers.discord.values import Json
 from tests.servers.discord.world import World
 
 RESUMABLE_FOR = 180.0
-"""Seconds a session may be away. Discord names no figure; a few minutes are seen."""
+"""Seconds that a session may be disconnected. Discord gives no figure; a few minutes were observed."""
 SENDS, SEND_WINDOW = 120, 60.0
-"""Frames a connection may send in so many seconds (gateway documentation, "Rate Limiting"), else 4008."""
+"""Maximum number of frames per connection and time window in seconds (gateway documentation, "Rate Limiting"), else
+4008."""
 
 
 class Closed(Exception):
@@ -33,8 +34,8 @@ class Closed(Exception):
 
 
 class Gateway:
-    """`connections` holds the open websockets with their requests; `heartbeat_interval` and `identify_gap`, the time
-    that Discord wants between two IDENTIFYs, 5 there, are in seconds."""
+    """`connections` holds the open websockets with their requests. `heartbeat_interval` and `identify_gap` (the minimum
+    time between two IDENTIFYs; 5 at Discord) are in seconds."""
 
     def __init__(self, world: World, token: str, heartbeat_interval: float, identify_gap: float) -> None:
         self.connections: dict[Connection, web.BaseRequest] = {}
@@ -149,7 +150,7 @@ class Gateway:
                 session.push("GUILD_CREATE", views.guild_create(self._world, guild, members=members))
 
     def _checked(self, body: Any) -> tuple[int, tuple[int, int]]:
-        """The intents and the shard, if the IDENTIFY is in order."""
+        """The intents and the shard of a valid IDENTIFY."""
         if fault := identify_fault(body):
             raise Closed(4002, fault)
         if body.get("token") != self._token or self.revoked:

@@ -1,4 +1,4 @@
-"""Gateway intents: what a session asked for, and what it is shown (gateway documentation, "List of Intents")."""
+"""Gateway intents: what a session subscribed to and may read (gateway documentation, "List of Intents")."""
 
 from tests.servers.discord.message import Message
 
@@ -15,7 +15,7 @@ APPLICATION_FLAGS = {"members": 1 << 15, "presences": 1 << 13, "message_content"
 
 
 def disallowed(intents: int, granted: set[str]) -> list[str]:
-    """The privileged intents that were asked for and not granted."""
+    """The privileged intents that were requested but not granted."""
     return [name for name, bit in PRIVILEGED.items() if intents & bit and name not in granted]
 
 

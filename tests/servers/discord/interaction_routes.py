@@ -11,9 +11,9 @@ from tests.servers.discord.views import message_json
 from tests.servers.discord.world import World
 
 TOKEN_LIFE = 900.0
-"""Seconds (documentation, "Receiving and Responding"): afterwards the token opens nothing."""
+"""Lifetime of a token in seconds (documentation, "Receiving and Responding")."""
 MAX_FOLLOWUPS = 5
-"""Further messages where the application is only the user's, not the server's."""
+"""Maximum number of follow-ups if the application is installed only for the user, not on the server."""
 MESSAGE, DEFERRED, DEFERRED_UPDATE, UPDATE, CHOICES, OPEN_MODAL = 4, 5, 6, 7, 8, 9
 FITTING = {
     COMMAND: {MESSAGE, DEFERRED, OPEN_MODAL},
@@ -66,7 +66,7 @@ def _check_choices(asked: Interaction, choices: list[Json]) -> None:
 
 
 def _spoken(world: World, asked: Interaction, version: Version, flags: int) -> Message:
-    """A message of the bot's where the interaction was; the bot need not be there itself."""
+    """A message of the bot in the interaction's channel; the bot need not be a member there."""
     kind = 20 if asked.kind == COMMAND and asked.message is None else 0
     message = world.add_message(asked.channel, world.bot, version, kind=kind, flags=flags, interaction=asked)
     world.events.message("MESSAGE_CREATE", message)
@@ -108,7 +108,7 @@ def delete(world: World, call: Call) -> None:
 
 
 def follow_up(world: World, call: Call) -> Json:
-    """A further message; the first one after a deferral fills the deferred message and is as visible as that."""
+    """A follow-up; the first one after a deferral fills the deferred message and has its visibility."""
     asked = _asked(world, call)
     check_message(call.fields, call.files, flags=_FLAGS)
     version = written(world, asked.channel, call, call.fields)
@@ -131,7 +131,7 @@ def _fill(world: World, message: Message, version: Version) -> Message:
 
 
 def _asked(world: World, call: Call) -> Interaction:
-    """The interaction whose token was given; refused when it is unknown, too old, or was not answered yet."""
+    """The interaction of this token; refused if it is unknown, expired, or not answered yet."""
     if call.id("webhook_id") != world.application_id:
         raise unknown(10015, "Webhook")
     asked = next((one for one in world.interactions if one.token == call.path["webhook_token"]), None)

@@ -1,4 +1,4 @@
-"""A slash command as Discord's client fills it in: from what the bot registered, and nothing else."""
+"""A slash command as Discord's client builds it, from the registered commands only."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,14 +19,14 @@ _THINGS: dict[int, Any] = {
 
 @dataclass(slots=True)
 class Filling:
-    """Options on their way into an interaction; `focused` names the one being typed."""
+    """The options of an interaction; `focused` names the one being typed."""
 
     focused: str | None = None
     focused_type: int = 0
     resolved: Json = field(default_factory=dict)
 
     def resolve(self, value: Any) -> None:
-        """Puts what an option points at beside the options."""
+        """Adds the object that an option refers to."""
         kind: str = {User: "users", Channel: "channels", Role: "roles", Attachment: "attachments"}[type(value)]
         body: Json = {"id": str(value.id), "name": value.name}
         if isinstance(value, User | Attachment):
@@ -37,8 +37,8 @@ class Filling:
 
 
 def command_data(command: Json, path: list[str], values: Json, filling: Filling) -> Json:
-    """The `data` of an interaction. `path` holds the names after the command's own; AssertionError for what the bot
-    did not register, or a client would not let through."""
+    """The `data` of an interaction. `path` holds the names after the command's name. Raises AssertionError for anything
+    that is not registered, or that a client would not accept."""
     options = _options(command.get("options", []), path, values, filling, command["name"])
     data: Json = {"id": command["id"], "name": command["name"], "type": command["type"]}
     if options:

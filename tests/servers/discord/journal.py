@@ -1,4 +1,4 @@
-"""What the bot did besides messages: typing, interactions, and every call. Times as in `values`."""
+"""The bot's actions besides messages: typing, interactions, and every call. Times as in `values`."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,7 +20,7 @@ class Typing:
 @dataclass(slots=True)
 class Request:
     """One call; `route` is its path in the schema, such as "/channels/{channel_id}/messages" ("" if there is none).
-    `status` is 0 until it was answered, and stays 0 when the connection was closed instead."""
+    `status` is 0 until it is answered, and stays 0 if the connection was closed."""
 
     method: str
     path: str
@@ -46,7 +46,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """What no correct bot does; `call` is "POST /channels/1/messages" or "gateway op 2"."""
+    """Something that no correct bot does; `call` is "POST /channels/1/messages" or "gateway op 2"."""
 
     call: str
     description: str
@@ -89,7 +89,7 @@ class Interaction:
 
     @property
     def deferred(self) -> bool:
-        """Whether the first answer was "thinking …" (or, for a component, nothing to see)."""
+        """Whether the first answer was "thinking …" (invisible for a component)."""
         return self.response is not None and self.response.type in (5, 6)
 
     @property
@@ -106,7 +106,7 @@ class Interaction:
 
     @property
     def choices(self) -> list[Json]:
-        """What autocomplete offers."""
+        """The autocomplete choices."""
         return list(self.response.data.get("choices") or []) if self.response is not None else []
 
     @property
@@ -115,12 +115,12 @@ class Interaction:
 
     @property
     def is_users_only(self) -> bool:
-        """Whether it came through the user's own installation, where the bot itself is not."""
+        """Whether it came through the user's installation, without the bot on the server."""
         guild = self.channel.guild
         return self.installed == "user" and not (self.channel.is_dm if guild is None else guild.has_bot)
 
     @property
     def answers(self) -> list[Message]:
-        """All messages that it brought, oldest first."""
+        """All messages in answer to it, oldest first."""
         own = [self.message] if self.message is not None and self.message is not self.source else []
         return own + self.followups

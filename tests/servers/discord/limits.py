@@ -1,6 +1,5 @@
-"""Rate limits: the headers that every answer carries and, when they are enforced, five sends and edits in five
-seconds a channel. Discord keeps sends and edits apart; counting them together is stricter, so who passes here passes
-there."""
+"""Rate limits: the headers of every answer and, if enforced, five sends and edits in five seconds per channel. Discord
+counts sends and edits separately; counting them together is stricter, so a bot that passes here passes there."""
 
 from collections import deque
 from collections.abc import Callable
@@ -10,15 +9,15 @@ from hashlib import sha256
 from tests.servers.discord.faults import too_many
 
 COUNT, SECONDS = 5, 5.0
-"""Seen in the headers of POST /channels/{channel_id}/messages; the documentation names no figures."""
+"""From the headers of POST /channels/{channel_id}/messages; the documentation gives no figures."""
 LOOSE = 10_000
-"""What the headers say where nothing is enforced."""
+"""The limit in the headers if nothing is enforced."""
 _COUNTED = ("POST /channels/{channel_id}/messages", "PATCH /channels/{channel_id}/messages/{message_id}")
 
 
 @dataclass(slots=True)
 class Limits:
-    """Counts what was let through; a refused call does not count. `clock` is in seconds."""
+    """Counts the accepted calls; refused ones do not count. `clock` is in seconds."""
 
     clock: Callable[[], float]
     enforced: bool

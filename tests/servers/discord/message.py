@@ -58,7 +58,7 @@ class Message:
 
     @property
     def from_bot(self) -> bool:
-        """The bot's own; other bots are people here."""
+        """Whether it is the bot's; other bots count as people here."""
         return self.author.id == BOT_ID
 
     @property
@@ -95,7 +95,7 @@ class Message:
 
     @property
     def controls(self) -> list[Json]:
-        """Everything that can be pressed or chosen, row by row."""
+        """All buttons and menus, row by row."""
         return list(controls_of(self.components))
 
     @property
@@ -108,7 +108,7 @@ class Message:
 
 
 def controls_of(components: list[Json]) -> list[Json]:
-    """Buttons and menus of any depth."""
+    """Buttons and menus at any depth."""
     found: list[Json] = []
     for component in components:
         if component["type"] in (2, 3, 5, 6, 7, 8):

@@ -1,4 +1,4 @@
-"""Messages as the bot writes them: sent, edited, deleted, read; reactions and typing."""
+"""The bot's messages: sent, edited, deleted, read; reactions and typing."""
 
 from typing import Any
 from urllib.parse import unquote
@@ -30,7 +30,7 @@ def written(world: World, channel: Channel, call: Call, body: Json, answered: Me
 
 
 def _revised(world: World, message: Message, call: Call, body: Json) -> Version:
-    """The next state: what the body does not name stays, what it names with null goes."""
+    """The next version: fields that the body lacks stay, null removes them."""
     old = message.versions[-1]
     kept = old.attachments
     if body.get("attachments") is not None:

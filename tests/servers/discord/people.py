@@ -1,4 +1,4 @@
-"""Users, guilds and channels by whatever a test calls them; and what happens to them."""
+"""Users, guilds and channels by any name that a test uses, and events about them."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,8 @@ Where = Channel | Message | User | int | str | None
 
 
 class People(World):
-    """Someone named for the first time comes into being: `user="bob"`, `user=42`, `guild="Team"` just work."""
+    """People, guilds and channels are created when they are first named: `user="bob"`, `user=42`, `guild="Team"` just
+    work."""
 
     def __init__(self, bot: User, clock: Callable[[], float], privileged: set[str]) -> None:
         super().__init__(bot, clock, privileged)
@@ -39,7 +40,7 @@ class People(World):
         return self.dm_with(self.user(who))
 
     def guild(self, which: Home = "Team", *, has_bot: bool = True) -> Guild:
-        """A guild by value, id or name; it comes with the channel "general" and, unless told otherwise, the bot."""
+        """A guild by value, id or name, with the channel "general" and, by default, the bot."""
         if isinstance(which, Guild):
             return which
         for known in self.guilds.values():
@@ -68,7 +69,7 @@ class People(World):
         return made
 
     def thread(self, name: str, parent: Channel | Message | str = "general", *, user: Who = None) -> Channel:
-        """A thread by name in a channel, or on a message; opened by the user at need."""
+        """A thread by name in a channel, or on a message; opened by the user if it doesn't exist."""
         starter = parent if isinstance(parent, Message) else None
         home = parent.channel if isinstance(parent, Message) else self.channel(parent)
         for known in self.channels.values():
@@ -77,7 +78,7 @@ class People(World):
         return self.open_thread(home, name, self.user(user), PUBLIC_THREAD, starter)
 
     def private_channel(self, *people: Who) -> Channel:
-        """People among themselves, two of them or a group; the bot is not there and sees interactions only."""
+        """A private chat of two or more people without the bot, which sees only interactions."""
         members = [self.user(who) for who in people or (None, "bob")]
         kind = DM if len(members) == 2 else GROUP_DM
         for known in self.channels.values():
@@ -113,7 +114,7 @@ class People(World):
         self.events.channel("CHANNEL_UPDATE", channel)
 
     def allow(self, where: Channel | str, *permissions: str) -> None:
-        """It has them again."""
+        """The bot gets the permissions back."""
         channel = self.channel(where)
         channel.forbidden.difference_update(permissions)
         self.events.channel("CHANNEL_UPDATE", channel)
@@ -160,12 +161,12 @@ class People(World):
         self.events.member("GUILD_MEMBER_REMOVE", guild, user)
 
     def close_dms(self, who: Who = None, *, closed: bool = True) -> None:
-        """The user takes no messages from the bot: 50007."""
+        """The user accepts no messages from the bot: 50007."""
         self.dm(who).closed = closed
         self.changed()
 
     def grant(self, *privileged: str) -> None:
-        """The owner turns privileged intents on in the portal; exactly these are on now."""
+        """The owner enables exactly these privileged intents in the portal."""
         if unknown := set(privileged) - PRIVILEGED.keys():
             raise ValueError(f"no such privileged intents: {unknown}")
         self.privileged.clear()

@@ -31,7 +31,7 @@ def pings_of(text: str, channel: Channel, allowed: Json | None, answered: Messag
 
 
 def shown_text(body: Json) -> str:
-    """All text of a message's body in which a mention works: its content and its text displays."""
+    """All text of a message's body in which mentions work: its content and its text displays."""
     return "\n".join([body.get("content") or "", *_displays(body.get("components") or [])])
 
 

@@ -45,7 +45,7 @@ EXTRA: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong where: `path` is "embeds.0.title", "" for the body itself."""
+    """An error and its place: `path` is "embeds.0.title", or "" for the body itself."""
 
     path: str
     code: str
@@ -71,7 +71,7 @@ class Operation:
 
 
 class Schema:
-    """The document, with validators that are made at their first use."""
+    """The document, with validators that are built on first use."""
 
     def __init__(self, document: Json) -> None:
         _adapt(document["components"]["schemas"])
@@ -108,7 +108,7 @@ class Schema:
         return self._check_with(reference["$ref"], reference, body, "")
 
     def check_answer(self, operation: Operation, status: int, body: Any) -> Problem | None:
-        """For what this server says itself."""
+        """Checks an answer of this server."""
         reference = {"$ref": f"{operation.pointer}/responses/{status}/content/application~1json/schema"}
         return self._check_with(reference["$ref"], reference, body, "")
 
@@ -142,7 +142,7 @@ def _absolute(schema: Json) -> Json:
 
 
 def _read(text: str, schema: Json) -> Any:
-    """A query's text as the truth value or number that it stands for; anything else stays text."""
+    """A query value as the boolean or number that it stands for, else as text."""
     if schema.get("type") == "boolean":
         return {"1": True, "true": True, "0": False, "false": False}.get(text.lower(), text)
     if schema.get("type") == "integer" and re.fullmatch(r"-?\d{1,18}", text):

@@ -1,4 +1,4 @@
-"""What people do with the bot's commands and messages: slash commands, buttons, menus, forms."""
+"""People's actions on the bot's commands and messages: slash commands, buttons, menus, forms."""
 
 import re
 from typing import Literal
@@ -19,7 +19,7 @@ Installed = Literal["guild", "user"]
 
 
 class Script(Talk):
-    """All that a story's people can do."""
+    """All actions of people in a story."""
 
     def slash(
         self,
@@ -63,7 +63,7 @@ class Script(Talk):
         return self._touch(message, data | {"id": found[0].get("id", 0)}, user)
 
     def submit(self, opened: Interaction, values: dict[str, str]) -> Interaction:
-        """The form which the bot opened, filled in; values by the custom_id of each text input."""
+        """Submits the form that the bot opened; values by the custom_id of each text input."""
         form = opened.modal
         assert form is not None, "the bot opened no form"
         rows = [_filled_row(row, values) for row in form["components"]]
@@ -71,7 +71,7 @@ class Script(Talk):
         return self._interact(MODAL, data, opened.user, opened.channel, opened.installed, opened.source)
 
     def redeliver(self, told: Message | Interaction) -> None:
-        """The same event once more, as after a lost acknowledgement."""
+        """Sends the same event again, as after a lost acknowledgement."""
         if isinstance(told, Message):
             self.events.message("MESSAGE_CREATE", told)
         else:
@@ -92,7 +92,7 @@ class Script(Talk):
         return self._interact(kind, data, who, channel, installed, None, filling.focused_type)
 
     def _registered(self, name: str, channel: Channel, installed: str) -> Json:
-        """The command as it is offered there; a guild's own goes before a global one."""
+        """The command that is offered there; a guild's command goes before a global one."""
         own = self.guild_commands.get(channel.guild.id, []) if channel.guild is not None else []
         known = {command["name"]: command for command in [*self.commands, *own] if command["type"] == 1}
         assert name in known, f"/{name} is not registered; there are {sorted(known)}"
@@ -108,7 +108,7 @@ class Script(Talk):
         return command
 
     def _touch(self, message: Message, data: Json, user: Who) -> Interaction:
-        """A component of a message is used; an ephemeral one only by its person."""
+        """Uses a component of a message; only its own person can use an ephemeral one."""
         owner = message.interaction.user if message.interaction is not None else None
         if user is None and owner is None and message.channel.is_dm:
             owner = message.channel.recipients[0]

@@ -1,4 +1,4 @@
-"""Who calls the loopback Discord: discord.py, or plain HTTP for what discord.py would not do."""
+"""Clients of the loopback Discord: discord.py, or plain HTTP for calls that discord.py would not make."""
 
 import asyncio
 import contextlib
@@ -30,7 +30,7 @@ def pointed(dc: DiscordServer) -> Iterator[None]:
 
 
 class Client(discord.Client):
-    """A bot that keeps what it is told, and a tree for commands."""
+    """A bot that records its events, and a tree for commands."""
 
     def __init__(self, content: bool = True, **options: Any) -> None:
         intents = discord.Intents.default()
@@ -46,7 +46,7 @@ class Client(discord.Client):
         """discord.py would wait for five seconds before a second IDENTIFY."""
 
     async def on_message(self, message: discord.Message) -> None:
-        """Everything said to it is answered with an echo."""
+        """Echoes every message."""
         if message.author != self.user:
             self.heard.append(message)
             self.changed.set()
@@ -58,7 +58,7 @@ class Client(discord.Client):
         super().dispatch(event, *args, **kwargs)
 
     async def until(self, condition: Callable[[], Any]) -> None:
-        """Until the client knows; the server's own `wait_for` asks again only when the server changes."""
+        """Waits until the client has seen it; the server's `wait_for` only checks again when the server changes."""
         async with asyncio.timeout(30):
             while not condition():
                 self.changed.clear()
@@ -92,7 +92,7 @@ async def talking(**options: Any) -> AsyncIterator[tuple[DiscordServer, Client]]
 
 
 def strange_answers(dc: DiscordServer) -> list[str]:
-    """What the server itself said against the schema."""
+    """Answers of the server that break the schema."""
     found = []
     for entry in dc.requests:
         matched = schema().match(entry.method, entry.path)
@@ -141,7 +141,7 @@ class Socket:
 
 
 class Raw:
-    """HTTP as it is."""
+    """Plain HTTP."""
 
     def __init__(self, dc: DiscordServer, session: aiohttp.ClientSession) -> None:
         self._dc = dc

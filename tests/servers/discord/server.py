@@ -19,7 +19,8 @@ TOKEN = "NDI0MjQyNDI0MjQyNDI0Mg.TEST.loopback-token"
 
 
 class DiscordServer(Leaving, Observing):
-    """`async with DiscordServer() as dc:` serves at `dc.root` and `dc.gateway`; the package lists what can be done."""
+    """`async with DiscordServer() as dc:` serves at `dc.root` and `dc.gateway`; the package's docstring lists all
+    operations."""
 
     def __init__(
         self,
@@ -84,7 +85,7 @@ class DiscordServer(Leaving, Observing):
     # --- failures ---------------------------------------------------------------------------------------------
 
     def fault(self, call: str, kind: Kind, *, times: int | None = 1, **details: Any) -> Fault:
-        """Order a failure of the next `times` calls that match; `Fault` explains the kinds and the details."""
+        """Adds a failure for the next `times` matching calls; `Fault` explains the kinds and the details."""
         fault = Fault(call=call, kind=kind, times=times, **details)
         self._endpoint.faults.append(fault)
         return fault
@@ -94,8 +95,8 @@ class DiscordServer(Leaving, Observing):
             fault.clear()
 
     def gateway_silent(self, *, events: bool = False) -> None:
-        """The connections of now look open and are dead: no heartbeat is acknowledged and, unless `events`, nothing
-        comes. A new connection works."""
+        """The current connections look open but are dead: no heartbeat is acknowledged and, unless `events`, nothing
+        arrives. A new connection works."""
         for connection in self._gateway.connections:
             connection.mute(events=events)
 
@@ -110,12 +111,12 @@ class DiscordServer(Leaving, Observing):
             connection.cut(request)
 
     def ask_reconnect(self) -> None:
-        """Op 7: the bot shall reconnect and resume."""
+        """Op 7: asks the bot to reconnect and resume."""
         for connection in self._gateway.connections:
             connection.put(7)
 
     def invalidate(self, resumable: bool = False) -> None:
-        """Op 9; what is not resumable is forgotten, with what was not delivered."""
+        """Op 9; a session that can't be resumed is forgotten with its undelivered events."""
         for connection in self._gateway.connections:
             if connection.session is not None:
                 connection.session.ended = not resumable

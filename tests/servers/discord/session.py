@@ -1,4 +1,4 @@
-"""A gateway session with what it was sent, and the connection it is on at the moment."""
+"""A gateway session with its events, and its current connection."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ BACKLOG = 10_000
 
 
 class Connection:
-    """One websocket. Frames leave in the order of `put`; `mute` makes it one of those that look open and are dead."""
+    """One websocket. Frames are sent in the order of `put`; `mute` makes it look open but dead."""
 
     def __init__(self, socket: web.WebSocketResponse, path: str, *, compress: bool) -> None:
         self.socket = socket
@@ -37,7 +37,7 @@ class Connection:
             self._queue.put_nowait({"op": op, "d": body, "s": None, "t": None} | extra)
 
     def close(self, code: int) -> None:
-        """After what was put before."""
+        """Closes after the frames in the queue."""
         self._queue.put_nowait(code)
 
     def mute(self, *, events: bool) -> None:
@@ -63,7 +63,7 @@ class Connection:
 
 @dataclass(slots=True, eq=False)
 class Session:
-    """What IDENTIFY said and what followed; `connection` is None while the bot is away and may resume."""
+    """The data of IDENTIFY and the events since; `connection` is None while the bot is disconnected and may resume."""
 
     id: str
     identify: Json
@@ -77,7 +77,7 @@ class Session:
     presence: Json | None = None
     left_at: float | None = None
     ended: bool = False
-    """It can't be resumed any more."""
+    """Whether it can't be resumed any more."""
     backlog: deque[Json] = field(default_factory=lambda: deque(maxlen=BACKLOG))
 
     @property
@@ -85,7 +85,7 @@ class Session:
         return self.connection is not None
 
     def takes(self, guild: Guild | None, intent: int) -> bool:
-        """Whether an event is for this session: DMs are shard 0's."""
+        """Whether an event is for this session; DMs belong to shard 0."""
         number, of = self.shard
         home = 0 if guild is None else (guild.id >> 22) % of
         return not self.ended and home == number and (intent == 0 or bool(self.intents & intent))
@@ -98,7 +98,7 @@ class Session:
             self.connection.put(0, body, t=event, s=self.seq)
 
     def missed(self, seq: int) -> list[Json] | None:
-        """The events after `seq`; None when they are not all kept, or were never sent."""
+        """The events after `seq`; None if not all of them are stored."""
         if seq > self.seq or (self.backlog and seq < self.backlog[0]["s"] - 1):
             return None
         return [frame for frame in self.backlog if frame["s"] > seq]

@@ -1,4 +1,4 @@
-"""What people type, and what they make of it later."""
+"""People's messages, and later changes to them."""
 
 import mimetypes
 
@@ -14,7 +14,7 @@ File = tuple[str, bytes] | tuple[str, bytes, str]
 
 
 class Talk(People):
-    """Everything here is done by a user; the bot learns of it through the gateway."""
+    """Every action is a user's; the bot gets it through the gateway."""
 
     def say(
         self,
@@ -50,14 +50,14 @@ class Talk(People):
         return message
 
     def system(self, kind: int, *, user: Who = None, channel: Where = "general") -> Message:
-        """What Discord itself puts into a channel: 6 somebody pinned, 7 somebody joined, 18 a thread was opened."""
+        """A message by Discord itself: 6 for a pin, 7 for a join, 18 for a new thread."""
         sender = self.user(user)
         message = self.add_message(self.place(channel, sender), sender, self.version(""), kind=kind)
         self.events.message("MESSAGE_CREATE", message)
         return message
 
     def edit(self, message: Message, text: str) -> Message:
-        """The author changes the text of what was said."""
+        """The author edits a message."""
         old = message.versions[-1]
         pings = pings_of(text, message.channel, None, message.reply_to)
         message.versions.append(self.version(text, attachments=old.attachments, pings=pings))

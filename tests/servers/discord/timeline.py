@@ -1,4 +1,4 @@
-"""The server's clock, and the ids that it gives."""
+"""The server's clock and its ids."""
 
 from collections.abc import Callable
 
@@ -19,12 +19,12 @@ class Timeline(Changes):
         return self._clock() + self._ahead
 
     def advance(self, seconds: float) -> None:
-        """The server's time jumps ahead: tokens, nonces and sessions age."""
+        """Moves the server's clock forward: tokens, nonces and sessions age."""
         self._ahead += seconds
         self.changed()
 
     def snowflake(self) -> int:
-        """A new id, greater than all before it, even if the clock goes back; it tells its time."""
+        """A new id, greater than all before it even if the clock goes back; it contains its time."""
         self._serial += 1
         self._last_moment = max(self._last_moment, int((self.now() - EPOCH) * 1000))
         return (self._last_moment << 22) | (self._serial & 0x3FFFFF)

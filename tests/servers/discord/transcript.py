@@ -1,4 +1,4 @@
-"""The log as text, for people and for the message of a failed expectation."""
+"""The log as text, for people and for failed expectations."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ _REQUESTS = 15
 
 
 def transcript(world: World, channel: Channel | None = None) -> str:
-    """One channel; or every channel with its messages, the interactions, the last calls, and the violations."""
+    """One channel; or every channel with its messages, the interactions, the last calls and the violations."""
     if channel is not None:
         return "\n".join(_channel(channel))
     lines: list[str] = []

@@ -91,7 +91,7 @@ def guild_create(world: "World", guild: Guild, *, members: bool) -> Json:
 
 
 def message_json(world: "World", message: Message, *, readable: bool = True, deep: bool = True) -> Json:
-    """`readable` false: as a bot without the message-content intent gets it."""
+    """`readable`: False for a bot without the message-content intent."""
     version = message.versions[-1]
     body: Json = {"id": str(message.id), "channel_id": str(message.channel.id), "author": message.author.json()}
     body |= {"type": message.kind, "timestamp": moment(message.at), "tts": False, "pinned": False}
@@ -134,7 +134,7 @@ def _reference(world: "World", message: Message, answered: Message, readable: bo
 
 
 def _origin(world: "World", asked: "Interaction") -> Json:
-    """What an answer to an interaction says of it."""
+    """The part of an answer that refers to its interaction."""
     metadata: Json = {"id": str(asked.id), "type": asked.kind, "user": asked.user.json()}
     metadata["authorizing_integration_owners"] = asked.event["authorizing_integration_owners"]
     if asked.kind == 3 and asked.source is not None:
@@ -146,7 +146,7 @@ def _origin(world: "World", asked: "Interaction") -> Json:
 
 
 def message_event(world: "World", message: Message, *, readable: bool) -> Json:
-    """A message with what only the gateway adds."""
+    """A message with the fields that only the gateway adds."""
     channel = message.channel
     body = message_json(world, message, readable=readable) | {"channel_type": channel.kind}
     if channel.guild is not None:

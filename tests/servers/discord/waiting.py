@@ -1,4 +1,4 @@
-"""Waiting for what the bot does, and asking what it did."""
+"""Waiting for the bot's actions, and queries about them."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ Source = Message | Channel | User | Interaction | int | str
 
 
 class Observing(Script, Waiting[Source, Message]):
-    """What a story waits for and asks of the server."""
+    """What a story waits for and asks the server."""
 
     def __init__(self, bot: User, clock: Callable[[], float], privileged: set[str]) -> None:
         super().__init__(bot, clock, privileged)
@@ -38,7 +38,7 @@ class Observing(Script, Waiting[Source, Message]):
         return transcript(self)
 
     async def ready(self, timeout: float = TIMEOUT_SECONDS) -> Session:
-        """The newest session that is connected; to its bot everything up to now was sent."""
+        """The newest connected session, once everything so far was sent to it."""
         found = await self.wait_for(lambda dc: [one for one in dc.sessions if one.is_connected], timeout)
         return found[-1]
 
@@ -52,7 +52,7 @@ class Observing(Script, Waiting[Source, Message]):
         where: Where = None,
         timeout: float = TIMEOUT_SECONDS,
     ) -> list[Json]:
-        """What is offered while `focused` is typed: name and value of each."""
+        """The choices while `focused` is typed: name and value of each."""
         return (await self.answered(self.suggest(name, options, focused, user=user, where=where), timeout)).choices
 
     async def answered(self, interaction: Interaction, timeout: float = TIMEOUT_SECONDS) -> Interaction:
@@ -66,12 +66,12 @@ class Observing(Script, Waiting[Source, Message]):
 
     @property
     def refusals(self) -> list[Request]:
-        """Calls answered with an error, ordered faults included."""
+        """Calls answered with an error, including injected faults."""
         return [request for request in self.requests if request.refused]
 
     @property
     def sessions(self) -> list[Session]:
-        """Every session that was ever started, oldest first."""
+        """Every session so far, oldest first."""
         return self.events.sessions
 
     def transcript(self, channel: Channel | None = None) -> str:

@@ -1,4 +1,4 @@
-"""HTTP bodies in and out: JSON and multipart requests to a body with files, answers to JSON."""
+"""HTTP bodies: JSON and multipart requests, and JSON answers."""
 
 import json
 import re
@@ -51,7 +51,7 @@ async def _multipart(request: web.BaseRequest) -> tuple[Any, dict[int, Upload]]:
 
 
 def answer(status: int, body: Any, headers: dict[str, str]) -> web.Response:
-    """Content-Type is "application/json" exactly: discord.py takes nothing else for JSON."""
+    """Content-Type is exactly "application/json": discord.py accepts nothing else as JSON."""
     if body is None:
         return web.Response(status=status, headers=headers)
     return web.Response(status=status, body=json.dumps(body).encode(), content_type="application/json", headers=headers)

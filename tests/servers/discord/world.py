@@ -1,4 +1,4 @@
-"""The state behind the API: who exists, what was said, what the bot may do where."""
+"""The state behind the API: people, messages, and the bot's permissions."""
 
 from collections.abc import Callable
 
@@ -21,11 +21,11 @@ from tests.servers.uploads import Upload
 ALICE = User(1001, "Alice")
 """The default speaker of tests; she owns the application."""
 NONCE_LIFE = 120.0
-"""Seconds in which a nonce is enforced. Discord says "the past few minutes"; two is the least that can mean."""
+"""Seconds for which a nonce is enforced. Discord says "the past few minutes", so at least two."""
 
 
 class World(Timeline):
-    """Everything that survives between two calls."""
+    """All state between two calls."""
 
     def __init__(self, bot: User, clock: Callable[[], float], privileged: set[str]) -> None:
         super().__init__(clock)
@@ -46,7 +46,7 @@ class World(Timeline):
         self.violations: list[Violation] = []
         self.events = Events(self)
         self.owner = ALICE
-        """Who owns the application."""
+        """The owner of the application."""
         self.shards = 1
         """What GET /gateway/bot recommends."""
         self.response_limit = 3.0
@@ -56,7 +56,7 @@ class World(Timeline):
     # --- channels, as the bot's calls see them ----------------------------------------------------------------
 
     def known_channel(self, channel_id: int) -> Channel:
-        """The channel a call names; refused when it does not exist or the bot is not there."""
+        """The channel that a call names; refused if it doesn't exist or the bot is not a member."""
         channel = self.channels.get(channel_id)
         if channel is None or channel.deleted:
             raise unknown(10003, "Channel")
@@ -65,7 +65,7 @@ class World(Timeline):
         return channel
 
     def open_channel(self, channel_id: int, *permissions: str) -> Channel:
-        """The same for a call that does something there: refused when the bot lacks a permission."""
+        """The same for a call that acts there; refused if the bot lacks a permission."""
         channel = self.known_channel(channel_id)
         if any(channel.lacks(permission) for permission in permissions):
             raise missing_permissions()
@@ -85,7 +85,7 @@ class World(Timeline):
         return message
 
     def dm_with(self, user: User) -> Channel:
-        """The bot's conversation with a person; it exists from the moment that anyone asks for it."""
+        """The bot's DM with a person, created on first use."""
         if user.id not in self._dms:
             self._dms[user.id] = self.add_channel(Channel(self.snowflake(), DM, recipients=[user]))
         return self._dms[user.id]
@@ -99,7 +99,7 @@ class World(Timeline):
         return channel
 
     def open_thread(self, parent: Channel, name: str, owner: User, kind: int, starter: Message | None) -> Channel:
-        """The bot learns of it at once."""
+        """Opens a thread; the bot gets the event."""
         new_id = starter.id if starter is not None else self.snowflake()
         made = Channel(new_id, kind, name, guild=parent.guild, parent=parent, starter=starter, owner=owner)
         self.add_channel(made)
@@ -128,7 +128,7 @@ class World(Timeline):
         reply_to: Message | None = None,
         interaction: Interaction | None = None,
     ) -> Message:
-        """Append to the channel's log; the bot learns of it from `events`."""
+        """Appends to the channel's log; the bot gets the event."""
         message = Message(
             channel=channel,
             id=self.snowflake(),
@@ -161,7 +161,7 @@ class World(Timeline):
         return Version(text, embeds or [], components or [], attachments or [], pings or Pings(), self.now())
 
     def with_nonce(self, nonce: str | int | None) -> Message | None:
-        """The bot's message with that nonce, if it is young enough to be protected by it."""
+        """The bot's message with that nonce, if it is still protected."""
         known = self._nonces.get(str(nonce)) if nonce is not None else None
         return known if known is not None and self.now() - known.at <= NONCE_LIFE else None
 

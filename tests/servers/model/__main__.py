@@ -1,4 +1,5 @@
-"""By hand: `python -m tests.servers.model --port 8082` (a demonstration, a benchmark, a foreign client)."""
+"""Run the server by hand: `python -m tests.servers.model --port 8082`, for demonstrations, benchmarks and other
+clients."""
 
 from __future__ import annotations
 

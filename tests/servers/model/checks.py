@@ -1,4 +1,4 @@
-"""Whether a provider would take the request; one module a wire, and what they share."""
+"""Whether a provider would accept the request: one module per wire format, and shared code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CHECKS: Final[dict[str, Callable[[ModelRequest, Report], None]]] = {
 
 
 def violations(request: ModelRequest) -> list[str]:
-    """Everything wrong with the body, each with its place; empty for a legal one."""
+    """All errors in the body with their places; empty for a legal one."""
     report = Report()
     try:
         _CHECKS[request.endpoint](request, report)

@@ -1,4 +1,4 @@
-"""Plain requests over each wire, and what their answers say: for tests of the server itself."""
+"""Plain requests over each wire format, and the content of their answers, to test the server itself."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ KINDS = (
 
 
 class Refused(Exception):
-    """The control request makes no sense; the text says why."""
+    """The control request is invalid; the text says why."""
 
 
 class Control:
@@ -53,7 +53,7 @@ class Control:
         }
 
     def act(self, method: str, name: str, given: dict[str, Any]) -> dict[str, Any]:
-        """The answer as JSON; Refused for an unknown action or a wrong keyword."""
+        """Returns the answer as JSON. Raises Refused for an unknown action or a wrong keyword."""
         action = self._actions.get((method, name))
         if action is None:
             known = ", ".join(f"{verb} {path}" for verb, path in self._actions)
@@ -121,7 +121,7 @@ class Control:
 
 
 def condition(given: dict[str, str]) -> When:
-    """A predicate from its JSON form; every field named must fit."""
+    """A predicate from its JSON form; every field given must match."""
     unknown = set(given) - {"model", "user_contains", "vendor"}
     if unknown:
         raise ValueError(f"unknown condition {', '.join(sorted(unknown))}")

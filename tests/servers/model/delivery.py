@@ -1,4 +1,4 @@
-"""Puts one script on the wire, with its delays, gates and faults."""
+"""Sends one script over the wire, with its delays, gates and faults."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.servers.model.script import BEFORE_HEADERS, Failure, Script
 
 
 class Wire(Protocol):
-    """What a wire module offers."""
+    """The interface of a wire module."""
 
     stream: Callable[[Script, ModelRequest], Frames]
     whole: Callable[[Script, ModelRequest], dict[str, Any]]
@@ -36,7 +36,7 @@ _HALF: Final = b'{"id":"x","object":"chat.completion","choices":[{"message":{"co
 
 
 async def hold(script: Script, request: ModelRequest) -> None:
-    """What comes before the status line: the first delay, a hang, a gate."""
+    """Everything before the status line: the first delay, a hang, a gate."""
     if wait := script.first_delay + script.hang_seconds:
         await asyncio.sleep(wait)
     if script.gate_after == BEFORE_HEADERS:
@@ -44,7 +44,7 @@ async def hold(script: Script, request: ModelRequest) -> None:
 
 
 async def deliver(script: Script, request: ModelRequest, http: web.BaseRequest) -> web.StreamResponse:
-    """Answers, and leaves the outcome in the journal's entry. Cancelled when the client goes away."""
+    """Sends the answer, and records the outcome in the journal. Cancelled when the client disconnects."""
     if script.fault == "reset":
         request.finish("faulted")
         return _cut_off(http, reset=True)

@@ -1,4 +1,4 @@
-"""The bytes of one streamed answer, cut where a client could see a difference."""
+"""The bytes of one streamed answer, split where a client could notice."""
 
 from __future__ import annotations
 

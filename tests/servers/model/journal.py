@@ -31,11 +31,11 @@ class Journal(list[ModelRequest]):
 
     @property
     def calls(self) -> list[ModelRequest]:
-        """Requests for an answer, without those that only ask about models or lead nowhere."""
+        """Requests for an answer, without queries about models and unknown paths."""
         return [request for request in self if request.endpoint not in ("models", "tags", "show", "ps", "unknown")]
 
     async def wait(self, enough: Callable[[], bool], timeout: float) -> None:
-        """Returns when `enough()` holds, looked at after each arrival; TimeoutError after `timeout` s."""
+        """Returns once `enough()` is true, checked after each request. Raises TimeoutError after `timeout` seconds."""
         async with asyncio.timeout(timeout):
             while not enough():
                 await self._arrived.wait()

@@ -1,4 +1,4 @@
-"""The models a provider lists, in the three forms, and what Ollama tells of one."""
+"""The models that a provider lists, in the three formats, and Ollama's details of one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ollama's side of the server, at `server.vendor("ollama")`: its models, and what it refuses."""
+"""Ollama's side of the server, at `server.vendor("ollama")`: its models and its refusals."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def shown(model: OllamaModel) -> dict[str, Any]:
 
 
 def refusal(request: ModelRequest, models: Mapping[str, OllamaModel]) -> Failure | None:
-    """What Ollama refuses, in its own words."""
+    """Ollama's refusal, in its own words."""
     if request.endpoint in ("tags", "ps", "models"):
         return None
     model = models.get(request.model) or models.get(f"{request.model}:latest")

@@ -1,4 +1,4 @@
-"""A request body in words common to the four wires, so that a story can look at one without knowing which."""
+"""The content of a request body in terms common to the four wire formats."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool gave back to the model; `id` is the call's id, or the function's name for Gemini."""
+    """A tool result for the model; `id` is the call's id, or the function's name for Gemini."""
 
     id: str
     text: str
@@ -37,7 +37,7 @@ class Reading:
 
 
 def read(endpoint: str, body: dict[str, Any]) -> Reading:
-    """The reading of a legal body; an illegal one may raise, so validate first."""
+    """The content of a legal body. May raise for an illegal one, so validate first."""
     readers = {"chat": _chat, "responses": _responses, "messages": _messages, "generate": _generate}
     return readers[endpoint](body) if endpoint in readers else Reading()
 

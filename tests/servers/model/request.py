@@ -1,4 +1,4 @@
-"""One request as it came in, what became of it, and where its path leads."""
+"""One request, its outcome, and the target of its path."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _GEMINI: Final = re.compile(r"^/v1beta/models/(?P<model>[^:]+):(?P<verb>generate
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a path leads. `vendor` is the optional first folder: one server can play several vendors."""
+    """The target of a path. `vendor` is the optional first folder: one server can play several vendors."""
 
     provider: Provider
     endpoint: Endpoint
@@ -108,7 +108,7 @@ class ModelRequest:
 
     @property
     def embeds(self) -> bool:
-        """Whether vectors are asked for, and no answer."""
+        """Whether it asks for vectors instead of an answer."""
         return self.endpoint in ("embeddings", "embed")
 
     @property
@@ -122,7 +122,7 @@ class ModelRequest:
 
     @property
     def reading(self) -> Reading:
-        """The body in words common to all wires."""
+        """The body in terms common to all wire formats."""
         if self._reading is None:
             self._reading = read(self.endpoint, self.body)
         return self._reading
@@ -132,7 +132,7 @@ class ModelRequest:
         return self.reading.last_user_text
 
     def finish(self, outcome: Outcome) -> None:
-        """The server's side: the first word on the outcome stays."""
+        """Called by the server; the first outcome stays."""
         if self.outcome == "pending":
             self.outcome = outcome
             self._done.set()
@@ -144,7 +144,7 @@ class ModelRequest:
         return self.outcome
 
     def line(self) -> str:
-        """One line for a person at a terminal: no message text, no key."""
+        """One line for a terminal, without message text or key."""
         kind = "stream" if self.stream else "whole"
         name = f"{self.vendor + ':' if self.vendor else ''}{self.provider}/{self.endpoint}"
         why = f" · {'; '.join(self.violations)}" if self.violations else ""

@@ -1,4 +1,4 @@
-"""Rules that the four wires share, and the report that they write."""
+"""Rules that the four wire formats share, and the report of violations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Report:
         self.found.append(f"{place}: {what}")
 
     def need(self, holds: object, place: str, what: str) -> bool:
-        """Notes the violation unless `holds`; answers whether it holds."""
+        """Records the violation unless `holds`; returns whether it holds."""
         if not holds:
             self.add(place, what)
         return bool(holds)
@@ -50,7 +50,7 @@ def check_effort(report: Report, place: str, value: Any) -> None:
 
 
 def check_temperature(report: Report, model: str, value: Any, effort: Any) -> None:
-    """A model of OpenAI's that reasons has one temperature; with effort none it takes any."""
+    """OpenAI's reasoning models accept one temperature; with effort none, any."""
     check_range(report, "temperature", value, 0, 2)
     if REASONING_MODEL.match(model) and value not in (None, 1):
         rests = effort == "none" or (effort is None and RESTS_BY_DEFAULT.match(model))

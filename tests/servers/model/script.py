@@ -1,4 +1,4 @@
-"""What the server is told to answer: one frozen script, and the gate that holds an answer back."""
+"""A scripted answer of the server, and the gate that holds it back."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Failure:
 
 
 class Gate:
-    """Holds an answer back until `open()`; `await reached()` waits for the request that stands before it."""
+    """Holds an answer back until `open()`; `await reached()` waits for the request at the gate."""
 
     def __init__(self) -> None:
         self._open = asyncio.Event()
@@ -75,18 +75,18 @@ class Gate:
         self._request: ModelRequest | None = None
 
     def open(self) -> None:
-        """Lets the waiting answer, and every later one of the same script, go on."""
+        """Releases the waiting answer, and all later ones of the same script."""
         self._open.set()
 
     async def reached(self, timeout: float = 30.0) -> ModelRequest:
-        """The request that waits here (or waited); TimeoutError after `timeout` seconds without one."""
+        """The request that waits here (or waited). Raises TimeoutError after `timeout` seconds."""
         async with asyncio.timeout(timeout):
             await self._reached.wait()
         assert self._request is not None
         return self._request
 
     async def wait(self, request: ModelRequest) -> None:
-        """The server's side: says who is here and waits."""
+        """Called by the server: announces the request and waits."""
         self._request = request
         self._reached.set()
         await self._open.wait()

@@ -1,4 +1,4 @@
-"""The words in which a test says what the model shall answer."""
+"""The methods with which a test scripts the model's answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Call = tuple[str, dict[str, Any] | str] | tuple[str, dict[str, Any] | str, str]
 
 
 def echo(request: ModelRequest) -> str:
-    """The built-in answer when nothing is scripted."""
+    """The default answer if nothing is scripted."""
     return f"You said: {request.last_user_text}"
 
 
@@ -36,16 +36,16 @@ class Scripting:
 
     @property
     def pending(self) -> tuple[Script, ...]:
-        """Scripts that no request has taken yet; empty at the end of a well-told story."""
+        """Scripts that no request has used yet; empty at the end of a complete story."""
         return tuple(self._queue)
 
     def clear(self) -> None:
-        """Forgets every script and goes back to the built-in default."""
+        """Drops every script and restores the default."""
         self._queue.clear()
         self.default, self.pace = echo, Script()
 
     def script(self, script: Script) -> Gate:
-        """Queues a script built by hand."""
+        """Adds a hand-made script to the queue."""
         self._queue.append(script)
         return script.gate
 
@@ -61,15 +61,15 @@ class Scripting:
         return self.script(Script(thinking=thinking, text=then, **built(terms)))
 
     def vectors(self, rows: Sequence[Sequence[float]], **terms: Unpack[Terms]) -> Gate:
-        """These instead of one for each text, legal or not."""
+        """Returns these vectors instead of one per text, legal or not."""
         return self.script(Script(vectors=tuple(map(tuple, rows)), **{"when": _embeds, **built(terms)}))
 
     def empty(self, **terms: Unpack[Terms]) -> Gate:
-        """Finishes well, with no text."""
+        """Finishes normally, without text."""
         return self.script(Script(**built(terms)))
 
     def length_cut(self, text: str = "", **terms: Unpack[Terms]) -> Gate:
-        """Ends for want of output tokens."""
+        """Ends because the output limit is reached."""
         return self.script(Script(text=text, **{**built(terms), "finish": "length"}))
 
     def fail(

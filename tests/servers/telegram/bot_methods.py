@@ -1,4 +1,4 @@
-"""The calls about the bot itself, its commands, its webhook, chats and their members."""
+"""Methods about the bot, its commands, its webhook, chats and members."""
 
 import json
 from typing import Any
@@ -8,7 +8,7 @@ from tests.servers.telegram.values import Chat, Json, User
 from tests.servers.telegram.world import Handler, World, file_json
 
 MAX_DOWNLOAD = 20 * 2**20
-"""Bytes; the cloud server hands out nothing larger."""
+"""In bytes; the cloud server serves no larger files."""
 
 
 def get_me(world: World, params: Json) -> Json:

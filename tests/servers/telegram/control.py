@@ -48,7 +48,7 @@ class Control:
             return web.json_response({"error": f"{type(error).__name__}: {error}"}, status=400)
 
     def _file(self, file_id: str) -> web.Response:
-        """For the browser to keep, never to show: it may be anything."""
+        """Always as a download, because it may be anything."""
         stored = self._tg.files.get(file_id)
         if stored is None:
             return web.json_response({"error": f"no file {file_id!r}"}, status=404)
@@ -66,7 +66,7 @@ class Control:
         return COMMANDS[name](self._tg, **body)
 
     async def _go_away(self, seconds: float) -> None:
-        """Down shortly after the answer has left, and up again by itself."""
+        """Goes down shortly after the answer was sent, and comes back later."""
         await asyncio.sleep(0.05)
         async with self._tg.outage():
             await asyncio.sleep(seconds)

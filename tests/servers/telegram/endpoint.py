@@ -1,4 +1,4 @@
-"""One call of the API, from its HTTP request to its answer; every call is journalled, every breach recorded."""
+"""One API call from its HTTP request to its answer. Every call is journalled, every breach recorded."""
 
 import asyncio
 import inspect
@@ -28,7 +28,7 @@ _TOKEN_SHAPE = re.compile(r"\d+:[\w-]+")
 
 
 class Dripping(Exception):
-    """The call is done and its answer is to come slowly."""
+    """The call is done, and its answer must be sent slowly."""
 
     def __init__(self, result: Any, seconds: float) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class Dripping(Exception):
 
 
 class Endpoint:
-    """`faults` strike in the order in which they were ordered; `revoked` makes the token invalid."""
+    """`faults` apply in the order in which they were added; `revoked` makes the token invalid."""
 
     def __init__(self, world: World, token: str, *, flood: bool) -> None:
         self.faults: list[Fault] = []
@@ -148,7 +148,7 @@ class Endpoint:
 
 
 def _unmodelled(method: Method) -> Any:
-    """A valid call without a model: it shows a message if it returns one, else it is simply true."""
+    """A valid call that is not modelled: returns a message if the method does, else true."""
     if method.returns == ("Message",) and "chat_id" in method.parameters:
         return send_other
     return lambda world, params: True

@@ -1,4 +1,4 @@
-"""What is wrong with message entities. Offsets and lengths count UTF-16 units, as Telegram does."""
+"""Errors in message entities. Offsets and lengths count UTF-16 units, as Telegram does."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -56,7 +56,7 @@ def check_entities(text: str, entities: Sequence[Entity]) -> list[str]:
 
 
 def _inside_characters(text: str) -> frozenset[int]:
-    """Offsets that lie between the two halves of a surrogate pair."""
+    """Offsets between the two halves of a surrogate pair."""
     offsets, position = [], 0
     for character in text:
         if ord(character) > 0xFFFF:
@@ -101,7 +101,7 @@ def _fields(entity: Entity) -> list[str]:
 
 
 def _nesting(entities: Sequence[Entity]) -> list[str]:
-    """Every pair of entities that may not meet, found in one sweep from left to right."""
+    """Every invalid overlap of entities, found in one sweep from left to right."""
     problems: list[str] = []
     enclosing: list[Entity] = []
     for entity in sorted(entities, key=_outer_first):

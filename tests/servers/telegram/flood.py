@@ -1,4 +1,4 @@
-"""The server's flood limits, for stories that must stay below them. Figures: the official bot FAQ."""
+"""The server's flood limits, for stories that must respect them. Figures: the official bot FAQ."""
 
 import math
 from collections import deque
@@ -28,7 +28,7 @@ FREE = frozenset({"sendChatAction", "sendMessageDraft"})
 
 
 class Flood:
-    """Counts what was let through; a refused call does not count."""
+    """Counts the accepted calls; refused ones do not count."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock

@@ -1,4 +1,5 @@
-"""What the bot did besides messages: drafts, actions, answers to buttons, and every call. Times as in `values`."""
+"""The bot's actions besides messages: drafts, chat actions, answers to buttons, and every call. Times as in
+`values`."""
 
 import time
 from dataclasses import dataclass, field
@@ -28,7 +29,7 @@ class Action:
 
 @dataclass(slots=True)
 class Press:
-    """A pressed button; `answer` is what answerCallbackQuery said, None until then."""
+    """A pressed button; `answer` is the text of answerCallbackQuery, None before."""
 
     id: str
     user: User
@@ -41,7 +42,7 @@ class Press:
 
 @dataclass(slots=True)
 class Request:
-    """One call; `status` is 0 until it was answered, and stays 0 when the connection was closed instead."""
+    """One call; `status` is 0 until it is answered, and stays 0 if the connection was closed."""
 
     method: str
     params: Json

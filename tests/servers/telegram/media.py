@@ -8,7 +8,7 @@ from tests.servers.telegram.world import World, file_json
 from tests.servers.uploads import Upload
 
 PICTURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")
-"""How the files begin that the server makes a photo of."""
+"""The first bytes of files that the server turns into photos."""
 _THUMBNAIL = {"width": 90, "height": 67}
 _FULL = {"width": 1280, "height": 960}
 

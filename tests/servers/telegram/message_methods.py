@@ -1,4 +1,4 @@
-"""The calls that show, change and remove messages."""
+"""Methods that show, change and remove messages."""
 
 import time
 from typing import Any
@@ -49,7 +49,7 @@ def _replied(chat: Chat, reply: Json | None) -> Message | None:
 
 
 def send_media(kind: str) -> Handler:
-    """The handler of sendPhoto, sendDocument and their like."""
+    """The handler of sendPhoto, sendDocument and similar methods."""
 
     def handler(world: World, params: Json) -> Json:
         chat = world.open_chat(params["chat_id"])
@@ -80,7 +80,7 @@ def send_media_group(world: World, params: Json) -> list[Json]:
 
 
 def send_other(world: World, params: Json) -> Json:
-    """A kind of message of which nothing but its existence is modelled."""
+    """A kind of message whose content is not modelled."""
     return _show(world, params, "", [], {})
 
 
@@ -137,7 +137,7 @@ def _revise(world: World, message: Message, text: str, entities: list[Json], mar
 
 
 def _canonical(entities: list[Json]) -> list[list[tuple[str, str]]]:
-    """Comparable whatever the order."""
+    """A form that can be compared regardless of order."""
     return sorted(sorted((key, str(value)) for key, value in entity.items()) for entity in entities)
 
 

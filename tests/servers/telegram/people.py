@@ -1,4 +1,4 @@
-"""Users, groups and topics by whatever a test calls them; and what happens to them."""
+"""Users, groups and topics by any name that a test uses, and events about them."""
 
 import time
 
@@ -13,7 +13,7 @@ Where = Chat | int | str
 
 
 class People(World):
-    """Someone named for the first time comes into being: `user="bob"`, `user=42`, `group="Team"` just work."""
+    """People and groups are created when they are first named: `user="bob"`, `user=42`, `group="Team"` just work."""
 
     def user(self, who: Who = None, *, language_code: str | None = "en") -> User:
         """A user by value, id or first name; by default Alice (id 1001)."""
@@ -35,7 +35,7 @@ class People(World):
         return User(2000 + self.serial(), name.capitalize(), name.lower(), language_code)
 
     def private(self, who: Who = None) -> Chat:
-        """The private chat with a user; it exists from the moment that anyone asks for it."""
+        """The private chat with a user, created on first use."""
         user = self.user(who)
         return self.chats.setdefault(user.id, Chat(user.id, "private", user=user))
 
@@ -57,7 +57,7 @@ class People(World):
         return chat
 
     def topic(self, where: Where, name: str, *, creator: Who = None) -> Topic:
-        """A topic by name, created at need; the creation is an update, as in real forums."""
+        """A topic by name, created if it doesn't exist; the creation is an update, as in real forums."""
         chat = self.private(where.user) if isinstance(where, Chat) and where.user else self.group(where, forum=True)
         for topic in chat.topics.values():
             if topic.name == name:
@@ -75,7 +75,7 @@ class People(World):
         )
 
     def delete_topic(self, where: Where, topic: Topic) -> None:
-        """Its messages go, too; the bot is not told."""
+        """Deletes its messages, too; the bot gets no update."""
         topic.deleted = True
         for message in self.group(where).messages:
             message.deleted = message.deleted or message.thread_id == topic.id
@@ -88,7 +88,7 @@ class People(World):
         self._change_membership(self.private(who), None)
 
     def deactivate(self, who: Who = None) -> None:
-        """The account is deleted; nothing tells the bot but the next send."""
+        """Deletes the account; the bot only notices with its next send."""
         self.private(who).refusal = "user is deactivated"
 
     def kick(self, where: Where) -> None:
@@ -134,7 +134,7 @@ class People(World):
         return answers_bot or name in message.text.lower()
 
     def tell(self, kind: str, message: Message) -> None:
-        """Bring a message to the bot as an update of that kind, if the bot is there and asked for it."""
+        """Delivers a message to the bot as an update of that kind, if the bot is a member and subscribed to it."""
         if message.chat.refusal is None and (not self.privacy or self._concerns_bot(message)):
             message.update = self.updates.push(kind, message.json())
         self.changed()

@@ -1,4 +1,4 @@
-"""What the real server demands beyond types: sizes, names, closed sets of words. Breaking one is a Breach."""
+"""Rules of the real server beyond types: sizes, names, allowed values. Breaking one raises Breach."""
 
 import re
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""What people do with the bot's messages: press buttons, react; and what befalls updates and names."""
+"""People's actions on the bot's messages: buttons and reactions; and changes to updates and names."""
 
 import re
 import time
@@ -12,7 +12,7 @@ from tests.servers.telegram.values import Json, Message, User
 
 
 class Script(Sharing):
-    """All that a story's people can do."""
+    """All actions of people in a story."""
 
     def press(self, button: str, *, message: Message | None = None, user: Who = None, force: bool = False) -> Press:
         """Press an inline button, named by its text or data. Without `message`: on the user's latest bot message
@@ -35,7 +35,7 @@ class Script(Sharing):
         raise AssertionError(f"no message with buttons for {user.first_name}")
 
     def expire(self, press: Press) -> None:
-        """The query is too old to be answered now."""
+        """Expires the query: it can't be answered any more."""
         press.expired = True
 
     def react(self, message: Message, *emoji: str, user: Who = None) -> Json | None:
@@ -52,7 +52,7 @@ class Script(Sharing):
         return update
 
     def redeliver(self, update: Message | Press | Json) -> None:
-        """The same update once more, as after a lost acknowledgement."""
+        """Sends the same update again, as after a lost acknowledgement."""
         body = update if isinstance(update, dict) else update.update
         if body is None:
             raise ValueError("the bot never got an update for this")
@@ -68,7 +68,7 @@ class Script(Sharing):
 
 
 def _reactions(emoji: Sequence[str]) -> list[Json]:
-    """A name with a colon before it is somebody's custom emoji."""
+    """A name that starts with a colon is a custom emoji."""
     return [
         {"type": "custom_emoji", "custom_emoji_id": each[1:]} if each[0] == ":" else {"type": "emoji", "emoji": each}
         for each in emoji

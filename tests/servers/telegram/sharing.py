@@ -1,4 +1,4 @@
-"""What people send besides text: photos, documents, voice messages, and things that no text bot can read."""
+"""Messages other than text: photos, documents, voice messages, and kinds that a text bot can't read."""
 
 from tests.servers.telegram.media import MEDIA
 from tests.servers.telegram.people import Where, Who
@@ -44,7 +44,7 @@ UNSUPPORTED: dict[str, Json] = {
 
 
 class Sharing(Talk):
-    """Files are kept and can be fetched by getFile."""
+    """Files are stored and can be fetched with getFile."""
 
     def say_photo(
         self,

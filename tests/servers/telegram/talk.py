@@ -1,4 +1,4 @@
-"""What people type, and what they make of it later."""
+"""People's messages, and later changes to them."""
 
 from tests.servers.telegram.entities import utf16_length
 from tests.servers.telegram.people import People, Where, Who
@@ -8,7 +8,7 @@ from tests.servers.telegram.values import Chat, Json, Message, Topic, User
 
 
 class Talk(People):
-    """Everything here is done by a user; the bot learns of it through updates."""
+    """Every action is a user's; the bot gets it through updates."""
 
     def say(
         self,
@@ -66,7 +66,7 @@ class Talk(People):
         return [self.say(piece, user=user, group=group) for piece in utf16_pieces(text, MAX_TEXT)]
 
     def edit(self, message: Message, text: str) -> Message:
-        """The author changes the text (or caption) of what was said."""
+        """The author edits a message's text or caption."""
         self.revise(message, text, detect_entities(text), message.reply_markup)
         self.tell("edited_message", message)
         return message

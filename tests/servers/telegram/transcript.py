@@ -1,4 +1,4 @@
-"""The log as text, for the message of a failed expectation."""
+"""The log as text, for failed expectations."""
 
 from collections.abc import Iterable
 

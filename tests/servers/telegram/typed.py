@@ -1,4 +1,4 @@
-"""What becomes of a typed text: clients cut it when it is long, the server finds the entities in it."""
+"""Processing of typed text: clients split long texts, and the server finds the entities."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The queue of updates: long polling, confirmation by offset, the one-poller rule, and the webhook's delivery."""
+"""The update queue: long polling, confirmation by offset, the one-poller rule, and webhook delivery."""
 
 import asyncio
 import contextlib

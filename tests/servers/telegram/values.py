@@ -106,7 +106,7 @@ class Message:
     reply_to: "Message | None" = None
     reactions: list[Json] = field(default_factory=list)
     reactions_of: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    """People's, by their ids."""
+    """People's reactions, by user id."""
     deleted: bool = False
     edit_date: int | None = None
     update: Json | None = None

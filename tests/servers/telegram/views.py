@@ -7,7 +7,8 @@ from tests.servers.telegram.values import Chat, Json, Message
 
 
 def state(tg: TelegramServer, since: int) -> Json:
-    """Counts, and the messages, drafts and chats of interest; costs as much as what changed after `since`."""
+    """Counts, and the messages, drafts and chats that changed after `since`; the cost depends on the number of
+    changes."""
     recent = itertools.takewhile(lambda entry: entry[0] > since, reversed(tg.touched))
     messages = list(dict.fromkeys(message for _, message in recent))
     return {

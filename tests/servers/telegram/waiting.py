@@ -1,4 +1,4 @@
-"""Waiting for what the bot does, and asking what it did."""
+"""Waiting for the bot's actions, and queries about them."""
 
 import itertools
 import time
@@ -16,7 +16,7 @@ Source = Message | Chat | User | int | str
 
 
 class Observing(Script, Waiting[Source, Message]):
-    """What a story waits for and asks of the server."""
+    """What a story waits for and asks the server."""
 
     def __init__(self, bot: User) -> None:
         super().__init__(bot)
@@ -52,7 +52,7 @@ class Observing(Script, Waiting[Source, Message]):
         return self.group(source)
 
     async def answered(self, press: Press, timeout: float = TIMEOUT_SECONDS) -> dict[str, Any]:
-        """What answerCallbackQuery said to this press."""
+        """The text of answerCallbackQuery for this press."""
         await self.wait_for(lambda _: press.answer is not None, timeout)
         return press.answer or {}
 
@@ -73,11 +73,11 @@ class Observing(Script, Waiting[Source, Message]):
 
     @property
     def refusals(self) -> list[Request]:
-        """Calls answered with an error, ordered faults included."""
+        """Calls answered with an error, including injected faults."""
         return [request for request in self.requests if request.refused]
 
     def live_drafts(self, chat: Source | None = None) -> list[Draft]:
-        """The drafts that a person sees in the chat now."""
+        """The drafts that are visible in the chat now."""
         where = self.chat_of(chat)
         return [draft for draft in self.all_live_drafts() if draft.chat_id == where.id]
 

@@ -1,4 +1,4 @@
-"""HTTP bodies in and out: form, multipart and JSON requests to plain parameters, answers to JSON."""
+"""HTTP bodies: form, multipart and JSON requests, and JSON answers."""
 
 import json
 from typing import Any

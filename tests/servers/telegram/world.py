@@ -1,4 +1,4 @@
-"""The state behind the API: who exists, what was said, what files are stored."""
+"""The state behind the API: people, messages and files."""
 
 import time
 from collections.abc import Callable
@@ -17,7 +17,7 @@ FIRST_TOPIC_MESSAGE = 10
 
 
 class World(Changes):
-    """Everything that survives between two calls."""
+    """All state between two calls."""
 
     def __init__(self, bot: User) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class World(Changes):
     # --- chats, as the bot's calls see them -------------------------------------------------------------------
 
     def known_chat(self, chat_id: int | str) -> Chat:
-        """The chat a call names; refused when it does not exist or became another."""
+        """The chat that a call names; refused if it doesn't exist or was migrated."""
         chat = self.chats.get(chat_id) if isinstance(chat_id, int) else self._by_username(chat_id)
         if chat is None:
             raise bad_request("chat not found")
@@ -53,7 +53,7 @@ class World(Changes):
         return chat
 
     def open_chat(self, chat_id: int | str) -> Chat:
-        """The same for a call that shows something there: refused when the bot was blocked or removed."""
+        """The same for a call that shows something there; refused if the bot was blocked or removed."""
         chat = self.known_chat(chat_id)
         if chat.refusal is not None:
             raise forbidden(chat.refusal)
@@ -120,7 +120,7 @@ class World(Changes):
         self.touch(message)
 
     def _next_message_id(self, chat: Chat) -> int:
-        """Supergroups count on their own; private chats and small groups share one count per bot."""
+        """Supergroups have separate counts; private chats and small groups share one per bot."""
         if chat.type == "supergroup":
             chat.last_message_id = max(chat.last_message_id, FIRST_TOPIC_MESSAGE) + 1
             return chat.last_message_id

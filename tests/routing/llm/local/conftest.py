@@ -1,4 +1,4 @@
-"""The shipped model, served once for all tests of a worker, and helpers for processes."""
+"""The shipped model, served once per test worker, and helpers for processes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SERVER = [sys.executable, "-m", "routing.llm.local.server", "--context", "512"]
 
 @dataclass(slots=True)
 class HandClock:
-    """Unix seconds that stand still until moved."""
+    """Manual time in Unix seconds."""
 
     now: float = 1_000_000.0
 

@@ -19,14 +19,15 @@ PATIENT = Patience(loading=TIMEOUT_SECONDS)
 
 
 async def loaded(embedder: WorkerEmbedder) -> int:
-    """The process, once its model is loaded."""
+    """The process id, once its model is loaded."""
     assert np.array_equal(await embedder.embed(MANY), expected(MANY))
     assert embedder.pid is not None
     return embedder.pid
 
 
 async def impatient(embedder: WorkerEmbedder) -> int:
-    """The process once its model is loaded. From now on, it must answer at once; another one has its usual time."""
+    """The process id once its model is loaded. From then on it must answer at once; a new process has the usual
+    time."""
     pid = await loaded(embedder)
     worker = embedder._supervisor.worker
     assert worker is not None

@@ -1,4 +1,4 @@
-"""Embedders over real processes, and a clock that moves by hand."""
+"""Embedders with real processes, and a manual clock."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def clock() -> HandClock:
 
 @pytest.fixture
 async def make(clock: HandClock) -> AsyncIterator[Make]:
-    """`make("load", model, Patience(…), …)`; every process is gone afterwards."""
+    """`make("load", model, Patience(…), …)`; all processes are stopped afterwards."""
     made: list[WorkerEmbedder] = []
 
     def embedder(
@@ -40,11 +40,11 @@ async def make(clock: HandClock) -> AsyncIterator[Make]:
 
 @pytest.fixture
 def pipe(tmp_path: Path) -> Path:
-    """A reader waits until somebody has written and closed."""
+    """A named pipe: a reader waits until a writer has opened and closed it."""
     os.mkfifo(tmp_path / "pipe")
     return tmp_path / "pipe"
 
 
 async def let_go(pipe: Path) -> None:
-    """Waits for the reader, too: afterwards it has been there."""
+    """Release the reader, and wait until it has read."""
     await asyncio.to_thread(pipe.write_bytes, b"now")

@@ -1,4 +1,4 @@
-"""What a worker process may load instead of a real model. Its texts can tell it to misbehave."""
+"""Fakes that a worker process loads instead of a real model. Special texts make them misbehave."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ HERE = "tests.routing.tools.embedding.loaders"
 
 
 def row(text: str) -> list[float]:
-    """The same for the same text, of no particular length."""
+    """A deterministic row for a text, of any length."""
     return [byte / 16 - 8 for byte in hashlib.sha256(text.encode()).digest()[:WIDTH]]
 
 
 def expected(texts: Sequence[str]) -> Floats:
-    """What an embedder makes of the rows."""
+    """The vectors that an embedder makes of the rows."""
     rows = np.array([row(text) for text in texts], np.float32)
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
 
 
 def encode(texts: Sequence[str]) -> Floats:
-    """Rows, after what the texts ask for: `wait <pipe>`, `hang`, `die`, `raise`, `nan`, `fewer`, `wide`, `noise`."""
+    """Rows, after the actions in the texts: `wait <pipe>`, `hang`, `die`, `raise`, `nan`, `fewer`, `wide`, `noise`."""
     for text in texts:
         match text.split(" ", 1):
             case ["wait", pipe]:
@@ -55,14 +55,14 @@ def load(model: str) -> Callable[[Sequence[str]], Floats]:
 
 
 def load_later(model: str) -> Callable[[Sequence[str]], Floats]:
-    """Loaded once somebody has written to the pipe that the model's name is. SIGTERM does not end it."""
+    """Loads once the pipe with the model's name was written. Ignores SIGTERM."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     Path(model).read_bytes()
     return encode
 
 
 def load_badly(model: str) -> Callable[[Sequence[str]], Floats]:
-    """Counts itself in the file that the model's name is."""
+    """Counts its calls in the file with the model's name, then fails."""
     with Path(model).open("a", encoding="utf-8") as file:
         file.write("x")
     raise ValueError(f"\nthe weights are torn.\nat {model}")

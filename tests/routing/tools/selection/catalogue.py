@@ -1,4 +1,4 @@
-"""A small catalogue, weights made by hand, and an encoder that remembers what it was asked."""
+"""A small catalogue, hand-made weights, and an encoder that records its texts."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ MATTERS = (
 )
 
 OPEN = Policy(gate=0.0, least=-3.0, falling=0.0, most=10.0, growing=1.0, certain=5.0)
-"""Shows all that is likelier than nothing and no 20 times less likely than all together."""
+"""Shows everything likelier than none, and at least a twentieth as likely as all together."""
 
 
 def weights(
     features: Sequence[str], entry: Mapping[str, float], none: Mapping[str, float], constant: float = 0.0
 ) -> Weights:
-    """By the names of the features; those without a weight have none."""
+    """By the names of the features; 0 by default."""
     return Weights(
         entry=np.array([entry.get(name, 0.0) for name in features], np.float32),
         none=np.array([none.get(name, 0.0) for name in QUESTION], np.float32),
@@ -64,11 +64,11 @@ FUSION = Fusion(
     words=weights(LEXICAL, {"own keyword": 20.0}, {"words of negatives": 4.0}, 3.0),
     full=weights((*LEXICAL, *DENSE), {"own keyword": 10.0, "best": 8.0}, {"negatives": 8.0}, 4.0),
 )
-"""A keyword of one toolkit is certain; a likeness of more than one half is enough."""
+"""A keyword of a single toolkit is certain; a similarity above one half is enough."""
 
 
 class Matters:
-    """An encoder that knows which words belong together, and keeps the texts it was asked for."""
+    """An encoder that knows groups of related words and records its texts."""
 
     name = "matters"
 
