@@ -1,4 +1,4 @@
-"""Limits hold before a call, also when many ask at once; what is held is given back or becomes what it cost."""
+"""Limits hold before a call, also for concurrent calls; a reservation is released or replaced by the actual cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a call is expected to take, before it is made."""
+"""The expected size of a call before it is made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bundled catalogue against LiteLLM's map of models, read as JSON: every difference is known and has a reason."""
+"""The bundled catalogue compared with LiteLLM's model map, read as JSON: every difference is known and explained."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ BUNDLE = Catalog.load(BUNDLED)
 
 
 def theirs(card: ModelCard) -> dict[str, Any] | None:
-    """The map's entry: under the full name or the plain one, else that of the same model elsewhere."""
+    """The map's entry: under the full or the plain name, else the entry of the same model elsewhere."""
     for key in (card.name, card.id):
         if key in MAP and MAP[key]["litellm_provider"] == card.provider:
             return MAP[key]
@@ -72,7 +72,7 @@ def theirs(card: ModelCard) -> dict[str, Any] | None:
 
 
 def levels(entry: dict[str, Any], card: ModelCard) -> tuple[str, ...]:
-    """The levels we list that the map says the model refuses, or does not say that it takes."""
+    """The levels in our catalogue that the map says the model refuses, or does not list."""
     listed = entry.get("reasoning_effort_levels", card.levels)
     refused = [level for level in card.levels if entry.get(f"supports_{level}_reasoning_effort") is False]
     return tuple(level for level in card.levels if level in refused or level not in listed)

@@ -1,4 +1,4 @@
-"""Discovery of providers that fail, are slow, never end or send away, and where a key never goes."""
+"""Discovery of providers that fail, are slow, never end or redirect; and keys are sent only to their own provider."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What Ollama says of a model's size: asked in the background, believed where nothing else tells, never in the way."""
+"""A model's size from Ollama: requested in the background, used only where nothing else is known, and never
+blocking."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ class Clock:
 
 
 class Ollama:
-    """Answers with `document`, and keeps what it was asked."""
+    """Answers with `document` and records the requests."""
 
     def __init__(self, document: object = None, status: int = 200) -> None:
         self.document = {"details": {"parameter_size": "7.6B"}} if document is None else document
@@ -68,7 +69,7 @@ def profile(base: str | None = None, name: str = "ollama", key: str | None = Non
 
 
 async def told(ollama: Ollama, base: str | None = None, model: str = "ollama/odd") -> str | None:
-    """What is known after one question."""
+    """What is known after one request."""
     sizes = StatedSizes(Clock(), ollama.client)
     assert sizes.of(model, profile(base, key=KEY)) is None
     await sizes.ask()
@@ -82,7 +83,7 @@ def models_at(base: str, sizes: StatedSizes, pool: tuple[str, ...] = ("openai/gp
 
 
 class Rounds(StatedSizes):
-    """Can be waited for."""
+    """Sizes with rounds that a test can wait for."""
 
     def __init__(self) -> None:
         super().__init__(web=direct)

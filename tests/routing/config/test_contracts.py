@@ -1,4 +1,4 @@
-"""What a tier promises: the table, what the owner may change, what is refused and where the complaint points."""
+"""The contracts of the tiers: defaults, the owner's changes, and the errors with their location."""
 
 import json
 from dataclasses import replace

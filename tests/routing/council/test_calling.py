@@ -1,4 +1,4 @@
-"""A council's calls to real models: their effort, their time, their place in the books, and who can be asked at all."""
+"""A council's calls to real models: effort, time limits, usage records, and who can be asked."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def calling(llm: FakeLlm) -> ModelCalls:
 
 
 def called(seat: Seat, steps: list[Step], seconds: float = 60.0) -> tuple[str | Exception, ModelCalls, FakeLlm, float]:
-    """What came of one call, and how long it took."""
+    """The result of one call, and its duration."""
 
     async def story() -> tuple[str | Exception, ModelCalls, FakeLlm, float]:
         llm = FakeLlm(steps)

@@ -1,4 +1,4 @@
-"""What a council will take is said before."""
+"""The estimate before a council starts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CENT = Decimal("0.01")
 
 
 class Prices:
-    """A cent a call; keeps what was asked."""
+    """One cent per call; records the requests."""
 
     def __init__(self, *unknown: str) -> None:
         self.asked: list[tuple[str, int, int]] = []

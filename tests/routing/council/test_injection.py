@@ -1,4 +1,4 @@
-"""A member whose answer gives orders moves neither the ranking nor the chair."""
+"""A prompt injection in a member's answer changes neither the ranking nor the chair's text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BALLOTS = {SUN: [MOON, STAR], MOON: [SUN, STAR], STAR: [SUN, MOON]}
 
 
 def outside(call: Call) -> str:
-    """What is no data in what a model reads: what its instructions and the marks say to be from us."""
+    """The text outside data blocks: what the instructions and delimiters present as ours."""
     found = re.search(r"<question-([0-9a-f]{16})>", call.text)
     assert found
     text = BLOCK.sub("", call.text)
@@ -33,7 +33,7 @@ def outside(call: Call) -> str:
 
 
 class Gullible(Members):
-    """Obeys every order that does not stand in a block of data."""
+    """Obeys every instruction outside a data block."""
 
     def _said(self, call: Call) -> str | ModelError:
         orders = [] if call.stage == "answers" else ORDER.findall(outside(call))
@@ -41,7 +41,7 @@ class Gullible(Members):
 
 
 def of_a_wizard(order: str, seed: int) -> str:
-    """An answer that even knows the mark of this council, which it cannot."""
+    """An answer that contains this council's delimiter, which a real member can't know."""
     spy = Members()
     verdict_of(spy, seed=seed)
     mark = next(BLOCK.finditer(spy.made("ranking")[0].text))["mark"]

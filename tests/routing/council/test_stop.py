@@ -14,7 +14,7 @@ When = Callable[[Progress], bool]
 
 
 def stopped(members: Members, when: When) -> Verdict:
-    """The verdict of a council that is stopped half a second after it shows this."""
+    """The verdict of a council that is stopped half a second after this progress appears."""
 
     async def story() -> Verdict:
         run = CouncilRun(members)

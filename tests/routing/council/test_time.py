@@ -1,4 +1,4 @@
-"""A council keeps its time whatever its members do, and says who was late."""
+"""A council keeps its time limit whatever its members do, and names who was late."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.routing.council.members import MOON, NEVER, STAR, SUN, Members, verdi
 
 
 class Translating(Members):
-    """One member's cancelled call becomes another error, as libraries have it, and takes its time for that."""
+    """One member's cancelled call raises another error after some time, as in some libraries."""
 
     said: Exception = TimeoutError()
     lingers: float = 0.0

@@ -1,4 +1,4 @@
-"""Which model checks an answer, with what request, and the result; a failure is not a doubt."""
+"""Which model checks an answer, with what request, and the result; a failure does not count as a doubt."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FINE = says('{"doubt": false}')
 
 
 class Bench:
-    """A critic, and what it stands on."""
+    """A critic and its dependencies."""
 
     def __init__(
         self, *calls: list[Step], config: CriticConfig = ON, keys: dict[str, str] | None = None, **more: object

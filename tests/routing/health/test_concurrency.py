@@ -1,4 +1,4 @@
-"""Places: how many at once, in which order, and what a cancelled one leaves behind."""
+"""Concurrency limits: how many calls at once, in which order, and what a cancelled one leaves behind."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.routing.health.breakers import Time
 
 
 class Calls:
-    """Calls that last until they are let go, by their name."""
+    """Calls by name that last until they are released."""
 
     def __init__(self, per_provider: int, per_user: int) -> None:
         self.time = Time()

@@ -1,4 +1,4 @@
-"""Retry-After, kept."""
+"""Retry-After is honoured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The p95 gate: from when on a model is asked last, and when it comes back."""
+"""The p95 gate: when a model is moved to the end of the order, and when it returns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fifty turns at once: exactly one of them probes, and none of them is left without an answer or a reason."""
+"""Fifty concurrent turns: exactly one probes, and each gets an answer or a reason."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TURNS = 50
 
 
 class Provider:
-    """Models that answer when they are let go; `fails` is what the broken one does."""
+    """Models that answer when they are released; `fails` is the error of the broken one."""
 
     def __init__(self) -> None:
         self.go = asyncio.Event()
@@ -41,7 +41,7 @@ class Provider:
 
 
 class ModelPool:
-    """A pool behind its breakers, and a turn as plain as it can be."""
+    """A pool with breakers, and a minimal turn."""
 
     def __init__(self, *pool: str) -> None:
         self.time = Time()
@@ -69,7 +69,7 @@ class ModelPool:
 
 
 async def settle() -> None:
-    """Until everybody waits."""
+    """Wait until all turns wait."""
     for _ in range(20):
         await asyncio.sleep(0)
 

@@ -1,4 +1,4 @@
-"""Which provider is told what to keep of a prompt, through LiteLLM's real code."""
+"""Which provider gets which cache markers, through LiteLLM's real code."""
 
 from dataclasses import replace
 from typing import Any
@@ -12,7 +12,7 @@ from tests.servers.model import ModelServer
 
 
 def marked(body: dict[str, Any]) -> list[str]:
-    """The texts behind which Anthropic's cache is marked, in order."""
+    """The texts with a cache marker for Anthropic, in order."""
     system = body.get("system") or []
     parts = [
         *system,

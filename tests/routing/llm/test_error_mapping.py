@@ -1,4 +1,4 @@
-"""What the model library raises becomes one of our errors, in a clause that may be shown."""
+"""Each error of the model library becomes one of our errors, with a reason that can be shown."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ACME = ProviderProfile("acme", "openai", "http://h/v1", "sk-acme-0123456789", 30
 
 
 def make(name: str, text: str = "", **attributes: object) -> Exception:
-    """An exception as the library raises it: only its name and its attributes are looked at."""
+    """An exception as the library raises it; only its name and its attributes matter."""
     error: Exception = type(name, (Exception,), attributes)(text)
     return error
 

@@ -1,4 +1,4 @@
-"""What OpenAI's client would have made of our requests is what we send."""
+"""Our patched requests equal those that OpenAI's client would have sent."""
 
 import importlib
 from typing import Any

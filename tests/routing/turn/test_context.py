@@ -1,4 +1,4 @@
-"""What becomes of a conversation that is too long: who may read its summary, what that may take, how often."""
+"""Conversations that are too long: who may read a summary, its budget, and how often it is made."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SYSTEM = ChatMessage("system", "Be brief.")
 
 
 class Kept:
-    """The part of `routing.ports.HistoryStore` that a context asks for, in memory."""
+    """The part of `routing.ports.HistoryStore` that a context uses, in memory."""
 
     def __init__(self) -> None:
         self.stored: list[StoredMessage] = []
@@ -74,7 +74,7 @@ class Kept:
 
 
 def read_diary(secret: str) -> tuple[ChatMessage, ...]:
-    """A turn with a tool that was given and gave a secret."""
+    """A turn with a tool whose arguments and result are secret."""
     call = ToolCall("c", "read_file", f'{{"path": "{secret}.txt"}}')
     return (
         ChatMessage("user", "read it"),
@@ -108,7 +108,7 @@ async def _no_picture(_: Attachment) -> None:
 
 
 async def compacted(history: Kept, person: Person, keep: int = 1) -> str:
-    """What the summary's model was shown when this person had the conversation summed up."""
+    """The prompt for the summary when this person compacts the conversation."""
     llm = FakeLlm(says(f"SUMMARY {len(history.summaries) + 1}"))
     summariser = writer(llm)
     assert await (await opened(history, person)).compact(keep, summariser)
@@ -116,7 +116,7 @@ async def compacted(history: Kept, person: Person, keep: int = 1) -> str:
 
 
 async def told(history: Kept, person: Person) -> str:
-    """What a model is told when this person asks, and nothing can be summed up."""
+    """The prompt for this person without a summariser."""
     messages, _ = await (await opened(history, person, text="and?")).prompt(SYSTEM, (), Window(100_000, 100_000), False)
     return str(messages)
 
@@ -205,7 +205,7 @@ async def test_the_balanced_model_writes_summaries_with_little_reasoning() -> No
 
 
 class Stopped(Summariser):
-    """Its person has stopped it; `asked` counts."""
+    """Stopped by its person; `asked` counts the calls."""
 
     asked = 0
 
@@ -219,7 +219,7 @@ class Stopped(Summariser):
 
 
 async def prompted(context: Context, times: int = 1) -> PromptFit:
-    """The prompts of a turn in a window that is too small."""
+    """The prompts of a turn with a window that is too small."""
     for _ in range(times):
         _, fit = await context.prompt(SYSTEM, (), Window(8_000, 8_000), False)
     return fit

@@ -1,4 +1,4 @@
-"""Model after model until one answers: who is asked, how often, with what, and what remains if none answers."""
+"""One model after another until one answers: which, how often, with what request, and what remains if none does."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ pytestmark = pytest.mark.usefixtures("no_pause")
 
 
 def cut(finish: Finish = "length") -> list[Step]:
-    """Ended early, with no text at all."""
+    """Ended early, without text."""
     return [StreamEnd(finish, None)]
 
 
 @dataclass
 class FailoverTurn:
-    """A turn of one answer, planned for a pool of models."""
+    """A turn with one answer, planned for a pool of models."""
 
     llm: FakeLlm
     pool: tuple[str, ...] = ("a/1", "b/2", "c/3")
@@ -95,7 +95,7 @@ class FailoverTurn:
         return self.windows.get(model, 1_000_000)
 
     async def run(self) -> Completion:
-        """The answer. Raises the error with which the turn ended."""
+        """The answer. Raises the error that ended the turn."""
         loop = TurnLoop(ModelCaller(self.llm, ModelHealth(self.time), self.time), self.plan)
         self.outcome = await loop.run(NOT_READ, self.state, self.live, self.stop)
         if self.outcome.error is not None:

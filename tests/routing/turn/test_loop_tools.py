@@ -1,4 +1,4 @@
-"""The tools of a turn: what each model is shown and may call, and what a call by name alone brings."""
+"""The tools of a turn: which are shown and callable for each model, and calls by name alone."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ async def test_a_tool_known_only_by_name_runs_and_is_then_defined() -> None:
 
 
 async def ran_by(executor: ToolExecutor, calls: Sequence[ToolCall], given: ToolScope) -> list[str]:
-    """What the model is told of the calls, in their order."""
+    """The results of the calls, in order, as the model sees them."""
     results = executor.not_run(calls)
     await executor.run(calls, given, 30, results)
     return [each.content for each in results]

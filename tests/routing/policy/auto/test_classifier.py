@@ -1,4 +1,4 @@
-"""What a message sounds like: parts of words, traits, and weights of another form."""
+"""The classifier: features, traits, and weights in another format."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BALANCED: Mapping[Tier, float] = {"balanced": 1.0}
 
 
 def classifier_for(word: str, tier: Tier, told: Mapping[Tier, float] = BALANCED) -> LinearClassifier:
-    """Hears a tier in one word, and what is `told` in everything."""
+    """A classifier that finds a tier in one word, and `told` in everything."""
     words = bytearray(PLACES * len(TIERS))
     for place in places(read(word)):
         words[place * len(TIERS) + TIERS.index(tier)] = 100
