@@ -1,4 +1,4 @@
-"""Ballots as models write them, the points they give, and when a vote is over."""
+"""Parsing of ballots, their points, and the end of a vote."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_when_a_leader_is_certain(votes: Mapping[str, str], left: str, leader: s
 
 
 def points(ballots: Sequence[str]) -> dict[str, float]:
-    """Written a second time, for three voters: who has no ballot of the others has no points."""
+    """An independent implementation for three voters; an answer that no one else ranked has no points."""
     found = {}
     for label in ABC:
         others = [ballot for voter, ballot in zip(ABC, ballots, strict=True) if voter != label and ballot]
@@ -161,7 +161,7 @@ def test_points_match_a_second_implementation() -> None:
 
 
 def test_a_lead_is_certain_exactly_if_it_cannot_be_lost() -> None:
-    """All moments of all 125 votes of three: who has voted, and how. A tie is a loss."""
+    """All states of all 125 votes of three members: who has voted, and how. A tie counts as a loss."""
     whole = [tuple(zip(ABC, ballots, strict=True)) for ballots in ALL_BALLOTS]
     moments = {frozenset(cast) for votes in whole for number in range(4) for cast in combinations(votes, number)}
     assert len(moments) == 1 + 3 * 5 + 3 * 5**2 + 5**3

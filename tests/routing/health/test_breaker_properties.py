@@ -1,4 +1,4 @@
-"""The breaker against one that keeps every try and counts again each time."""
+"""The breaker compared with a simple implementation that keeps all attempts and counts them each time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ACTIONS = st.lists(
 
 @dataclass
 class Plain:
-    """The specification, word by word; `tries` are those since it last opened or closed."""
+    """The specification, implemented literally; `tries` are those since it last opened or closed."""
 
     tries: list[tuple[float, bool]] = field(default_factory=list)
     seconds: float = 0.0
@@ -39,7 +39,7 @@ class Plain:
         self.tries, self.seconds, self.until = [], seconds, now + seconds
 
     def ended(self, now: float, kind: str) -> bool:
-        """Whether it opens."""
+        """Whether the breaker opens."""
         if kind == "theirs":
             return False
         self.tries.append((now, kind != "ok"))
@@ -50,7 +50,8 @@ class Plain:
 
 @dataclass
 class Walk:
-    """Both, side by side. A running try is the breaker's, the count of turns at its start, and whether it probes."""
+    """Both implementations side by side. A running attempt is the breaker's trial, the number of state
+    changes at its start, and whether it probes."""
 
     time: Time = field(default_factory=Time)
     plain: Plain = field(default_factory=Plain)

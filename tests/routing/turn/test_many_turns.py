@@ -1,4 +1,4 @@
-"""Hundreds of turns at once, of whose tries many meet a fault, on a loop whose time passes only by being waited for."""
+"""Hundreds of concurrent turns, many with a fault, on an event loop with simulated time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 class _Skipping(selectors.DefaultSelector):
-    """Waits for no time at all: time is where it would be."""
+    """Does not wait, but moves the clock."""
 
     now = 0.0
 
@@ -48,7 +48,7 @@ class _Skipping(selectors.DefaultSelector):
 
 
 class Hurried(asyncio.SelectorEventLoop):
-    """Minutes pass in milliseconds, and every run is the same."""
+    """An event loop in which minutes take milliseconds, and every run is the same."""
 
     def __init__(self) -> None:
         self._skipping = _Skipping()
@@ -83,7 +83,7 @@ class Crowd:
         return self.models[number % len(self.models)]
 
     async def turn(self, number: int) -> tuple[Outcome, Line, float]:
-        """A turn, its deadline, and its seconds without those in line."""
+        """A turn: its outcome, its deadline, and its seconds without those in a queue."""
         began = clock()
         outcome, line = await self.runner.turn(self.of(number), text_of(number), number, self.stops[number])
         return outcome, line, clock() - began - line.in_line
@@ -92,7 +92,7 @@ class Crowd:
         return [asyncio.create_task(self.turn(number)) for number in self.plan]
 
     async def nobody_is_inside(self) -> None:
-        """Every place is free at once, at every provider and for everybody."""
+        """Every slot is free at the same time, at every provider and for every person."""
         began, place = clock(), self.health.parallel.place
         for vendor in VENDORS:
             for number in range(PER_PROVIDER):
@@ -249,7 +249,7 @@ def test_a_silent_only_model_is_probed_once_for_all() -> None:
 
 
 def test_a_model_in_cooldown_uses_no_attempt() -> None:
-    """Four models, three tries: the first three refuse their key while most turns stand in line."""
+    """Four models, three attempts: the first three refuse their key while most turns wait in a queue."""
 
     async def story() -> Counter[str]:
         crowd = Crowd(dict.fromkeys(range(PER_PROVIDER), ("401",) * 3) | dict.fromkeys(range(PER_PROVIDER, TURNS), ()))
