@@ -1,4 +1,4 @@
-"""What people can make up is remembered up to a limit."""
+"""Keys that people choose are stored up to a limit."""
 
 from __future__ import annotations
 

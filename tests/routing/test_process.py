@@ -1,4 +1,4 @@
-"""A child process of ours: its last words, how it ended, and that nothing of it is left."""
+"""A child process: its last output, how it ended, and that no process is left."""
 
 from __future__ import annotations
 

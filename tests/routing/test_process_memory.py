@@ -1,4 +1,4 @@
-"""Memory that was freed does not stay with the process."""
+"""Freed memory is returned to the system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which name a mistyped one means."""
+"""Which name is meant by a misspelled one."""
 
 import pytest
 

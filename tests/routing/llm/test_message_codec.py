@@ -1,4 +1,4 @@
-"""Requests are valid for every provider, the same each time, and copies, for any conversation."""
+"""Requests are valid for every provider, deterministic, and copies, for any conversation."""
 
 import json
 import re

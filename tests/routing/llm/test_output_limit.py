@@ -1,4 +1,4 @@
-"""How much a model is asked to write at most: on every wire, through LiteLLM's real code."""
+"""The output limit in every wire format, through LiteLLM's real code."""
 
 from dataclasses import replace
 

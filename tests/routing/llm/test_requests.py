@@ -1,4 +1,4 @@
-"""What LiteLLM puts on the wire for us, and what it makes of the answers; through its real code."""
+"""The requests that LiteLLM sends for us, and how it reads the answers; through its real code."""
 
 import pytest
 
@@ -59,7 +59,7 @@ async def heard(llm: LiteLlm, asked: Request) -> tuple[str, Finish, Usage | None
 async def test_each_bundled_default_reaches_the_wire_as_configured(
     llm: LiteLlm, ms: ModelServer, monkeypatch: pytest.MonkeyPatch, tier: Tier, own_address: bool
 ) -> None:
-    """At an address of one's own, and at the vendor's (which the library is told of by its own variable)."""
+    """At a custom address, and at the vendor's (set through the library's own variable)."""
     monkeypatch.setenv("OPENAI_API_BASE", ms.openai_base)
     document = f'{{"llm": {{"providers": {{"openai": {{"baseUrl": "{ms.openai_base}"}}}}}}}}' if own_address else "{}"
     config = read_config(jsonfile.parse(document, "x.json"), {"openai": "sk-mine"}, {})

@@ -1,4 +1,4 @@
-"""A model gets back its own thinking, and no other model does: over every wire, through LiteLLM's real code."""
+"""A model gets its own thinking back, and no other model does: in every wire format, through LiteLLM's real code."""
 
 import json
 from dataclasses import replace

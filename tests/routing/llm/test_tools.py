@@ -1,4 +1,4 @@
-"""Conversations with tools over every wire, through LiteLLM's real code, before a server that refuses what the real
+"""Conversations with tools in every wire format, through LiteLLM's real code, with a server that refuses what the real
 ones refuse."""
 
 import asyncio
@@ -33,7 +33,7 @@ from tests.servers.model.scripting import tool_call
 
 @pytest.fixture(params=WIRES)
 def asked(request: pytest.FixtureRequest, ms: ModelServer, monkeypatch: pytest.MonkeyPatch) -> Request:
-    """A request over each wire, with the history and the tools."""
+    """A request in each wire format, with the history and the tools."""
     monkeypatch.setenv("OPENAI_API_BASE", ms.openai_base)
     model, kind, reasoning = WIRES[request.param]
     address = None if request.param == "responses" else base(ms, kind)
@@ -81,7 +81,7 @@ async def test_the_same_ids_and_results_in_two_requests(llm: LiteLlm, ms: ModelS
 
 
 def prompt(body: dict[str, Any]) -> list[Any]:
-    """The conversation in a body, less the markers for Anthropic's cache."""
+    """The conversation in a body, without the markers for Anthropic's cache."""
     found: list[Any] = body.get("messages") or body.get("input") or body["contents"]
     bare: list[Any] = json.loads(json.dumps(found).replace(', "cache_control": {"type": "ephemeral"}', ""))
     return bare

@@ -1,4 +1,4 @@
-"""The words of a voice message through LiteLLM's real code."""
+"""Transcripts of voice messages, through LiteLLM's real code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is asked, in which order, and what is said of the others."""
+"""Which models are asked, in which order, and why the others are skipped."""
 
 from __future__ import annotations
 

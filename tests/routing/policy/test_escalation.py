@@ -1,4 +1,4 @@
-"""Which work makes a turn one on code, as tables both ways."""
+"""Which tool calls make a turn a coding turn, and which don't."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Which model serves a tier: override, pool, local; and with which reasoning level."""
+"""Which model serves a tier (override, pool, local), and with which reasoning level."""
 
 import json
 

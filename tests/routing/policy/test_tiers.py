@@ -1,4 +1,4 @@
-"""Which tier serves a turn, as a table; what a person may write as a tier."""
+"""Which tier serves a turn, and how people may write a tier."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The tier for a message: what is asked for, in any language, and the state of the conversation."""
+"""The tier for a message: its request in any language, and the state of the conversation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of a choice, and who serves where the best is not allowed."""
+"""The evidence of a decision, and the tier if the best one is not allowed."""
 
 from __future__ import annotations
 

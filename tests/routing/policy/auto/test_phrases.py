@@ -1,4 +1,4 @@
-"""Phrases in a text, and the table of them."""
+"""Phrases in a text, and the phrase table."""
 
 from __future__ import annotations
 

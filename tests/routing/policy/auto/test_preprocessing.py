@@ -1,4 +1,4 @@
-"""A message in one form, bounded."""
+"""Messages are normalised and limited in length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors of a provider, behind a door that says what the test wants."""
+"""Vectors from a provider, with a scripted adapter."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def profile(provider: str) -> ProviderProfile:
 
 
 class FakeEmbeddings:
-    """Answers with the double's rows, each request after `gate`; `instead` may change or refuse an answer."""
+    """Answers with the fake's rows, each request after `gate`; `instead` may change or refuse an answer."""
 
     def __init__(self, instead: Callable[[int, Vectors], Vectors] = lambda _, rows: rows) -> None:
         self.asked: list[list[str]] = []
@@ -36,7 +36,7 @@ class FakeEmbeddings:
         self._arrivals = asyncio.Queue[int]()
 
     async def arrivals(self, count: int) -> None:
-        """Waits for more requests."""
+        """Waits for `count` more requests."""
         for _ in range(count):
             await self._arrivals.get()
 
@@ -62,7 +62,7 @@ def remote(provider: FakeEmbeddings) -> RemoteEmbedder:
 
 
 def refusing(*errors: ModelError) -> FakeEmbeddings:
-    """The first requests are refused."""
+    """Refuses the first requests."""
 
     def instead(number: int, rows: Vectors) -> Vectors:
         if number <= len(errors):

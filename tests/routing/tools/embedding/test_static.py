@@ -1,4 +1,4 @@
-"""The shipped encoder behind the port."""
+"""The shipped encoder as an `Embedder`."""
 
 from __future__ import annotations
 

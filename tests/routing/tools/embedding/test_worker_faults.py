@@ -1,4 +1,4 @@
-"""A process that is killed, hangs, talks nonsense or never comes up costs one call, and another is started."""
+"""A process that is killed, hangs, sends garbage or never starts costs one call, and a new one is started."""
 
 from __future__ import annotations
 

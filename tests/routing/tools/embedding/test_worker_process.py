@@ -1,4 +1,4 @@
-"""The process alone: how it ends, and with whom."""
+"""The worker process alone: how and when it ends."""
 
 from __future__ import annotations
 

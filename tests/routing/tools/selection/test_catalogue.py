@@ -1,4 +1,4 @@
-"""The toolkits as the selection knows them, and the file that spares the next start the work."""
+"""The toolkits in the selection, and the cache file for the next start."""
 
 from __future__ import annotations
 

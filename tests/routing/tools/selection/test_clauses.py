@@ -1,4 +1,4 @@
-"""Messages of several wishes in their parts."""
+"""Splitting messages with several requests into clauses."""
 
 from __future__ import annotations
 
