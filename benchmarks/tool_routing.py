@@ -46,13 +46,13 @@ def read_catalogue(path: Path) -> list[dict[str, Any]]:
     """The entries of a catalogue. Raises ValueError for another format."""
     entries = _json(path)
     if not isinstance(entries, list) or not all(map(_is_named, entries)):
-        raise ValueError(f"{path} is no list of entries with a name")
+        raise ValueError(f"{path} is not a list of named entries")
     if not entries:
         raise ValueError(f"{path} holds no entry")
     for entry in entries:
         tools = entry.get("tools") or []
         if not isinstance(tools, list) or not all(map(_is_named, tools)):
-            raise ValueError(f"{path}: the tools of {entry['name']} are no list of tools with a name")
+            raise ValueError(f"{path}: the tools of {entry['name']} are not a list of named tools")
         for row in (entry, *tools):
             _check_texts(path, row)
     return entries
@@ -77,10 +77,10 @@ def read_queries(path: Path) -> list[Query]:
         try:
             row = _parsed(line)
             if not isinstance(row["query"], str) or not _is_texts(row["gold"]):
-                raise TypeError("query is no text, or gold no list of names")
+                raise TypeError("query is not a string, or gold is not a list of names")
             query = Query(row["query"], row.get("lang") or "en", frozenset(row["gold"]), row.get("kind") or "single")
             if not _is_texts([query.language, query.kind]):
-                raise TypeError("lang or kind is no text")
+                raise TypeError("lang or kind is not a string")
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise ValueError(f"{path}, line {number} is no query ({type(error).__name__}: {error})") from None
         if query.kind != "irrelevant_own":
@@ -170,9 +170,9 @@ def _check_texts(path: Path, row: Mapping[str, Any]) -> None:
     """Optional keys may also be null. Raises ValueError."""
     for key in ("description", "category"):
         if not isinstance(row.get(key) or "", str):
-            raise ValueError(f"{path}: the {key} of {row['name']!r} is no text")
+            raise ValueError(f"{path}: the {key} of {row['name']!r} is not a string")
     if not _is_texts(row.get("keywords") or []):
-        raise ValueError(f"{path}: the keywords of {row['name']!r} are no list of texts")
+        raise ValueError(f"{path}: the keywords of {row['name']!r} are not a list of strings")
 
 
 def _text(path: Path) -> str:

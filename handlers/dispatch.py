@@ -82,7 +82,7 @@ class Dispatcher:
         return spec is not None and spec.changes
 
     async def _spec(self, message: InboundMessage) -> CommandSpec | None:
-        """The command of a message or of a pressed button; None if it is no command of this bot. Raises Refused."""
+        """The command of a message or of a pressed button; None if it isn't a command of this bot. Raises Refused."""
         typed = typed_command(message)
         if message.kind == "press":
             typed = parse_command((await self._buttons.button(message)).command, message.bot_name)

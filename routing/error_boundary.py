@@ -1,4 +1,4 @@
-"""Where unexpected errors of background work end."""
+"""Catches unexpected errors in background work."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Self
 
 
 class ErrorBoundary:
-    """A context manager that logs an unexpected error of its block, and continues after it.
+    """A context manager that logs an unexpected error in its block and continues after it.
 
-    So it does with a CancelledError of something that the block awaits, but not when this task is cancelled. Entered
-    again, it does not log an error like the last one. `error` is that of the latest block, None after a success.
+    It also catches a CancelledError raised by something that the block awaits, but not the cancellation of this task.
+    The same error is not logged twice in a row. `error` is the error of the latest block, None after a success.
     """
 
     def __init__(self, log: logging.Logger, message: str, *values: object) -> None:

@@ -244,7 +244,7 @@ class Llm(Protocol):
     """Calls models."""
 
     async def ready(self) -> None:
-        """Wait until the library is loaded; this time is no fault of a model."""
+        """Wait until the library is loaded; this time is not a model's fault."""
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         """Stream the answer to `request`; the last event is a StreamEnd. Raises ModelError. Closing the generator ends

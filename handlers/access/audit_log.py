@@ -22,7 +22,7 @@ DID: dict[str, str] = {
     "allow chat": "{by} opened {name}",
     "close chat": "{by} closed {name}",
     "budget": "{by} set a budget: {name}",
-    "wrong owner code": "{by} wrote a wrong owner code",
+    "wrong owner code": "{by} sent a wrong owner code",
 }
 """Log lines and notices to owners, by the role given or by the action."""
 ACTORS: dict[str, str] = {
@@ -49,8 +49,7 @@ async def audit_lines(people: PeopleStore, say: Say) -> list[str]:
             whose, colon, limits = detail.partition(":")
             name = f"{_named(names, whose)}{colon}{limits}"
         by = say(ACTORS[who]) if who in ACTORS else _named(names, who)
-        told = say(did, by=by, name=name)
-        lines.append(f"- {say.time(datetime.fromtimestamp(at, UTC))} {told}")
+        lines.append(f"- {say.time(datetime.fromtimestamp(at, UTC))} {say(did, by=by, name=name)}")
     return lines
 
 

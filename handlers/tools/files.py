@@ -134,9 +134,9 @@ class FileTools:
         because sandboxed programs write too. Counting 20,000 files takes 90 ms."""
         now = measure_or_fail(own)
         if now.files + (old is None) > self._most_files:
-            full = f"the folder holds {now.files:,} files, and {self._most_files:,} are the most"
+            full = f"the folder holds {now.files:,} files, and the limit is {self._most_files:,}"
         elif now.length - (old.st_size if old else 0) + size > self._most_bytes:
-            full = f"the folder holds {now.length:,} bytes, and {self._most_bytes:,} are the most"
+            full = f"the folder holds {now.length:,} bytes, and the limit is {self._most_bytes:,}"
         else:
             return
         raise ToolFailed(f"Not written: {full}. Delete something with run_command first.")

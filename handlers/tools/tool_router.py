@@ -82,5 +82,5 @@ def _once(kind: str, named: Iterable[tuple[str, str]]) -> None:
     for name, place in named:
         if name in places:
             where = f"in {places[name]} and in {place}" if place != places[name] else f"twice in {place}"
-            raise ConfigError(f"The {kind} {name} is there already, {where}: give one of the two another name.")
+            raise ConfigError(f"The {kind} {name} already exists, {where}: rename one of the two.")
         places[name] = place

@@ -138,7 +138,7 @@ class _Names:
             return Reason(words, file=file, name=toolkit.name, owner=owner)
         for tool in toolkit.tools:
             if owner := self._tools.get(tool.name):
-                words = "{file}: the tool {name} is there already, in {owner}. Give it another name."
+                words = "{file}: the tool {name} already exists in {owner}. Give it another name."
                 return Reason(words, file=file, name=tool.name, owner=owner)
         return None
 

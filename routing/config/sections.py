@@ -18,7 +18,7 @@ MAX_DOLLARS = 1_000_000
 """Larger amounts are typing errors, and would approach the limit of nano-dollars in 64 bits."""
 UNKNOWN_PER_MILLION = Decimal(10)
 """US dollars per million tokens, input and output, assumed for unknown prices by default: the output price of the
-default balanced model (LiteLLM's map, gpt-5.1). Rather too high than free."""
+default balanced model (LiteLLM's map, gpt-5.1). Too high is safer than free."""
 GUEST_DOLLARS = Decimal("0.25")
 """A guest's default daily limit: about 100 short answers of the default balanced model."""
 GUEST_KEY = "perGuestDailyUsd"
@@ -57,9 +57,9 @@ class Compaction:
 class ConcurrencyLimits:
     """Maximum number of concurrent calls.
 
-    Per provider, a judgement and no measurement: with ten-second answers that is 48 requests per minute, about the
+    Per provider, an estimate: with ten-second answers, that is 48 requests per minute, about the
     limit of a new account (50 in Anthropic's first tier). Waiting here costs less than a 429. Per person: three members
-    of a council, or three conversations; no one person can fill a provider's limit.
+    of a council, or three conversations; one person can't use up a provider's limit.
     """
 
     per_provider: Annotated[int, Setting("perProvider", WHOLE)] = 8

@@ -72,7 +72,7 @@ class Latencies:
             self._changed()
 
     def slow(self, model: str, tier: Tier) -> Slow | None:
-        """Whether the model is to be tried last."""
+        """Whether the model should be tried last."""
         found = self._slow.get((model, tier))
         if found is not None and found.until <= self._clock():
             del self._slow[model, tier]

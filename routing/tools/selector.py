@@ -36,8 +36,8 @@ KEYWORD_WORDS = 6
 FOLLOW_UP_CHARS = 60
 """Maximum length of a follow-up such as "And tomorrow?"."""
 SURE = 0.98
-"""Probability from which a message is no follow-up. Of 37 follow-ups in ten languages two reach it; of short messages
-that start a topic, half do (measured)."""
+"""Probability from which a message is not a follow-up. Of 37 follow-ups in ten languages two reach it; of short
+messages that start a topic, half do (measured)."""
 MAX_EARLIER = 2
 """How many messages a follow-up goes back."""
 FADING = 2.0

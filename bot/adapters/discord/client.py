@@ -58,7 +58,7 @@ class Client(discord.Client):
 
     def listen(self, events: Mapping[str, Callable[[Any], None]], disconnected: Callable[[int], None]) -> None:
         """Pass these gateway events on as JSON, in order. `disconnected` gets the shard of a connection that ended or
-        could not be reopened. Nothing called may block."""
+        could not be reopened. No callback may block."""
         self._disconnected = disconnected
         parsers = self._connection.parsers
         for event, library in parsers.items():

@@ -77,8 +77,8 @@ class DiscordBackoff(ConnectionBackoff):
 
 
 class Connection(ReceiveLoop):
-    """The library resumes sessions by itself, with growing pauses. After `Pace.deaf` seconds without an acknowledged
-    heartbeat, this starts a new session."""
+    """The library resumes sessions by itself, with growing pauses. After `Pace.max_silence` seconds without an
+    acknowledged heartbeat, this starts a new session."""
 
     def __init__(
         self,

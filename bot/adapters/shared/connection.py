@@ -92,7 +92,7 @@ class ConnectionBackoff:
 
 class ReceiveLoop(ABC):
     """Receives in a task, which is started again with fresh connections if it fails or if nothing was heard for
-    `pace.deaf` seconds."""
+    `pace.max_silence` seconds."""
 
     def __init__(self, platform: str, progress: Progress, pace: CommonPace, clock: Clock) -> None:
         self._platform = platform
@@ -133,7 +133,7 @@ class ReceiveLoop(ABC):
                 if error is None:
                     continue
                 log.error("%s: receiving failed and is restarting", self._platform, exc_info=error)
-            elif silent <= self._pace.deaf:
+            elif silent <= self._pace.max_silence:
                 continue
             else:
                 log.warning("%s: nothing heard for %d s; reconnecting", self._platform, silent)

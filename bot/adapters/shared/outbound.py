@@ -1,4 +1,4 @@
-"""Sending a reply: what the outbox is told about a failed call, and pieces whose file is refused."""
+"""Sending a reply: the errors for the outbox, and pieces whose file is refused."""
 
 from __future__ import annotations
 
@@ -70,9 +70,10 @@ def not_sent(platform: str, reason: str) -> SendLater:
 def unanswered(platform: str, reason: str, repeatable: bool, protected: bool = False) -> SendLater:
     """The request may have been carried out.
 
-    `repeatable`: an edit, which does no harm twice. `protected`: the platform discards a second copy if it comes soon.
+    `repeatable`: an edit, which can be repeated safely. `protected`: the platform discards a second copy if it comes
+    soon.
     """
-    said = f"no answer from {platform} ({reason})"
+    text = f"no answer from {platform} ({reason})"
     if repeatable:
-        return SendLater(said)
-    return SendLater(said, None if protected else AMBIGUOUS_SECONDS, maybe_sent=True, protected=protected)
+        return SendLater(text)
+    return SendLater(text, None if protected else AMBIGUOUS_SECONDS, maybe_sent=True, protected=protected)

@@ -17,7 +17,7 @@ _SECRET = re.compile(r"[A-Za-z0-9_-]{0,256}")
 
 @dataclass(frozen=True, slots=True)
 class Pace(CommonPace):
-    """All in seconds. Gaps between previews and the life of drafts are from the Bot API documentation and FAQ."""
+    """All in seconds. Gaps between previews and the lifetime of drafts are from the Bot API documentation and FAQ."""
 
     long_poll: int = 30
     answer: float = 20.0
@@ -38,12 +38,14 @@ class TelegramSettings(CommonSettings):
     telegram_api_root: str = Field(OFFICIAL_ROOT, description="Bot API root, without /bot<token>.")
     telegram_flood_limit: str = Field(
         "30/s,1/s per chat,20/min per group",
-        description="What Telegram allows; off with a Bot API server of your own.",
+        description="What Telegram allows; off with your own Bot API server.",
     )
     telegram_proxy: str | None = Field(None, description="Proxy for Telegram only, http:// or socks5://.")
-    telegram_webhook_url: str | None = Field(None, description="Public https address; set: webhook instead of polling.")
+    telegram_webhook_url: str | None = Field(
+        None, description="Public https address; if set, a webhook replaces polling."
+    )
     telegram_webhook_listen: str = Field("127.0.0.1:8443", description="Where the webhook listens, behind your proxy.")
-    telegram_webhook_secret: SecretStr | None = Field(None, description="Secret of the webhook; generated when empty.")
+    telegram_webhook_secret: SecretStr | None = Field(None, description="The webhook's secret; generated if empty.")
 
     def telegram_proxy_used(self) -> str | None:
         """The proxy for Telegram's address; None for a server on this machine."""

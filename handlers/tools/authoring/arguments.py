@@ -104,7 +104,7 @@ def _parsed(text: str) -> Any:
 
 
 def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number there: leave it out, or give a text if that is wanted")
+    raise ValueError(f"{name} is not a JSON number: leave it out, or pass it as a string")
 
 
 def _finite(digits: str) -> float:
@@ -156,11 +156,11 @@ def wanted(spec: ToolSpec, parameter: str = "") -> str:
     if parameter in properties:
         own = _json({parameter: part(spec.parameters, parameter)})
         cut = f"{own[:MAX_SCHEMA_CHARS]}… ({len(own):,} characters)" if len(own) > MAX_SCHEMA_CHARS else own
-        return f"Of its parameters this one is: {cut}. {_others([name for name in properties if name != parameter])}"
-    return _as_many(spec.parameters, properties)
+        return f"The schema of this parameter: {cut}. {_others([name for name in properties if name != parameter])}"
+    return _excerpt(spec.parameters, properties)
 
 
-def _as_many(schema: Mapping[str, Any], properties: Mapping[str, Any]) -> str:
+def _excerpt(schema: Mapping[str, Any], properties: Mapping[str, Any]) -> str:
     needed = [name for name in schema.get("required", ()) if name in properties]
     told: dict[str, Any] = {}
     room = MAX_SCHEMA_CHARS

@@ -93,7 +93,7 @@ def _load(path: Path) -> JsonFile:
         file = jsonfile.load_bounded(path, MAX_BYTES)
         json.dumps(file.document, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise ConfigError("{file}: there is half a character (a lone surrogate) in it.", file=path.name) from None
+        raise ConfigError("{file}: the file contains half a character (a lone surrogate).", file=path.name) from None
     except ConfigError as error:
         fault = error.__cause__
         if not isinstance(fault, json.JSONDecodeError):

@@ -70,7 +70,7 @@ def card_of(
     texts = {size: ToolText(_for(size, said).strip(), _for(size, written)) for size in SIZES}
     _compare(name, texts)
     if not isinstance(category, str):
-        words = 'The tool {tool} has a category that is no text: give category="…", or leave it out.'
+        words = 'The tool {tool} has a category that is not a string: give category="…", or leave it out.'
         raise ConfigError(words, tool=name)
     _whole(name, Reason("a category"), category)
     return ToolCard(name, texts, category, _examples(name, examples), _priority(name, priority))
@@ -90,7 +90,7 @@ def native(spec: ToolSpec) -> dict[str, Any]:
 def check_free(name: str, taken: Collection[str]) -> None:
     """Raises ConfigError if there is a tool of this name already."""
     if name in taken:
-        raise ConfigError("The tool {tool} is there already: give one of the two another name.", tool=name)
+        raise ConfigError("The tool {tool} already exists: rename one of the two.", tool=name)
 
 
 def legal_name(name: object, whose: Reason) -> None:
@@ -130,7 +130,7 @@ def _said(tool: str, descriptions: object) -> dict[Size, str]:
 
 def _written(tool: str, size: Size, schema: object, proven: bool) -> dict[str, Any]:
     if not isinstance(schema, Mapping):
-        words = "The parameters of the tool {tool} for {size} are no JSON Schema: give {empty}, or more."
+        words = "The parameters of the tool {tool} for {size} are not a JSON Schema: give {empty}, or more."
         raise ConfigError(words, tool=tool, size=size, empty=_EMPTY)
     try:
         written = plain(schema, proven)
@@ -155,7 +155,7 @@ def _examples(tool: str, given: object) -> tuple[str, ...]:
     said = tuple(each for each in listed or () if isinstance(each, str) and each.strip())
     if listed is None or len(said) < len(listed):
         raise ConfigError(
-            'The tool {tool} has examples that are no list of texts, none of them blank: give examples=["…", "…"], '
+            'The tool {tool} has examples that are not a list of non-blank strings: give examples=["…", "…"], '
             "or leave them out.",
             tool=tool,
         )
@@ -181,7 +181,7 @@ def _whole(tool: str, what: Reason, text: str) -> None:
         text.encode()
     except UnicodeEncodeError:
         raise ConfigError(
-            "The tool {tool} has {what} with half a character (a lone surrogate) in it: write the whole one.",
+            "The tool {tool} has {what} with half a character (a lone surrogate): write the whole one.",
             tool=tool,
             what=what,
         ) from None

@@ -118,7 +118,7 @@ def typed_schema(tool: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     wrong = next((name for name in given if not isinstance(name, str) or not name.isidentifier()), None)
     if wrong is not None:
         raise ConfigError(
-            "The parameter {parameter!r} of the tool {tool} is no name in Python: write a JSON Schema for it.",
+            "The parameter {parameter!r} of the tool {tool} is not a Python name: write a JSON Schema for it.",
             parameter=wrong,
             tool=tool,
         )

@@ -21,7 +21,7 @@ Value = Any
 """Fraction | pint.Quantity."""
 _MAX_POWERS = 30
 """Maximum sum of a unit's exponents, which limits conversion factors."""
-_TOO_MANY_POWERS = f"The powers of units are too many: together {_MAX_POWERS} are the most."
+_TOO_MANY_POWERS = f"The powers of the units are too high: their sum is limited to {_MAX_POWERS}."
 _ALIASES = {
     "kwh": "kWh",
     "mhz": "MHz",
@@ -157,7 +157,7 @@ def find(name: str) -> Any:
         if found := registry().parse_unit_name(each):
             prefix, unit, _ = found[0]
             if unit in _LOGARITHMIC:
-                raise ToolFailed(f"{prefix}{unit} counts by a logarithm: only units in proportion can be converted.")
+                raise ToolFailed(f"{prefix}{unit} is a logarithmic unit, which can't be converted.")
             if not (prefix and unit.startswith("degree_")):  # a millidegree Celsius has no zero
                 return registry().Quantity(Fraction(1), prefix + unit)
     return None

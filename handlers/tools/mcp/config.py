@@ -177,7 +177,7 @@ def _server(listed: JsonObject, name: str, environment: Mapping[str, str], folde
         if "\\u0000" in text:
             raise listed.file.fault(section.path, "has a NUL character in it, which no program takes")
         if storable(text) != text:
-            raise listed.file.fault((*listed.path, server.name), "has half a character (a lone surrogate) in it")
+            raise listed.file.fault((*listed.path, server.name), "contains half a character (a lone surrogate)")
         server = replace(
             server,
             disabled=section.flag("disabled", False),
@@ -244,7 +244,7 @@ def _url_fault(url: str) -> Reason | None:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError as error:
-        return Reason("is no address ({error})", error=error)
+        return Reason("is not an address ({error})", error=error)
     return None if host else Reason("names no host")
 
 

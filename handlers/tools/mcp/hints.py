@@ -21,7 +21,7 @@ TIERS: Mapping[str, tuple[Size, ...]] = {"small": ("S",), "medium": ("M",), "lar
 Schema = Mapping[str, Any]
 _MAX_PRIORITY = 1_000.0
 _LABEL_CHARS = 32
-NO_LABEL = Reason("its category is no label of up to {limit} letters, digits, spaces and - _ /", limit=_LABEL_CHARS)
+NO_LABEL = Reason("its category is not a label of up to {limit} letters, digits, spaces and - _ /", limit=_LABEL_CHARS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def _tier_fault(tier: object, hint: object, plain: ToolText) -> Reason | None:
         return Reason("is not an object")
     description, schema = hint.get("description"), hint.get("inputSchema")
     if not isinstance(description, str | None) or not isinstance(schema, Mapping | None):
-        return Reason("has a description that is no text, or a schema that is no object")
+        return Reason("has a description that is not a string, or a schema that is not an object")
     schema = schema or plain.parameters
     needed, shown = _names(plain.parameters.get("required")), _names(schema.get("properties"))
     if hidden := needed - shown:

@@ -162,7 +162,7 @@ class _HintedMessages(StreamFilter):
 def _address(http: str) -> tuple[str, int]:
     host, _, port = http.rpartition(":")
     if not (port.isdecimal() and 0 < int(port) < 65536):
-        raise ConfigError(f"{http} is no address: give HOST:PORT, such as 127.0.0.1:8765.")
+        raise ConfigError(f"{http} is not an address: give HOST:PORT, such as 127.0.0.1:8765.")
     return host.strip("[]") or "127.0.0.1", int(port)
 
 

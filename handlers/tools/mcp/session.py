@@ -212,7 +212,7 @@ def _reason(error: BaseException | None) -> Reason:
     """Why a connection ended, as a clause."""
     match error:
         case None | MCPError(code=types.CONNECTION_CLOSED):
-            return Reason("it hung up")
+            return Reason("it closed the connection")
         case Unresponsive():
             return error.reason
         case FileNotFoundError():
@@ -227,7 +227,7 @@ def _reason(error: BaseException | None) -> Reason:
         case ValidationError() | RuntimeError():
             return Reason("it does not speak the protocol")
         case httpx2.InvalidURL():
-            return Reason("its url in mcp.json is no address ({error})", error=str(error))
+            return Reason("its url in mcp.json is not an address ({error})", error=str(error))
         case ValueError() | OverflowError():
             words = "its entry in mcp.json, or what it sends, can't be used ({error})"
             encoding = Reason("characters that can't be encoded in UTF-8")

@@ -76,7 +76,7 @@ def _written(value: object) -> tuple[str, Reason | None]:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
         text.encode()
     except UnicodeEncodeError:
-        return "", Reason("has half a character (a lone surrogate) in it")
+        return "", Reason("contains half a character (a lone surrogate)")
     except RecursionError:
         return "", Reason("is nested too deeply")
     except ValueError:

@@ -59,7 +59,7 @@ def measure_or_fail(folder: int) -> Size:
     try:
         return measure(folder)
     except Moved:
-        raise ToolFailed("Another command moves the folders about: try again when it is over.") from None
+        raise ToolFailed("Another command is moving folders: try again when it has finished.") from None
 
 
 def _measured(folder: int) -> Size:

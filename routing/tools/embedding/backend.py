@@ -33,7 +33,7 @@ class Backend:
 
     @property
     def wait_seconds(self) -> float:
-        """Default time that a message waits for its vectors: enough for a short text in another process or on one's own
+        """Default time that a message waits for its vectors: enough for a short text in another process or on your own
         server."""
         return {"sentence-transformers": 0.5, "litellm": 1.0}.get(self.kind, 0.05)
 

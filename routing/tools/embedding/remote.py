@@ -1,4 +1,4 @@
-"""Vectors from a provider or one's own server."""
+"""Vectors from a provider or a self-hosted server."""
 
 from __future__ import annotations
 

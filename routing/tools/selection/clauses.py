@@ -7,7 +7,7 @@ import re
 from routing.tools.selection.words import is_unspaced, written
 
 MAX_CLAUSES = 6
-"""Later clauses are ignored: a longer message is no list of requests."""
+"""Later clauses are ignored: a longer message is not a list of requests."""
 MIN_WORDS, MIN_CHARACTERS = 2, 4
 """A shorter clause belongs to the one before it."""
 

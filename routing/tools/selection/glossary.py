@@ -1,6 +1,6 @@
 """Glosses other languages in English word by word, so that one English encoder serves them all.
 
-A gloss is no translation: "schalte das Licht im Flur aus" becomes "switch off that light in hallway". Unknown words,
+A gloss is not a translation: "schalte das Licht im Flur aus" becomes "switch off that light in hallway". Unknown words,
 such as names, are kept. The sources are `glossaries/<language>.tsv`, written for this project;
 `benchmarks.training.build_glossary` compiles them into one table of hashes."""
 

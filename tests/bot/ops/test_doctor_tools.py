@@ -83,7 +83,7 @@ async def test_only_a_broken_toolkit_is_named(on: BotHarness) -> None:
     assert worst == "warn"
     assert "good (1 tool)" in said
     assert "bad.json line 3 column 1: not valid JSON" in said
-    assert "taken.json: the tool read_file is there already, in our toolkit files" in said
+    assert "taken.json: the tool read_file already exists in our toolkit files" in said
 
 
 async def test_findings_are_not_repeated_in_the_log(on: BotHarness) -> None:

@@ -206,7 +206,7 @@ async def test_over_http_with_the_token(tmp_path: Path) -> None:
         code, output, log = await line.ended()
         assert code == 2
         assert output == ""
-        assert "127.0.0.1:0 is no address" in log
+        assert "127.0.0.1:0 is not an address" in log
     with socket.create_server(("127.0.0.1", 0)) as free:
         where = f"127.0.0.1:{free.getsockname()[1]}"
     (tmp_path / "token").write_text(f"{TOKEN}\n")

@@ -135,7 +135,7 @@ async def test_the_state_of_each_server(folder: Path) -> None:
         ServerState(
             "up", "connected", 3, Reason(""), NOW - 60, "user", tuple(Reason(f"warning {n}") for n in range(9))
         ),
-        ServerState("slow", "connecting", 0, Reason("it hung up"), NOW - 5, "user"),
+        ServerState("slow", "connecting", 0, Reason("it closed the connection"), NOW - 5, "user"),
         ServerState("down", "failed", 0, Reason("it can't\nbe reached"), NOW - 3600, "user"),
         ServerState("not", "disabled", 0, Reason(""), NOW, "user"),
     )
@@ -146,7 +146,7 @@ async def test_the_state_of_each_server(folder: Path) -> None:
     warnings = [f"- ⚠️ warning {n}" for n in range(MAX_WARNINGS)]
     assert there.faults(asked(role="admin")).splitlines() == [
         "Files with errors:", "", "- ⚠️ mcp.json line 1: x is not known", "", "MCP servers:", "",
-        "- **up**: connected for 1 min, 3 tools", *warnings, "- **slow**: connecting for 5 s: it hung up",
+        "- **up**: connected for 1 min, 3 tools", *warnings, "- **slow**: connecting for 5 s: it closed the connection",
         "- ⚠️ **down**: not connected for 1 h 0 min: it can't be reached", "- **not**: disabled in mcp.json",
     ]  # fmt: skip
     assert there.counted(asked(role="admin")) == ["⚠️ MCP servers with errors: down; /tools says why."]

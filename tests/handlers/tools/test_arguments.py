@@ -199,8 +199,8 @@ async def test_wrong_arguments_are_explained_with_the_schema_shown_to_the_model(
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ('{"path": NaN}', "NaN is no number there"),
-        ('{"path": [-Infinity]}', "-Infinity is no number there"),
+        ('{"path": NaN}', "NaN is not a JSON number"),
+        ('{"path": [-Infinity]}', "-Infinity is not a JSON number"),
         ('{"path": 1e999}', "the number 1e999 is too large"),
         (f'{{"path": {"9" * 5_000}}}', "a number with 5,000 digits is too large"),
     ],

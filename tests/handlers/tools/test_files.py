@@ -93,7 +93,7 @@ def test_the_content_limit(tools: FileTools) -> None:
 def test_the_quota_in_bytes(tmp_path: Path) -> None:
     tools = FileTools(tmp_path / "files", most_bytes=1000)
     tools.write_file(ADA, "notes/a", "x" * 600)
-    with pytest.raises(ToolFailed, match="Not written: the folder holds 600 bytes, and 1,000 are the most"):
+    with pytest.raises(ToolFailed, match="Not written: the folder holds 600 bytes, and the limit is 1,000"):
         tools.write_file(ADA, "b", "x" * 401)
     assert tools.write_file(ADA, "notes/a", "x" * 1000)
     assert tools.write_file(BOB, "b", "x" * 1000)
@@ -103,7 +103,7 @@ def test_the_quota_in_files(tmp_path: Path) -> None:
     tools = FileTools(tmp_path / "files", most_files=3)
     for name in ("notes/a", "b"):
         tools.write_file(ADA, name, "x")
-    with pytest.raises(ToolFailed, match="Not written: the folder holds 3 files, and 3 are the most"):
+    with pytest.raises(ToolFailed, match="Not written: the folder holds 3 files, and the limit is 3"):
         tools.write_file(ADA, "new/c", "x")
     assert tools.write_file(ADA, "b", "y") == "Wrote 1 bytes to b (replaced 1 bytes)."
     assert not (tmp_path / "files" / "7" / "new").exists()
@@ -111,7 +111,7 @@ def test_the_quota_in_files(tmp_path: Path) -> None:
 
 def test_the_quota_counts_folders_of_any_depth(tmp_path: Path, own: Path) -> None:
     (own / "/".join("d" * 70)).mkdir(parents=True)
-    with pytest.raises(ToolFailed, match="Not written: the folder holds 70 files, and 70 are the most"):
+    with pytest.raises(ToolFailed, match="Not written: the folder holds 70 files, and the limit is 70"):
         FileTools(tmp_path / "files", most_files=70).write_file(ADA, "a", "x")
 
 

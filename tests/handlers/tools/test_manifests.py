@@ -132,7 +132,7 @@ FUNCTION = ("tasks", 0, "function")
             r"line \d+: The schema of the tool get_weather .* must be of",
         ),
         (path_of("tasks", 0, "type", to="tool"), 'tasks.0.type must be "function"'),
-        (path_of("tasks", 1, "name", to="get_weather"), r"line \d+: The tool get_weather is there already"),
+        (path_of("tasks", 1, "name", to="get_weather"), r"line \d+: The tool get_weather already exists"),
         (path_of("keywords", to="rain"), "keywords must be a list of non-empty strings"),
         (path_of("keywords", to=["rain", ""]), "keywords must be a list of non-empty strings"),
         (

@@ -93,7 +93,7 @@ XL_SCHEMA = parameters("city", "day", required=("city",))
         ({"descriptions": {"S": 3}}, "an empty description for S"),
         ({"descriptions": {"XS": "Weather."}}, "are for 'XS': the sizes are S, M, L, XL"),
         ({"parameters": {}}, "no parameters for any of S, M, L, XL: give at least one"),
-        ({"parameters": {"S": None}}, "for S are no JSON Schema"),
+        ({"parameters": {"S": None}}, "for S are not a JSON Schema"),
         ({"parameters": {"S": parameters("a", "b"), "XL": parameters("a")}}, "has b for S, which XL lacks"),
         ({"parameters": {"S": parameters("z"), "XL": parameters("a")}}, "has z for S, which XL lacks"),
         ({"parameters": {"M": parameters("a"), "L": parameters("a", "z"), "XL": parameters("a")}}, "has z for L"),
@@ -130,7 +130,7 @@ def test_an_invalid_tool_is_refused_by_name_with_the_fix(change: dict[str, Any],
 def test_a_tool_without_execute_or_twice_or_as_a_class_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"The tool weather has no execute: give it a method execute\(input, size\)"):
         register(Without())  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match="The tool weather is there already: give one of the two another name"):
+    with pytest.raises(ConfigError, match="The tool weather already exists: rename one of the two"):
         register(Given(), taken={"weather"})
     with pytest.raises(ConfigError, match=r"Given is a class: register an object of it, Given\(\)"):
         register(Given)  # type: ignore[arg-type]

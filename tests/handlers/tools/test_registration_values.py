@@ -19,9 +19,9 @@ from tests.handlers.tools.manifest import document, written
 from tests.handlers.tools.test_registration import Given, parameters
 
 HALF = "Sun \ud83d"
-NO_LIST = r'examples that are no list of texts, none of them blank: give examples=\["…", "…"\], or leave them out'
+NO_LIST = r'examples that are not a list of non-blank strings: give examples=\["…", "…"\], or leave them out'
 NO_NUMBER = "a priority that is not a finite number"
-HALVED = r"with half a character \(a lone surrogate\) in it: write the whole one"
+HALVED = r"with half a character \(a lone surrogate\): write the whole one"
 
 
 def with_default(default: str) -> dict[str, Any]:
@@ -38,8 +38,8 @@ def with_default(default: str) -> dict[str, Any]:
         ({"examples": {"weather": ["How many?"]}}, NO_LIST),
         ({"examples": ["How many?", 5]}, NO_LIST),
         ({"examples": ["How many?", " "]}, NO_LIST),
-        ({"category": 5}, 'a category that is no text: give category="…", or leave it out'),
-        ({"category": None}, "a category that is no text"),
+        ({"category": 5}, 'a category that is not a string: give category="…", or leave it out'),
+        ({"category": None}, "a category that is not a string"),
         ({"priority": float("nan")}, NO_NUMBER),
         ({"priority": float("inf")}, NO_NUMBER),
         ({"priority": Decimal("-Infinity")}, NO_NUMBER),

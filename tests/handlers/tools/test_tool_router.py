@@ -85,7 +85,7 @@ def test_an_empty_list_means_no_tools(given: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("tools", "toolkits", "where"),
     [
-        ([weather, weather], [], "tool weather is there already, twice in tools"),
+        ([weather, weather], [], "tool weather already exists, twice in tools"),
         ([send_email, weather], [kit("sky", "stars", "weather")], "tool weather .* in tools and in the toolkit sky"),
         ([], [kit("sky", "stars"), kit("night", "stars")], "tool stars .* in the toolkit sky and in the toolkit night"),
         ([], [kit("sky", "stars", "stars")], "tool stars .* twice in the toolkit sky"),
@@ -96,7 +96,7 @@ def test_an_empty_list_means_no_tools(given: dict[str, Any]) -> None:
 def test_a_duplicate_name_is_refused_with_both_positions(
     tools: Sequence[AuthoredTool], toolkits: Sequence[Toolkit], where: str
 ) -> None:
-    with pytest.raises(ConfigError, match=rf"^The {where}: give one of the two another name\.$"):
+    with pytest.raises(ConfigError, match=rf"^The {where}: rename one of the two\.$"):
         ToolRouter("openai/gpt-5.2", tools=tools, toolkits=toolkits)
 
 

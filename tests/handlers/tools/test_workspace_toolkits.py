@@ -102,7 +102,7 @@ def test_the_last_valid_version_stays_in_use(folder: Path, toolkits: WorkspaceTo
     assert "a.json" in toolkits.broken
     write(folder, "b.json", "a1")
     assert toolkits.refresh()
-    assert "b.json: the tool a1 is there already, in a.json" in toolkits.broken["b.json"]
+    assert "b.json: the tool a1 already exists in a.json" in toolkits.broken["b.json"]
     (folder / "a.json").unlink()
     assert toolkits.refresh()
     assert used(toolkits) == {"b": ["a1"]}
@@ -129,8 +129,8 @@ def test_a_duplicate_name_in_a_later_file_is_refused(folder: Path, toolkits: Wor
     toolkits.refresh()
     assert used(toolkits) == {"b": ["same"]}
     assert toolkits.broken == {
-        "a.json": "a.json: the tool calculate is there already, in our toolkit basics. Give it another name.",
-        "c.json": "c.json: the tool same is there already, in b.json. Give it another name.",
+        "a.json": "a.json: the tool calculate already exists in our toolkit basics. Give it another name.",
+        "c.json": "c.json: the tool same already exists in b.json. Give it another name.",
         "d.json": "d.json: the name b is taken by b.json. Give the toolkit another name.",
         "e.json": "e.json: the name basics is taken by our toolkit basics. Give the toolkit another name.",
     }

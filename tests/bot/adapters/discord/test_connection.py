@@ -131,7 +131,7 @@ async def test_a_silent_gateway_is_left_and_resumed() -> None:
 async def test_a_gateway_that_acknowledges_no_heartbeat_is_replaced(sharded: bool) -> None:
     async with (
         DiscordServer(heartbeat_interval=0.1) as dc,
-        running_platform(dc, sharded=sharded, pace={"deaf": 0.5}) as harness,
+        running_platform(dc, sharded=sharded, pace={"max_silence": 0.5}) as harness,
     ):
         await harness.heard(dc.say("one"))
         dc.gateway_silent(events=True)
@@ -234,7 +234,7 @@ async def test_the_gateway_url_setting_is_used(sharded: bool) -> None:
 async def test_one_dead_connection_of_two_is_detected() -> None:
     async with DiscordServer(heartbeat_interval=0.1) as dc:
         dc.shards = 2
-        async with running_platform(dc, sharded=True, pace={"deaf": 0.5}) as harness:
+        async with running_platform(dc, sharded=True, pace={"max_silence": 0.5}) as harness:
             await dc.wait_for(lambda _: len(dc.sessions) == 2)
             await harness.heard(dc.say("one"))
             assert dc.sessions[1].connection is not None

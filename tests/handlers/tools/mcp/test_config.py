@@ -55,11 +55,11 @@ def test_a_command_and_an_endpoint(tmp_path: Path) -> None:
         ({"url": "http://a", "type": "carrier"}, "type must be one of stdio, http"),
         ({"command": "a\0b"}, "has a NUL character in it"),
         ({"command": "a", "cwd": "\0"}, "has a NUL character in it"),
-        ({"command": "a", "args": ["\ud800"]}, "has half a character (a lone surrogate) in it"),
+        ({"command": "a", "args": ["\ud800"]}, "contains half a character (a lone surrogate)"),
         ({"command": "a", "env": {"A=B": "x"}}, "env has a name that no variable has: 'A=B'"),
         ({"command": "a", "env": {"": "x"}}, "env has a name that no variable has: ''"),
-        ({"url": "http://[::1"}, "url is no address"),
-        ({"url": "http://a:99999/x"}, "url is no address"),
+        ({"url": "http://[::1"}, "url is not an address"),
+        ({"url": "http://a:99999/x"}, "url is not an address"),
         ({"url": "http://a b/"}, "url contains a blank or a character that no address may contain"),
         ({"url": "http://:80/"}, "url names no host"),
         ({"url": "http://a", "headers": {"A\nB": "x"}}, "headers has a name that no header has: 'A\\nB'"),
@@ -110,7 +110,7 @@ def test_an_invalid_name_is_refused(tmp_path: Path) -> None:
     found = read(tmp_path, **{"a\ud800": {"command": "x"}, "b": {"command": "x"}})
     assert list(found) == ["a\ufffd", "b"]
     assert found["b"].fault == ""
-    assert "has half a character (a lone surrogate) in it" in found["a\ufffd"].fault
+    assert "contains half a character (a lone surrogate)" in found["a\ufffd"].fault
     found["a\ufffd"].fault.encode()
 
 

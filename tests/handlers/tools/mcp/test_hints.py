@@ -101,8 +101,8 @@ def test_a_missing_tier_and_a_missing_half_fall_back() -> None:
     [
         ({"tiny": {}}, "is for none of small, medium, large"),
         ({"small": 5}, "is not an object"),
-        ({"small": {"description": 5}}, "has a description that is no text"),
-        ({"small": {"inputSchema": []}}, "or a schema that is no object"),
+        ({"small": {"description": 5}}, "has a description that is not a string"),
+        ({"small": {"inputSchema": []}}, "or a schema that is not an object"),
         ({"small": {"inputSchema": {"type": "object", "properties": {"n": {}}}}}, "hides what is required: q"),
         ({"small": {"inputSchema": {"properties": {"q": {}, "z": {}}}}}, "has what the tool does not take: z"),
     ],

@@ -38,8 +38,8 @@ def hinted(name: str, schema: dict[str, Any]) -> dict[str, Any]:
 BAD_SCHEMAS: list[tuple[dict[str, Any], str]] = [
     ({**WIDE, "allOf": [{"$ref": "#/$defs/a0"}]}, "its schema is too large: more than 5,000 parts"),
     ({**WIDE, "properties": {"q": {"$ref": "#/$defs/a0"}}}, "its schema is too large: more than 5,000 parts"),
-    ({**EMPTY, "enum": ["\ud800"]}, "its schema has half a character"),
-    ({"type": "object", "properties": {"\ud800": {}}}, "its schema has half a character"),
+    ({**EMPTY, "enum": ["\ud800"]}, "its schema contains half a character"),
+    ({"type": "object", "properties": {"\ud800": {}}}, "its schema contains half a character"),
     ({**EMPTY, "default": float("nan")}, "its schema has a number that JSON does not know"),
     ({**EMPTY, "default": deep(260)}, "its schema is nested too deeply"),
     ({**EMPTY, "x": deep(120)}, "its schema is nested too deeply"),
@@ -151,7 +151,7 @@ async def test_unserialisable_arguments_fail_one_call(on: McpHarness, given: Any
     on.server("bad", {"tools": ["echo", "pid"]})
     await on.started("bad")
     before = await on.call("bad_pid")
-    with pytest.raises(ToolFailed, match=r"can't be sent: one has half a character|nested deeper than 100 levels"):
+    with pytest.raises(ToolFailed, match=r"can't be sent: one contains half a character|nested deeper than 100 levels"):
         await on.call("bad_echo", q=given)
     assert await on.call("bad_pid") == before, "the connection stays open"
 

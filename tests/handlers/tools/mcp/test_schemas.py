@@ -55,8 +55,8 @@ def doubling(levels: int, key: str = "allOf") -> dict[str, Any]:
             {"type": "object", "default": float("inf")},
             "its schema has a number that JSON does not know (NaN or Infinity)",
         ),
-        ({"type": "object", "enum": ["\ud800"]}, "its schema has half a character (a lone surrogate) in it"),
-        ({"type": "object", "properties": {"\udfff": {}}}, "its schema has half a character (a lone surrogate) in it"),
+        ({"type": "object", "enum": ["\ud800"]}, "its schema contains half a character (a lone surrogate)"),
+        ({"type": "object", "properties": {"\udfff": {}}}, "its schema contains half a character (a lone surrogate)"),
         ({"type": "object", "enum": ["\U000e0041"]}, "its schema hides a character in a name or a value (U+E0041)"),
         (
             {"type": "object", "properties": {"a\u202e": {}}},

@@ -117,7 +117,7 @@ def test_an_unreadable_request_gets_an_error_and_the_next_works(client: Client) 
     for _ in range(300):
         deep = [deep]
     error = client.ask("tools/call", params=half)["error"]
-    assert (error["code"], error["message"]) == (-32700, "The request has half a character (a lone surrogate) in it.")
+    assert (error["code"], error["message"]) == (-32700, "The request contains half a character (a lone surrogate).")
     assert client.ask("tools/call", params=half, id="four")["error"] == error
     nested = client.ask("tools/call", params={"name": "say", "arguments": {"text": deep}})
     assert "recursion limit exceeded" in nested["error"]["message"]
@@ -204,8 +204,8 @@ def test_http_authorization(addresses: dict[str, str], host: str, headers: dict[
     [
         ("127.0.0.1:8765", "", "set TIERBOT_MCP_TOKEN to at least 16 characters"),
         ("127.0.0.1:8765", "too-short", "set TIERBOT_MCP_TOKEN to at least 16 characters"),
-        ("localhost", TOKEN, "localhost is no address: give HOST:PORT"),
-        ("127.0.0.1:99999", TOKEN, "127.0.0.1:99999 is no address"),
+        ("localhost", TOKEN, "localhost is not an address: give HOST:PORT"),
+        ("127.0.0.1:99999", TOKEN, "127.0.0.1:99999 is not an address"),
         ("192.0.2.1:8765", TOKEN, "192.0.2.1:8765 can't be served at"),
     ],
 )

@@ -59,7 +59,7 @@ def test_a_schemas_descriptions_are_cleaned_and_its_values_stay() -> None:
     ("value", "fault"),
     [
         ({"b": "ü", "a": 1, "c": "می\u200cخواهم"}, ""),
-        (["\ud800"], "has half a character (a lone surrogate) in it"),
+        (["\ud800"], "contains half a character (a lone surrogate)"),
         (float("nan"), "has a number that JSON does not know (NaN or Infinity)"),
         ({"a\u202e": 1}, "hides a character in a name or a value (U+202E)"),
     ],
