@@ -18,13 +18,13 @@ from tests.independent.process import Program, Sent, missing
 VERSION = "1.43.0"
 HOME = Path(__file__).resolve().parents[2] / ".venv" / "aimock"
 OLDEST_NODE = (20, 15)
-"""What its package asks for; on 18 it does not start."""
+"""The minimum version of its package; it does not start on 18."""
 
 Fixture = dict[str, Any]
 
 
 class Aimock(Program):
-    """The process, strict. Without fixtures every request is refused."""
+    """The process in strict mode. Without fixtures every request is refused."""
 
     def __init__(self, node: str, package: Path, folder: Path) -> None:
         config = folder / "aimock.json"
@@ -32,11 +32,11 @@ class Aimock(Program):
         super().__init__([node, str(package / "dist" / "aimock-cli.js"), "--config", str(config)])
 
     async def answers(self, *fixtures: Fixture) -> None:
-        """From now on; the first that matches is taken."""
+        """From now on; the first matching fixture is used."""
         await self.call("POST", "/__aimock/fixtures", {"fixtures": fixtures})
 
     async def says(self, text: str) -> None:
-        """The same to everything."""
+        """The same answer to everything."""
         await self.answers({"match": {"endpoint": "chat"}, "response": {"content": text}})
 
     async def sent(self) -> list[Sent]:
@@ -50,7 +50,7 @@ class Aimock(Program):
 
 
 def installed() -> tuple[str, Path]:
-    """Node.js and the package; skips, or fails, with what is missing and how to get it."""
+    """Node.js and the package. Skips or fails with what is missing and how to install it."""
     own = HOME / "node_modules" / ".bin" / "node"
     node = str(own) if own.exists() else shutil.which("node")
     if node is None or _version(node) < OLDEST_NODE:

@@ -1,4 +1,4 @@
-"""The stand-ins: one process of each for all tests, forgetting everything between them."""
+"""The stand-ins: one process of each for all tests, reset between them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def judge(llmock_process: Llmock) -> Llmock:
 
 @pytest.fixture(params=[pytest.param("aimock", marks=pytest.mark.system), "llmock"])
 async def party(request: pytest.FixtureRequest) -> Party:
-    """Each of the two."""
+    """Each of the two stand-ins."""
     process: Party = request.getfixturevalue(f"{request.param}_process")
     await process.reset()
     return process
@@ -52,14 +52,14 @@ async def party(request: pytest.FixtureRequest) -> Party:
 
 @pytest.fixture
 async def llm(tmp_path: Path) -> AsyncIterator[LiteLlm]:
-    """Our door."""
+    """Our adapter."""
     async with opened(tmp_path) as made:
         yield made
 
 
 @pytest.fixture
 async def on(tmp_path: Path) -> AsyncIterator[BotHarness]:
-    """The whole bot's surroundings; its models are elsewhere."""
+    """The environment of the whole bot; its models are elsewhere."""
     litellm_without_clients()
     async with bot_harness(tmp_path / "workspace") as made:
         yield made

@@ -16,7 +16,7 @@ from tests.servers.model.request import ModelRequest, target
 from tests.stories.harness import BotHarness
 
 FIRST, SECOND = (f"mars:call/{'0' * 40}=={end}" for end in ("alpha.01", "gamma.02"))
-"""60 characters, illegal signs, and alike in the first 52."""
+"""60 characters, with illegal ones, and equal in the first 52."""
 LEGAL = "call_legal-1"
 NAMELESS = "#"
 LONG_NAME = "look." + "x" * 95
@@ -42,14 +42,14 @@ HISTORY = (
     ChatMessage("user", "And c?"),
     asks(ToolCall(FIRST[::-1], "web.search/v2", '{"q": "c"}')),
 )
-"""Results out of order, one call of a tool without a name and arguments that are no JSON, and at the end a call whose
-turn was interrupted."""
+"""Results out of order, a call without a tool name and with invalid JSON arguments, and at the end a call whose turn
+was interrupted."""
 RESULTS = ["a is new", "nothing there", "the view", "[no result: the turn was interrupted]"]
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """A call on the wire, and the result that stands behind it under the same id."""
+    """A call in a request, and the result that follows it under the same id."""
 
     id: str
     name: str
@@ -62,7 +62,7 @@ KINDS: tuple[ApiType, ...] = ("openai", "anthropic", "gemini")
 
 @dataclass(frozen=True, slots=True)
 class Station:
-    """A model at which a conversation goes on."""
+    """A model with which a conversation continues."""
 
     kind: ApiType
     model: str
@@ -79,7 +79,7 @@ BUDGET = Station("anthropic", "anthropic/claude-haiku-4-5")
 
 
 def reached_at(on: BotHarness, party: Program) -> None:
-    """All three providers are the stand-in."""
+    """Point all three providers at the stand-in."""
     on.config["llm"] = {
         "providers": {
             kind: {"apiType": kind, "baseUrl": party.base(kind), "apiKey": f"sk-{kind}-000000000000"} for kind in KINDS
@@ -88,7 +88,7 @@ def reached_at(on: BotHarness, party: Program) -> None:
 
 
 def begin(on: BotHarness) -> list[tuple[object, ...]]:
-    """Write the conversation into the database as if it had been held; the rows."""
+    """Write the conversation into the database; returns the rows."""
     ((conversation,),) = on.rows("SELECT id FROM conversations")
     ((person,),) = on.rows("SELECT id FROM people")
     for at, message in enumerate(HISTORY):
@@ -103,18 +103,18 @@ def begin(on: BotHarness) -> list[tuple[object, ...]]:
 
 
 def stored(on: BotHarness) -> list[tuple[object, ...]]:
-    """The rows of the conversation, every column."""
+    """The rows of the conversation with every column."""
     return on.rows("SELECT * FROM messages WHERE turn_id = 'mars' ORDER BY id")
 
 
 def judged(sent: Sent) -> list[str]:
-    """What a real provider would refuse in a body that was kept as it came, by our own checks."""
+    """Our checks of a recorded body: what a real provider would refuse."""
     request = ModelRequest(0, 0.0, "POST", sent.path, {"anthropic-version": "not kept"}, {}, _to(sent), body=sent.body)
     return violations(request)
 
 
 def turns(sent: Sent) -> list[tuple[str, str]]:
-    """Who said what, in order."""
+    """Role and text of each turn, in order."""
     return list(ModelRequest(0, 0.0, "POST", sent.path, {}, {}, _to(sent), body=sent.body).reading.turns)
 
 
@@ -123,7 +123,7 @@ def _to(sent: Sent) -> Any:
 
 
 def rounds(kind: ApiType, body: dict[str, Any]) -> list[Round]:
-    """Every call of a body with its result, which must stand in the very next message or messages."""
+    """Every call of a body with its result, which must be in the next message or messages."""
     return list({"openai": _chat, "anthropic": _messages, "gemini": _generate}[kind](body))
 
 

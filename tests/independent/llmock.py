@@ -18,19 +18,19 @@ Behaviour = dict[str, Any]
 HOUR: Behaviour = {"type": "fail", "status": 429, "retry_after": 3600, "times": None}
 DOWN: Behaviour = {"type": "fail", "status": 503, "retry_after": 0, "times": None}
 SILENT = {"openai": 1, "anthropic": 3, "gemini": 0}
-"""So many pieces of a stream come before its first word."""
+"""Number of stream events before the first text."""
 
 _FOLDERS: dict[ApiType, str] = {"openai": "/v1", "anthropic": "/anthropic", "gemini": "/gemini/v1beta"}
 
 
 def cut(kind: str, after: int, **more: Any) -> Behaviour:
-    """A stream that goes wrong after so many pieces."""
+    """A stream that fails after this many events."""
     return {"type": "stream_fault", "kind": kind, "after_chunks": after, **more}
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the judge found; `errors` fail a client, `warnings` don't."""
+    """The judge's findings; `errors` fail a client, `warnings` don't."""
 
     calls: int
     attempts: int
@@ -39,7 +39,7 @@ class Verdict:
 
 
 class Llmock(Program):
-    """The process. It repeats what it was asked, and calls no tool unless it is told to."""
+    """The process. It repeats the question, and calls no tool by default."""
 
     def __init__(self) -> None:
         options = ("--host", "127.0.0.1", "--port", "0", "--tool-mode", "off", "--response-style", "echo")
@@ -49,15 +49,15 @@ class Llmock(Program):
         return self.root + _FOLDERS[kind]
 
     async def will(self, *behaviours: Behaviour) -> None:
-        """What the next requests get, in order."""
+        """The behaviour for the next requests, in order."""
         await self.call("POST", "/_llmock/scenario", {"behaviors": behaviours}, status=201)
 
     async def says(self, text: str) -> None:
-        """The same to everything."""
+        """The same answer to everything."""
         await self.will({"type": "reply", "text": text, "times": None})
 
     async def sent(self) -> list[Sent]:
-        """Every request since the last reset that has ended."""
+        """Every finished request since the last reset."""
         kept = (await self.call("GET", "/_llmock/requests"))["requests"]
         return [Sent(each["path"], each["status"], each["body"], {}) for each in kept]
 
@@ -69,5 +69,5 @@ class Llmock(Program):
         return Verdict(given["calls"], given["attempts"], errors, warnings)
 
     async def reset(self) -> None:
-        """Forget what was sent and what was to come."""
+        """Forget the requests and the planned behaviours."""
         await self.call("POST", "/_llmock/reset")

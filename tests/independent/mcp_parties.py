@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NPM = ROOT / ".venv" / "mcp"
 PYTHON = ROOT / ".venv" / "mcp-python"
 OLDEST_NODE = 20
-"""What the SDK of 2026 asks for."""
+"""The minimum version for the SDK of 2026."""
 VERSIONS = {
     "server-everything": "2026.8.31",
     "server-filesystem": "2026.8.31",
@@ -30,7 +30,7 @@ INSTALL_PYPI = f"python -m venv .venv/mcp-python && .venv/mcp-python/bin/pip ins
 
 
 def node() -> str:
-    """Node.js, the one of aimock's if there is one; skips, or fails, with what is missing."""
+    """Node.js, aimock's copy if there is one. Skips or fails with what is missing."""
     own = AIMOCK / "node_modules" / ".bin" / "node"
     found = str(own) if own.exists() else shutil.which("node")
     if found is None or _major(found) < OLDEST_NODE:
@@ -40,7 +40,7 @@ def node() -> str:
 
 
 def modules(*packages: str) -> Path:
-    """Where these npm packages are, in the versions above."""
+    """The folder with these npm packages, in the versions above."""
     folder = NPM / "node_modules"
     for name in packages:
         manifest = folder / "@modelcontextprotocol" / name / "package.json"
@@ -55,7 +55,7 @@ def reference(name: str) -> list[str]:
 
 
 def program(name: str) -> str:
-    """The command of one from PyPI."""
+    """The command of a program from PyPI."""
     path = PYTHON / "bin" / name
     if not path.exists():
         missing(f"{name} is missing: {INSTALL_PYPI}")

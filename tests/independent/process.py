@@ -1,4 +1,4 @@
-"""A program of somebody else's, run on the loopback for as long as the tests need it."""
+"""A third-party program, run on the loopback while the tests need it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STOP_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A request as the stand-in kept it, and what it answered. `headers` are empty where it keeps none."""
+    """A request as recorded by the stand-in, and its answer. `headers` are empty if it records none."""
 
     path: str
     status: int
@@ -30,7 +30,7 @@ class Sent:
 
 
 class Program:
-    """One process, ready once it has said its address. What it writes is kept, for the reader of a failure."""
+    """One process, ready once it has printed its address. Its output is kept for failure reports."""
 
     def __init__(self, command: Sequence[str]) -> None:
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
@@ -55,7 +55,7 @@ class Program:
         self.said.extend(self._process.stdout)
 
     def end(self) -> None:
-        """Ask it to end, and see to it."""
+        """Ask it to end, and kill it if it doesn't."""
         self._process.terminate()
         try:
             self._process.wait(_STOP_SECONDS)
@@ -64,11 +64,11 @@ class Program:
             self._process.wait()
 
     def base(self, kind: ApiType) -> str:
-        """The address that a provider's profile is given."""
+        """The address for a provider's profile."""
         return self.root + {"openai": "/v1", "anthropic": "", "gemini": "/v1beta"}[kind]
 
     async def call(self, method: str, path: str, body: Any = None, *, status: int = 200) -> Any:
-        """Ask it something over HTTP, and hold it to `status`."""
+        """Make an HTTP call, and check that its status is `status`."""
         async with httpx.AsyncClient(base_url=self.root, trust_env=False, timeout=30.0) as client:
             answer = await client.request(method, path, json=body)
         assert answer.status_code == status, answer.text
@@ -76,7 +76,7 @@ class Program:
 
 
 def missing(what: str) -> None:
-    """Skip by name; where every set was asked for, fail."""
+    """Skip with a reason; fail if all sets are required."""
     if os.environ.get("TIERBOT_SETS") == "all":
         pytest.fail(f"TIERBOT_SETS=all, but {what}")
     pytest.skip(what)

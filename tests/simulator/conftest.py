@@ -1,4 +1,4 @@
-"""A stage on which Discord is simcord: one server, Alice who owns the bot, and Bob."""
+"""Fixtures with simcord as Discord: one server, Alice who owns the bot, and Bob."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["library", "probed_once", "tmp_path"]
 
 @pytest.fixture
 async def sim() -> AsyncIterator[SimcordServer]:
-    """At the end it has modelled everything that the bot asked for."""
+    """simcord. At the end it must have modelled everything that the bot asked for."""
     async with SimcordServer() as made:
         yield made
         assert made.gaps == []
@@ -31,7 +31,7 @@ def team(sim: SimcordServer) -> Team:
 
 @pytest.fixture
 async def on(sim: SimcordServer, team: Team, tmp_path: Path) -> AsyncIterator[BotHarness]:
-    """The bot to be, on Discord only, open to everybody."""
+    """The settings for a bot on Discord only, open to everybody."""
     async with bot_harness(tmp_path / "workspace") as made:
         made.env |= told(sim, team) | {"BOT_ACCESS": "open"}
         yield made

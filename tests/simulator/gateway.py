@@ -22,15 +22,14 @@ from simcord.gateway import ShardRouter
 
 Json = dict[str, Any]
 DISPATCH, HEARTBEAT, IDENTIFY, RESUME, RECONNECT, INVALID, HELLO, ACK = 0, 1, 2, 6, 7, 9, 10, 11
-"""Operations."""
+"""Gateway opcodes."""
 GOODBYE, DISALLOWED = 1000, 4014
-"""Close codes: of a client that ends its session, and for a privileged intent that the application has not been
-given."""
+"""Close codes: the client ends its session; a privileged intent was not granted."""
 _INTERVAL = 41250  # milliseconds between heartbeats
 
 
 class _Parsers(dict[str, Callable[[Json], None]]):
-    """Takes every event, instead of a client's own parsers."""
+    """Accepts every event, instead of a client's own parsers."""
 
     def __init__(self, put: Callable[[str, Json], None]) -> None:
         super().__init__()
@@ -41,11 +40,11 @@ class _Parsers(dict[str, Callable[[Json], None]]):
 
 
 class _Session:
-    """What simcord takes for the state of a client: the intents of its IDENTIFY, and where events go. Events wait
-    while it has no connection."""
+    """The part of a client's state that simcord uses: its intents, and where events go. Events wait while there is no
+    connection."""
 
     def __init__(self, wanted: int, ready: Json) -> None:
-        """`ready`: what READY says otherwise than simcord does."""
+        """`ready`: the fields of READY that differ from simcord's."""
         self.intents = discord.Intents.none()
         self.intents.value = wanted
         self.parsers = _Parsers(self._dispatch)
@@ -54,13 +53,13 @@ class _Session:
         self._connection: _Connection | None = None
 
     def enter(self, connection: _Connection, seen: int = 0) -> None:
-        """Its events leave there from now on, first those after number `seen`."""
+        """Send events there from now on, first those after number `seen`."""
         self._connection = connection
         for frame in self._events[seen:]:
             connection.put(frame)
 
     def leave(self, connection: _Connection) -> None:
-        """Nothing leaves there any more."""
+        """Stop sending events there."""
         if self._connection is connection:
             self._connection = None
 
@@ -74,8 +73,8 @@ class _Session:
 
 
 class Gateway:
-    """`address` is its own, for RESUME; `approved`: the intents that the portal has granted, None for all. `sessions`
-    and `resumed` count what was begun and what was taken up again."""
+    """`address` is the gateway's own, for RESUME; `approved`: the intents granted in the portal, None for all.
+    `sessions` and `resumed` count new and resumed sessions."""
 
     def __init__(self, env: simcord.Env, approved: discord.Intents | None) -> None:
         self.address = ""
@@ -90,7 +89,7 @@ class Gateway:
 
     @contextlib.contextmanager
     def away(self, *, asked: bool = False) -> Iterator[None]:
-        """Every connection breaks, or its bot is `asked` to make a new one, and none is taken until the end."""
+        """Every connection breaks, or its bot is `asked` to reconnect; none is accepted until the end of the block."""
         self._open.clear()
         for connection in self._connections:
             connection.put({"op": RECONNECT, "d": None}) if asked else connection.cut()
@@ -98,7 +97,7 @@ class Gateway:
         self._open.set()
 
     def forget(self) -> None:
-        """No session can be taken up again."""
+        """No session can be resumed."""
         self._kept.clear()
 
     async def serve(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -126,7 +125,7 @@ class Gateway:
         return socket
 
     def _heard(self, connection: _Connection, frame: Json) -> str:
-        """The name of the session that this begins or takes up."""
+        """The name of the session that this frame starts or resumes."""
         if frame["op"] == IDENTIFY:
             return self._begin(connection, frame["d"]["intents"])
         if frame["op"] == RESUME:
@@ -164,7 +163,7 @@ class Gateway:
 
 
 class _Connection:
-    """Frames leave in the order of `put`."""
+    """Frames are sent in the order of `put`."""
 
     def __init__(self, socket: web.WebSocketResponse, transport: asyncio.Transport | None, files: str) -> None:
         self._socket = socket
@@ -176,11 +175,11 @@ class _Connection:
         self._queue.put_nowait(frame)
 
     def close(self, code: int) -> None:
-        """After what was put before."""
+        """Close after the frames in the queue."""
         self._queue.put_nowait(code)
 
     def cut(self) -> None:
-        """Without a farewell."""
+        """Without a close frame."""
         if self._transport is not None:
             self._transport.abort()
 

@@ -25,8 +25,8 @@ DENIED = {
     "strict": "manage_messages",
     "flat": "create_public_threads",
 }
-"""Channels in which the bot lacks a permission. Bob has said something in each, and twice in general: `said`, and
-`gone`, which he deleted."""
+"""Channels in which the bot lacks a permission. Bob wrote a message in each, and two in general: `said`, and `gone`,
+which he deleted."""
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class Party:
     ask: Callable[[], Awaitable[tuple[int, str]]]
 
     async def call(self, method: str, path: str, body: Any = None, files: int = 0) -> tuple[str, Json]:
-        """HTTP's status with Discord's code, and the answer. Names in <> stand for ids, the keys of `names`."""
+        """The HTTP status with Discord's code, and the answer. `<name>` stands for the id `names[name]`."""
         headers = {"Authorization": f"Bot {self.token}"}
         text = self._named(json.dumps(body))
         data: Any = None if body is None else text
@@ -60,7 +60,7 @@ class Party:
         return f"{response.status} {code}" if code else str(response.status), answer
 
     async def begin(self) -> None:
-        """Bob runs /go: from now on <id> and <token> are this interaction's."""
+        """Bob runs /go; <id> and <token> then refer to this interaction."""
         number, token = await self.ask()
         self.names |= {"id": str(number), "token": token}
 

@@ -28,18 +28,18 @@ from tests.simulator.gateway import Gateway, Json
 BASE = "/api/v10"
 TOKEN = "simcord.knows.no-tokens"
 TIMEOUT_SECONDS = 30.0
-"""Seconds until a wait has failed."""
+"""Timeout of a wait in seconds."""
 MESSAGE_CONTENT = 1 << 19
 """The flag of an application that may read messages: GATEWAY_MESSAGE_CONTENT_LIMITED."""
 
 TOO_MANY, RETRY_AFTER = 429, 0.3
-"""The status of a call that was one too many, and after how many seconds it may be made again."""
+"""The status of a rate-limited call, and the seconds to wait."""
 
 T = TypeVar("T")
 
 
 class Now:
-    """simcord's own clock stands still between its operations; the bot's does not."""
+    """simcord's clock stands still between its operations; the bot's does not."""
 
     def __init__(self) -> None:
         self.elapsed = 0.0
@@ -63,7 +63,7 @@ class SimcordServer:
         self.env.backend.clock = Now()  # type: ignore[assignment]  # of the same form
         self.gaps: list[str] = []
         self.refusals: list[tuple[str, int]] = []
-        """Calls that were answered with an error: "METHOD /path", and Discord's code; where it has none, HTTP's."""
+        """Calls that were answered with an error: "METHOD /path", and Discord's code, or HTTP's if there is none."""
         self._content = approved is None or approved.message_content
         self._gateway = Gateway(self.env, approved)
         self._changed = asyncio.Event()
@@ -79,20 +79,20 @@ class SimcordServer:
 
     @property
     def sessions(self) -> int:
-        """How often a bot has identified."""
+        """Number of IDENTIFYs."""
         return self._gateway.sessions
 
     @property
     def resumed(self) -> int:
-        """How often a bot has taken up its session again."""
+        """Number of RESUMEs."""
         return self._gateway.resumed
 
     def gateway_away(self, *, asked: bool = False) -> AbstractContextManager[None]:
-        """No connection, until it ends: all break, or bots are `asked` to make new ones."""
+        """No connections in the block: all break, or bots are `asked` to reconnect."""
         return self._gateway.away(asked=asked)
 
     def forget_sessions(self) -> None:
-        """None can be taken up again."""
+        """No session can be resumed."""
         self._gateway.forget()
 
     def clock(self) -> float:
@@ -119,7 +119,7 @@ class SimcordServer:
             self.env.raise_errors()
 
     async def wait_for(self, condition: Callable[[], T], seconds: float = TIMEOUT_SECONDS) -> T:
-        """The condition's first true value; asked again after every event and call. AssertionError with the log."""
+        """The condition's first true value, checked after every event and call. Raises AssertionError with the log."""
         try:
             async with asyncio.timeout(seconds):
                 while not (found := condition()):
@@ -130,7 +130,7 @@ class SimcordServer:
         return found
 
     def bodies(self, method: str, path: str) -> list[Json]:
-        """What the bot sent to this path, or to one that ends so."""
+        """The bodies of the bot's calls to this path, or to one that ends with it."""
         calls = (call for call in self.env.http_requests if call.method == method and call.path.endswith(path))
         return [call.json or {} for call in calls]
 
@@ -182,7 +182,7 @@ class SimcordServer:
         return self._response(answer)
 
     def _refused(self, error: simcord.BackendError) -> web.Response:
-        """simcord counts no calls. By Via a client knows that it was Discord who found them too many."""
+        """simcord does not count calls. The Via header shows the client that Discord refused it."""
         if error.status != TOO_MANY:
             return self._response(error.to_json(), error.status)
         response = self._response(error.to_json() | {"retry_after": RETRY_AFTER, "global": False}, TOO_MANY)
@@ -190,7 +190,7 @@ class SimcordServer:
         return response
 
     def _response(self, answer: Any, status: int = 200) -> web.Response:
-        """Exactly "application/json": in nothing else does the library see JSON."""
+        """Exactly "application/json": the library accepts nothing else as JSON."""
         if answer is None:
             return web.Response(status=204)
         text = json.dumps(answer).replace(CDN_BASE, f"http://{self._address}")

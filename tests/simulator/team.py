@@ -1,4 +1,4 @@
-"""The people of a server in simcord and what they see, and the bot among them."""
+"""The people of a simcord server, what they see, and the bot among them."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ class Team:
 
     @property
     def mention(self) -> str:
-        """The bot's."""
+        """A mention of the bot."""
         return f"<@{self.bot_id}>"
 
     def thread(self, name: str) -> ChannelHandle:
-        """Bob opens one in general."""
+        """A thread that Bob opens in general."""
         made = self.sim.env.backend.create_thread(self.general.id, name, self.bob.id)
         return ChannelHandle(self.sim.env, self.guild, made)
 
     def deny(self, place: ChannelHandle, permission: str) -> None:
-        """The bot loses it there."""
+        """The bot loses this permission there."""
         role = self.guild.roles[self.sim.env.backend.bot_user.name]
         bit = getattr(discord.Permissions, permission).flag
         self.sim.env.backend.set_overwrite(place.id, Overwrite(role.id, OverwriteType.ROLE, deny=bit))
 
     def from_bot(self, place: ChannelHandle, viewer: MemberActor | UserHandle | None = None) -> list[discord.Message]:
-        """The bot's messages there, as they read now; those for one person only for that `viewer`."""
+        """The bot's messages there in their current version; ephemeral ones only for that `viewer`."""
         return [message for message in place.history(viewer=viewer) if message.author.id == self.bot_id]
 
     async def reply(
@@ -56,7 +56,7 @@ class Team:
         matching: Matching = bool,
         seconds: float = 30.0,
     ) -> discord.Message:
-        """The bot's first message there after this one whose text contains `matching`, or for which it is true."""
+        """The bot's first message there after this one whose text contains `matching`, or for which it returns true."""
         since = after.id if after is not None else 0
 
         def found() -> discord.Message | None:
@@ -68,7 +68,7 @@ class Team:
         return message
 
     async def answer(self, asked: InteractionResult, matching: str = "") -> str:
-        """What a command was answered with, once that contains `matching`."""
+        """The answer to a command, once it contains `matching`."""
 
         def text() -> str:
             return asked.response.content if asked.response is not None else ""
@@ -76,7 +76,7 @@ class Team:
         return await self.sim.wait_for(lambda: text() if matching in text() else "")
 
     async def suggestions(self, actor: MemberActor, *typed: str, **filled: object) -> list[str]:
-        """What is offered in general while an option is typed: command, option, letters."""
+        """The autocomplete choices while an option is typed: command, option, letters."""
         await actor.autocomplete(self.general, *typed, **filled)
         asked = list(self.sim.env.backend.interactions.values())[-1]
         await self.sim.wait_for(lambda: asked.responded)
@@ -84,7 +84,7 @@ class Team:
 
     @asynccontextmanager
     async def bot(self, on: BotHarness) -> AsyncIterator[App]:
-        """The whole bot in this process, once people can write and find the commands."""
+        """The whole bot in this process, once people can write and use the commands."""
         before = self.sim.sessions
         async with running(on, self.sim.clock) as app:
             await self.sim.wait_for(lambda: self.sim.sessions > before and self.sim.env.backend.commands.get(None))
@@ -93,7 +93,7 @@ class Team:
 
 
 def told(sim: SimcordServer, team: Team) -> dict[str, str]:
-    """What the bot is told: where Discord is, and that Alice is its owner."""
+    """The bot's settings: the address of Discord, and that Alice is its owner."""
     return {
         "TELEGRAM_BOT_TOKEN": "",
         "DISCORD_BOT_TOKEN": TOKEN,
