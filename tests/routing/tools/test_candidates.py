@@ -1,4 +1,4 @@
-"""The likeliest of many tools, as a plain sort has them."""
+"""The likeliest of many tools, compared with a plain sort."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a search adds to the tools of a turn, and the limits that it keeps."""
+"""The tools that a search adds to a turn, and its limits."""
 
 from __future__ import annotations
 

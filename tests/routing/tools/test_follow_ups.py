@@ -1,4 +1,4 @@
-"""What a message is about in its conversation: its own question, the one before, and what was used."""
+"""The subject of a message in its conversation: its own question, the one before, and the tools used."""
 
 from __future__ import annotations
 

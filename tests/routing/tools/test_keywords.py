@@ -1,4 +1,4 @@
-"""What whole words decide: before there is an index, and without an encoder."""
+"""Selection by keywords: before there is an index, and without an encoder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model of each size is told of eighty tools."""
+"""The tool definitions for a model of each size, with eighty tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which vectors are kept, computed again and deleted, even if their store fails."""
+"""Which vectors are stored, recomputed and deleted, even if the store fails."""
 
 from __future__ import annotations
 

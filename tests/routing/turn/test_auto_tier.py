@@ -1,4 +1,4 @@
-"""Which tiers /tier auto may choose among, and what it looks at beside the message."""
+"""Which tiers /tier auto may choose, and its inputs besides the message."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_persons_model_makes_a_tier_available() -> None:
 
 @dataclass(slots=True)
 class Talk:
-    """The tiers of the turns so far, by the message that began each, and what was answered last."""
+    """The tiers of the turns so far, by their first message, and the latest answer."""
 
     tiers_by_id: tuple[tuple[int, Tier], ...] = ()
     answer: str = ""

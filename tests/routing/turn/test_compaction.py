@@ -1,4 +1,4 @@
-"""A conversation that has grown too long: what stays whole, what is shortened, what goes."""
+"""A conversation that is too long: what stays, what is shortened, what is dropped."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_any_messages_fit_and_keep_call_pairs_complete(
 
 
 def _answerable(pattern: str) -> str:
-    """The pattern without results of no call; `x` stands for those."""
+    """The pattern without results that have no call; `x` stands for those."""
     open_calls, kept = 0, ""
     for kind in pattern:
         open_calls += {"c": 1, "C": 2, "r": -1}.get(kind, 0)

@@ -1,4 +1,4 @@
-"""A conversation summed up, chunk by chunk."""
+"""Summarising a conversation, chunk by chunk."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.routing.turn.patterns import said
 
 
 class Writer:
-    """A model that answers with the next of its summaries, and keeps what it was shown."""
+    """A model that answers with the next summary and records its prompts."""
 
     def __init__(self, *answers: str | ModelError) -> None:
         self._answers = list(answers)

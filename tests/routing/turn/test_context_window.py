@@ -1,4 +1,4 @@
-"""What a conversation weighs, and when it is too much."""
+"""The size of a conversation, and when it is too large."""
 
 import pytest
 from hypothesis import given, settings

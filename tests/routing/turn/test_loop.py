@@ -1,4 +1,4 @@
-"""The model ⇄ tool loop: what runs when, what the model is told, where it ends."""
+"""The loop of model and tools: what runs when, what the model sees, where it ends."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.usefixtures("no_pause")
 
 
 class Planner:
-    """Tells the model the question and all that was said."""
+    """Sends the question and all later messages to the model."""
 
     def __init__(self, bounds: TurnBounds | None = None, most_chars: int = 100_000) -> None:
         self.bounds = bounds or TurnBounds()

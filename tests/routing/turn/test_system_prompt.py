@@ -1,4 +1,4 @@
-"""What the system message says, and that it stays the same for a provider's cache."""
+"""The text of the system message, and that it stays the same for a provider's cache."""
 
 from __future__ import annotations
 

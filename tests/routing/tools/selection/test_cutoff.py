@@ -1,4 +1,4 @@
-"""How many of the likeliest are shown."""
+"""How many of the likeliest tools are shown."""
 
 from __future__ import annotations
 

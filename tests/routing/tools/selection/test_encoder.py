@@ -1,4 +1,4 @@
-"""The encoder that is shipped, as the selector uses it."""
+"""The shipped encoder, as the selector uses it."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_mapped_weights_are_released_after_bulk(encoder: StaticEncoder) -> None:
 
 
 def resident() -> int:
-    """Bytes of the weights, however often they are mapped, that are in this process's memory."""
+    """Bytes of the weights in this process's memory, counting every mapping."""
     found, ours = 0, False
     for line in Path("/proc/self/smaps").read_text("utf-8").splitlines():
         if "-" in line.split(" ", 1)[0]:

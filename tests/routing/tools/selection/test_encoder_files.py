@@ -1,4 +1,4 @@
-"""The shipped encoder: small, whole, read with numpy alone, and the same to sentence-transformers."""
+"""The shipped encoder: small, complete, readable with numpy alone, and the same in sentence-transformers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ALIKE = [
     ("podseti me da kupim hleb", "set a reminder", "turn on the light"),
 ]
 NOTHING = ["", " ", "😶‍🌫️", "नमस्ते"]
-"""No token of the encoder: the last is a script that it does not know."""
+"""Texts without a token: the last one is in a script that the encoder doesn't know."""
 OTHERS = ["x", "$25.00 to euros", "W-2 and 401(k)", "don't", "a " * 600, "Łódź İstanbul", "nicht नमस्ते"]
 SCRIPT = """
 import json, sys
@@ -45,14 +45,14 @@ print(json.dumps(model.encode(json.load(sys.stdin), normalize_embeddings=True).t
 
 
 def missing(what: str) -> None:
-    """Skip by name; where every set was asked for, fail."""
+    """Skips the test with a reason; fails if all sets are required."""
     if os.environ.get("TIERBOT_SETS") == "all":
         pytest.fail(f"TIERBOT_SETS=all, but {what}")
     pytest.skip(f"system set: {what}")
 
 
 class Light:
-    """The files with numpy and tokenizers alone: rows of whole numbers, a factor for each."""
+    """Reads the files with numpy and tokenizers alone: int8 rows, and a factor for each."""
 
     def __init__(self) -> None:
         data = (FOLDER / "model.safetensors").read_bytes()

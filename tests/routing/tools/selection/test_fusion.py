@@ -1,4 +1,4 @@
-"""Evidence in one number, by weights that are stored by name."""
+"""Combines features to one number, with weights stored by name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from routing.tools.selection.fusion import USUAL, WEIGHTS, Fusion, Weights
 
 
 def stored() -> dict[str, Any]:
-    """Every weight is another one."""
+    """Every weight is different."""
 
     def part(features: tuple[str, ...]) -> dict[str, Any]:
         return {

@@ -1,4 +1,4 @@
-"""Glosses of the shipped languages, and how they are found, with a glossary written for the purpose."""
+"""Lookups in the shipped glossary, and in one written for the tests."""
 
 from __future__ import annotations
 

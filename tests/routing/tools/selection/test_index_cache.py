@@ -1,4 +1,4 @@
-"""The cached index equals a new one, and is rebuilt when that is not certain."""
+"""The cached index equals a new one, and is rebuilt if that is not certain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The index against the formulas written out with dictionaries, and at its edges."""
+"""The index compared with the formulas in plain Python, and its edge cases."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ QUERY = st.lists(TOKENS | st.sampled_from(["unheard", "of"]), max_size=6)
 
 
 class Naive:
-    """BM25, coverage and cosine as textbooks write them, one passage at a time."""
+    """BM25, coverage and cosine as in textbooks, one passage at a time."""
 
     def __init__(self, passages: Sequence[Sequence[str]]) -> None:
         self.passages = [Counter(passage) for passage in passages]
@@ -153,7 +153,8 @@ def test_batched_queries_equal_single_queries(passages: list[list[str]], queries
 
 
 def many() -> list[list[str]]:
-    """More passages than MIN_PASSAGES: one word in all, some in every third, and so on down to one in one."""
+    """More passages than MIN_PASSAGES: one word in all, one in every third, and so on down to one in a single
+    passage."""
     return [
         [
             "all",

@@ -1,4 +1,4 @@
-"""Whose passage is best, against the same in plain Python."""
+"""The best passage of each owner, compared with plain Python."""
 
 from __future__ import annotations
 

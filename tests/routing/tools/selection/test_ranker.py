@@ -1,4 +1,4 @@
-"""Keyword first, embedding second: what is embedded, what decides, and messages and catalogues at their edges."""
+"""Keywords first, embeddings second: what is embedded, what decides, and edge cases."""
 
 from __future__ import annotations
 

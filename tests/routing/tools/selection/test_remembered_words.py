@@ -1,4 +1,4 @@
-"""The tables of words that were seen stay small, however many different words people write."""
+"""The word caches stay small, however many different words people write."""
 
 from __future__ import annotations
 

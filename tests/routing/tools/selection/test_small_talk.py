@@ -1,4 +1,4 @@
-"""Small talk is told from wishes, by what is shipped and by what is learned of a few lines."""
+"""Small talk and requests, with the shipped classifier and one trained on a few lines."""
 
 from __future__ import annotations
 

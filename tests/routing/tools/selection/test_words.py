@@ -1,4 +1,4 @@
-"""What two texts are compared by: their words in one form, and groups of letters."""
+"""The basis of comparing two texts: normalised words and character n-grams."""
 
 from __future__ import annotations
 
