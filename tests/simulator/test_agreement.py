@@ -1,6 +1,6 @@
-"""Two stand-ins for Discord answer the same calls alike. Where they differ, Discord's own schema and documentation, or
-what its developers and users report, say who is right: our server has to be, and where simcord is not, it says why.
-"""
+"""Our server and simcord answer the same calls alike. Where they differ, Discord's schema and documentation, or reports
+of its developers and users, decide: our server must be right, and each deviation of simcord is listed with its
+source."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EYES = "reactions/%F0%9F%91%80/@me"
 GO = {"name": "go", "description": "go"}
 COMMANDS = "/applications/<app>/commands"
 Call = tuple[Any, ...]
-"""What Discord answers, method, path, body, number of files."""
+"""Discord's answer, method, path, body, number of files."""
 
 
 def answering(kind: str, **to: str) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def button(number: int = 0, **more: Any) -> dict[str, Any]:
 
 
 def rows(*counts: int) -> dict[str, Any]:
-    """Rows of so many buttons."""
+    """Rows with these numbers of buttons."""
     numbers = iter(range(100))
     made = [{"type": 1, "components": [button(next(numbers)) for _ in range(count)]} for count in counts]
     return {"content": "x", "components": made}
@@ -152,11 +152,11 @@ SIMCORD = {
     "in time": "200",
     "original after 15 min": "404 10015",  # discord/discord-api-docs#6851 and discordjs/discord.js#10798: 401, 50027
 }
-"""Its answers that are not Discord's, and whose word that is."""
+"""Answers of simcord that differ from Discord's, with the source."""
 
 
 async def answers(party: Party, calls: dict[str, Call]) -> dict[str, str]:
-    """What this party answers to each."""
+    """The answer of this party to each call."""
     given: dict[str, str] = {}
     assert (await party.call("PUT", COMMANDS, [GO]))[0] == "200"
     for name, call in calls.items():

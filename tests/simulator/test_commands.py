@@ -1,4 +1,4 @@
-"""Commands and buttons on Discord, in a simulator that knows nothing of this project."""
+"""Commands and buttons on Discord, with an independent simulator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EPHEMERAL = 1 << 6
 
 
 def first_answers(team: Team) -> list[dict[str, object]]:
-    """What interactions were acknowledged with."""
+    """The first answers to the interactions."""
     return team.sim.bodies("POST", "/callback")
 
 

@@ -1,4 +1,4 @@
-"""Discord is lost and found again, or the bot is, in a simulator that knows nothing of this project."""
+"""Lost connections and restarts of the bot on Discord, with an independent simulator."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def test_an_expired_session_loses_no_message(team: Team, on: BotHarness) -
 
 @pytest.mark.parametrize(("command", "answer"), [("retry", "Another answer."), ("tier", "Tier: balanced")])
 async def test_a_late_command_is_still_answered(team: Team, on: BotHarness, command: str, answer: str) -> None:
-    """An interaction is unknown three seconds after it. What is for all goes to the channel, the rest to its person."""
+    """An interaction expires after three seconds. A public answer goes to the channel, a private one to the person."""
     on.ms.reply("One answer.")
     on.ms.reply("Another answer.")
     async with team.bot(on):
@@ -70,8 +70,8 @@ async def test_a_late_command_is_still_answered(team: Team, on: BotHarness, comm
 
 
 async def test_a_kill_mid_stream_loses_and_doubles_nothing(sim: SimcordServer, team: Team, on: BotHarness) -> None:
-    """In private, in a channel and in a thread at once; each half goes on in its own message, and what was said while
-    the bot was dead is answered, too."""
+    """In private, in a channel and in a thread at once: each half continues in its own message, and messages sent while
+    the bot was down are answered."""
     room = team.bob.user.dm_channel
     places = {"private": room, "channel": team.general, "thread": team.thread("aside")}
     gate = Gate()
@@ -100,5 +100,5 @@ async def test_a_kill_mid_stream_loses_and_doubles_nothing(sim: SimcordServer, t
 
 
 def told(question: str) -> str:
-    """What the model says to it."""
+    """The model's reply to it."""
     return f"one two three four, {question}"

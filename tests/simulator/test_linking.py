@@ -1,4 +1,4 @@
-"""One person on Telegram and on Discord, which is a simulator that knows nothing of this project."""
+"""One person on Telegram and on Discord, with an independent simulator of Discord."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tests.stories.harness import OWNER, BotHarness, ask
 
 @pytest.fixture(autouse=True)
 def both(on: BotHarness) -> None:
-    """Only on Telegram somebody is known."""
+    """People are known only on Telegram."""
     on.env |= {"TELEGRAM_BOT_TOKEN": on.tg.token, "BOT_OWNERS": f"telegram:{OWNER}", "BOT_ACCESS": "pairing"}
 
 
 async def test_a_discord_account_is_linked_to_its_telegram_person(team: Team, on: BotHarness) -> None:
-    """By a command with a code; their choices and their role come along, and they are told on both."""
+    """With a command and a code. Their choices and role are kept, and they get a notice on both."""
     alice, room = team.alice.user, team.alice.user.dm_channel
     async with team.bot(on):
         await ask(on, "/tier deep force")

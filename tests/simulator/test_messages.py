@@ -1,4 +1,4 @@
-"""What people write on Discord, in a simulator that knows nothing of this project."""
+"""People's messages on Discord, with an independent simulator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FENCED = "```python\n" + "\n".join(f"value_{n} = compute({n})" for n in range(15
 
 
 def users_said(on: BotHarness) -> list[str]:
-    """What the model was told that people had said."""
+    """The people's messages in the model's prompt."""
     return [message["content"] for message in on.ms.last.body["messages"] if message["role"] == "user"]
 
 
@@ -103,13 +103,13 @@ async def test_model_output_pings_no_one(sim: SimcordServer, team: Team, on: Bot
 
 
 def dispatch_as_bot(team: Team, text: str) -> int:
-    """A message of the bot's account that leaves the mentions to Discord."""
+    """A message by the bot's account that leaves the mentions to Discord."""
     path = f"/channels/{team.general.id}/messages"
     return int(dispatch(team.sim.env.backend, "POST", path, json={"content": text})["id"])
 
 
 def pinged(team: Team, place: ChannelHandle, message_id: int) -> bool:
-    """Whether anybody but the one who is answered was notified."""
+    """Whether anyone but the person who asked was notified."""
     stored = team.sim.env.backend.get_message(place.id, message_id)
     return bool(stored.mention_everyone or stored.ping_role_ids or stored.ping_user_ids)
 

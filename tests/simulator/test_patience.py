@@ -1,4 +1,4 @@
-"""What takes longer than Discord likes, in a simulator that knows nothing of this project."""
+"""Answers that take longer than Discord allows, with an independent simulator."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.stories.discord_bot import settled
 from tests.stories.harness import BotHarness
 
 TOO_LATE = 901.0
-"""Seconds; a token opens nothing after 15 minutes."""
+"""In seconds; a token is invalid after 15 minutes."""
 
 
 async def test_an_answer_after_token_expiry_goes_to_the_channel(team: Team, on: BotHarness) -> None:
@@ -46,7 +46,7 @@ async def test_a_late_private_answer_goes_to_its_person(team: Team, on: BotHarne
 
 
 async def test_rate_limits_delay_answers_in_order(team: Team, on: BotHarness) -> None:
-    """A long answer and the one behind it."""
+    """A long answer and the one after it."""
     on.ms.reply("\n\n".join(f"part {number} " + "and so on " * 150 for number in range(3)))
     on.ms.reply("The second answer.")
     room = team.bob.user.dm_channel

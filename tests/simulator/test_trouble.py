@@ -1,4 +1,4 @@
-"""What goes wrong on Discord, in a simulator that knows nothing of this project."""
+"""Failures on Discord, with an independent simulator."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def test_a_channel_without_access_is_reported_to_the_owner(team: Team, on:
 
 
 async def test_commands_are_answered_without_send_permission(team: Team, on: BotHarness) -> None:
-    """An interaction's own token opens the channel."""
+    """An interaction's token gives access to the channel."""
     team.deny(team.general, "send_messages")
     async with team.bot(on):
         assert (await team.answer(await team.bob.slash(team.general, "tier", tier="deep"))).startswith("Tier: deep")
@@ -70,7 +70,7 @@ async def test_commands_are_answered_without_send_permission(team: Team, on: Bot
 
 
 async def test_answers_need_no_reaction_permission(team: Team, on: BotHarness) -> None:
-    """A message that waits behind a turn is marked by a reaction or, where that is not allowed, by a note."""
+    """A message that waits behind a turn is marked with a reaction or, without that permission, with a note."""
     stern = team.guild.create_text_channel("stern")
     team.deny(stern, "add_reactions")
     gate = on.ms.reply("first", gate_after=0)

@@ -1,4 +1,4 @@
-"""The tool calls of a turn: each different one once, none longer than the turn."""
+"""The tool calls of a turn: each distinct one runs once, none longer than the turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the summary's model is shown of a conversation."""
+"""The transcript for the summary's model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of texts that are too long."""
+"""Which parts of long texts are kept."""
 
 import json
 

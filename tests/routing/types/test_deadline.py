@@ -1,4 +1,4 @@
-"""The clock that waits and deadlines follow."""
+"""The clock that waits and deadlines use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Days and months of a time zone, across changes of its clocks."""
+"""Days and months of a time zone, across clock changes."""
 
 from __future__ import annotations
 

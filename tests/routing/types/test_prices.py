@@ -1,4 +1,4 @@
-"""What tokens cost: our prices against what the library would charge, for every model that it has a price of."""
+"""Our prices compared with the library's, for every model that has a price there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from routing.types.llm import ProviderProfile
 from tests.litellm_setup import litellm_without_clients
 
 SHAPES = ((1, 0, 0), (1_000, 500, 0), (1_000, 500, 600), (150_000, 1_000, 0), (300_000, 20_000, 250_000))
-"""Tokens of prompt, answer, and of the prompt in the provider's cache; on both sides of every step there is."""
+"""Tokens of the prompt, the answer, and the cached part of the prompt; on both sides of every threshold."""
 
 
 def profile(provider: str, base_url: str | None = None) -> ProviderProfile:

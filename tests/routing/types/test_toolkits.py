@@ -1,4 +1,4 @@
-"""What a tool's definition weighs, in any script: rather too much than too little."""
+"""The estimated size of a tool's definition in any script: rather too high than too low."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from routing.types.llm import ToolSpec
 from routing.types.toolkits import QUARTERS, ToolCard, ToolText, text_weight, weight
 
 SCRIPTS = [line.split("\t") for line in (Path(__file__).parent / "scripts.tsv").read_text("utf-8").splitlines()]
-"""A name, a text, and how many tokens of o200k (GPT-4o and later) the `definition` has that it makes."""
+"""A name, a text, and the number of tokens in o200k (GPT-4o and later) of its `definition`."""
 
 
 def definition(text: str) -> ToolSpec:
-    """A tool that is described by the text, and so is its only parameter."""
+    """A tool with this text as its description and that of its only parameter."""
     subject = {"type": "string", "description": text}
     return ToolSpec("tool", text, {"type": "object", "properties": {"subject": subject}})
 
