@@ -1,1 +1,1 @@
-"""The inside: decides which model answers and why, then does it. Imports nothing else of ours."""
+"""Decides which model answers and why, then calls it. Imports none of the project's other packages."""

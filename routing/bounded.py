@@ -1,4 +1,4 @@
-"""A dictionary of limited size, for keys that people can make up."""
+"""A dictionary of limited size, for keys that users choose."""
 
 from __future__ import annotations
 

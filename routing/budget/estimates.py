@@ -7,7 +7,7 @@ from routing.types.tiers import Tier
 
 SHARE = 0.25
 """Share of the output limit expected from a model without history. Answers rarely reach the limit, and a spending
-limit should refuse rather too early than too late."""
+limit should refuse too early rather than too late."""
 PRIOR = 4
 """The initial expectation counts as this many calls and fades with the first real ones."""
 MAX_CALLS = 50

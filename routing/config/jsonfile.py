@@ -174,7 +174,7 @@ SYNTAX: Mapping[str, str] = {
     "Illegal trailing comma before end of object": "there is a comma after the last entry",
     "Illegal trailing comma before end of array": "there is a comma after the last entry",
 }
-"""Clauses for the owner, by Python's words for an error of syntax."""
+"""Explanations for the owner, by Python's message for a syntax error."""
 
 
 def explained(error: json.JSONDecodeError) -> Reason:

@@ -15,7 +15,7 @@ from routing.types.budgets import AT_LIMIT, CEILINGS, BudgetLimits
 MAX_RESULT_CHARS = 100_000
 """Maximum length of a tool result for the model, in characters."""
 MAX_DOLLARS = 1_000_000
-"""Larger amounts are typing errors, and would approach the limit of nano-dollars in 64 bits."""
+"""Larger amounts are typos, and would approach the limit of nano-dollars in 64 bits."""
 UNKNOWN_PER_MILLION = Decimal(10)
 """US dollars per million tokens, input and output, assumed for unknown prices by default: the output price of the
 default balanced model (LiteLLM's map, gpt-5.1). Too high is safer than free."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from routing.bounded import Bounded
 from routing.ports import Clock
 
-SAID_SECONDS = 7 * 86_400.0
+NAMED_SECONDS = 7 * 86_400.0
 """How long a limit named by the provider is kept; the model may get a larger window later."""
 GUESSED_SECONDS = 3_600.0
 """How long a guessed window is kept; it may be far too small."""
@@ -33,13 +33,13 @@ class Windows:
         tokens, until = self._learned.get(model, (0, 0.0))
         return tokens if until > self._clock() else None
 
-    def refused(self, model: str, window: int, said: int | None) -> int:
-        """Learn from a refused prompt that was made for `window` tokens; `said` is the limit named by the provider. The
-        new window is that limit if it is smaller; three quarters of the old one if not, because our estimate was too
-        low; half if no limit was named."""
-        smaller = window // 2 if said is None else said if said < window else window * 3 // 4
+    def refused(self, model: str, window: int, limit: int | None) -> int:
+        """Learn from a refused prompt that was made for `window` tokens; `limit` is the limit named by the provider.
+        The new window is that limit if it is smaller; three quarters of the old one if not, because our estimate was
+        too low; half if no limit was named."""
+        smaller = window // 2 if limit is None else limit if limit < window else window * 3 // 4
         learned = min(window, max(smaller, MIN_TOKENS))
-        kept = SAID_SECONDS if learned == said else GUESSED_SECONDS
+        kept = NAMED_SECONDS if learned == limit else GUESSED_SECONDS
         self._learned[model] = (learned, self._clock() + kept)
         self._changed()
         return learned
@@ -55,6 +55,6 @@ class Windows:
 
     def restore(self, kept: Mapping[str, Kept]) -> None:
         """Restore saved windows. Times too far in the future (a wrong clock) are cut."""
-        latest = self._clock() + SAID_SECONDS
+        latest = self._clock() + NAMED_SECONDS
         for model, (tokens, until) in kept.items():
             self._learned[model] = (tokens, min(until, latest))

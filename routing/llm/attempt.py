@@ -105,10 +105,10 @@ class ModelCaller:
             answer.finish = "stopped"
         return answer.completion(self._clock())
 
-    def learn_window(self, model: str, window: int, said: int | None) -> int:
-        """Learn the window of a model that rejected a prompt planned for `window` tokens and named `said` as its
-        limit."""
-        return self._health.windows.refused(model, window, said)
+    def learn_window(self, model: str, window: int, limit: int | None) -> int:
+        """Learn the window of a model that rejected a prompt planned for `window` tokens and reported
+        `limit`."""
+        return self._health.windows.refused(model, window, limit)
 
     def forget_window(self, model: str) -> None:
         """Drop the learned window: the model rejected a smaller prompt, too."""

@@ -48,17 +48,17 @@ def adapt(messages: Sequence[ChatMessage], model: str, tools: Sequence[ToolSpec]
     require the definition of every called tool.
     """
     names = _names(messages, tools)
-    said = _paired(messages)
-    if any(message.calls for message in said):
-        said = _with_legal_calls(said, names) if tools else list(_as_text(said))
+    adapted = _paired(messages)
+    if any(message.calls for message in adapted):
+        adapted = _with_legal_calls(adapted, names) if tools else list(_as_text(adapted))
     provider = model.partition("/")[0]
-    said = [_own(message, provider) for message in said]
-    first = next((index for index, message in enumerate(said) if message.role != "system"), None)
-    if first is not None and said[first].role != "user":
-        said.insert(first, ChatMessage("user", BEGINNING))
+    adapted = [_own(message, provider) for message in adapted]
+    first = next((index for index, message in enumerate(adapted) if message.role != "system"), None)
+    if first is not None and adapted[first].role != "user":
+        adapted.insert(first, ChatMessage("user", BEGINNING))
     offered = {spec.name: _offered(spec, names.get(spec.name, spec.name)) for spec in tools}
     ours = {spec.name: name for name, spec in offered.items() if spec.name != name}
-    return Adapted(tuple(said), tuple(offered.values()), ours)
+    return Adapted(tuple(adapted), tuple(offered.values()), ours)
 
 
 def _names(messages: Iterable[ChatMessage], tools: Iterable[ToolSpec]) -> dict[str, str]:
@@ -83,17 +83,17 @@ def _paired(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
     """Put each call's results directly after it, in order. Results without a call are dropped: as user text they would
     put outside words into the user's mouth."""
     results = _results(messages)
-    said: list[ChatMessage] = []
+    paired: list[ChatMessage] = []
     for index, message in enumerate(messages):
         if message.role == "tool" or (message.role == "assistant" and not message.calls and not message.text.strip()):
             continue
-        if message.role == "user" and said and said[-1].role == "tool":
-            said.append(ChatMessage("assistant", UNANSWERED))  # Mistral rejects a user message after a tool result
-        said.append(message)
+        if message.role == "user" and paired and paired[-1].role == "tool":
+            paired.append(ChatMessage("assistant", UNANSWERED))  # Mistral rejects a user message after a tool result
+        paired.append(message)
         for position, call in enumerate(message.calls):
             result = results.get((index, position))
-            said.append(result or ChatMessage("tool", INTERRUPTED, call_id=call.id, tool=call.name))
-    return said
+            paired.append(result or ChatMessage("tool", INTERRUPTED, call_id=call.id, tool=call.name))
+    return paired
 
 
 def _results(messages: Sequence[ChatMessage]) -> dict[tuple[int, int], ChatMessage]:
@@ -113,12 +113,12 @@ def _results(messages: Sequence[ChatMessage]) -> dict[tuple[int, int], ChatMessa
     return results
 
 
-def _with_legal_calls(said: Iterable[ChatMessage], names: Mapping[str, str]) -> list[ChatMessage]:
+def _with_legal_calls(messages: Iterable[ChatMessage], names: Mapping[str, str]) -> list[ChatMessage]:
     """Replace illegal names, ids and arguments in calls and their results."""
     seen: dict[str, int] = {}
     legal: list[ChatMessage] = []
     calls: Iterator[ToolCall] = iter(())
-    for message in said:
+    for message in messages:
         if message.role == "tool":
             call = next(calls)
             text = message.text if message.text.strip() else NO_OUTPUT
@@ -157,12 +157,12 @@ def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is not JSON")
 
 
-def _as_text(said: Sequence[ChatMessage]) -> Iterator[ChatMessage]:
+def _as_text(messages: Sequence[ChatMessage]) -> Iterator[ChatMessage]:
     """Turn tool calls and results into delimited user text. Consecutive messages of one role are merged, because some
     chat templates require alternating roles."""
     last: ChatMessage | None = None
     calls: Iterator[ToolCall] = iter(())
-    for message in said:
+    for message in messages:
         if message.role == "tool":
             call = next(calls)
             message = ChatMessage("user", _result_text(call, message.text or NO_OUTPUT))

@@ -14,7 +14,7 @@ from routing.types.model_names import provider_of
 from routing.types.usage import VOICE, CallRecord, TurnCost
 
 BYTES_PER_SECOND = 2_000
-"""Bitrate of a voice note at 16 kbit/s, the lowest in use, so that estimates are rather too high."""
+"""Bitrate of a voice note at 16 kbit/s, the lowest in use, so estimates tend to be too high."""
 
 
 class Transcriber:

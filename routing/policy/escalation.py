@@ -42,7 +42,7 @@ _ERRORS = (
     *("CompileError", "CompilationError", "BUILD FAILED", "FAILED (failures=", "FAILED (errors="),
     *("error: could not compile", "undefined reference to `", "Segmentation fault", "npm ERR!"),
 )
-"""Text that compilers and interpreters write and ordinary prose does not."""
+"""Text that compilers and interpreters print, but that ordinary prose does not contain."""
 _FRAMES = ("at com.", "at org.", "at java.")
 _FRAME = re.compile(r"\b(?:at com|at org|at java)\.")
 """A line of a Java stack trace; `chat com.` doesn't match."""

@@ -74,7 +74,7 @@ def weight(spec: ToolSpec) -> int:
 
 
 def text_weight(text: str) -> int:
-    """The weight of a text in a definition, in quarters of a token; rather too high than too low."""
+    """The weight of a text in a definition, in quarters of a token; too high rather than too low."""
     signs, weighed = foreign(text)
     plain = text.encode("ascii", "ignore")
     dense = len(text) - signs - len(plain.translate(None, _DENSE))

@@ -1,4 +1,4 @@
-"""What the catalogue answers for a name, what it refuses to load, and what a rewrite keeps."""
+"""Lookups in the catalogue, files that it refuses to load, and what a rewrite keeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What discovery found is kept in a file."""
+"""The results of discovery are stored in a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Discovery against small servers on loopback: what is asked, and what is believed."""
+"""Discovery with small servers on loopback: its requests, and which answers it accepts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OLLAMA_HOST in the forms that Ollama takes, and which of its models is taken."""
+"""OLLAMA_HOST in the forms that Ollama accepts, and which of its models is chosen."""
 
 from __future__ import annotations
 

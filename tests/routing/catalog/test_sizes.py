@@ -1,4 +1,4 @@
-"""The size class of a model: which source wins, how digits are read, and that the table says what it seems to say."""
+"""The size class of a model: which source wins, and how digits in a name are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The section `budget` of runtime-config.json: what it may hold, what is said when it holds something else."""
+"""The section `budget` of runtime-config.json: valid values, and errors for invalid ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the owner says what differs for a size class."""
+"""The owner's settings for each size class."""
 
 from __future__ import annotations
 

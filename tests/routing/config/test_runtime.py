@@ -1,4 +1,4 @@
-"""runtime-config.json: what it may hold, what is said when it holds something else."""
+"""runtime-config.json: valid values, and errors for invalid ones."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Skills: what a file may look like, what is wrong with a broken one, what the model is told."""
+"""Skills: the file format, the errors of broken files, and the text for the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A council from the question to the verdict: who answers, how they rank, who writes, what it cost."""
+"""A council from the question to the verdict: answers, ranking, writer and cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who sits in a council, who chairs it, and what is said when there is none."""
+"""The members of a council, its chair, and the errors if no council is possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""/stop ends a council at any point, with what there is, and leaves no call behind."""
+"""/stop ends a council at any point with a partial verdict, and leaves no call running."""
 
 from __future__ import annotations
 

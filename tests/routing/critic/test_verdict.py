@@ -1,4 +1,4 @@
-"""What counts as a verdict, and how a stranger's words are shown."""
+"""What counts as a verdict, and how a model's reason is shown."""
 
 from __future__ import annotations
 

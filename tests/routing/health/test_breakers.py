@@ -1,4 +1,4 @@
-"""A breaker for each model and key."""
+"""There is a breaker for each model and key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of a model before it is asked, and what survives the process that learnt it."""
+"""What is known about a model before a call, and what survives a restart."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ OTHER_WAY = ProviderProfile("a", "openai", None, "key-2", 30.0, "A_API_KEY")
 
 
 async def begun(health: ModelHealth, model: str, way: ProviderProfile, probe: bool) -> Trial:
-    """As the caller does it: who waited for somebody else's probe asks again."""
+    """Begins like the caller: after waiting for another call's probe, it asks again."""
     while (trial := await health.begin(model, way, probe)) is None:
         await health.probed(model, way)
     return trial
 
 
 async def fails(health: ModelHealth, *errors: ModelError, way: ProviderProfile = WAY, probe: bool = False) -> None:
-    """One try after the other, as a caller makes them."""
+    """One attempt after another, as a caller makes them."""
     for error in errors:
         with pytest.raises(type(error)), await begun(health, MODEL, way, probe):
             raise error
@@ -200,7 +200,7 @@ async def test_state_round_trips_as_text() -> None:
 
 
 class FakeState:
-    """Keeps one text at a time, when it is let; the newest write that was begun is the newest that is kept."""
+    """Stores one text at a time, when it is released; the last write that began is the one that stays."""
 
     def __init__(self) -> None:
         self.kept: dict[str, str | None] = {}

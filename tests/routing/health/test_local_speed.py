@@ -1,4 +1,4 @@
-"""Models on the owner's own machine get the time that their measured speed asks for."""
+"""Models on the owner's machine get the time that their measured speed requires."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What survives a restart, and what does not harm it."""
+"""The state that survives a restart, and invalid state that is ignored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One answer of a model: what is tried again, what is kept, how it is stopped."""
+"""One answer of a model: retries, partial answers, and stopping."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ class Slow(Seen):
 
 
 class Closing(FakeLlm):
-    """Thinks, and needs a moment to close its connection."""
+    """Thinks, and takes a moment to close its connection."""
 
     thinking = False
     closed = False

@@ -1,4 +1,4 @@
-"""Streams as providers really send them, read from the wire: calls whole or not at all, thinking never as text."""
+"""Streams as providers send them: calls are complete or dropped, and thinking never becomes text."""
 
 import json
 from collections.abc import AsyncIterator

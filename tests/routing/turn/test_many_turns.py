@@ -91,7 +91,7 @@ class Crowd:
     def begin(self) -> list[asyncio.Task[tuple[Outcome, Line, float]]]:
         return [asyncio.create_task(self.turn(number)) for number in self.plan]
 
-    async def nobody_is_inside(self) -> None:
+    async def every_slot_is_free(self) -> None:
         """Every slot is free at the same time, at every provider and for every person."""
         began, place = clock(), self.health.parallel.place
         for vendor in VENDORS:
@@ -120,7 +120,7 @@ def test_no_turn_is_lost_or_late(seed: int, among: int) -> None:
         assert max(crowd.llm.tries.values()) <= contract.attempts
         assert crowd.llm.most_probes <= 1
         assert crowd.llm.busy == 0
-        await crowd.nobody_is_inside()
+        await crowd.every_slot_is_free()
         return Counter(what(outcome)[0] for outcome, _, _ in ended)
 
     found = hurried(story())
@@ -212,7 +212,7 @@ def test_a_turn_stopped_or_cancelled_in_the_queue_frees_its_slot() -> None:
         assert crowd.llm.busy == PER_PROVIDER, "the places went to those behind"
         ended = await asyncio.gather(*left)
         assert {what(outcome) for outcome, _, _ in ended} == {("answer", "stop")}
-        await crowd.nobody_is_inside()
+        await crowd.every_slot_is_free()
 
     hurried(story())
 

@@ -1,4 +1,4 @@
-"""The estimated size of a tool's definition in any script: rather too high than too low."""
+"""The estimated size of a tool's definition in any script: too high rather than too low."""
 
 from __future__ import annotations
 

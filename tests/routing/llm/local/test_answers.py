@@ -1,4 +1,4 @@
-"""What the server with the shipped model answers."""
+"""The answers of the server with the shipped model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model that does not come up says why, and what a person can do about it. Real processes, each broken in one way."""
+"""A model that can't be served reports why, and what the owner can do. Real processes, each broken in one way."""
 
 from __future__ import annotations
 

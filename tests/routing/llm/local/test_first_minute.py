@@ -1,4 +1,4 @@
-"""What a newcomer without a key and without Ollama sees in the first minute."""
+"""The first minute of a new user without a key and without Ollama."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RIGHT = 3
 
 
 async def answers(served: LocalAddress, question: str, tokens: int) -> list[str]:
-    """As the program asks it with nothing configured, on several days, drawn with fixed seeds."""
+    """The answers with the default configuration, on several days, with fixed seeds."""
     card = Catalog.load(BUNDLED).lookup(LOCAL_MODEL)
     found = []
     async with httpx.AsyncClient(headers={"Authorization": f"Bearer {served.api_key}"}, timeout=60) as web:

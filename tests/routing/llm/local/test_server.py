@@ -1,4 +1,4 @@
-"""The server process by itself: its protocol on stdin and stdout."""
+"""The server process alone: its protocol on stdin and stdout."""
 
 from __future__ import annotations
 

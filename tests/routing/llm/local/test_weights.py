@@ -1,4 +1,4 @@
-"""Which file a `local/…` name means, and what is said when there is none."""
+"""The file behind a `local/…` name, and the errors if there is none."""
 
 from __future__ import annotations
 
