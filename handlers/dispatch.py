@@ -138,7 +138,7 @@ class Dispatcher:
             if message.kind == "edited":
                 reply = await self._edits.answer(ask)
             elif message.kind == "unsupported":
-                reply = Reply(_unreadable(ask.say, message.text))
+                reply = Reply(_unreadable(ask.say, message))
             elif entry.attempts >= MAX_ATTEMPTS:
                 reply = await self._give_up(ask, typed)
             elif typed is None:
@@ -200,11 +200,12 @@ class Dispatcher:
         return person or NOTHING
 
 
-def _unreadable(say: Say, thing: str) -> str:
-    """`thing` is a plural noun, or a file extension such as `.zip`."""
-    if thing.startswith("."):
-        return say("I can't open {ending} files. Send text, pictures, text documents or voice messages.", ending=thing)
-    return say("I can't read {thing}. Send text, pictures, text documents or voice messages.", thing=say(thing))
+def _unreadable(say: Say, message: InboundMessage) -> str:
+    if message.extension:
+        words = "I can't open {ending} files. Send text, pictures, text documents or voice messages."
+        return say(words, ending=message.extension)
+    words = "I can't read {thing}. Send text, pictures, text documents or voice messages."
+    return say(words, thing=say(message.text))
 
 
 def _outbound(message: InboundMessage, reply: Reply, unfinished: str) -> OutboundMessage:

@@ -11,8 +11,6 @@ from routing.types.queues import InboxEntry
 from routing.types.usage import Rating
 
 THUMBS: Mapping[str, Rating] = {"👍": 1, "👎": -1}
-TAKEN_BACK = "-"
-"""Prefix of a thumb that was removed."""
 _TONES = re.compile("[\U0001f3fb-\U0001f3ff\ufe0f]")
 
 
@@ -23,8 +21,7 @@ def thumb(emoji: str) -> str:
 
 
 class Reactions:
-    """Stores thumb reactions to a person's own answers and ignores all others. The text of a reaction is a thumb,
-    prefixed with TAKEN_BACK if it was removed."""
+    """Stores thumb reactions to a person's own answers and ignores all others."""
 
     def __init__(self, people: PeopleStore, turns: TurnStore, ratings: RatingStore, ledger: Ledger) -> None:
         self._people = people
@@ -38,14 +35,14 @@ class Reactions:
         await self._ledger.finish([entry.id], [])
 
     async def _rate(self, message: InboundMessage) -> None:
-        rating = THUMBS.get(message.text.removeprefix(TAKEN_BACK))
+        rating = THUMBS.get(message.text)
         person = await self._people.find(message.user)
         if rating is None or person is None or person.role == "blocked":
             return
         turn = await self._ratings.turn_of(message.chat, message.message_id)
         if turn is None:
             return
-        if message.text.startswith(TAKEN_BACK):
+        if message.removed:
             await self._ratings.take_back(turn, person.id, rating)
         else:
             await self._turns.rate(turn, person.id, rating)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
-from typing import Generic, TypeVar
+from typing import Annotated, Generic, TypeVar
 
-from pydantic import TypeAdapter
+from pydantic import AfterValidator, TypeAdapter
 
 from routing.types.llm import ToolCall
 from routing.types.messages import Attachment, InboundMessage, OutboundMessage
@@ -28,7 +29,16 @@ class Codec(Generic[T]):
         return self._adapter.validate_json(text)
 
 
-INBOUND = Codec(TypeAdapter(InboundMessage))
+def _upgraded(message: InboundMessage) -> InboundMessage:
+    """Earlier versions stored a removed reaction as "-👍" and an unsupported file as its extension (".zip")."""
+    if message.kind == "reaction" and message.text.startswith("-"):
+        return replace(message, text=message.text[1:], removed=True)
+    if message.kind == "unsupported" and message.text.startswith("."):
+        return replace(message, text="", extension=message.text)
+    return message
+
+
+INBOUND: Codec[InboundMessage] = Codec(TypeAdapter(Annotated[InboundMessage, AfterValidator(_upgraded)]))
 INBOUNDS = Codec(TypeAdapter(tuple[InboundMessage, ...]))
 OUTBOUND = Codec(TypeAdapter(OutboundMessage))
 PICTURES = Codec(TypeAdapter(tuple[Attachment, ...]))

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, bindparam, func, literal, select
 
 from routing.types.budgets import Period
+from routing.types.messages import CHAT_ID_PREFIX
 from routing.types.tiers import TIERS
 from routing.types.usage import VOICE, Day, Payer, PersonSpending, Spending, Spent, TierSpending
 from storage.codec import dollars
@@ -105,7 +106,7 @@ def _charged(personal: bool, in_chat: bool, channels: bool) -> Select[Any]:
         there = (conversations.c.platform == bindparam("platform")) & (conversations.c.chat_id == bindparam("chat_id"))
         within["conversation_id"] = select(conversations.c.id).where(there)
         if channels:
-            channel = (identities.c.platform == bindparam("platform")) & identities.c.user_id.startswith("-")
+            channel = (identities.c.platform == bindparam("platform")) & identities.c.user_id.startswith(CHAT_ID_PREFIX)
             within["person_id"] = select(identities.c.person_id).where(channel)
     sums = usage_sums(*(["person_id"] if personal else []), **within)
     return select(func.sum(sums.c.charged_nano), func.sum(sums.c.unknown), func.sum(sums.c.uncharged_tokens))

@@ -71,11 +71,6 @@ def print_owner_code(code: str) -> None:
     print(f"Owner code: {code}  (send it to the bot in a private chat to become its owner)", flush=True)
 
 
-def is_chat(user: UserKey) -> bool:
-    """Whether an account is a Telegram group or channel, whose ids are negative."""
-    return user.platform == "telegram" and user.user_id.startswith("-")
-
-
 def may(person: Person, role: Role) -> bool:
     """Whether a person's role is at least `role`."""
     return _RANK[person.role] >= _RANK[role]
@@ -101,7 +96,7 @@ class Access:
         clock: Clock,
     ) -> None:
         self.mode = mode
-        self._owners = frozenset(owner for owner in owners if not is_chat(owner))
+        self._owners = frozenset(owner for owner in owners if not owner.is_chat)
         self._people = people
         self._chats = chats
         self._state = state
@@ -205,7 +200,7 @@ class Access:
         if person is not None and may(person, "admin") and command:
             return Admitted(person)
         if self.mode != "open" and not await self._chats.allowed(message.chat):
-            hint = CLOSED_SERVER if message.chat.platform == "discord" else CLOSED_GROUP
+            hint = CLOSED_SERVER if message.chat.in_server else CLOSED_GROUP
             return self._once(f"group {message.chat.chat_id} {message.user}", Refused(hint))
         if person is None:
             person = await self._people.admit(message.user, message.user_name, "guest", "allowed group")

@@ -11,7 +11,7 @@ from handlers.access.approvals import Approvals, display_name
 from handlers.access.audit_log import DID, audit_lines
 from handlers.access.codes import read_code
 from handlers.access.linking import CODE_MINUTES, LINKED, MERGES, Linking
-from handlers.access.roles import Access, is_chat, may
+from handlers.access.roles import Access, may
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
 from handlers.dependencies import CommandDependencies, ForgetFiles
 from handlers.notices.notices import Notices
@@ -230,7 +230,7 @@ class AccessCommand:
 
     async def _role(self, ask: CommandContext, one: Known, role: Role) -> Reply:
         user = one.user
-        if is_chat(user) and role not in ("guest", "blocked"):
+        if user.is_chat and role not in ("guest", "blocked"):
             raise Refused("A group or channel can be a guest at most: anyone may be writing. Nothing was changed.")
         known = await self._people.find(user)
         touches_power = role in ("owner", "admin") or (known is not None and known.role in ("owner", "admin"))

@@ -113,10 +113,10 @@ PayerKind = Literal["known", "guest", "channel"]
 
 
 def payer_kind(role: Role, user: UserKey) -> PayerKind:
-    """Classify a payer. Telegram gives channels and other chats negative ids."""
+    """Classify a payer."""
     if role != "guest":
         return "known"
-    return "channel" if user.platform == "telegram" and user.user_id.startswith("-") else "guest"
+    return "channel" if user.is_chat else "guest"
 
 
 @dataclass(frozen=True, slots=True)

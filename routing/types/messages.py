@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+CHAT_ID_PREFIX = "-"
+"""Start of the ids of Telegram's groups and channels, which are negative numbers."""
+
 
 @dataclass(frozen=True, slots=True)
 class UserKey:
@@ -15,6 +18,11 @@ class UserKey:
 
     def __str__(self) -> str:
         return f"{self.platform}:{self.user_id}"
+
+    @property
+    def is_chat(self) -> bool:
+        """Whether this is a Telegram group or channel that posts in its own name."""
+        return self.platform == "telegram" and self.user_id.startswith(CHAT_ID_PREFIX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +43,11 @@ class ChatKey:
     def person(self) -> str:
         """The user id if the chat is named after a user; else empty."""
         return self.chat_id[1:] if self.chat_id.startswith("@") else ""
+
+    @property
+    def in_server(self) -> bool:
+        """Whether people call the place a server; groups are enabled one by one, a server as a whole."""
+        return self.platform == "discord"
 
     @property
     def topic(self) -> str:
@@ -76,7 +89,9 @@ InboundKind = Literal["message", "edited", "press", "unsupported", "reaction"]
 class InboundMessage:
     """One update of a platform, stored before it is acknowledged. `sent_at` is in Unix seconds. `forwarded_from` names
     the author of a forwarded text (empty: unknown); None if the sender wrote it. `by_chat`: posted in the name of a
-    group or channel, by people who can't be told apart."""
+    group or channel, by people who can't be told apart. The text of a reaction is the emoji; `removed`: it was taken
+    back. The text of an unsupported message is an English plural noun for its content; `extension` is that of a file,
+    such as `.zip`."""
 
     user: UserKey
     chat: ChatKey
@@ -99,6 +114,8 @@ class InboundMessage:
     forwarded_from: str | None = None
     by_chat: bool = False
     username: str = ""
+    removed: bool = False
+    extension: str = ""
 
     @property
     def own_text(self) -> str:

@@ -127,16 +127,24 @@ async def test_a_reaction_during_downtime_counts_after_the_start(on: BotHarness)
     assert len(on.tg.private().from_bot()) == 1
 
 
-async def test_a_stored_reaction_is_processed_after_the_start(on: BotHarness) -> None:
+@pytest.mark.parametrize(
+    ("before", "text", "after"),
+    [("🔥", "👎", -1), ("👎", "-👎", None)],
+    ids=["added", "removed, by an earlier version"],
+)
+async def test_a_stored_reaction_is_processed_after_the_start(
+    on: BotHarness, before: str, text: str, after: int | None
+) -> None:
     async with running(on):
         answer = await ask(on, "one")
-        await settled(on)
+        on.tg.react(answer, before)
+        await rated(on, -1 if before == "👎" else None)
     payload = {
         "user": {"platform": "telegram", "user_id": "1001"},
         "chat": {"platform": "telegram", "chat_id": "1001"},
         "bot_id": "7",
         "update_id": "5",
-        "text": "👎",
+        "text": text,
         "sent_at": 0.0,
         "kind": "reaction",
         "message_id": str(answer.id),
@@ -148,7 +156,7 @@ async def test_a_stored_reaction_is_processed_after_the_start(on: BotHarness) ->
         *row,
     )
     async with running(on):
-        await rated(on, -1)
+        await rated(on, after)
 
 
 @pytest.mark.usefixtures("hurried")

@@ -24,6 +24,7 @@ NO_CONTENT = (
     "the app can't read messages, so I only see direct messages, mentions and commands; to change that, "
     "turn on Message Content Intent in the developer portal (Bot) and restart"
 )
+NO_CONNECTION = "no connection to Discord ({error})"
 SHARDS = "Discord asks for sharding; set DISCORD_SHARDED=true and restart"
 CLOSED = "Discord closed the connection ({code})"
 _REFUSED, _SHARDING = 4004, 4011  # the gateway's close codes
@@ -66,14 +67,14 @@ class DiscordBackoff(ConnectionBackoff):
         cause = _cause(error)
         if isinstance(cause, discord.RateLimited):
             return cause.retry_after
-        self._report(Reason("no connection to Discord ({error})", error=why(cause)), logging.WARNING)
+        self._report(Reason(NO_CONNECTION, error=why(cause)), logging.WARNING)
         if isinstance(cause, (*NETWORK, discord.HTTPException)):
             return self._pause()
         return self._pause(longest=self._pace.longest_backoff * _UNKNOWN_FACTOR)
 
     def disconnected(self) -> None:
         """The connection could not be reopened at once."""
-        self._report(Reason("no connection to Discord (trying again)"), logging.WARNING)
+        self._report(Reason(NO_CONNECTION, error=Reason("trying again")), logging.WARNING)
 
 
 class Connection(ReceiveLoop):

@@ -12,8 +12,8 @@ import discord
 
 from bot.adapters.discord.channels import PLATFORM, Place
 from bot.adapters.discord.client import Json
-from bot.adapters.shared.attachments import kind_of, unreadable
-from handlers.ratings import TAKEN_BACK, thumb
+from bot.adapters.shared.attachments import Unsupported, kind_of, unreadable
+from handlers.ratings import thumb
 from routing.types.messages import Attachment, ChatKey, InboundMessage, UserKey
 
 MAX_QUOTE = 1000  # maximum length of the quoted message
@@ -66,9 +66,9 @@ def read(payload: Json, place: Place, me: BotIdentity) -> InboundMessage | None:
     text = without_mention(_text(payload), _own_mentions(me.id, own_role))
     attachments = files(payload)
     message = _message(payload, place, me)
-    noun = "" if attachments else unsupported(payload)
-    if noun and not (text and noun in ("stickers", "polls")):
-        return replace(message, text=noun, kind="unsupported")
+    found = None if attachments else unsupported(payload)
+    if found is not None and not (text and found.noun in ("stickers", "polls")):
+        return replace(message, text=found.noun, extension=found.extension, kind="unsupported")
     if not (text or attachments or mentioned):
         hidden = not me.content and not place.private and _author_of_replied(payload) == me.id
         return replace(message, text=UNREADABLE, kind="unsupported") if hidden else None
@@ -106,9 +106,10 @@ def read_reaction(payload: Json, place: Place, me: BotIdentity, now: float, remo
         chat=place.chat,
         bot_id=str(me.id),
         update_id=f"r:{secrets.token_hex(12)}",
-        text=f"{TAKEN_BACK if removed else ''}{_thumb(payload)}",
+        text=_thumb(payload),
         sent_at=now,
         kind="reaction",
+        removed=removed,
         bot_name=me.name,
         private=place.private,
         message_id=str(payload["message_id"]),
@@ -121,16 +122,17 @@ def files(payload: Json) -> tuple[Attachment, ...]:
     return tuple(file for file in found if file is not None)
 
 
-def unsupported(payload: Json) -> str:
-    """A short English plural noun for unsupported content; empty if there is none."""
+def unsupported(payload: Json) -> Unsupported | None:
+    """The unsupported content of a message, if any."""
     parts = tuple(with_forwarded(payload))
     for part in parts:
         for one in part.get("attachments") or ():
             if _attachment(part, one) is None:
-                return "videos" if _mime(one).startswith("video/") else unreadable(str(one.get("filename") or ""))
+                video = _mime(one).startswith("video/")
+                return Unsupported("videos") if video else unreadable(str(one.get("filename") or ""))
     if any(part.get("poll") for part in parts):
-        return "polls"
-    return "stickers" if any(part.get("sticker_items") for part in parts) else ""
+        return Unsupported("polls")
+    return Unsupported("stickers") if any(part.get("sticker_items") for part in parts) else None
 
 
 def with_forwarded(payload: Json) -> Iterable[Json]:

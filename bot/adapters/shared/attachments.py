@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from routing.errors import Refused
 from routing.types.messages import AttachmentKind
 
@@ -40,10 +42,18 @@ def kind_of(name: str, mime: str) -> AttachmentKind | None:
     return "text" if f".{name.lower()}".endswith(_TEXT_ENDINGS) else None
 
 
-def unreadable(name: str) -> str:
-    """How to name a file that no model can read: its extension (`.zip`), or `FILES` if it has none."""
+class Unsupported(NamedTuple):
+    """Content that the bot can't read: an English plural noun, and the extension (`.zip`) of a file that has one."""
+
+    noun: str
+    extension: str = ""
+
+
+def unreadable(name: str) -> Unsupported:
+    """A file that no model can read."""
     _, dot, ending = name.rpartition(".")
-    return f".{ending.lower()}" if dot and ending.isalnum() and len(ending) <= _LONGEST_ENDING else FILES
+    known = dot and ending.isalnum() and len(ending) <= _LONGEST_ENDING
+    return Unsupported(FILES, f".{ending.lower()}" if known else "")
 
 
 def too_large() -> Refused:

@@ -60,6 +60,8 @@ class ConnectionBackoff:
         self._progress = progress
         self._pace = pace
         self._failures = 0
+        self._reported = ""
+        """The template of the last problem."""
         self._lasting = ""
         """A problem that remains while the connection works."""
         self._log = _logger(platform)
@@ -67,6 +69,7 @@ class ConnectionBackoff:
     def recovered(self) -> None:
         """Receiving works again."""
         self._failures = 0
+        self._reported = ""
         if self._progress.problem not in ("", self._lasting):
             self._log.info("%s works again", self._platform)
         self._progress.problem = self._lasting
@@ -82,12 +85,13 @@ class ConnectionBackoff:
         self._failures += 1
         return exponential(self._failures, first or self._pace.backoff, longest or self._pace.longest_backoff)
 
-    def _report(self, text: str, level: int = logging.ERROR) -> None:
-        """Texts that differ only in brackets are one kind of problem."""
-        if self._progress.problem.partition("(")[0] != text.partition("(")[0]:
+    def _report(self, problem: Reason, level: int = logging.ERROR) -> None:
+        """Log the problem, unless the last one had the same template."""
+        if self._reported != problem.template:
             self._failures = 0
-            self._log.log(level, "%s: %s", self._platform, text)
-        self._progress.problem = text
+            self._log.log(level, "%s: %s", self._platform, problem)
+        self._reported = problem.template
+        self._progress.problem = problem
 
 
 class ReceiveLoop(ABC):

@@ -24,8 +24,8 @@ from telegram import (
     Voice,
 )
 
-from bot.adapters.shared.attachments import FILES, kind_of, unreadable
-from handlers.ratings import TAKEN_BACK, thumb
+from bot.adapters.shared.attachments import FILES, Unsupported, kind_of, unreadable
+from handlers.ratings import thumb
 from routing.types.messages import (
     Attachment,
     AttachmentKind,
@@ -117,12 +117,13 @@ def attachment(message: Message) -> Attachment | None:
     return None
 
 
-def unsupported(message: Message) -> str:
-    """A short English plural noun for unsupported content; empty for service messages."""
+def unsupported(message: Message) -> Unsupported | None:
+    """The unsupported content of a message; None for service messages."""
     for name, noun in _NOUNS.items():
         if getattr(message, name, None):
-            return unreadable(message.document.file_name or "") if name == "document" and message.document else noun
-    return ""
+            document = message.document if name == "document" else None
+            return unreadable(document.file_name or "") if document is not None else Unsupported(noun)
+    return None
 
 
 def _message(message: Message, update_id: int, me: BotIdentity, kind: InboundKind) -> InboundMessage | None:
@@ -140,10 +141,11 @@ def _message(message: Message, update_id: int, me: BotIdentity, kind: InboundKin
     if not (private or mentioned or command or to_me):
         return None
     file = attachment(message)
-    if file is None and (noun := unsupported(message)):
+    refused = unsupported(message) if file is None else None
+    if refused is not None:
         if kind == "edited":  # a live location reports every move as an edit
             return None
-        kind, text = "unsupported", noun
+        kind, text = "unsupported", refused.noun
     elif file is None and not text and not mentioned:
         return None
     user_id, name, language = author
@@ -167,6 +169,7 @@ def _message(message: Message, update_id: int, me: BotIdentity, kind: InboundKin
         forwarded_from=forwarded_from,
         by_chat=message.sender_chat is not None,
         username=(message.from_user.username or "") if message.from_user and not message.sender_chat else "",
+        extension=refused.extension if refused is not None else "",
     )
 
 
@@ -280,18 +283,19 @@ def _mention(entity: MessageEntity, units: bytes, me: BotIdentity) -> tuple[int,
 def _reaction(update: MessageReactionUpdated, update_id: int, me: BotIdentity) -> InboundMessage | None:
     """A thumb that was added or removed; None for other reactions. Telegram reports reactions to all messages in a chat
     without their topic."""
-    said = _change(_thumbs(update.old_reaction), _thumbs(update.new_reaction))
+    emoji, removed = _change(_thumbs(update.old_reaction), _thumbs(update.new_reaction))
     user, chat = update.user, update.chat
-    if not said or user is None or user.is_bot:
+    if not emoji or user is None or user.is_bot:
         return None
     return InboundMessage(
         user=UserKey(PLATFORM, str(user.id)),
         chat=ChatKey(PLATFORM, str(chat.id)),
         bot_id=str(me.id),
         update_id=str(update_id),
-        text=said,
+        text=emoji,
         sent_at=update.date.timestamp(),
         kind="reaction",
+        removed=removed,
         user_name=user.full_name,
         bot_name=me.username,
         private=chat.type == chat.PRIVATE,
@@ -300,13 +304,14 @@ def _reaction(update: MessageReactionUpdated, update_id: int, me: BotIdentity) -
     )
 
 
-def _change(old: Sequence[str], new: Sequence[str]) -> str:
-    """The newest thumb, else one that remains after another was removed, else the removed one."""
+def _change(old: Sequence[str], new: Sequence[str]) -> tuple[str, bool]:
+    """The newest thumb, else one that remains after another was removed, else the removed one; empty if no thumb
+    changed. And whether it was removed."""
     fresh = [each for each in new if each not in old]
     gone = [each for each in old if each not in new]
     if fresh or (gone and new):
-        return (fresh or new)[-1]
-    return f"{TAKEN_BACK}{gone[-1]}" if gone else ""
+        return (fresh or new)[-1], False
+    return (gone[-1], True) if gone else ("", False)
 
 
 def _thumbs(reactions: Sequence[ReactionType]) -> list[str]:

@@ -48,7 +48,10 @@ async def test_reactions_come_from_private_channels_servers_and_threads() -> Non
             dc.unreact(said, "👍🏽")
             await harness.texts(2 * number + 2)
             put, taken = harness.accepted[-2:]
-            assert [(each.kind, each.text) for each in (put, taken)] == [("reaction", "👍"), ("reaction", "-👍")]
+            assert [(each.kind, each.text, each.removed) for each in (put, taken)] == [
+                ("reaction", "👍", False),
+                ("reaction", "👍", True),
+            ]
             assert {each.message_id for each in (put, taken)} == {str(said.id)}
             assert {each.chat for each in (put, taken)} == {key(channel)}
             assert put.user == UserKey("discord", "1001")
@@ -72,7 +75,9 @@ async def test_a_reaction_is_stored_despite_failures_and_joins_no_thread() -> No
         dc.react(said, "👍")
         dc.unreact(said, "👍")
         await harness.texts(1)
-        assert [each.text for each in harness.accepted] == ["-👍"], "whose message it was is not said any more"
+        assert [(each.text, each.removed) for each in harness.accepted] == [("👍", True)], (
+            "whose message it was is not said any more"
+        )
         dc.say("still among us", thread=thread)
         await harness.heard(dc.say("last"))
-        assert [each.text for each in harness.accepted] == ["-👍", "last"]
+        assert [each.text for each in harness.accepted] == ["👍", "last"]

@@ -142,8 +142,8 @@ async def test_unreadable_content_is_named(tg: TelegramServer, kind: str, noun: 
 
 async def test_unreadable_documents_are_named(tg: TelegramServer) -> None:
     pdf = heard(tg, tg.say_document("a.pdf", b"%PDF", "application/pdf", caption="read this"))
-    assert (pdf.kind, pdf.text, pdf.attachments) == ("unsupported", ".pdf", ())
-    assert heard(tg, tg.say_document("a.zip", b"PK", "application/zip")).text == ".zip"
+    assert (pdf.kind, pdf.extension, pdf.attachments) == ("unsupported", ".pdf", ())
+    assert heard(tg, tg.say_document("a.zip", b"PK", "application/zip")).extension == ".zip"
 
 
 async def test_service_messages_are_ignored(tg: TelegramServer) -> None:

@@ -13,10 +13,10 @@ from tests.servers.telegram import TelegramServer
 Json = dict[str, object]
 
 
-def said(*old: str, new: tuple[str, ...] = (), **more: object) -> str | None:
-    """The adapter's reading of a reaction that was `old` before."""
+def said(*old: str, new: tuple[str, ...] = (), **more: object) -> tuple[str, bool] | None:
+    """The thumb of a reaction that was `old` before, and whether it was removed."""
     found = heard(old, new, **more)
-    return None if found is None else found.text
+    return None if found is None else (found.text, found.removed)
 
 
 def heard(old: tuple[str, ...], new: tuple[str, ...], **more: object) -> InboundMessage | None:
@@ -36,16 +36,16 @@ def _reaction(each: str) -> Json:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "text"),
+    ("old", "new", "read"),
     [
-        ((), ("👍",), "👍"),
-        ((), ("👎",), "👎"),
-        (("👍",), ("👎",), "👎"),
-        (("👍",), (), "-👍"),
-        (("👎",), ("🔥",), "-👎"),
-        (("🔥",), ("👍",), "👍"),
-        (("🔥",), ("🔥", "👎", "👍"), "👍"),
-        (("👍", "👎"), ("👍",), "👍"),
+        ((), ("👍",), ("👍", False)),
+        ((), ("👎",), ("👎", False)),
+        (("👍",), ("👎",), ("👎", False)),
+        (("👍",), (), ("👍", True)),
+        (("👎",), ("🔥",), ("👎", True)),
+        (("🔥",), ("👍",), ("👍", False)),
+        (("🔥",), ("🔥", "👎", "👍"), ("👍", False)),
+        (("👍", "👎"), ("👍",), ("👍", False)),
         (("👍",), ("👍", "🔥"), None),
         ((), ("🔥",), None),
         ((), ("👌",), None),
@@ -54,8 +54,8 @@ def _reaction(each: str) -> Json:
         ((), ("custom",), None),
     ],
 )
-def test_thumbs_are_ratings(old: tuple[str, ...], new: tuple[str, ...], text: str | None) -> None:
-    assert said(*old, new=new) == text
+def test_thumbs_are_ratings(old: tuple[str, ...], new: tuple[str, ...], read: tuple[str, bool] | None) -> None:
+    assert said(*old, new=new) == read
 
 
 def test_chats_and_bots_do_not_rate() -> None:
@@ -82,4 +82,5 @@ async def test_a_reaction_is_stored_with_person_and_chat_before_acknowledgement(
         assert harness.batches == 4
         tg.react(reply, "👍", "🔥")
         tg.react(reply)
-        assert [(await harness.until(3)).text] == ["-👍"]
+        removed = await harness.until(3)
+        assert (removed.text, removed.removed) == ("👍", True)
