@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from routing.backoff import exponential
 from routing.bounded import Bounded
 from routing.error_boundary import ErrorBoundary
 from routing.errors import EmbedderFailed, Reason
@@ -104,7 +105,7 @@ class IndexBuilder:
         """Retry until the vectors are there."""
         now = asyncio.get_running_loop().time
         await asyncio.sleep(self._embedded_at + PAUSE_SECONDS - now())
-        wait = RETRY_SECONDS
+        failures = 0
         boundary = ErrorBoundary(log, "[Embeddings] The tools could not be embedded")
         while True:
             self._embedded_at = now()
@@ -122,8 +123,8 @@ class IndexBuilder:
             if not reason:
                 log.info("[Embeddings] %d tools, with %s", len(catalogue.tools), embedder.name)
                 return
-            await asyncio.sleep(wait)
-            wait = min(2 * wait, MAX_RETRY_SECONDS)
+            failures += 1
+            await asyncio.sleep(exponential(failures, RETRY_SECONDS, MAX_RETRY_SECONDS))
 
     def _use(self, catalogue: Catalogue | None, toolkits: tuple[Toolkit, ...], reason: str) -> None:
         self.latest = Index(catalogue, toolkits, reason)

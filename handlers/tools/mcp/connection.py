@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from handlers.tools.mcp.config import Limits, Server
 from handlers.tools.mcp.text import shown
+from routing.backoff import exponential
 from routing.errors import NO_REASON, Reason, ToolFailed
 from routing.ports import Clock
 from routing.types.people import Role
@@ -30,7 +31,6 @@ _WAIT_SECONDS = 5.0
 """How long a call waits for a connection."""
 _CANCEL_SECONDS = 20.0
 """A task that has not ended by then is cancelled again, because something inside swallowed the first cancellation."""
-_MAX_DOUBLINGS = 20
 
 log = logging.getLogger("handlers.tools.mcp")
 
@@ -135,8 +135,7 @@ class Connection:
             await asyncio.sleep(self._delay(failures))
 
     def _delay(self, failures: int) -> float:
-        doublings = min(failures - 1, _MAX_DOUBLINGS)
-        longest = min(self._limits.longest_delay, self._limits.first_delay * 2**doublings)
+        longest = exponential(failures, self._limits.first_delay, self._limits.longest_delay)
         return random.uniform(longest / 2, longest)
 
     def _lose(self, session: Session) -> None:
