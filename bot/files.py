@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
 
 from bot.platform import Platform
+from routing.bounded import Bounded
 from routing.errors import ModelError, Refused
 from routing.llm.transcription import Transcriber
 from routing.types.budgets import BudgetExceeded
@@ -23,7 +23,7 @@ class Files:
     def __init__(self, platforms: Mapping[str, Platform], transcriber: Transcriber) -> None:
         self._platforms = platforms
         self._transcriber = transcriber
-        self._pictures: OrderedDict[str, Picture] = OrderedDict()
+        self._pictures = Bounded[str, Picture](KEPT_PICTURES)
 
     async def picture(self, attachment: Attachment) -> Picture | None:
         """An image for a model; None if it can't be fetched any more."""
@@ -33,8 +33,6 @@ class Files:
             except Refused:
                 return None
             self._pictures[attachment.ref] = Picture(attachment.mime, data)
-            if len(self._pictures) > KEPT_PICTURES:
-                self._pictures.popitem(last=False)
         return self._pictures[attachment.ref]
 
     async def text(self, attachment: Attachment) -> str:

@@ -10,9 +10,9 @@ from itertools import count
 
 from bot.adapters.shared.keyed_queue import KeyedQueue
 from bot.platform import Platform, SendLater, SendRefused
-from handlers.access.bounded_table import Recent
 from handlers.storage_retry import retry_storage
 from routing.backoff import exponential
+from routing.bounded import Bounded
 from routing.errors import StorageFault
 from routing.ports import Clock, OutboxStore
 from routing.types.messages import ChatKey, OutboundMessage
@@ -51,7 +51,7 @@ class OutboxSender:
         self.platforms = platforms
         self._undeliverable = undeliverable
         self._unconfirmed = unconfirmed
-        self._noted: Recent[ChatKey, bool] = Recent()
+        self._noted = Bounded[ChatKey, bool]()
         """Chats told of a possibly missing reply since a message last arrived there."""
         self._clock = clock
         self._queue: KeyedQueue[ChatKey, OutboxEntry] = KeyedQueue("[Outbox]", self._send_next)
@@ -124,7 +124,7 @@ class OutboxSender:
         await retry_storage(self._store.dead, entry.id, UNCONFIRMED)
         await retry_storage(self._undeliverable, chat, UNCONFIRMED)
         if not self._noted.get(chat):
-            self._noted.put(chat, True)
+            self._noted[chat] = True
             await retry_storage(self._unconfirmed, entry.message)
 
     async def _attempt(self, entry: OutboxEntry) -> None:
@@ -136,7 +136,7 @@ class OutboxSender:
         try:
             async for sent in platform.send(entry.message, entry.id, done, recovered):
                 done += 1
-                self._noted.drop(entry.message.chat)
+                self._noted.pop(entry.message.chat, None)
                 if sent.last:
                     await retry_storage(self._store.sent, entry.id, sent.message_id)
                 else:

@@ -1,9 +1,10 @@
-"""A dictionary of limited size, for keys that users choose."""
+"""A dictionary of limited size, so that attackers with many accounts or names can't exhaust memory."""
 
 from __future__ import annotations
 
 from typing import TypeVar
 
+MAX_ENTRIES = 10_000
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -11,7 +12,7 @@ V = TypeVar("V")
 class Bounded(dict[K, V]):
     """Setting an entry makes it the newest; above `most` entries the oldest is dropped."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int = MAX_ENTRIES) -> None:
         super().__init__()
         self._most = most
 

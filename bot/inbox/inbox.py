@@ -16,13 +16,13 @@ from bot.inbox.command_order import CommandOrder
 from bot.inbox.no_reply import NoReplyEvents
 from bot.outbox import OutboxSender
 from bot.platform import SendFailed
-from handlers.access.bounded_table import Recent
 from handlers.dispatch import Dispatcher
 from handlers.languages import Say
 from handlers.parsing import is_stop
 from handlers.ratings import Reactions
 from handlers.running import RunningTurns
 from handlers.storage_retry import STUCK, TELL_SECONDS, retry_storage
+from routing.bounded import Bounded
 from routing.errors import StorageFault
 from routing.ports import ChatStore, InboxStore, LiveReply
 from routing.types.messages import ChatKey, InboundMessage, OutboundMessage
@@ -99,7 +99,7 @@ class Inbox:
         self._unmarked: dict[ChatKey, InboxEntry] = {}
         """Per chat, the newest waiting message that is not yet marked."""
         self._marking = 0
-        self._answered: Recent[ChatKey, bool] = Recent(ANSWERED_CHATS)
+        self._answered = Bounded[ChatKey, bool](ANSWERED_CHATS)
         self._told: set[ChatKey] = set()
         """Chats that were told that storage fails."""
         self._failing_since: float | None = None
@@ -269,7 +269,7 @@ class Inbox:
             await live.close()
         self._outbox.take(replies)
         if replies:
-            self._answered.put(chat, True)
+            self._answered[chat] = True
         else:
             self.no_replies.note(first.message)
 

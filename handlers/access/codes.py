@@ -6,7 +6,7 @@ import re
 import secrets
 from itertools import islice
 
-from handlers.access.bounded_table import Recent
+from routing.bounded import Bounded
 from routing.errors import Refused
 from routing.ports import Clock
 from routing.types.messages import UserKey
@@ -52,7 +52,7 @@ class WrongCodes:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._wrong: Recent[UserKey, list[float]] = Recent()
+        self._wrong = Bounded[UserKey, list[float]]()
 
     def check(self, user: UserKey) -> None:
         """Raises Refused while the user is locked out."""
@@ -63,4 +63,4 @@ class WrongCodes:
 
     def count(self, user: UserKey) -> None:
         """Records a wrong code."""
-        self._wrong.put(user, [*(self._wrong.get(user) or ())[-WRONG_LIMIT:], self._clock()])
+        self._wrong[user] = [*(self._wrong.get(user) or ())[-WRONG_LIMIT:], self._clock()]

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-from handlers.access.bounded_table import Recent
+from routing.bounded import Bounded
 from routing.errors import ConfigError, Refused
 
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
@@ -51,7 +51,7 @@ class RateLimit:
     def __init__(self, windows: tuple[Window, ...]) -> None:
         self._windows = windows
         self._longest = max((window.seconds for window in windows), default=0.0)
-        self._seen: Recent[Hashable, _Seen] = Recent()
+        self._seen = Bounded[Hashable, _Seen]()
 
     def take(self, who: Hashable, now: float, weight: int = 1) -> bool:
         """Counts a message sent at `now` as `weight` messages. Returns True if it is allowed, False if it is over the
@@ -60,7 +60,7 @@ class RateLimit:
         if not self._windows:
             return True
         seen = self._seen.get(who) or _Seen()
-        self._seen.put(who, seen)
+        self._seen[who] = seen
         while seen.at and seen.at[0] <= now - self._longest:
             seen.at.popleft()
         while seen.at and seen.at[-1] > now + DISORDER_SECONDS:

@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from handlers.access.bounded_table import Recent
 from handlers.access.codes import CODE_SECONDS, WrongCodes, new_code, posted_codes, read_code, shown
 from handlers.access.linking import LINKED, Linking
 from handlers.parsing import typed_command
+from routing.bounded import Bounded
 from routing.errors import Refused
 from routing.one_time_codes import hashed, matches
 from routing.ports import ChatStore, Clock, PeopleStore, StateStore
@@ -101,8 +101,8 @@ class Access:
         self._chats = chats
         self._state = state
         self._clock = clock
-        self._hinted: Recent[str, float] = Recent()
-        self._issued: Recent[UserKey, Pairing] = Recent(WAITING_LIMIT)
+        self._hinted = Bounded[str, float]()
+        self._issued = Bounded[UserKey, Pairing](WAITING_LIMIT)
         self._linking = linking
         self.wrong = linking.wrong
         self._posted = WrongCodes(clock)
@@ -192,7 +192,7 @@ class Access:
         stranger = await self._people.burn(code)
         if stranger is None:
             return ""
-        self._issued.put(stranger, Pairing(stranger, "", "", expires_at=0.0))
+        self._issued[stranger] = Pairing(stranger, "", "", expires_at=0.0)
         return PAIRING_CODE_BURNED
 
     async def _in_group(self, message: InboundMessage, person: Person | None) -> Admitted | Rejected:
@@ -225,7 +225,7 @@ class Access:
             language=message.language[:8],
         )
         waiting = await self._people.ask(request, WAITING_LIMIT)
-        self._issued.put(message.user, waiting)
+        self._issued[message.user] = waiting
         if await self._state.get(OWNER_CODE) is not None:
             return Rejected(Refused(NO_OWNER))
         minutes = max(1, round((waiting.expires_at - self._clock()) / 60))
@@ -269,7 +269,7 @@ class Access:
         hinted = self._hinted.get(key)
         if hinted is not None and now - hinted < HINT_SECONDS:
             return Rejected(None)
-        self._hinted.put(key, now)
+        self._hinted[key] = now
         return Rejected(refusal)
 
 

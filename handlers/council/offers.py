@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from handlers.context import CommandContext
 from handlers.council.council import ANYBODY, Wanted
+from routing.bounded import Bounded
 from routing.types.messages import ChatKey
 
 MAX_LEFT = 50
@@ -29,15 +30,13 @@ class Offers:
     """Pending questions by person and chat."""
 
     def __init__(self) -> None:
-        self._left: dict[tuple[int, ChatKey], PendingCouncil] = {}
-        self._used: dict[tuple[ChatKey, str], None] = {}
+        self._left = Bounded[tuple[int, ChatKey], PendingCouncil](MAX_LEFT)
+        self._used = Bounded[tuple[ChatKey, str], bool](MAX_USED)
 
     def use(self, ask: CommandContext) -> None:
         """Records a confirmed offer, if a button was pressed for it."""
         if press := ask.message.press:
-            self._used[ask.message.chat, press.message_id] = None
-            if len(self._used) > MAX_USED:
-                del self._used[next(iter(self._used))]
+            self._used[ask.message.chat, press.message_id] = True
 
     def used(self, ask: CommandContext) -> bool:
         """Whether the offer of the pressed button was already confirmed."""
@@ -47,7 +46,5 @@ class Offers:
     def left(self, ask: CommandContext) -> PendingCouncil:
         """The state for this person and chat. Callers change it in place."""
         key = (ask.person.id, ask.message.chat)
-        found = self._left[key] = self._left.pop(key, PendingCouncil())
-        if len(self._left) > MAX_LEFT:
-            del self._left[next(iter(self._left))]
-        return found
+        pending = self._left[key] = self._left.get(key) or PendingCouncil()
+        return pending

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from handlers.access.bounded_table import Recent
+from routing.bounded import Bounded
 from routing.errors import Refused
 from routing.ports import Clock
 
@@ -19,7 +19,7 @@ class Sessions:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._running: set[int] = set()
-        self._ended: Recent[int, float] = Recent()
+        self._ended = Bounded[int, float]()
 
     @contextmanager
     def enter(self, person_id: int, sent_at: float | None = None) -> Iterator[None]:
@@ -40,4 +40,4 @@ class Sessions:
         finally:
             self._running.discard(person_id)
             if sent_at is not None:
-                self._ended.put(person_id, sent_at + self._clock() - began)
+                self._ended[person_id] = sent_at + self._clock() - began

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from handlers.access.bounded_table import Recent
 from handlers.languages import Say
+from routing.bounded import Bounded
 from routing.ports import PeopleStore
 from routing.types.messages import Button, ChatKey, OutboundMessage, UserKey
 from routing.types.queues import OutboxEntry
@@ -23,7 +23,7 @@ class Notices:
         self._people = people
         self._post = post
         self.send = send
-        self._undelivered: Recent[tuple[ChatKey, str], bool] = Recent()
+        self._undelivered = Bounded[tuple[ChatKey, str], bool]()
 
     async def welcome(self, user: UserKey) -> None:
         """Tells a person in private that they were admitted."""
@@ -44,7 +44,7 @@ class Notices:
         """Tells the owners once that a chat can't be reached, unless it is an owner's own chat."""
         whom = UserKey(chat.platform, chat.person or chat.chat_id)
         if not self._undelivered.get((chat, reason)) and whom not in await self._people.owners():
-            self._undelivered.put((chat, reason), True)
+            self._undelivered[chat, reason] = True
             words = "📭 A reply to {chat} can't be delivered: {reason}."
             await self.tell_owners(words, (), chat=whom, reason=reason)
 

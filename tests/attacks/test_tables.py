@@ -15,12 +15,12 @@ from bot.adapters.telegram.flood import Limits, Rate, RateLimiter
 from bot.adapters.telegram.webhook import nesting
 from bot.inbox.command_order import CommandOrder
 from bot.inbox.inbox import ANSWERED_CHATS
-from handlers.access.bounded_table import MAX_ENTRIES, Recent
 from handlers.access.codes import WRONG_LIMIT, WrongCodes
 from handlers.access.rate_limit import RateLimit, Window
 from handlers.council.sessions import Sessions
 from handlers.running import RunningTurns
 from handlers.tools.files import FileTools
+from routing.bounded import MAX_ENTRIES
 from routing.budget.accounts import Accounts
 from routing.budget.estimates import Outputs
 from routing.errors import Refused
@@ -37,13 +37,6 @@ from tests.stories.kills import until
 CHATS = 12_000
 LIVE = ("_turns", "_commands", "_behind", "_unmarked", "_queue", "_unanswered", "_users", "_fixed")
 """Tables that are empty when no work is in progress."""
-
-
-def test_a_full_table_drops_the_oldest_entry() -> None:
-    table: Recent[int, str] = Recent(2)
-    for key in (1, 2, 1, 3):
-        table.put(key, str(key))
-    assert [table.get(key) for key in (1, 2, 3)] == ["1", None, "3"]
 
 
 def test_wrong_codes_are_counted_per_account() -> None:
@@ -77,7 +70,7 @@ def test_deeply_nested_updates_are_refused(text: str, depth: int) -> None:
 
 def entries(thing: object) -> int:
     """The size of an object's largest table."""
-    tables = [value for value in vars(thing).values() if isinstance(value, dict | set | Recent)]
+    tables = [value for value in vars(thing).values() if isinstance(value, dict | set)]
     return max(map(len, cast("list[Sized]", tables)), default=0)
 
 

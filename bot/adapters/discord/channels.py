@@ -10,7 +10,7 @@ from typing import Literal
 import discord
 
 from bot.adapters.discord.client import NETWORK, Client, Json
-from handlers.access.bounded_table import Recent
+from routing.bounded import Bounded
 from routing.types.messages import ChatKey, InboundMessage
 
 PLATFORM = "discord"
@@ -44,15 +44,15 @@ class Channels:
     def __init__(self, client: Client, thread_per_mention: bool = False) -> None:
         self._client = client
         self._thread_per_mention = thread_per_mention
-        self._warned: Recent[str, bool] = Recent()
-        self._fetched: Recent[int, tuple[int, int]] = Recent(_REMEMBERED)
-        self._joined: Recent[int, bool] = Recent()
+        self._warned = Bounded[str, bool]()
+        self._fetched = Bounded[int, tuple[int, int]](_REMEMBERED)
+        self._joined = Bounded[int, bool]()
 
     def join(self, chats: Iterable[ChatKey]) -> None:
         """Note that the bot was addressed in these chats, so that it joins the threads among them."""
         for chat in chats:
             if chat.thread_id:
-                self._joined.put(int(chat.thread_id), True)
+                self._joined[int(chat.thread_id)] = True
 
     def guild(self, guild_id: str | None) -> discord.Guild | None:
         return self._client.get_guild(int(guild_id)) if guild_id else None
@@ -108,8 +108,8 @@ class Channels:
         """Ask Discord. Raises what its HTTP client raises."""
         channel: Json = dict(await self._client.http.get_channel(channel_id))
         if channel.get("member") is not None or channel.get("owner_id") == str(self._client.application_id):
-            self._joined.put(channel_id, True)
-        self._fetched.put(channel_id, (int(channel["type"]), int(channel.get("parent_id") or 0)))
+            self._joined[channel_id] = True
+        self._fetched[channel_id] = (int(channel["type"]), int(channel.get("parent_id") or 0))
         place = self.find(channel_id, int(channel["guild_id"]) if channel.get("guild_id") else None)
         assert place is not None
         return place
@@ -138,7 +138,7 @@ class Channels:
 
     def _warn_once(self, channel_id: str, error: BaseException) -> None:
         if self._warned.get(channel_id) is None:
-            self._warned.put(channel_id, True)
+            self._warned[channel_id] = True
             log.warning(
                 "Discord: can't create a thread in channel %s (%s); answering in the channel", channel_id, error
             )

@@ -20,7 +20,7 @@ from bot.adapters.discord.client import Json, unlocking
 from bot.adapters.discord.failures import CALL_ERRORS, UNKNOWN_WEBHOOK, Offline
 from bot.adapters.discord.settings import Pace
 from bot.adapters.shared.background import Background
-from handlers.access.bounded_table import Recent
+from routing.bounded import Bounded
 from routing.ports import Clock
 from routing.types.messages import Document, Picture
 
@@ -104,10 +104,10 @@ class ClientContext:
     pace: Pace
     clock: Clock
     answer: float = 20.0
-    shown: Recent[str, Shown] = field(default_factory=lambda: Recent(_MAX_PREVIEWS))
+    shown: Bounded[str, Shown] = field(default_factory=lambda: Bounded(_MAX_PREVIEWS))
     background: Background = field(default_factory=lambda: Background("Discord"))
     _began: float = field(init=False)
-    _direct: Recent[str, str] = field(default_factory=Recent)
+    _direct: Bounded[str, str] = field(default_factory=Bounded)
     _forgotten: deque[int] = field(default_factory=lambda: deque(maxlen=_MAX_UNKNOWN))
 
     def __post_init__(self) -> None:
@@ -164,7 +164,7 @@ class ClientContext:
         """Remember what a preview shows, from Discord's response, because the nonce may have matched an older
         message."""
         text = content if message.get("content", content) == content else ""
-        self.shown.put(key, Shown(text, str(message["id"]), asyncio.get_running_loop().time()))
+        self.shown[key] = Shown(text, str(message["id"]), asyncio.get_running_loop().time())
 
     def in_guild(self, channel_id: str) -> bool:
         """Whether this is a server channel, as far as the client knows."""
@@ -181,7 +181,7 @@ class ClientContext:
         known = self._direct.get(user_id)
         if known is None:
             known = str((await self.call("POST", "/users/@me/channels", {"recipient_id": user_id}))["id"])
-            self._direct.put(user_id, known)
+            self._direct[user_id] = known
         return known
 
     async def _write_deferred(

@@ -15,8 +15,8 @@ from bot.adapters.discord.failures import CALL_ERRORS, Refusal, failure, may_hav
 from bot.adapters.discord.parts import MAX_NONCE, Part, parts, written_out
 from bot.adapters.shared.outbound import FileRefused, PieceSender
 from bot.platform import SendFailed, SendRefused, Sent
-from handlers.access.bounded_table import Recent
 from handlers.languages import Say
+from routing.bounded import Bounded
 from routing.types.messages import OutboundMessage
 
 TOO_LATE_FOR_ONE = (
@@ -98,7 +98,7 @@ class Outbound:
 
     def __init__(self, context: ClientContext) -> None:
         self._context = context
-        self._unconfirmed: Recent[str, float] = Recent(_REMEMBERED)
+        self._unconfirmed = Bounded[str, float](_REMEMBERED)
         """Per nonce, the time at which a piece may first have arrived without confirmation."""
         self._pieces: PieceSender[Part] = PieceSender()
 
@@ -192,7 +192,7 @@ class Outbound:
                     target.note_id = await self._new(target, Part(words, f"shut-{part.nonce}"[:MAX_NONCE]), False)
                     return target.note_id
                 raise self._failure(error, part, now) from error
-            self._unconfirmed.drop(part.nonce)
+            self._unconfirmed.pop(part.nonce, None)
             return sent
 
     def _failure(self, error: BaseException, part: Part, now: float) -> SendFailed:
@@ -222,12 +222,12 @@ class Outbound:
         else:
             await self._context.pause(key)
             sent = ""
-        self._context.shown.drop(key)
+        self._context.shown.pop(key, None)
         return sent
 
     def _note_unconfirmed(self, nonce: str, since: float) -> None:
         if self._unconfirmed.get(nonce) is None:
-            self._unconfirmed.put(nonce, since)
+            self._unconfirmed[nonce] = since
 
     def _unconfirmed_for(self, part: Part, now: float) -> float:
         """Seconds since this part may first have arrived."""

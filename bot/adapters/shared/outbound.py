@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, TypeVar
 
 from bot.platform import SendLater
-from handlers.access.bounded_table import Recent
+from routing.bounded import Bounded
 
 AMBIGUOUS_SECONDS = 30.0
 """Pause before a reply that may have arrived is sent again."""
@@ -32,7 +32,7 @@ class PieceSender(Generic[P]):
     not repeated."""
 
     def __init__(self) -> None:
-        self._left: Recent[Place, list[P]] = Recent(_REMEMBERED)
+        self._left = Bounded[Place, list[P]](_REMEMBERED)
 
     async def send(
         self,
@@ -49,11 +49,11 @@ class PieceSender(Generic[P]):
                 sent = await deliver(left[0])
             except FileRefused as refused:
                 left = [*instead(left[0], refused.reason)]
-                self._left.put(place, left)
+                self._left[place] = left
             else:
                 del left[0]
                 if not left:
-                    self._left.drop(place)
+                    self._left.pop(place, None)
                     return sent
 
 

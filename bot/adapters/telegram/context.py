@@ -13,7 +13,7 @@ from bot.adapters.telegram.api import Api, Json, TooMany
 from bot.adapters.telegram.flood import RateLimiter
 from bot.adapters.telegram.settings import Pace
 from bot.rendering.telegram import Piece
-from handlers.access.bounded_table import Recent
+from routing.bounded import Bounded
 
 log = logging.getLogger(__name__)
 _MESSAGES = ("sendMessage", "editMessageText", "sendPhoto", "sendDocument")  # what Telegram counts as messages
@@ -29,7 +29,7 @@ class ClientContext:
     flood: RateLimiter
     pace: Pace
     drafts: bool = True
-    shown: Recent[tuple[str, str], Piece] = field(default_factory=lambda: Recent(_MAX_PREVIEWS))
+    shown: Bounded[tuple[str, str], Piece] = field(default_factory=lambda: Bounded(_MAX_PREVIEWS))
     background: Background = field(default_factory=lambda: Background("Telegram"))
 
     async def call(self, chat_id: str, method: str, data: Json) -> Any:

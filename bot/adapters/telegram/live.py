@@ -112,7 +112,7 @@ class TelegramLive(StreamedReply):
         if self._placeholder:
             data = {"chat_id": chat_id, "message_id": self._placeholder, "link_preview_options": NO_PREVIEW}
             await self._call("editMessageText", data | body(piece))
-            self._context.shown.put((chat_id, self._placeholder), piece)
+            self._context.shown[chat_id, self._placeholder] = piece
             return
         piece = preview(self._text, MAX_TEXT - len(CONTINUES))
         piece = Piece(piece.text + CONTINUES, piece.entities)
@@ -126,7 +126,7 @@ class TelegramLive(StreamedReply):
             self._streaming = self._streaming and not may_have_arrived(error)  # at most one preview may be duplicated
             raise
         self._placeholder = str(sent["message_id"])
-        self._context.shown.put((chat_id, self._placeholder), piece)
+        self._context.shown[chat_id, self._placeholder] = piece
         await self._keep(self._placeholder)
 
     def _call_failed(self, error: Exception) -> None:

@@ -75,7 +75,7 @@ class Outbound:
         """Edit a message and return its id; empty if it can't be edited and a new one is needed. Repeating an edit is
         harmless."""
         shown = self._context.shown.get((target.chat_id, message_id))
-        self._context.shown.drop((target.chat_id, message_id))
+        self._context.shown.pop((target.chat_id, message_id), None)
         if shown == piece and markup is None:
             return message_id
         data = {"chat_id": target.chat_id, "message_id": message_id, "link_preview_options": NO_PREVIEW}
