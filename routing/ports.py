@@ -9,8 +9,8 @@ from typing import Literal, Protocol
 
 from routing.types.budgets import Period, PersonLimits, Price
 from routing.types.history import Conversation, StoredMessage, Summary, TurnRecord
-from routing.types.llm import ModelRequest, ProviderProfile, StreamEvent, ToolCall, Transcript
-from routing.types.messages import ChatKey, InboundMessage, OutboundMessage, UserKey
+from routing.types.llm import ChatMessage, ModelRequest, Picture, ProviderProfile, StreamEvent, ToolCall, Transcript
+from routing.types.messages import Attachment, ChatKey, InboundMessage, OutboundMessage, UserKey
 from routing.types.people import Account, Adoption, Override, Pairing, Person, PersonSettings, Preferences, Role
 from routing.types.queues import InboxEntry, OutboxEntry
 from routing.types.skills import Skills
@@ -19,6 +19,7 @@ from routing.types.toolkits import Toolkit
 from routing.types.tools import ActionState, Allowance, PendingAction, ToolScope, Traits
 from routing.types.turns import Switches, TurnSettings
 from routing.types.usage import (
+    CallRecord,
     Day,
     Payer,
     PersonSpending,
@@ -255,6 +256,24 @@ class Llm(Protocol):
 
     async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> Transcript:
         """Transcribe a voice message. Raises ModelError."""
+
+
+class AskModel(Protocol):
+    """Calls models for a council, without tools. Unwanted calls are cancelled."""
+
+    @property
+    def paid_calls(self) -> Sequence[CallRecord]:
+        """All calls so far that have to be paid for; cancelled ones have no token count."""
+
+    async def __call__(self, model: str, tier: Tier, messages: tuple[ChatMessage, ...], seconds: float) -> str:
+        """Return the model's answer. Raises ModelError, or TimeoutError after `seconds`."""
+
+
+class FetchPicture(Protocol):
+    """Fetches a picture of a message for a model."""
+
+    async def __call__(self, attachment: Attachment, /) -> Picture | None:
+        """Return the picture; None if it can't be fetched any more."""
 
 
 class LiveReply(Protocol):

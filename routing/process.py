@@ -6,11 +6,12 @@ import asyncio
 import logging
 import os
 import signal
+from abc import ABC, abstractmethod
 from asyncio.subprocess import DEVNULL, PIPE, Process, SubprocessStreamProtocol
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from routing.errors import Reason
 
@@ -188,12 +189,13 @@ async def _drain(pipe: asyncio.StreamReader) -> None:
         pass
 
 
-class Worker(Protocol):
-    """A child process that is ready for use."""
+class Worker(ABC):
+    """Base class of a child process that is ready for use."""
 
-    @property
-    def process(self) -> ChildProcess: ...
+    __slots__ = ()
+    process: ChildProcess
 
+    @abstractmethod
     async def stop(self) -> None:
         """Stop the process. Calls under way fail."""
 

@@ -14,10 +14,10 @@ from routing.config.skills import catalogue
 from routing.llm.attempt import ModelCaller
 from routing.policy import tiers
 from routing.policy.models import Models
-from routing.ports import Clock, HistoryStore, LiveReply, OwnerFiles, PreferenceStore
+from routing.ports import Clock, FetchPicture, HistoryStore, LiveReply, OwnerFiles, PreferenceStore
 from routing.tools.offer import Toolset, TurnTools
 from routing.turn import auto_tier
-from routing.turn.context import Context, FetchPicture
+from routing.turn.context import Context
 from routing.turn.context_window import Window
 from routing.turn.loop import TurnLoop
 from routing.turn.plan import Plan, plan

@@ -171,6 +171,30 @@ def test_every_form_of_import_is_detected(source: str) -> None:
     assert list(imported(source)) == ["litellm"]
 
 
+def protocols(source: str) -> list[str]:
+    """The names of the classes that derive from Protocol, and of those that are called so."""
+    classes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef)]
+    return [
+        each.name
+        for each in classes
+        if each.name == "Protocol" or any(re.match(r"(\w+\.)*Protocol\b", ast.unparse(base)) for base in each.bases)
+    ]
+
+
+def test_every_protocol_of_routing_is_in_ports() -> None:
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "routing").rglob("*.py")
+        if protocols(path.read_text(encoding="utf-8"))
+    }
+    assert found == {"routing/ports.py"}
+
+
+@pytest.mark.parametrize("bases", ["Protocol", "Sized, Protocol[T]", "typing.Protocol", "t.Protocol[K, V]"])
+def test_every_form_of_protocol_is_detected(bases: str) -> None:
+    assert protocols(f"class Port({bases}): ...\nclass Plain(ProtocolError): ...") == ["Port"]
+
+
 def test_package_names_are_unique() -> None:
     owners = metadata.packages_distributions()
     assert {name: owners[name] for name in PACKAGES if set(owners.get(name, ())) - {"tierbot"}} == {}

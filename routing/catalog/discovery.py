@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 from filelock import FileLock
 
-from routing.catalog.provider_models import PROTOCOLS, DiscoveryError, Listing
+from routing.catalog.provider_models import LIST_FORMATS, DiscoveryError, Listing
 from routing.config import jsonfile
 from routing.types.llm import ApiType, ProviderProfile
 from routing.types.model_names import is_model_name
@@ -48,10 +48,10 @@ async def discover(profile: ProviderProfile, client: httpx.AsyncClient | None = 
     key = _key(profile)
     api_type = profile.api_type or "openai"
     url = _models_url(profile, api_type)
-    protocol = PROTOCOLS[api_type]
+    form = LIST_FORMATS[api_type]
     async with AsyncExitStack() as stack:
         web = client if client is not None else await stack.enter_async_context(httpx.AsyncClient())
-        listing = Listing(web, provider, profile.variable, protocol, key)
+        listing = Listing(web, provider, profile.variable, form, key)
         try:
             async with asyncio.timeout(profile.timeout_seconds):
                 rows = await listing.everything(url)
@@ -76,9 +76,9 @@ def _key(profile: ProviderProfile) -> str:
 
 
 def _models_url(profile: ProviderProfile, api_type: ApiType) -> httpx.URL:
-    """The address of the list; a base URL without a path gets the protocol's usual one."""
+    """The address of the list; a base URL without a path gets the provider's usual one."""
     url = address_of(profile, _HOMES.get((profile.name, api_type), ""))
-    path = url.path.rstrip("/") or PROTOCOLS[api_type].usual_path
+    path = url.path.rstrip("/") or LIST_FORMATS[api_type].usual_path
     return url.copy_with(path=f"{path}/models", fragment=None)
 
 

@@ -1,4 +1,4 @@
-"""Lists a provider's models over HTTP: three protocols, paged, bounded; the key is sent to one host only."""
+"""Lists a provider's models over HTTP: three formats, paged, bounded; the key is sent to one host only."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class DiscoveryError(TierbotError):
 
 
 @dataclass(frozen=True, slots=True)
-class Protocol:
+class ListFormat:
     """How a kind of provider lists models. `cursor` is the parameter for the next page."""
 
     usual_path: str
@@ -57,24 +57,24 @@ class Protocol:
         return cursor if isinstance(cursor, str) else ""
 
 
-PROTOCOLS: Mapping[ApiType, Protocol] = {
-    "openai": Protocol("/v1", "authorization", "data", "id", {}, {}),
-    "anthropic": Protocol(
+LIST_FORMATS: Mapping[ApiType, ListFormat] = {
+    "openai": ListFormat("/v1", "authorization", "data", "id", {}, {}),
+    "anthropic": ListFormat(
         "/v1", "x-api-key", "data", "id", {"anthropic-version": "2023-06-01"}, {"limit": "1000"}, "after_id"
     ),
-    "gemini": Protocol("/v1beta", "x-goog-api-key", "models", "name", {}, {"pageSize": "1000"}, "pageToken"),
+    "gemini": ListFormat("/v1beta", "x-goog-api-key", "models", "name", {}, {"pageSize": "1000"}, "pageToken"),
 }
 
 
 class Listing:
     """Reads all pages of one list. Raises DiscoveryError 502 and httpx's errors."""
 
-    def __init__(self, web: httpx.AsyncClient, provider: str, variable: str, protocol: Protocol, key: str) -> None:
+    def __init__(self, web: httpx.AsyncClient, provider: str, variable: str, form: ListFormat, key: str) -> None:
         self._web = web
         self._provider = provider
         self._variable = variable
-        self._protocol = protocol
-        self._headers = protocol.authorised(key)
+        self._form = form
+        self._headers = form.authorised(key)
         self._left = MAX_BYTES
 
     async def everything(self, url: httpx.URL) -> list[Row]:
@@ -82,10 +82,10 @@ class Listing:
         rows: list[Row] = []
         cursor, asked = "", {""}
         for _ in range(MAX_PAGES):
-            more = {self._protocol.cursor: cursor} if cursor else {}
-            document = await self._get(url.copy_merge_params({**self._protocol.first, **more}))
+            more = {self._form.cursor: cursor} if cursor else {}
+            document = await self._get(url.copy_merge_params({**self._form.first, **more}))
             rows += self._rows(document)
-            cursor = self._protocol.next_page(document) if isinstance(document, dict) else ""
+            cursor = self._form.next_page(document) if isinstance(document, dict) else ""
             if not cursor:
                 return rows
             if cursor in asked:
@@ -131,23 +131,23 @@ class Listing:
 
     def _rows(self, document: object) -> list[Row]:
         # Together AI sends a bare list; Google omits an empty one.
-        absent: object = [] if self._protocol.rows == "models" else None
-        items = document.get(self._protocol.rows, absent) if isinstance(document, dict) else document
+        absent: object = [] if self._form.rows == "models" else None
+        items = document.get(self._form.rows, absent) if isinstance(document, dict) else document
         if not isinstance(items, list):
             raise self._fault("answered without a list of models: check the base URL", 200)
-        named = [(_name(item, self._protocol), item) for item in items if isinstance(item, dict)]
+        named = [(_name(item, self._form), item) for item in items if isinstance(item, dict)]
         return [(name, _shown(item, name)) for name, item in named if name]
 
     def _fault(self, what: str, upstream: int | None = None) -> DiscoveryError:
         return DiscoveryError(502, f"{self._provider} {what}.", upstream)
 
 
-def _name(item: Mapping[str, Any], protocol: Protocol) -> str:
+def _name(item: Mapping[str, Any], form: ListFormat) -> str:
     """A model's name; empty if it can't generate text or the name is invalid."""
-    name = item.get(protocol.name)
+    name = item.get(form.name)
     if not isinstance(name, str):
         return ""
-    if protocol.name == "name":
+    if form.name == "name":
         methods = item.get("supportedGenerationMethods")
         if not isinstance(methods, list) or "generateContent" not in methods:
             return ""

@@ -7,18 +7,16 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from random import Random
-from typing import Protocol
 
 from routing.council.ballots import Tally, count, read_ballot, unassailable
 from routing.council.prompts import for_chairman, for_member, for_voter, split_dissent, unknown_mark
 from routing.council.seats import Seat, strongest
 from routing.council.verdict import Failure, Form, Member, Progress, Stage, Verdict
 from routing.errors import ModelError
-from routing.ports import Clock
+from routing.ports import AskModel, Clock
 from routing.text import storable
 from routing.types.llm import ChatMessage
 from routing.types.stop import Stop, Stopped
-from routing.types.usage import CallRecord
 
 ANSWER_SECONDS = 60.0
 """Time limit of each member's answer."""
@@ -30,18 +28,6 @@ MIN_FOR_VOTE = 3
 LABELS = "ABCDEFGH"
 MIN_SECONDS = 2.0
 """No call starts with less time left."""
-
-
-class AskModel(Protocol):
-    """Calls models without tools. Unwanted calls are cancelled. A Stop passed to it must be its own, because a Stop has
-    one listener."""
-
-    @property
-    def paid_calls(self) -> Sequence[CallRecord]:
-        """All calls so far that have to be paid for; cancelled ones have no token count."""
-
-    async def __call__(self, seat: Seat, messages: tuple[ChatMessage, ...], seconds: float) -> str:
-        """Return the model's answer. Raises ModelError, or TimeoutError after `seconds`."""
 
 
 class Council:
@@ -173,7 +159,7 @@ class Council:
         began, before = self._clock(), self._calls(seat)
         try:
             async with asyncio.timeout(seconds):
-                text = await self._ask_model(seat, messages, seconds)
+                text = await self._ask_model(seat.model, seat.tier, messages, seconds)
         except TimeoutError:
             return Failure("late" if self._calls(seat) > before else "line")
         except ModelError as error:

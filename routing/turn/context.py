@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
 from routing.config.runtime import RouterConfig
 from routing.errors import ModelError
-from routing.ports import HistoryStore
+from routing.ports import FetchPicture, HistoryStore
 from routing.turn import compaction
 from routing.turn.context_window import Window
 from routing.turn.summariser import Summariser
@@ -32,8 +32,6 @@ PICTURE_BYTES = 20_000_000
 """Total size of the pictures in a request. Base64 adds a third, and providers accept 20 to 50 MB."""
 
 log = logging.getLogger("routing")
-
-FetchPicture = Callable[[Attachment], Awaitable[Picture | None]]
 
 
 class Context:

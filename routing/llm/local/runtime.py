@@ -17,7 +17,7 @@ from pathlib import Path
 from routing.errors import Reason, Unreachable, system_reason
 from routing.llm.local.server import EXIT_PACKAGE_BROKEN, EXIT_PACKAGE_MISSING
 from routing.llm.local.weights import PREFIX, find
-from routing.process import ChildProcess, Supervisor
+from routing.process import ChildProcess, Supervisor, Worker
 
 _EXIT_SECONDS = 5.0
 """The output of a process may end a moment before it does."""
@@ -48,7 +48,7 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True)
-class LocalServer:
+class LocalServer(Worker):
     """A child process that accepts requests. Created by `start`."""
 
     process: ChildProcess

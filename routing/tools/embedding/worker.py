@@ -17,7 +17,7 @@ from typing import Any
 from routing.backoff import exponential
 from routing.errors import NO_REASON, PROGRAM_ENDING, EmbedderFailed, Reason, system_reason
 from routing.ports import Clock
-from routing.process import ChildProcess, Supervisor
+from routing.process import ChildProcess, Supervisor, Worker
 from routing.tools.embedding.texts import FEW_TEXTS, answered
 from routing.tools.embedding.worker_process import LOADER, REASON_CHARS
 from routing.types.vectors import Floats
@@ -57,7 +57,7 @@ class Patience:
     longest: float = 300.0
 
 
-class EmbeddingProcess:
+class EmbeddingProcess(Worker):
     """A worker process with a loaded model. Created by `start`."""
 
     def __init__(self, process: ChildProcess, launch: Launch) -> None:

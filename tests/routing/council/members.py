@@ -19,6 +19,7 @@ from routing.council.verdict import Progress, Stage, Verdict
 from routing.errors import ModelError
 from routing.types.llm import ChatMessage, Usage
 from routing.types.stop import Stop
+from routing.types.tiers import Tier
 from routing.types.usage import CallRecord
 
 T = TypeVar("T")
@@ -100,22 +101,22 @@ class Members:
     cancelled: list[tuple[str, Stage]] = field(default_factory=list)
     paid_calls: list[CallRecord] = field(default_factory=list)
 
-    async def __call__(self, seat: Seat, messages: tuple[ChatMessage, ...], seconds: float) -> str:
+    async def __call__(self, model: str, tier: Tier, messages: tuple[ChatMessage, ...], seconds: float) -> str:
         stage = stage_of(messages)
         began = elapsed()
-        self.calls.append(Call(seat.model, stage, messages[1].text, messages[0].text, seconds, began))
+        self.calls.append(Call(model, stage, messages[1].text, messages[0].text, seconds, began))
         said = self._said(self.calls[-1])
-        took = self.after.get((seat.model, stage), 1.0)
+        took = self.after.get((model, stage), 1.0)
         try:
             await asyncio.sleep(took)
         except asyncio.CancelledError:
-            self.cancelled.append((seat.model, stage))
-            self.paid_calls.append(CallRecord(seat.tier, seat.model, None, elapsed() - began))
+            self.cancelled.append((model, stage))
+            self.paid_calls.append(CallRecord(tier, model, None, elapsed() - began))
             raise
         if isinstance(said, ModelError):
             raise said
-        counted = Usage(10, 20, cost=self.costs.get(seat.model, Decimal("0.001")))
-        self.paid_calls.append(CallRecord(seat.tier, seat.model, counted, took))
+        counted = Usage(10, 20, cost=self.costs.get(model, Decimal("0.001")))
+        self.paid_calls.append(CallRecord(tier, model, counted, took))
         return said
 
     def made(self, stage: Stage) -> list[Call]:

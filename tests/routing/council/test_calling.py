@@ -50,7 +50,7 @@ def called(seat: Seat, steps: list[Step], seconds: float = 60.0) -> tuple[str | 
         llm = FakeLlm(steps)
         calls = calling(llm)
         try:
-            said: str | Exception = await calls(seat, ASKED, seconds)
+            said: str | Exception = await calls(seat.model, seat.tier, ASKED, seconds)
         except (ModelError, TimeoutError) as error:
             said = error
         return said, calls, llm, elapsed()
@@ -107,7 +107,7 @@ def test_errors_are_raised() -> None:
 def test_calls_can_be_cancelled_at_any_time() -> None:
     async def story() -> None:
         calls = calling(FakeLlm([TextDelta("ha"), asyncio.Event(), END]))
-        task = asyncio.create_task(calls(GPT, ASKED, 60.0))
+        task = asyncio.create_task(calls(GPT.model, GPT.tier, ASKED, 60.0))
         await asyncio.sleep(1.0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -7,10 +7,10 @@ import asyncio
 import pytest
 
 from routing.council.council import ALL_SECONDS, ANSWER_SECONDS, MIN_SECONDS, SYNTHESIS_AT
-from routing.council.seats import Seat
 from routing.council.verdict import Failure, Stage, Verdict
 from routing.errors import ModelError, Unreachable
 from routing.types.llm import ChatMessage
+from routing.types.tiers import Tier
 from tests.routing.council.members import MOON, NEVER, STAR, SUN, Members, verdict_of
 
 
@@ -20,9 +20,9 @@ class Translating(Members):
     said: Exception = TimeoutError()
     lingers: float = 0.0
 
-    async def __call__(self, seat: Seat, messages: tuple[ChatMessage, ...], seconds: float) -> str:
+    async def __call__(self, model: str, tier: Tier, messages: tuple[ChatMessage, ...], seconds: float) -> str:
         try:
-            return await super().__call__(seat, messages, seconds)
+            return await super().__call__(model, tier, messages, seconds)
         except asyncio.CancelledError:
             await asyncio.sleep(self.lingers)
             raise self.said from None
@@ -107,10 +107,10 @@ def test_a_cancelled_call_with_another_error_is_late(error: Exception) -> None:
 
 def test_a_queued_member_was_not_called_and_is_not_late() -> None:
     class InLine(Members):
-        async def __call__(self, seat: Seat, messages: tuple[ChatMessage, ...], seconds: float) -> str:
-            if seat.model == STAR:
+        async def __call__(self, model: str, tier: Tier, messages: tuple[ChatMessage, ...], seconds: float) -> str:
+            if model == STAR:
                 await asyncio.sleep(NEVER)
-            return await super().__call__(seat, messages, seconds)
+            return await super().__call__(model, tier, messages, seconds)
 
     verdict = verdict_of(InLine())
     assert verdict.members[2].failure == Failure("line")
