@@ -33,8 +33,8 @@ async def look(models: Models, seconds: float = FIRST_LOOK_SECONDS) -> None:
 
 async def keep_looking(models: Models, seconds: float = AGAIN_SECONDS) -> None:
     """Log which model answers, then keep looking for an Ollama that starts later, until cancelled."""
-    if (said := sentence(models)) is not None:
-        log.warning("[Models] %s", said)
+    if (message := sentence(models)) is not None:
+        log.warning("[Models] %s", message)
     while True:
         await asyncio.sleep(seconds)
         if models.running is None and models.at_home():

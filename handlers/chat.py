@@ -116,8 +116,8 @@ class Chat:
         is already on `cost`."""
         if question.prefix is not None:
             check_role(question.prefix, ask.person.role)
-        if not begun and serves(self._router.models) and (said := await self._demo_reply(ask, question)) is not None:
-            return said
+        if not begun and serves(self._router.models) and (demo := await self._demo_reply(ask, question)) is not None:
+            return demo
         question, cost = replace(question, language=ask.say.language), cost or cost_of(ask)
         outcome = await self._router.answer(question, cost, ask.live, ask.stop, begun)
         models = self._router.models
@@ -257,8 +257,8 @@ def _retry_failed(question: Question, outcome: Outcome) -> bool:
 
 def _answered(outcome: Outcome) -> bool:
     """Whether a model answered or asked for a confirmation."""
-    said = outcome.completion is not None and bool(outcome.completion.text.strip())
-    return said or outcome.waiting is not None
+    has_text = outcome.completion is not None and bool(outcome.completion.text.strip())
+    return has_text or outcome.waiting is not None
 
 
 def _record(ask: CommandContext, question: Question, outcome: Outcome) -> TurnRecord:

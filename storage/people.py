@@ -128,8 +128,8 @@ class SqlPeople:
 
     async def seen(self, user: UserKey, name: str, username: str, language: str) -> None:
         person = await self.find(user)
-        told = (username, language[:8] or self._seen.get(user, ("", ""))[1])
-        if person is None or (self._seen.get(user) == told and (person.name or not name)):
+        profile = (username, language[:8] or self._seen.get(user, ("", ""))[1])
+        if person is None or (self._seen.get(user) == profile and (person.name or not name)):
             return
         here = (identities.c.platform == user.platform) & (identities.c.user_id == user.user_id)
 
@@ -142,7 +142,7 @@ class SqlPeople:
         if len(self._seen) >= _CACHE_SIZE:
             self._seen.clear()
         await self._change(step)
-        self._seen[user] = told
+        self._seen[user] = profile
 
     async def usernames(self) -> Mapping[UserKey, str]:
         named = select(identities).where(identities.c.username != "")

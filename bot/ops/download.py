@@ -134,15 +134,15 @@ def set_tiers(path: Path, model: str) -> list[str]:
     the file can't be changed."""
     try:
         text = path.read_text(encoding="utf-8") if path.exists() else ""
-        told, lines = [], []
+        report, lines = [], []
         for tier in TIERS:
             variable = f"TIER_{tier.upper()}_POOL"
             found = re.search(rf"^\s*(?:export\s+)?{variable}\s*=\s*(\S[^\n]*)$", text, re.MULTILINE)
             if found is None:
                 lines.append(f"{variable}={model}\n")
-                told.append(f"{tier}: {model}")
+                report.append(f"{tier}: {model}")
             else:
-                told.append(f"{tier}: {found[1].strip()} (unchanged in {path})")
+                report.append(f"{tier}: {found[1].strip()} (unchanged in {path})")
         if lines:
             new = path.with_name(f".{path.name}.new")
             with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
@@ -150,7 +150,7 @@ def set_tiers(path: Path, model: str) -> list[str]:
             new.replace(path)
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} can't be changed ({error}). Add TIER_BALANCED_POOL={model} to it.") from None
-    return told
+    return report
 
 
 def _partial_size(folder: Path, part: Path) -> int:

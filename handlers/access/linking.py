@@ -72,11 +72,11 @@ class Linking:
         if was is not None and await self._joined_just_now(user, was):
             return was  # the bot stopped between the link and its reply
         found = await self.maker(user, typed, was)
-        told = [*await self._links.accounts(found.id), *(await self._links.accounts(was.id) if was else ())]
+        accounts = [*await self._links.accounts(found.id), *(await self._links.accounts(was.id) if was else ())]
         if was is not None:
             await self.end_turns(was.id)
         words = "🔗 {user} is linked with this account now. If that was not you: /access unlink {user}"
-        notices = self._notices.to(words, _without(told, user), found.language, user=user)
+        notices = self._notices.to(words, _without(accounts, user), found.language, user=user)
         self._notices.send(await self._links.join(read_code(typed) or "", user, str(user), notices))
         await self.adopt()
         return found

@@ -273,12 +273,12 @@ class AccessCommand:
                 "minutes. After that both accounts are one person and share role, tiers, models, settings, files and "
                 "usage. Don't give the code to anyone else."
             )
-            told = ask.say(words, code=await self._linking.code(ask.person), minutes=CODE_MINUTES)
-            return Reply(told, secret=True)
+            text = ask.say(words, code=await self._linking.code(ask.person), minutes=CODE_MINUTES)
+            return Reply(text, secret=True)
         if not confirmed:
             maker = await self._linking.maker(ask.message.user, typed, ask.person)
-            told = ask.say(MERGES, name=plain_name(maker.name) or "?", accounts=await self._linking.names(maker))
-            return Reply(told, ((Button(ask.say("🔗 That is me"), f"/access link {typed} yes"),),))
+            text = ask.say(MERGES, name=plain_name(maker.name) or "?", accounts=await self._linking.names(maker))
+            return Reply(text, ((Button(ask.say("🔗 That is me"), f"/access link {typed} yes"),),))
         person = await self._linking.redeem(ask.message.user, typed, ask.person)
         return Reply(ask.say(LINKED, accounts=await self._linking.names(person)))
 

@@ -141,8 +141,8 @@ class CouncilCommand:
         return Reply(text, ((Button(ask.say("🗳 Votes"), "/council votes", left.votes),),), record)
 
     def _passed(self, ask: CommandContext, plan: Plan) -> list[str]:
-        told = skipped_members(ask.say, self._models, plan.skipped)
-        return [ask.say("Skipped: {models}.", models=told)] if told else []
+        skipped = skipped_members(ask.say, self._models, plan.skipped)
+        return [ask.say("Skipped: {models}.", models=skipped)] if skipped else []
 
     async def _help(self, ask: CommandContext, wanted: Wanted) -> Reply:
         words = (

@@ -77,9 +77,9 @@ class ModelCommand:
                 name = self._normalised(words[1])
                 if (unknown := await self._unknown(ask, tier, name)) is not None:
                     return unknown
-        said = await self._change(ask, tier, words[1:])
+        answer = await self._change(ask, tier, words[1:])
         shown = await self._show(ask)
-        return Reply(f"{said}\n\n{shown.text}", shown.buttons)
+        return Reply(f"{answer}\n\n{shown.text}", shown.buttons)
 
     async def _change(self, ask: CommandContext, tier: Tier, words: Sequence[str]) -> str:
         match [word.lower() for word in words]:
@@ -208,12 +208,12 @@ class ModelCommand:
             words = "I don't know the model {name}. Did you mean {nearest}? Nothing was changed."
         if not provider or provider == LOCAL_PROVIDER:
             raise Refused(words, name=name, nearest=nearest)
-        said = ask.say(words, name=name, nearest=nearest)
+        text = ask.say(words, name=name, nearest=nearest)
         if not self._models.has_key(provider):
-            return Reply(f"{said}\n{self._without_key(ask, provider)}")
+            return Reply(f"{text}\n{self._without_key(ask, provider)}")
         command = f"/model {tier} {name} {ANYWAY}"
         how = ask.say("To use it anyway, write {command}.", command=f"`{command}`")
-        return Reply(f"{said}\n{how}", ((Button(ask.say("Use it anyway"), command),),))
+        return Reply(f"{text}\n{how}", ((Button(ask.say("Use it anyway"), command),),))
 
     async def _set_model(self, ask: CommandContext, tier: Tier, name: str) -> str:
         provider, card = provider_of(name), self._models.catalog.lookup(name)

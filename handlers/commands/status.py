@@ -147,9 +147,9 @@ class StatusCommand:
 
     def _window(self, ask: CommandContext, plan: Plan) -> str:
         """The model's context window and the source."""
-        told = self._router.models.known_window(plan.choice.model, plan.choice.reasoning)
+        window = self._router.models.known_window(plan.choice.model, plan.choice.reasoning)
         words = "Context window: {tokens} tokens ({reason})."
-        return ask.say(words, tokens=told.tokens, reason=ask.say(WHY_WINDOW[told.source]))
+        return ask.say(words, tokens=window.tokens, reason=ask.say(WHY_WINDOW[window.source]))
 
     def _last(self, ask: CommandContext, conversation_id: int, now: Plan) -> list[str]:
         """The tier and model of the last call, if they differ from the current plan."""

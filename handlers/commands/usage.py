@@ -107,8 +107,8 @@ class UsageCommand:
         if not tiers:
             return Reply(ask.say("{when}: nothing yet.", when=head))
         voices = [each.spent for each in await self._spending.by_tier(since, whose) if each.tier == VOICE]
-        heard = f"\n\n**{ask.say('Voice messages')}**: {spending(ask, voices)}" if voices else ""
-        return Reply(f"**{head}**\n\n{tier_report(ask.say, tiers)}{heard}")
+        voice_line = f"\n\n**{ask.say('Voice messages')}**: {spending(ask, voices)}" if voices else ""
+        return Reply(f"**{head}**\n\n{tier_report(ask.say, tiers)}{voice_line}")
 
     async def _all(self, ask: CommandContext, count: int) -> Reply:
         """One row per person, highest cost first, with the limits they have reached."""
@@ -138,8 +138,8 @@ class UsageCommand:
             found = await self._budget.statuses(each.person_id, ask.message.chat, payer)
             reached = [limit for limit in found if not limit.left]
             name = " ".join(each.name.split()).replace("`", "'") or accounts.get(each.person_id, "?")
-            said = f"`{name}`: {spending(ask, [each.spent])}"
-            rows.append("- " + " · ".join([said, *statuses(ask.say, reached, "person")]))
+            line = f"`{name}`: {spending(ask, [each.spent])}"
+            rows.append("- " + " · ".join([line, *statuses(ask.say, reached, "person")]))
         return rows
 
     async def _picture(self, ask: CommandContext, count: int, person_id: int | None) -> Picture | None:

@@ -173,14 +173,14 @@ class CouncilSessions:
         return found, tuple(reasons)
 
     def _too_few(self, say: Say, asked: int, found: Sequence[Seat], skipped: Iterable[SkippedModel]) -> Refused:
-        told = skipped_members(say, self.models, skipped)
+        skipped_names = skipped_members(say, self.models, skipped)
         return Refused(
             "You asked for {asked} members, but only {n} models can take part: {models}. {skipped} No model was asked.",
             asked=asked,
             n=len(found),
             models=names(seat.model for seat in found),
-            skipped=say("Skipped: {models}.", models=told)
-            if told
+            skipped=say("Skipped: {models}.", models=skipped_names)
+            if skipped_names
             else say("The tiers have no more models; the owner can add some to their pools."),
         )
 

@@ -39,11 +39,11 @@ def names(models: Iterable[str]) -> str:
 
 def skipped_members(say: Say, models: Models, skipped: Iterable[SkippedModel]) -> str:
     """The unavailable members, each with the reason."""
-    told = []
+    notes = []
     for each in skipped:
         variable = models.config.profile(provider_of(each.model)).variable
-        told.append(f"`{each.model}` {say(PASSED[each.why], variable=variable, reason=each.reason)}")
-    return "; ".join(told)
+        notes.append(f"`{each.model}` {say(PASSED[each.why], variable=variable, reason=each.reason)}")
+    return "; ".join(notes)
 
 
 def about(say: Say, reckoned: Estimate) -> str:

@@ -67,6 +67,6 @@ class Outages:
     async def _known(self) -> dict[str, float]:
         if self._told is None:
             now = self._clock()  # the system clock may have been set back
-            told = json.loads(await self._state.get(STATE_KEY) or "{}")
-            self._told = {name: min(at, now) for name, at in told.items()}
+            stored = json.loads(await self._state.get(STATE_KEY) or "{}")
+            self._told = {name: min(at, now) for name, at in stored.items()}
         return self._told

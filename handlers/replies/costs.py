@@ -48,6 +48,6 @@ def status(say: Say, each: BudgetStatus) -> str:
             words = "Everyone today: {spent} of {limit}"
         case _:
             words = "Everyone this month: {spent} of {limit}"
-    said = say(words, spent=dollars(each.spent), limit=dollars(each.ceiling.dollars))
-    said += unpriced(say, each.unknown)
-    return said if each.left else f"⚠️ {said}"
+    text = say(words, spent=dollars(each.spent), limit=dollars(each.ceiling.dollars))
+    text += unpriced(say, each.unknown)
+    return text if each.left else f"⚠️ {text}"

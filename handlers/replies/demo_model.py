@@ -92,10 +92,10 @@ class Demo:
         """The time at the place that ends the question, else in the person's time zone."""
         _, inside, place = asked.rpartition(" in ")
         try:
-            said = await asyncio.to_thread(self._clock.get_datetime, scope, place if inside else "")
+            now = await asyncio.to_thread(self._clock.get_datetime, scope, place if inside else "")
         except ToolFailed:
-            said = await asyncio.to_thread(self._clock.get_datetime, scope)
-        return said.partition(";")[0]
+            now = await asyncio.to_thread(self._clock.get_datetime, scope)
+        return now.partition(";")[0]
 
     async def _sum(self, text: str, scope: ToolScope) -> str | None:
         expression = _expression(text)

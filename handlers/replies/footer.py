@@ -36,10 +36,10 @@ def fallback_lines(ask: CommandContext, outcome: Outcome, models: Models) -> lis
     reasons = [*_passed(ask, outcome, models), *_failed(ask, outcome)]
     if not reasons:
         return lines
-    told, model = "; ".join(reasons), f"`{outcome.choice.model}`"
+    joined, model = "; ".join(reasons), f"`{outcome.choice.model}`"
     if outcome.completion is not None and outcome.completion.text.strip():
-        return [*lines, ask.say("↪ {model} answered: {reasons}.", model=model, reasons=told)]
-    return [*lines, ask.say("↪ Tried before: {reasons}.", reasons=told)]
+        return [*lines, ask.say("↪ {model} answered: {reasons}.", model=model, reasons=joined)]
+    return [*lines, ask.say("↪ Tried before: {reasons}.", reasons=joined)]
 
 
 def footer(ask: CommandContext, outcome: Outcome) -> str:
@@ -68,5 +68,5 @@ def _passed(ask: CommandContext, outcome: Outcome, models: Models) -> Iterator[s
 
 def _failed(ask: CommandContext, outcome: Outcome) -> Iterator[str]:
     for each in outcome.failed:
-        said = reason(ask, each.reason, each.raw) if each.reason else ask.say(NOTHING_SAID)
-        yield f"`{each.model}`: {said}"
+        why = reason(ask, each.reason, each.raw) if each.reason else ask.say(NOTHING_SAID)
+        yield f"`{each.model}`: {why}"

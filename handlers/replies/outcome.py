@@ -86,10 +86,10 @@ def answer_text(ask: CommandContext, outcome: Outcome) -> str:
             return f"{refused(ask, error.reached)} {ask.say('Your message is saved; /retry asks again.')}"
         template = next((words for kind, words in FAILURES if isinstance(error, kind)), OTHER_FAILURE)
         vendor = shown(provider_of(error.model))
-        said = ask.say(template, model=f"`{error.model}`", reason=reason(ask, error.reason, error.raw), vendor=vendor)
+        text = ask.say(template, model=f"`{error.model}`", reason=reason(ask, error.reason, error.raw), vendor=vendor)
         if outcome.limit is None:
-            return said
-        return f"{said}\n\n{_limit(ask, outcome.limit)}"
+            return text
+        return f"{text}\n\n{_limit(ask, outcome.limit)}"
     if outcome.completion.finish == "length" and not outcome.completion.text.strip():
         return ask.say(NOTHING, model=f"`{outcome.choice.model}`")
     parts = [outcome.completion.text.strip()]
@@ -114,15 +114,15 @@ def _limit(ask: CommandContext, limit: Limit) -> str:
 
 def losses(ask: CommandContext, outcome: Outcome) -> list[str]:
     """Warnings about input that the model did not get."""
-    said = []
+    warnings = []
     if outcome.fit.cut_question:
         words = "✂️ Your message is too long for {model}, so part of it was left out."
-        said.append(ask.say(words, model=f"`{outcome.choice.model}`"))
+        warnings.append(ask.say(words, model=f"`{outcome.choice.model}`"))
     if outcome.fit.pictures_left_out:
         words = "🖼 I left out {n} of your pictures: I look at {most} at a time, up to {size} MB in total."
         left_out = outcome.fit.pictures_left_out
-        said.append(ask.say(words, n=left_out, most=PICTURES_SHOWN, size=PICTURE_BYTES // 1_000_000))
+        warnings.append(ask.say(words, n=left_out, most=PICTURES_SHOWN, size=PICTURE_BYTES // 1_000_000))
     if outcome.fit.lost:
         words = "⚠️ The older messages could not be summarised ({reason}), so {model} answered without them."
-        said.append(ask.say(words, reason=outcome.fit.lost, model=f"`{outcome.choice.model}`"))
-    return said
+        warnings.append(ask.say(words, reason=outcome.fit.lost, model=f"`{outcome.choice.model}`"))
+    return warnings

@@ -23,15 +23,15 @@ def _name(say: Say, model: str) -> str:
 
 
 def _row(say: Say, report: TurnReport) -> str:
-    said = [f"{report.turns}×", f"p50 {_seconds(say, report.p50)}", f"p95 {_seconds(say, report.p95)}"]
+    parts = [f"{report.turns}×", f"p50 {_seconds(say, report.p50)}", f"p95 {_seconds(say, report.p95)}"]
     if report.first is not None:
-        said.append(say("first token {seconds}", seconds=_seconds(say, report.first)))
-    said.append(say("fallback {share}", share=_share(report.fallbacks, report)))
-    said.append(say("timeout {share}", share=_share(report.timeouts, report)))
-    said.append(say("escalated {share}", share=_share(report.escalations, report)))
-    said.append(cost(say, report.dollars, report.unknown, bool(report.unknown and not report.dollars)))
-    said += [f"{sign} {n}" for sign, n in (("👍", report.liked), ("👎", report.disliked)) if n]
-    return " · ".join(said)
+        parts.append(say("first token {seconds}", seconds=_seconds(say, report.first)))
+    parts.append(say("fallback {share}", share=_share(report.fallbacks, report)))
+    parts.append(say("timeout {share}", share=_share(report.timeouts, report)))
+    parts.append(say("escalated {share}", share=_share(report.escalations, report)))
+    parts.append(cost(say, report.dollars, report.unknown, bool(report.unknown and not report.dollars)))
+    parts += [f"{sign} {n}" for sign, n in (("👍", report.liked), ("👎", report.disliked)) if n]
+    return " · ".join(parts)
 
 
 def _share(part: int, report: TurnReport) -> str:

@@ -119,10 +119,10 @@ class ToolList:
         yield from (f"- ⚠️ {plain(ask.say(problem))}" for problem in self._mcp.problems())
 
     def _left_out(self, ask: CommandContext) -> Iterator[str]:
-        told = self._toolbox.left_out()
-        yield from (f"- ⚠️ {plain(ask.say(each))}" for each in told[:MAX_WARNINGS])
-        if len(told) > MAX_WARNINGS:
-            yield f"- {ask.say('and {n} more', n=len(told) - MAX_WARNINGS)}"
+        reasons = self._toolbox.left_out()
+        yield from (f"- ⚠️ {plain(ask.say(each))}" for each in reasons[:MAX_WARNINGS])
+        if len(reasons) > MAX_WARNINGS:
+            yield f"- {ask.say('and {n} more', n=len(reasons) - MAX_WARNINGS)}"
 
     def _server(self, ask: CommandContext, state: ServerState) -> Iterator[str]:
         since = span(self._clock() - state.since)
@@ -144,10 +144,10 @@ def one_line(text: str, most: int = 400) -> str:
     return words if len(words) <= most else f"{words[: most - 1]}…"
 
 
-def listed(ask: CommandContext, told: Sequence[str], most: int) -> str:
+def listed(ask: CommandContext, entries: Sequence[str], most: int) -> str:
     """The first `most` entries and the number of the others."""
-    more = [ask.say("and {n} more", n=len(told) - most)] if len(told) > most else []
-    return ", ".join((*told[:most], *more))
+    more = [ask.say("and {n} more", n=len(entries) - most)] if len(entries) > most else []
+    return ", ".join((*entries[:most], *more))
 
 
 def _line(ask: CommandContext, held: Held, off: bool, room: int) -> str:

@@ -93,8 +93,8 @@ class ToolOffers:
         person's."""
         mine = {toolkit.name for toolkit in await self._toolbox.offered(ask.person)}
         found = [each for each in offer.activated if each.toolkit in mine]
-        told = [f"`{one_line(each.toolkit)}` ({_stage(ask, each)})" for each in found]
-        return "; " + ask.say("activated: {toolkits}", toolkits=listed(ask, told, MAX_ACTIVATED)) if told else ""
+        entries = [f"`{one_line(each.toolkit)}` ({_stage(ask, each)})" for each in found]
+        return "; " + ask.say("activated: {toolkits}", toolkits=listed(ask, entries, MAX_ACTIVATED)) if entries else ""
 
     def _window(self, plan: Plan) -> int:
         """The model's context window in tokens, as used by a turn."""
@@ -130,8 +130,8 @@ class ToolOffers:
         shown = tools.show(plan.choice.model, self._window(plan))
         full = [spec.name for spec in shown.specs if spec.description]
         names = [*(spec.name for spec in shown.specs if not spec.description), *shown.names]
-        told = {*full, *names}
-        rest = [card.name for toolkit in toolkits for card in toolkit.tools if card.name not in told]
+        visible = {*full, *names}
+        rest = [card.name for toolkit in toolkits for card in toolkit.tools if card.name not in visible]
         lines = []
         if full:
             lines.append(ask.say("In full: {tools}", tools=_codes(ask, full)))
@@ -152,8 +152,8 @@ def compared(ask: CommandContext, selector: ToolSelector, embedder: Embedder | N
 
 def only_words(ask: CommandContext, reason: str) -> str:
     """Why embeddings are unavailable. Only admins see errors, which may contain paths."""
-    told = reason if reason in (*REASONS, OFF) or may(ask.person, "admin") else UNAVAILABLE
-    return ask.say("⚠️ Tool matching: words only ({reason})", reason=ask.say(told).rstrip("."))
+    cause = reason if reason in (*REASONS, OFF) or may(ask.person, "admin") else UNAVAILABLE
+    return ask.say("⚠️ Tool matching: words only ({reason})", reason=ask.say(cause).rstrip("."))
 
 
 def _toolkits(
@@ -165,16 +165,16 @@ def _toolkits(
     if not lines:
         lines.append(ask.say("- No toolkit matches this message."))
     if unwanted:
-        told = [f"{plain(each.toolkit)} ({ask.say.number(each.score, '.2f')})" for each in unwanted]
-        lines.append(ask.say("- Switched off by you: {toolkits}", toolkits=listed(ask, told, NEAREST)))
+        entries = [f"{plain(each.toolkit)} ({ask.say.number(each.score, '.2f')})" for each in unwanted]
+        lines.append(ask.say("- Switched off by you: {toolkits}", toolkits=listed(ask, entries, NEAREST)))
     base = [plain(toolkit.name) for toolkit in toolkits if toolkit.base and toolkit.name not in active]
     if base:
         lines.append(ask.say("- Always included: {toolkits}", toolkits=", ".join(base)))
     others = [toolkit for toolkit in toolkits if not toolkit.base and toolkit.name not in active]
     near = sorted(((_likely(toolkit, selection), toolkit.name) for toolkit in others), key=lambda each: -each[0])
     if near and selection.relevance:
-        told = [f"{plain(name)} ({ask.say.number(likely, '.2f')})" for likely, name in near]
-        lines.append(ask.say("- Not relevant: {toolkits}", toolkits=listed(ask, told, NEAREST)))
+        entries = [f"{plain(name)} ({ask.say.number(likely, '.2f')})" for likely, name in near]
+        lines.append(ask.say("- Not relevant: {toolkits}", toolkits=listed(ask, entries, NEAREST)))
     return "\n".join(lines)
 
 

@@ -88,13 +88,13 @@ class FileTools:
         if parts[-1].startswith(UNFINISHED):
             raise ToolFailed(f"Names that begin with {UNFINISHED} are reserved: choose another one.")
         if len(content) > MAX_WRITTEN:
-            told = f"{len(content):,} characters are more than the {MAX_WRITTEN:,} that write_file takes"
-            raise ToolFailed(f"{told}: write several files.")
+            problem = f"{len(content):,} characters are more than the {MAX_WRITTEN:,} that write_file takes"
+            raise ToolFailed(f"{problem}: write several files.")
         try:
             data = content.encode()
         except UnicodeEncodeError as error:
-            told = f"Character {error.start + 1:,} of the content is half a character (a lone surrogate)"
-            raise ToolFailed(f"{told}: write it whole.") from None
+            problem = f"Character {error.start + 1:,} of the content is half a character (a lone surrogate)"
+            raise ToolFailed(f"{problem}: write it whole.") from None
         with self._writing[scope.person.id % LOCKS], self._own(scope) as own:
             self._check_quota(own, _remove_leftovers(own, parts), len(data))
             with folder_at(own, parts[:-1], make=True) as folder:

@@ -172,8 +172,8 @@ def file_in(folder: int, parts: tuple[str, ...]) -> Iterator[int]:
         raise missing(folder, parts) from None
     except OSError as error:
         kind = "link" if error.errno == errno.ELOOP else ""
-        told = f"is a {kind}{_mend(kind)}" if kind else f"can't be read: {reason(error)}."
-        raise ToolFailed(f"{shown(parts)} {told}") from None
+        problem = f"is a {kind}{_mend(kind)}" if kind else f"can't be read: {reason(error)}."
+        raise ToolFailed(f"{shown(parts)} {problem}") from None
     try:
         refuse_unless_own(os.fstat(file), parts)
         # Check name and descriptor together: a second hard link may have been removed in the meantime.

@@ -33,18 +33,18 @@ def meant(specs: Sequence[CommandSpec], topic: str) -> list[CommandSpec]:
 def named(toolkits: Sequence[Toolkit], topic: str) -> list[Toolkit]:
     """Toolkits whose name, tool or keyword appears in the topic. An MCP toolkit matches only by its full name:
     `mcp:files` does not match `files`."""
-    said = topic.casefold()
+    text = topic.casefold()
     in_full = []
     for each in sorted(toolkits, key=lambda each: -len(each.name)):
-        if each.name.startswith(NAMESPACE) and each.name.casefold() in said:
+        if each.name.startswith(NAMESPACE) and each.name.casefold() in text:
             in_full.append(each.name)
-            said = said.replace(each.name.casefold(), " ")
-    words = {*_WORDS.findall(said)}
-    heard = {each.toolkit for each in by_keyword(toolkits, re.sub(rf"\b{NAMESPACE}\S*", " ", said))}
+            text = text.replace(each.name.casefold(), " ")
+    words = {*_WORDS.findall(text)}
+    by_words = {each.toolkit for each in by_keyword(toolkits, re.sub(rf"\b{NAMESPACE}\S*", " ", text))}
     return [
         each
         for each in toolkits
-        if each.name in heard or each.name in in_full or words & {each.name, *(card.name for card in each.tools)}
+        if each.name in by_words or each.name in in_full or words & {each.name, *(card.name for card in each.tools)}
     ]
 
 

@@ -129,11 +129,11 @@ class Toolbox:
 
     async def _read(self, call: ToolCall, known: KnownTool, scope: ToolScope) -> Mapping[str, Any]:
         """Checks the arguments against the schema for the model's size, then against the full schema."""
-        card, told = known.card, known.card.spec(scope.size)
+        card, spec = known.card, known.card.spec(scope.size)
         try:
-            return await self._arguments.read(call, told, known.foreign)
+            return await self._arguments.read(call, spec, known.foreign)
         except BadArguments:
-            if card.texts["XL"].parameters == told.parameters:
+            if card.texts["XL"].parameters == spec.parameters:
                 raise
             try:
                 return await self._arguments.read(call, card.spec("XL"), known.foreign)

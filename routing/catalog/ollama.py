@@ -106,10 +106,10 @@ async def running_ollama(web: httpx.AsyncClient, base: str, seconds: float) -> R
     try:
         async with asyncio.timeout(seconds):
             rows = _rows(await _ask(web, f"{base}/api/tags"))
-            told = await asyncio.gather(*(_capabilities(web, base, row) for row in rows))
+            capabilities_of = await asyncio.gather(*(_capabilities(web, base, row) for row in rows))
     except (TimeoutError, httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, RecursionError):
         return None
-    able = [(row, can) for row, can in zip(rows, told, strict=True) if "completion" in can]
+    able = [(row, can) for row, can in zip(rows, capabilities_of, strict=True) if "completion" in can]
     if not able:
         return None
     best, _ = max(able, key=lambda each: ("tools" in each[1], _size(each[0])))
@@ -118,8 +118,8 @@ async def running_ollama(web: httpx.AsyncClient, base: str, seconds: float) -> R
 
 def capabilities(document: Any) -> frozenset[str]:
     """The abilities of a model from /api/show; empty if not given."""
-    said = document.get("capabilities") if isinstance(document, dict) else None
-    return frozenset(each for each in said if isinstance(each, str)) if isinstance(said, list) else frozenset()
+    listed = document.get("capabilities") if isinstance(document, dict) else None
+    return frozenset(each for each in listed if isinstance(each, str)) if isinstance(listed, list) else frozenset()
 
 
 def loaded_window(running: Any, model: str) -> KnownWindow | None:
@@ -140,13 +140,13 @@ def shown_window(shown: Any) -> KnownWindow | None:
     info = shown.get("model_info")
     rows = info.items() if isinstance(info, dict) else ()
     made_for = next((_tokens(value) for key, value in rows if str(key).endswith(".context_length")), None)
-    told = [] if made_for is None else [KnownWindow(made_for, "made for")]
+    windows = [] if made_for is None else [KnownWindow(made_for, "made for")]
     if not shown.get("remote_host"):
         parameters = shown.get("parameters")
         lines = (line.split() for line in parameters.splitlines()) if isinstance(parameters, str) else ()
         own = next((_tokens(line[1]) for line in lines if line[:1] == ["num_ctx"] and len(line) > 1), None)
-        told.append(OLLAMA_DEFAULT if own is None else KnownWindow(own, "num_ctx"))
-    return min(told, key=lambda each: each.tokens, default=None)
+        windows.append(OLLAMA_DEFAULT if own is None else KnownWindow(own, "num_ctx"))
+    return min(windows, key=lambda each: each.tokens, default=None)
 
 
 def _tokens(value: object) -> int | None:
@@ -158,11 +158,11 @@ def _tokens(value: object) -> int | None:
 async def _capabilities(web: httpx.AsyncClient, base: str, row: Mapping[str, Any]) -> frozenset[str]:
     """Old versions don't list abilities; embedding models are then recognised by family or name."""
     try:
-        told = capabilities(await _ask(web, f"{base}/api/show", {"model": row["name"]}))
+        found = capabilities(await _ask(web, f"{base}/api/show", {"model": row["name"]}))
     except (httpx.HTTPStatusError, ValueError, RecursionError):
-        told = frozenset()
-    if told:
-        return told
+        found = frozenset()
+    if found:
+        return found
     details = row.get("details")
     family = details.get("family") if isinstance(details, dict) else None
     embeds = family in _EMBEDDING_FAMILIES or "embed" in row["name"].lower()
@@ -201,8 +201,8 @@ def _parameters(document: Any) -> str:
     """The number of parameters from /api/show, as text. Raises ValueError if there is none."""
     for part, name in (("details", "parameter_size"), ("model_info", "general.parameter_count")):
         rows = document.get(part) if isinstance(document, dict) else None
-        said = rows.get(name) if isinstance(rows, dict) else None
-        text = str(said).strip() if isinstance(said, str | int) and not isinstance(said, bool) else ""
+        stated = rows.get(name) if isinstance(rows, dict) else None
+        text = str(stated).strip() if isinstance(stated, str | int) and not isinstance(stated, bool) else ""
         if 0 < len(text) <= MAX_SIZE_CHARS:
             return text
     raise ValueError("no number of parameters")

@@ -139,8 +139,8 @@ class Critic:
     def _request(self, model: str, question: str, answer: str) -> ModelRequest:
         """A request with the least thinking that the model supports, in addition to its text."""
         mark = secrets.token_hex(8)
-        asked, said = shorten(question, MAX_QUESTION_CHARS), shorten(answer, MAX_ANSWER_CHARS)
-        data = f"{_block('question', mark, asked)}\n{_block('answer', mark, said)}"
+        asked, answered = shorten(question, MAX_QUESTION_CHARS), shorten(answer, MAX_ANSWER_CHARS)
+        data = f"{_block('question', mark, asked)}\n{_block('answer', mark, answered)}"
         messages = (ChatMessage("system", SYSTEM.format(mark=mark)), ChatMessage("user", data))
         levels = self._models.catalog.lookup(model).levels
         effort = None if SENDS_NOTHING in levels or _CLAUDE in model else next(iter(levels), None)

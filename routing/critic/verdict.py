@@ -20,14 +20,14 @@ def verdict(text: str) -> str | None:
     if bare.startswith("```") and bare.endswith("```"):
         bare = bare.removeprefix("```").removeprefix("json").removesuffix("```")
     try:
-        told = json.loads(bare)
+        parsed = json.loads(bare)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(told, dict) or not isinstance(told.get("doubt"), bool) or told.keys() - {"doubt", "why"}:
+    if not isinstance(parsed, dict) or not isinstance(parsed.get("doubt"), bool) or parsed.keys() - {"doubt", "why"}:
         return None
-    if not told["doubt"]:
+    if not parsed["doubt"]:
         return ""
-    why = told.get("why")
+    why = parsed.get("why")
     return (plain(why) or None) if isinstance(why, str) else None
 
 

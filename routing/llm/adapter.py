@@ -140,9 +140,11 @@ class LiteLlm:
         litellm = await asyncio.shield(self.load())
         limits = {"timeout": profile.timeout_seconds, "max_retries": 0}
         async with time_limit(model, profile):
-            heard = await litellm.atranscription(file=(name, audio), **limits, **where_of(model, profile))
-        counted = getattr(getattr(heard, "usage", None), "seconds", None) or getattr(heard, "duration", None)
-        return Transcript(str(heard.text), float(counted) if isinstance(counted, int | float) and counted > 0 else None)
+            response = await litellm.atranscription(file=(name, audio), **limits, **where_of(model, profile))
+        counted = getattr(getattr(response, "usage", None), "seconds", None) or getattr(response, "duration", None)
+        return Transcript(
+            str(response.text), float(counted) if isinstance(counted, int | float) and counted > 0 else None
+        )
 
     async def embed(self, model: str, profile: ProviderProfile, texts: Sequence[str]) -> Vectors:
         """`routing.ports.EmbeddingModel`."""

@@ -58,7 +58,7 @@ class WrappedReader(Reader):
     """Reads LiteLLM's own chunks."""
 
     async def __aiter__(self) -> AsyncIterator[StreamEvent]:
-        said = _gemini_reasons(self._stream)
+        reasons = _gemini_reasons(self._stream)
         async for chunk in self._stream:
             for choice in chunk.choices:
                 for event in self._deltas(choice.delta):
@@ -67,7 +67,7 @@ class WrappedReader(Reader):
                 break
         seen = (getattr(chunk, "usage", None) for chunk in reversed(self._stream.chunks))
         self.usage = next((usage for usage in seen if usage), None)
-        self._ended(said() if said else self._stream.received_finish_reason)
+        self._ended(reasons() if reasons else self._stream.received_finish_reason)
 
     def _deltas(self, delta: Any) -> Iterable[StreamEvent]:
         thought = getattr(delta, "reasoning_content", None)

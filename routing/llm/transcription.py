@@ -51,8 +51,8 @@ class Transcriber:
         price = (await self._prices()).a_second(model)
         estimate = None if price is None else price * (1 + len(audio) // BYTES_PER_SECOND)
         with await self._guard.hold_dollars(model, estimate, turn_cost) as held:
-            heard = await self._llm.transcribe(model, profile, name, audio)
-            cost = estimate if price is None or heard.seconds is None else price * Decimal(str(heard.seconds))
+            transcript = await self._llm.transcribe(model, profile, name, audio)
+            cost = estimate if price is None or transcript.seconds is None else price * Decimal(str(transcript.seconds))
             usage = None if cost is None else Usage(0, 0, cost=cost)
             held.settle(usage)
             charged = held.dollars if usage is None else None
@@ -60,4 +60,4 @@ class Transcriber:
             await self._ledger.finish(
                 (), (), TurnRecord(turn_id, conversation_id, turn_cost.person_id, "", calls=(call,))
             )
-        return heard.text
+        return transcript.text

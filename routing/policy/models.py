@@ -195,12 +195,12 @@ class Models:
         ollama = self.stated.window(model, self.config.profile(provider_of(model)))
         if ollama is None and not card.known and provider_of(model) in OLLAMA_NAMES:
             ollama = OLLAMA_DEFAULT
-        told = [KnownWindow(card.limit(level), "catalogue" if card.known else "assumed")]
+        windows = [KnownWindow(card.limit(level), "catalogue" if card.known else "assumed")]
         if learned is not None:
-            told.append(KnownWindow(learned, "refusal"))
+            windows.append(KnownWindow(learned, "refusal"))
         if ollama is not None:
-            told.append(ollama)
-        return min(told, key=lambda each: each.tokens)
+            windows.append(ollama)
+        return min(windows, key=lambda each: each.tokens)
 
     def only_local(self, tier: Tier, preferences: Preferences) -> bool:
         """Whether only the demo model can serve the tier."""

@@ -176,14 +176,14 @@ class TurnTools:
 
     async def discover(self, query: str, size: Size = "XL") -> str:
         """Search the tools that models of this size don't see. What is found can be called for the rest of the turn."""
-        told = {*self._seen.get(size, ()), *self._additions.new}
-        hidden = [card for name, card in self._cards.items() if name not in told]
+        shown = {*self._seen.get(size, ()), *self._additions.new}
+        hidden = [card for name, card in self._cards.items() if name not in shown]
         if not hidden:
             return "There are no other tools than those that you see."
         found = await self._fitting(query, hidden)
         if not found:
             log.info("[ToolRouter] discover_tools found nothing")
-            return _nothing([kit for kit in self._toolkits if not {card.name for card in kit.tools} <= told])
+            return _nothing([kit for kit in self._toolkits if not {card.name for card in kit.tools} <= shown])
         self._additions.found(found, size, self._room.get(size, 0))
         log.info("[ToolRouter] discover_tools found %s", ", ".join(card.name for card in found))
         lines = "\n".join(f"- {card.name}: {_line(card.texts['M'].description, DESCRIBED_CHARS)}" for card in found)

@@ -112,11 +112,11 @@ def _top_k(candidates: Sequence[Candidate], size: Size, limits: Presentation) ->
     hidden = [name for each in candidates if (name := each.card.name) not in shown]
     likely = (name for each in order if (name := each.card.name) not in shown)
     room = QUARTERS * limits.most_tokens - sum(map(weight, specs))
-    told = that_fit(likely, room - text_weight(names_line((), len(hidden), plain, DISCOVERY in shown)))
-    names = [name for name in hidden if name in told]
+    fitting = that_fit(likely, room - text_weight(names_line((), len(hidden), plain, DISCOVERY in shown)))
+    names = [name for name in hidden if name in fitting]
     line = names_line(names, len(hidden) - len(names), plain, DISCOVERY in shown)
-    rest = (name for name in hidden if name not in told)
-    return Shown(_discovery_last(specs), (*told, *rest), line if text_weight(line) <= room else "")
+    rest = (name for name in hidden if name not in fitting)
+    return Shown(_discovery_last(specs), (*fitting, *rest), line if text_weight(line) <= room else "")
 
 
 def _hybrid(candidates: Sequence[Candidate], size: Size, limits: Presentation) -> Shown:
@@ -189,8 +189,8 @@ def names_line(names: Iterable[str], more: int, plain: str, found: bool) -> str:
     """The names of hidden tools and the number of `more`, then the sentence `plain`. `found`: the model finds them with
     discovery, else calls them by name."""
     head = f"More tools, to be found with {DISCOVERY}" if found else "More tools, to be called by name"
-    told = ", ".join([*names, f"… and {more} more"] if more else names)
-    return f"{head}: {told}. {plain}".strip()
+    listed = ", ".join([*names, f"… and {more} more"] if more else names)
+    return f"{head}: {listed}. {plain}".strip()
 
 
 def kinds_line(categories: Iterable[str], most_tokens: int) -> str:
@@ -199,16 +199,16 @@ def kinds_line(categories: Iterable[str], most_tokens: int) -> str:
     counted = Counter(categories)
     counted.pop("", None)
     likely = (kind for kind, _ in counted.most_common(MAX_KINDS))
-    told = that_fit(likely, QUARTERS * most_tokens - text_weight(_KINDS.format("") + SEARCH))
-    return _KINDS.format(", ".join(kind for kind in counted if kind in told)) if told else ""
+    fitting = that_fit(likely, QUARTERS * most_tokens - text_weight(_KINDS.format("") + SEARCH))
+    return _KINDS.format(", ".join(kind for kind in counted if kind in fitting)) if fitting else ""
 
 
 def that_fit(names: Iterable[str], room: int) -> Mapping[str, None]:
     """The first names that fit into `room`, in quarters of a token."""
-    told: dict[str, None] = {}
+    fitting: dict[str, None] = {}
     for name in names:
         room -= text_weight(f"{name}, ")
         if room < 0:
             break
-        told[name] = None
-    return told
+        fitting[name] = None
+    return fitting

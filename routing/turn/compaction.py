@@ -149,8 +149,8 @@ async def compact(summarise: Summarise, summary: str, older: Sequence[ChatMessag
     unread, read = chunks[:-MAX_CALLS], chunks[-MAX_CALLS:]
     text = summary.removeprefix(HEADING).strip()
     for chunk in read:
-        said = await summarise(INSTRUCTIONS, _earlier(text, share) + chunk)
-        text = shorten(said.strip().removeprefix(HEADING).strip(), MAX_SUMMARY_CHARS)
+        summary_text = await summarise(INSTRUCTIONS, _earlier(text, share) + chunk)
+        text = shorten(summary_text.strip().removeprefix(HEADING).strip(), MAX_SUMMARY_CHARS)
         if not text:
             raise EmptyAnswer("the summary's model", Reason("it gave an empty answer"))
     if unread:

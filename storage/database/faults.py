@@ -25,8 +25,8 @@ REASONS = {
 
 def fault(error: BaseException) -> StorageFault:
     """The error for a database that is unavailable for now."""
-    said = _driver_message(error)
-    known = next((reason for words, reason in REASONS.items() if words in said.lower()), said)
+    message = _driver_message(error)
+    known = next((reason for words, reason in REASONS.items() if words in message.lower()), message)
     return StorageFault("the database can't be used at the moment ({error})", error=known)
 
 

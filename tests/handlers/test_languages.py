@@ -128,7 +128,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "os.strerror(error.errno or 0)": tuple(map(os.strerror, SYSTEM_ERRORS)),
     "line": EXAMPLES,
     "self._access.mode": get_args(AccessMode),
-    "told": (*tool_offer.REASONS, reasons.FAILED),
+    "cause": (*tool_offer.REASONS, reasons.FAILED),
     "topic": tuple(help.TOPICS),
     "spec.summary": tuple(spec.summary for spec in COMMANDS),
     "DONE[role]": tuple(access.DONE.values()),
@@ -138,7 +138,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "WHY[decision.source]": tuple(tier.WHY.values()),
     "each": tuple(EVIDENCE.values()),  # the reasons of /tier auto
     "WHY_SIZE[decision.source]": tuple(status.WHY_SIZE.values()),
-    "WHY_WINDOW[told.source]": tuple(status.WHY_WINDOW.values()),
+    "WHY_WINDOW[window.source]": tuple(status.WHY_WINDOW.values()),
     "STAGES[each.why]": tuple(tool_offer.STAGES.values()),
     "ORDERS[strategy]": tuple(tool_offer.ORDERS.values()),
     "doubt": tool_offer.REASONS,

@@ -17,7 +17,7 @@ from bot.adapters.console.completion import CommandCompleter, history
 from bot.adapters.console.hints import LEAVE, LEAVE_NAMES, CommandHint, PromptOptions, is_mistyped_exit, typed_instead
 from bot.adapters.console.markdown import dim, rendered
 from bot.adapters.console.printable import one_line
-from bot.adapters.console.saving import told
+from bot.adapters.console.saving import save_note
 from bot.adapters.console.speaker import Speaker, Take, body, no_exit_here, not_taken
 from bot.adapters.console.views import LINGER_SECONDS, View, Views
 from routing.errors import StorageFault
@@ -81,7 +81,7 @@ class Prompt:
         text = await asyncio.to_thread(rendered, body(message, recovered, say), width)
         if message.document is not None:
             exports = self._options.history_file.parent / "exports"
-            note = await asyncio.to_thread(told, message.document, exports, say)
+            note = await asyncio.to_thread(save_note, message.document, exports, say)
             text += dim(note, max(width, 2 * len(note)))  # people copy the path, so only the terminal may wrap it
         if commands := typed_instead(message.buttons):
             text += dim(say("You can type: {commands}", commands=commands), width)

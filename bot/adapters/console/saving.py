@@ -36,7 +36,7 @@ def saved(document: Document, folder: Path) -> Path:
     return path.absolute()
 
 
-def told(document: Document, folder: Path, say: Say) -> str:
+def save_note(document: Document, folder: Path, say: Say) -> str:
     """Save the document and return a line that says where it is, or why it could not be saved."""
     try:
         return say("Saved as {path}", path=saved(document, folder))

@@ -78,8 +78,8 @@ def refused_as(error: BaseException, *kinds: Refusal) -> bool:
 def reason(error: BaseException) -> str:
     """The reason for an error in one clause for the owner, without secrets; names a missing permission."""
     if isinstance(error, discord.HTTPException):
-        said = " ".join(error.text.split()) if not error.text.lstrip().startswith("<") else ""
-        return REASONS.get(error.code) or said or Reason("Discord answered {status}", status=str(error.status))
+        message = " ".join(error.text.split()) if not error.text.lstrip().startswith("<") else ""
+        return REASONS.get(error.code) or message or Reason("Discord answered {status}", status=str(error.status))
     return str(error) if isinstance(error, Offline) else type(error).__name__
 
 

@@ -56,9 +56,9 @@ REASONS = {
 """Clauses for the owner, by what Telegram says."""
 
 
-def _reason(said: str) -> str:
+def _reason(message: str) -> str:
     """Why Telegram refuses a reply, for the owner."""
-    return next((clause for part, clause in REASONS.items() if part in said.lower()), said)
+    return next((clause for part, clause in REASONS.items() if part in message.lower()), message)
 
 
 def refusal(error: BadRequest) -> Refusal:

@@ -104,9 +104,9 @@ class Outbound:
                 log.warning("Telegram refused a file: %s", error.message)
                 if part.instead:
                     raise FileRefused(error.message) from error
-                told = await self._new(target, part.noted(error.message))
+                message_id = await self._new(target, part.noted(error.message))
                 if isinstance(part.file, Picture):
-                    return told
+                    return message_id
             raise failure(error) from error
         return str(result["message_id"])
 

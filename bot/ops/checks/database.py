@@ -12,13 +12,13 @@ from storage.schema import REVISION
 
 async def database(inspection: Inspection) -> list[Finding]:
     """Both are checked in one inspection of the database."""
-    told = inspection.environment.settings
+    settings = inspection.environment.settings
     try:
-        facts = await look(told.database)
-        owned = bool(told.owners)
+        facts = await look(settings.database)
+        owned = bool(settings.owners)
     except ConfigError as error:
         return [fail("database", str(error), "Do what the message says after the colon.")]
-    found = [*_state(facts, str(inspection.workspace.backups)), _owner(owned, facts, told.bot_access)]
+    found = [*_state(facts, str(inspection.workspace.backups)), _owner(owned, facts, settings.bot_access)]
     if facts is not None and facts.dead:
         fix = "These people blocked the bot or left; /status shows the newest failures."
         found.append(warn("replies", f"{facts.dead} could not be delivered", fix))

@@ -72,8 +72,8 @@ class Arguments:
         if wrong is not None:
             path = [str(part) for part in wrong.absolute_path]
             reason = f"{'.'.join(path)}: {wrong.message}" if path else wrong.message
-            told = wanted(spec, path[0] if path else "")
-            raise BadArguments(f"The arguments of {call.name} are wrong ({reason[:MAX_QUOTED]}). {told}")
+            schema = wanted(spec, path[0] if path else "")
+            raise BadArguments(f"The arguments of {call.name} are wrong ({reason[:MAX_QUOTED]}). {schema}")
         return given
 
     async def _load(self) -> None:
@@ -162,16 +162,18 @@ def wanted(spec: ToolSpec, parameter: str = "") -> str:
 
 def _excerpt(schema: Mapping[str, Any], properties: Mapping[str, Any]) -> str:
     needed = [name for name in schema.get("required", ()) if name in properties]
-    told: dict[str, Any] = {}
+    shown: dict[str, Any] = {}
     room = MAX_SCHEMA_CHARS
     for name in dict.fromkeys((*needed, *properties)):
         own = part(schema, name)
         room -= len(_json({name: own}))
         if room < 0:
             break
-        told[name] = own
+        shown[name] = own
     must = f" It must have {_named(needed)}." if needed else ""
-    return f"Some of its parameters: {_json(told)}. {_others([name for name in properties if name not in told])}{must}"
+    return (
+        f"Some of its parameters: {_json(shown)}. {_others([name for name in properties if name not in shown])}{must}"
+    )
 
 
 def _others(names: list[str]) -> str:

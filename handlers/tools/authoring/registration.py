@@ -63,11 +63,11 @@ def card_of(
         parameters = {"XL": typed_schema(name, parameters)}
     elif isinstance(parameters, Mapping) and not set(parameters) & set(SIZES) and "type" in parameters:
         parameters = dict.fromkeys(SIZES, parameters)
-    said = _said(name, descriptions)
+    given = _descriptions(name, descriptions)
     schemas = _by_size(name, Reason("parameters"), parameters, f'{{"XL": {_EMPTY}}}')
     schemas = {size: typed_schema(name, each) if is_typed(each) else each for size, each in schemas.items()}
     written = {size: _written(name, size, schema, proven) for size, schema in schemas.items()}
-    texts = {size: ToolText(_for(size, said).strip(), _for(size, written)) for size in SIZES}
+    texts = {size: ToolText(_for(size, given).strip(), _for(size, written)) for size in SIZES}
     _compare(name, texts)
     if not isinstance(category, str):
         words = 'The tool {tool} has a category that is not a string: give category="…", or leave it out.'
@@ -117,15 +117,15 @@ def _by_size(tool: str, what: Reason, given: object, form: str) -> dict[Size, An
     return dict(given)
 
 
-def _said(tool: str, descriptions: object) -> dict[Size, str]:
+def _descriptions(tool: str, descriptions: object) -> dict[Size, str]:
     given = dict.fromkeys(SIZES, descriptions) if isinstance(descriptions, str) else descriptions
-    said = _by_size(tool, Reason("descriptions"), given, '{"S": "…", "XL": "…"}')
-    for size, text in said.items():
+    found = _by_size(tool, Reason("descriptions"), given, '{"S": "…", "XL": "…"}')
+    for size, text in found.items():
         if not isinstance(text, str) or not text.strip():
             words = "The tool {tool} has an empty description for {size}: say in a sentence what it does, and when."
             raise ConfigError(words, tool=tool, size=size)
         _whole(tool, Reason("a description for {size}", size=size), text)
-    return said
+    return found
 
 
 def _written(tool: str, size: Size, schema: object, proven: bool) -> dict[str, Any]:
@@ -152,16 +152,16 @@ def _written(tool: str, size: Size, schema: object, proven: bool) -> dict[str, A
 
 def _examples(tool: str, given: object) -> tuple[str, ...]:
     listed = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping) else None
-    said = tuple(each for each in listed or () if isinstance(each, str) and each.strip())
-    if listed is None or len(said) < len(listed):
+    examples = tuple(each for each in listed or () if isinstance(each, str) and each.strip())
+    if listed is None or len(examples) < len(listed):
         raise ConfigError(
             'The tool {tool} has examples that are not a list of non-blank strings: give examples=["…", "…"], '
             "or leave them out.",
             tool=tool,
         )
-    for each in said:
+    for each in examples:
         _whole(tool, Reason("an example"), each)
-    return said
+    return examples
 
 
 def _priority(tool: str, given: Any) -> float:

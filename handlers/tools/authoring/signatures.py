@@ -79,8 +79,8 @@ class Signature:
             return self._reader.validate_python(ArgsKwargs((), dict(given)))
         except ValidationError as error:
             wrong = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors(include_url=False)]
-            told = "; ".join(wrong[:_MAX_PROBLEMS])
-            raise BadArguments(f"The arguments of {self._tool} are wrong ({told}).") from None
+            problems = "; ".join(wrong[:_MAX_PROBLEMS])
+            raise BadArguments(f"The arguments of {self._tool} are wrong ({problems}).") from None
 
 
 def _named(tool: str, parameter: inspect.Parameter, hints: Mapping[str, Any], text: str) -> inspect.Parameter:
@@ -94,9 +94,11 @@ def _named(tool: str, parameter: inspect.Parameter, hints: Mapping[str, Any], te
         raise ConfigError(words, **place)
     hint = hints[parameter.name]
     notes = getattr(hint, "__metadata__", ())
-    said = next((note for note in notes if isinstance(note, str)), text)
-    if said and (said != text or not any(isinstance(note, FieldInfo) and note.description for note in notes)):
-        hint = Annotated[hint, Field(description=said)]
+    description = next((note for note in notes if isinstance(note, str)), text)
+    if description and (
+        description != text or not any(isinstance(note, FieldInfo) and note.description for note in notes)
+    ):
+        hint = Annotated[hint, Field(description=description)]
     return parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=hint)
 
 

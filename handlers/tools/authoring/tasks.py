@@ -57,14 +57,14 @@ def card_in(
     schema = function.child("parameters")
     own = ToolText(needed(function, "description"), _NO_PARAMETERS if schema is None else schema.values)
     hinted = read_hints(hints and _checked(hints).values, own, as_it_is if proven else _usable)
-    told = {size: hinted.texts.get(size, own) for size in SIZES}
+    descriptions = {size: hinted.texts.get(size, own) for size in SIZES}
     said = texts(function, "examples") or texts(task, "examples")
     with placed(function, "name"):
         check_free(name, taken)
         card = card_of(
             name,
-            {size: text.description for size, text in told.items()},
-            {size: text.parameters for size, text in told.items()},
+            {size: text.description for size, text in descriptions.items()},
+            {size: text.parameters for size, text in descriptions.items()},
             category=hinted.category or category,
             examples=said or (examples.get(name, ()) if isinstance(examples, Mapping) else examples),
             priority=hinted.priority,

@@ -250,15 +250,19 @@ class Parser:
     def _unexpected(self) -> ToolFailed:
         token, before = self._now, self._tokens[self._at - 1].text if self._at else ""
         if token.kind == "end":
-            told = f"The expression ends after {before}: a value is missing." if before else "The expression is empty."
+            problem = (
+                f"The expression ends after {before}: a value is missing." if before else "The expression is empty."
+            )
         elif token.text == ")":
-            told = f"A value is missing between {before} and )." if before in "+-*/^(" else "There is a ) too many."
+            problem = f"A value is missing between {before} and )." if before in "+-*/^(" else "There is a ) too many."
         elif token.text == ",":
-            told = "A comma only groups thousands (1,234) and separates arguments: write 1.5 for one and a half."
+            problem = "A comma only groups thousands (1,234) and separates arguments: write 1.5 for one and a half."
         elif token.kind != "sign":
-            told = f"An operator such as * or + is missing before {token.text[:60]}."
+            problem = f"An operator such as * or + is missing before {token.text[:60]}."
         else:
-            told = f"{token.text} is not expected after {before}." if before else f"Nothing begins with {token.text}."
+            problem = (
+                f"{token.text} is not expected after {before}." if before else f"Nothing begins with {token.text}."
+            )
             if IN in self._tokens[: self._at]:
-                told += " Put brackets around a conversion that is only a part."
-        return ToolFailed(told)
+                problem += " Put brackets around a conversion that is only a part."
+        return ToolFailed(problem)

@@ -63,8 +63,8 @@ def tokens_of(text: str) -> list[Token]:
         number, name, sign = match["number"], match["name"], match["sign"]
         last, at = tokens[-1], match.end()
         if match["half"]:
-            told = f"{number[:60]}e is an incomplete number: write {number[:60]}e6"
-            raise ToolFailed(f"{told}, or {number[:60]}*e for Euler's number.")
+            problem = f"{number[:60]}e is an incomplete number: write {number[:60]}e6"
+            raise ToolFailed(f"{problem}, or {number[:60]}*e for Euler's number.")
         if number:
             tokens.append(Token("number", number, _value(number)))
         elif name == "in" and (last == IN or (last.kind == "number" and _INCHES.match(text, at))):

@@ -87,8 +87,8 @@ def apply(run: Callable[..., Any], *values: Value) -> Value:
     except DimensionalityError:
         raise ToolFailed(_incompatible(*values)) from None
     except OffsetUnitCalculusError:
-        told = " and ".join(spelled(value) for value in values if not isinstance(value, Fraction))
-        raise ToolFailed(f"{told} has an offset zero: only convert or compare it, or calculate in K.") from None
+        units = " and ".join(spelled(value) for value in values if not isinstance(value, Fraction))
+        raise ToolFailed(f"{units} has an offset zero: only convert or compare it, or calculate in K.") from None
 
 
 def bounded(value: Value) -> Value:

@@ -32,8 +32,8 @@ def by_parents(root: int, most: int) -> Iterator[int]:
     children = defaultdict(list)
     for name in filter(str.isdigit, os.listdir("/proc")):
         with suppress(OSError, IndexError, ValueError):
-            told = Path("/proc", name, "stat").read_text(encoding="utf-8", errors="replace")
-            children[int(told.rpartition(")")[2].split()[1])].append(int(name))
+            stat = Path("/proc", name, "stat").read_text(encoding="utf-8", errors="replace")
+            children[int(stat.rpartition(")")[2].split()[1])].append(int(name))
     waiting, seen = [root], 0
     while waiting and seen < most:
         pid = waiting.pop()

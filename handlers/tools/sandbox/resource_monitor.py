@@ -118,8 +118,8 @@ class ResourceMonitor:
 
 def machine(folder: int) -> Machine:
     """The machine's current state. If /proc/meminfo is hidden from a service, the memory is unknown."""
-    told, disk = _pairs(Path("/proc/meminfo")), os.fstatvfs(folder)
-    return Machine(told.get("MemAvailable"), told.get("Shmem", 0), disk.f_bavail * disk.f_frsize)
+    memory, disk = _pairs(Path("/proc/meminfo")), os.fstatvfs(folder)
+    return Machine(memory.get("MemAvailable"), memory.get("Shmem", 0), disk.f_bavail * disk.f_frsize)
 
 
 def _open_files(pid: int) -> int:
@@ -141,8 +141,8 @@ def _held(state: dict[str, int]) -> int:
 
 def _proportional(pid: int) -> int:
     """The proportional set size of a process, in bytes; its resident memory if the process hides the former."""
-    told = _pairs(Path(f"/proc/{pid}/smaps_rollup"))
-    return told["Pss"] + told.get("SwapPss", 0) if "Pss" in told else _held(_status(pid))
+    sizes = _pairs(Path(f"/proc/{pid}/smaps_rollup"))
+    return sizes["Pss"] + sizes.get("SwapPss", 0) if "Pss" in sizes else _held(_status(pid))
 
 
 def _pairs(path: Path) -> dict[str, int]:

@@ -116,10 +116,10 @@ class Sandbox:
             async with self._places.taken(person_id, self.wait_seconds):
                 return await self._stoppable(_Order(self._files, person_id, argv, stdin, self._as(self.form)))
         except Busy:
-            told = (
+            reason = (
                 f"The sandbox was busy with other commands for {self.wait_seconds:.0f} s, so this one was not started"
             )
-            raise ToolFailed(f"{told}: try again in a minute.") from None
+            raise ToolFailed(f"{reason}: try again in a minute.") from None
         except BrokenSandbox as error:
             log.warning("[Sandbox] %s", error)
             raise ToolFailed("The sandbox broke before the command was over. Try once more.") from None
@@ -156,8 +156,8 @@ class Sandbox:
             fds.callback(os.close, stdin)
             await self._in_thread(self.guard.stand)
             room = limits.disk_bytes - size.bytes
-            status, told = os.pipe()
-            command, passed = await self._in_thread(bubblewrap.command, folder, room, told, fds)
+            status, status_end = os.pipe()
+            command, passed = await self._in_thread(bubblewrap.command, folder, room, status_end, fds)
             began = loop.time()
             try:
                 async with opened([*command, *order.argv], passed, stdin, status, transcript) as box:

@@ -150,8 +150,8 @@ async def _address(process: ChildProcess, name: str) -> LocalAddress | None:
         if line:
             return LocalAddress(f"http://127.0.0.1:{int(json.loads(line)['port'])}/v1", api_key, name)
     except (ValueError, LookupError, TypeError, RecursionError) as error:
-        said = line.decode(errors="replace").strip()[:_SHOWN_CHARS] or str(error)
-        raise Unreachable(PREFIX + name, Reason("llama.cpp did not report its port: {error}", error=said)) from error
+        output = line.decode(errors="replace").strip()[:_SHOWN_CHARS] or str(error)
+        raise Unreachable(PREFIX + name, Reason("llama.cpp did not report its port: {error}", error=output)) from error
     await process.exited(_EXIT_SECONDS)
     return None
 

@@ -176,10 +176,10 @@ def _follows(reading: Reading, hits: Hits, pictured: bool) -> bool:
         return not pictured
     if reading.units <= SHORT and any(hit.start == 0 for hit in hits.get("and", ())):
         return True
-    said = hits.get("more", ())
-    if any(hit.end - hit.start > 1 and hit.start <= 1 for hit in said):
+    more = hits.get("more", ())
+    if any(hit.end - hit.start > 1 and hit.start <= 1 for hit in more):
         return reading.units <= SHORT
-    return reading.units <= BRIEFLY_SAID and count(said) > 0
+    return reading.units <= BRIEFLY_SAID and count(more) > 0
 
 
 def _is_related(message: Message, previous: tuple[Tier, ...]) -> bool:

@@ -88,8 +88,8 @@ class AutoDecision:
 def decided(wanted: Tier, signals: tuple[Signal, ...], allowed: Collection[Tier]) -> AutoDecision:
     """The best allowed tier with its reason; the default tier if none is allowed."""
     tier = next((each for each in _INSTEAD[wanted] if each in allowed), DEFAULT_TIER)
-    said = signals[:MAX_SAID] or ("everyday",)
-    evidence = ", ".join(EVIDENCE[each] for each in said)
+    shown = signals[:MAX_SAID] or ("everyday",)
+    evidence = ", ".join(EVIDENCE[each] for each in shown)
     if tier != wanted:
         evidence += f"; {wanted} is not allowed"
-    return AutoDecision(tier, evidence, said)
+    return AutoDecision(tier, evidence, shown)

@@ -101,12 +101,12 @@ class Phrases:
         unspaced: defaultdict[str, list[tuple[str, Idea]]] = defaultdict(list)
         for idea, phrase in rows:
             if is_unspaced(phrase):
-                said = fold(phrase)
-                unspaced[said[:2]].append((said, idea))
+                folded = fold(phrase)
+                unspaced[folded[:2]].append((folded, idea))
             else:
                 self._add(idea, phrase)
         self._unspaced = dict(unspaced)
-        self._firsts = re.compile(f"[{re.escape(''.join({said[0] for said in unspaced}))}]") if unspaced else None
+        self._firsts = re.compile(f"[{re.escape(''.join({folded[0] for folded in unspaced}))}]") if unspaced else None
         _measure(self._root)
 
     @classmethod
@@ -171,11 +171,11 @@ class Phrases:
 def rows(table: Path = TABLE) -> Iterator[tuple[Idea, str, str]]:
     """Yield idea, language and phrase. Raises ValueError for a malformed line."""
     for number, line in enumerate(table.read_text("utf-8").splitlines(), 1):
-        idea, language, said = line.split("\t")
+        idea, language, phrases = line.split("\t")
         known = next((each for each in IDEAS if each == idea), None)
         if known is None:
             raise ValueError(f"{table.name}, line {number}: there is no idea {idea!r}")
-        for phrase in said.split(" | "):
+        for phrase in phrases.split(" | "):
             yield known, language, phrase
 
 

@@ -72,7 +72,7 @@ def read(message: str) -> Reading:
         units=len(words) + unread + _unspaced(text),
         questions=len(_QUESTION.findall(raw)),
         numbers=len(_NUMBER.findall(text)),
-        situation=(told := _TOLD.search(raw)) is not None and max(map(raw.rfind, "?？؟;")) > told.start(),
+        situation=(statement := _TOLD.search(raw)) is not None and max(map(raw.rfind, "?？؟;")) > statement.start(),
     )
 
 

@@ -103,19 +103,19 @@ def _of_many(many: int, first: float, more: float, most: float) -> float:
 
 def count(hits: Sequence[Hit]) -> int:
     """The number of different phrases, ignoring overlaps."""
-    found, end, said = 0, {False: -1, True: -1}, set()
+    found, end, seen = 0, {False: -1, True: -1}, set()
     for hit in sorted(hits, key=lambda hit: (hit.start, -hit.end)):
         if hit.start >= end[hit.unspaced]:
             end[hit.unspaced] = hit.end
-            found += hit.phrase not in said
-            said.add(hit.phrase)
+            found += hit.phrase not in seen
+            seen.add(hit.phrase)
     return found
 
 
 def intent(reading: Reading, hits: Hits) -> bool:
     """Whether the message asks for hard thinking: not if negated, and not if it describes someone thinking."""
-    told = (*hits.get("intent", ()), *hits.get("time", ()), *_thought(hits))
-    return any(not _is_taken_back(reading, hits, hit) for hit in told)
+    candidates = (*hits.get("intent", ()), *hits.get("time", ()), *_thought(hits))
+    return any(not _is_taken_back(reading, hits, hit) for hit in candidates)
 
 
 def _thought(hits: Hits) -> Iterator[Hit]:
@@ -148,8 +148,8 @@ def _size(reading: Reading) -> dict[Signal, float]:
 
 
 def _said_code(hits: Hits) -> float:
-    said = SAID_CODE if hits.get("code") else 0.0
-    return said + TONGUE * count(hits.get("tongue", ())) + CODISH * count(hits.get("codish", ()))
+    score = SAID_CODE if hits.get("code") else 0.0
+    return score + TONGUE * count(hits.get("tongue", ())) + CODISH * count(hits.get("codish", ()))
 
 
 def _is_proof(reading: Reading, hits: Hits, formulas: int) -> bool:

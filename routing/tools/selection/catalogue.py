@@ -49,8 +49,8 @@ def rows(toolkits: Sequence[Toolkit]) -> tuple[list[dict[str, Any]], dict[str, l
         }
         for toolkit in toolkits
     ]
-    said = {f"{toolkit.name}/{card.name}": list(card.examples) for toolkit in toolkits for card in toolkit.tools}
-    return catalogue, said
+    examples = {f"{toolkit.name}/{card.name}": list(card.examples) for toolkit in toolkits for card in toolkit.tools}
+    return catalogue, examples
 
 
 class Catalogue:

@@ -80,12 +80,12 @@ class LexicalFeatures:
         """Shape: texts × features × entries."""
         entry, passage = self._entries.match(tokens), self._passages.match(tokens)
         described = self._all.described_by.best(self._letters.match(letters).cosine)
-        said = self._all.examples_by.best(self._example_letters.match(letters).cosine)
+        by_examples = self._all.examples_by.best(self._example_letters.match(letters).cosine)
         hits, own = zip(*map(self._hits, tokens), strict=True)
         columns = (
             *(entry.bm25, entry.coverage),
             *map(self._passages_by.best, (passage.bm25, passage.coverage, passage.cosine)),
-            *(described, said, np.maximum(described, said)),
+            *(described, by_examples, np.maximum(described, by_examples)),
             *(self._keyword_letters.match(letters).cosine, np.stack(hits), np.stack(own)),
             self._names.match(tokens).cosine,
         )
@@ -158,14 +158,21 @@ class DenseFeatures:
         described = self._passages.described_by.best(_best(similarity.described, rows))
         examples = _best(similarity.examples, rows)
         by = self._passages.examples_by
-        said = by.best(examples)
+        by_examples = by.best(examples)
         many = np.bincount(by.passages, np.maximum(examples - SIMILAR, 0), by.count).astype(np.float32)
         description = _best(similarity.descriptions, rows)
-        best = np.maximum(np.maximum(described, said), description)
+        best = np.maximum(np.maximum(described, by_examples), description)
         cosine, coverage = lexical[:, LEXICAL.index("passage cosine")], lexical[:, LEXICAL.index("coverage")]
         passage = lexical[:, LEXICAL.index("passage coverage")]
         columns = (
-            *(described, description, said, np.maximum(said - 0.5, 0), np.minimum(many, MAX_EXAMPLES), best),
+            *(
+                described,
+                description,
+                by_examples,
+                np.maximum(by_examples - 0.5, 0),
+                np.minimum(many, MAX_EXAMPLES),
+                best,
+            ),
             *(np.maximum(best - 0.4, 0), np.maximum(best - 0.6, 0), np.maximum(best - 0.8, 0)),
             *(best * cosine, best * coverage, np.sqrt(np.maximum(passage * best, 0))),
         )

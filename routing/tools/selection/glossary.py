@@ -93,10 +93,10 @@ class Glossary:
         if is_unspaced(text):
             return "ja" if _KANA.search(text) else "zh"
         votes: defaultdict[str, float] = defaultdict(float, {ENGLISH: 0.0})
-        said = written(text)
-        if all(map(self._is_common, said)):
+        tokens = written(text)
+        if all(map(self._is_common, tokens)):
             return ENGLISH
-        for word in said:
+        for word in tokens:
             for code, share in self._votes(word):
                 votes[code] += share
         return max(votes, key=votes.__getitem__)

@@ -46,8 +46,8 @@ class SmallTalk:
 
     def _odds(self, text: str) -> float:
         found = hashed(text)
-        said = float(self.weights[found].sum(dtype=np.int64)) * self.unit
-        return said / math.sqrt(max(1, len(found))) + self.constant
+        score = float(self.weights[found].sum(dtype=np.int64)) * self.unit
+        return score / math.sqrt(max(1, len(found))) + self.constant
 
 
 def small_talk() -> tuple[str, ...]:
@@ -57,9 +57,9 @@ def small_talk() -> tuple[str, ...]:
 
 def hashed(text: str) -> NDArray[np.int64]:
     """The distinct buckets of the words and word pairs."""
-    said = words(text)
+    tokens = words(text)
     if any(mark in text for mark in QUESTION_MARKS):
-        said.append("?")
-    row = (START, *said, END)
+        tokens.append("?")
+    row = (START, *tokens, END)
     pairs = (f"{one} {other}" for one, other in pairwise(row))
-    return np.array(sorted({crc32(each.encode()) % BUCKETS for each in (*said, *pairs)}), np.int64)
+    return np.array(sorted({crc32(each.encode()) % BUCKETS for each in (*tokens, *pairs)}), np.int64)
