@@ -1,4 +1,4 @@
-"""What every bot reads alike, read once per process: the glossary, the model catalogue and indexes of tools."""
+"""Files that every bot reads, read once per process: the glossary, the model cards, the encoder and tool indexes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from routing.catalog.catalog import Catalog
 from routing.tools.selection import catalogue
+from routing.tools.selection.encoder import FOLDER, StaticEncoder
 from routing.tools.selection.entries import Entry
 from routing.tools.selection.glossary import Glossary
 from routing.tools.selection.index_cache import Arrays, IndexCache, fingerprint
@@ -18,9 +19,11 @@ GLOSSES = 8_192
 
 
 def share_texts(patch: pytest.MonkeyPatch) -> None:
-    """Share the glossary and the texts it has translated (50 ms of CPU per bot), and the model cards (15 ms)."""
+    """Share the glossary and the texts it has translated (50 ms of CPU per bot), the model cards (15 ms) and the
+    shipped encoder (50 ms)."""
     patch.setattr(Glossary, "load", cache(_glossary))
     patch.setattr(Catalog, "load", _catalog)
+    patch.setattr(StaticEncoder, "load", _encoder)
 
 
 def share_indexes(patch: pytest.MonkeyPatch) -> None:
@@ -31,6 +34,8 @@ def share_indexes(patch: pytest.MonkeyPatch) -> None:
 
 
 _load_catalog = Catalog.load
+_load_encoder = StaticEncoder.load
+_shipped_encoder = cache(_load_encoder)
 _load_glossary = Glossary.load
 _load_index = IndexCache.load
 _save_index = IndexCache.save
@@ -53,6 +58,10 @@ def _catalog(path: Path) -> Catalog:
 @cache
 def _parsed(text: str, origin: str) -> Catalog:
     return Catalog.parse(text, origin)
+
+
+def _encoder(folder: Path = FOLDER) -> StaticEncoder:
+    return _shipped_encoder() if folder == FOLDER else _load_encoder(folder)
 
 
 _fingerprint = lru_cache(64)(fingerprint)

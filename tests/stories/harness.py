@@ -102,7 +102,9 @@ class BotHarness:
 
 @asynccontextmanager
 async def bot_harness(workspace: Path) -> AsyncIterator[BotHarness]:
-    """Starts both servers. At the end, every request they saw must have been valid."""
+    """Starts both servers. At the end, every request they saw must have been valid.
+
+    Each story gets new ones, which takes 0.5 ms of CPU; their schemas are read once per process."""
     async with TelegramServer() as tg, ModelServer() as ms:
         on = BotHarness(tg, ms, workspace)
         yield on
