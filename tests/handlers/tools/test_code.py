@@ -20,7 +20,7 @@ from routing.turn.truncation import limit_result
 from routing.types.decisions import SIZES, TierDecision
 from routing.types.people import Person
 from routing.types.tools import ToolScope
-from tests.handlers.tools.test_sandbox import ANN, home, made, running
+from tests.handlers.tools.test_sandbox import ANN, home, made, running, unique
 
 SCOPE = ToolScope(Person(ANN, "user", "Ann"), 1, TierDecision("balanced", "default", ""))
 
@@ -187,7 +187,8 @@ async def test_a_command_of_maximum_length(tmp_path: Path) -> None:
 
 @pytest.mark.system
 async def test_processes_started_by_a_command_are_killed(tmp_path: Path) -> None:
+    mark = unique()
     tools = CodeTools(await made(tmp_path, SandboxLimits(seconds=0.3)))
     with pytest.raises(ToolFailed, match=r"\[ended after 0.3 s: the time limit\]"):
-        await tools.run_command(SCOPE, "nohup sleep 98768 & wait")
-    assert running("98768") == []
+        await tools.run_command(SCOPE, f"nohup sleep {mark} & wait")
+    assert running(mark) == []

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,14 @@ def pipes(tmp_path: Path, *names: str) -> list[Path]:
 async def heard(pipe: Path) -> str:
     """What a command writes into a pipe."""
     return await asyncio.to_thread(pipe.read_text)
+
+
+def unique() -> str:
+    """An argument for `sleep` that no other process of this machine has."""
+    return f"9{os.getpid():07}.{next(_numbers)}"
+
+
+_numbers = count(1)
 
 
 def running(mark: str) -> list[str]:
