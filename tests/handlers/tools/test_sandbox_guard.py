@@ -26,7 +26,7 @@ sandbox = Sandbox(Path(sys.argv[1], "files"), SandboxLimits(), sys.argv[2])
 print(sandbox.guard.mark, flush=True)
 asyncio.run(sandbox.run(7, ["sleep", "1000"]))
 """
-TIMEOUT_SECONDS = 20.0
+TIMEOUT_SECONDS = 60.0
 KILLED_AFTER_MS = range(0, 40, 2)
 
 
@@ -84,8 +84,7 @@ async def test_a_kill_at_any_instant_of_the_start_leaves_nothing(tmp_path: Path)
         process.kill()
         await process.communicate()
         marks.append(mark)
-    await until(lambda: not any(map(marked, marks)))
-    await asyncio.sleep(0.2)
+    await until(lambda: not any(map(guards, marks)))  # they end once they find nothing more to kill
     assert not any(map(marked, marks))
 
 
@@ -110,5 +109,9 @@ async def test_a_killed_guard_is_replaced_and_the_last_ends_with_its_sandbox(tmp
     await asyncio.to_thread(sandbox.guard.stand)
     assert await guard(mark) != first
     del sandbox
-    gc.collect()
-    assert guards(mark) == []
+
+    def dismissed() -> bool:
+        gc.collect()  # a thread of the executor may have held the sandbox a moment longer
+        return not guards(mark)
+
+    await until(dismissed)
