@@ -37,11 +37,6 @@ async def refused(on: BotHarness, **env: str) -> str:
     assert code == 2, log
     after = checksums(on.workspace)
     assert {name: after.get(name) for name in before} == before
-    return sentence(log)
-
-
-def sentence(log: str) -> str:
-    """The one sentence that a start in vain prints."""
     (line,) = log.splitlines()
     assert line.startswith("tierbot: ")
     assert line.endswith("."), log

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine
 
-from tests.stories.bad_workspaces import checksums, fill, held, lived_in, read_only, refused, sentence, small_disk
+from tests.stories.bad_workspaces import checksums, fill, held, lived_in, read_only, refused, small_disk
 from tests.stories.harness import BotHarness, BotProcess, ask, running
 from tests.stories.kills import until
 from tests.stories.test_order import texts
@@ -101,9 +101,7 @@ async def test_without_a_platform_setup_and_chat_are_suggested(on: BotHarness) -
 
 async def test_a_token_that_telegram_refuses(on: BotHarness) -> None:
     on.tg.revoke()
-    async with BotProcess(on) as bot:
-        assert await bot.ended() == 2
-    said = sentence(bot.log)
+    said = await refused(on)
     assert said.startswith("Telegram refuses TELEGRAM_BOT_TOKEN")
     assert on.tg.token not in said
 
