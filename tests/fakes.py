@@ -123,3 +123,10 @@ class FakeToolbox:
         result = await self._tools[call.name](given)
         self.ended.append(call.id)
         return result
+
+
+def later(seconds: float) -> None:
+    """Advances all timers of this event loop."""
+    loop = asyncio.get_running_loop()
+    usual = loop.time
+    loop.time = lambda: usual() + seconds  # type: ignore[method-assign]

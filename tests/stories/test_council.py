@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from tests.fakes import later
 from tests.litellm_setup import litellm_without_clients
 from tests.servers.model import Gate
 from tests.servers.telegram import Message
@@ -24,7 +25,7 @@ from tests.stories.councils import (
     seated,
 )
 from tests.stories.harness import BotHarness, ask, running
-from tests.stories.vendors import Clock, everybody_got_their_own_key, labels, later
+from tests.stories.vendors import Clock, everybody_got_their_own_key, labels
 
 DOWN = "it reported an error"
 KNOWN = re.compile(r"\$0\.\d{4} · 7 calls · \d+ s$")

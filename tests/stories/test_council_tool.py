@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.fakes import later
 from tests.litellm_setup import litellm_without_clients
 from tests.servers.model.request import ModelRequest
 from tests.servers.model.script import Script, ToolCall
@@ -14,7 +15,7 @@ from tests.servers.telegram import Message
 from tests.stories.councils import CLAUDE, GEMINI, GPT, MEMBERS, Members, at, made, part_of, seated
 from tests.stories.harness import BotHarness, ask, press, running
 from tests.stories.office import CANCEL, HERE, ONCE, pressed
-from tests.stories.vendors import DEADLINE, labels, later
+from tests.stories.vendors import DEADLINE, labels
 
 WISH = "Ask several models for a second opinion: tabs or spaces?"
 QUESTION = "Tabs or spaces?"

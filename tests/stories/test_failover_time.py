@@ -8,11 +8,12 @@ from functools import partial
 import pytest
 
 from routing.types.tiers import TIERS
+from tests.fakes import later
 from tests.litellm_setup import litellm_without_clients
 from tests.servers.model.script import BEFORE_HEADERS
 from tests.servers.telegram import TelegramServer
 from tests.stories.harness import BotHarness, ask, running
-from tests.stories.vendors import POOLS, Clock, asked, at, facts, labels, later, vendors
+from tests.stories.vendors import POOLS, Clock, asked, at, facts, labels, vendors
 
 FIRST, CLAUDE, _ = POOLS["balanced"]
 DOWN = "The server had an error"

@@ -6,9 +6,10 @@ import logging
 
 import pytest
 
+from tests.fakes import later
 from tests.servers.model import OllamaModel
 from tests.stories.harness import BotHarness, ask, running
-from tests.stories.vendors import DEADLINE, later
+from tests.stories.vendors import DEADLINE
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Mapping
 
@@ -96,10 +95,3 @@ class Clock:
 
     def __call__(self) -> float:
         return time.time() + self.ahead
-
-
-def later(seconds: float) -> None:
-    """Advances all timers of this event loop."""
-    loop = asyncio.get_running_loop()
-    usual = loop.time
-    loop.time = lambda: usual() + seconds  # type: ignore[method-assign]

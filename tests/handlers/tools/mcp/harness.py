@@ -18,6 +18,8 @@ from routing.types.people import Person, Role
 from routing.types.tools import ToolScope
 
 UNRULY = Path(__file__).with_name("unruly.py")
+CALL_SECONDS = 20.0
+"""The time limit of a server's calls."""
 QUICK = Limits(
     start_seconds=5, first_delay=0.01, longest_delay=0.05, debounce_seconds=0.01, refresh_seconds=0.01, end_seconds=0.3
 )
@@ -47,7 +49,9 @@ class McpHarness:
     def server(self, name: str, plan: Mapping[str, Any] | None = None, **fields: Any) -> None:
         """Adds a misbehaving server to the file."""
         arguments = [str(UNRULY), str(self.plan(name, **(plan or {})))]
-        self.entry(name, {"command": sys.executable, "args": arguments, "timeout": 20, "allow": True, **fields})
+        self.entry(
+            name, {"command": sys.executable, "args": arguments, "timeout": CALL_SECONDS, "allow": True, **fields}
+        )
 
     def entry(self, name: str, fields: Any) -> None:
         self._servers[name] = fields
