@@ -74,6 +74,7 @@ async def test_a_bubblewrap_that_does_not_die_with_the_bot_is_killed(tmp_path: P
 
 
 @pytest.mark.system
+@pytest.mark.timeout(600)  # twenty starts of Python, one after the other
 async def test_a_kill_at_any_instant_of_the_start_leaves_nothing(tmp_path: Path) -> None:
     """Without the guard about a quarter of these leave bubblewrap's first process, which waits for ever."""
     await made(tmp_path)
