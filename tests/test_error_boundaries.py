@@ -1,8 +1,9 @@
-"""Exceptions of any kind are caught only at the boundaries listed here."""
+"""Exceptions of any kind are caught, or read from a task, only in the places listed here."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,34 @@ BOUNDARIES = {
     "routing/tools/embedding/worker_process.py": ["child"],
 }
 """What each handler protects. LiteLLM raises whatever its providers' libraries raise."""
+
+USES = {
+    "bot/adapters/discord/connection.py": ["gateway connection"],
+    "bot/adapters/discord/receiving.py": ["accepting messages"],
+    "bot/adapters/shared/keyed_queue.py": ["item of a queue"],
+    "bot/live_config.py": ["edit of the configuration"],
+    "handlers/tools/mcp/server.py": ["call from an MCP client"],
+    "routing/tools/index_builder.py": ["tool index", "vectors of the tools"],
+    "routing/tools/selector.py": ["selection", "vector of a message"],
+}
+"""What each ErrorBoundary protects."""
+
+OUTCOMES = {
+    "bot/adapters/discord/receiving.py": ["start of the backfill: logged"],
+    "bot/adapters/shared/background.py": ["background task: logged"],
+    "bot/adapters/shared/connection.py": ["receive loop: logged and restarted"],
+    "bot/app.py": ["start of a platform: raised unless a ConfigError"],
+    "bot/ops/doctor.py": ["check: a failed finding"],
+    "handlers/post_turn.py": ["check after a turn: logged"],
+    "handlers/tools/mcp/connection.py": ["session with a server: a bug is logged"],
+    "handlers/tools/sandbox/sandbox.py": ["command of a cancelled caller: dropped"],
+    "routing/llm/adapter.py": ["import of LiteLLM: raised to those who wait"],
+    "routing/process.py": ["start of a worker: raised to those who wait"],
+    "routing/tools/embedding/static.py": ["weights: raised to those who wait"] * 3,
+    "routing/tools/embedding/worker.py": ["start of the worker: kept for the next call"],
+    "storage/database/sqlite.py": ["batch of steps: raised to those who wait"],
+}
+"""Errors of any kind that are read from a task or from `gather`, and what becomes of them."""
 
 
 def blind(source: str) -> int:
@@ -44,11 +73,49 @@ def _suppresses(node: ast.AST) -> bool:
     return False
 
 
-def test_every_blind_handler_is_a_named_boundary() -> None:
+def boundaries(source: str) -> int:
+    """Counts the ErrorBoundaries that are made."""
+    calls = [node.func for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    return sum(ast.unparse(each).endswith("ErrorBoundary") for each in calls)
+
+
+def outcomes(source: str) -> int:
+    """Counts `.exception()` of tasks, and `return_exceptions=True` whose result is not thrown away."""
+    nodes = list(ast.walk(ast.parse(source)))
+    unread = [node.value.value for node in nodes if isinstance(node, ast.Expr) and isinstance(node.value, ast.Await)]
+    return sum(_reads(node) for node in nodes if isinstance(node, ast.Call) and node not in unread)
+
+
+def _reads(call: ast.Call) -> bool:
+    match call:
+        case ast.Call(ast.Attribute(attr="exception"), args=[], keywords=[]):
+            return True
+        case ast.Call(keywords=options):
+            return any(each.arg == "return_exceptions" for each in options)
+    return False
+
+
+@pytest.mark.parametrize(("count", "places"), [(blind, BOUNDARIES), (boundaries, USES), (outcomes, OUTCOMES)])
+def test_every_place_is_named(count: Callable[[str], int], places: dict[str, list[str]]) -> None:
     files = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
-    counts = {path.relative_to(ROOT).as_posix(): blind(path.read_text(encoding="utf-8")) for path in files}
-    named = {path: len(what) for path, what in BOUNDARIES.items()}
-    assert {path: count for path, count in counts.items() if count} == named
+    counts = {path.relative_to(ROOT).as_posix(): count(path.read_text(encoding="utf-8")) for path in files}
+    named = {path: len(what) for path, what in places.items()}
+    assert {path: number for path, number in counts.items() if number} == named
+
+
+@pytest.mark.parametrize(
+    ("source", "count"),
+    [
+        ("async def f():\n    await gather(a, return_exceptions=True)", 0),
+        ("async def f():\n    found = await asyncio.gather(a, return_exceptions=True)", 1),
+        ("async def f():\n    return await gather(a, return_exceptions=True)", 1),
+        ("if (error := task.exception()) is not None: ...", 1),
+        ("future.exception()", 1),
+        ("log.exception('failed')", 0),
+    ],
+)
+def test_an_outcome_that_is_read_is_counted(source: str, count: int) -> None:
+    assert outcomes(source) == count
 
 
 @pytest.mark.parametrize("handler", ["except:", "except Exception:", "except (OSError, BaseException) as error:"])

@@ -131,7 +131,10 @@ class Connection:
             is_steady = was_connected and monotonic() - began >= self._limits.steady_seconds
             failures = 1 if is_steady else failures + 1
             legacy = legacy if was_connected else not legacy
-            self._set_status("connecting" if was_connected and failures == 1 else "failed", session.reason(error))
+            reason = session.reason(error)
+            if session.is_bug(error) and reason != self._reason:
+                log.error("[MCP] %s: the connection failed", self.server.name, exc_info=error)
+            self._set_status("connecting" if was_connected and failures == 1 else "failed", reason)
             await asyncio.sleep(self._delay(failures))
 
     def _delay(self, failures: int) -> float:

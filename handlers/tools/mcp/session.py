@@ -49,6 +49,23 @@ class Unresponsive(Exception):
         super().__init__(str(self.reason))
 
 
+_EXPECTED = (
+    asyncio.CancelledError,  # the SDK ends its own tasks in this way
+    Unresponsive,
+    MCPError,
+    OSError,
+    httpx2.HTTPError,
+    httpx2.InvalidURL,
+    anyio.BrokenResourceError,
+    anyio.ClosedResourceError,
+    anyio.EndOfStream,
+    RuntimeError,
+    ValueError,
+    OverflowError,
+)
+"""What a server, its entry in mcp.json or the SDK can cause. Anything else is a bug."""
+
+
 class Session:
     """A session of a `Connection`."""
 
@@ -134,6 +151,12 @@ class Session:
             else Reason("{reason}", reason=words)
         )
         return reason.changed(lambda text: readable(hidden(text), _REASON_CHARS))
+
+    def is_bug(self, error: BaseException | None) -> bool:
+        """Whether an error of `run`, or one in its group, is of a kind that no server can cause."""
+        if isinstance(error, BaseExceptionGroup):
+            return any(map(self.is_bug, error.exceptions))
+        return error is not None and not isinstance(error, _EXPECTED)
 
     def _transport(self) -> AbstractAsyncContextManager[Any]:
         match self._server.reached:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -143,3 +144,33 @@ async def test_concurrent_calls(on: McpHarness) -> None:
     await on.started("s")
     said = await asyncio.gather(*(on.call("s_echo", n=number) for number in range(100)))
     assert said == [f'echo {{"n": {number}}}' for number in range(100)]
+
+
+async def test_a_bug_is_logged_once_with_its_traceback(
+    on: McpHarness, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    tries, loop, third = count(1), asyncio.get_running_loop(), asyncio.Event()
+
+    def bug(*_: object) -> None:
+        if next(tries) == 3:
+            loop.call_soon_threadsafe(third.set)
+        raise KeyError("bug")
+
+    monkeypatch.setattr("handlers.tools.mcp.session.read_listing", bug)
+    on.server("s")
+    await on.client.start()
+    async with asyncio.timeout(60):
+        await third.wait()
+    [record] = [record for record in caplog.records if record.exc_info]
+    assert record.getMessage() == "[MCP] s: the connection failed"
+    assert "KeyError: 'bug'" in caplog.text
+    assert on.state("s").reason.startswith("it failed (KeyError)")
+
+
+async def test_a_failing_server_is_logged_without_a_traceback(on: McpHarness, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    on.entry("s", {"command": "/not/here"})
+    await on.client.start()
+    await on.until(lambda: on.state("s").status == "failed")
+    assert "[MCP] s: failed (/not/here is not there" in caplog.text
+    assert not any(record.exc_info for record in caplog.records)
