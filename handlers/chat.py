@@ -30,6 +30,7 @@ from routing.types.messages import Attachment, InboundMessage
 from routing.types.model_names import LOCAL_MODEL
 from routing.types.stop import Stopped
 from routing.types.tiers import DEFAULT_TIER
+from routing.types.time_zones import time_zone
 from routing.types.tools import PendingAction, ToolScope
 from routing.types.turns import Outcome, Question
 from routing.types.usage import TurnCost
@@ -139,7 +140,7 @@ class Chat:
         record = _record(ask, question, outcome)
         if outcome.waiting is None:
             return Reply(text, again, record)
-        zone = (await self._preferences.settings(ask.person.id)).time_zone
+        zone = await time_zone((await self._preferences.settings(ask.person.id)).time_zone)
         asked = card(ask, outcome.waiting, zone)
         return Reply(f"{text}\n\n{asked.text}".strip(), asked.buttons, record, document=asked.document)
 

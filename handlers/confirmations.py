@@ -55,7 +55,7 @@ class Card:
     document: Document | None
 
 
-def card(ask: CommandContext, action: PendingAction, zone: str) -> Card:
+def card(ask: CommandContext, action: PendingAction, zone: ZoneInfo) -> Card:
     """Shows the tool, its toolkit and the exact arguments. Nothing in them can become a link, formatting or an
     invisible character."""
     whole = shown(action.arguments)
@@ -67,7 +67,7 @@ def card(ask: CommandContext, action: PendingAction, zone: str) -> Card:
         fenced(_cut(ask, whole)) if whole else ask.say("It takes no arguments."),
         ask.say(
             "Nothing has been done yet. You can decide until {time}.",
-            time=ask.say.time(datetime.fromtimestamp(action.expires_at, ZoneInfo(zone))),
+            time=ask.say.time(datetime.fromtimestamp(action.expires_at, zone)),
         ),
     ]
     about = f"{action.id}:{action.digest[:16]}"

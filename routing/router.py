@@ -6,7 +6,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from zoneinfo import ZoneInfo
 
 from routing.bounded import Bounded
 from routing.budget.guard import BudgetGuard
@@ -30,6 +29,7 @@ from routing.types.llm import ChatMessage
 from routing.types.people import Person, PersonSettings, Preferences
 from routing.types.stop import Stop
 from routing.types.tiers import TIERS, Tier
+from routing.types.time_zones import time_zone
 from routing.types.turns import Outcome, PromptFit, Question
 from routing.types.usage import CallRecord, TurnCost
 
@@ -109,7 +109,7 @@ class Router:
             question=question,
             preferences=preferences,
             settings=settings,
-            today=self._today(settings),
+            today=await self._today(settings),
             owner_instructions=self._sources.owner_files.instructions(),
             models=models,
             skills=self._sources.owner_files.skills(),
@@ -151,7 +151,7 @@ class Router:
         system = Instructions(
             owner=self._sources.owner_files.instructions(),
             person=settings.instructions,
-            today=self._today(settings),
+            today=await self._today(settings),
             has_tools=takes_tools,
             skills=catalogue(self._sources.owner_files.skills()) if takes_tools else "",
             skill=decided.skill,
@@ -195,5 +195,5 @@ class Router:
         stored = fixed.preferences if fixed else await self._sources.preferences.get(person.id)
         return tiers.permitted(stored, person.role), settings
 
-    def _today(self, settings: PersonSettings) -> str:
-        return f"{datetime.fromtimestamp(self._clock(), ZoneInfo(settings.time_zone)):%A, %Y-%m-%d}"
+    async def _today(self, settings: PersonSettings) -> str:
+        return f"{datetime.fromtimestamp(self._clock(), await time_zone(settings.time_zone)):%A, %Y-%m-%d}"

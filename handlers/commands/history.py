@@ -14,6 +14,7 @@ from routing.errors import Refused
 from routing.ports import HistoryStore, PreferenceStore
 from routing.types.history import Conversation, StoredMessage, for_person
 from routing.types.messages import Button
+from routing.types.time_zones import time_zone
 
 SPEC = CommandSpec(
     "history",
@@ -103,7 +104,7 @@ class HistoryCommand:
         return found[number - 1]
 
     async def _zone(self, ask: CommandContext) -> ZoneInfo:
-        return ZoneInfo((await self._preferences.settings(ask.person.id)).time_zone)
+        return await time_zone((await self._preferences.settings(ask.person.id)).time_zone)
 
 
 def _fits(size: int) -> None:

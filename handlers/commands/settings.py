@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfoNotFoundError
 
 from handlers.access.roles import check_shared
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
@@ -13,6 +13,7 @@ from routing.errors import Refused
 from routing.ports import ChatStore, PreferenceStore
 from routing.types.messages import Button
 from routing.types.people import PersonSettings
+from routing.types.time_zones import time_zone
 
 SPEC = CommandSpec(
     "settings",
@@ -58,7 +59,7 @@ class SettingsCommand:
             case "language":
                 settings = replace(settings, language=_language(value))
             case "timezone" | "time_zone" | "time":
-                settings = replace(settings, time_zone=_time_zone(value))
+                settings = replace(settings, time_zone=await _time_zone(value))
             case "instructions":
                 settings = replace(settings, instructions=_instructions(value))
             case "footer":
@@ -109,11 +110,11 @@ def _language(value: str) -> str:
     return code
 
 
-def _time_zone(value: str) -> str:
+async def _time_zone(value: str) -> str:
     if not value:
         raise Refused("Write {usage}. Nothing was changed.", usage="/settings timezone Europe/Berlin")
     try:
-        return ZoneInfo(value).key
+        return (await time_zone(value)).key
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise Refused(
             "{zone} is not a time zone. Write it like Europe/Berlin or UTC. Nothing was changed.", zone=value

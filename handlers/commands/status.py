@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from datetime import datetime
-from zoneinfo import ZoneInfo
 
 from handlers.access.roles import may
 from handlers.commands.tier import because, describe, first_line, model_line, owner_default
@@ -24,6 +23,7 @@ from routing.policy import tiers
 from routing.ports import Facts
 from routing.turn.plan import Plan
 from routing.types.decisions import SizeSource
+from routing.types.time_zones import time_zone
 from routing.types.turns import PromptFit
 
 SPEC = CommandSpec(
@@ -192,7 +192,7 @@ class StatusCommand:
 
     async def _midnight(self, ask: CommandContext) -> float:
         """The start of today in the person's time zone, in Unix seconds."""
-        zone = ZoneInfo((await self._preferences.settings(ask.person.id)).time_zone)
+        zone = await time_zone((await self._preferences.settings(ask.person.id)).time_zone)
         now = datetime.fromtimestamp(self._clock(), zone)
         return now.replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
 

@@ -119,7 +119,7 @@ class SqliteDatabase:
             await asyncio.wait({self._batch})
             await asyncio.sleep(0)
         await asyncio.get_running_loop().run_in_executor(self._thread, self._engine.dispose)
-        self._thread.shutdown()
+        await asyncio.to_thread(self._thread.shutdown)
 
 
 def _run(connection: Connection, job: _Job) -> Result:

@@ -173,12 +173,14 @@ _telling: ContextVar[bool] = ContextVar("telling", default=True)
 
 @contextmanager
 def _nothing_blocks() -> Iterator[None]:
-    """Raises BlockingError if our code blocks the event loop with sockets, SQLite or sleep."""
+    """Raises BlockingError if our code blocks the event loop."""
     if _guards:  # another bot runs in this process
         yield
         return
     guard = BlockBuster(["bot", "handlers", "routing", "storage"])
-    guard.functions = {name: each for name, each in guard.functions.items() if name.startswith(_WAITS)}
+    for function in guard.functions.values():
+        for file, name in LIBRARIES:
+            function.can_block_in(file, name)
     _guards.append(guard)
     guard.activate()
     try:
@@ -188,7 +190,17 @@ def _nothing_blocks() -> Iterator[None]:
         guard.deactivate()
 
 
-_WAITS = ("time.", "sqlite3.", "socket.", "ssl.", "builtins.input")
+LIBRARIES = (
+    ("litellm/utils.py", "wrapper_async"),  # LiteLLM looks for certificates and callbacks when it creates a client
+    ("litellm/__init__.py", "__getattr__"),  # LiteLLM imports its parts on first use
+    ("litellm/utils.py", "get_bundled_model_cost_map"),  # LiteLLM reads its map once more on first use
+    ("logging/__init__.py", "emit"),  # log lines are written where they are made
+    ("telegram/_utils/files.py", "is_local_file"),  # python-telegram-bot asks whether a file's address is a path
+    ("prompt_toolkit/history.py", "store_string"),  # prompt_toolkit writes the history of the terminal
+    ("prompt_toolkit/patch_stdout.py", "close"),  # prompt_toolkit joins its thread when the terminal closes
+)
+"""Functions of libraries that block and can't be moved into a thread."""
+
 _guards: list[BlockBuster] = []
 
 

@@ -99,7 +99,7 @@ class Sandbox:
         loop = asyncio.get_running_loop()
         async with self._probing:
             if self.form is None and loop.time() >= self._next_probe:
-                self._off = self._lasting()
+                self._off = await self._in_thread(self._lasting)
                 self._next_probe = math.inf
                 if self._off is None:
                     self._off = await self._probe()
@@ -205,11 +205,13 @@ class Sandbox:
         """The error when Python runs inside this form; None if it works."""
         bubblewrap = self._as(form)
         bubblewrap = replace(bubblewrap, limits=replace(self.limits, seconds=PROBE_SECONDS))
-        with tempfile.TemporaryDirectory(prefix="tierbot-") as empty:
-            try:
-                ran = await self._stoppable(_Order(Path(empty), 0, _PROBE, b"", bubblewrap))
-            except (BrokenSandbox, ToolFailed) as error:
-                return str(error)
+        empty = await self._in_thread(tempfile.TemporaryDirectory, prefix="tierbot-")
+        try:
+            ran = await self._stoppable(_Order(Path(empty.name), 0, _PROBE, b"", bubblewrap))
+        except (BrokenSandbox, ToolFailed) as error:
+            return str(error)
+        finally:
+            await self._in_thread(empty.cleanup)
         return None if ran.output == "42\n" and ran.exit_code == 0 else _last_line(ran.output) or ran.ended
 
     async def _in_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -90,7 +90,7 @@ class Catalogue:
             if any(len(row) != found.shape[1] for row in islice(stored.values(), 1)):
                 missing += [each for each in stored if each not in computed]
                 stored = {}
-            if self._has_space():
+            if await asyncio.to_thread(self._has_space):
                 await _put(store, name, {each: computed[each] for each in hashes})
         await asyncio.to_thread(self._use, stored | computed)
 
