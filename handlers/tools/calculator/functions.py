@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import partial, reduce
 from typing import NamedTuple
 
-from handlers.tools.calculator.numbers import MAX_DIGITS, Rounded, fitted, in_decimal, power, whole
+from handlers.tools.calculator.numbers import MAX_DIGITS, Rounded, fitted, in_decimal, power, tracked, whole
 from handlers.tools.calculator.units import Value, apply, bounded, converted, find, number_of, plain, quantity, raised
 from routing.errors import ToolFailed
 
@@ -133,6 +133,7 @@ def _integer(run: Callable[[Fraction], int], places: int = 0) -> Callable[[Value
     return _same(function)
 
 
+@tracked
 def _arrangements(count: Fraction, chosen: Fraction, ordered: bool = True) -> Fraction:
     """Permutations or combinations. Stops when the product is too large, after at most about 33,000 steps."""
     total, picked = whole(count, "What is counted"), whole(chosen, "What is counted")
@@ -151,6 +152,7 @@ def _sum(*values: Fraction) -> Fraction:
     return reduce(lambda one, two: fitted(one + two), values)
 
 
+@tracked
 def _each_fits(run: Callable[[int, int], int], *values: Fraction) -> Fraction:
     return reduce(lambda one, two: fitted(run(whole(one, "Each number"), whole(two, "Each number"))), values)
 

@@ -33,17 +33,34 @@ class Rounded(Fraction):
     """A number that was rounded. The results of arithmetic with it are rounded, too."""
 
 
-def _rounding(exact: Callable[..., Any]) -> Callable[..., Any]:
-    def operation(*values: object) -> object:
-        result = exact(*values)
-        return result if result is NotImplemented else Rounded(result)
+class Percent(Fraction):
+    """A number written with %. Adding it to a value adds that share of the value."""
+
+
+class _RoundedPercent(Percent, Rounded):
+    pass
+
+
+def percentage(share: Fraction) -> Percent:
+    """The share of 1, as a percentage; rounded if the share is."""
+    return (_RoundedPercent if isinstance(share, Rounded) else Percent)(share)
+
+
+def tracked(exact: Callable[..., Any]) -> Callable[..., Any]:
+    """The operation, with a rounded result if a number in it is rounded."""
+
+    def operation(*values: object, **options: object) -> Any:
+        result = exact(*values, **options)
+        is_rounded = any(isinstance(value, Rounded) for value in values)
+        return Rounded(result) if is_rounded and result is not NotImplemented else result
 
     return operation
 
 
 _BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod")
 for _name in ("pow", "neg", "abs", *_BINARY, *(f"r{each}" for each in _BINARY)):
-    setattr(Rounded, f"__{_name}__", _rounding(getattr(Fraction, f"__{_name}__")))
+    for _class in (Rounded, Percent):
+        setattr(_class, f"__{_name}__", tracked(getattr(Fraction, f"__{_name}__")))
 
 
 def in_decimal(run: Callable[..., Decimal], *values: Fraction) -> Fraction:
@@ -77,7 +94,7 @@ def power(base: Fraction, exponent: Fraction) -> Fraction:
     if exponent == Fraction(1, 2) and base >= 0:
         root = Fraction(math.isqrt(base.numerator), math.isqrt(base.denominator))
         if root * root == base:
-            return root
+            return Rounded(root) if isinstance(base, Rounded) else root
     if exponent.denominator > 1:
         if base < 0:
             raise ToolFailed("A negative number has no real power with a fraction: cbrt(x) takes its third root.")

@@ -15,7 +15,7 @@ from typing import Any
 
 from handlers.tools.calculator import units
 from handlers.tools.calculator.functions import CONSTANTS, FUNCTIONS, call
-from handlers.tools.calculator.numbers import Rounded, power, whole
+from handlers.tools.calculator.numbers import Percent, Rounded, percentage, power, whole
 from handlers.tools.calculator.tokens import IN, Token, tokens_of
 from handlers.tools.calculator.units import Value, apply, converted, number_of, plain, raised
 from routing.errors import ToolFailed
@@ -30,21 +30,18 @@ _TOLERANCE = Fraction(1, 10**14)
 """Relative difference below which two numbers are equal, unless both are exact."""
 
 
-class Percent(Fraction):
-    """A number written with %. Adding it to a value adds that share of the value."""
-
-
 def _alike(run: Callable[[Any, Any], Any], left: Value, right: Value) -> Value:
     """An operation on values of the same dimension, in the unit of the left one. 200 + 10% is 220, as on a pocket
     calculator; 5% + 10% is 15%."""
     if isinstance(right, Percent) and not isinstance(left, Percent) and run in (operator.add, operator.sub):
-        right = _times(left, Fraction(right))
+        right = _times(left, right)
     return apply(run, left, converted(right, left))
 
 
 def _shifted(run: Callable[[Any, Any], Any], left: Value, right: Value) -> Value:
-    one, two = (whole(plain(each, "Each side of a shift"), "Each side of a shift") for each in (left, right))
-    return apply(run, Fraction(one), power(Fraction(2), Fraction(two)))
+    for each in (left, right):
+        whole(plain(each, "Each side of a shift"), "Each side of a shift")
+    return apply(run, left, power(Fraction(2), right))
 
 
 def _compare(left: Value, right: Value) -> int:
@@ -149,7 +146,7 @@ class Parser:
             if sign == "√":
                 value = call("sqrt", [value])
             elif sign == "-":
-                value = Percent(-value) if isinstance(value, Percent) else -value
+                value = percentage(-value) if isinstance(value, Percent) else -value
         else:
             value = self._completed(is_exponent)
             if self._accept("^", "**"):
@@ -163,7 +160,7 @@ class Parser:
             if self._take().text == "!":
                 value = call("factorial", [value])
             else:
-                value = Percent(plain(value, "A percentage") / 100)
+                value = percentage(plain(value, "A percentage") / 100)
         return value
 
     def _is_operand(self, token: Token) -> bool:

@@ -44,6 +44,7 @@ _DEFINITIONS = (
 )
 """Units that pint lacks. The gallon is the US one."""
 _LOGARITHMIC = ("decibel", "decibelwatt", "decibelmilliwatt", "decibelmicrowatt", "neper", "octave", "decade")
+_OFFSET = ("degree_Celsius", "degree_Fahrenheit", "degree_Reaumur")
 _LOCK = threading.Lock()
 _DATA = re.compile(r"([kmgtp])(i?)(b|bps)", re.IGNORECASE)
 _TEMPERATURES = {"c": "degC", "celsius": "degC", "f": "degF", "fahrenheit": "degF", "k": "kelvin", "kelvin": "kelvin"}
@@ -158,7 +159,7 @@ def find(name: str) -> Any:
             prefix, unit, _ = found[0]
             if unit in _LOGARITHMIC:
                 raise ToolFailed(f"{prefix}{unit} is a logarithmic unit, which can't be converted.")
-            if not (prefix and unit.startswith("degree_")):  # a millidegree Celsius has no zero
+            if not (prefix and unit in _OFFSET):  # a millidegree Celsius has no zero
                 return registry().Quantity(Fraction(1), prefix + unit)
     return None
 

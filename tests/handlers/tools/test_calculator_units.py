@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[3]
         ("-40 °F in °C", "= -40 °C"),
         ("70 degrees Fahrenheit to Celsius", "= 21.1111111111111 Celsius"),
         ("0 °C in K", "= 273.15 K"),
+        ("1 kdegR in K", "= 555.555555555556 K"),
         ("max(20 °C, 77 °F)", "= 25 °C"),
         ("3 h 20 min + 45 min", "= 4.08333333333333 h (4 h 5 min)"),
         ("100 km / 2 h in m/s", "= 13.8888888888889 m/s"),
