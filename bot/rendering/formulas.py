@@ -17,6 +17,7 @@ _UNKNOWN = re.compile(r"\\[A-Za-z]")
 _SIZE = re.compile(r"\\(?:[Bb]igg?[lrm]?|middle|displaystyle|textstyle|limits|nolimits|nonumber|notag)(?![A-Za-z])[ ]?")
 _FRACTION = re.compile(r"\\[dtc]frac(?![A-Za-z])")
 _NAME = re.compile(r"\\operatorname\*(?![A-Za-z])")
+_ROOT = re.compile(r"\\sqrt (?=\S)")
 _NOT_EQUAL = re.compile(r"\\ne(?![A-Za-z])")
 
 
@@ -36,7 +37,8 @@ def unicode_formula(latex: str, block: bool = False) -> str:
     written = " ".join(latex.split())
     if not _TEX.search(written):
         return written
-    prepared = _NOT_EQUAL.sub(r"\\neq", _NAME.sub(r"\\operatorname", _FRACTION.sub(r"\\frac", _SIZE.sub("", written))))
+    sized = _ROOT.sub(r"\\sqrt", _SIZE.sub("", written))
+    prepared = _NOT_EQUAL.sub(r"\\neq", _NAME.sub(r"\\operatorname", _FRACTION.sub(r"\\frac", sized)))
     made = guarded(lambda: clean(str(_converter().convert(prepared))), written)
     if _UNKNOWN.search(made):
         return written
@@ -49,14 +51,13 @@ def _converter() -> Any:
     """Imported on first use, which takes 45 ms."""
     from telegramify_markdown.latex_escape.helper import LatexToUnicodeHelper
 
-    converter = LatexToUnicodeHelper()
+    class Converter(LatexToUnicodeHelper):
+        @staticmethod
+        def translate_sqrt(command: str, option: str, param: str) -> str:
+            """Use brackets instead of an overline, which most fonts on phones misplace."""
+            sign: str = LatexToUnicodeHelper.translate_sqrt(command, option, "")
+            radicand = param.strip()
+            is_short = len(radicand) == 1 or (radicand.isalnum() and radicand.isascii())
+            return sign + (radicand if is_short else f"({radicand})")
 
-    def root(command: str, option: str, param: str) -> str:
-        """Use brackets instead of an overline, which most fonts on phones misplace."""
-        index, inner = option.strip(), param.strip()
-        sign = {"": "√", "2": "√", "3": "∛", "4": "∜"}.get(index)
-        sign = sign or (converter.try_make_superscript(index) or f"({index})") + "√"
-        return f"{sign}{inner}" if len(inner) == 1 or (inner.isalnum() and inner.isascii()) else f"{sign}({inner})"
-
-    converter.translate_sqrt = root
-    return converter
+    return Converter()

@@ -161,8 +161,21 @@ def _is_operand(sign: str, brackets: str) -> bool:
     return sign.isdigit() or sign.lower() != sign.upper() or (sign != "" and sign in brackets)
 
 
+class _Parser(MarkdownIt):
+    """Keeps addresses as written; the renderer decides which of them it shows."""
+
+    def validateLink(self, url: str) -> bool:
+        return bool(url)
+
+    def normalizeLink(self, url: str) -> str:
+        return url
+
+    def normalizeLinkText(self, link: str) -> str:
+        return link
+
+
 def _build() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"store_labels": True, "maxNesting": _MAX_NESTING}).enable(
+    parser = _Parser("commonmark", {"store_labels": True, "maxNesting": _MAX_NESTING}).enable(
         ["strikethrough", "table"]
     )
     parser.inline.add_terminator_char("|")
@@ -171,8 +184,6 @@ def _build() -> MarkdownIt:
     parser.inline.ruler.before("emphasis", "spoiler", _spoiler)
     parser.inline.ruler2.before("emphasis", "spoiler", _pair_spoilers)
     parser.block.ruler.before("fence", "formula", _formula_block, {"alt": ["paragraph", "reference", "blockquote"]})
-    keep: dict[str, Any] = {"normalizeLink": str, "normalizeLinkText": str, "validateLink": bool}
-    vars(parser).update(keep)  # addresses stay as written, and the renderer decides which it shows
     return parser
 
 

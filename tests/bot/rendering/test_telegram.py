@@ -111,6 +111,7 @@ def test_a_table_is_aligned_by_display_width_and_keeps_links() -> None:
 FORMULAS = [
     (r"With $x$ and \(a\), \(\frac{a+b}{c}\) holds.", "With `x` and `a`, `(a+b)/c` holds."),
     (r"\(x_1^2 + \sqrt{y}\), $\sqrt{a+b}$, $\dfrac{a}{b}$", "`x₁² + √y`, `√(a+b)`, `a/b`"),
+    (r"$\sqrt 2 + \sqrt {a+b}$", "`√2 + √(a+b)`"),
     (r"$\alpha \leq \pi \ne 3$ \(e^{i\pi}\)", "`α ≤ π ≠ 3` `e^(iπ)`"),
     (r"$\foo{x}$ and \(\foo{y}\)", r"`\foo{x}` and `\foo{y}`"),
     (r"$5 and $10, \(n\) of $7", "$5 and $10, `n` of $7"),
