@@ -30,14 +30,13 @@ class Sent:
 class Progress:
     """State of a connection, for /status and the watchdog. Times are in seconds of the platform's clock.
 
-    A step is anything the receiving loop has completed, even a failed request; a contact is a step that the platform
-    answered. Without a step for 150 s the watchdog restarts the process (`bot/ops/systemd.py`), so a platform without
-    a loop sets `last_step` to infinity. `problem` is empty if there is no problem.
+    A step is anything the receiving loop has completed, even a failed request. Without a step for 150 s the watchdog
+    restarts the process (`bot/ops/systemd.py`), so a platform without a loop sets `last_step` to infinity. `problem` is
+    empty if there is no problem.
     """
 
     up_since: float = 0.0
     last_step: float = 0.0
-    last_contact: float = 0.0
     last_update: float = 0.0
     problem: str = ""
 

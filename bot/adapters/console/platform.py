@@ -58,7 +58,7 @@ class ConsolePlatform:
         if self._front is None:
             await self._speaker.listen()
             self._front = await asyncio.to_thread(self._prompt) if self._streams.interactive else self._pipe()
-            self.progress.up_since = self.progress.last_contact = self._steady()
+            self.progress.up_since = self._steady()
 
     async def run(self) -> int:
         """Take lines until the input ends; returns the exit code of the process."""
@@ -107,7 +107,7 @@ class ConsolePlatform:
 
     async def _take(self, message: InboundMessage) -> None:
         await self._keep([self._pressed(message)])
-        self.progress.last_contact = self.progress.last_update = self._steady()
+        self.progress.last_update = self._steady()
 
     def _pressed(self, message: InboundMessage) -> InboundMessage:
         """A line such as `/press 2` as a button press; other lines unchanged."""

@@ -118,7 +118,7 @@ class Connection(ReceiveLoop):
     def connected(self, shard: int) -> None:
         """Note that the gateway accepted a new or resumed session of this shard."""
         self._losses.pop(shard, None)
-        self._heard_at = self._progress.last_step = self._progress.last_contact = self._clock()
+        self._heard_at = self._progress.last_step = self._clock()
         if max(self._losses.values(), default=0) <= 1:
             self._backoff.recovered()
         self._first.end()
@@ -178,7 +178,7 @@ class Connection(ReceiveLoop):
         for shard, took in enumerate(self._client.heartbeats()):
             if shard not in self._beats or self._beats[shard][0] != took:
                 self._beats[shard] = took, now
-                self._progress.last_step = self._progress.last_contact = now
+                self._progress.last_step = now
         return max(self._heard_at, min((at for _, at in self._beats.values()), default=0.0))
 
 

@@ -127,12 +127,11 @@ class DiscordPlatform:
         self._receiver.disconnected(shard)
 
     def _message_created(self, payload: Json) -> None:
-        self.progress.last_contact = self._steady()
         self._receiver.message_created(payload)
 
     def _interaction_created(self, payload: Json) -> None:
         if not self._stopping:
-            self.progress.last_contact = self.progress.last_update = self._steady()
+            self.progress.last_update = self._steady()
             self._context.background.spawn(self._interactions.take(payload))
 
     async def on_ready(self) -> None:

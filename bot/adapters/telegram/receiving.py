@@ -146,7 +146,7 @@ class Poller(ReceiveLoop):
                 await asyncio.sleep(self._backoff.call_failed(error))
                 continue
             self._confirmed = self._offset
-            self._progress.last_step = self._progress.last_contact = self._heard_at = self._clock()
+            self._progress.last_step = self._heard_at = self._clock()
             if not updates:
                 self._backoff.recovered()
             elif not await self._accepted(updates):

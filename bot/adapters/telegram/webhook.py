@@ -102,7 +102,7 @@ class Webhook:
             log.error("a Telegram update can't be saved (%s); Telegram will send it again", error)
             self._progress.problem = Reason("updates can't be saved; Telegram will send them again")
             return web.Response(status=503)
-        self._progress.last_step = self._progress.last_contact = self._clock()
+        self._progress.last_step = self._clock()
         self._progress.problem = ""
         return web.Response()
 
@@ -116,7 +116,7 @@ class Webhook:
                 self._progress.last_step = self._clock()
                 self._progress.problem = Reason("no connection to Telegram ({error})", error=type(error).__name__)
                 continue
-            self._progress.last_step = self._progress.last_contact = now = self._clock()
+            self._progress.last_step = now = self._clock()
             problem = ""
             if info.url != self._url:
                 problem = "another program changed the webhook of this token; restart this bot"

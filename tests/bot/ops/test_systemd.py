@@ -124,7 +124,6 @@ async def test_a_disconnected_bot_still_reports_progress(on: BotHarness) -> None
         progress = app.platforms["telegram"].progress
         await stepped(progress, 0.0)
         await stepped(progress, progress.last_step)
-        assert progress.last_contact == 0.0
         await on.tg.come_back()
 
 

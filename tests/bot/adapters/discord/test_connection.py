@@ -147,7 +147,6 @@ async def test_heartbeats_are_progress() -> None:
         before = harness.platform.progress.last_step
         await dc.wait_for(lambda _: len(dc.sessions[0].heartbeats) > 4)
         await dc.wait_for(lambda _: harness.platform.progress.last_step > before)
-        assert harness.platform.progress.last_contact == harness.platform.progress.last_step
         assert len(dc.sessions) == 1
 
 
@@ -176,7 +175,7 @@ async def test_an_unreachable_discord_does_not_delay_the_start() -> None:
             assert harness.platform.progress.problem == ""
 
 
-async def test_before_the_first_connection_there_was_no_contact() -> None:
+async def test_failed_connections_are_progress() -> None:
     async with DiscordServer() as dc:
         await dc.go_down()
         async with running_platform(dc) as harness:
@@ -187,7 +186,6 @@ async def test_before_the_first_connection_there_was_no_contact() -> None:
 
             for _ in range(3):  # failed attempts, and rounds of the watchdog between them
                 await until(partial(progressed, progress.last_step))
-            assert progress.last_contact == 0.0
 
 
 async def test_a_transient_error_at_the_start_is_retried() -> None:

@@ -35,7 +35,7 @@ async def test_webhook_updates_are_delivered_and_answered() -> None:
         assert not call.params.get("drop_pending_updates")
         assert call.params["allowed_updates"] == list(UPDATES)
         assert tg.calls("getUpdates") == []
-        assert harness.platform.progress.last_contact > 0
+        assert harness.platform.progress.last_step > 0
 
 
 async def test_updates_that_cannot_be_stored_are_redelivered() -> None:
