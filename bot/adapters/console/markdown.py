@@ -50,9 +50,8 @@ class _Written(Markdown):
     }
 
     def __init__(self, text: str) -> None:
-        super().__init__(
-            "", code_theme=CODE_THEME, hyperlinks=False
-        )  # rich has no way to pass tokens of another parser
+        # rich can't be given tokens, and its own parser would lack formulas and spoilers.
+        super().__init__("", code_theme=CODE_THEME, hyperlinks=False)
         source = printable(text)
         self.parsed = list(
             _readable(guarded(lambda: parse(source)[0], [*_paragraph(Token("text", "", 0, content=source))]))
