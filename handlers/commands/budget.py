@@ -13,7 +13,7 @@ from handlers.replies.budget_limits import payer_of
 from handlers.replies.costs import dollars, status
 from handlers.replies.duration import span
 from routing.budget.budget import Budget
-from routing.config.sections import MAX_DOLLARS
+from routing.config.kinds import MAX_DOLLARS
 from routing.errors import Refused
 from routing.ports import Clock, PeopleStore
 from routing.types.budgets import AtLimit, PersonLimits, payer_kind

@@ -16,9 +16,7 @@ from routing.types.tiers import TIERS, Tier
 PriceClass = Literal["low", "mid", "high"]
 PRICE_CLASSES: tuple[PriceClass, ...] = get_args(PriceClass)
 _MAX_SECONDS = 86_400
-_SECONDS = number(
-    f"must be a number of seconds above 0, at most {_MAX_SECONDS}", lambda value: 0 < value <= _MAX_SECONDS
-)
+_SECONDS = number(f"must be a number of seconds above 0, at most {_MAX_SECONDS}", _MAX_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)

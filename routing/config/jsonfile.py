@@ -26,6 +26,8 @@ Keys = tuple[str | int, ...]
 Document = dict[str, object]
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\],]|[^\s{}\[\],:"]+')
+MAX_DIGITS = 640
+"""Python always parses this many; above, the environment can set a limit."""
 _NOT_NUMBERS = ("NaN", "Infinity", "-Infinity")
 
 
@@ -144,16 +146,15 @@ def load(path: Path) -> JsonFile:
 
 
 def parse(text: str, origin: str) -> JsonFile:
-    """Parse one JSON object. Raises ConfigError for syntax errors, duplicate keys, NaN or Infinity."""
+    """Parse one JSON object. Raises ConfigError for syntax errors, duplicate keys, NaN, Infinity and numbers of more
+    than MAX_DIGITS digits."""
     try:
-        document = json.loads(text)
+        document = json.loads(text, parse_int=_integer)
     except json.JSONDecodeError as error:
         words = "{file} line {line}: not valid JSON, {error}."
         raise ConfigError(words, file=origin, line=str(error.lineno), error=explained(error)) from error
     except RecursionError as error:
         raise ConfigError("{file} line {line}: nested too deeply.", file=origin, line="1") from error
-    except ValueError as error:
-        raise ConfigError("{file} line {line}: not valid JSON, {error}.", file=origin, line="1", error=error) from error
     lines = _locate(text, origin)
     if not isinstance(document, dict):
         words = "{file} line {line}: a JSON object is expected."
@@ -206,8 +207,13 @@ def render(document: Mapping[str, object]) -> str:
     return re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
+def _integer(digits: str) -> int:
+    """`_locate` refuses the long ones, with their line."""
+    return int(digits) if len(digits) <= MAX_DIGITS else 0
+
+
 def _locate(text: str, origin: str) -> dict[Keys, int]:
-    """The line of every value (in objects, of its key). Raises for duplicate keys."""
+    """The line of every value (in objects, of its key). Raises for duplicate keys and what is no number."""
     lines: dict[Keys, int] = {}
     path: list[str | int] = []
     keys: list[set[str] | None] = []
@@ -237,6 +243,10 @@ def _locate(text: str, origin: str) -> dict[Keys, int]:
                 words = "{file} line {line}: {token} is not a JSON number."
                 raise ConfigError(words, file=origin, line=str(line), token=token)
             lines.setdefault(tuple(path), line)
+            if token[0] != '"' and len(token) > MAX_DIGITS:
+                raise JsonFile({}, lines, origin).fault(
+                    tuple(path), "must have at most {limit:,} digits", limit=MAX_DIGITS
+                )
             if token in "{[":
                 key_next = token == "{"
                 path.append("" if key_next else 0)

@@ -12,6 +12,12 @@ from routing.types.model_names import is_model_name
 
 T = TypeVar("T")
 
+MAX_WHOLE = 1_000_000_000
+"""Larger numbers are typos. As many MiB, or tokens for MAX_DOLLARS per million, are below 2^63 bytes or
+nano-dollars."""
+MAX_DOLLARS = 1_000_000
+"""Larger amounts are typos, and would approach the limit of nano-dollars in 64 bits."""
+
 
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[T]):
@@ -53,24 +59,33 @@ def kind_of(form: type[T], rule: str, allowed: Callable[[T], bool] = lambda valu
     return Kind(read, rule)
 
 
-def number(rule: str, allowed: Callable[[float], bool]) -> Kind[float]:
+def number(rule: str, most: float, zero: bool = False) -> Kind[float]:
+    """A number above 0, or also 0 if `zero`, and at most `most`. JSON has larger numbers than float."""
 
     def read(value: object) -> float:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not allowed(value):
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValueError
+        if not 0 <= value <= most or (value == 0 and not zero):
             raise ValueError
         return float(value)
 
     return Kind(read, rule)
 
 
-def dollars(rule: str, allowed: Callable[[float], bool]) -> Kind[Decimal]:
-    """US dollars, exactly as written."""
+def dollars(rule: str, zero: bool = False) -> Kind[Decimal]:
+    """US dollars, exactly as written, at most MAX_DOLLARS."""
+    within = number(rule, MAX_DOLLARS, zero)
 
     def read(value: object) -> Decimal:
-        number(rule, allowed).read(value)
+        within.read(value)
         return Decimal(str(value))
 
     return Kind(read, rule)
+
+
+def whole(rule: str) -> Kind[int]:
+    """A whole number above 0, at most MAX_WHOLE."""
+    return kind_of(int, f"{rule}, at most {MAX_WHOLE:,}", lambda value: 0 < value <= MAX_WHOLE)
 
 
 def one_of(options: Sequence[T]) -> Kind[T]:
@@ -102,8 +117,8 @@ def _text_or_null(value: object) -> str | None:
 
 FLAG = kind_of(bool, "must be true or false")
 TEXT = kind_of(str, "must be a non-empty string", lambda value: value.strip() != "")
-WHOLE = kind_of(int, "must be a whole number above 0", lambda value: value > 0)
-TOKENS = kind_of(int, "must be a whole number of tokens above 0", lambda value: value > 0)
-TEMPERATURE = number("must be a number from 0 to 2", lambda it: 0 <= it <= 2)
+WHOLE = whole("must be a whole number above 0")
+TOKENS = whole("must be a whole number of tokens above 0")
+TEMPERATURE = number("must be a number from 0 to 2", 2, zero=True)
 MODEL = Kind(_model, "must look like provider/model")
 TEXT_OR_NULL = Kind(_text_or_null, "must be a string or null")

@@ -40,8 +40,8 @@ DEFAULT_SLOTS: dict[Slot, tuple[str, str | None]] = {
 }
 ALWAYS_ALLOWED = ("openai", "anthropic", "local")
 DEFAULT_TIMEOUT_SECONDS = 600.0
-DEFAULTTEMPERATURE = 0.7
-_TIMEOUT = number("must be a number from 0 to 86400", lambda it: 0 <= it <= 86_400)
+DEFAULT_TEMPERATURE = 0.7
+_TIMEOUT = number("must be a number from 0 to 86400", 86_400, zero=True)
 
 _DEFAULT_TIER = optional(one_of((AUTO, *TIERS)))
 _API_TYPE = optional(one_of(API_TYPES))
@@ -126,7 +126,7 @@ def read_config(
         reasoning={tier: _level(router, tier, contracts[tier].pool[0]) for tier in TIERS},
         internal_model=slots["routing"],
         contracts=contracts,
-        temperature=router.value("temperature", TEMPERATURE, DEFAULTTEMPERATURE),
+        temperature=router.value("temperature", TEMPERATURE, DEFAULT_TEMPERATURE),
         dynamic_tier=router.flag("dynamicTierEnabled", True),
         default_tier=router.value("defaultTier", _DEFAULT_TIER, None),
         turn=root.section("turn").fill(TurnBounds()),
@@ -185,8 +185,9 @@ def _profiles(providers: JsonObject, keys: Mapping[str, str], ollama: str) -> di
 
 def _api_type(own: JsonObject, name: str, written: bool) -> ApiType | None:
     """Blank means openai for a profile with an address; None derives the protocol from the provider."""
-    if own.value("apiType", TEXT_OR_NULL, None) is not None:
-        return own.value("apiType", _API_TYPE, None)
+    given = own.value("apiType", TEXT_OR_NULL, None)
+    if given is not None:
+        return replace(own, values={"apiType": given}).value("apiType", _API_TYPE, None)
     native = next((kind for kind in API_TYPES if kind == name), None)
     return native or ("openai" if written and own.values.get("baseUrl") else None)
 

@@ -9,13 +9,11 @@ from typing import Annotated
 from zoneinfo import ZoneInfo
 
 from routing.config.jsonfile import JsonObject
-from routing.config.kinds import FLAG, MODEL, TOKENS, WHOLE, Kind, Setting, dollars, one_of, optional
+from routing.config.kinds import FLAG, MAX_DOLLARS, MODEL, TOKENS, WHOLE, Kind, Setting, dollars, one_of, optional
 from routing.types.budgets import AT_LIMIT, CEILINGS, BudgetLimits
 
 MAX_RESULT_CHARS = 100_000
 """Maximum length of a tool result for the model, in characters."""
-MAX_DOLLARS = 1_000_000
-"""Larger amounts are typos, and would approach the limit of nano-dollars in 64 bits."""
 UNKNOWN_PER_MILLION = Decimal(10)
 """US dollars per million tokens, input and output, assumed for unknown prices by default: the output price of the
 default balanced model (LiteLLM's map, gpt-5.1). Too high is safer than free."""
@@ -24,11 +22,9 @@ GUEST_DOLLARS = Decimal("0.25")
 GUEST_KEY = "perGuestDailyUsd"
 BUDGET_KEYS = (*CEILINGS, GUEST_KEY, "atLimit", "assumeUnknownUsdPerMillion", "timeZone")
 
-_LIMIT = optional(
-    dollars(f"must be a number above 0, at most {MAX_DOLLARS:,}, or null for none", lambda it: 0 < it <= MAX_DOLLARS)
-)
-_TURN_LIMIT = optional(dollars("must be a number above 0, or null for no limit", lambda it: it > 0))
-_THRESHOLD = dollars(f"must be a number from 0 to {MAX_DOLLARS:,}", lambda it: 0 <= it <= MAX_DOLLARS)
+_LIMIT = optional(dollars(f"must be a number above 0, at most {MAX_DOLLARS:,}, or null for none"))
+_TURN_LIMIT = optional(dollars(f"must be a number above 0, at most {MAX_DOLLARS:,}, or null for no limit"))
+_THRESHOLD = dollars(f"must be a number from 0 to {MAX_DOLLARS:,}", zero=True)
 _SECONDS = Kind(lambda value: float(WHOLE.read(value)), WHOLE.rule)
 _CRITIC = Kind(optional(MODEL).read, "must look like provider/model, or be null")
 

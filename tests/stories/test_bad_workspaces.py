@@ -38,7 +38,17 @@ def config_file(on: BotHarness) -> Path:
         ('{"tiers": {"smart": {"pool": "openai/gpt-5.1"}}}', "line 1: tiers.smart.pool must be a list"),
         ('{"llm": {"providers": {"x": {"apiType": "soap"}}}}', "line 1: llm.providers.x.apiType must be one of "),
         ('{"a": 1, "a": 2}', 'line 1: "a" is given twice.'),
+        (
+            '{"turn": {\n"maxUsd": 1%s}}' % ("0" * 400),
+            "line 2: turn.maxUsd must be a number above 0, at most 1,000,000,",
+        ),
+        ('{"turn": {\n"maxUsd": 1e999}}', "line 2: turn.maxUsd must be a number above 0, at most 1,000,000,"),
+        ('{"turn": {\n"maxUsd": 1%s}}' % ("0" * 5_000), "line 2: turn.maxUsd must have at most 640 digits."),
+        ('{"turn": {\n"maxUsd": Infinity}}', "line 2: Infinity is not a JSON number."),
+        ('{"turn": {\n"deadlineSeconds": 1%s}}' % ("0" * 400), "line 2: turn.deadlineSeconds must be a whole number "),
+        ('{"sandbox": {\n"memoryMb": 1%s}}' % ("0" * 400), "line 2: sandbox.memoryMb must be a whole number above 0, "),
     ],
+    ids=lambda value: value[:40],
 )
 async def test_a_malformed_configuration(on: BotHarness, text: str, said: str) -> None:
     config_file(on).write_text(text, encoding="utf-8")

@@ -45,10 +45,7 @@ ALLOWED: Kind[frozenset[str] | None] = Kind(
     lambda value: None if value is True else frozenset(_strings(value)),
     "must be a list of this server's tools that need no confirmation, or true for all",
 )
-SECONDS = number(
-    f"must be seconds, at most {MAX_CALL_SECONDS} (some programs count milliseconds)",
-    lambda value: 0 < value <= MAX_CALL_SECONDS,
-)
+SECONDS = number(f"must be seconds, at most {MAX_CALL_SECONDS} (some programs count milliseconds)", MAX_CALL_SECONDS)
 
 _FIELDS = ("command", "args", "env", "cwd", "url", "headers", "role", "allow", "disabled", "timeout", "type")
 _TYPES = ("stdio", "http", "streamable-http", "streamableHttp")

@@ -51,6 +51,8 @@ def test_keys_come_from_the_file_first_then_from_the_environment() -> None:
         ("gemini", {"apiType": ""}, "gemini"),
         ("acme", {"baseUrl": "http://h"}, "openai"),
         ("acme", {"baseUrl": "http://h", "apiType": "anthropic"}, "anthropic"),
+        ("acme", {"apiType": " openai"}, "openai"),
+        ("gemini", {"apiType": "  "}, "gemini"),
         ("mistral", {"apiKey": "k"}, None),
     ],
 )
@@ -110,6 +112,7 @@ def test_blanks_around_a_tiers_model_are_stripped() -> None:
         ({"tiers": {"dep": {"pool": ["a/1"]}}}, "is not a tier"),
         ({"tiers": {"smart": {"deadlineSeconds": 90}}}, "must end before the deadline"),
         ({"llm": {"providers": {"x": {"apiType": "soap"}}}}, "must be one of openai, anthropic, gemini"),
+        ({"llm": {"providers": {"x": {"apiType": 7}}}}, "must be a string or null"),
         ({"llm": {"providers": {"x": {"apiKey": 7}}}}, "must be a string or null"),
         ({"llm": {"providers": {"x": {"requestTimeoutSeconds": -1}}}}, "must be a number from 0"),
         ({"llm": {"providers": {"x": "key"}}}, "must be an object"),
