@@ -14,7 +14,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema
-from pydantic_core import ArgsKwargs
+from pydantic_core import ArgsKwargs, ErrorDetails
 
 from handlers.tools.authoring.schemas import plain
 from routing.errors import BadArguments, ConfigError
@@ -26,6 +26,12 @@ _ARGUMENT = re.compile(r"(?P<indent>[ \t]+)(?P<name>\w+)(?: *\([^)]*\))?: *(?P<t
 _SENTENCE = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)\s")
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 _MAX_PROBLEMS = 3
+_PROBLEMS: Mapping[str, str] = {
+    **dict.fromkeys(("unexpected_keyword_argument", "extra_forbidden"), "there is no {name}"),
+    **dict.fromkeys(("missing_keyword_only_argument", "missing"), "{name}: missing"),
+    **dict.fromkeys(("dict_type", "dataclass_type", "model_type"), "{name}: must be an object"),
+}
+"""Words for a model, which writes JSON, by pydantic's type of error. Others keep pydantic's words."""
 
 
 class _Generator(GenerateJsonSchema):
@@ -78,9 +84,14 @@ class Signature:
         try:
             return self._reader.validate_python(ArgsKwargs((), dict(given)))
         except ValidationError as error:
-            wrong = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors(include_url=False)]
-            problems = "; ".join(wrong[:_MAX_PROBLEMS])
+            wrong = error.errors(include_url=False, include_context=False)
+            problems = "; ".join(map(_problem, wrong[:_MAX_PROBLEMS]))
             raise BadArguments(f"The arguments of {self._tool} are wrong ({problems}).") from None
+
+
+def _problem(wrong: ErrorDetails) -> str:
+    words = _PROBLEMS.get(wrong["type"], "{name}: {message}")
+    return words.format(name=".".join(map(str, wrong["loc"])), message=wrong["msg"])
 
 
 def _named(tool: str, parameter: inspect.Parameter, hints: Mapping[str, Any], text: str) -> inspect.Parameter:
