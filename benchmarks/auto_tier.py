@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.auto_tier_litellm import RISING, fairest, litellm_classes
-from benchmarks.reporting.section import Section, answered, grid, load, parser, percentile
+from benchmarks.reporting.section import STANDARD_OUTPUT, Section, answered, grid, load, parser, percentile, write
 from routing.policy.auto.choosing import Chooser as ChooserOfTiers
 from routing.policy.auto.choosing import shipped
 from routing.policy.auto.phrases import Phrases
@@ -39,6 +39,8 @@ PRICES: Mapping[Tier, int] = {"balanced": 1, "smart": 3, "coding": 3, "deep": 5}
 """List prices of the default models of one vendor, as multiples of balanced."""
 TUNING, UNUSED = "tuning", "unused"
 WARM_UP, ROUNDS, QUICK_ROUNDS = 20, 5, 1
+EXAMPLE = '{"text": "hi", "lang": "en", "accept": ["balanced"], "previous": []}'
+"""A row for `--rows`; `lang` and `previous` may be left out."""
 SHORT, LONG = 60, 400
 """Length in characters above which length alone chooses smart, and then deep."""
 
@@ -208,15 +210,20 @@ def _table(found: Mapping[str, Any], part: str) -> str:
 
 
 def judged(path: Path) -> dict[str, Any]:
-    """Classifies the rows of a file: the tier of each, the share accepted, and milliseconds per row. A row is `{"text",
-    "lang", "accept": [...], "previous": [...]?}`. Raises ValueError, KeyError or TypeError for other rows."""
+    """Classifies the rows of a file: the tier of each, the share accepted, and milliseconds per row. Raises OSError, or
+    ValueError with the line of a bad row."""
     rows = []
-    for line in filter(str.strip, path.read_text("utf-8").splitlines()):
-        given = json.loads(line)
-        accepted, previous = tuple(given["accept"]), tuple(given.get("previous", ()))
-        if not accepted or not {*accepted, *previous} <= {*TIERS}:
-            raise ValueError(f"{path.name}: {accepted} or {previous} are no tiers")
-        rows.append(Row(given["text"], accepted, given.get("lang", ""), "", previous))
+    for number, line in enumerate(path.read_text("utf-8").split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            rows.append(_row(json.loads(line)))
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise ValueError(
+                f"line {number} is not a row such as {EXAMPLE}; the tiers are {', '.join(TIERS)}"
+            ) from error
+    if not rows:
+        raise ValueError(f"the file has no rows; a row is a line such as {EXAMPLE}")
     result = measure(ours, rows, ROUNDS)
     return {
         "accepted": _share(list(zip(rows, result.chosen, strict=True))),
@@ -226,20 +233,32 @@ def judged(path: Path) -> dict[str, Any]:
     }
 
 
+def _row(given: Any) -> Row:
+    """A row of someone's own. Raises ValueError, KeyError or TypeError if it is not like EXAMPLE."""
+    text, accepted, previous = given["text"], tuple(given["accept"]), tuple(given.get("previous", ()))
+    if not isinstance(text, str) or not accepted or not {*accepted, *previous} <= {*TIERS}:
+        raise ValueError
+    return Row(text, accepted, given.get("lang", ""), "", previous)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0: the limits are kept, or the rows of a file were judged; 1: a limit is not kept."""
+    """0: the limits are kept, or the rows of a file were judged; 1: a limit is not kept; 2: there are no such rows."""
     options = parser("benchmarks.auto_tier", __doc__)
-    options.add_argument("--rows", type=Path, metavar="FILE", help="judge the rows of a JSON-lines file instead")
+    options.add_argument(
+        "--rows", type=Path, metavar="FILE", help=f"judge the lines of FILE instead, such as {EXAMPLE}"
+    )
     given = options.parse_args(arguments)
     if given.rows is None:
         return answered(options, arguments, run)
     try:
         found = judged(given.rows)
-    except (OSError, ValueError, KeyError, TypeError) as fault:
-        options.error(f"{given.rows}: {type(fault).__name__}: {fault}")
+    except OSError as fault:
+        options.exit(2, f"{given.rows} can't be read: {fault.strerror}.\n")
+    except ValueError as fault:
+        options.exit(2, f"{given.rows}: {fault}.\n")
     if given.json is not None:
-        print(json.dumps(found, ensure_ascii=False))
-    else:
+        write(json.dumps(found, ensure_ascii=False), given.json)
+    if given.json != STANDARD_OUTPUT:
         print(
             f"accepted {found['accepted']:.1%} of {len(found['rows'])}, p50 {found['p50_ms']:.3f} ms, p99 "
             f"{found['p99_ms']:.3f} ms"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 VERDICTS = {True: "✓", False: "✗", None: ""}
-_STANDARD_OUTPUT = Path("-")
+STANDARD_OUTPUT = Path("-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def parser(module: str, description: str | None) -> argparse.ArgumentParser:
         "--json",
         type=Path,
         nargs="?",
-        const=_STANDARD_OUTPUT,
+        const=STANDARD_OUTPUT,
         metavar="FILE",
         help="write all figures to FILE; without FILE to standard output, in place of the table",
     )
@@ -76,11 +76,16 @@ def conclude(sections: Sequence[Section], target: Path | None) -> int:
     """Prints or writes the figures; returns the exit code, 1 if a limit is exceeded."""
     if target is not None:
         document = json.dumps({each.name: {"notes": each.notes, **each.figures} for each in sections}, indent=1)
-        if target == _STANDARD_OUTPUT:
-            print(document)
-        else:
-            target.write_text(document, encoding="utf-8")
+        write(document, target)
     return 0 if all(each.kept for each in sections) else 1
+
+
+def write(document: str, target: Path) -> None:
+    """Prints the document, or writes it to a file."""
+    if target == STANDARD_OUTPUT:
+        print(document)
+    else:
+        target.write_text(document, encoding="utf-8")
 
 
 def answered(options: argparse.ArgumentParser, arguments: Sequence[str] | None, run: Callable[[Any], Section]) -> int:
@@ -91,7 +96,7 @@ def answered(options: argparse.ArgumentParser, arguments: Sequence[str] | None, 
 
 def show(section: Section, target: Path | None) -> Section:
     """Prints a part as soon as it is finished, unless JSON goes to stdout; returns the part."""
-    if target != _STANDARD_OUTPUT:
+    if target != STANDARD_OUTPUT:
         print(section.text(), end="\n\n", flush=True)
     return section
 

@@ -125,9 +125,53 @@ def test_rows_from_a_file_are_scored(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert found["p99_ms"] >= found["p50_ms"] > 0
 
 
-@pytest.mark.parametrize("line", ['{"text": "hi", "accept": ["huge"]}', '{"text": "hi"}', "[]", "nonsense"])
-def test_invalid_rows_are_refused(line: str, tmp_path: Path) -> None:
-    file = tmp_path / "rows.jsonl"
-    file.write_text(line, "utf-8")
-    with pytest.raises(SystemExit):
+def test_the_figures_of_a_file_are_written_where_json_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, target = tmp_path / "rows.jsonl", tmp_path / "found.json"
+    file.write_text(auto_tier.EXAMPLE + '\n\n{"text": "two\u2028lines", "accept": ["balanced"]}\r\n', "utf-8")
+    assert auto_tier.main(["--rows", str(file), "--json", str(target)]) == 0
+    assert [row["text"] for row in json.loads(target.read_text("utf-8"))["rows"]] == ["hi", "two\u2028lines"]
+    assert capsys.readouterr().out.startswith("accepted 100.0% of 2, p50 ")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"text": "hi", "accept": ["huge"]}',
+        '{"text": "hi", "accept": []}',
+        '{"text": "hi", "accept": "deep"}',
+        '{"text": "hi", "accept": ["deep"], "previous": 1}',
+        '{"text": 1, "accept": ["deep"]}',
+        '{"text": "hi"}',
+        "[]",
+        "nonsense",
+        "[" * 100_000,
+    ],
+    ids=lambda line: line[:40],
+)
+def test_an_invalid_row_is_refused_with_its_line(line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = f"line 3 is not a row such as {auto_tier.EXAMPLE}; the tiers are balanced, smart, coding, deep"
+    assert refused(tmp_path / "rows.jsonl", f"{auto_tier.EXAMPLE}\n\n{line}\n", capsys) == said
+
+
+def test_a_file_without_rows_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for text in ("", "\n \n"):
+        assert "the file has no rows" in refused(tmp_path / "rows.jsonl", text, capsys)
+
+
+def test_a_missing_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        auto_tier.main(["--rows", str(tmp_path / "none.jsonl")])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == f"{tmp_path / 'none.jsonl'} can't be read: No such file or directory.\n"
+
+
+def refused(file: Path, text: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """What is wrong with the file, in one sentence; exit code 2."""
+    file.write_text(text, "utf-8")
+    with pytest.raises(SystemExit) as ended:
         auto_tier.main(["--rows", str(file), "--json"])
+    assert ended.value.code == 2
+    out, err = capsys.readouterr()
+    assert not out
+    assert err.endswith(".\n")
+    return err.removeprefix(f"{file}: ").removesuffix(".\n")
