@@ -1,4 +1,4 @@
-"""The slash commands, one module each. Menus, completion, /help and the README follow this order."""
+"""The slash commands, one module each. Menus, completion and /help follow this order."""
 
 from __future__ import annotations
 

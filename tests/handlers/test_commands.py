@@ -14,8 +14,6 @@ from handlers.dependencies import CommandDependencies
 from handlers.parsing import parse_command
 from tests.pages import first_cells
 
-COMMAND_PAGES = ("README.md", "docs/commands.md")
-
 
 def modules() -> list[str]:
     return [module.name for module in iter_modules(commands.__path__)]
@@ -70,6 +68,7 @@ def test_command_names_are_unique_and_within_telegrams_limit() -> None:
     assert len(set(names)) == len(names) <= 100
 
 
-@pytest.mark.parametrize("page", COMMAND_PAGES)
-def test_exactly_the_existing_commands_are_documented(page: str) -> None:
-    assert sorted(first_cells(page, r"/\w+")) == sorted(f"/{spec.name}" for spec in COMMANDS)
+def test_exactly_the_existing_commands_are_documented() -> None:
+    existing = sorted(f"/{spec.name}" for spec in COMMANDS)
+    assert sorted(first_cells("docs/commands.md", r"/\w+")) == existing
+    assert {*first_cells("README.md", r"/\w+")} <= {*existing}
