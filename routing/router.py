@@ -113,14 +113,12 @@ class Router:
             owner_instructions=self._sources.owner_files.instructions(),
             models=models,
             skills=self._sources.owner_files.skills(),
-            context=context,
-            tools=await self._select_tools(question, settings, context, models),
             prices=self._guard.prices,
-            plans=self._plans,
             auto=auto,
         )
-        executor = ToolExecutor(turn.tools, bounds.tool_calls, models.config.most_result_chars)
-        state = TurnState(bounds, deadline, cost, executor, messages=list(begun))
+        tools = await self._select_tools(question, settings, context, models)
+        executor = ToolExecutor(tools, bounds.tool_calls, models.config.most_result_chars)
+        state = TurnState(bounds, deadline, cost, executor, context, tools, self._plans, messages=list(begun))
         return await self._loop.run(turn, state, live, stop)
 
     async def affordable(self, person: Person, tier: Tier, tokens: int, cost: TurnCost) -> Tier | None:

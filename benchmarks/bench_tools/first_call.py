@@ -47,7 +47,7 @@ def _shown(models: Models, toolkits: tuple[Toolkit, ...], selection: ToolSelecti
     unused: Any = None  # neither runs a tool nor chooses one
     tools = TurnTools(unused, unused, models, toolkits, selection)
     worked = time.thread_time()
-    tools.show(model, WINDOW)
+    tools.begin_call(model, WINDOW)
     return (time.thread_time() - worked) * 1e3
 
 

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from benchmarks.bots.contestants import KEY
+from routing.bounded import Bounded
 from routing.catalog.catalog import BUNDLED, Catalog
 from routing.config import jsonfile
 from routing.config.runtime import read_config
@@ -121,8 +122,8 @@ class TurnRunner:
             state.deadline.allow(planned.contract.deadline_seconds)
             return planned
 
-        unread: Any = None  # the loop hands the input to the planner and reads nothing of it
-        state = TurnState(bounds, deadline, cost, executor)
+        unread: Any = None  # only planners read it
+        state = TurnState(bounds, deadline, cost, executor, unread, unread, Bounded(1))
         return await TurnLoop(self._caller, plan).run(unread, state, NullLiveReply(), stop or Stop()), deadline
 
 

@@ -77,7 +77,7 @@ class ToolOffers:
         if offer is None:
             plan = await self._router.plan(ask.person, conversation_id)
             tools = await self._router.tools(ask.person, conversation_id, "")
-            offer = tools.offer(plan.choice.model, tools.show(plan.choice.model, self._window(plan)))
+            offer = tools.offer(plan.choice.model, tools.begin_call(plan.choice.model, self._window(plan)))
             kept = tuple(each for each in offer.activated if each.why in ("follow-up", "used"))
             offer = replace(offer, activated=kept)  # without text, only the conversation's own toolkits are active
             words = "Tools: {n} of {all} for a general message (size {size})"
@@ -103,7 +103,7 @@ class ToolOffers:
     def _head(self, ask: CommandContext, plan: Plan, tools: TurnTools) -> str:
         """The number of tools and tokens, and the presentation strategy."""
         model = plan.choice.model
-        offer, whole = tools.offer(model, tools.show(model, self._window(plan))), tools.whole(model)
+        offer, whole = tools.offer(model, tools.begin_call(model, self._window(plan))), tools.whole(model)
         if not offer.takes_tools:
             return ask.say("Tools: 0 of {all}, because this model can't use tools", all=offer.total)
         first = ask.say(
@@ -127,7 +127,7 @@ class ToolOffers:
 
     def _order(self, ask: CommandContext, plan: Plan, tools: TurnTools, toolkits: Sequence[Toolkit]) -> str:
         """The tools shown in full, those shown by name, and the rest."""
-        shown = tools.show(plan.choice.model, self._window(plan))
+        shown = tools.begin_call(plan.choice.model, self._window(plan))
         full = [spec.name for spec in shown.specs if spec.description]
         names = [*(spec.name for spec in shown.specs if not spec.description), *shown.names]
         visible = {*full, *names}

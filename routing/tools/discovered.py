@@ -58,9 +58,9 @@ class DiscoveredTools:
         """Whether a model has seen its parameters before the current answer, which may contain several calls."""
         return name in self._explained
 
-    def shown(self, begun: Shown, size: Size, most_tokens: int) -> Shown:
-        """`begun` with the additions. What does not fit is dropped: tools found earlier and never called, oldest
-        first, then the least relevant. Discovery and base tools stay."""
+    def extend(self, begun: Shown, size: Size, most_tokens: int) -> Shown:
+        """`begun` with the additions, which count as shown from now on. What does not fit is dropped: tools found
+        earlier and never called, oldest first, then the least relevant. Discovery and base tools stay."""
         defined = {spec.name for spec in begun.specs if spec.description}
         more = [card for name, card in self._added.items() if name not in defined]
         kept = (spec for spec in begun.specs if spec.name in defined or spec.name not in self._added)

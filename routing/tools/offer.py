@@ -123,15 +123,16 @@ class TurnTools:
         sure = {each.toolkit for each in self._selection.activated if each.score >= NEEDED}
         return any(toolkit.name in sure and not toolkit.base for toolkit in self._toolkits)
 
-    def show(self, model: str, window: int) -> Shown:
-        """The tools for the next call of a model with a context window of `window` tokens."""
+    def begin_call(self, model: str, window: int) -> Shown:
+        """The tools for the next call of a model with a context window of `window` tokens. Records that it sees
+        them."""
         if not self._models.takes_tools(model):
             return Shown(())
         size = self._models.size(model).size
         limits = self._limits(size, window)
         if (size, window) not in self._begun:
             self._begun[size, window] = present(self._candidates(), size, limits)
-        shown = self._additions.shown(self._begun[size, window], size, limits.most_tokens)
+        shown = self._additions.extend(self._begun[size, window], size, limits.most_tokens)
         self._room[size] = limits.most_tokens
         self._seen[size] = frozenset(spec.name for spec in shown.specs if spec.description)
         return shown

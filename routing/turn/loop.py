@@ -17,9 +17,9 @@ from routing.policy.failover import MAX_SHORTENED, MIN_SECONDS, Failure, Situati
 from routing.ports import LiveReply
 from routing.turn.planner import plan_call
 from routing.turn.state import CallPlan, TurnInput, TurnState
-from routing.turn.truncation import emergency_all, emergency_chars
+from routing.turn.truncation import emergency_chars
 from routing.types.budgets import BudgetExceeded
-from routing.types.llm import ChatMessage, Completion, ModelRequest, ToolCall
+from routing.types.llm import Completion, ModelRequest, ToolCall
 from routing.types.model_names import provider_of
 from routing.types.stop import Stop, Stopped
 from routing.types.turns import Failed, Outcome
@@ -65,12 +65,12 @@ class TurnLoop:
             plan = following
 
     async def _plan(self, turn: TurnInput, state: TurnState) -> CallPlan:
-        state.may_call_tools = not state.is_last_call()
+        state.check_calls()
         plan = await self._plan_call(turn, state)
         if state.may_call_tools:
             state.check_time_and_money()  # a summary, written for this plan, may have used them up
-            if state.is_last_call():
-                state.may_call_tools = False
+            state.check_calls()
+            if not state.may_call_tools:
                 return await self._plan_call(turn, state)
         return plan
 
@@ -81,7 +81,7 @@ class TurnLoop:
         if isinstance(failure, BudgetExceeded):
             if not failure.cheaper or state.cost.cheapest:
                 return None
-            state.cost.cheapest, state.cost.over = True, failure.reached
+            state.switch_to_cheapest(failure.reached)
             return await self._plan(turn, state)
         step = _step(failure, plan, state)
         if isinstance(failure, ContextOverflow) and step.why == "shorten" and not stop.requested:
@@ -103,14 +103,12 @@ class TurnLoop:
         request would be refused again."""
         limit, model, window = overflow.window, plan.choice.model, plan.window
         while state.shortened < MAX_SHORTENED:
-            state.shortened += 1
             window = self._caller.learn_window(model, window, limit)
             log.info("[Failover] %s: shortening the prompt to %d tokens", model, window)
-            state.messages[:] = emergency_all(state.messages, window)
-            state.shorten_to = window
+            state.begin_shortening(window)
             shorter = await self._plan(turn, state)
             if _differs(shorter.request, plan.request):
-                state.answer.repeats += 1
+                state.repeat()
                 return shorter
             window, limit = min(window, plan.fit.tokens), None
         return None
@@ -120,15 +118,12 @@ class TurnLoop:
         model = plan.choice.model
         log.info("[Failover] %s: %s (%s)", model, step.do, step.why)
         if step.do == "next":
-            alike = _alike(failure, plan)
-            state.excluded |= {model, *alike}
             error = (failure.reason, step.why, failure.raw) if isinstance(failure, ModelError) else ("", step.why)
-            state.failed.append(Failed(model, *error))
-            state.answer.asked, state.answer.repeats = state.answer.asked + 1 + len(alike), 0
+            state.give_up([model, *_alike(failure, plan)], Failed(model, *error))
         else:
-            state.answer.repeats += 1
+            state.repeat()
         if step.why == "larger window":
-            state.above = plan.window
+            state.require_window_above(plan.window)
         if step.why == "allowance":
             room = max(plan.request.max_output or 0, plan.window - plan.fit.tokens)
             most = output_limit(plan.contract, plan.request.reasoning, room, again=True)
@@ -140,9 +135,7 @@ class TurnLoop:
     ) -> bool:
         """Run what the model called, unless a limit is reached; every call gets a result. Whether the turn goes on."""
         calls, executor = completion.calls, state.executor
-        state.messages.append(
-            ChatMessage("assistant", completion.text, (), calls, plan.choice.model, completion.thinking)
-        )
+        state.record_calls(completion, plan.choice.model)
         results = executor.not_run(calls)
         state.check_time_and_money()
         if state.limit is None and not plan.request.may_call:
@@ -154,8 +147,7 @@ class TurnLoop:
             with suppress(Stopped), stop.guard():
                 await executor.run(calls, scope, max(0.1, state.deadline.left), results)
             state.deadline.wait(executor.own_seconds)
-        state.messages += [each.message() for each in results]
-        state.unknown_calls |= {each.call_id for each in results if each.unknown_tool}
+        state.record_results(results)
         state.check_time_and_money()
         return not stop.requested and state.limit is None and executor.waiting is None and plan.request.may_call
 
@@ -177,7 +169,7 @@ def _outcome(plan: CallPlan, completion: Completion, failure: Failure | None, st
     elif completion.calls:
         answer = Completion(last_words, "stopped" if stop.requested else "stop", None, 0.0)
     elif completion.text.strip():
-        state.messages.append(ChatMessage("assistant", completion.text, made_by=plan.choice.model))
+        state.record_answer(completion.text, plan.choice.model)
     else:
         answer = replace(completion, text=last_words)
     return Outcome(

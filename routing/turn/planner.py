@@ -30,11 +30,9 @@ log = logging.getLogger("routing")
 
 
 async def plan_call(turn: TurnInput, state: TurnState) -> CallPlan:
-    """The next call. A tool may have switched the tier or the skill; an earlier failure may have excluded models.
-    Raises BudgetExceeded if the cheapest model should answer and no price is known."""
-    if state.shorten_to is not None:
-        await turn.context.shorten(state.shorten_to)
-        state.shorten_to = None
+    """The next call, also recorded in `state`. A tool may have switched the tier or the skill; an earlier failure may
+    have excluded models. Raises BudgetExceeded if the cheapest model should answer and no price is known."""
+    await state.shorten_context()
     models = turn.models
     decided = _escalated(turn, state, await _tier(turn, state))
     decided = replace(decided, choice=await _model(turn, state, decided))
@@ -43,15 +41,14 @@ async def plan_call(turn: TurnInput, state: TurnState) -> CallPlan:
     contract = models.health.pace.contract(usual, model, state.bounds.seconds)
     state.deadline.allow(min(contract.deadline_seconds, state.bounds.seconds))
     window = Window(models.window(model, decided.choice.reasoning), models.config.compaction.most_tokens)
-    shown = turn.tools.show(model, window.limit)
-    decided = replace(decided, tools=turn.tools.offer(model, shown))
+    shown = state.tools.begin_call(model, window.limit)
+    decided = replace(decided, tools=state.tools.offer(model, shown))
     system = _system(turn, state, decided, shown, window.limit)
     if state.plan is None or state.plan.decision != decided.decision:
         decision = decided.decision
         log.info("[ContextBuilding] Resolved tier: %s (source: %s)", decision.tier, decision.evidence)
-    state.plan = decided
     vision = models.catalog.lookup(model).supports_vision
-    messages, fit = await turn.context.prompt(system, state.prompt(), window, vision)
+    messages, fit = await state.context.prompt(system, state.prompt(), window, vision)
     request = models.request(
         decided.decision.tier,
         decided.choice,
@@ -60,7 +57,7 @@ async def plan_call(turn: TurnInput, state: TurnState) -> CallPlan:
         state.may_call_tools,
         room=max(MIN_ANSWER, window.limit - fit.tokens),
     )
-    turn.plans[turn.question.conversation_id] = decided
+    state.record_plan(turn.question.conversation_id, decided)
     widest = max((models.window(each, None) for each in decided.choice.fallbacks), default=0)
     scope = _scope(turn, state, decided)
     return CallPlan(decided.decision, contract, decided.choice, request, scope, fit, window.limit, widest)
@@ -68,7 +65,7 @@ async def plan_call(turn: TurnInput, state: TurnState) -> CallPlan:
 
 async def _tier(turn: TurnInput, state: TurnState) -> Plan:
     question = turn.question
-    switches = await turn.context.switches()
+    switches = await state.context.switches()
     if question.fixed is not None:
         switches = in_turn(question.fixed.switches, switches, state.messages)
     return plan(turn.models, turn.skills, question, turn.preferences, switches, turn.auto)
@@ -85,7 +82,7 @@ def _escalated(turn: TurnInput, state: TurnState, decided: Plan) -> Plan:
         and escalation.signal(_without_calls(state.messages, state.unknown_calls))
     ):
         log.info("[DynamicTier] Detected coding activity, upgrading tier: %s -> %s", before.tier, ESCALATED)
-        state.escalated = TierDecision(ESCALATED, "dynamic", "coding activity")
+        state.escalate(TierDecision(ESCALATED, "dynamic", "coding activity"))
     if state.escalated is None or not escalation.upgrades(before.tier, before.source, enabled=True):
         return decided
     return Plan(state.escalated, turn.models.choose(ESCALATED, turn.preferences), decided.skill)
@@ -102,7 +99,7 @@ async def _model(turn: TurnInput, state: TurnState, decided: Plan) -> ModelChoic
     question, models, cost = turn.question, turn.models, state.cost
     needs = Needs(
         vision=bool(question.pictures),
-        tools=turn.tools.needed or any(each.calls for each in state.messages),
+        tools=state.tools.needed or any(each.calls for each in state.messages),
         tokens=max(state.above + 1, int(estimate([ChatMessage("user", question.text)]))),
     )
     choice = models.choose(decided.decision.tier, turn.preferences, needs, state.excluded)
@@ -116,8 +113,8 @@ async def _model(turn: TurnInput, state: TurnState, decided: Plan) -> ModelChoic
 
 def _system(turn: TurnInput, state: TurnState, decided: Plan, shown: Shown, window: int) -> ChatMessage:
     """The system message; the same text while the model stays the same, so that the provider's cache stays valid."""
-    key = decided.choice.model, window
-    if state.system is not None and state.system[0] == key:
+    model = decided.choice.model
+    if state.system is not None and state.system[0] == (model, window):
         return state.system[1]
     log.info("[ToolRouter] %s", decided.tools)
     message = Instructions(
@@ -129,9 +126,9 @@ def _system(turn: TurnInput, state: TurnState, decided: Plan, shown: Shown, wind
         skills=catalogue(turn.skills) if shown.specs else "",
         skill=decided.skill,
         skill_chose_tier=decided.decision.source == "skill",
-        tiny=turn.models.catalog.lookup(decided.choice.model).tiny,
+        tiny=turn.models.catalog.lookup(model).tiny,
     ).message()
-    state.system = key, message
+    state.keep_system(model, window, message)
     return message
 
 

@@ -17,13 +17,14 @@ from routing.tools.offer import TurnTools
 from routing.turn.context import Context
 from routing.turn.plan import Plan
 from routing.turn.tool_executor import ToolExecutor
-from routing.types.budgets import BudgetExceeded
+from routing.turn.truncation import emergency_all
+from routing.types.budgets import BudgetExceeded, Reached
 from routing.types.deadline import Deadline
 from routing.types.decisions import ModelChoice, TierDecision
 from routing.types.llm import ChatMessage, Completion, ModelRequest
 from routing.types.people import PersonSettings, Preferences
 from routing.types.skills import Skills
-from routing.types.tools import ToolScope
+from routing.types.tools import ToolResult, ToolScope
 from routing.types.turns import Bound, Failed, Limit, PromptFit, Question
 from routing.types.usage import TurnCost, known_cost
 
@@ -34,9 +35,8 @@ log = logging.getLogger("routing")
 
 @dataclass(frozen=True, slots=True)
 class TurnInput:
-    """The fixed inputs of a turn: the question, the person's settings, a snapshot of the configuration, the
-    conversation and the tools for this question. `today` is the date in the person's time zone; `auto` is the choice of
-    /tier auto, if it is on. `plans` remembers the latest plan of each conversation."""
+    """The fixed inputs of a turn: the question, the person's settings and a snapshot of the configuration. `today` is
+    the date in the person's time zone; `auto` is the choice of /tier auto, if it is on."""
 
     question: Question
     preferences: Preferences
@@ -45,10 +45,7 @@ class TurnInput:
     owner_instructions: str
     models: Models
     skills: Skills
-    context: Context
-    tools: TurnTools
     prices: Callable[[], Awaitable[PriceList]]
-    plans: Bounded[int, Plan]
     auto: TierDecision | None = None
 
 
@@ -85,16 +82,21 @@ class Answer:
 class TurnState:
     """Everything that changes during a turn.
 
-    `messages` are those after the question, with tool calls and results. Models in `excluded` are not asked again.
-    `shortened` counts how often the prompt was shortened; the next plan shortens it to `shorten_to` tokens, and the
-    model needs a window of more than `above` tokens. `escalated` is the move to the coding tier. `system` is the system
-    message with the model and window it was written for.
+    `context` is the conversation, which may be summarised or shortened; `tools` are those for this question, with what
+    the models have seen of them; `plans` remembers the latest plan of each conversation. `messages` are those after the
+    question, with tool calls and results. Models in `excluded` are not asked again. `shortened` counts how often the
+    prompt was shortened; the next plan shortens it to `shorten_to` tokens, and the model needs a window of more than
+    `above` tokens. `escalated` is the move to the coding tier. `system` is the system message with the model and window
+    it was written for.
     """
 
     bounds: TurnBounds
     deadline: Deadline
     cost: TurnCost
     executor: ToolExecutor
+    context: Context
+    tools: TurnTools
+    plans: Bounded[int, Plan]
     messages: list[ChatMessage] = field(default_factory=list)
     answer: Answer = field(default_factory=lambda: Answer(1, 0))
     may_call_tools: bool = True
@@ -131,6 +133,65 @@ class TurnState:
             self.answer.tries -= 1
         return error
 
+    def repeat(self) -> None:
+        """Ask the current model once more."""
+        self.answer.repeats += 1
+
+    def give_up(self, models: Sequence[str], failed: Failed) -> None:
+        """Don't ask these models again in this turn; `failed` says why."""
+        self.excluded.update(models)
+        self.failed.append(failed)
+        self.answer.asked += len(models)
+        self.answer.repeats = 0
+
+    def require_window_above(self, tokens: int) -> None:
+        """Ask only models with a larger context window from now on."""
+        self.above = tokens
+
+    def switch_to_cheapest(self, over: Reached) -> None:
+        """Let the cheapest model answer, because a budget limit was reached."""
+        self.cost.cheapest, self.cost.over = True, over
+
+    def escalate(self, decision: TierDecision) -> None:
+        """Move the rest of the turn to another tier."""
+        self.escalated = decision
+
+    def record_plan(self, conversation_id: int, plan: Plan) -> None:
+        """Keep the latest plan, for the next one and for commands sent meanwhile."""
+        self.plan = self.plans[conversation_id] = plan
+
+    def keep_system(self, model: str, window: int, message: ChatMessage) -> None:
+        """Keep the system message for further calls of the same model."""
+        self.system = (model, window), message
+
+    def begin_shortening(self, tokens: int) -> None:
+        """Shorten the messages after the question now, and the conversation before the next call, to a window of
+        `tokens`."""
+        self.shortened += 1
+        self.messages[:] = emergency_all(self.messages, tokens)
+        self.shorten_to = tokens
+
+    async def shorten_context(self) -> None:
+        """Finish what `begin_shortening` began, if it was called since the last plan."""
+        if self.shorten_to is not None:
+            await self.context.shorten(self.shorten_to)
+            self.shorten_to = None
+
+    def record_calls(self, completion: Completion, model: str) -> None:
+        """Add the message in which the model called tools."""
+        self.messages.append(
+            ChatMessage("assistant", completion.text, (), completion.calls, model, completion.thinking)
+        )
+
+    def record_results(self, results: Sequence[ToolResult]) -> None:
+        """Add the results of the calls."""
+        self.messages += [each.message() for each in results]
+        self.unknown_calls |= {each.call_id for each in results if each.unknown_tool}
+
+    def record_answer(self, text: str, model: str) -> None:
+        """Add the model's answer."""
+        self.messages.append(ChatMessage("assistant", text, made_by=model))
+
     def prompt(self) -> Sequence[ChatMessage]:
         """The messages after the question; before the last call, with a note that no more tools may be called."""
         if self.may_call_tools or not self.messages:
@@ -155,15 +216,12 @@ class TurnState:
         elif self.deadline.left < (MIN_SECONDS if self.messages else 0.0) or self.deadline.passed:
             self.reach("seconds", self.deadline.seconds)
 
-    def is_last_call(self) -> bool:
-        """Whether the next call must be the answer, because the limit of model or tool calls allows no other."""
-        if self.limit is not None:
-            return True
+    def check_calls(self) -> None:
+        """Allow tool calls in the next call unless a limit is used up; record the limit of model or tool calls."""
         no_more = self.cost.counted + 1 >= self.bounds.model_calls
-        if not self.messages:
-            return no_more
-        if self.executor.refused:
-            self.reach("tools", self.bounds.tool_calls)
-        elif no_more:
-            self.reach("calls", self.bounds.model_calls)
-        return self.limit is not None
+        if self.limit is None and self.messages:
+            if self.executor.refused:
+                self.reach("tools", self.bounds.tool_calls)
+            elif no_more:
+                self.reach("calls", self.bounds.model_calls)
+        self.may_call_tools = self.limit is None and not no_more

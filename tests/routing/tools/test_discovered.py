@@ -45,19 +45,20 @@ from tests.routing.tools.turn_tools import (
 async def test_within_a_turn_definitions_are_only_appended(model: str) -> None:
     tools = await turn(found={**ABOUT, "note": {"notes": 3.0}})
     size: Size = "S" if model == SMALL else "XL"
-    first = tools.show(model, 4_000).specs
-    tools.show(LARGE, WINDOW)
+    first = tools.begin_call(model, 4_000).specs
+    tools.begin_call(LARGE, WINDOW)
     await tools.discover("note", size)
-    second = tools.show(model, 4_000).specs
+    second = tools.begin_call(model, 4_000).specs
     assert second[: len(first)] == first
     assert len(second) > len(first)
     await run(tools, "list_events", size=size)
-    third = tools.show(model, 4_000).specs
+    third = tools.begin_call(model, 4_000).specs
     assert third[: len(second)] == second
     assert len({spec.name for spec in third}) == len(third)
     assert "list_events" in {spec.name for spec in third}
     assert (
-        tools.show(model, 4_000).hint == (await turn(found={**ABOUT, "note": {"notes": 3.0}})).show(model, 4_000).hint
+        tools.begin_call(model, 4_000).hint
+        == (await turn(found={**ABOUT, "note": {"notes": 3.0}})).begin_call(model, 4_000).hint
     )
 
 
@@ -147,7 +148,7 @@ async def test_discovered_tools_have_a_limit(model: str, size: Size, most: int) 
         before = names(tools, model, 8_192)
         await tools.discover(f"kit{at}", size)
         after = names(tools, model, 8_192)
-        assert 0 < tools.offer(model, tools.show(model, 8_192)).tokens <= 1.5 * most
+        assert 0 < tools.offer(model, tools.begin_call(model, 8_192)).tokens <= 1.5 * most
         assert DISCOVERY in after
         new = [name for name in after if name not in before]
         assert 0 < len(new) <= MAX_FOUND
@@ -202,7 +203,7 @@ async def test_stubs_give_way_to_discovered_tools() -> None:
     assert len(names(tools, SMALL)) == MAX_DEFINITIONS
     await tools.discover("many", "S")
     assert len(names(tools, SMALL)) == MAX_DEFINITIONS == len({*names(tools, SMALL)})
-    assert tools.offer(SMALL, tools.show(SMALL, WINDOW)).shown > 8
+    assert tools.offer(SMALL, tools.begin_call(SMALL, WINDOW)).shown > 8
 
 
 @pytest.mark.parametrize("query", ["create_event", "create event", "the tool createEvent, please", "Create_Event"])
@@ -229,7 +230,7 @@ async def test_a_schema_shown_to_a_model_is_truncated() -> None:
     tool = Tool(big.name, echo, traits=Traits(changes=True))
     box = Toolbox(BuiltinSource([BoundToolkit(kits[-1], [tool])]))
     tools = TurnTools(box, Told(ABOUT, kits), models(), kits, ToolSelection())
-    tools.show(SMALL, WINDOW)
+    tools.begin_call(SMALL, WINDOW)
     with pytest.raises(ToolFailed, match="was not run yet") as refused:
         await run(tools, "change_all", size="S")
     assert 1_000 < len(str(refused.value)) < 3_400

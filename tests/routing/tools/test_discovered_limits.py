@@ -29,7 +29,7 @@ def test_discovery_and_base_tools_always_stay(hint: str, words: int, left: list[
     additions = DiscoveredTools(cards, lambda name: worth.get(name, 0.0))
     begun = Shown(tuple(cards[name].spec("S") for name in ("likely", "calculate", DISCOVERY)), hint=hint)
     additions.called("called", unseen=True)
-    assert [spec.name for spec in additions.shown(begun, "S", 800).specs] == left
+    assert [spec.name for spec in additions.extend(begun, "S", 800).specs] == left
 
 
 async def test_category_lists_leave_space_for_tools() -> None:
@@ -37,5 +37,5 @@ async def test_category_lists_leave_space_for_tools() -> None:
     tools = await turn("x", (BASE, *kits), {"x": {"kit7": 3.0}, "more": {"kit8": 3.0}})
     for _ in range(3):
         assert {"calculate", "set_tier", DISCOVERY, "tool_7"} <= {*names(tools, LARGE, 32_000)}
-        assert tools.offer(LARGE, tools.show(LARGE, 32_000)).tokens <= 4_000
+        assert tools.offer(LARGE, tools.begin_call(LARGE, 32_000)).tokens <= 4_000
         await run(tools, "tool_500", size="L")

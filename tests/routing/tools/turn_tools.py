@@ -114,7 +114,7 @@ async def turn(
 
 
 def names(tools: TurnTools, model: str, window: int = WINDOW) -> list[str]:
-    return [spec.name for spec in tools.show(model, window).specs]
+    return [spec.name for spec in tools.begin_call(model, window).specs]
 
 
 def scope(size: Size = "XL") -> ToolScope:

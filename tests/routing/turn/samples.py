@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
+from routing.bounded import Bounded
 from routing.config.contracts import DEFAULT_CONTRACTS
 from routing.config.sections import TurnBounds
 from routing.llm.attempt import CallOptions
@@ -38,7 +39,7 @@ def call_options(
 
 
 NOT_READ: Any = None
-"""A field of TurnInput that the loop only passes to its planner; the planners of these tests don't read it."""
+"""A value that the loop only passes to its planner; the planners of these tests don't read it."""
 
 
 def turn_state(
@@ -47,4 +48,6 @@ def turn_state(
     """The state of a new turn."""
     bounds = bounds or TurnBounds()
     executor = ToolExecutor(tools, bounds.tool_calls, most_chars)
-    return TurnState(bounds, deadline or Deadline(time.time, bounds.seconds), turn_cost(), executor)
+    return TurnState(
+        bounds, deadline or Deadline(time.time, bounds.seconds), turn_cost(), executor, NOT_READ, NOT_READ, Bounded(1)
+    )

@@ -51,7 +51,7 @@ async def test_a_large_model_gets_selected_tools_in_stable_order() -> None:
     assert names(tools, HUGE) == [*base, "get_weather", "weather_alerts"]
     assert names(tools, LARGE) == ["get_weather", "weather_alerts", *base]
     assert (
-        tools.show(LARGE, WINDOW).hint
+        tools.begin_call(LARGE, WINDOW).hint
         == f"Kinds of tools here: info, time. {DISCOVERY} finds those that you do not see."
     )
     assert tools.selection.activated == (Activated("weather", "embed", 0.65),)
@@ -60,7 +60,7 @@ async def test_a_large_model_gets_selected_tools_in_stable_order() -> None:
 async def test_a_small_model_gets_the_likeliest_tools_and_the_other_names() -> None:
     many = toolkit("many", *(card(f"tool_{number}") for number in range(20)))
     tools = await turn(toolkits=(*KITS, many))
-    shown = tools.show(SMALL, WINDOW)
+    shown = tools.begin_call(SMALL, WINDOW)
     told = [spec.name for spec in shown.specs]
     assert told[:2] == ["get_weather", "weather_alerts"]
     assert told[-1] == DISCOVERY
@@ -73,11 +73,11 @@ async def test_a_small_model_gets_the_likeliest_tools_and_the_other_names() -> N
 async def test_every_model_gets_texts_of_its_size_also_mid_turn(model: str, size: Size) -> None:
     tools = await turn()
     for other in (HUGE, SMALL):
-        tools.show(other, WINDOW)
-    shown = tools.show(model, WINDOW)
+        tools.begin_call(other, WINDOW)
+    shown = tools.begin_call(model, WINDOW)
     assert shown.specs
     assert all(spec.description.startswith(f"{size}: ") for spec in shown.specs)
-    assert tools.offer(model, tools.show(model, WINDOW)).size == size
+    assert tools.offer(model, tools.begin_call(model, WINDOW)).size == size
 
 
 async def test_without_hidden_toolkits_there_is_no_discovery_tool() -> None:
@@ -87,17 +87,17 @@ async def test_without_hidden_toolkits_there_is_no_discovery_tool() -> None:
 async def test_a_stub_is_replaced_by_its_definition() -> None:
     hybrid = {"tools": {"presentation": {"S": {"strategy": "hybrid", "maxTools": 4}}}}
     tools = await turn(of=models(hybrid))
-    assert [spec.name for spec in tools.show(SMALL, WINDOW).specs if not spec.description]
+    assert [spec.name for spec in tools.begin_call(SMALL, WINDOW).specs if not spec.description]
     await run(tools, "take_note", size="S")
-    notes = [spec for spec in tools.show(SMALL, WINDOW).specs if spec.name == "take_note"]
+    notes = [spec for spec in tools.begin_call(SMALL, WINDOW).specs if spec.name == "take_note"]
     assert [each.description for each in notes] == ["S: take_note"]
-    assert tools.offer(SMALL, tools.show(SMALL, WINDOW)).shown == 5
+    assert tools.offer(SMALL, tools.begin_call(SMALL, WINDOW)).shown == 5
 
 
 async def test_a_tool_known_only_by_name_runs_and_is_then_defined() -> None:
     tools = await turn(of=models(FEW))
     assert "take_note" not in names(tools, SMALL)
-    assert "take_note" in tools.show(SMALL, WINDOW).names
+    assert "take_note" in tools.begin_call(SMALL, WINDOW).names
     assert await run(tools, "take_note", size="S") == '{"city": "Rome"}'
     assert names(tools, SMALL)[-1] == "take_note"
     assert "take_note" in names(tools, HUGE), "for the next model, too"
@@ -112,7 +112,7 @@ async def ran_by(executor: ToolExecutor, calls: Sequence[ToolCall], given: ToolS
 
 async def test_wrong_arguments_return_the_schema_for_a_retry() -> None:
     tools = await turn(of=models(FEW))
-    tools.show(SMALL, WINDOW)
+    tools.begin_call(SMALL, WINDOW)
     executor = ToolExecutor(tools, 9, 9_000)
     tries = ['{"town": "Rome"}', '{"city": "Rome"}', '{"town": "Rome"}']
     calls = [ToolCall(str(at), "take_note", arguments) for at, arguments in enumerate(tries)]
@@ -128,15 +128,15 @@ async def test_wrong_arguments_return_the_schema_for_a_retry() -> None:
 
 async def test_visible_tools_are_not_added_again() -> None:
     tools = await turn(of=models(FEW))
-    before = tools.show(HUGE, WINDOW), tools.show(SMALL, WINDOW)
+    before = tools.begin_call(HUGE, WINDOW), tools.begin_call(SMALL, WINDOW)
     await run(tools, "calculate")
-    assert (tools.show(HUGE, WINDOW), tools.show(SMALL, WINDOW)) == before
+    assert (tools.begin_call(HUGE, WINDOW), tools.begin_call(SMALL, WINDOW)) == before
 
 
 async def test_disabled_tools_are_neither_shown_nor_run() -> None:
     tools = await turn(toolkits=(BASE, CALENDAR), off=(WEATHER,))
     for model in (SMALL, HUGE):
-        shown = tools.show(model, WINDOW)
+        shown = tools.begin_call(model, WINDOW)
         assert not {"get_weather", "weather_alerts"} & {*(spec.name for spec in shown.specs), *shown.names}
     with pytest.raises(ToolFailed, match=r"switched off weather. Only they can switch it on: /tools on weather"):
         await run(tools, "get_weather")
@@ -146,7 +146,7 @@ async def test_disabled_tools_are_neither_shown_nor_run() -> None:
 
 async def test_forbidden_tools_are_not_added() -> None:
     tools = await turn()
-    tools.show(HUGE, WINDOW)
+    tools.begin_call(HUGE, WINDOW)
     with pytest.raises(ToolFailed, match="There is no tool host_open here"):
         await run(tools, "host_open")
     assert "host_open" not in names(tools, HUGE)
@@ -165,7 +165,7 @@ async def test_eighty_tools_keep_the_limits_of_every_size() -> None:
     found = {"all": {f"kit_{at}": 3.0 for at in range(7)}}
     tools = await turn("all", eighty(), found)
     for model, most, room in ((SMALL, 8, 800), (MEDIUM, 12, 2_000), (LARGE, 40, 8_000), (HUGE, 128, 32_000)):
-        offer = tools.offer(model, tools.show(model, WINDOW))
+        offer = tools.offer(model, tools.begin_call(model, WINDOW))
         assert 0 < offer.shown <= most
         assert 0 < offer.tokens <= room
         assert offer.total == 80
@@ -176,23 +176,23 @@ async def test_eighty_tools_keep_the_limits_of_every_size() -> None:
 @pytest.mark.parametrize("model", [SMALL, MEDIUM, LARGE, HUGE])
 async def test_definitions_take_an_eighth_of_a_small_window(model: str) -> None:
     tools = await turn("all", eighty(), {"all": {f"kit_{at}": 3.0 for at in range(7)}})
-    offer = tools.offer(model, tools.show(model, 4_096))
+    offer = tools.offer(model, tools.begin_call(model, 4_096))
     assert offer.shown
-    assert offer.tokens <= 512 < tools.offer(model, tools.show(model, WINDOW)).tokens
+    assert offer.tokens <= 512 < tools.offer(model, tools.begin_call(model, WINDOW)).tokens
 
 
 async def test_the_owners_limits_apply() -> None:
     config = {"tools": {"presentation": {"XL": {"strategy": "top_k", "maxTools": 2}}}}
-    shown = (await turn(of=models(config))).show(HUGE, WINDOW)
+    shown = (await turn(of=models(config))).begin_call(HUGE, WINDOW)
     assert [spec.name for spec in shown.specs] == ["get_weather", DISCOVERY]
     assert "create_event" in shown.hint
 
 
 async def test_a_model_without_tools_gets_none_and_this_is_logged() -> None:
     tools = await turn()
-    assert tools.show(LOCAL_MODEL, 2_048).specs == ()
-    assert tools.show(LOCAL_MODEL, 2_048).hint == ""
-    offer = tools.offer(LOCAL_MODEL, tools.show(LOCAL_MODEL, 2_048))
+    assert tools.begin_call(LOCAL_MODEL, 2_048).specs == ()
+    assert tools.begin_call(LOCAL_MODEL, 2_048).hint == ""
+    offer = tools.offer(LOCAL_MODEL, tools.begin_call(LOCAL_MODEL, 2_048))
     assert (offer.shown, offer.tokens, offer.takes_tools) == (0, 0, False)
     assert str(offer) == f"0/9 tools | {LOCAL_MODEL} takes no tools"
 
@@ -207,10 +207,10 @@ def test_the_log_line() -> None:
 
 async def test_the_offer_contains_the_decision() -> None:
     tools = await turn(doubt="the model is missing")
-    offer = tools.offer(HUGE, tools.show(HUGE, WINDOW))
+    offer = tools.offer(HUGE, tools.begin_call(HUGE, WINDOW))
     assert (offer.model, offer.shown, offer.total, offer.fallback_reason) == (HUGE, 5, 9, "the model is missing")
     assert offer.activated == tools.selection.activated
-    assert offer.tokens == tools.show(HUGE, WINDOW).tokens
+    assert offer.tokens == tools.begin_call(HUGE, WINDOW).tokens
 
 
 async def test_destructive_tools_need_a_known_schema() -> None:
@@ -262,6 +262,6 @@ async def test_a_tool_runs_as_its_source_says() -> None:
     box = Toolbox(BuiltinSource([BoundToolkit(WEATHER, [Tool("get_weather", echo, traits=slow)])]))
     tools = TurnTools(box, Told({}), models(), (WEATHER,), ToolSelection())
     assert tools.traits("get_weather") == slow
-    tools.show(SMALL, WINDOW)
+    tools.begin_call(SMALL, WINDOW)
     with pytest.raises(BadArguments):
         await run(tools, "get_weather", "{}", "S")
