@@ -11,7 +11,17 @@ from routing.types.budgets import Period, PersonLimits, Price
 from routing.types.history import Conversation, StoredMessage, Summary, TurnRecord
 from routing.types.llm import ChatMessage, ModelRequest, Picture, ProviderProfile, StreamEvent, ToolCall, Transcript
 from routing.types.messages import Attachment, ChatKey, InboundMessage, OutboundMessage, UserKey
-from routing.types.people import Account, Adoption, Override, Pairing, Person, PersonSettings, Preferences, Role
+from routing.types.people import (
+    Account,
+    Adoption,
+    AuditEntry,
+    Override,
+    Pairing,
+    Person,
+    PersonSettings,
+    Preferences,
+    Role,
+)
 from routing.types.queues import InboxEntry, OutboxEntry
 from routing.types.skills import Skills
 from routing.types.tiers import Tier, TierChoice
@@ -382,9 +392,9 @@ class PeopleStore(Protocol):
     async def release(self, user: UserKey) -> None:
         """Delete a request that was handled."""
 
-    async def audit(self, actor: str, action: str, detail: str) -> None: ...
-    async def journal(self, limit: int) -> tuple[tuple[float, str, str, str], ...]:
-        """The newest audit entries (at, actor, action, detail), newest first."""
+    async def audit(self, actor: str, action: str, subject: str) -> None: ...
+    async def journal(self, limit: int) -> tuple[AuditEntry, ...]:
+        """The newest audit entries, newest first."""
 
 
 class LinkStore(Protocol):

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, delete, insert, select
 
 from routing.ports import Clock
 from routing.types.budgets import PersonLimits
-from storage.codec import dollars, nano
+from storage.codec import audit_detail, dollars, nano
 from storage.database import Database
 from storage.schema import audit, budgets
 
@@ -34,7 +34,7 @@ class SqlBudgets:
     async def set(self, person_id: int, limits: PersonLimits, actor: str) -> None:
         now = self._clock()
         row = {"person_id": person_id, "daily_nano": nano(limits.daily), "monthly_nano": nano(limits.monthly)}
-        detail = f"person {person_id}: {_describe(limits)}"
+        detail = audit_detail(f"person {person_id}", _describe(limits))
 
         def step(connection: Connection) -> None:
             connection.execute(delete(budgets).where(budgets.c.person_id == person_id))

@@ -13,7 +13,7 @@ from routing.ports import Clock
 from routing.types.messages import OutboundMessage, UserKey
 from routing.types.people import Account, Adoption, Person
 from routing.types.queues import OutboxEntry
-from storage.codec import OUTBOUND
+from storage.codec import OUTBOUND, audit_detail
 from storage.database import Database
 from storage.outbox import queue
 from storage.people import SqlPeople
@@ -95,7 +95,9 @@ class SqlLinks:
         def step(connection: Connection) -> tuple[OutboxEntry, ...]:
             connection.execute(delete(identities).where(_is_account(user)))
             connection.execute(delete(links).where(links.c.person_id == person_id))
-            connection.execute(insert(audit), {"at": now, "actor": actor, "action": "unlink", "detail": str(user)})
+            connection.execute(
+                insert(audit), {"at": now, "actor": actor, "action": "unlink", "detail": audit_detail(str(user))}
+            )
             return queue(connection, notices, now)
 
         queued = await self._database.write(step)
@@ -139,16 +141,18 @@ def _join(
         raise Refused(words, code=code)
     was = connection.execute(select(identities.c.person_id).where(_is_account(user))).scalar_one_or_none()
     connection.execute(delete(links).where(links.c.person_id.in_([person_id, was])))
-    detail = f"{user} with person {person_id}"
+    change = f"person {person_id}"
     if was is None:
         account = {"platform": user.platform, "user_id": user.user_id, "person_id": person_id, "linked_at": now}
         connection.execute(insert(identities), account)
     else:
-        detail += f", was person {was}"
+        change += f", was person {was}"
         connection.execute(update(identities).where(identities.c.person_id == was).values(linked_at=now))
         _merge_people(connection, was, person_id)
         connection.execute(insert(state), {"key": f"{_ADOPTION}{was}", "value": str(person_id)})
-    connection.execute(insert(audit), {"at": now, "actor": actor, "action": "link", "detail": detail})
+    connection.execute(
+        insert(audit), {"at": now, "actor": actor, "action": "link", "detail": audit_detail(str(user), change)}
+    )
     return person_id, was
 
 

@@ -11,8 +11,8 @@ from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, insert
 from routing.one_time_codes import hashed, matches
 from routing.ports import EDIT_KEY, Clock
 from routing.types.messages import UserKey
-from routing.types.people import Pairing, Person, Role
-from storage.codec import INBOUNDS, OUTBOUND
+from routing.types.people import AuditEntry, Pairing, Person, Role
+from storage.codec import INBOUNDS, OUTBOUND, audit_detail, read_audit_detail
 from storage.database import Database
 from storage.preferences import SqlPreferences
 from storage.schema import allowances, audit, identities, links, messages, outbox, pairings, people, state, summaries
@@ -203,14 +203,14 @@ class SqlPeople:
 
         return await self._database.write(step)
 
-    async def audit(self, actor: str, action: str, detail: str) -> None:
+    async def audit(self, actor: str, action: str, subject: str) -> None:
         now = self._clock()
-        await self._database.write(lambda c: _audit(c, now, actor, action, detail))
+        await self._database.write(lambda c: _audit(c, now, actor, action, subject))
 
-    async def journal(self, limit: int) -> tuple[tuple[float, str, str, str], ...]:
+    async def journal(self, limit: int) -> tuple[AuditEntry, ...]:
         newest = select(audit).order_by(audit.c.id.desc()).limit(limit)
         rows = await self._database.read(lambda c: c.execute(newest).all())
-        return tuple((row.at, row.actor, row.action, row.detail) for row in rows)
+        return tuple(AuditEntry(r.at, r.actor, r.action, *read_audit_detail(r.action, r.detail)) for r in rows)
 
     async def _change(self, step: Callable[[Connection], _T]) -> _T:
         """Run a step that changes accounts or roles, then clear the cache, even if the caller is cancelled."""
@@ -257,7 +257,7 @@ def _admit(connection: Connection, user: UserKey, name: str, role: Role, actor: 
             connection.execute(delete(allowances).where(allowances.c.person_id == known.id, for_good))
     if role == "blocked":
         connection.execute(delete(pairings).where(_from_account(user)))
-    _audit(connection, now, actor, "admit", f"{user} as {role}")
+    _audit(connection, now, actor, "admit", str(user), role)
     found = _find(connection, user)
     assert found is not None
     return found
@@ -287,8 +287,9 @@ def _from_account(user: UserKey) -> ColumnElement[bool]:
     return (pairings.c.platform == user.platform) & (pairings.c.user_id == user.user_id)
 
 
-def _audit(connection: Connection, now: float, actor: str, action: str, detail: str) -> None:
-    connection.execute(insert(audit), {"at": now, "actor": actor, "action": action, "detail": detail})
+def _audit(connection: Connection, now: float, actor: str, action: str, subject: str, change: str = "") -> None:
+    row = {"at": now, "actor": actor, "action": action, "detail": audit_detail(subject, change)}
+    connection.execute(insert(audit), row)
 
 
 def _matches(row: Row[Any], asked: str | UserKey, now: float) -> bool:

@@ -6,7 +6,7 @@ from sqlalchemy import BindParameter, Connection, bindparam, delete, insert, lit
 
 from routing.ports import Clock
 from routing.types.messages import ChatKey
-from storage.codec import INBOUND
+from storage.codec import INBOUND, audit_detail
 from storage.database import Database
 from storage.schema import audit, chats, conversations, inbox, messages, outbox, state
 
@@ -72,7 +72,12 @@ class SqlChats:
         def step(connection: Connection) -> None:
             _set(connection, chat, allowed=allowed)
             action = "allow chat" if allowed else "close chat"
-            row = {"at": now, "actor": actor, "action": action, "detail": f"{chat.platform}:{chat.chat_id}"}
+            row = {
+                "at": now,
+                "actor": actor,
+                "action": action,
+                "detail": audit_detail(f"{chat.platform}:{chat.chat_id}"),
+            }
             connection.execute(insert(audit), row)
 
         await self._database.write(step)

@@ -41,15 +41,13 @@ async def audit_lines(people: PeopleStore, say: Say) -> list[str]:
     for person, users in await people.everyone():
         names |= dict.fromkeys([f"person {person.id}", *map(str, users)], person.name)
     lines = []
-    for at, who, action, detail in await people.journal(LOG_LINES):
-        account, _, more = detail.partition(" ") if action in ("admit", "link") else (detail, "", "")
-        did = DID.get(more.removeprefix("as ") if action == "admit" else action, UNNAMED)
-        name = _named(names, account)
-        if action == "budget":  # the person and the new limits
-            whose, colon, limits = detail.partition(":")
-            name = f"{_named(names, whose)}{colon}{limits}"
-        by = say(ACTORS[who]) if who in ACTORS else _named(names, who)
-        lines.append(f"- {say.time(datetime.fromtimestamp(at, UTC))} {say(did, by=by, name=name)}")
+    for entry in await people.journal(LOG_LINES):
+        did = DID.get(entry.change if entry.action == "admit" else entry.action, UNNAMED)
+        name = _named(names, entry.subject)
+        if entry.action == "budget":
+            name = f"{name}: {entry.change}"
+        by = say(ACTORS[entry.actor]) if entry.actor in ACTORS else _named(names, entry.actor)
+        lines.append(f"- {say.time(datetime.fromtimestamp(entry.at, UTC))} {say(did, by=by, name=name)}")
     return lines
 
 

@@ -55,6 +55,19 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """A change of access or limits. `actor` is an account, or a source such as "configuration"; `subject` is the
+    account, chat or person (`person 7`) that changed; `change` is the new role, the new limits, or the person that an
+    account was linked with."""
+
+    at: float
+    actor: str
+    action: str
+    subject: str
+    change: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Override:
     """A person's own model for one tier; `reasoning` None uses the catalogue's default."""
 

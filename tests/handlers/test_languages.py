@@ -134,7 +134,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "DONE[role]": tuple(access.DONE.values()),
     "DID[role]": tuple(audit_log.DID.values()),
     "did": (audit_log.UNNAMED,),
-    "ACTORS[who]": tuple(audit_log.ACTORS.values()),
+    "ACTORS[entry.actor]": tuple(audit_log.ACTORS.values()),
     "WHY[decision.source]": tuple(tier.WHY.values()),
     "each": tuple(EVIDENCE.values()),  # the reasons of /tier auto
     "WHY_SIZE[decision.source]": tuple(status.WHY_SIZE.values()),

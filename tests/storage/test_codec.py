@@ -1,4 +1,4 @@
-"""Payloads of the inbox that an earlier version wrote."""
+"""Texts in the database that an earlier version wrote."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from storage.codec import INBOUND
+from storage.codec import INBOUND, audit_detail, read_audit_detail
 
 STORED = {
     "user": {"platform": "telegram", "user_id": "1001"},
@@ -32,3 +32,19 @@ def test_markers_in_a_text_become_fields(kind: str, text: str, read: tuple[str, 
     loaded = INBOUND.load(json.dumps(STORED | {"kind": kind, "text": text}))
     assert (loaded.text, loaded.removed, loaded.extension) == read
     assert INBOUND.load(INBOUND.dump(loaded)) == loaded
+
+
+@pytest.mark.parametrize(
+    ("action", "detail", "read"),
+    [
+        ("admit", audit_detail("telegram:7", "guest"), ("telegram:7", "guest")),
+        ("admit", "telegram:7 as guest", ("telegram:7", "guest")),
+        ("link", "discord:2 with person 1, was person 3", ("discord:2", "person 1, was person 3")),
+        ("budget", "person 1: $5 a day, $40 a month", ("person 1", "$5 a day, $40 a month")),
+        ("forget", "telegram:7 discord:2", ("telegram:7 discord:2", "")),
+        ("wrong owner code", audit_detail('["Ann"]'), ('["Ann"]', "")),
+        ("wrong owner code", '["Ann"]', ('["Ann"]', "")),
+    ],
+)
+def test_audit_details_are_read_as_subject_and_change(action: str, detail: str, read: tuple[str, str]) -> None:
+    assert read_audit_detail(action, detail) == read

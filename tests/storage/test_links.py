@@ -68,7 +68,9 @@ async def test_linking_moves_all_data_to_the_other_person(database: Database, cl
     found = await stores.people.find(FAR)
     assert found is not None
     assert found.id == ann
-    assert (await stores.people.journal(1))[0][2:] == ("link", f"discord:2 with person {ann}, was person {ben}")
+    (linked,) = await stores.people.journal(1)
+    assert (linked.action, linked.subject) == ("link", "discord:2")
+    assert linked.change == f"person {ann}, was person {ben}"
 
 
 async def test_settings_are_merged_one_by_one(database: Database, clock: Hand) -> None:

@@ -1,5 +1,6 @@
 """Admission: codes, roles, groups and limits."""
 
+import json
 import re
 
 from tests.stories.access import CODE, Hours, account, code_in, quiet
@@ -209,15 +210,27 @@ async def test_every_change_is_in_the_audit_log(on: BotHarness) -> None:
         await ask(on, "/settings language de")
         assert "Die Konfiguration hat Alice zum Besitzer gemacht" in (await ask(on, "/access log")).text
     team = on.tg.group("Team").id
-    changes = on.rows("select actor, action, detail from audit order by id")
+    rows = on.rows("select actor, action, detail from audit order by id")
+    changes = [(actor, action, json.loads(str(detail))) for actor, action, detail in rows]
     assert changes[1:] == [
-        (f"telegram:{OWNER}", "admit", f"{account(bob)} as user"),
-        (f"telegram:{OWNER}", "admit", f"{account(bob)} as admin"),
-        (f"telegram:{OWNER}", "allow chat", f"telegram:{team}"),
-        (f"telegram:{OWNER}", "admit", f"{account(bob)} as blocked"),
+        (f"telegram:{OWNER}", "admit", [account(bob), "user"]),
+        (f"telegram:{OWNER}", "admit", [account(bob), "admin"]),
+        (f"telegram:{OWNER}", "allow chat", [f"telegram:{team}", ""]),
+        (f"telegram:{OWNER}", "admit", [account(bob), "blocked"]),
     ]
     assert len(logged.splitlines()) == len(changes)
     assert f"Alice blocked {account(bob)}" in logged.splitlines()[0]
+
+
+async def test_the_audit_log_shows_entries_of_earlier_versions(on: BotHarness) -> None:
+    async with running(on):
+        await ask(on, "hi")
+    for action, detail in (("admit", "telegram:7 as guest"), ("budget", "person 1: $5 a day"), ("forget", "discord:8")):
+        on.change("insert into audit (at, actor, action, detail) values (0.0, ?, ?, ?)", "boss", action, detail)
+    async with running(on):
+        newest = (await ask(on, "/access log")).text.splitlines()[:3]
+    told = [line.partition("boss ")[2] for line in newest]
+    assert told == ["deleted discord:8", "set a budget: Alice: $5 a day", "made telegram:7 a guest"]
 
 
 async def test_a_guest_cannot_administer(on: BotHarness) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from dataclasses import replace
 
@@ -175,9 +176,9 @@ async def test_the_owner_sets_a_persons_budget(on: BotHarness) -> None:
         assert "I don't know telegram:7" in (await ask(on, "/budget telegram:7 5")).text
         await ask(on, f"/budget telegram:{BOB.id} off")
         assert (await ask(on, "hm", user=BOB)).text == "You said: hm"
-    assert [row[0] for row in on.rows("select detail from audit where action = 'budget'")] == [
-        f"person 2: ${LITTLE} a day",
-        "person 2: as everyone",
+    assert [json.loads(str(row[0])) for row in on.rows("select detail from audit where action = 'budget'")] == [
+        ["person 2", f"${LITTLE} a day"],
+        ["person 2", "as everyone"],
     ]
 
 
