@@ -22,9 +22,11 @@ class Hours:
 
 
 async def quiet(on: BotHarness) -> None:
-    """Waits until every message is processed, answered or not. Polls, because a database sends no signals."""
+    """Waits until every message is processed and every answer sent. Polls, because a database sends no signals."""
+    unfinished = "select id from inbox where state <> 'done' union all "
+    unfinished += "select id from outbox where state in ('pending', 'attempting')"
     async with asyncio.timeout(30):
-        while on.tg.updates.pending or on.rows("select id from inbox where state <> 'done'"):  # noqa: ASYNC110
+        while on.tg.updates.pending or on.rows(unfinished):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
 
 
