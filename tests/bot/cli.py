@@ -9,6 +9,7 @@ from pathlib import Path
 
 from aiohttp import web
 
+from tests.servers.listener import listening
 from tests.stories.forked_cli import forked
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,15 +35,8 @@ def configured(workspace: Path, base: str, provider: str = "openai") -> Path:
 async def always(status: int) -> AsyncIterator[str]:
     """A provider that always answers with `status`."""
 
-    async def answer(request: web.Request) -> web.StreamResponse:
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
         return web.Response(status=status)
 
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", answer)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-    finally:
-        await runner.cleanup()
+    async with listening(answer) as base:
+        yield f"{base}/v1"

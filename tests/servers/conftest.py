@@ -1,4 +1,4 @@
-"""The loopback Telegram server, and who calls it."""
+"""The loopback servers of Telegram and of models, and their clients."""
 
 from collections.abc import AsyncIterator
 
@@ -6,6 +6,7 @@ import httpx
 import pytest
 from telegram import Bot
 
+from tests.servers.model import ModelServer
 from tests.servers.sdk import a_bot
 from tests.servers.telegram import TelegramServer
 
@@ -26,3 +27,15 @@ async def bot(tg: TelegramServer) -> AsyncIterator[Bot]:
 async def raw(tg: TelegramServer) -> AsyncIterator[httpx.AsyncClient]:
     async with httpx.AsyncClient(base_url=f"{tg.root}/bot{tg.token}/", timeout=10) as client:
         yield client
+
+
+@pytest.fixture
+async def ms() -> AsyncIterator[ModelServer]:
+    async with ModelServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(trust_env=False, timeout=30) as http:
+        yield http

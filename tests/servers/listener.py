@@ -12,6 +12,17 @@ from aiohttp import web
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
+@contextlib.asynccontextmanager
+async def listening(handle: Handler) -> AsyncIterator[str]:
+    """A server that answers every request with `handle`; yields its address."""
+    listener = Listener(handle, 0, 2**20)
+    await listener.up()
+    try:
+        yield f"http://127.0.0.1:{listener.port}"
+    finally:
+        await listener.down()
+
+
 async def drip(request: web.BaseRequest, answer: web.Response, seconds: float) -> web.StreamResponse:
     """Send the body of an answer byte by byte."""
     assert isinstance(answer.body, bytes)

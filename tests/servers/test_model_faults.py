@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
@@ -12,18 +11,6 @@ import pytest
 
 from tests.servers.model import ModelServer
 from tests.servers.model.client import WIRES, ask, events, finish, said, streamed
-
-
-@pytest.fixture
-async def ms() -> AsyncIterator[ModelServer]:
-    async with ModelServer() as server:
-        yield server
-
-
-@pytest.fixture
-async def client() -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(trust_env=False, timeout=30) as http:
-        yield http
 
 
 @pytest.mark.parametrize("wire", WIRES)

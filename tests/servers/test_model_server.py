@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +14,6 @@ from tests.servers.model import ModelServer
 from tests.servers.model.client import KEY, WIRES, ask, events, finish, said, streamed
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture
-async def ms() -> AsyncIterator[ModelServer]:
-    async with ModelServer() as server:
-        yield server
-
-
-@pytest.fixture
-async def client() -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(trust_env=False, timeout=30) as http:
-        yield http
 
 
 @pytest.mark.parametrize("wire", WIRES)

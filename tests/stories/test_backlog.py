@@ -18,6 +18,15 @@ from tests.stories.test_order import settled, texts
 __all__ = ["hurried"]
 
 
+@pytest.fixture
+def busy(on: BotHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process is too busy for a second turn."""
+    monkeypatch.setattr("bot.inbox.admission.ALWAYS", 1)
+    monkeypatch.setattr("bot.inbox.admission.MAX_LAG_SECONDS", -1.0)
+    monkeypatch.setattr("bot.inbox.admission.MAX_WAIT_SECONDS", 600.0)
+    on.env |= {"BOT_ACCESS": "open"}
+
+
 async def test_only_the_newest_waiting_message_is_marked(on: BotHarness) -> None:
     gate = on.ms.gate("done")
     async with running(on):
@@ -52,13 +61,7 @@ async def test_no_message_is_marked_while_replies_are_being_sent(
     assert on.tg.calls("setMessageReaction") == []
 
 
-async def test_a_turn_waits_for_a_busy_process_and_a_command_does_not(
-    on: BotHarness, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("bot.inbox.admission.ALWAYS", 1)
-    monkeypatch.setattr("bot.inbox.admission.MAX_LAG_SECONDS", -1.0)
-    monkeypatch.setattr("bot.inbox.admission.MAX_WAIT_SECONDS", 600.0)
-    on.env |= {"BOT_ACCESS": "open"}
+async def test_a_turn_waits_for_a_busy_process_and_a_command_does_not(on: BotHarness, busy: None) -> None:
     gate = on.ms.gate("done")
     async with running(on):
         on.tg.say("think")
@@ -72,13 +75,7 @@ async def test_a_turn_waits_for_a_busy_process_and_a_command_does_not(
         await on.tg.reply(waits, matching="You said: hello")
 
 
-async def test_a_turn_that_waits_for_a_busy_process_can_be_stopped(
-    on: BotHarness, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("bot.inbox.admission.ALWAYS", 1)
-    monkeypatch.setattr("bot.inbox.admission.MAX_LAG_SECONDS", -1.0)
-    monkeypatch.setattr("bot.inbox.admission.MAX_WAIT_SECONDS", 600.0)
-    on.env |= {"BOT_ACCESS": "open"}
+async def test_a_turn_that_waits_for_a_busy_process_can_be_stopped(on: BotHarness, busy: None) -> None:
     gate = on.ms.gate("done")
     async with running(on):
         on.tg.say("think")
@@ -91,13 +88,7 @@ async def test_a_turn_that_waits_for_a_busy_process_can_be_stopped(
     assert len(on.ms.calls) == 1
 
 
-async def test_a_turn_that_waits_for_a_busy_process_does_not_begin_while_it_ends(
-    on: BotHarness, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("bot.inbox.admission.ALWAYS", 1)
-    monkeypatch.setattr("bot.inbox.admission.MAX_LAG_SECONDS", -1.0)
-    monkeypatch.setattr("bot.inbox.admission.MAX_WAIT_SECONDS", 600.0)
-    on.env |= {"BOT_ACCESS": "open"}
+async def test_a_turn_that_waits_for_a_busy_process_does_not_begin_while_it_ends(on: BotHarness, busy: None) -> None:
     gate = on.ms.gate("done")
     async with running(on) as app:
         on.tg.say("think")

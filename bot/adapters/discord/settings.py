@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import Field, SecretStr
 
-from bot.adapters.shared.descriptor import CommonPace, CommonSettings, proxy_for, secret
+from bot.adapters.shared.descriptor import CommonPace, CommonSettings, check_address, proxy_for, secret
 from routing.errors import ConfigError
 
 OFFICIAL_ROOT = "https://discord.com/api/v10"
@@ -49,9 +49,7 @@ class DiscordSettings(CommonSettings):
                 "DISCORD_BOT_TOKEN does not look like a token; copy it whole from the Discord developer portal "
                 "(Bot, Reset Token): three parts separated by dots."
             )
-        if not self.discord_api_root.startswith(("http://", "https://")):
-            raise ConfigError(f"DISCORD_API_ROOT must begin with http:// or https://, not {self.discord_api_root!r}.")
-        if not self.discord_gateway_url.startswith(("ws://", "wss://")):
-            raise ConfigError(f"DISCORD_GATEWAY_URL must begin with ws:// or wss://, not {self.discord_gateway_url!r}.")
+        check_address("DISCORD_API_ROOT", self.discord_api_root, "http://", "https://")
+        check_address("DISCORD_GATEWAY_URL", self.discord_gateway_url, "ws://", "wss://")
         if not (self.discord_proxy or self.https_proxy or "http://").startswith(("http://", "https://")):
             raise ConfigError("DISCORD_PROXY cannot be used; write http://host:port.")

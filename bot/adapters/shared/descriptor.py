@@ -13,6 +13,7 @@ from bot.ops.checks.finding import Finding
 from bot.platform import Accept, Platform
 from handlers.context import CommandSpec
 from handlers.suggestions import Suggestions
+from routing.errors import ConfigError
 from routing.ports import ChatStore, Clock, KnownChats, StateStore
 from routing.types.messages import InboundMessage
 
@@ -102,6 +103,12 @@ class PlatformDescriptor:
 def proxy_for(address: str, *proxies: str | None) -> str | None:
     """The first of the proxies that is set; None for a server on this machine."""
     return None if urlsplit(address).hostname in LOOPBACK else next(filter(None, proxies), None)
+
+
+def check_address(variable: str, address: str, *schemes: str) -> None:
+    """Raises ConfigError for an address that begins with none of the schemes."""
+    if not address.startswith(schemes):
+        raise ConfigError(f"{variable} must begin with {' or '.join(schemes)}, not {address!r}.")
 
 
 def secret(value: SecretStr | None) -> str:

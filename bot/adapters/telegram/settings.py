@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import Field, SecretStr
 
-from bot.adapters.shared.descriptor import CommonPace, CommonSettings, proxy_for, secret
+from bot.adapters.shared.descriptor import CommonPace, CommonSettings, check_address, proxy_for, secret
 from routing.errors import ConfigError
 
 OFFICIAL_ROOT = "https://api.telegram.org"
@@ -57,7 +57,6 @@ class TelegramSettings(CommonSettings):
             raise ConfigError(
                 "TELEGRAM_BOT_TOKEN does not look like a token; copy it whole from @BotFather (123456:ABC…)."
             )
-        if not self.telegram_api_root.startswith(("http://", "https://")):
-            raise ConfigError(f"TELEGRAM_API_ROOT must begin with http:// or https://, not {self.telegram_api_root!r}.")
+        check_address("TELEGRAM_API_ROOT", self.telegram_api_root, "http://", "https://")
         if not _SECRET.fullmatch(secret(self.telegram_webhook_secret)):
             raise ConfigError("TELEGRAM_WEBHOOK_SECRET may hold only letters, digits, _ and -, at most 256.")

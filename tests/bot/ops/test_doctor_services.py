@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -18,6 +16,7 @@ from bot.ops.doctor import examine
 from bot.platforms import PLATFORMS
 from tests.bot.cli import always
 from tests.bot.ops.doctor import POOLS, findings, inspected, status
+from tests.servers.listener import listening
 from tests.servers.telegram import TelegramServer
 from tests.stories.harness import BotHarness
 
@@ -156,28 +155,15 @@ async def test_a_disabled_critic_is_not_reported(on: BotHarness) -> None:
     assert [each for each in await findings(on) if each.name == "critic"] == []
 
 
-@asynccontextmanager
-async def answering(handler: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> AsyncIterator[str]:
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", handler)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
-    finally:
-        await runner.cleanup()
-
-
 async def test_services_are_checked_concurrently(on: BotHarness) -> None:
     everyone = asyncio.Barrier(3)
 
-    async def answer(request: web.Request) -> web.StreamResponse:
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
         if request.path.endswith(("getMe", "models")):
             await everyone.wait()
         return web.json_response({"ok": True, "result": {"username": "b"}, "data": [{"id": "gpt-5.1"}]})
 
-    async with answering(answer) as base:
+    async with listening(answer) as base:
         providers = {name: {"baseUrl": base, "apiKey": "k"} for name in ("openai", "mine")}
         on.config = {"llm": {"providers": providers}}
         report = await findings(on, TELEGRAM_API_ROOT=base)
@@ -188,11 +174,11 @@ async def test_services_are_checked_concurrently(on: BotHarness) -> None:
 async def test_a_hanging_service_times_out(on: BotHarness) -> None:
     silence = asyncio.Event()
 
-    async def answer(request: web.Request) -> web.StreamResponse:
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
         await silence.wait()
         return web.Response()
 
-    async with answering(answer) as base:
+    async with listening(answer) as base:
         on.config = {"llm": {"providers": {"openai": {"baseUrl": base}}}}
         inspection = inspected(on, TELEGRAM_API_ROOT=base)
         brief = Inspection(inspection.environment, inspection.workspace, time.time, network_seconds=0.2)

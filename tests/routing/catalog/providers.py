@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import httpx
@@ -13,36 +13,29 @@ from routing.catalog.discovery import DiscoveredModel, discover
 from routing.catalog.provider_models import DiscoveryError
 from routing.config.runtime import variable
 from routing.types.llm import ApiType, ProviderProfile
+from tests.servers.listener import Handler, listening
 
 KEY = "sk-secret-123"
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @asynccontextmanager
-async def serving(handler: Handler) -> AsyncIterator[tuple[str, list[web.Request]]]:
+async def serving(handler: Handler) -> AsyncIterator[tuple[str, list[web.BaseRequest]]]:
     """A server on loopback that answers everything with `handler`; yields its address and the requests."""
-    asked: list[web.Request] = []
+    asked: list[web.BaseRequest] = []
 
-    async def answer(request: web.Request) -> web.StreamResponse:
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
         asked.append(request)
         return await handler(request)
 
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", answer)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}", asked
-    finally:
-        await runner.cleanup()
+    async with listening(answer) as base:
+        yield base, asked
 
 
 def replying(*pages: object, status: int = 200) -> Handler:
     """Answers the first request with the first page, and so on; the last page repeats."""
     rest = list(pages)
 
-    async def answer(request: web.Request) -> web.StreamResponse:
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
         return web.json_response(rest.pop(0) if len(rest) > 1 else rest[0], status=status)
 
     return answer

@@ -25,7 +25,7 @@ async def test_an_upstream_failure_carries_its_status(status: int) -> None:
 
 
 async def test_invalid_listings_are_reported() -> None:
-    async def page(request: web.Request) -> web.StreamResponse:
+    async def page(request: web.BaseRequest) -> web.StreamResponse:
         return web.Response(text="<html>hello</html>", content_type="text/html")
 
     async with serving(page) as (base, _):
@@ -40,7 +40,7 @@ async def test_invalid_listings_are_reported() -> None:
 async def test_a_silent_provider_times_out() -> None:
     closed = asyncio.Event()
 
-    async def silent(request: web.Request) -> web.StreamResponse:
+    async def silent(request: web.BaseRequest) -> web.StreamResponse:
         await closed.wait()
         return web.Response()
 
@@ -51,7 +51,7 @@ async def test_a_silent_provider_times_out() -> None:
 
 
 async def test_a_trickling_provider_times_out() -> None:
-    async def dripping(request: web.Request) -> web.StreamResponse:
+    async def dripping(request: web.BaseRequest) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
         while True:
@@ -70,7 +70,7 @@ async def test_a_provider_that_is_down_is_502() -> None:
 
 
 async def test_an_endless_body_is_aborted() -> None:
-    async def endless(request: web.Request) -> web.StreamResponse:
+    async def endless(request: web.BaseRequest) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
         while True:
@@ -88,7 +88,7 @@ async def test_endless_pages_are_aborted() -> None:
 
     count = iter(range(1000))
 
-    async def fresh(request: web.Request) -> web.StreamResponse:
+    async def fresh(request: web.BaseRequest) -> web.StreamResponse:
         return web.json_response({"models": [], "nextPageToken": str(next(count))})
 
     async with serving(fresh) as (base, asked):
@@ -99,7 +99,7 @@ async def test_endless_pages_are_aborted() -> None:
 async def test_a_key_does_not_follow_a_redirect_to_another_host() -> None:
     async with serving(replying({"data": [{"id": "trap"}]})) as (other, asked):
 
-        async def away(request: web.Request) -> web.StreamResponse:
+        async def away(request: web.BaseRequest) -> web.StreamResponse:
             return web.Response(status=302, headers={"location": f"{other}/v1/models"})
 
         for api_type in get_args(ApiType):
@@ -112,7 +112,7 @@ async def test_a_key_does_not_follow_a_redirect_to_another_host() -> None:
 async def test_a_client_that_follows_redirects_does_not_either() -> None:
     async with serving(replying({"data": []})) as (other, asked):
 
-        async def away(request: web.Request) -> web.StreamResponse:
+        async def away(request: web.BaseRequest) -> web.StreamResponse:
             return web.Response(status=307, headers={"location": other})
 
         async with serving(away) as (base, _), httpx.AsyncClient(follow_redirects=True, trust_env=False) as client:
@@ -122,7 +122,7 @@ async def test_a_client_that_follows_redirects_does_not_either() -> None:
 
 
 async def test_a_redirect_on_the_same_host_is_followed_but_not_in_circles() -> None:
-    async def moved(request: web.Request) -> web.StreamResponse:
+    async def moved(request: web.BaseRequest) -> web.StreamResponse:
         if request.path == "/new/models":
             return web.json_response({"data": [{"id": "a"}]})
         return web.Response(status=301, headers={"location": "/new/models"})
@@ -130,7 +130,7 @@ async def test_a_redirect_on_the_same_host_is_followed_but_not_in_circles() -> N
     async with serving(moved) as (base, _):
         assert [model.id for model in await found(base)] == ["mine/a"]
 
-    async def circle(request: web.Request) -> web.StreamResponse:
+    async def circle(request: web.BaseRequest) -> web.StreamResponse:
         return web.Response(status=302, headers={"location": request.path_qs})
 
     async with serving(circle) as (base, asked):

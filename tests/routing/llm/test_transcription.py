@@ -8,16 +8,14 @@ from aiohttp import web
 from routing.errors import Unreachable
 from routing.llm.adapter import LiteLlm
 from routing.types.llm import ProviderProfile
-from tests.servers.listener import Listener, drip
+from tests.servers.listener import drip, listening
 
 
 async def test_a_response_that_trickles_in_times_out(llm: LiteLlm) -> None:
     async def slow(request: web.BaseRequest) -> web.StreamResponse:
         return await drip(request, web.json_response({"text": "hello " * 20}), 0.05)
 
-    service = Listener(slow, 0, 2**20)
-    await service.up()
-    profile = ProviderProfile("openai", "openai", f"http://127.0.0.1:{service.port}/v1", "sk-test", 0.5, "OPENAI_KEY")
-    with pytest.raises(Unreachable, match=r"within 0\.5 s"):
-        await llm.transcribe("openai/whisper-1", profile, "voice.ogg", b"OggS")
-    await service.down()
+    async with listening(slow) as base:
+        profile = ProviderProfile("openai", "openai", f"{base}/v1", "sk-test", 0.5, "OPENAI_KEY")
+        with pytest.raises(Unreachable, match=r"within 0\.5 s"):
+            await llm.transcribe("openai/whisper-1", profile, "voice.ogg", b"OggS")

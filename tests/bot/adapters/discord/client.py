@@ -100,21 +100,27 @@ def asked(interaction: Interaction, origin: InteractionRef) -> InboundMessage:
 
 
 @contextlib.asynccontextmanager
-async def scene(answer: float = 20.0, pace: dict[str, float] | None = None, **options: Any) -> AsyncIterator[Scene]:
+async def connected(
+    dc: DiscordServer, answer: float = 20.0, pace: dict[str, float] | None = None
+) -> AsyncIterator[Scene]:
     """A ready client in the guild Team. At the end the server must have seen no violations and no pings."""
-    async with DiscordServer(**options) as dc:
-        dc.guild()
-        with pointed(dc):
-            client = discord.Client(
-                intents=discord.Intents(guilds=True), guild_ready_timeout=0.05, max_ratelimit_timeout=30
-            )
-            async with client:
-                running = asyncio.create_task(client.start(dc.token))
-                await asyncio.wait_for(client.wait_until_ready(), 30)
-                await client.http.bulk_upsert_global_commands(dc.application_id, [ASK])
-                made = Scene(dc, client, replace(QUICK, **(pace or {})), answer)
-                yield made
-                await made.context.background.close(1)
-            await running
-        assert dc.violations == []
-        assert not any(message.pings for channel in dc.channels.values() for message in channel.from_bot())
+    dc.guild()
+    with pointed(dc):
+        intents = discord.Intents(guilds=True)
+        async with discord.Client(intents=intents, guild_ready_timeout=0.05, max_ratelimit_timeout=30) as client:
+            running = asyncio.create_task(client.start(dc.token))
+            await asyncio.wait_for(client.wait_until_ready(), 30)
+            await client.http.bulk_upsert_global_commands(dc.application_id, [ASK])
+            made = Scene(dc, client, replace(QUICK, **(pace or {})), answer)
+            yield made
+            await made.context.background.close(1)
+        await running
+    assert dc.violations == []
+    assert not any(message.pings for channel in dc.channels.values() for message in channel.from_bot())
+
+
+@contextlib.asynccontextmanager
+async def scene(answer: float = 20.0, pace: dict[str, float] | None = None, **options: Any) -> AsyncIterator[Scene]:
+    """The same, with a server that has these options."""
+    async with DiscordServer(**options) as dc, connected(dc, answer, pace) as made:
+        yield made

@@ -9,7 +9,8 @@ import pytest
 from bot.adapters.discord.context import InteractionRef
 from bot.platform import SendLater
 from routing.types.messages import Button, Document
-from tests.bot.adapters.discord.client import scene, to
+from tests.bot.adapters.discord.client import Scene, to
+from tests.servers.discord import DiscordServer
 
 HOOK = "/webhooks/{webhook_id}/{webhook_token}"
 ORIGINAL = f"{HOOK}/messages/@original"
@@ -17,134 +18,121 @@ MENU = ((Button("Smart", "/tier smart"),),)
 
 
 @pytest.mark.parametrize("ephemeral", [False, True])
-async def test_a_command_is_answered_where_it_was_deferred(ephemeral: bool) -> None:
-    async with scene() as here:
-        asked = here.dc.slash("ask", where="general")
-        origin = await here.defer(asked, ephemeral)
-        sent = await here.send(to(here.dc.channel(), "word " * 700, reply_to=origin.pack(), buttons=MENU))
-        assert asked.message is not None
-        assert not asked.message.loading
-        assert [part.message_id for part in sent] == [str(asked.message.id), str(asked.followups[0].id)]
-        assert [message.ephemeral for message in asked.answers] == [ephemeral] * 2
-        assert not asked.message.buttons
-        assert asked.followups[0].buttons
+async def test_a_command_is_answered_where_it_was_deferred(dc: DiscordServer, here: Scene, ephemeral: bool) -> None:
+    asked = dc.slash("ask", where="general")
+    origin = await here.defer(asked, ephemeral)
+    sent = await here.send(to(dc.channel(), "word " * 700, reply_to=origin.pack(), buttons=MENU))
+    assert asked.message is not None
+    assert not asked.message.loading
+    assert [part.message_id for part in sent] == [str(asked.message.id), str(asked.followups[0].id)]
+    assert [message.ephemeral for message in asked.answers] == [ephemeral] * 2
+    assert not asked.message.buttons
+    assert asked.followups[0].buttons
 
 
-async def test_a_long_answer_to_a_command_is_a_file() -> None:
-    async with scene() as here:
-        asked = here.dc.slash("ask")
-        origin = await here.defer(asked)
-        await here.send(to(here.dc.dm(), "word " * 3000, reply_to=origin.pack()))
-        (answer,) = asked.answers
-        assert [file.name for file in answer.attachments] == ["answer.md"]
+async def test_a_long_answer_to_a_command_is_a_file(dc: DiscordServer, here: Scene) -> None:
+    asked = dc.slash("ask")
+    origin = await here.defer(asked)
+    await here.send(to(dc.dm(), "word " * 3000, reply_to=origin.pack()))
+    (answer,) = asked.answers
+    assert [file.name for file in answer.attachments] == ["answer.md"]
 
 
-async def test_an_answer_waits_for_its_deferral() -> None:
-    async with scene() as here:
-        asked = here.dc.slash("ask")
-        packed = InteractionRef(asked.id, asked.token, asked.user.id).pack()
-        sending = asyncio.create_task(here.send(to(here.dc.dm(), "quick", reply_to=packed)))
-        await here.dc.wait_for(lambda dc: dc.calls("PATCH", ORIGINAL))
-        await here.defer(asked)
-        await sending
-        assert [answer.text for answer in asked.answers] == ["quick"]
-        assert len(here.dc.dm().from_bot()) == 1
+async def test_an_answer_waits_for_its_deferral(dc: DiscordServer, here: Scene) -> None:
+    asked = dc.slash("ask")
+    packed = InteractionRef(asked.id, asked.token, asked.user.id).pack()
+    sending = asyncio.create_task(here.send(to(dc.dm(), "quick", reply_to=packed)))
+    await dc.wait_for(lambda dc: dc.calls("PATCH", ORIGINAL))
+    await here.defer(asked)
+    await sending
+    assert [answer.text for answer in asked.answers] == ["quick"]
+    assert len(dc.dm().from_bot()) == 1
 
 
-async def test_an_expired_interaction_is_answered_in_the_channel() -> None:
-    async with scene() as here:
-        asked = here.dc.slash("ask", where="general")
-        here.dc.advance(12)  # longer than a deferral may take
-        packed = InteractionRef(asked.id, asked.token, asked.user.id).pack()
-        await here.send(to(here.dc.channel(), "answer", reply_to=packed))
-        assert (await here.dc.reply("general")).interaction is None
-        assert asked.answers == []
+async def test_an_expired_interaction_is_answered_in_the_channel(dc: DiscordServer, here: Scene) -> None:
+    asked = dc.slash("ask", where="general")
+    dc.advance(12)  # longer than a deferral may take
+    packed = InteractionRef(asked.id, asked.token, asked.user.id).pack()
+    await here.send(to(dc.channel(), "answer", reply_to=packed))
+    assert (await dc.reply("general")).interaction is None
+    assert asked.answers == []
 
 
-async def test_after_fifteen_minutes_the_rest_goes_to_the_channel() -> None:
-    async with scene() as here:
-        asked = here.dc.slash("ask", where="general")
-        origin = await here.defer(asked)
-        here.dc.advance(901)
-        await here.send(to(here.dc.channel(), "word " * 700, reply_to=origin.pack()), first=1)
-        message = await here.dc.reply("general")
-        assert str(message.nonce).endswith("-7-1")
-        assert message.interaction is None
-        assert message.reply_to is None
-        assert here.dc.refusals == []
+async def test_after_fifteen_minutes_the_rest_goes_to_the_channel(dc: DiscordServer, here: Scene) -> None:
+    asked = dc.slash("ask", where="general")
+    origin = await here.defer(asked)
+    dc.advance(901)
+    await here.send(to(dc.channel(), "word " * 700, reply_to=origin.pack()), first=1)
+    message = await dc.reply("general")
+    assert str(message.nonce).endswith("-7-1")
+    assert message.interaction is None
+    assert message.reply_to is None
+    assert dc.refusals == []
 
 
-async def test_an_early_token_refusal_falls_back_to_the_channel() -> None:
-    async with scene() as here:
-        asked = here.dc.slash("ask", where="general")
-        await here.defer(asked)
-        packed = InteractionRef(asked.id, "another-token", asked.user.id).pack()
-        await here.send(to(here.dc.channel(), "answer", reply_to=packed))
-        assert (await here.dc.reply("general")).text == "answer"
+async def test_an_early_token_refusal_falls_back_to_the_channel(dc: DiscordServer, here: Scene) -> None:
+    asked = dc.slash("ask", where="general")
+    await here.defer(asked)
+    packed = InteractionRef(asked.id, "another-token", asked.user.id).pack()
+    await here.send(to(dc.channel(), "answer", reply_to=packed))
+    assert (await dc.reply("general")).text == "answer"
 
 
-async def test_a_deleted_deferred_answer_is_sent_again() -> None:
-    async with scene() as here:
-        asked = here.dc.slash("ask", where="general")
-        origin = await here.defer(asked)
-        assert asked.message is not None
-        asked.message.deleted = True
-        await here.send(to(here.dc.channel(), "answer", reply_to=origin.pack()))
-        assert (await here.dc.reply("general")).text == "answer"
+async def test_a_deleted_deferred_answer_is_sent_again(dc: DiscordServer, here: Scene) -> None:
+    asked = dc.slash("ask", where="general")
+    origin = await here.defer(asked)
+    assert asked.message is not None
+    asked.message.deleted = True
+    await here.send(to(dc.channel(), "answer", reply_to=origin.pack()))
+    assert (await dc.reply("general")).text == "answer"
 
 
-async def test_a_menu_pressed_too_long_ago_is_sent_again() -> None:
-    async with scene() as here:
-        dc = here.dc
-        await here.send(to(dc.dm(), "Choose", buttons=MENU), outbox_id=6)
-        menu = await dc.reply()
-        origin = await here.defer(dc.press(menu, "Smart"))
-        dc.advance(901)
-        await here.send(to(dc.dm(), "Chosen", edits=origin.pack(), buttons=MENU))
-        again = await dc.reply()
-        assert again.text == "Chosen"
-        assert again.buttons[0]["custom_id"] == "t:7:0.0"
-        assert menu.text == "Choose"
+async def test_a_menu_pressed_too_long_ago_is_sent_again(dc: DiscordServer, here: Scene) -> None:
+    await here.send(to(dc.dm(), "Choose", buttons=MENU), outbox_id=6)
+    menu = await dc.reply()
+    origin = await here.defer(dc.press(menu, "Smart"))
+    dc.advance(901)
+    await here.send(to(dc.dm(), "Chosen", edits=origin.pack(), buttons=MENU))
+    again = await dc.reply()
+    assert again.text == "Chosen"
+    assert again.buttons[0]["custom_id"] == "t:7:0.0"
+    assert menu.text == "Choose"
 
 
-async def test_an_ephemeral_press_gets_an_ephemeral_answer() -> None:
-    async with scene() as here:
-        dc = here.dc
-        asked = dc.slash("ask", where="general")
-        first = await here.defer(asked, ephemeral=True)
-        await here.send(to(dc.channel(), "Export?", reply_to=first.pack(), buttons=MENU), outbox_id=6)
-        assert asked.message is not None
-        pressed = dc.press(asked.message, "Smart")
-        origin = await here.defer(pressed, ephemeral=True)
-        answer = to(dc.channel(), "Here it is.", edits=origin.beside().pack(), document=Document("all.md", "x"))
-        await here.send(answer)
-        (message,) = pressed.followups
-        assert message.ephemeral
-        assert message.attachments
-        assert asked.message.text == "Export?"
+async def test_an_ephemeral_press_gets_an_ephemeral_answer(dc: DiscordServer, here: Scene) -> None:
+    asked = dc.slash("ask", where="general")
+    first = await here.defer(asked, ephemeral=True)
+    await here.send(to(dc.channel(), "Export?", reply_to=first.pack(), buttons=MENU), outbox_id=6)
+    assert asked.message is not None
+    pressed = dc.press(asked.message, "Smart")
+    origin = await here.defer(pressed, ephemeral=True)
+    answer = to(dc.channel(), "Here it is.", edits=origin.beside().pack(), document=Document("all.md", "x"))
+    await here.send(answer)
+    (message,) = pressed.followups
+    assert message.ephemeral
+    assert message.attachments
+    assert asked.message.text == "Export?"
 
 
-async def test_without_the_bot_in_the_channel_the_interaction_is_used() -> None:
-    async with scene() as here:
-        private = here.dc.private_channel("alice", "bob")
-        asked = here.dc.slash("ask", user="alice", where=private)
-        origin = await here.defer(asked)
-        await here.send(to(private, "word " * 1500, reply_to=origin.pack()))
-        assert len(asked.answers) == 4
+async def test_without_the_bot_in_the_channel_the_interaction_is_used(dc: DiscordServer, here: Scene) -> None:
+    private = dc.private_channel("alice", "bob")
+    asked = dc.slash("ask", user="alice", where=private)
+    origin = await here.defer(asked)
+    await here.send(to(private, "word " * 1500, reply_to=origin.pack()))
+    assert len(asked.answers) == 4
 
 
-async def test_a_lost_command_answer_is_repeated_without_a_mark() -> None:
-    async with scene() as here:
-        asked = here.dc.slash("ask")
-        message = to(here.dc.dm(), "word " * 700, reply_to=(await here.defer(asked)).pack())
-        here.dc.fault("PATCH /webhooks/**", "drop_after")
-        with pytest.raises(SendLater) as caught:
-            await here.send(message)
-        assert (caught.value.maybe_sent, caught.value.seconds) == (False, None)
-        here.dc.fault("POST /webhooks/**", "drop_after")
-        with pytest.raises(SendLater) as caught:
-            await here.send(message, again=True)
-        assert (caught.value.maybe_sent, caught.value.seconds) == (True, 30)
-        await here.send(message, first=1, again=True)
-        texts = [answer.text[:16] for answer in asked.answers]
-        assert texts == ["word word word w", "word word word w", "(recovered) word"]
+async def test_a_lost_command_answer_is_repeated_without_a_mark(dc: DiscordServer, here: Scene) -> None:
+    asked = dc.slash("ask")
+    message = to(dc.dm(), "word " * 700, reply_to=(await here.defer(asked)).pack())
+    dc.fault("PATCH /webhooks/**", "drop_after")
+    with pytest.raises(SendLater) as caught:
+        await here.send(message)
+    assert (caught.value.maybe_sent, caught.value.seconds) == (False, None)
+    dc.fault("POST /webhooks/**", "drop_after")
+    with pytest.raises(SendLater) as caught:
+        await here.send(message, again=True)
+    assert (caught.value.maybe_sent, caught.value.seconds) == (True, 30)
+    await here.send(message, first=1, again=True)
+    texts = [answer.text[:16] for answer in asked.answers]
+    assert texts == ["word word word w", "word word word w", "(recovered) word"]

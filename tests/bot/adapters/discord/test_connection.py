@@ -10,7 +10,8 @@ from bot.adapters.discord.client import make_client
 from bot.adapters.discord.connection import NO_CONTENT, REVOKED, SHARDS
 from bot.adapters.discord.settings import DiscordSettings, Pace
 from routing.errors import ConfigError
-from tests.bot.adapters.discord.harness import Kept, PlatformHarness, running_platform
+from tests.bot.adapters.discord.client import to
+from tests.bot.adapters.discord.harness import DiscordHarness, Kept, running_platform
 from tests.servers.discord import DiscordServer
 from tests.servers.discord.intents import MESSAGE_CONTENT
 from tests.servers.discord.sdk import pointed
@@ -22,20 +23,19 @@ def configured(token: str = "a.b.c", **given: str) -> DiscordSettings:
     return DiscordSettings.model_validate({"discord_bot_token": token} | named)
 
 
-def reconnected(harness: PlatformHarness) -> bool:
+def reconnected(harness: DiscordHarness) -> bool:
     """Whether the watchdog replaced a dead connection."""
     return any("nothing heard for" in line for line in harness.log.said)
 
 
-async def test_only_the_needed_intents_are_requested() -> None:
-    async with DiscordServer() as dc, running_platform(dc) as harness:
-        await harness.heard(dc.say("hi"))
-        assert [session.intents for session in dc.sessions] == [1 << 0 | 1 << 9 | 1 << 10 | 1 << 12 | 1 << 13 | 1 << 15]
-        assert dc.sessions[0].presence is None
-        assert harness.platform.progress.problem == ""
-        assert harness.platform.progress.up_since > 0
-        assert harness.platform.progress.last_step > 0
-        assert harness.platform.progress.last_update > 0
+async def test_only_the_needed_intents_are_requested(dc: DiscordServer, harness: DiscordHarness) -> None:
+    await harness.heard(dc.say("hi"))
+    assert [session.intents for session in dc.sessions] == [1 << 0 | 1 << 9 | 1 << 10 | 1 << 12 | 1 << 13 | 1 << 15]
+    assert dc.sessions[0].presence is None
+    assert harness.platform.progress.problem == ""
+    assert harness.platform.progress.up_since > 0
+    assert harness.platform.progress.last_step > 0
+    assert harness.platform.progress.last_update > 0
 
 
 async def test_a_missing_content_intent_is_reported_and_tolerated() -> None:
@@ -48,16 +48,15 @@ async def test_a_missing_content_intent_is_reported_and_tolerated() -> None:
         assert harness.log.said.count(f"Discord: {NO_CONTENT}") == 1
 
 
-async def test_a_refused_intent_is_dropped() -> None:
-    async with DiscordServer() as dc, running_platform(dc) as harness:
-        await harness.heard(dc.say("one"))
-        dc.grant()
-        dc.invalidate()
-        dc.say("two")
-        await dc.wait_for(lambda _: harness.platform.progress.problem == NO_CONTENT)
-        await harness.heard(dc.say("three"))
-        assert dc.sessions[-1].intents & MESSAGE_CONTENT == 0
-        assert await harness.texts(3) == ["one", "two", "three"]
+async def test_a_refused_intent_is_dropped(dc: DiscordServer, harness: DiscordHarness) -> None:
+    await harness.heard(dc.say("one"))
+    dc.grant()
+    dc.invalidate()
+    dc.say("two")
+    await dc.wait_for(lambda _: harness.platform.progress.problem == NO_CONTENT)
+    await harness.heard(dc.say("three"))
+    assert dc.sessions[-1].intents & MESSAGE_CONTENT == 0
+    assert await harness.texts(3) == ["one", "two", "three"]
 
 
 @pytest.mark.parametrize("sharded", [False, True])
@@ -65,7 +64,7 @@ async def test_a_refused_token_is_reported_in_one_sentence(sharded: bool) -> Non
     async with DiscordServer() as dc:
         dc.revoke()
         with pointed(dc):
-            harness = PlatformHarness(dc, sharded=sharded)
+            harness = DiscordHarness(dc, sharded=sharded)
             with pytest.raises(ConfigError, match=r"^Discord refuses DISCORD_BOT_TOKEN; copy .*DISCORD_API_ROOT"):
                 await harness.platform.start()
             assert harness.platform.progress.problem.startswith("Discord refuses DISCORD_BOT_TOKEN")
@@ -84,37 +83,34 @@ async def test_a_revoked_token_is_reported_and_retried(sharded: bool) -> None:
         await dc.wait_for(lambda _: harness.platform.progress.problem == "")
         await harness.heard(dc.say("after"))
         assert await harness.texts(3) == ["before", "meanwhile", "after"]
-        await harness.send(dc.dm(), "still here")
+        await harness.send(to(dc.dm(), "still here"))
 
 
-async def test_a_cut_connection_is_resumed_without_loss() -> None:
-    async with DiscordServer() as dc, running_platform(dc) as harness:
-        await harness.heard(dc.say("one"))
-        dc.cut_gateway()
-        dc.say("two", user="Bob")  # an unknown chat
-        assert await harness.texts(2) == ["one", "two"]
-        assert len(dc.sessions) == 1
-        assert dc.sessions[0].resumes
-        assert harness.platform.progress.problem == ""
+async def test_a_cut_connection_is_resumed_without_loss(dc: DiscordServer, harness: DiscordHarness) -> None:
+    await harness.heard(dc.say("one"))
+    dc.cut_gateway()
+    dc.say("two", user="Bob")  # an unknown chat
+    assert await harness.texts(2) == ["one", "two"]
+    assert len(dc.sessions) == 1
+    assert dc.sessions[0].resumes
+    assert harness.platform.progress.problem == ""
 
 
-async def test_a_reconnect_request_is_followed() -> None:
-    async with DiscordServer() as dc, running_platform(dc) as harness:
-        await harness.heard(dc.say("one"))
-        dc.ask_reconnect()
-        await dc.wait_for(lambda _: dc.sessions[0].resumes)
-        await harness.heard(dc.say("two"))
-        assert not any("no connection" in line for line in harness.log.said)
+async def test_a_reconnect_request_is_followed(dc: DiscordServer, harness: DiscordHarness) -> None:
+    await harness.heard(dc.say("one"))
+    dc.ask_reconnect()
+    await dc.wait_for(lambda _: dc.sessions[0].resumes)
+    await harness.heard(dc.say("two"))
+    assert not any("no connection" in line for line in harness.log.said)
 
 
-async def test_after_an_invalid_session_missed_messages_are_fetched() -> None:
-    async with DiscordServer() as dc, running_platform(dc) as harness:
-        await harness.heard(dc.say("one"))
-        dc.invalidate()
-        dc.say("two")
-        await dc.wait_for(lambda _: len(dc.sessions) == 2)
-        await harness.heard(dc.say("three"))
-        assert await harness.texts(3) == ["one", "two", "three"]
+async def test_after_an_invalid_session_missed_messages_are_fetched(dc: DiscordServer, harness: DiscordHarness) -> None:
+    await harness.heard(dc.say("one"))
+    dc.invalidate()
+    dc.say("two")
+    await dc.wait_for(lambda _: len(dc.sessions) == 2)
+    await harness.heard(dc.say("three"))
+    assert await harness.texts(3) == ["one", "two", "three"]
 
 
 async def test_a_silent_gateway_is_left_and_resumed() -> None:
@@ -150,16 +146,15 @@ async def test_heartbeats_are_progress() -> None:
         assert len(dc.sessions) == 1
 
 
-async def test_an_outage_is_reported_once() -> None:
-    async with DiscordServer() as dc, running_platform(dc) as harness:
-        await harness.heard(dc.say("one"))
-        async with dc.outage():
-            await dc.wait_for(lambda _: harness.platform.progress.problem.startswith("no connection to Discord"))
-            dc.say("two", user="Bob")
-        await dc.wait_for(lambda _: harness.platform.progress.problem == "")
-        assert await harness.texts(2) == ["one", "two"]
-        assert len([line for line in harness.log.said if "no connection" in line]) == 1
-        assert "Discord works again" in harness.log.said
+async def test_an_outage_is_reported_once(dc: DiscordServer, harness: DiscordHarness) -> None:
+    await harness.heard(dc.say("one"))
+    async with dc.outage():
+        await dc.wait_for(lambda _: harness.platform.progress.problem.startswith("no connection to Discord"))
+        dc.say("two", user="Bob")
+    await dc.wait_for(lambda _: harness.platform.progress.problem == "")
+    assert await harness.texts(2) == ["one", "two"]
+    assert len([line for line in harness.log.said if "no connection" in line]) == 1
+    assert "Discord works again" in harness.log.said
 
 
 async def test_an_unreachable_discord_does_not_delay_the_start() -> None:
@@ -198,15 +193,14 @@ async def test_a_transient_error_at_the_start_is_retried() -> None:
             assert "Discord works again" in harness.log.said
 
 
-async def test_other_close_codes_are_logged() -> None:
-    async with DiscordServer() as dc, running_platform(dc) as harness:
-        await harness.heard(dc.say("one"))
-        dc.close_gateway(4011)
-        await dc.wait_for(lambda _: f"Discord: {SHARDS}" in harness.log.said)
-        await dc.wait_for(lambda _: len(dc.sessions) == 2)
-        dc.close_gateway(4013)
-        await dc.wait_for(lambda _: "Discord: Discord closed the connection (4013)" in harness.log.said)
-        await harness.heard(dc.say("two"))
+async def test_other_close_codes_are_logged(dc: DiscordServer, harness: DiscordHarness) -> None:
+    await harness.heard(dc.say("one"))
+    dc.close_gateway(4011)
+    await dc.wait_for(lambda _: f"Discord: {SHARDS}" in harness.log.said)
+    await dc.wait_for(lambda _: len(dc.sessions) == 2)
+    dc.close_gateway(4013)
+    await dc.wait_for(lambda _: "Discord: Discord closed the connection (4013)" in harness.log.said)
+    await harness.heard(dc.say("two"))
 
 
 async def test_sharding_opens_several_connections() -> None:
@@ -241,17 +235,16 @@ async def test_one_dead_connection_of_two_is_detected() -> None:
             await harness.heard(dc.say("two"))
 
 
-async def test_an_unreadable_event_does_not_end_the_connection() -> None:
-    async with DiscordServer() as dc, running_platform(dc) as harness:
-        dc.events.dispatch("MESSAGE_CREATE", {"id": "x"}, None)
-        dc.events.dispatch("THREAD_CREATE", {"id": "1", "guild_id": "nonsense"}, None)
-        dc.events.dispatch("NEWS_FROM_THE_FUTURE", {}, None)
-        await harness.heard(dc.say("hi"))
-        assert len(dc.sessions) == 1
-        assert not dc.sessions[0].resumes
-        assert [line.partition(" event")[0] for line in harness.log.said if "skipping it" in line] == [
-            "Discord: can't parse a MESSAGE_CREATE", "Discord: can't parse a THREAD_CREATE",
-        ]  # fmt: skip
+async def test_an_unreadable_event_does_not_end_the_connection(dc: DiscordServer, harness: DiscordHarness) -> None:
+    dc.events.dispatch("MESSAGE_CREATE", {"id": "x"}, None)
+    dc.events.dispatch("THREAD_CREATE", {"id": "1", "guild_id": "nonsense"}, None)
+    dc.events.dispatch("NEWS_FROM_THE_FUTURE", {}, None)
+    await harness.heard(dc.say("hi"))
+    assert len(dc.sessions) == 1
+    assert not dc.sessions[0].resumes
+    assert [line.partition(" event")[0] for line in harness.log.said if "skipping it" in line] == [
+        "Discord: can't parse a MESSAGE_CREATE", "Discord: can't parse a THREAD_CREATE",
+    ]  # fmt: skip
 
 
 async def test_the_owner_is_told_of_a_removal() -> None:

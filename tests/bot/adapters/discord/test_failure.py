@@ -7,8 +7,8 @@ import pytest
 
 from bot.platform import SendLater, SendRefused
 from routing.types.messages import ChatKey, OutboundMessage
-from tests.bot.adapters.discord.client import scene, to
-from tests.bot.adapters.discord.harness import running_platform
+from tests.bot.adapters.discord.client import Scene, scene, to
+from tests.bot.adapters.discord.harness import DiscordHarness, running_platform
 from tests.servers.discord import DiscordServer
 from tests.servers.discord.faults import Kind
 
@@ -47,37 +47,33 @@ async def test_what_a_failed_send_tells_the_outbox(kind: Kind, maybe_sent: bool,
         (403, 20001, "Discord's own words"),
     ],
 )
-async def test_a_refusal_says_what_to_fix(status: int, code: int, words: str) -> None:
-    async with scene() as here:
-        here.dc.fault(POST, "refuse", status=status, code=code, text="Discord's own words")
-        with pytest.raises(SendRefused, match=words):
-            await here.send(to(here.dc.dm(), "hello"))
-        assert len(here.dc.calls("POST", "/channels/{channel_id}/messages")) == 1
+async def test_a_refusal_says_what_to_fix(dc: DiscordServer, here: Scene, status: int, code: int, words: str) -> None:
+    dc.fault(POST, "refuse", status=status, code=code, text="Discord's own words")
+    with pytest.raises(SendRefused, match=words):
+        await here.send(to(dc.dm(), "hello"))
+    assert len(dc.calls("POST", "/channels/{channel_id}/messages")) == 1
 
 
-async def test_a_deleted_channel_is_a_final_failure() -> None:
-    async with scene() as here:
-        dc = here.dc
-        dc.forbid(dc.channel(), "send_messages")
-        with pytest.raises(SendRefused, match="can't write"):
-            await here.send(to(dc.channel(), "hello"))
-        dc.close_dms(dc.user())
-        with pytest.raises(SendRefused, match="doesn't accept direct messages"):
-            await here.send(to(dc.dm(), "hello"))
-        dc.kick(dc.guild())
-        with pytest.raises(SendRefused, match="can't see"):
-            await here.send(to(dc.channel(), "hello"))
-        with pytest.raises(SendRefused, match="gone"):
-            await here.send(OutboundMessage(ChatKey("discord", "404"), "hello"))
+async def test_a_deleted_channel_is_a_final_failure(dc: DiscordServer, here: Scene) -> None:
+    dc.forbid(dc.channel(), "send_messages")
+    with pytest.raises(SendRefused, match="can't write"):
+        await here.send(to(dc.channel(), "hello"))
+    dc.close_dms(dc.user())
+    with pytest.raises(SendRefused, match="doesn't accept direct messages"):
+        await here.send(to(dc.dm(), "hello"))
+    dc.kick(dc.guild())
+    with pytest.raises(SendRefused, match="can't see"):
+        await here.send(to(dc.channel(), "hello"))
+    with pytest.raises(SendRefused, match="gone"):
+        await here.send(OutboundMessage(ChatKey("discord", "404"), "hello"))
 
 
-async def test_a_refused_token_is_a_temporary_failure() -> None:
-    async with scene() as here:
-        here.dc.fault(POST, "refuse", status=401, text="401: Unauthorized")
-        with pytest.raises(SendLater, match="refuses the token") as caught:
-            await here.send(to(here.dc.dm(), "hello"))
-        assert (caught.value.maybe_sent, caught.value.seconds) == (False, 60)
-        await here.send(to(here.dc.dm(), "hello"))
+async def test_a_refused_token_is_a_temporary_failure(dc: DiscordServer, here: Scene) -> None:
+    dc.fault(POST, "refuse", status=401, text="401: Unauthorized")
+    with pytest.raises(SendLater, match="refuses the token") as caught:
+        await here.send(to(dc.dm(), "hello"))
+    assert (caught.value.maybe_sent, caught.value.seconds) == (False, 60)
+    await here.send(to(dc.dm(), "hello"))
 
 
 async def test_without_a_connection_a_reply_was_certainly_not_sent() -> None:
@@ -87,28 +83,26 @@ async def test_without_a_connection_a_reply_was_certainly_not_sent() -> None:
         assert not caught.value.maybe_sent
 
 
-async def test_an_edit_without_a_response_is_repeated_without_a_mark() -> None:
-    async with scene() as here:
-        await here.send(to(here.dc.dm(), "half"), outbox_id=6)
-        shown = await here.dc.reply()
-        here.dc.fault("PATCH /channels/*/messages/*", "drop")
-        whole = to(here.dc.dm(), "whole", edits=str(shown.id))
-        with pytest.raises(SendLater) as caught:
-            await here.send(whole)
-        assert not caught.value.maybe_sent
-        here.dc.advance(600)
-        await here.send(whole, again=True)
-        assert shown.text == "whole"
-        assert len(here.dc.dm().from_bot()) == 1
+async def test_an_edit_without_a_response_is_repeated_without_a_mark(dc: DiscordServer, here: Scene) -> None:
+    await here.send(to(dc.dm(), "half"), outbox_id=6)
+    shown = await dc.reply()
+    dc.fault("PATCH /channels/*/messages/*", "drop")
+    whole = to(dc.dm(), "whole", edits=str(shown.id))
+    with pytest.raises(SendLater) as caught:
+        await here.send(whole)
+    assert not caught.value.maybe_sent
+    dc.advance(600)
+    await here.send(whole, again=True)
+    assert shown.text == "whole"
+    assert len(dc.dm().from_bot()) == 1
 
 
-async def test_nothing_is_sent_before_login_or_after_close() -> None:
-    async with scene() as here:
-        await here.client.close()
-        with pytest.raises(SendLater, match="not connected") as caught:
-            await here.send(to(here.dc.dm(), "hello"))
-        assert not caught.value.maybe_sent
-        assert here.dc.calls("POST", "/channels/{channel_id}/messages") == []
+async def test_nothing_is_sent_before_login_or_after_close(dc: DiscordServer, here: Scene) -> None:
+    await here.client.close()
+    with pytest.raises(SendLater, match="not connected") as caught:
+        await here.send(to(dc.dm(), "hello"))
+    assert not caught.value.maybe_sent
+    assert dc.calls("POST", "/channels/{channel_id}/messages") == []
 
 
 async def test_interaction_tokens_are_never_logged() -> None:
@@ -139,10 +133,9 @@ async def test_library_calls_have_a_timeout(monkeypatch: pytest.MonkeyPatch) -> 
             await harness.platform._client.http.get_channel(dc.channel().id)
 
 
-async def test_a_proxys_non_utf_8_page_is_an_error() -> None:
-    async with DiscordServer() as dc, running_platform(dc) as harness:
-        dc.fault(POST, "latin_1")
-        with pytest.raises(SendLater, match="no answer from Discord") as caught:
-            await harness.send(dc.dm(), "hello")
-        assert caught.value.maybe_sent
-        await harness.send(dc.dm(), "hello")
+async def test_a_proxys_non_utf_8_page_is_an_error(dc: DiscordServer, harness: DiscordHarness) -> None:
+    dc.fault(POST, "latin_1")
+    with pytest.raises(SendLater, match="no answer from Discord") as caught:
+        await harness.send(to(dc.dm(), "hello"))
+    assert caught.value.maybe_sent
+    await harness.send(to(dc.dm(), "hello"))

@@ -5,18 +5,19 @@ from __future__ import annotations
 import pytest
 
 from bot.adapters.discord.guilds import NO_FILES, NO_HISTORY, NO_THREADS, REMOVED, OwnerAlerts
+from bot.adapters.shared.descriptor import Tell
 from routing.types.messages import ChatKey
-from tests.bot.adapters.discord.harness import Kept, PlatformHarness, running_platform
-from tests.bot.adapters.fakes import States
+from tests.bot.adapters.discord.harness import DiscordHarness, Kept, running_platform
+from tests.bot.adapters.harness import States
 from tests.servers.discord import DiscordServer
 
 
-def told(harness: PlatformHarness) -> list[str]:
+def told(harness: DiscordHarness) -> list[str]:
     """The notices about permissions."""
     return [words for words in harness.told if words.startswith("🔐")]
 
 
-async def met(harness: PlatformHarness, dc: DiscordServer) -> None:
+async def met(harness: DiscordHarness, dc: DiscordServer) -> None:
     """Until the client knows every server."""
     await dc.wait_for(lambda _: harness.log.said)
     await harness.platform._client.wait_until_ready()
@@ -113,12 +114,18 @@ async def test_an_undeliverable_answer_is_reported_by_the_outbox() -> None:
             assert harness.told == []
 
 
-async def test_a_connection_problem_is_reported_again_only_after_recovery() -> None:
-    told: list[object] = []
+def owner() -> tuple[list[str], Tell]:
+    """The sentences that the owner was told, and the function that tells them."""
+    told: list[str] = []
 
     async def tell(template: str, /, **values: object) -> None:
         told.append(template.format(**values))
 
+    return told, tell
+
+
+async def test_a_connection_problem_is_reported_again_only_after_recovery() -> None:
+    told, tell = owner()
     state = States()
     alerts = OwnerAlerts(tell, state)
     for sentence in ("", "no token", "no token", "", "no token", "no intent"):
@@ -132,11 +139,7 @@ async def test_a_connection_problem_is_reported_again_only_after_recovery() -> N
 
 
 async def test_a_missing_permission_is_reported_once_until_granted() -> None:
-    told: list[object] = []
-
-    async def tell(template: str, /, **values: object) -> None:
-        told.append(template.format(**values))
-
+    told, tell = owner()
     state = States()
     alerts = OwnerAlerts(tell, state)
     for what, template in (("1 files", "no files in {n}"), ("2 files", "no files in {n}"), ("1 threads", "no threads")):

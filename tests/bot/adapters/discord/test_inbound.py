@@ -8,7 +8,8 @@ import pytest
 
 from bot.adapters.discord.messages import UNREADABLE
 from routing.types.messages import Attachment, ChatKey, UserKey
-from tests.bot.adapters.discord.harness import key, running_platform
+from tests.bot.adapters.discord.client import key, to
+from tests.bot.adapters.discord.harness import DiscordHarness, running_platform
 from tests.servers.discord import Channel, DiscordServer, Message
 from tests.servers.discord.views import message_event, role_json
 
@@ -21,44 +22,41 @@ def told(dc: DiscordServer, text: str = "look", channel: Channel | None = None, 
     return message
 
 
-async def test_every_direct_message_is_for_the_bot() -> None:
-    async with DiscordServer() as dc, running_platform(dc) as harness:
-        message = dc.say("  hello <@4242424242424242> there ", user="Bob")
-        heard = await harness.heard(message)
-        assert heard.user == UserKey("discord", str(dc.user("Bob").id))
-        assert heard.chat == ChatKey("discord", str(dc.dm("Bob").id))
-        assert (heard.bot_id, heard.bot_name) == (str(dc.bot.id), "tierbot")
-        assert heard.update_id == heard.message_id == str(message.id)
-        assert (heard.kind, heard.user_name, heard.private, heard.language) == ("message", "Bob", True, "")
-        assert heard.text == "hello @tierbot there"
-        assert abs(heard.sent_at - message.at) < 0.01
+async def test_every_direct_message_is_for_the_bot(dc: DiscordServer, harness: DiscordHarness) -> None:
+    message = dc.say("  hello <@4242424242424242> there ", user="Bob")
+    heard = await harness.heard(message)
+    assert heard.user == UserKey("discord", str(dc.user("Bob").id))
+    assert heard.chat == ChatKey("discord", str(dc.dm("Bob").id))
+    assert (heard.bot_id, heard.bot_name) == (str(dc.bot.id), "tierbot")
+    assert heard.update_id == heard.message_id == str(message.id)
+    assert (heard.kind, heard.user_name, heard.private, heard.language) == ("message", "Bob", True, "")
+    assert heard.text == "hello @tierbot there"
+    assert abs(heard.sent_at - message.at) < 0.01
 
 
-async def test_in_a_guild_only_mentions_and_replies_are_for_the_bot() -> None:
-    async with DiscordServer() as dc, running_platform(dc) as harness:
-        dc.guild()
-        dc.say("nothing for you", channel="general")
-        dc.say("@everyone look", channel="general")
-        dc.say("not you", channel="general", mention=dc.user("Bob"))
-        asked = dc.say("what is this?", channel="general", mention=True)
-        heard = await harness.heard(asked)
-        assert harness.accepted == [heard]
-        assert (heard.text, heard.private, heard.language) == ("what is this?", False, "en")
-        assert heard.chat == ChatKey("discord", str(dc.channel("general").id))
-        await harness.send(dc.channel("general"), "an answer")
-        answer = dc.channel("general").from_bot()[0]
-        heard = await harness.heard(dc.say("and this?", channel="general", reply_to=answer))
-        assert (heard.text, heard.quoted) == ("and this?", "an answer")
+async def test_in_a_guild_only_mentions_and_replies_are_for_the_bot(dc: DiscordServer, harness: DiscordHarness) -> None:
+    dc.guild()
+    dc.say("nothing for you", channel="general")
+    dc.say("@everyone look", channel="general")
+    dc.say("not you", channel="general", mention=dc.user("Bob"))
+    asked = dc.say("what is this?", channel="general", mention=True)
+    heard = await harness.heard(asked)
+    assert harness.accepted == [heard]
+    assert (heard.text, heard.private, heard.language) == ("what is this?", False, "en")
+    assert heard.chat == ChatKey("discord", str(dc.channel("general").id))
+    await harness.send(to(dc.channel("general"), "an answer"))
+    answer = dc.channel("general").from_bot()[0]
+    heard = await harness.heard(dc.say("and this?", channel="general", reply_to=answer))
+    assert (heard.text, heard.quoted) == ("and this?", "an answer")
 
 
-async def test_a_reply_to_another_person_needs_a_mention() -> None:
-    async with DiscordServer() as dc, running_platform(dc) as harness:
-        dc.guild()
-        bobs = dc.say("42 <:smile:123456>", user="Bob", channel="general")
-        dc.say("no!", channel="general", reply_to=bobs)
-        heard = await harness.heard(dc.say("is he right?", channel="general", reply_to=bobs, mention=True))
-        assert [(message.text, message.quoted) for message in harness.accepted] == [("is he right?", "42 :smile:")]
-        assert heard.text == "is he right?"
+async def test_a_reply_to_another_person_needs_a_mention(dc: DiscordServer, harness: DiscordHarness) -> None:
+    dc.guild()
+    bobs = dc.say("42 <:smile:123456>", user="Bob", channel="general")
+    dc.say("no!", channel="general", reply_to=bobs)
+    heard = await harness.heard(dc.say("is he right?", channel="general", reply_to=bobs, mention=True))
+    assert [(message.text, message.quoted) for message in harness.accepted] == [("is he right?", "42 :smile:")]
+    assert heard.text == "is he right?"
 
 
 @pytest.mark.parametrize(
@@ -84,31 +82,29 @@ async def test_mentions_are_read_as_names(written: str, read: str) -> None:
             assert (await harness.heard(dc.say(text, channel="general"))).text == read
 
 
-async def test_bots_webhooks_and_system_messages_are_ignored() -> None:
-    async with DiscordServer() as dc, running_platform(dc) as harness:
-        told(dc, "a bot", author=dc.user("Bob").json() | {"bot": True})
-        told(dc, "a hook", webhook_id="77")
-        told(dc, "a pin", type=6)
-        told(dc, "a system", author=dc.user("Bob").json() | {"system": True})
-        await harness.send(dc.dm(), "my own")
-        await harness.heard(dc.say("last"))
-        assert await harness.texts(1) == ["last"]
+async def test_bots_webhooks_and_system_messages_are_ignored(dc: DiscordServer, harness: DiscordHarness) -> None:
+    told(dc, "a bot", author=dc.user("Bob").json() | {"bot": True})
+    told(dc, "a hook", webhook_id="77")
+    told(dc, "a pin", type=6)
+    told(dc, "a system", author=dc.user("Bob").json() | {"system": True})
+    await harness.send(to(dc.dm(), "my own"))
+    await harness.heard(dc.say("last"))
+    assert await harness.texts(1) == ["last"]
 
 
-async def test_a_mention_joins_a_thread_as_a_conversation() -> None:
-    async with DiscordServer() as dc, running_platform(dc) as harness:
-        thread = dc.thread("plans")
-        where = ChatKey("discord", str(dc.channel("general").id), str(thread.id))
-        dc.say("among us", thread=thread)
-        assert (await harness.heard(dc.say("join us", thread=thread, mention=True))).chat == where == key(thread)
-        heard = await harness.heard(dc.say("and now?", thread=thread))
-        assert (heard.text, heard.chat) == ("and now?", where)
-        bobs = dc.say("I think so", user="Bob", thread=thread)
-        await harness.heard(bobs)
-        dc.say("I don't", thread=thread, reply_to=bobs)
-        dc.say("go on", thread=thread, mention=dc.user("Bob"))
-        await harness.heard(dc.say("you?", thread=thread, mention=True))
-        assert [message.text for message in harness.accepted] == ["join us", "and now?", "I think so", "you?"]
+async def test_a_mention_joins_a_thread_as_a_conversation(dc: DiscordServer, harness: DiscordHarness) -> None:
+    thread = dc.thread("plans")
+    where = ChatKey("discord", str(dc.channel("general").id), str(thread.id))
+    dc.say("among us", thread=thread)
+    assert (await harness.heard(dc.say("join us", thread=thread, mention=True))).chat == where == key(thread)
+    heard = await harness.heard(dc.say("and now?", thread=thread))
+    assert (heard.text, heard.chat) == ("and now?", where)
+    bobs = dc.say("I think so", user="Bob", thread=thread)
+    await harness.heard(bobs)
+    dc.say("I don't", thread=thread, reply_to=bobs)
+    dc.say("go on", thread=thread, mention=dc.user("Bob"))
+    await harness.heard(dc.say("you?", thread=thread, mention=True))
+    assert [message.text for message in harness.accepted] == ["join us", "and now?", "I think so", "you?"]
 
 
 async def test_without_the_intent_an_unreadable_reply_is_explained() -> None:
@@ -118,30 +114,29 @@ async def test_without_the_intent_an_unreadable_reply_is_explained() -> None:
         dc.say("not for you", channel="general")
         asked = await harness.heard(dc.say("what?", channel="general", mention=True))
         assert (asked.text, asked.kind) == ("what?", "message")
-        await harness.send(dc.channel("general"), "an answer")
+        await harness.send(to(dc.channel("general"), "an answer"))
         answer = message_event(dc, dc.channel("general").from_bot()[0], readable=True)
         quiet = told(dc, channel=dc.channel("general"), content="", type=19, referenced_message=answer)
         unread = await harness.heard(quiet)
         assert (unread.text, unread.kind) == (UNREADABLE, "unsupported")
 
 
-async def test_readable_files() -> None:
-    async with DiscordServer() as dc, running_platform(dc) as harness:
-        files: list[tuple[str, bytes] | tuple[str, bytes, str]] = [
-            ("a.png", b"png", "image/png"), ("notes.md", b"# hi"), ("main.ts", b"let x", "video/mp2t"),
-            ("voice.ogg", b"ogg", "audio/ogg; codecs=opus"), ("data.json", b"{}", "application/json; charset=utf-8"),
-            ("odd.bin", b"??", "application/octet-stream"),
-        ]  # fmt: skip
-        message = dc.say("see", attachments=files)
-        heard = await harness.heard(message)
-        assert [(one.kind, one.name, one.mime, one.size) for one in heard.attachments] == [
-            ("image", "a.png", "image/png", 3), ("text", "notes.md", "text/plain", 4),
-            ("text", "main.ts", "text/plain", 5), ("voice", "voice.ogg", "audio/ogg", 3),
-            ("text", "data.json", "text/plain", 2),
-        ]  # fmt: skip
-        first: Attachment = heard.attachments[0]
-        sent = message.versions[-1].attachments[0]
-        assert first.ref == f"discord:{message.channel.id}/{message.id}/{sent.id} {sent.url}"
+async def test_readable_files(dc: DiscordServer, harness: DiscordHarness) -> None:
+    files: list[tuple[str, bytes] | tuple[str, bytes, str]] = [
+        ("a.png", b"png", "image/png"), ("notes.md", b"# hi"), ("main.ts", b"let x", "video/mp2t"),
+        ("voice.ogg", b"ogg", "audio/ogg; codecs=opus"), ("data.json", b"{}", "application/json; charset=utf-8"),
+        ("odd.bin", b"??", "application/octet-stream"),
+    ]  # fmt: skip
+    message = dc.say("see", attachments=files)
+    heard = await harness.heard(message)
+    assert [(one.kind, one.name, one.mime, one.size) for one in heard.attachments] == [
+        ("image", "a.png", "image/png", 3), ("text", "notes.md", "text/plain", 4),
+        ("text", "main.ts", "text/plain", 5), ("voice", "voice.ogg", "audio/ogg", 3),
+        ("text", "data.json", "text/plain", 2),
+    ]  # fmt: skip
+    first: Attachment = heard.attachments[0]
+    sent = message.versions[-1].attachments[0]
+    assert first.ref == f"discord:{message.channel.id}/{message.id}/{sent.id} {sent.url}"
 
 
 FILE = {"id": "1", "filename": "x", "url": "u"}
@@ -157,57 +152,56 @@ FILE = {"id": "1", "filename": "x", "url": "u"}
         ({"content": "", "poll": {"question": {"text": "?"}}}, "polls"),
     ],
 )  # fmt: skip
-async def test_unreadable_content_is_named(changes: dict[str, Any], read: str) -> None:
-    async with DiscordServer() as dc, running_platform(dc) as harness:
-        heard = await harness.heard(told(dc, **changes))
-        assert (heard.kind, heard.text) == ("unsupported", read)
+async def test_unreadable_content_is_named(
+    dc: DiscordServer, harness: DiscordHarness, changes: dict[str, Any], read: str
+) -> None:
+    heard = await harness.heard(told(dc, **changes))
+    assert (heard.kind, heard.text) == ("unsupported", read)
 
 
-async def test_text_with_a_sticker_is_text_and_an_empty_message_is_ignored() -> None:
-    async with DiscordServer() as dc, running_platform(dc) as harness:
-        told(dc, "hi", sticker_items=[{"id": "1", "name": "s", "format_type": 1}])
-        told(dc, "  ")
-        await harness.heard(dc.say("last"))
-        assert [(one.kind, one.text) for one in harness.accepted] == [("message", "hi"), ("message", "last")]
+async def test_text_with_a_sticker_is_text_and_an_empty_message_is_ignored(
+    dc: DiscordServer, harness: DiscordHarness
+) -> None:
+    told(dc, "hi", sticker_items=[{"id": "1", "name": "s", "format_type": 1}])
+    told(dc, "  ")
+    await harness.heard(dc.say("last"))
+    assert [(one.kind, one.text) for one in harness.accepted] == [("message", "hi"), ("message", "last")]
 
 
-async def test_a_forwarded_message_has_the_forwarded_content() -> None:
-    async with DiscordServer() as dc, running_platform(dc) as harness:
-        picture = {"id": "9", "filename": "p.png", "content_type": "image/png", "size": 3, "url": "http://x/p.png"}
-        whole = {"type": 0, "content": "from elsewhere", "attachments": [picture]}
-        heard = await harness.heard(told(dc, "", message_snapshots=[{"message": whole}]))
-        assert (heard.text, [one.name for one in heard.attachments]) == ("from elsewhere", ["p.png"])
-        assert heard.attachments[0].ref.endswith(f"/{heard.message_id}/9 http://x/p.png")
+async def test_a_forwarded_message_has_the_forwarded_content(dc: DiscordServer, harness: DiscordHarness) -> None:
+    picture = {"id": "9", "filename": "p.png", "content_type": "image/png", "size": 3, "url": "http://x/p.png"}
+    whole = {"type": 0, "content": "from elsewhere", "attachments": [picture]}
+    heard = await harness.heard(told(dc, "", message_snapshots=[{"message": whole}]))
+    assert (heard.text, [one.name for one in heard.attachments]) == ("from elsewhere", ["p.png"])
+    assert heard.attachments[0].ref.endswith(f"/{heard.message_id}/9 http://x/p.png")
 
 
-async def test_an_edit_counts_and_a_link_preview_does_not() -> None:
-    async with DiscordServer() as dc, running_platform(dc) as harness:
-        message = dc.say("teh")
-        await harness.heard(message)
-        shown = message_event(dc, message, readable=True) | {"embeds": [{"title": "a link"}]}
-        dc.events.dispatch("MESSAGE_UPDATE", shown, None)
-        dc.edit(message, "the")
-        await harness.texts(2)
-        edit = harness.accepted[-1]
-        assert (edit.kind, edit.text, edit.message_id) == ("edited", "the", str(message.id))
-        assert edit.update_id.startswith(f"{message.id}:")
-        assert len(edit.update_id) <= 64
-        assert edit.sent_at >= message.at
-        dc.guild()
-        dc.edit(dc.say("not for you", channel="general"), "still not")
-        asked = dc.say("for you", channel="general", mention=True)
-        dc.edit(asked, f"{dc.bot.mention} you!")
-        assert (await harness.texts(4))[2:] == ["for you", "you!"]
+async def test_an_edit_counts_and_a_link_preview_does_not(dc: DiscordServer, harness: DiscordHarness) -> None:
+    message = dc.say("teh")
+    await harness.heard(message)
+    shown = message_event(dc, message, readable=True) | {"embeds": [{"title": "a link"}]}
+    dc.events.dispatch("MESSAGE_UPDATE", shown, None)
+    dc.edit(message, "the")
+    await harness.texts(2)
+    edit = harness.accepted[-1]
+    assert (edit.kind, edit.text, edit.message_id) == ("edited", "the", str(message.id))
+    assert edit.update_id.startswith(f"{message.id}:")
+    assert len(edit.update_id) <= 64
+    assert edit.sent_at >= message.at
+    dc.guild()
+    dc.edit(dc.say("not for you", channel="general"), "still not")
+    asked = dc.say("for you", channel="general", mention=True)
+    dc.edit(asked, f"{dc.bot.mention} you!")
+    assert (await harness.texts(4))[2:] == ["for you", "you!"]
 
 
-async def test_people_have_their_guild_nickname() -> None:
-    async with DiscordServer() as dc, running_platform(dc) as harness:
-        dc.guild()
-        bob = dc.user("Bob").json() | {"member": {"nick": "Bobby"}}
-        text = f"{dc.bot.mention} {dc.user('Bob').mention}"
-        called = told(dc, text, dc.channel("general"), member={"nick": "Ali"}, mentions=[bob, dc.bot.json()])
-        heard = await harness.heard(called)
-        assert (heard.user_name, heard.text) == ("Ali", "@Bobby")
+async def test_people_have_their_guild_nickname(dc: DiscordServer, harness: DiscordHarness) -> None:
+    dc.guild()
+    bob = dc.user("Bob").json() | {"member": {"nick": "Bobby"}}
+    text = f"{dc.bot.mention} {dc.user('Bob').mention}"
+    called = told(dc, text, dc.channel("general"), member={"nick": "Ali"}, mentions=[bob, dc.bot.json()])
+    heard = await harness.heard(called)
+    assert (heard.user_name, heard.text) == ("Ali", "@Bobby")
 
 
 async def test_a_mention_of_the_bots_role_is_for_the_bot() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.bot.adapters.discord.harness import running_platform
+from tests.bot.adapters.discord.harness import DiscordHarness, running_platform
 from tests.servers.discord import DiscordServer
 
 BUTTONS = [{"type": 1, "components": [{"type": 2, "style": 2, "label": "Smart", "custom_id": "t:7:0.0"}]}]
@@ -22,26 +22,23 @@ async def test_during_shutdown_interactions_fail_and_messages_are_stored() -> No
         assert not [call for call in dc.calls("POST") if "callback" in call.path]
 
 
-async def test_a_waiting_message_is_marked() -> None:
-    async with DiscordServer() as dc, running_platform(dc) as harness:
-        said = dc.say("hi", channel="general", mention=True)
-        await harness.platform.waiting(await harness.heard(said))
-        assert list(said.reactions) == ["👀"]
-        assert dc.channel().from_bot() == []
+async def test_a_waiting_message_is_marked(dc: DiscordServer, harness: DiscordHarness) -> None:
+    said = dc.say("hi", channel="general", mention=True)
+    await harness.platform.waiting(await harness.heard(said))
+    assert list(said.reactions) == ["👀"]
+    assert dc.channel().from_bot() == []
 
 
-async def test_without_reaction_permission_a_silent_note_marks_it() -> None:
-    async with DiscordServer() as dc, running_platform(dc) as harness:
-        dc.forbid(dc.channel(), "add_reactions")
-        said = dc.say("hi", channel="general", mention=True)
-        await harness.platform.waiting(await harness.heard(said))
-        [note] = dc.channel().from_bot()
-        assert (note.text, note.reply_to, said.reactions) == ("👀", said, {})
-        assert dc.requests[-1].body["flags"] & 1 << 12
+async def test_without_reaction_permission_a_silent_note_marks_it(dc: DiscordServer, harness: DiscordHarness) -> None:
+    dc.forbid(dc.channel(), "add_reactions")
+    said = dc.say("hi", channel="general", mention=True)
+    await harness.platform.waiting(await harness.heard(said))
+    [note] = dc.channel().from_bot()
+    assert (note.text, note.reply_to, said.reactions) == ("👀", said, {})
+    assert dc.requests[-1].body["flags"] & 1 << 12
 
 
-async def test_without_any_permission_nothing_marks_it() -> None:
-    async with DiscordServer() as dc, running_platform(dc) as harness:
-        dc.forbid(dc.channel(), "add_reactions", "send_messages")
-        await harness.platform.waiting(await harness.heard(dc.say("hi", channel="general", mention=True)))
-        assert dc.channel().from_bot() == []
+async def test_without_any_permission_nothing_marks_it(dc: DiscordServer, harness: DiscordHarness) -> None:
+    dc.forbid(dc.channel(), "add_reactions", "send_messages")
+    await harness.platform.waiting(await harness.heard(dc.say("hi", channel="general", mention=True)))
+    assert dc.channel().from_bot() == []

@@ -7,31 +7,32 @@ import pytest
 from bot.adapters.discord.backfill import ANSWERED_SECONDS, STATE_KEY, Cursors
 from routing.errors import StorageFault
 from routing.types.messages import ChatKey
-from tests.bot.adapters.discord.harness import Kept, key, running_platform
+from tests.bot.adapters.discord.client import key
+from tests.bot.adapters.discord.harness import DiscordHarness, Kept, running_platform
 from tests.servers.discord import DiscordServer
 
 
 @pytest.mark.parametrize(
     ("fault", "why"), [(StorageFault("disk full"), "disk full"), (RuntimeError("a bug"), "RuntimeError")]
 )
-async def test_messages_stay_in_order_during_storage_failures(fault: Exception, why: str) -> None:
-    async with DiscordServer() as dc, running_platform(dc) as harness:
-        harness.failures, harness.fault = 3, fault
-        dc.say("one")
-        await dc.wait_for(lambda _: f"can't be saved ({why})" in harness.platform.progress.problem)
-        dc.say("two")
-        dc.say("three")
-        assert await harness.texts(3) == ["one", "two", "three"]
-        assert harness.platform.progress.problem == ""
-        assert len([line for line in harness.log.said if "can't be saved" in line]) == 1
+async def test_messages_stay_in_order_during_storage_failures(
+    dc: DiscordServer, harness: DiscordHarness, fault: Exception, why: str
+) -> None:
+    harness.failures, harness.fault = 3, fault
+    dc.say("one")
+    await dc.wait_for(lambda _: f"can't be saved ({why})" in harness.platform.progress.problem)
+    dc.say("two")
+    dc.say("three")
+    assert await harness.texts(3) == ["one", "two", "three"]
+    assert harness.platform.progress.problem == ""
+    assert len([line for line in harness.log.said if "can't be saved" in line]) == 1
 
 
-async def test_a_repeated_event_is_one_message() -> None:
-    async with DiscordServer() as dc, running_platform(dc) as harness:
-        message = dc.say("one")
-        dc.redeliver(message)
-        await harness.heard(dc.say("two"))
-        assert await harness.texts(2) == ["one", "two"]
+async def test_a_repeated_event_is_one_message(dc: DiscordServer, harness: DiscordHarness) -> None:
+    message = dc.say("one")
+    dc.redeliver(message)
+    await harness.heard(dc.say("two"))
+    assert await harness.texts(2) == ["one", "two"]
 
 
 async def test_missed_messages_are_processed_first() -> None:
@@ -198,26 +199,26 @@ async def test_an_unknown_thread_is_looked_up_on_a_mention() -> None:
             assert (await harness.heard(dc.say("more", thread=thread))).chat == key(thread)
 
 
-async def test_while_stopping_interactions_fail_and_messages_are_stored() -> None:
-    async with DiscordServer() as dc, running_platform(dc) as harness:
-        await dc.wait_for(lambda _: dc.commands)
-        await harness.heard(dc.slash("tier", {"tier": "smart"}))
-        await harness.platform.stop_receiving()
-        late = dc.slash("tier", {"tier": "deep"})
-        await harness.heard(dc.say("for the next start"))
-        assert await harness.texts(2) == ["/tier smart", "for the next start"]
-        assert not late.deferred
+async def test_while_stopping_interactions_fail_and_messages_are_stored(
+    dc: DiscordServer, harness: DiscordHarness
+) -> None:
+    await dc.wait_for(lambda _: dc.commands)
+    await harness.heard(dc.slash("tier", {"tier": "smart"}))
+    await harness.platform.stop_receiving()
+    late = dc.slash("tier", {"tier": "deep"})
+    await harness.heard(dc.say("for the next start"))
+    assert await harness.texts(2) == ["/tier smart", "for the next start"]
+    assert not late.deferred
 
 
-async def test_a_waiting_message_shows_eyes() -> None:
-    async with DiscordServer() as dc, running_platform(dc) as harness:
-        await dc.wait_for(lambda _: dc.commands)
-        message, asked = dc.say("hi"), dc.slash("help", {})
-        await harness.platform.waiting(await harness.heard(message))
-        await harness.platform.waiting(await harness.heard(asked))
-        assert message.reactions == {"👀": {dc.bot.id}}
-        dc.delete(message)
-        await harness.platform.waiting(await harness.heard(message))
+async def test_a_waiting_message_shows_eyes(dc: DiscordServer, harness: DiscordHarness) -> None:
+    await dc.wait_for(lambda _: dc.commands)
+    message, asked = dc.say("hi"), dc.slash("help", {})
+    await harness.platform.waiting(await harness.heard(message))
+    await harness.platform.waiting(await harness.heard(asked))
+    assert message.reactions == {"👀": {dc.bot.id}}
+    dc.delete(message)
+    await harness.platform.waiting(await harness.heard(message))
 
 
 async def test_late_messages_of_one_connection_are_found_before_the_cursor() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.bot.adapters.discord.harness import Kept, key, running_platform
+from tests.bot.adapters.discord.client import key, to
+from tests.bot.adapters.discord.harness import DiscordHarness, Kept, running_platform
 from tests.servers.discord import DiscordServer
 from tests.servers.discord.views import message_event
 
@@ -18,7 +19,7 @@ async def test_a_mention_starts_a_thread_that_continues() -> None:
         assert thread.name.startswith("why is the sky blue? xxx")
         assert len(thread.name) == 60
         assert (await harness.heard(dc.say("and at night?", thread=thread))).chat == key(thread)
-        await harness.send(thread, "dark")
+        await harness.send(to(thread, "dark"))
         edit = dc.edit(asked, f"{dc.bot.mention} why is it red?")
         await harness.texts(3)
         assert (harness.accepted[-1].kind, harness.accepted[-1].chat) == ("edited", key(thread)), edit
@@ -30,7 +31,7 @@ async def test_commands_replies_direct_messages_and_threads_start_no_thread() ->
     async with DiscordServer() as dc, running_platform(dc, threads=True) as harness:
         dc.guild()
         await harness.heard(dc.say("/tier smart", mention=True, channel="general"))
-        await harness.send(dc.channel("general"), "ok")
+        await harness.send(to(dc.channel("general"), "ok"))
         await harness.heard(dc.say("thanks", channel="general", reply_to=dc.channel("general").from_bot()[0]))
         await harness.heard(dc.say("hi"))
         await harness.heard(dc.say("hi", mention=True, thread=dc.thread("plans")))
@@ -72,8 +73,7 @@ async def test_a_repeated_mention_starts_one_thread() -> None:
         assert not [line for line in harness.log.said if "can't create a thread" in line]
 
 
-async def test_by_default_a_mention_is_answered_in_its_channel() -> None:
-    async with DiscordServer() as dc, running_platform(dc) as harness:
-        asked = dc.say("hi", mention=True, channel="general")
-        assert (await harness.heard(asked)).chat == key(dc.channel("general"))
-        assert asked.thread is None
+async def test_by_default_a_mention_is_answered_in_its_channel(dc: DiscordServer, harness: DiscordHarness) -> None:
+    asked = dc.say("hi", mention=True, channel="general")
+    assert (await harness.heard(asked)).chat == key(dc.channel("general"))
+    assert asked.thread is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.adapters.shared.registration import register_if_changed
-from tests.bot.adapters.fakes import States
+from tests.bot.adapters.harness import States
 
 
 async def test_each_change_is_registered_once_and_failures_are_retried() -> None:

@@ -6,99 +6,100 @@ import pytest
 
 from bot.platform import SendLater, SendRefused
 from routing.types.messages import Document
-from tests.bot.adapters.telegram.harness import running_platform, to
+from tests.bot.adapters.telegram.harness import TelegramHarness, running_platform, to
 from tests.bot.adapters.telegram.test_outbound import BUTTONS
 from tests.servers.telegram import TelegramServer
 
 TALK = Document("talk.md", "# Talk ✓\n")
 
 
-async def test_a_document_has_its_caption_buttons_and_reply() -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        asked = tg.say("@tierbot export", group="Team")
-        reply = to(asked.chat, "**Here** it is", document=TALK, buttons=BUTTONS, reply_to=str(asked.id))
-        (sent,) = await harness.send(reply, outbox_id=4711)
-        (message,) = asked.chat.from_bot()
-        assert (sent.message_id, sent.last) == (str(message.id), True)
-        assert (message.text, message.captioned, message.reply_to) == ("Here it is", True, asked)
-        assert message.entities == [{"type": "bold", "offset": 0, "length": 4}]
-        assert message.buttons[0] == {"text": "Balanced", "callback_data": "t:4711:0.0"}
-        file = tg.document(message)
-        assert (file.name, file.mime, file.data.decode()) == ("talk.md", "text/markdown", TALK.text)
+async def test_a_document_has_its_caption_buttons_and_reply(tg: TelegramServer, harness: TelegramHarness) -> None:
+    asked = tg.say("@tierbot export", group="Team")
+    reply = to(asked.chat, "**Here** it is", document=TALK, buttons=BUTTONS, reply_to=str(asked.id))
+    (sent,) = await harness.send(reply, outbox_id=4711)
+    (message,) = asked.chat.from_bot()
+    assert (sent.message_id, sent.last) == (str(message.id), True)
+    assert (message.text, message.captioned, message.reply_to) == ("Here it is", True, asked)
+    assert message.entities == [{"type": "bold", "offset": 0, "length": 4}]
+    assert message.buttons[0] == {"text": "Balanced", "callback_data": "t:4711:0.0"}
+    file = tg.document(message)
+    assert (file.name, file.mime, file.data.decode()) == ("talk.md", "text/markdown", TALK.text)
 
 
 @pytest.mark.parametrize(("length", "messages"), [(1024, [1024]), (1025, [1025, 0]), (5000, [4096, 904, 0])])
-async def test_a_text_too_long_for_a_caption_is_sent_first(length: int, messages: list[int]) -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        reply = to(tg.private(), "x" * length, document=TALK, buttons=BUTTONS)
-        sent = await harness.send(reply)
-        replies = tg.private().from_bot()
-        assert [len(message.text) for message in replies] == messages
-        assert [message.captioned for message in replies] == [False] * (len(messages) - 1) + [True]
-        assert [part.last for part in sent] == [message.captioned for message in replies]
-        assert [bool(message.buttons) for message in replies] == [message.captioned for message in replies]
-        (again,) = await harness.send(reply, first=len(messages) - 1, again=True)
-        last = tg.private().from_bot()[-1]
-        assert again.last
-        assert tg.document(last).data == TALK.text.encode()
-        assert last.text == ("(recovered)" if len(messages) > 1 else "x" * 1024)
+async def test_a_text_too_long_for_a_caption_is_sent_first(
+    tg: TelegramServer, harness: TelegramHarness, length: int, messages: list[int]
+) -> None:
+    reply = to(tg.private(), "x" * length, document=TALK, buttons=BUTTONS)
+    sent = await harness.send(reply)
+    replies = tg.private().from_bot()
+    assert [len(message.text) for message in replies] == messages
+    assert [message.captioned for message in replies] == [False] * (len(messages) - 1) + [True]
+    assert [part.last for part in sent] == [message.captioned for message in replies]
+    assert [bool(message.buttons) for message in replies] == [message.captioned for message in replies]
+    (again,) = await harness.send(reply, first=len(messages) - 1, again=True)
+    last = tg.private().from_bot()[-1]
+    assert again.last
+    assert tg.document(last).data == TALK.text.encode()
+    assert last.text == ("(recovered)" if len(messages) > 1 else "x" * 1024)
 
 
-async def test_caption_length_is_counted_like_telegram() -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        await harness.send(to(tg.private(), "🙂" * 513, document=TALK))
-        assert [message.captioned for message in tg.private().from_bot()] == [False, True]
-        await harness.send(to(tg.private("bob"), f"**{'🙂' * 512}**", document=TALK))
-        assert [message.captioned for message in tg.private("bob").from_bot()] == [True]
+async def test_caption_length_is_counted_like_telegram(tg: TelegramServer, harness: TelegramHarness) -> None:
+    await harness.send(to(tg.private(), "🙂" * 513, document=TALK))
+    assert [message.captioned for message in tg.private().from_bot()] == [False, True]
+    await harness.send(to(tg.private("bob"), f"**{'🙂' * 512}**", document=TALK))
+    assert [message.captioned for message in tg.private("bob").from_bot()] == [True]
 
 
-async def test_a_repeated_documents_mark_fits_the_caption() -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        await harness.send(to(tg.private(), "see **this**", document=TALK), again=True)
-        (message,) = tg.private().from_bot()
-        assert message.text == "(recovered) see this"
-        assert message.entities == [{"type": "bold", "offset": 16, "length": 4}]
-        await harness.send(to(tg.private("bob"), "x" * 1020, document=TALK), again=True)
-        mark, document = tg.private("bob").from_bot()
-        assert (mark.text, document.text) == ("(recovered)", "x" * 1020)
+async def test_a_repeated_documents_mark_fits_the_caption(tg: TelegramServer, harness: TelegramHarness) -> None:
+    await harness.send(to(tg.private(), "see **this**", document=TALK), again=True)
+    (message,) = tg.private().from_bot()
+    assert message.text == "(recovered) see this"
+    assert message.entities == [{"type": "bold", "offset": 16, "length": 4}]
+    await harness.send(to(tg.private("bob"), "x" * 1020, document=TALK), again=True)
+    mark, document = tg.private("bob").from_bot()
+    assert (mark.text, document.text) == ("(recovered)", "x" * 1020)
 
 
-async def test_a_preview_becomes_the_text_and_the_document_follows() -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        shown = tg.add_message(tg.private(), tg.bot, "half an ans")
-        first, second = await harness.send(to(tg.private(), "the answer", edits=str(shown.id), document=TALK))
-        document = tg.private().from_bot()[-1]
-        assert (shown.text, document.text) == ("the answer", "")
-        assert (first.message_id, first.last) == (str(shown.id), False)
-        assert (second.message_id, second.last) == (str(document.id), True)
-        assert tg.document(document).name == "talk.md"
-        (alone,) = await harness.send(to(tg.private(), "", edits=str(shown.id), document=TALK))
-        assert (alone.last, shown.text) == (True, "the answer")
+async def test_a_preview_becomes_the_text_and_the_document_follows(
+    tg: TelegramServer, harness: TelegramHarness
+) -> None:
+    shown = tg.add_message(tg.private(), tg.bot, "half an ans")
+    first, second = await harness.send(to(tg.private(), "the answer", edits=str(shown.id), document=TALK))
+    document = tg.private().from_bot()[-1]
+    assert (shown.text, document.text) == ("the answer", "")
+    assert (first.message_id, first.last) == (str(shown.id), False)
+    assert (second.message_id, second.last) == (str(document.id), True)
+    assert tg.document(document).name == "talk.md"
+    (alone,) = await harness.send(to(tg.private(), "", edits=str(shown.id), document=TALK))
+    assert (alone.last, shown.text) == (True, "the answer")
 
 
-async def test_a_document_with_refused_entities_gets_a_plain_caption() -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        tg.fault("sendDocument", "bad_request", text="can't parse entities: unsupported start tag")
-        await harness.send(to(tg.private(), "**bold**", document=TALK))
-        (message,) = tg.private().from_bot()
-        assert (message.text, message.entities) == ("bold", [])
-        assert tg.document(message).data == TALK.text.encode()
+async def test_a_document_with_refused_entities_gets_a_plain_caption(
+    tg: TelegramServer, harness: TelegramHarness
+) -> None:
+    tg.fault("sendDocument", "bad_request", text="can't parse entities: unsupported start tag")
+    await harness.send(to(tg.private(), "**bold**", document=TALK))
+    (message,) = tg.private().from_bot()
+    assert (message.text, message.entities) == ("bold", [])
+    assert tg.document(message).data == TALK.text.encode()
 
 
-async def test_a_document_follows_a_moved_chat_and_a_deleted_topic() -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        forum = tg.group("Forum", forum=True)
-        topic, gone = tg.topic(forum, "Cooking"), tg.topic(forum, "Gone")
-        await harness.send(to(forum, "soup", str(topic.id), document=TALK))
-        assert (await tg.reply(forum)).thread_id == topic.id
-        tg.delete_topic(forum, gone)
-        await harness.send(to(forum, "cake", str(gone.id), document=TALK))
-        assert (await tg.reply(forum)).thread_id is None
-        old = tg.group("Club", kind="group")
-        new = tg.migrate(old)
-        await harness.send(to(old, "tea", document=TALK))
-        assert tg.document(new.from_bot()[-1]).data == TALK.text.encode()
-        assert [call.status for call in tg.calls("sendDocument")] == [200, 400, 200, 400, 200]
+async def test_a_document_follows_a_moved_chat_and_a_deleted_topic(
+    tg: TelegramServer, harness: TelegramHarness
+) -> None:
+    forum = tg.group("Forum", forum=True)
+    topic, gone = tg.topic(forum, "Cooking"), tg.topic(forum, "Gone")
+    await harness.send(to(forum, "soup", str(topic.id), document=TALK))
+    assert (await tg.reply(forum)).thread_id == topic.id
+    tg.delete_topic(forum, gone)
+    await harness.send(to(forum, "cake", str(gone.id), document=TALK))
+    assert (await tg.reply(forum)).thread_id is None
+    old = tg.group("Club", kind="group")
+    new = tg.migrate(old)
+    await harness.send(to(old, "tea", document=TALK))
+    assert tg.document(new.from_bot()[-1]).data == TALK.text.encode()
+    assert [call.status for call in tg.calls("sendDocument")] == [200, 400, 200, 400, 200]
 
 
 @pytest.mark.parametrize(
@@ -130,71 +131,69 @@ async def test_a_document_obeys_flood_control() -> None:
         ("too_large", "the file is too large for the server", "the file is too large for the server"),
     ],
 )
-async def test_a_refused_file_is_explained(kind: str, said: str, reason: str) -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        tg.fault("sendDocument", kind, text=said)  # type: ignore[arg-type]
-        with pytest.raises(SendRefused, match=f"(?i){reason}"):
-            await harness.send(to(tg.private(), "here it is", document=TALK))
-        (told,) = tg.private().from_bot()
-        assert told.text.lower() == f"here it is\n⚠️ talk.md: {said}"
+async def test_a_refused_file_is_explained(
+    tg: TelegramServer, harness: TelegramHarness, kind: str, said: str, reason: str
+) -> None:
+    tg.fault("sendDocument", kind, text=said)  # type: ignore[arg-type]
+    with pytest.raises(SendRefused, match=f"(?i){reason}"):
+        await harness.send(to(tg.private(), "here it is", document=TALK))
+    (told,) = tg.private().from_bot()
+    assert told.text.lower() == f"here it is\n⚠️ talk.md: {said}"
 
 
-async def test_a_document_for_an_unknown_chat_is_final() -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        tg.block("bob")
-        with pytest.raises(SendRefused, match="blocked"):
-            await harness.send(to(tg.private("bob"), "hello?", document=TALK))
-        assert tg.calls("sendMessage") == []
+async def test_a_document_for_an_unknown_chat_is_final(tg: TelegramServer, harness: TelegramHarness) -> None:
+    tg.block("bob")
+    with pytest.raises(SendRefused, match="blocked"):
+        await harness.send(to(tg.private("bob"), "hello?", document=TALK))
+    assert tg.calls("sendMessage") == []
 
 
 CODE = "print('line')\n" * 700
 ATTACHED = "📎 {name} is attached."
 
 
-async def test_long_code_becomes_a_file_with_text_and_buttons() -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        reply = to(tg.private(), f"Run **it**:\n\n```python\n{CODE}```", buttons=BUTTONS, attached=ATTACHED)
-        (sent,) = await harness.send(reply)
-        (message,) = tg.private().from_bot()
-        assert sent.last
-        assert message.text == "Run it:\n\n📎 main.py is attached."
-        assert message.buttons
-        file = tg.document(message)
-        assert (file.name, file.data.decode()) == ("main.py", CODE)
+async def test_long_code_becomes_a_file_with_text_and_buttons(tg: TelegramServer, harness: TelegramHarness) -> None:
+    reply = to(tg.private(), f"Run **it**:\n\n```python\n{CODE}```", buttons=BUTTONS, attached=ATTACHED)
+    (sent,) = await harness.send(reply)
+    (message,) = tg.private().from_bot()
+    assert sent.last
+    assert message.text == "Run it:\n\n📎 main.py is attached."
+    assert message.buttons
+    file = tg.document(message)
+    assert (file.name, file.data.decode()) == ("main.py", CODE)
 
 
-async def test_code_files_are_separate_pieces_and_not_repeated() -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        text = f"One:\n\n```python\n{CODE}```\n\nTwo:\n\n```js\n{CODE}```"
-        reply = to(tg.private(), text, buttons=BUTTONS, attached=ATTACHED)
-        assert [part.last for part in await harness.send(reply)] == [False, False, True]
-        messages = tg.private().from_bot()
-        assert messages[0].text == "One:\n\n📎 main.py is attached.\n\nTwo:\n\n📎 main.js is attached."
-        assert [tg.document(each).name for each in messages[1:]] == ["main.py", "main.js"]
-        assert [bool(each.buttons) for each in messages] == [False, False, True]
-        await harness.send(reply, first=2, again=True)
-        assert [each.text for each in tg.private().from_bot()[3:]] == ["(recovered)"]
+async def test_code_files_are_separate_pieces_and_not_repeated(tg: TelegramServer, harness: TelegramHarness) -> None:
+    text = f"One:\n\n```python\n{CODE}```\n\nTwo:\n\n```js\n{CODE}```"
+    reply = to(tg.private(), text, buttons=BUTTONS, attached=ATTACHED)
+    assert [part.last for part in await harness.send(reply)] == [False, False, True]
+    messages = tg.private().from_bot()
+    assert messages[0].text == "One:\n\n📎 main.py is attached.\n\nTwo:\n\n📎 main.js is attached."
+    assert [tg.document(each).name for each in messages[1:]] == ["main.py", "main.js"]
+    assert [bool(each.buttons) for each in messages] == [False, False, True]
+    await harness.send(reply, first=2, again=True)
+    assert [each.text for each in tg.private().from_bot()[3:]] == ["(recovered)"]
 
 
-async def test_if_files_are_refused_code_is_text() -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        tg.fault("sendDocument", "bad_request", text="not enough rights to send documents to the chat")
-        (sent,) = await harness.send(to(tg.private(), f"Run it:\n\n```python\n{CODE}```", attached=ATTACHED))
-        told, *code = tg.private().from_bot()
-        assert told.text.splitlines()[-1] == "⚠️ main.py: Not enough rights to send documents to the chat"
-        assert "\n".join(each.text for each in code) == CODE.rstrip()
-        assert sent.message_id == str(code[-1].id)
-        assert {entity["type"] for each in code for entity in each.entities} == {"pre"}
+async def test_if_files_are_refused_code_is_text(tg: TelegramServer, harness: TelegramHarness) -> None:
+    tg.fault("sendDocument", "bad_request", text="not enough rights to send documents to the chat")
+    (sent,) = await harness.send(to(tg.private(), f"Run it:\n\n```python\n{CODE}```", attached=ATTACHED))
+    told, *code = tg.private().from_bot()
+    assert told.text.splitlines()[-1] == "⚠️ main.py: Not enough rights to send documents to the chat"
+    assert "\n".join(each.text for each in code) == CODE.rstrip()
+    assert sent.message_id == str(code[-1].id)
+    assert {entity["type"] for each in code for entity in each.entities} == {"pre"}
 
 
 @pytest.mark.parametrize("length", [10, 990])
-async def test_code_sent_instead_of_a_refused_file_is_marked_once(length: int) -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        tg.fault("sendDocument", "bad_request", text="not enough rights to send documents to the chat")
-        text = f"{'x' * length}\n\n```python\n{CODE}```"
-        await harness.send(to(tg.private(), text, attached=ATTACHED), again=True)
-        sent = "\n".join(each.text for each in tg.private().from_bot())
-        assert sent.count("(recovered)") == 1
+async def test_code_sent_instead_of_a_refused_file_is_marked_once(
+    tg: TelegramServer, harness: TelegramHarness, length: int
+) -> None:
+    tg.fault("sendDocument", "bad_request", text="not enough rights to send documents to the chat")
+    text = f"{'x' * length}\n\n```python\n{CODE}```"
+    await harness.send(to(tg.private(), text, attached=ATTACHED), again=True)
+    sent = "\n".join(each.text for each in tg.private().from_bot())
+    assert sent.count("(recovered)") == 1
 
 
 @pytest.mark.parametrize("kind", ["too_many", "server_error", "hang_after"])

@@ -6,22 +6,22 @@ import asyncio
 
 from routing.errors import StorageFault
 from routing.types.messages import InboundMessage
-from tests.bot.adapters.telegram.harness import PlatformHarness, running_platform, to
+from tests.bot.adapters.telegram.harness import TelegramHarness, running_platform, to
 from tests.servers.telegram import Message, TelegramServer
 from tests.servers.telegram.faults import Kind
 
 FAILURES: tuple[Kind, ...] = ("server_error", "drop_before", "drop_after", "too_many", "forbidden", "bad_request")
 
 
-async def ask(harness: PlatformHarness, text: str = "hm?", **where: object) -> tuple[Message, InboundMessage]:
-    said = harness.tg.say(text, **where)  # type: ignore[arg-type]
+async def ask(harness: TelegramHarness, text: str = "hm?", **where: object) -> tuple[Message, InboundMessage]:
+    said = harness.server.say(text, **where)  # type: ignore[arg-type]
     return said, await harness.heard(said)
 
 
 async def test_a_quick_answer_costs_one_request() -> None:
     async with TelegramServer() as tg, running_platform(tg, pace={"typing_after": 5, "preview_after": 5}) as harness:
         said, inbound = await ask(harness)
-        live = harness.platform.live(inbound, "", True, harness.keep)
+        live = harness.live(inbound)
         await live.working()
         live.show("4")
         assert await live.close() == ""
@@ -31,49 +31,46 @@ async def test_a_quick_answer_costs_one_request() -> None:
         assert len(tg.calls("sendMessage")) == 1
 
 
-async def test_typing_continues_until_the_end() -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        forum = tg.group("Forum", forum=True)
-        topic = tg.topic(forum, "Cooking")
-        _, inbound = await ask(harness, "@tierbot hm?", group=forum, topic=topic)
-        live = harness.platform.live(inbound, "", True, harness.keep)
-        await live.working()
-        await live.working()
-        await tg.wait_for(lambda _: len(tg.actions) >= 3)
-        assert {(action.action, action.thread_id) for action in tg.actions} == {("typing", topic.id)}
-        await live.close()
-        await asyncio.sleep(0)
-        count = len(tg.actions)
-        await tg.wait_for_change(0.3)
-        assert len(tg.actions) == count
+async def test_typing_continues_until_the_end(tg: TelegramServer, harness: TelegramHarness) -> None:
+    forum = tg.group("Forum", forum=True)
+    topic = tg.topic(forum, "Cooking")
+    _, inbound = await ask(harness, "@tierbot hm?", group=forum, topic=topic)
+    live = harness.live(inbound)
+    await live.working()
+    await live.working()
+    await tg.wait_for(lambda _: len(tg.actions) >= 3)
+    assert {(action.action, action.thread_id) for action in tg.actions} == {("typing", topic.id)}
+    await live.close()
+    await asyncio.sleep(0)
+    count = len(tg.actions)
+    await tg.wait_for_change(0.3)
+    assert len(tg.actions) == count
 
 
-async def test_in_private_the_answer_is_streamed_into_one_draft() -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        said, inbound = await ask(harness)
-        live = harness.platform.live(inbound, "", True, harness.keep)
-        live.show("The **ans")
-        await tg.wait_for(lambda _: len(tg.drafts) == 1)
-        live.show("The **answer** i")
-        live.show("The **answer** is")
-        await tg.wait_for(lambda _: len(tg.drafts) == 2)
-        assert [draft.text for draft in tg.drafts] == ["The ans", "The answer is"]
-        assert tg.drafts[1].entities == [{"type": "bold", "offset": 4, "length": 6}]
-        assert {draft.draft_id for draft in tg.drafts} == {said.id}
-        assert tg.drafts[1].at - tg.drafts[0].at > 0.045
-        assert await live.close() == ""
-        assert harness.kept == []
-        assert said.chat.from_bot() == []
+async def test_in_private_the_answer_is_streamed_into_one_draft(tg: TelegramServer, harness: TelegramHarness) -> None:
+    said, inbound = await ask(harness)
+    live = harness.live(inbound)
+    live.show("The **ans")
+    await tg.wait_for(lambda _: len(tg.drafts) == 1)
+    live.show("The **answer** i")
+    live.show("The **answer** is")
+    await tg.wait_for(lambda _: len(tg.drafts) == 2)
+    assert [draft.text for draft in tg.drafts] == ["The ans", "The answer is"]
+    assert tg.drafts[1].entities == [{"type": "bold", "offset": 4, "length": 6}]
+    assert {draft.draft_id for draft in tg.drafts} == {said.id}
+    assert tg.drafts[1].at - tg.drafts[0].at > 0.045
+    assert await live.close() == ""
+    assert harness.placeholders == []
+    assert said.chat.from_bot() == []
 
 
-async def test_a_draft_is_renewed_before_it_expires() -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        _, inbound = await ask(harness)
-        live = harness.platform.live(inbound, "", True, harness.keep)
-        live.show("thinking hard")
-        await tg.wait_for(lambda _: len(tg.drafts) == 3)
-        assert {draft.text for draft in tg.drafts} == {"thinking hard"}
-        await live.close()
+async def test_a_draft_is_renewed_before_it_expires(tg: TelegramServer, harness: TelegramHarness) -> None:
+    _, inbound = await ask(harness)
+    live = harness.live(inbound)
+    live.show("thinking hard")
+    await tg.wait_for(lambda _: len(tg.drafts) == 3)
+    assert {draft.text for draft in tg.drafts} == {"thinking hard"}
+    await live.close()
 
 
 async def test_a_failed_renewal_is_not_repeated_at_once() -> None:
@@ -82,7 +79,7 @@ async def test_a_failed_renewal_is_not_repeated_at_once() -> None:
         running_platform(tg, pace={"draft_refresh": 0.05, "private_gap": 0.2}) as harness,
     ):
         _, inbound = await ask(harness)
-        live = harness.platform.live(inbound, "", True, harness.keep)
+        live = harness.live(inbound)
         live.show("thinking hard")
         await tg.wait_for(lambda _: len(tg.drafts) == 1)
         fault = tg.fault("sendMessageDraft", "server_error", times=2)
@@ -93,125 +90,119 @@ async def test_a_failed_renewal_is_not_repeated_at_once() -> None:
         await live.close()
 
 
-async def test_refused_drafts_are_replaced_by_edits() -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        tg.fault("sendMessageDraft", "bad_request", times=None)
-        said, inbound = await ask(harness)
-        live = harness.platform.live(inbound, "", True, harness.keep)
-        live.show("one")
-        shown = await tg.reply()
-        live.show("one two")
-        await tg.wait_for(lambda _: shown.text == "one two")
-        assert await live.close() == str(shown.id)
-        assert harness.kept == [str(shown.id)]
-        await harness.send(to(said.chat, "one two three", edits=str(shown.id)))
-        assert [version.text for version in shown.versions] == ["one …", "one two", "one two three"]
-        again = harness.platform.live(inbound, "", True, harness.keep)
-        again.show("second turn")
-        await tg.reply()
-        await again.close()
-        assert len(tg.calls("sendMessageDraft")) == 1
+async def test_refused_drafts_are_replaced_by_edits(tg: TelegramServer, harness: TelegramHarness) -> None:
+    tg.fault("sendMessageDraft", "bad_request", times=None)
+    said, inbound = await ask(harness)
+    live = harness.live(inbound)
+    live.show("one")
+    shown = await tg.reply()
+    live.show("one two")
+    await tg.wait_for(lambda _: shown.text == "one two")
+    assert await live.close() == str(shown.id)
+    assert harness.placeholders == [str(shown.id)]
+    await harness.send(to(said.chat, "one two three", edits=str(shown.id)))
+    assert [version.text for version in shown.versions] == ["one …", "one two", "one two three"]
+    again = harness.live(inbound)
+    again.show("second turn")
+    await tg.reply()
+    await again.close()
+    assert len(tg.calls("sendMessageDraft")) == 1
 
 
-async def test_in_a_group_a_message_is_stored_then_edited() -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        said, inbound = await ask(harness, "@tierbot hm?", group="Team")
-        live = harness.platform.live(inbound, "", True, harness.keep)
-        live.show("one")
-        shown = await tg.reply(said)
-        assert shown.reply_to is said
-        await tg.wait_for(lambda _: harness.kept == [str(shown.id)])
-        live.show("one two")
-        await tg.wait_for(lambda _: shown.text == "one two")
-        live.show("one two")
-        assert await live.close() == str(shown.id)
-        await harness.send(to(said.chat, "one two", edits=str(shown.id)))
-        assert len(shown.versions) == 2
-        assert len(tg.calls("editMessageText")) == 1
-        assert tg.drafts == []
+async def test_in_a_group_a_message_is_stored_then_edited(tg: TelegramServer, harness: TelegramHarness) -> None:
+    said, inbound = await ask(harness, "@tierbot hm?", group="Team")
+    live = harness.live(inbound)
+    live.show("one")
+    shown = await tg.reply(said)
+    assert shown.reply_to is said
+    await tg.wait_for(lambda _: harness.placeholders == [str(shown.id)])
+    live.show("one two")
+    await tg.wait_for(lambda _: shown.text == "one two")
+    live.show("one two")
+    assert await live.close() == str(shown.id)
+    await harness.send(to(said.chat, "one two", edits=str(shown.id)))
+    assert len(shown.versions) == 2
+    assert len(tg.calls("editMessageText")) == 1
+    assert tg.drafts == []
 
 
-async def test_a_given_placeholder_is_continued() -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        said, inbound = await ask(harness)
-        shown = tg.add_message(said.chat, tg.bot, "half an")
-        live = harness.platform.live(inbound, str(shown.id), True, harness.keep)
-        live.show("half an answer")
-        await tg.wait_for(lambda _: shown.text == "half an answer")
-        assert await live.close() == str(shown.id)
-        assert tg.drafts == []
-        assert harness.kept == []
-        assert await harness.platform.live(inbound, "99", True, harness.keep).close() == "99"
+async def test_a_given_placeholder_is_continued(tg: TelegramServer, harness: TelegramHarness) -> None:
+    said, inbound = await ask(harness)
+    shown = tg.add_message(said.chat, tg.bot, "half an")
+    live = harness.live(inbound, str(shown.id))
+    live.show("half an answer")
+    await tg.wait_for(lambda _: shown.text == "half an answer")
+    assert await live.close() == str(shown.id)
+    assert tg.drafts == []
+    assert harness.placeholders == []
+    assert await harness.live(inbound, "99").close() == "99"
 
 
-async def test_a_preview_on_its_way_arrives_before_the_final_text() -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        said, inbound = await ask(harness, "@tierbot hm?", group="Team")
-        live = harness.platform.live(inbound, "", True, harness.keep)
-        tg.fault("sendMessage", "slow", seconds=0.2)
+async def test_a_preview_on_its_way_arrives_before_the_final_text(tg: TelegramServer, harness: TelegramHarness) -> None:
+    said, inbound = await ask(harness, "@tierbot hm?", group="Team")
+    live = harness.live(inbound)
+    tg.fault("sendMessage", "slow", seconds=0.2)
+    live.show("half")
+    shown = await tg.reply(said)
+    assert await live.close() == str(shown.id) == harness.placeholders[0]
+
+
+async def test_without_streaming_there_is_only_typing(tg: TelegramServer, harness: TelegramHarness) -> None:
+    said, inbound = await ask(harness)
+    live = harness.platform.live(inbound, "", False, harness.keep)
+    await live.working()
+    live.show("one")
+    await tg.wait_for(lambda _: len(tg.actions) >= 2)
+    await live.close()
+    assert tg.drafts == []
+    assert said.chat.from_bot() == []
+
+
+async def test_a_failing_preview_does_not_affect_the_final_text(tg: TelegramServer, harness: TelegramHarness) -> None:
+    for kind in FAILURES:
+        said, inbound = await ask(harness, "@tierbot hm?", group=f"Team {kind}")
+        tg.fault("sendChatAction", kind)
+        fault = tg.fault("sendMessage", kind)
+        live = harness.live(inbound)
+        await live.working()
         live.show("half")
-        shown = await tg.reply(said)
-        assert await live.close() == str(shown.id) == harness.kept[0]
+        await tg.wait_for(lambda _, fault=fault: fault.hits == 1)  # type: ignore[misc]
+        placeholder = await live.close()
+        if kind != "too_many":
+            await harness.send(to(said.chat, "whole", edits=placeholder))
+            await tg.reply(said, matching="whole")
 
 
-async def test_without_streaming_there_is_only_typing() -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        said, inbound = await ask(harness)
-        live = harness.platform.live(inbound, "", False, harness.keep)
-        await live.working()
-        live.show("one")
-        await tg.wait_for(lambda _: len(tg.actions) >= 2)
-        await live.close()
-        assert tg.drafts == []
-        assert said.chat.from_bot() == []
+async def test_a_429_on_an_edit_pauses_the_chat(tg: TelegramServer, harness: TelegramHarness) -> None:
+    said, inbound = await ask(harness, "@tierbot hm?", group="Team")
+    live = harness.live(inbound)
+    await live.working()
+    live.show("one")
+    shown = await tg.reply(said)
+    fault = tg.fault("editMessageText", "too_many", retry_after=1)
+    live.show("one two")
+    await tg.wait_for(lambda _: fault.hits == 1)
+    live.show("one two three")
+    refused = tg.calls("editMessageText")[0].at
+    await tg.wait_for(lambda _: shown.text == "one two three")
+    assert shown.versions[-1].at - refused >= 1
+    assert not [action for action in tg.actions if refused + 0.02 < action.at < refused + 0.98]
+    await live.close()
 
 
-async def test_a_failing_preview_does_not_affect_the_final_text() -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        for kind in FAILURES:
-            said, inbound = await ask(harness, "@tierbot hm?", group=f"Team {kind}")
-            tg.fault("sendChatAction", kind)
-            fault = tg.fault("sendMessage", kind)
-            live = harness.platform.live(inbound, "", True, harness.keep)
-            await live.working()
-            live.show("half")
-            await tg.wait_for(lambda _, fault=fault: fault.hits == 1)  # type: ignore[misc]
-            placeholder = await live.close()
-            if kind != "too_many":
-                await harness.send(to(said.chat, "whole", edits=placeholder))
-                await tg.reply(said, matching="whole")
-
-
-async def test_a_429_on_an_edit_pauses_the_chat() -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        said, inbound = await ask(harness, "@tierbot hm?", group="Team")
-        live = harness.platform.live(inbound, "", True, harness.keep)
-        await live.working()
-        live.show("one")
-        shown = await tg.reply(said)
-        fault = tg.fault("editMessageText", "too_many", retry_after=1)
-        live.show("one two")
-        await tg.wait_for(lambda _: fault.hits == 1)
-        live.show("one two three")
-        refused = tg.calls("editMessageText")[0].at
-        await tg.wait_for(lambda _: shown.text == "one two three")
-        assert shown.versions[-1].at - refused >= 1
-        assert not [action for action in tg.actions if refused + 0.02 < action.at < refused + 0.98]
-        await live.close()
-
-
-async def test_a_preview_deleted_by_someone_is_replaced_by_a_new_message() -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        said, inbound = await ask(harness, "@tierbot hm?", group="Team")
-        live = harness.platform.live(inbound, "", True, harness.keep)
-        live.show("one")
-        shown = await tg.reply(said)
-        shown.deleted = True
-        live.show("one two")
-        await tg.wait_for(lambda _: [call.status for call in tg.calls("editMessageText")] == [400])
-        assert await live.close() == ""
-        await harness.send(to(said.chat, "one two three"))
-        await tg.reply(said, matching="three")
+async def test_a_preview_deleted_by_someone_is_replaced_by_a_new_message(
+    tg: TelegramServer, harness: TelegramHarness
+) -> None:
+    said, inbound = await ask(harness, "@tierbot hm?", group="Team")
+    live = harness.live(inbound)
+    live.show("one")
+    shown = await tg.reply(said)
+    shown.deleted = True
+    live.show("one two")
+    await tg.wait_for(lambda _: [call.status for call in tg.calls("editMessageText")] == [400])
+    assert await live.close() == ""
+    await harness.send(to(said.chat, "one two three"))
+    await tg.reply(said, matching="three")
 
 
 async def test_a_failure_to_store_the_placeholder_does_not_reach_the_turn() -> None:
@@ -227,24 +218,23 @@ async def test_a_failure_to_store_the_placeholder_does_not_reach_the_turn() -> N
         assert await live.close() == str(shown.id)
 
 
-async def test_a_press_is_acknowledged_exactly_once() -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        message = tg.add_message(tg.private(), tg.bot, "choose")
-        tg.revise(message, "choose", [], {"inline_keyboard": [[{"text": "Smart", "callback_data": "t:7:0.0"}]]})
-        first, second, old = (tg.press("Smart") for _ in range(3))
-        await harness.until(3)
-        tg.expire(old)
-        live = harness.platform.live(harness.accepted[0], "", True, harness.keep)
-        await live.acknowledge("👍" * 150)
-        await live.acknowledge("again")
-        await live.close()
-        answer = await tg.answered(first)
-        assert answer["text"].startswith("👍👍")
-        assert answer["text"].endswith("…")
-        await harness.platform.live(harness.accepted[1], "", True, harness.keep).close()
-        assert await tg.answered(second) == {}
-        await harness.platform.live(harness.accepted[2], "", True, harness.keep).close()
-        await tg.wait_for(lambda _: len(tg.calls("answerCallbackQuery")) == 3)
+async def test_a_press_is_acknowledged_exactly_once(tg: TelegramServer, harness: TelegramHarness) -> None:
+    message = tg.add_message(tg.private(), tg.bot, "choose")
+    tg.revise(message, "choose", [], {"inline_keyboard": [[{"text": "Smart", "callback_data": "t:7:0.0"}]]})
+    first, second, old = (tg.press("Smart") for _ in range(3))
+    await harness.until(3)
+    tg.expire(old)
+    live = harness.live(harness.accepted[0])
+    await live.acknowledge("👍" * 150)
+    await live.acknowledge("again")
+    await live.close()
+    answer = await tg.answered(first)
+    assert answer["text"].startswith("👍👍")
+    assert answer["text"].endswith("…")
+    await harness.live(harness.accepted[1]).close()
+    assert await tg.answered(second) == {}
+    await harness.live(harness.accepted[2]).close()
+    await tg.wait_for(lambda _: len(tg.calls("answerCallbackQuery")) == 3)
 
 
 async def test_the_real_pacing_stays_below_the_real_limits() -> None:
@@ -255,7 +245,7 @@ async def test_the_real_pacing_stays_below_the_real_limits() -> None:
     ):
         tg.fault("sendMessageDraft", "bad_request", times=None)
         said, inbound = await ask(harness)
-        live = harness.platform.live(inbound, "", True, harness.keep)
+        live = harness.live(inbound)
         text = ""
         for _ in range(30):
             text += "more words "

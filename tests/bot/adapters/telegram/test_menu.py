@@ -7,7 +7,7 @@ import json
 from bot.adapters.telegram.platform import MENU_KEY
 from handlers.commands import COMMANDS
 from handlers.languages import Say
-from tests.bot.adapters.fakes import States
+from tests.bot.adapters.harness import States
 from tests.bot.adapters.telegram.harness import running_platform
 from tests.servers.telegram import TelegramServer
 

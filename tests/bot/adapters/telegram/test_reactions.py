@@ -7,7 +7,7 @@ from telegram import Update
 
 from bot.adapters.telegram.messages import BotIdentity, read
 from routing.types.messages import ChatKey, InboundMessage, UserKey
-from tests.bot.adapters.telegram.harness import running_platform, to
+from tests.bot.adapters.telegram.harness import TelegramHarness, to
 from tests.servers.telegram import TelegramServer
 
 Json = dict[str, object]
@@ -64,23 +64,24 @@ def test_chats_and_bots_do_not_rate() -> None:
     assert said(new=("👍",), user={"id": 6, "is_bot": True, "first_name": "Bot"}) is None
 
 
-async def test_a_reaction_is_stored_with_person_and_chat_before_acknowledgement() -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        asked = tg.say("hello")
-        await harness.send(to(asked.chat, "hi"))
-        reply = await tg.reply()
-        await harness.heard(asked)
-        harness.failures = 2
-        update = tg.react(reply, "👍")
-        assert update is not None
-        inbound = await harness.until(2)
-        assert (inbound.kind, inbound.text, inbound.message_id) == ("reaction", "👍", str(reply.id))
-        assert (inbound.user, inbound.chat) == (UserKey("telegram", "1001"), ChatKey("telegram", "1001"))
-        assert inbound.private
-        assert inbound.update_id == str(update["update_id"])
-        await tg.wait_for(lambda _: not tg.updates.pending)
-        assert harness.batches == 4
-        tg.react(reply, "👍", "🔥")
-        tg.react(reply)
-        removed = await harness.until(3)
-        assert (removed.text, removed.removed) == ("👍", True)
+async def test_a_reaction_is_stored_with_person_and_chat_before_acknowledgement(
+    tg: TelegramServer, harness: TelegramHarness
+) -> None:
+    asked = tg.say("hello")
+    await harness.send(to(asked.chat, "hi"))
+    reply = await tg.reply()
+    await harness.heard(asked)
+    harness.failures = 2
+    update = tg.react(reply, "👍")
+    assert update is not None
+    inbound = await harness.until(2)
+    assert (inbound.kind, inbound.text, inbound.message_id) == ("reaction", "👍", str(reply.id))
+    assert (inbound.user, inbound.chat) == (UserKey("telegram", "1001"), ChatKey("telegram", "1001"))
+    assert inbound.private
+    assert inbound.update_id == str(update["update_id"])
+    await tg.wait_for(lambda _: not tg.updates.pending)
+    assert harness.batches == 4
+    tg.react(reply, "👍", "🔥")
+    tg.react(reply)
+    removed = await harness.until(3)
+    assert (removed.text, removed.removed) == ("👍", True)

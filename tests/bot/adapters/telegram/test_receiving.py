@@ -10,25 +10,24 @@ import pytest
 from bot.adapters.telegram.api import UPDATES
 from routing.errors import ConfigError
 from routing.types.messages import ChatKey, UserKey
-from tests.bot.adapters.telegram.harness import PlatformHarness, running_platform, to
+from tests.bot.adapters.telegram.harness import TelegramHarness, running_platform, to
 from tests.servers.telegram import TelegramServer
 
 
-async def test_a_private_message_arrives_and_its_answer_goes_back() -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        said = tg.say("hello")
-        inbound = await harness.heard(said)
-        assert inbound.user == UserKey("telegram", "1001")
-        assert inbound.chat == ChatKey("telegram", "1001")
-        assert (inbound.text, inbound.kind, inbound.private) == ("hello", "message", True)
-        assert (inbound.user_name, inbound.language, inbound.bot_name) == ("Alice", "en", "tierbot")
-        assert (inbound.bot_id, inbound.message_id) == (str(tg.bot.id), str(said.id))
-        assert inbound.sent_at == said.date
-        sent = await harness.send(to(said.chat, "**hi**"))
-        reply = await tg.reply()
-        assert reply.text == "hi"
-        assert reply.entities == [{"type": "bold", "offset": 0, "length": 2}]
-        assert [(part.message_id, part.last) for part in sent] == [(str(reply.id), True)]
+async def test_a_private_message_arrives_and_its_answer_goes_back(tg: TelegramServer, harness: TelegramHarness) -> None:
+    said = tg.say("hello")
+    inbound = await harness.heard(said)
+    assert inbound.user == UserKey("telegram", "1001")
+    assert inbound.chat == ChatKey("telegram", "1001")
+    assert (inbound.text, inbound.kind, inbound.private) == ("hello", "message", True)
+    assert (inbound.user_name, inbound.language, inbound.bot_name) == ("Alice", "en", "tierbot")
+    assert (inbound.bot_id, inbound.message_id) == (str(tg.bot.id), str(said.id))
+    assert inbound.sent_at == said.date
+    sent = await harness.send(to(said.chat, "**hi**"))
+    reply = await tg.reply()
+    assert reply.text == "hi"
+    assert reply.entities == [{"type": "bold", "offset": 0, "length": 2}]
+    assert [(part.message_id, part.last) for part in sent] == [(str(reply.id), True)]
 
 
 async def test_only_necessary_calls_are_made_at_the_start() -> None:
@@ -43,19 +42,18 @@ async def test_only_necessary_calls_are_made_at_the_start() -> None:
         assert poll["allowed_updates"] == list(UPDATES)
 
 
-async def test_the_offset_moves_only_after_accept_returned() -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        harness.failures = 2
-        said = tg.say("keep me")
-        inbound = await harness.heard(said)
-        assert said.update is not None
-        await tg.wait_for(lambda _: not tg.updates.pending)
-        offsets = [poll.params.get("offset") for poll in tg.calls("getUpdates")]
-        acknowledged = said.update["update_id"] + 1
-        assert offsets.index(acknowledged) >= 3
-        assert set(offsets[: offsets.index(acknowledged)]) == {None}
-        assert (harness.batches, inbound.text) == (3, "keep me")
-        await tg.wait_for(lambda _: harness.platform.progress.problem == "")
+async def test_the_offset_moves_only_after_accept_returned(tg: TelegramServer, harness: TelegramHarness) -> None:
+    harness.failures = 2
+    said = tg.say("keep me")
+    inbound = await harness.heard(said)
+    assert said.update is not None
+    await tg.wait_for(lambda _: not tg.updates.pending)
+    offsets = [poll.params.get("offset") for poll in tg.calls("getUpdates")]
+    acknowledged = said.update["update_id"] + 1
+    assert offsets.index(acknowledged) >= 3
+    assert set(offsets[: offsets.index(acknowledged)]) == {None}
+    assert (harness.batches, inbound.text) == (3, "keep me")
+    await tg.wait_for(lambda _: harness.platform.progress.problem == "")
 
 
 async def test_updates_from_downtime_are_delivered() -> None:
@@ -66,13 +64,12 @@ async def test_updates_from_downtime_are_delivered() -> None:
         assert tg.updates.pending == {}
 
 
-async def test_a_repeated_update_keeps_its_id() -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        said = tg.say("twice")
-        await harness.heard(said)
-        tg.redeliver(said)
-        await harness.until(2)
-        assert harness.accepted[0].update_id == harness.accepted[1].update_id
+async def test_a_repeated_update_keeps_its_id(tg: TelegramServer, harness: TelegramHarness) -> None:
+    said = tg.say("twice")
+    await harness.heard(said)
+    tg.redeliver(said)
+    await harness.until(2)
+    assert harness.accepted[0].update_id == harness.accepted[1].update_id
 
 
 async def test_after_six_idle_days_ids_may_start_again_below() -> None:
@@ -124,19 +121,18 @@ async def test_failed_polls_are_retried(kind: str) -> None:
             assert (await harness.heard(tg.say("through"))).text == "through"
 
 
-async def test_an_outage_is_survived_and_reported() -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        await tg.wait_for(lambda _: tg.updates.is_polled)
-        async with tg.outage():
-            said = tg.say("during")
-            await tg.wait_for(lambda _: "no connection" in harness.platform.progress.problem)
-        assert (await harness.heard(said)).text == "during"
-        assert harness.platform.progress.problem == ""
+async def test_an_outage_is_survived_and_reported(tg: TelegramServer, harness: TelegramHarness) -> None:
+    await tg.wait_for(lambda _: tg.updates.is_polled)
+    async with tg.outage():
+        said = tg.say("during")
+        await tg.wait_for(lambda _: "no connection" in harness.platform.progress.problem)
+    assert (await harness.heard(said)).text == "during"
+    assert harness.platform.progress.problem == ""
 
 
 async def test_no_connection_at_the_start_is_retried() -> None:
     async with TelegramServer() as tg:
-        harness = PlatformHarness(tg)
+        harness = TelegramHarness(tg)
         async with tg.outage():
             await harness.platform.start()
             assert "no connection" in harness.platform.progress.problem
@@ -147,7 +143,7 @@ async def test_no_connection_at_the_start_is_retried() -> None:
 
 async def test_a_wrong_token_ends_the_start_with_one_sentence() -> None:
     async with TelegramServer() as tg:
-        harness = PlatformHarness(tg, bot_token="123456:WRONG")
+        harness = TelegramHarness(tg, bot_token="123456:WRONG")
         with pytest.raises(ConfigError, match="TELEGRAM_BOT_TOKEN") as caught:
             await harness.platform.start()
         assert "WRONG" not in str(caught.value)
@@ -175,32 +171,29 @@ async def test_a_silent_poller_gets_new_connections(caplog: pytest.LogCaptureFix
     assert caplog.text.count("nothing heard for") == 1
 
 
-async def test_a_group_that_becomes_a_supergroup_is_followed() -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        old = tg.group("Club", kind="group")
-        new = tg.migrate("Club")
-        await tg.wait_for(lambda _: len(harness.chats.moves) == 2)
-        assert set(harness.chats.moves) == {(ChatKey("telegram", str(old.id)), str(new.id))}
+async def test_a_group_that_becomes_a_supergroup_is_followed(tg: TelegramServer, harness: TelegramHarness) -> None:
+    old = tg.group("Club", kind="group")
+    new = tg.migrate("Club")
+    await tg.wait_for(lambda _: len(harness.chats.moves) == 2)
+    assert set(harness.chats.moves) == {(ChatKey("telegram", str(old.id)), str(new.id))}
 
 
-async def test_progress_is_updated_by_polls() -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        begun = time.time() - 5
-        await harness.heard(tg.say("tick"))
-        await tg.wait_for(lambda _: harness.platform.progress.last_update > begun)
-        assert harness.platform.progress.last_step > begun
-        assert harness.platform.progress.up_since > begun
+async def test_progress_is_updated_by_polls(tg: TelegramServer, harness: TelegramHarness) -> None:
+    begun = time.time() - 5
+    await harness.heard(tg.say("tick"))
+    await tg.wait_for(lambda _: harness.platform.progress.last_update > begun)
+    assert harness.platform.progress.last_step > begun
+    assert harness.platform.progress.up_since > begun
 
 
-async def test_after_stop_receiving_replies_still_go_out() -> None:
-    async with TelegramServer() as tg, running_platform(tg) as harness:
-        await harness.heard(tg.say("one"))
-        await harness.platform.stop_receiving()
-        late = tg.say("two")
-        await harness.send(to(late.chat, "answer to one"))
-        assert (await tg.reply()).text == "answer to one"
-        assert len(harness.accepted) == 1
-        assert tg.updates.pending
+async def test_after_stop_receiving_replies_still_go_out(tg: TelegramServer, harness: TelegramHarness) -> None:
+    await harness.heard(tg.say("one"))
+    await harness.platform.stop_receiving()
+    late = tg.say("two")
+    await harness.send(to(late.chat, "answer to one"))
+    assert (await tg.reply()).text == "answer to one"
+    assert len(harness.accepted) == 1
+    assert tg.updates.pending
 
 
 async def test_the_token_stays_out_of_the_log(caplog: pytest.LogCaptureFixture) -> None:

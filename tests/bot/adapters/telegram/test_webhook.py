@@ -10,7 +10,7 @@ import pytest
 
 from bot.adapters.telegram.api import UPDATES
 from routing.errors import ConfigError
-from tests.bot.adapters.telegram.harness import PlatformHarness, running_platform, to
+from tests.bot.adapters.telegram.harness import TelegramHarness, running_platform, to
 from tests.servers.telegram import TelegramServer
 
 
@@ -87,7 +87,7 @@ async def test_a_taken_port_ends_the_start_with_one_sentence() -> None:
         taken.bind((host, int(port)))
         taken.listen()
         async with TelegramServer() as tg:
-            harness = PlatformHarness(tg, **options)
+            harness = TelegramHarness(tg, **options)
             with pytest.raises(ConfigError, match="TELEGRAM_WEBHOOK_LISTEN"):
                 await harness.platform.start()
             await harness.platform.close()
@@ -105,4 +105,4 @@ async def test_invalid_options_are_refused() -> None:
     )
     for options, name in nonsense:
         with pytest.raises(ConfigError, match=name):
-            PlatformHarness(tg, **({"api_root": "http://127.0.0.1:1"} | options))
+            TelegramHarness(tg, **({"api_root": "http://127.0.0.1:1"} | options))

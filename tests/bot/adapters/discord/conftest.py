@@ -1,0 +1,27 @@
+"""The loopback Discord server, with a platform or only a client connected to it."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.bot.adapters.discord.client import Scene, connected
+from tests.bot.adapters.discord.harness import DiscordHarness, running_platform
+from tests.servers.discord import DiscordServer
+
+
+@pytest.fixture
+async def dc() -> AsyncIterator[DiscordServer]:
+    async with DiscordServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def harness(dc: DiscordServer) -> AsyncIterator[DiscordHarness]:
+    async with running_platform(dc) as made:
+        yield made
+
+
+@pytest.fixture
+async def here(dc: DiscordServer) -> AsyncIterator[Scene]:
+    async with connected(dc) as made:
+        yield made

@@ -1,0 +1,20 @@
+"""The loopback Telegram server and a platform connected to it."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.bot.adapters.telegram.harness import TelegramHarness, running_platform
+from tests.servers.telegram import TelegramServer
+
+
+@pytest.fixture
+async def tg() -> AsyncIterator[TelegramServer]:
+    async with TelegramServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def harness(tg: TelegramServer) -> AsyncIterator[TelegramHarness]:
+    async with running_platform(tg) as made:
+        yield made
