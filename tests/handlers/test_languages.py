@@ -2,281 +2,23 @@
 
 from __future__ import annotations
 
-import ast
-import errno
 import inspect
 import json
-import os
-import re
 import sqlite3
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
-from bot import outbox
-from bot.adapters.console.prompt import EXIT
 from bot.adapters.console.speaker import not_taken
-from bot.adapters.discord import connection, guilds
-from bot.adapters.discord.connection import DiscordBackoff
-from bot.adapters.discord.failures import REASONS as DISCORD_REASONS
-from bot.adapters.discord.messages import UNREADABLE
-from bot.adapters.shared import attachments
-from bot.adapters.telegram import messages as telegram_messages
-from bot.adapters.telegram.failures import REASONS as TELEGRAM_REASONS
-from bot.adapters.telegram.receiving import TelegramBackoff
 from handlers import languages
-from handlers.access import audit_log
-from handlers.access.linking import LINKED, MERGES
-from handlers.access.roles import LINK_CODE_BURNED, OWNER_CODE_BURNED, PAIRING_CODE_BURNED, AccessMode
-from handlers.commands import COMMANDS, access, budget, help, start, status, tier
-from handlers.council import replies as council
+from handlers.commands import COMMANDS
 from handlers.languages import Say
-from handlers.notices import alarms, outages
-from handlers.replies import budget_limits as limits
-from handlers.replies import demo_model as demo
-from handlers.replies import footer, tool_list, tool_offer, tool_policy
-from handlers.replies import outcome as wording
-from handlers.tools.authoring.manifests import ROLE
-from handlers.tools.conversation import NO_SKILLS
-from handlers.tools.council import UNAVAILABLE
-from handlers.tools.mcp import config
-from handlers.tools.sandbox.sandbox import NO_PROCESSES, NOT_INSTALLED
-from routing.config.jsonfile import SYNTAX
-from routing.config.kinds import FLAG, TEXT
 from routing.errors import EmbedderFailed, Reason
-from routing.llm import error_mapping as failures
-from routing.policy.auto.decision import EVIDENCE
-from routing.tools import fallback_reasons as reasons
 from routing.tools.embedding.worker import EmbeddingProcess, Launch
-from routing.types.decisions import ModelSource
-from routing.types.people import ROLES
 from storage.database.faults import fault
+from tests.handlers.sentences import TABLES, Collector, collected, everything, placeholders
 
-ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(Path(languages.__file__).parent.glob("*.json"))
-SPEAKERS = {
-    "say",
-    "Refused",
-    "Greeting",
-    "to",
-    "tell_owners",
-    "_tell_owners",
-    "Reason",
-    "StorageFault",
-    "EmbedderFailed",
-}
-FAULTS: Mapping[str, int] = {
-    "ConfigError": 0,
-    "FileFault": 1,
-    "IllegalSchema": 0,
-    "Unresponsive": 0,
-    "fault": 1,
-    "_fault": 2,
-}
-"""Errors in files and servers, by the position of their template. `/tools`, `/skills` and `/skill` show them."""
-FAULTY = (
-    *("handlers/tools/", "routing/config/jsonfile.py", "routing/config/skills.py"),
-    *("telegram/platform.py", "telegram/webhook.py", "discord/connection.py"),
-)
-"""Where they are raised; owners hear of the last three on their other platforms. Other ConfigErrors are only logged or
-printed by the command line."""
-SHELL_ONLY = ("handlers/tools/mcp/server.py", "handlers/tools/tool_router.py")
-
-DESCRIPTIONS = tuple(
-    json.loads(file.read_text(encoding="utf-8"))["description"]
-    for file in sorted((ROOT / "handlers" / "tools" / "toolkits").glob("*.json"))
-)
-SYSTEM_ERRORS = (
-    *(errno.EPERM, errno.ENOENT, errno.EIO, errno.E2BIG, errno.ENOEXEC, errno.ENOMEM, errno.EACCES, errno.EBUSY),
-    *(errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.EINVAL, errno.ENFILE, errno.EMFILE, errno.ETXTBSY),
-    *(errno.EFBIG, errno.ENOSPC, errno.EROFS, errno.EPIPE, errno.ENAMETOOLONG, errno.ELOOP, errno.EDQUOT),
-    *(errno.EADDRINUSE, errno.EADDRNOTAVAIL, errno.ENETUNREACH, errno.ECONNABORTED, errno.ECONNRESET),
-    *(errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ETIMEDOUT),
-)
-"""Errors shown to people. Others stay in English."""
-EXAMPLES = tuple(line for spec in COMMANDS for line in spec.usage if line.endswith(("?", ".")))
-"""The arguments of commands, which contain words of the language."""
-UNSENT = ("the reply has no visible content", "the chat moved to itself")
-"""Reasons why a reply was not sent, besides the platforms' own."""
-REASONS = (NO_SKILLS, UNAVAILABLE, NOT_INSTALLED, NO_PROCESSES)
-"""Reasons why a tool can't be used that are the same everywhere."""
-
-# Sentences passed as an expression: the expression, and where its values come from.
-TABLES: Mapping[str, tuple[str, ...]] = {
-    "reason": (*REASONS, *TELEGRAM_REASONS.values(), *DISCORD_REASONS.values(), outbox.UNCONFIRMED, *UNSENT),
-    "member.failure.reason": (),  # of Reason
-    "PROGRAM_ENDING": (),  # of Reason
-    "link.problem": (),  # of Reason
-    **dict.fromkeys(
-        ("error.reason", "state.reason", "warning", "problem", "self.template", "fault.template"), ()
-    ),  # of Reason
-    **dict.fromkeys(("_refused(self._settings.telegram_api_root)", "self._progress.problem"), ()),  # of Reason
-    **{"OLLAMA": (start.OLLAMA,), "self._options.notice": ()},  # the notice below the terminal's banner
-    "PURPOSES[tier]": tuple(start.PURPOSES.values()),
-    "each.summary": (EXIT.summary,),  # of a command
-    "SYNTAX.get(error.msg.removesuffix(': '), error.msg.lower())": tuple(SYNTAX.values()),
-    **dict.fromkeys(
-        ("kind.rule", "TEXT.rule"),  # others are only logged
-        tuple(kind.rule for kind in (FLAG, TEXT, ROLE, config.ROLE, config.STRINGS, config.ALLOWED, config.SECONDS)),
-    ),
-    "why": (),
-    "self.UNSAVED": (DiscordBackoff.UNSAVED, TelegramBackoff.UNSAVED),
-    "toolkit.description": DESCRIPTIONS,
-    "of numbers": (",", ".", "${amount}", "%Y-%m-%d %H:%M", "%m-%d"),  # said by Say itself
-    "os.strerror(error.errno or 0)": tuple(map(os.strerror, SYSTEM_ERRORS)),
-    "line": EXAMPLES,
-    "self._access.mode": get_args(AccessMode),
-    "cause": (*tool_offer.REASONS, reasons.FAILED),
-    "topic": tuple(help.TOPICS),
-    "spec.summary": tuple(spec.summary for spec in COMMANDS),
-    "DONE[role]": tuple(access.DONE.values()),
-    "DID[role]": tuple(audit_log.DID.values()),
-    "did": (audit_log.UNNAMED,),
-    "ACTORS[entry.actor]": tuple(audit_log.ACTORS.values()),
-    "WHY[decision.source]": tuple(tier.WHY.values()),
-    "each": tuple(EVIDENCE.values()),  # the reasons of /tier auto
-    "WHY_SIZE[decision.source]": tuple(status.WHY_SIZE.values()),
-    "WHY_WINDOW[window.source]": tuple(status.WHY_WINDOW.values()),
-    "STAGES[each.why]": tuple(tool_offer.STAGES.values()),
-    "ORDERS[strategy]": tuple(tool_offer.ORDERS.values()),
-    "doubt": tool_offer.REASONS,
-    "SOURCES[toolkit.source]": tuple(tool_list.SOURCES.values()),
-    "RULES[rule]": tuple(tool_policy.RULES.values()),
-    "SERVER_STATES[state.status]": tuple(tool_list.SERVER_STATES.values()),
-    "choice.source": get_args(ModelSource),
-    "ask.person.role": ROLES,
-    "person.role": ROLES,
-    "role": ROLES,
-    "LIMITS[limit.bound]": tuple(wording.LIMITS.values()),
-    "ending": tuple(wording.ENDINGS.values()),
-    "message.text": (*telegram_messages._NOUNS.values(), attachments.FILES, UNREADABLE),
-    "button.label": (),  # of tell_owners; its buttons are written as Button("…")
-    "refusal.template": (),  # of Refused
-    "verdict.refusal.template": (),
-    "LINKED": (LINKED,),
-    "PASSED[each.why]": tuple(footer.PASSED.values()),
-    "FAILED[member.failure.cause]": tuple(council.FAILED.values()),
-    "FAILED[verdict.failure.cause]": (),
-    "VOTED[member.voting]": tuple(council.VOTED.values()),
-    "THEN[self._budget.limits.at_limit]": tuple(budget.THEN.values()),
-    "NAMES[ceiling.scope, ceiling.period]": tuple(limits.NAMES.values()),
-    "alarm.words": tuple(each.words for each in alarms.ALARMS),
-    "NOTHING_SAID": (footer.NOTHING_SAID,),
-    "MERGES": (MERGES,),
-    "burned": (LINK_CODE_BURNED, OWNER_CODE_BURNED, PAIRING_CODE_BURNED),
-    "NOTE": (demo.NOTE,),
-    "DECLINED": (demo.DECLINED,),
-    "found": demo.TOPICS,
-    "verdict.greeting.template": (),  # of Greeting
-    "template": (  # of tell_owners in Notices and Outages, and of the alarms of Discord; in wording: FAILURES
-        *(outages.KEY, outages.CREDIT, outages.MODEL),
-        *("⚠️ " + words for words in (connection.REVOKED, connection.SHARDS, connection.CLOSED)),
-        "⚠️ Discord: " + connection.NO_CONTENT,
-        *(limits.NEVER, limits.BUSY, limits.FULL),
-        *(guilds.NO_HISTORY, guilds.NO_FILES, guilds.NO_THREADS),
-    ),
-    "plain": (*failures.PLAIN.values(), failures.OUT_OF_CREDIT),
-    "message": (),  # the console's way to show a reply
-}
-FAILURES = (*(words for _, words in wording.FAILURES), wording.OTHER_FAILURE)
-
-
-def sources() -> Iterator[Path]:
-    for package in ("bot", "handlers", "routing", "storage"):
-        yield from sorted((ROOT / package).rglob("*.py"))
-
-
-def template_at(call: ast.Call, faulty: bool) -> int | None:
-    """Position of the template in say(…), ask.say(…), Refused(…), notices.tell_owners(…), Say(…)(…), speak(…)(…) and,
-    in a module that is `faulty`, file.fault(path, …) and the like; None for other calls."""
-    match call.func:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return 0 if name in SPEAKERS else FAULTS.get(name) if faulty else None
-        case ast.Call(func=ast.Name(id=name)):
-            return 0 if name in ("Say", "speak") else None
-    return None
-
-
-class Collector:
-    """The templates of one module, and the expressions that could not be resolved."""
-
-    def __init__(self, path: Path) -> None:
-        self.templates: set[str] = set()
-        self.unknown: set[str] = set()
-        name = path.as_posix()
-        faulty = any(f"/{each}" in name for each in FAULTY) and not name.endswith(SHELL_ONLY)
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        self._constants = _assigned(tree.body)
-        for function in [tree, *(each for each in ast.walk(tree) if isinstance(each, _FUNCTIONS))]:
-            local = {} if isinstance(function, ast.Module) else _assigned(ast.walk(function))
-            for node in _own(function):
-                at = template_at(node, faulty) if isinstance(node, ast.Call) else None
-                if isinstance(node, ast.Call) and at is not None and len(node.args) > at:
-                    self._follow(node.args[at], local)
-                if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "tell_owners":
-                    self._labels(node)
-
-    def _labels(self, call: ast.Call) -> None:
-        for node in ast.walk(call):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Button":
-                self._follow(node.args[0], {})
-
-    def _follow(self, value: ast.expr, local: Mapping[str, list[ast.expr]]) -> None:
-        match value:
-            case ast.Constant(value=str(text)):
-                self.templates |= {text} - {""}
-            case ast.IfExp(body=one, orelse=other):
-                self._follow(one, local)
-                self._follow(other, local)
-            case ast.Name(id=name) if texts := _texts(local.get(name) or self._constants.get(name) or []):
-                for each in texts:
-                    self._follow(each, local)
-            case _:
-                self.unknown.add(ast.unparse(value))
-
-
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-
-
-def _own(function: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a function or module, without those of the functions inside it."""
-    for child in ast.iter_child_nodes(function):
-        if not isinstance(child, _FUNCTIONS):
-            yield child
-            yield from _own(child)
-
-
-def _texts(values: list[ast.expr]) -> list[ast.expr]:
-    return [each for each in values if isinstance(each, ast.Constant | ast.IfExp)]
-
-
-def _assigned(nodes: object) -> dict[str, list[ast.expr]]:
-    found: dict[str, list[ast.expr]] = {}
-    for node in nodes:  # type: ignore[attr-defined]
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            found.setdefault(node.targets[0].id, []).append(node.value)
-    return found
-
-
-def collected() -> tuple[set[str], set[str]]:
-    templates: set[str] = set()
-    unknown: set[str] = set()
-    for path in sources():
-        collector = Collector(path)
-        templates |= collector.templates
-        unknown |= collector.unknown
-    return templates, unknown
-
-
-def everything() -> set[str]:
-    tables = {text for texts in TABLES.values() for text in texts}
-    return collected()[0] | tables | set(FAILURES)
-
-
-def placeholders(template: str) -> list[str]:
-    return sorted(re.findall(r"\{(\w+)", template))
 
 
 def test_every_sentence_is_found_in_the_code() -> None:
@@ -284,7 +26,7 @@ def test_every_sentence_is_found_in_the_code() -> None:
     assert unknown == set(), "add where these sentences come from"
 
 
-def test_the_collector_sees_each_way_tospeak(tmp_path: Path) -> None:
+def test_the_collector_sees_each_way_to_speak(tmp_path: Path) -> None:
     path = tmp_path / "module.py"
     path.write_text(
         inspect.cleandoc(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import base64
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
@@ -39,6 +40,12 @@ ILLEGAL: dict[str, list[tuple[dict[str, Any], str | None]]] = {
         ({"model": None}, "model: missing"),
     ],
 }
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(trust_env=False, timeout=30, headers=KEY) as http:
+        yield http
 
 
 async def embed(ms: ModelServer, client: httpx.AsyncClient, path: str, **more: Any) -> httpx.Response:

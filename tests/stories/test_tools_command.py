@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 
 import pytest
 
 from handlers.commands.tools import BUTTONS
+from routing.tools.fallback_reasons import OFF
 from tests.servers.telegram.entities import utf16_length
 from tests.servers.waiting import TIMEOUT_SECONDS
 from tests.stories.harness import BotHarness, ask, press, running
-from tests.stories.toolkits import until
+from tests.stories.toolkits import indexed, ready, write
 
 WEATHER: dict[str, object] = {
     "name": "weather",
@@ -23,26 +23,12 @@ WEATHER: dict[str, object] = {
 RAIN = "rain in Rome?"
 
 
-def write(on: BotHarness, file: str, content: object) -> None:
-    """A toolkit file of the workspace."""
-    folder = on.workspace / "toolkits"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / file).write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
-
-
 @pytest.fixture
 def taught(on: BotHarness) -> BotHarness:
     """With a toolkit of the owner and without embeddings, so that decisions are the same on every machine."""
-    write(on, "weather.json", WEATHER)
+    write(on, WEATHER)
     on.env["EMBEDDINGS"] = "off"
     return on
-
-
-async def indexed(on: BotHarness) -> None:
-    """Waits for the index and, if there are any, the vectors."""
-    async with asyncio.timeout(TIMEOUT_SECONDS):
-        while re.search("still being|noch (aufgebaut|berechnet)", (await ask(on, "/status full")).text):
-            pass
 
 
 def line(text: str, begin: str) -> str:
@@ -53,8 +39,7 @@ def line(text: str, begin: str) -> str:
 
 
 async def test_the_list_names_every_toolkit_with_its_source(taught: BotHarness) -> None:
-    async with running(taught) as app:
-        await indexed(taught)
+    async with ready(taught, OFF) as app:
         text = (await ask(taught, "/tools")).text
         there = {each.name for each in app.engine.tooling.toolbox.toolkits()}
     assert line(text, "• weather ") == "(workspace, 1 tool): The weather of any place."
@@ -68,7 +53,7 @@ async def test_the_list_names_every_toolkit_with_its_source(taught: BotHarness) 
 
 
 async def test_problems_are_shown_to_those_who_can_fix_them(taught: BotHarness) -> None:
-    write(taught, "broken.json", '{"name": "broken",\n"tasks" []}')
+    write(taught, '{"name": "broken",\n"tasks" []}', "broken")
     (taught.workspace / "mcp.json").write_text(
         '{"mcpServers": {"notes": {"command": "/nowhere/notes"}, "rest": {"command": "x", "disabled": true}}, "mcp": 1}'
     )
@@ -97,12 +82,11 @@ async def test_problems_are_shown_to_those_who_can_fix_them(taught: BotHarness) 
 
 
 async def test_tools_of_higher_roles_are_not_listed(taught: BotHarness) -> None:
-    write(taught, "vault.json", WEATHER | {"name": "vault", "role": "owner", "tasks": [{
+    write(taught, WEATHER | {"name": "vault", "role": "owner", "tasks": [{
         "name": "open_vault", "description": "Opens it.", "execute": {"command": ["true"]}}]})  # fmt: skip
     bob = taught.tg.user("bob")
     taught.env["BOT_ACCESS"] = "open"
-    async with running(taught):
-        await indexed(taught)
+    async with ready(taught, OFF):
         assert "vault" in (await ask(taught, "/tools")).text
         assert "vault" in (await ask(taught, f"/tools {RAIN}")).text
         assert "vault" not in (await ask(taught, "/tools", user=bob)).text
@@ -118,8 +102,7 @@ async def test_tools_of_higher_roles_are_not_listed(taught: BotHarness) -> None:
 
 
 async def test_a_query_shows_the_decision_for_its_message(taught: BotHarness) -> None:
-    async with running(taught):
-        await indexed(taught)
+    async with ready(taught, OFF):
         text = (await ask(taught, f"/tools {RAIN}")).text
         calls = len(taught.ms.calls)
         await ask(taught, RAIN)
@@ -149,8 +132,7 @@ async def test_a_query_shows_the_decision_for_its_message(taught: BotHarness) ->
 
 async def test_a_small_model_gets_the_other_tools_by_name(taught: BotHarness) -> None:
     taught.env["TIER_BALANCED_POOL"] = "openai/some-1b"
-    async with running(taught):
-        await indexed(taught)
+    async with ready(taught, OFF):
         text = (await ask(taught, f"/tools {RAIN}")).text
         deep = (await ask(taught, f"/tools !deep {RAIN}")).text
         await ask(taught, RAIN)
@@ -168,8 +150,7 @@ async def test_a_small_model_gets_the_other_tools_by_name(taught: BotHarness) ->
 
 
 async def test_a_follow_up_is_labelled(taught: BotHarness) -> None:
-    async with running(taught):
-        await indexed(taught)
+    async with ready(taught, OFF):
         assert "forecast" not in line((await ask(taught, "/tools so what?")).text, "In full: ")
         await ask(taught, RAIN)
         text = (await ask(taught, "/tools so what?")).text
@@ -185,8 +166,7 @@ async def test_a_disabled_toolkit_is_off_for_that_person_only(taught: BotHarness
         assert "• ⏹ weather (workspace, 1 tool, switched off by you)" in text
         await ask(taught, "/settings timezone Europe/Berlin")  # keeps what it does not set
         await ask(taught, "/tools off files")
-    async with running(taught):
-        await indexed(taught)
+    async with ready(taught, OFF):
         await ask(taught, RAIN)
         assert not {"forecast", "read_file"} & set(taught.ms.last.reading.tool_names)
         text = (await ask(taught, f"/tools {RAIN}")).text
@@ -254,8 +234,7 @@ async def test_a_refusal_says_why_and_changes_nothing(taught: BotHarness) -> Non
 
 
 async def test_quoted_text_is_always_a_query(taught: BotHarness) -> None:
-    async with running(taught):
-        await indexed(taught)
+    async with ready(taught, OFF):
         for typed in ('/tools "off weather"', "/tools “off weather”", "/tools 'off weather'"):
             assert line((await ask(taught, typed)).text, "• weather: ").startswith("words ")
         assert "• weather (workspace, 1 tool):" in (await ask(taught, "/tools")).text
@@ -264,13 +243,11 @@ async def test_quoted_text_is_always_a_query(taught: BotHarness) -> None:
 async def test_the_selection_method_and_its_reason_are_shown(taught: BotHarness) -> None:
     taught.env["BOT_ACCESS"] = "open"
     only = "⚠️ Tool matching: words only (EMBEDDINGS=off)"
-    async with running(taught):
-        await indexed(taught)
+    async with ready(taught, OFF):
         for typed in ("/tools", f"/tools {RAIN}", "/status full"):
             assert only in (await ask(taught, typed)).text.splitlines(), typed
     taught.env["EMBEDDINGS"] = ""
-    async with running(taught):
-        await indexed(taught)
+    async with ready(taught):
         for typed in ("/tools", "/status full"):
             text = (await ask(taught, typed)).text
             assert re.search(r"^Tool matching: words and embeddings \(static:\w+\)$", text, re.M)
@@ -282,7 +259,7 @@ async def test_a_late_encoder_is_reported(taught: BotHarness) -> None:
     taught.env["EMBEDDINGS"] = "litellm:openai/text-embedding-3-small"
     late = "⚠️ Tool matching: words only (the embeddings took too long)"
     async with running(taught) as app:
-        await until(lambda: not app.engine.tooling.selector.fallback_reason)
+        await indexed(app)
         assert "words and embeddings" in (await ask(taught, "/status full")).text
         taught.ms.gate(when=lambda request: request.embeds, times=None)
         await ask(taught, "Shall I take something against the wet?")
@@ -294,8 +271,7 @@ async def test_a_late_encoder_is_reported(taught: BotHarness) -> None:
 
 async def test_encoder_errors_are_for_admins(taught: BotHarness) -> None:
     taught.env |= {"BOT_ACCESS": "open", "EMBEDDINGS": "sentence-transformers:/srv/secret/model"}
-    async with running(taught):
-        await indexed(taught)
+    async with ready(taught, "/srv/secret/model"):
         for typed in ("/tools", f"/tools {RAIN}", "/status full"):
             assert line((await ask(taught, typed)).text, "⚠️ Tool matching: words only (").startswith(
                 "/srv/secret/model"
@@ -317,10 +293,9 @@ async def test_a_model_without_tools_would_be_shown_none(taught: BotHarness) -> 
 
 
 async def test_the_tools_command_in_german(taught: BotHarness) -> None:
-    write(taught, "broken.json", "{")
-    async with running(taught):
+    write(taught, "{", "broken")
+    async with ready(taught, OFF):
         await ask(taught, "/settings language de")
-        await indexed(taught)
         shown = (await ask(taught, "/tools")).text
         assert line(shown, "• weather ") == "(Arbeitsordner, 1 Werkzeug): The weather of any place."
         assert line(shown, "• basics ").startswith("(mitgeliefert, 2 Werkzeuge, immer dabei): Datum und Uhrzeit")
@@ -348,11 +323,10 @@ async def test_the_tools_command_in_german(taught: BotHarness) -> None:
 async def test_a_status_with_many_toolkits_fits_one_message(taught: BotHarness) -> None:
     for n in range(40):
         tasks = [{"name": f"tool_{n}_{at}", "description": "Does it.", "execute": {"mcp": "gone/x"}} for at in range(3)]
-        write(taught, f"kit{n}.json", {"name": f"a-toolkit-with-a-long-name-{n}", "description": "…" * 90,
+        write(taught, {"name": f"a-toolkit-with-a-long-name-{n}", "description": "…" * 90,
             "keywords": ["rain"], "base": False, "tasks": [*tasks, {"name": f"does_{n}", "description": "Does it.",
             "execute": {"command": ["true"]}}]})  # fmt: skip
-    async with running(taught):
-        await indexed(taught)
+    async with ready(taught, OFF):
         await ask(taught, RAIN)
         short = await ask(taught, "/status")
         full = taught.tg.say("/status full")

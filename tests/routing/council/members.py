@@ -1,16 +1,14 @@
-"""Scripted members of a council, and an event loop in which an hour takes no time."""
+"""Scripted members of a council."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import re
-import selectors
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from random import Random
-from typing import Any, TypeVar
 
 from routing.council.council import Council
 from routing.council.prompts import ANSWERING, CHAIRING, RANKING
@@ -21,8 +19,8 @@ from routing.types.llm import ChatMessage, Usage
 from routing.types.stop import Stop
 from routing.types.tiers import Tier
 from routing.types.usage import CallRecord
+from tests.routing.simulated_time import elapsed, run_instantly
 
-T = TypeVar("T")
 SUN, MOON, STAR = "openai/sun", "anthropic/moon", "gemini/star"
 SEATS = (Seat(SUN, "openai", "deep"), Seat(MOON, "anthropic", "deep"), Seat(STAR, "gemini", "coding"))
 NEVER = 1e9
@@ -30,40 +28,6 @@ BEGAN = 1_700_000_000.0
 BLOCK = re.compile(
     r'<answer-(?P<mark>[0-9a-f]{16}) label="(?P<label>[A-Z])">\n(?P<text>.*?)\n</answer-(?P=mark)>', re.S
 )
-
-
-class _Skipping(selectors.SelectSelector):
-    """Does not wait for the next timer, but moves the clock to it."""
-
-    now = 0.0
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        ready = super().select(0)
-        if not ready and timeout is None:
-            raise RuntimeError("everybody waits for ever")
-        self.now += 0.0 if ready else timeout or 0.0
-        return ready
-
-
-class SkippingLoop(asyncio.SelectorEventLoop):
-    """An event loop that jumps from timer to timer."""
-
-    def __init__(self) -> None:
-        self._skipping = _Skipping()
-        super().__init__(self._skipping)
-
-    def time(self) -> float:
-        return self._skipping.now
-
-
-def run_instantly(story: Coroutine[Any, Any, T]) -> T:
-    """Run a story in simulated time."""
-    with asyncio.Runner(loop_factory=SkippingLoop) as runner:
-        return runner.run(story)
-
-
-def elapsed() -> float:
-    return asyncio.get_running_loop().time()
 
 
 def stage_of(messages: Sequence[ChatMessage]) -> Stage:

@@ -20,7 +20,8 @@ from routing.policy.models import Models
 from routing.types.decisions import SkippedModel
 from routing.types.llm import ChatMessage, StreamEnd, TextDelta, Usage
 from tests.fakes import END, FakeLlm, Step, says
-from tests.routing.council.members import BEGAN, elapsed, run_instantly
+from tests.routing.council.members import BEGAN
+from tests.routing.simulated_time import elapsed, run_instantly
 from tests.routing.turn.samples import turn_cost
 
 GPT = Seat("openai/gpt-5.2", "openai", "deep")

@@ -11,18 +11,8 @@ from routing.council.council import ANSWER_SECONDS
 from routing.council.seats import Seat
 from routing.council.verdict import Failure, Progress, Voting
 from routing.errors import KeyRejected, Unreachable
-from tests.routing.council.members import (
-    BLOCK,
-    MOON,
-    SEATS,
-    STAR,
-    SUN,
-    Call,
-    CouncilRun,
-    Members,
-    run_instantly,
-    verdict_of,
-)
+from tests.routing.council.members import BLOCK, MOON, SEATS, STAR, SUN, Call, CouncilRun, Members, verdict_of
+from tests.routing.simulated_time import run_instantly
 
 BROKEN = Unreachable(STAR, "connection refused")
 

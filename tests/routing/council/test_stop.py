@@ -8,7 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from routing.council.verdict import Failure, Progress, Verdict
-from tests.routing.council.members import MOON, NEVER, STAR, SUN, CouncilRun, Members, run_instantly
+from tests.routing.council.members import MOON, NEVER, STAR, SUN, CouncilRun, Members
+from tests.routing.simulated_time import run_instantly
 
 When = Callable[[Progress], bool]
 

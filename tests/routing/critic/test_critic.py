@@ -25,7 +25,7 @@ from routing.types.llm import StreamEnd, TextDelta, Usage
 from routing.types.usage import TurnCost
 from tests.fakes import FakeLlm, Step, says
 from tests.routing.budget.fakes import Till, limits
-from tests.routing.council.members import elapsed, run_instantly
+from tests.routing.simulated_time import elapsed, run_instantly
 from tests.routing.turn.samples import turn_cost
 
 CATALOG = Catalog.load(BUNDLED)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import selectors
 from collections import Counter
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from routing.policy.models import Models
 from routing.types.model_names import provider_of
 from routing.types.stop import Stop
 from routing.types.turns import Outcome
+from tests.routing.simulated_time import run_instantly
 
 PER_PROVIDER, PER_USER = ConcurrencyLimits().per_provider, ConcurrencyLimits().per_user
 
@@ -35,33 +35,9 @@ WELL: Plan = dict.fromkeys(range(TURNS), ())
 T = TypeVar("T")
 
 
-class _Skipping(selectors.DefaultSelector):
-    """Does not wait, but moves the clock."""
-
-    now = 0.0
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        if timeout is None:
-            raise AssertionError("the remaining tasks wait for ever")
-        self.now += max(0.0, timeout)
-        return super().select(0)
-
-
-class Hurried(asyncio.SelectorEventLoop):
-    """An event loop in which minutes take milliseconds, and every run is the same."""
-
-    def __init__(self) -> None:
-        self._skipping = _Skipping()
-        super().__init__(self._skipping)
-
-    def time(self) -> float:
-        return self._skipping.now
-
-
 def hurried(work: Coroutine[Any, Any, T]) -> T:
     random.seed(1)  # the pause before a second try is drawn
-    with asyncio.Runner(loop_factory=Hurried) as runner:
-        return runner.run(work)
+    return run_instantly(work)
 
 
 @dataclass
