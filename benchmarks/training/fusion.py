@@ -69,13 +69,13 @@ def _idle(
     """Messages that ask for nothing, scored by detectors that were not trained on them, and CLINC150's out-of-scope
     queries."""
     rows = data / "train" / "utterances.jsonl"
-    said = [*small_talk_messages(rows, SMALL_TALK, rng, without=negatives)]
-    for detector, theirs in in_folds(data, said):
-        heard = EncodingRanker(
+    messages = [*small_talk_messages(rows, SMALL_TALK, rng, without=negatives)]
+    for detector, theirs in in_folds(data, messages):
+        scored = EncodingRanker(
             Ranker(known, negatives, Glossary.load(), _nothing_learned(), small_talk=detector), StaticEncoder.load()
         )
         for text in theirs:
-            for choice in _taught(heard, text, (), WEIGHT["assistant"], rng):
+            for choice in _taught(scored, text, (), WEIGHT["assistant"], rng):
                 if choice.asked[QUESTION.index("negatives")] <= KNOWN_BY_HEART:
                     yield choice
     for row in lines(rows):
@@ -127,11 +127,11 @@ def _rivals(features: Floats, right: set[int], rng: random.Random) -> list[int]:
 def words_only(choice: Choice) -> Choice:
     """The same choice without vectors."""
     lexical = choice.entry[:, : len(LEXICAL)]
-    told = dict(zip(QUESTION, choice.asked.tolist(), strict=True))
-    said, examples = told["words of negatives"], not told["no examples"]
-    bare = question("", lexical, None, (0.0, said), examples, told["small talk"]).astype(float)
+    known = dict(zip(QUESTION, choice.asked.tolist(), strict=True))
+    similarity, examples = known["words of negatives"], not known["no examples"]
+    bare = question("", lexical, None, (0.0, similarity), examples, known["small talk"]).astype(float)
     for name in ("words", "entries"):
-        bare[QUESTION.index(name)] = told[name]
+        bare[QUESTION.index(name)] = known[name]
     return replace(choice, entry=lexical, asked=bare)
 
 
@@ -139,12 +139,12 @@ def fused(data: Sequence[Choice]) -> Weights:
     """Train the weights, and their additions with examples and for long questions."""
 
     def crossed(choice: Choice) -> Singles:
-        told, longer = circumstances(choice.asked.astype(np.float32))
-        return np.hstack((choice.entry, choice.entry * np.float32(told), choice.entry * np.float32(longer)))
+        examples, longer = circumstances(choice.asked.astype(np.float32))
+        return np.hstack((choice.entry, choice.entry * np.float32(examples), choice.entry * np.float32(longer)))
 
     found = learn([replace(choice, entry=crossed(choice)) for choice in data])
-    entry, told, longer = np.split(found.entry, 3)
-    return replace(found, entry=entry, told=told, longer=longer)
+    entry, with_examples, longer = np.split(found.entry, 3)
+    return replace(found, entry=entry, with_examples=with_examples, longer=longer)
 
 
 def stored(weights: Weights, features: Sequence[str]) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def stored(weights: Weights, features: Sequence[str]) -> dict[str, Any]:
 
     return {
         "entry": named(features, weights.entry),
-        "told": named(features, weights.told),
+        "with examples": named(features, weights.with_examples),
         "longer": named(features, weights.longer),
         "none": named(QUESTION, weights.none),
         "constant": round(weights.constant, 4),

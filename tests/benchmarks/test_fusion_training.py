@@ -94,7 +94,7 @@ def test_interactions_with_question_length_are_learnt() -> None:
         data.append(Choice(each.entry, asked, () if right == 8 else (right,)))
     found = fused(data)
     assert found.longer == pytest.approx([2, 0, 0, 0], abs=0.3)
-    assert np.abs([*found.entry, *found.told]).max() < 0.3
+    assert np.abs([*found.entry, *found.with_examples]).max() < 0.3
 
 
 @pytest.mark.parametrize("right", [(0,), ()])
@@ -107,8 +107,8 @@ def test_stored_weights_are_read_back(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
 
     def some(width: int) -> Weights:
-        entry, told, longer = rng.normal(size=(3, width)).astype(np.float32)
-        return Weights(entry, rng.normal(size=len(QUESTION)).astype(np.float32), -1.5, told, longer)
+        entry, with_examples, longer = rng.normal(size=(3, width)).astype(np.float32)
+        return Weights(entry, rng.normal(size=len(QUESTION)).astype(np.float32), -1.5, with_examples, longer)
 
     made = some(len(LEXICAL)), some(len(LEXICAL) + len(DENSE))
     path = tmp_path / "fusion.json"
@@ -116,7 +116,9 @@ def test_stored_weights_are_read_back(tmp_path: Path) -> None:
     loaded = Fusion.load(path)
     assert np.allclose(flat(loaded.words), flat(made[0]), atol=1e-4)
     assert np.allclose(flat(loaded.full), flat(made[1]), atol=1e-4)
-    assert np.allclose([*loaded.full.told, *loaded.full.longer], [*made[1].told, *made[1].longer], atol=1e-4)
+    assert np.allclose(
+        [*loaded.full.with_examples, *loaded.full.longer], [*made[1].with_examples, *made[1].longer], atol=1e-4
+    )
 
 
 def data(folder: Path, name: str = "bfcl_live") -> Path:
@@ -164,7 +166,7 @@ def test_the_lexical_model_ignores_vectors(tmp_path: Path) -> None:
     bare = words_only(choice)
     assert np.allclose(bare.entry, choice.entry[:, : len(LEXICAL)], atol=1e-6)
     assert bare.right == choice.right
-    told = dict(zip(QUESTION, bare.asked, strict=True))
-    assert told["best of all"] == told["negatives"] == told["best - negatives"] == 0
+    features = dict(zip(QUESTION, bare.asked, strict=True))
+    assert features["best of all"] == features["negatives"] == features["best - negatives"] == 0
     kept = [QUESTION.index(name) for name in ("words", "entries", "coverage of all", "no examples", "small talk")]
     assert np.allclose(bare.asked[kept], choice.asked[kept], atol=1e-6)

@@ -27,18 +27,19 @@ USUAL = 2.0
 @dataclass(frozen=True, slots=True)
 class Weights:
     """`entry` for the features of an entry, `none` for those of the question (in favour of showing nothing), and a
-    constant. `told` is added to `entry` where there are examples, `longer` for each e-fold of words above USUAL."""
+    constant. `with_examples` is added to `entry` where there are examples, `longer` for each e-fold of words above
+    USUAL."""
 
     entry: Floats
     none: Floats
     constant: float
-    told: Floats = field(default_factory=lambda: np.zeros(1, np.float32))
+    with_examples: Floats = field(default_factory=lambda: np.zeros(1, np.float32))
     longer: Floats = field(default_factory=lambda: np.zeros(1, np.float32))
 
     def odds(self, features: Floats, question: Floats) -> Floats:
         """Natural log-odds of each entry against none. `features` has shape (entries, features)."""
-        told, longer = circumstances(question)
-        entry = np.asarray(self.entry + told * self.told + longer * self.longer, np.float32)
+        examples, longer = circumstances(question)
+        entry = np.asarray(self.entry + examples * self.with_examples + longer * self.longer, np.float32)
         return features @ entry - float(question @ self.none) - self.constant
 
 
@@ -69,7 +70,7 @@ def _weights(stored: Mapping[str, Any], features: tuple[str, ...]) -> Weights:
         entry=read("entry", features),
         none=read("none", QUESTION),
         constant=float(stored["constant"]),
-        told=read("told", features),
+        with_examples=read("with examples", features),
         longer=read("longer", features),
     )
 
