@@ -199,10 +199,10 @@ class StatusCommand:
     async def _process(self, ask: CommandContext) -> list[str]:
         facts = await self._health.facts()
         now = facts.now
-        in_line = self._router.models.health.parallel.lines
+        queued = self._router.models.health.parallel.queued
         lines = [
             ask.say("Running turns: {running}, waiting: {queued}", running=facts.running, queued=facts.queued),
-            *(ask.say("Waiting for {provider}: {n}", provider=name, n=n) for name, n in sorted(in_line.items())),
+            *(ask.say("Waiting for {provider}: {n}", provider=name, n=n) for name, n in sorted(queued.items())),
             ask.say("Replies being sent: {pending}, undeliverable: {dead}", pending=facts.pending, dead=facts.dead),
         ]
         lines += _links(ask, facts)

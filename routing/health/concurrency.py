@@ -12,50 +12,50 @@ from routing.ports import Clock
 
 
 @dataclass(slots=True)
-class _Line:
-    """A semaphore for `most` calls; `heads` counts those running or waiting."""
+class _Queue:
+    """`slots` lets `limit` calls run; `calls` counts those running or waiting."""
 
-    places: asyncio.Semaphore
-    most: int
-    heads: int = 0
+    slots: asyncio.Semaphore
+    limit: int
+    calls: int = 0
 
 
-class _Lines:
+class _Queues:
     """One first-come, first-served queue per key. `asyncio.Semaphore` is fair, also when a waiting call is cancelled. A
-    change of `most` applies to new queues."""
+    change of `limit` applies to new queues."""
 
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self._lines: dict[str | int, _Line] = {}
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._queues: dict[str | int, _Queue] = {}
 
     async def enter(self, key: str | int) -> None:
-        line = self._lines.get(key)
-        if line is None:
-            line = self._lines[key] = _Line(asyncio.Semaphore(self.most), self.most)
-        line.heads += 1
+        queue = self._queues.get(key)
+        if queue is None:
+            queue = self._queues[key] = _Queue(asyncio.Semaphore(self.limit), self.limit)
+        queue.calls += 1
         try:
-            await line.places.acquire()
+            await queue.slots.acquire()
         except asyncio.CancelledError:
-            self._lost(key, line)
+            self._left(key, queue)
             raise
 
     def leave(self, key: str | int) -> None:
-        line = self._lines[key]
-        line.places.release()
-        self._lost(key, line)
+        queue = self._queues[key]
+        queue.slots.release()
+        self._left(key, queue)
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(str(key) for key in self._lines)
+        return tuple(str(key) for key in self._queues)
 
     def waiting(self, key: str | int) -> int:
-        line = self._lines.get(key)
-        return 0 if line is None else max(0, line.heads - line.most)
+        queue = self._queues.get(key)
+        return 0 if queue is None else max(0, queue.calls - queue.limit)
 
-    def _lost(self, key: str | int, line: _Line) -> None:
-        line.heads -= 1
-        if not line.heads:
-            del self._lines[key]
+    def _left(self, key: str | int, queue: _Queue) -> None:
+        queue.calls -= 1
+        if not queue.calls:
+            del self._queues[key]
 
 
 class ConcurrencyLimiter:
@@ -63,34 +63,34 @@ class ConcurrencyLimiter:
 
     def __init__(self, clock: Clock, limits: ConcurrencyLimits) -> None:
         self._clock = clock
-        self._people = _Lines(limits.per_user)
-        self._providers = _Lines(limits.per_provider)
+        self._people = _Queues(limits.per_user)
+        self._providers = _Queues(limits.per_provider)
 
     def limit(self, limits: ConcurrencyLimits) -> None:
         """Change the limits of all queues that start from now on."""
-        self._people.most, self._providers.most = limits.per_user, limits.per_provider
+        self._people.limit, self._providers.limit = limits.per_user, limits.per_provider
 
     @property
-    def lines(self) -> Mapping[str, int]:
+    def queued(self) -> Mapping[str, int]:
         """The number of waiting calls of each provider that has any."""
         return {name: n for name in self._providers.names if (n := self.waiting(name))}
 
-    def place(self, provider: str, person_id: int) -> Place:
+    def slot(self, provider: str, person_id: int) -> Slot:
         """A slot for one call, held with `async with`, whose value is the seconds waited; they don't count towards the
         turn. Don't ask for a second slot inside it: with a limit of 1 that would wait forever."""
-        return Place(self._people, person_id, self._providers, provider, self._clock)
+        return Slot(self._people, person_id, self._providers, provider, self._clock)
 
     def waiting(self, provider: str) -> int:
         """The number of calls waiting for the provider, for /status."""
         return self._providers.waiting(provider)
 
 
-class Place:
-    """One call's slot; see `ConcurrencyLimiter.place`. Cancelling it while it waits leaves both queues."""
+class Slot:
+    """One call's slot; see `ConcurrencyLimiter.slot`. Cancelling it while it waits leaves both queues."""
 
     __slots__ = ("_clock", "_people", "_person", "_provider", "_providers")
 
-    def __init__(self, people: _Lines, person: int, providers: _Lines, provider: str, clock: Clock) -> None:
+    def __init__(self, people: _Queues, person: int, providers: _Queues, provider: str, clock: Clock) -> None:
         self._people, self._person = people, person
         self._providers, self._provider = providers, provider
         self._clock = clock

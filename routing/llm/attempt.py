@@ -134,7 +134,7 @@ class ModelCaller:
         and is raised only if the model wrote no text."""
         deadline, health = options.deadline, self._health
         while True:
-            async with health.parallel.place(provider_of(request.model), options.cost.person_id) as waited:
+            async with health.parallel.slot(provider_of(request.model), options.cost.person_id) as waited:
                 deadline.wait(waited)
                 await self._llm.ready()
                 answer.began = self._clock()
@@ -182,28 +182,28 @@ class ModelCaller:
         )
         now, left = asyncio.get_running_loop().time(), options.deadline.left
         whole = min(options.contract.try_seconds, request.profile.timeout_seconds)
-        patience = min(options.contract.first_token_seconds, whole)
+        limit_seconds = min(options.contract.first_token_seconds, whole)
         try:
             answer.billed = True
             with ProgressIndicator(live) as shown:
-                limit = asyncio.timeout_at(now + min(patience, left))
+                limit = asyncio.timeout_at(now + min(limit_seconds, left))
                 async with limit, aclosing(self._llm.stream(request)) as events:
                     async for event in events:
                         if answer.first_token is None:
                             answer.first_token = self._clock() - answer.began
                             trial.speaks()
-                            patience = whole
+                            limit_seconds = whole
                             if not limit.expired():  # a library may swallow the cancellation
-                                limit.reschedule(now + min(patience, left))
+                                limit.reschedule(now + min(limit_seconds, left))
                         await answer.take(event, shown)
         except TimeoutError:
             answer.finish = "late"
-            if left < patience:
+            if left < limit_seconds:
                 return  # the turn ran out of time, not the model
-            self._health.took(request.model, options.contract, patience, finished=False)
-            unheard = answer.first_token is None
-            words = "no first words within {seconds:g} s" if unheard else "no complete answer within {seconds:g} s"
-            raise TooSlow(request.model, Reason(words, seconds=patience)) from None
+            self._health.took(request.model, options.contract, limit_seconds, finished=False)
+            no_token = answer.first_token is None
+            words = "no first words within {seconds:g} s" if no_token else "no complete answer within {seconds:g} s"
+            raise TooSlow(request.model, Reason(words, seconds=limit_seconds)) from None
         if answer.finish == "cut" and answer.text.strip():
             raise Unreachable(request.model, Reason("its answer broke off"))
         if not answer.text.strip() and answer.finish in ("stop", "cut"):

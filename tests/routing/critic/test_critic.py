@@ -108,8 +108,8 @@ def test_the_critic_has_six_seconds() -> None:
 
 async def test_the_critic_does_not_queue_longer() -> None:
     bench = Bench(DOUBT, seconds=0.01)
-    line = bench.models.health.parallel
-    async with line.place("x", 1), line.place("y", 1), line.place("z", 1):
+    parallel = bench.models.health.parallel
+    async with parallel.slot("x", 1), parallel.slot("y", 1), parallel.slot("z", 1):
         assert await bench.look() is None
     assert bench.llm.made == 0
     assert bench.cost.calls == []

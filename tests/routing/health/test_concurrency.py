@@ -32,7 +32,7 @@ class Calls:
         await self.settle()
 
     async def _run(self, name: str, provider: str, person: int) -> None:
-        async with self.parallel.place(provider, person) as waited:
+        async with self.parallel.slot(provider, person) as waited:
             self.waited[name] = waited
             self.begun.append(name)
             self.inside.append(name)
@@ -113,7 +113,7 @@ async def test_a_cancelled_caller_leaves_the_queue(person: int) -> None:
 @pytest.mark.parametrize("person", [0, 1])
 async def test_a_caller_cancelled_on_admission_passes_its_slot_on(person: int) -> None:
     calls = Calls(1, 1)
-    async with calls.parallel.place("a", 0):
+    async with calls.parallel.slot("a", 0):
         await calls.start("b", person=person)
         await calls.start("c", person=2)
     await calls.cancel("b")
@@ -126,7 +126,7 @@ async def test_a_failed_or_cancelled_call_releases_its_slots() -> None:
     await calls.start("a")
     await calls.cancel("a")
     with pytest.raises(RuntimeError, match="x"):
-        async with calls.parallel.place("a", 0):
+        async with calls.parallel.slot("a", 0):
             raise RuntimeError("x")
     await calls.start("b")
     assert calls.inside == ["b"]
@@ -140,7 +140,7 @@ async def test_concurrent_calls_are_all_served_within_the_limit() -> None:
 
     async def call(number: int) -> None:
         person, provider = number % 7, "ab"[number % 2]
-        async with parallel.place(provider, person):
+        async with parallel.slot(provider, person):
             people[person] += 1
             providers[provider] += 1
             most["person"] = max(most["person"], people[person])
@@ -158,7 +158,7 @@ async def test_concurrent_calls_are_all_served_within_the_limit() -> None:
     results = await asyncio.gather(*tasks, return_exceptions=True)
     assert all(each is None for number, each in enumerate(results) if number % 5)
     assert most == {"person": 3, "provider": 8}
-    assert (parallel._people._lines, parallel._providers._lines) == ({}, {}), "no line without heads"
+    assert (parallel._people._queues, parallel._providers._queues) == ({}, {}), "empty queues are deleted"
 
 
 def test_the_limits_are_read_from_the_file() -> None:
@@ -174,10 +174,10 @@ async def test_changed_limits_apply_to_new_queues() -> None:
     calls.parallel.limit(ConcurrencyLimits(2, 5))
     await calls.start("second", "a", 2)
     assert calls.inside == ["first"]
-    assert calls.parallel.lines == {"a": 1}, "this line was begun before"
+    assert calls.parallel.queued == {"a": 1}, "this queue is older than the change"
     for name in ("third", "fourth"):
         await calls.start(name, "b", 3)
     assert calls.inside == ["first", "third", "fourth"]
-    assert calls.parallel.lines == {"a": 1}
+    assert calls.parallel.queued == {"a": 1}
     for name in ("first", "second", "third", "fourth"):
         await calls.end(name)

@@ -69,13 +69,13 @@ class Crowd:
 
     async def every_slot_is_free(self) -> None:
         """Every slot is free at the same time, at every provider and for every person."""
-        began, place = clock(), self.health.parallel.place
+        began, slot = clock(), self.health.parallel.slot
         for vendor in VENDORS:
             for number in range(PER_PROVIDER):
-                await place(vendor, -1 - number).__aenter__()
+                await slot(vendor, -1 - number).__aenter__()
         for person in range(TURNS):
             for _ in range(PER_USER):
-                await place(f"of {person}", person).__aenter__()
+                await slot(f"of {person}", person).__aenter__()
         assert clock() == began
 
 
@@ -185,7 +185,7 @@ def test_a_turn_stopped_or_cancelled_in_the_queue_frees_its_slot() -> None:
         assert all(turn.done() for turn in turns if turn not in left)
         assert {what(turn.result()[0]) for turn in turns[::3]} == {("failure", "stopped")}
         assert {turn.cancelling() for turn in turns[::3]} == {0}
-        assert crowd.llm.busy == PER_PROVIDER, "the places went to those behind"
+        assert crowd.llm.busy == PER_PROVIDER, "later turns took the slots"
         ended = await asyncio.gather(*left)
         assert {what(outcome) for outcome, _, _ in ended} == {("answer", "stop")}
         await crowd.every_slot_is_free()
