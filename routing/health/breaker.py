@@ -10,6 +10,7 @@ from itertools import islice
 from types import TracebackType
 from typing import Literal
 
+from routing.backoff import exponential
 from routing.errors import (
     BadModelRequest,
     ContextOverflow,
@@ -23,11 +24,11 @@ from routing.ports import Clock
 
 WINDOW_SECONDS = 600.0
 MIN_REQUESTS = 5
-MAX_FAILED = 0.5
+MAX_FAILED_SHARE = 0.5
 IN_A_ROW = 3
 FIRST_SECONDS = 60.0
 MAX_SECONDS = 900.0
-"""The breaker opens after IN_A_ROW failures, or if more than MAX_FAILED of at least MIN_REQUESTS requests within
+"""The breaker opens after IN_A_ROW failures, or if more than MAX_FAILED_SHARE of at least MIN_REQUESTS requests within
 the window fail. It opens for FIRST_SECONDS, doubling to MAX_SECONDS."""
 REMEMBERED = 200
 """Maximum number of requests per window; enough for a reliable share."""
@@ -135,7 +136,7 @@ class Breaker:
         if error is None:
             self._close()
         elif not blameless and not probe.early:
-            self._open(error.reason, min(2 * self._seconds, MAX_SECONDS))
+            self._open(error.reason, exponential(2, self._seconds, MAX_SECONDS))  # twice the last wait
 
     def _speaks(self, probe: _Probe) -> int:
         """Close the breaker at the first token; returns the era in which the rest of the attempt counts."""
@@ -163,7 +164,7 @@ class Breaker:
     def _is_bad(self) -> bool:
         count = len(self._tries)
         in_a_row = count >= IN_A_ROW and all(failed for _, failed in islice(reversed(self._tries), IN_A_ROW))
-        return in_a_row or (count >= MIN_REQUESTS and self._failed > MAX_FAILED * count)
+        return in_a_row or (count >= MIN_REQUESTS and self._failed > MAX_FAILED_SHARE * count)
 
     def _open(self, why: str, seconds: float) -> None:
         self._until, self._seconds, self._why = self._clock() + seconds, seconds, why

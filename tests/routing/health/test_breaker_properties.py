@@ -28,17 +28,17 @@ ACTIONS = st.lists(
 
 
 @dataclass
-class Plain:
-    """The specification, implemented literally; `tries` are those since it last opened or closed."""
+class ReferenceBreaker:
+    """The rules of `routing.health.breaker`, applied to `tries`: all attempts since it last opened or closed."""
 
     tries: list[tuple[float, bool]] = field(default_factory=list)
     seconds: float = 0.0
     until: float = 0.0
 
-    def turned(self, now: float, seconds: float) -> None:
+    def change(self, now: float, seconds: float) -> None:
         self.tries, self.seconds, self.until = [], seconds, now + seconds
 
-    def ended(self, now: float, kind: str) -> bool:
+    def ends(self, now: float, kind: str) -> bool:
         """Whether the breaker opens."""
         if kind == "theirs":
             return False
@@ -49,13 +49,13 @@ class Plain:
 
 
 @dataclass
-class Walk:
-    """Both implementations side by side. A running attempt is the breaker's trial, the number of state
-    changes at its start, and whether it probes."""
+class Comparison:
+    """Both implementations side by side. `running`: the breaker's trial, the number of state changes at its start, and
+    "probe", "early" for an early probe, or "" for other attempts."""
 
     time: Time = field(default_factory=Time)
-    plain: Plain = field(default_factory=Plain)
-    turns: int = 0
+    reference: ReferenceBreaker = field(default_factory=ReferenceBreaker)
+    changes: int = 0
     running: list[tuple[Trial, int, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -63,71 +63,73 @@ class Walk:
 
     def begin(self, early: bool) -> None:
         trial = self.breaker.begin(early)
-        due = self.time.now >= self.plain.until
+        due = self.time.now >= self.reference.until
         probing = any(kind for _, _, kind in self.running)
-        may = not self.plain.seconds or (not probing and (due or early))
+        may = not self.reference.seconds or (not probing and (due or early))
         assert (trial is not None) == may
         if trial is not None:
-            kind = "" if not self.plain.seconds else "probe" if due else "early"
-            self.running.append((trial, self.turns, kind))
+            kind = "" if not self.reference.seconds else "probe" if due else "early"
+            self.running.append((trial, self.changes, kind))
 
-    def turn(self, seconds: float) -> None:
-        self.plain.turned(self.time.now, seconds)
-        self.turns += 1
+    def change(self, seconds: float) -> None:
+        self.reference.change(self.time.now, seconds)
+        self.changes += 1
 
     def end(self, number: int, result: str) -> None:
-        trial, turns, kind = self.running.pop(number % len(self.running))
+        trial, changes, kind = self.running.pop(number % len(self.running))
         with trial:
             if result != "left":
                 trial.end(RESULTS[result])
-        if result == "left" or turns != self.turns:
+        if result == "left" or changes != self.changes:
             return
         if not kind:
-            if self.plain.ended(self.time.now, result):
-                self.turn(60.0)
+            if self.reference.ends(self.time.now, result):
+                self.change(60.0)
         elif result == "ok":
-            self.turn(0.0)
+            self.change(0.0)
         elif result != "theirs" and kind == "probe":
-            self.turn(min(900.0, 2 * self.plain.seconds))
+            self.change(min(900.0, 2 * self.reference.seconds))
 
     def speaks(self, number: int) -> None:
         number %= len(self.running)
         trial, _, kind = self.running[number]
         trial.speaks()
         if kind:
-            self.turn(0.0)
-            self.running[number] = (trial, self.turns, "")
+            self.change(0.0)
+            self.running[number] = (trial, self.changes, "")
 
     def check(self) -> None:
         status = self.breaker.status()
         probes = sum(bool(kind) for _, _, kind in self.running)
         assert probes <= 1
-        assert status.state == ("closed" if not self.plain.seconds else "probing" if probes else "open")
-        assert status.until == (self.plain.until if self.plain.seconds else 0.0)
-        assert self.breaker.keep().tries == tuple(each for each in self.plain.tries if each[0] > self.time.now - 600)
+        assert status.state == ("closed" if not self.reference.seconds else "probing" if probes else "open")
+        assert status.until == (self.reference.until if self.reference.seconds else 0.0)
+        assert self.breaker.keep().tries == tuple(
+            each for each in self.reference.tries if each[0] > self.time.now - 600
+        )
 
 
 @given(ACTIONS)
 def test_the_breaker_matches_a_reference_model(actions: list[Action]) -> None:
-    walk = Walk()
+    comparison = Comparison()
     for name, number in actions:
         if name == "wait":
-            walk.time.now += number
+            comparison.time.now += number
         elif name in ("begin", "early"):
-            walk.begin(name == "early")
-        elif not walk.running:
+            comparison.begin(name == "early")
+        elif not comparison.running:
             continue
         elif name == "speaks":
-            walk.speaks(number)
+            comparison.speaks(number)
         else:
-            walk.end(number, name)
-        walk.check()
+            comparison.end(number, name)
+        comparison.check()
 
 
 @given(st.lists(st.sampled_from(("theirs", "ok", "left")), max_size=100))
 def test_users_errors_never_open_it(results: list[str]) -> None:
-    walk = Walk()
+    comparison = Comparison()
     for result in results:
-        walk.begin(False)
-        walk.end(0, result)
-    assert walk.breaker.status().state == "closed"
+        comparison.begin(False)
+        comparison.end(0, result)
+    assert comparison.breaker.status().state == "closed"
