@@ -28,7 +28,7 @@ MAX_SUGGESTIONS = 25
 """Discord's limit."""
 ALIKE = 60.0
 """Minimum similarity (0-100) for a fuzzy match."""
-LOOK_SECONDS = 0.05
+LOOKUP_SECONDS = 0.05
 """Maximum wait for the person lookup, which the storage usually answers from memory."""
 
 
@@ -60,7 +60,7 @@ class People(Protocol):
 
 
 class Suggestions:
-    """Answers from memory within `patience` seconds. Strangers get no suggestions."""
+    """Answers from memory within `timeout_seconds`. Strangers get no suggestions."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Suggestions:
         skills: Callable[[], Skills],
         people: People,
         preferences: PreferenceStore,
-        patience: float = LOOK_SECONDS,
+        timeout_seconds: float = LOOKUP_SECONDS,
     ) -> None:
         self._specs = {spec.name: spec for spec in specs}
         self._models = models
@@ -78,7 +78,7 @@ class Suggestions:
         self._skills = skills
         self._people = people
         self._preferences = preferences
-        self._patience = patience
+        self._timeout_seconds = timeout_seconds
         self._looking: set[asyncio.Task[_Known | None]] = set()
 
     async def offer(self, user: UserKey, typing: Typing) -> tuple[str, ...] | None:
@@ -140,7 +140,7 @@ class Suggestions:
         look = asyncio.create_task(self._found(user, with_toolkits))
         self._looking.add(look)
         look.add_done_callback(self._looking.discard)
-        await asyncio.wait({look}, timeout=self._patience)
+        await asyncio.wait({look}, timeout=self._timeout_seconds)
         return look if look.done() else None
 
     async def _found(self, user: UserKey, with_toolkits: bool) -> _Known | None:

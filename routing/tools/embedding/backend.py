@@ -20,7 +20,7 @@ from routing.types.model_names import LOCAL_PROVIDER
 Kind = Literal["static", "off", "sentence-transformers", "litellm"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _TAKES = "static, off, sentence-transformers:<model or folder> or litellm:<provider>/<model>"
-_SHOWN_CHARS = 80
+_SHOWN_CHARACTERS = 80
 """Length to which a name is cut in an error message."""
 
 
@@ -84,10 +84,10 @@ def _folder(model: str) -> Path | None:
         folder = Path(model).expanduser()
         return folder if folder.is_dir() else None
     except RuntimeError:  # of expanduser
-        reason = f"there is no home folder {model.partition('/')[0][:_SHOWN_CHARS]}"
+        reason = f"there is no home folder {model.partition('/')[0][:_SHOWN_CHARACTERS]}"
     except OSError as error:  # a name that is too long, or missing permissions
         reason = f"it can't be looked for ({error.strerror})"
-    shown = model if len(model) <= _SHOWN_CHARS else f"{model[:_SHOWN_CHARS]}…"
+    shown = model if len(model) <= _SHOWN_CHARACTERS else f"{model[:_SHOWN_CHARACTERS]}…"
     raise ConfigError(
         f"EMBEDDINGS=sentence-transformers:{shown} names no model: {reason}. Give a model's name, or its folder."
     )

@@ -19,7 +19,7 @@ from routing.errors import NO_REASON, PROGRAM_ENDING, EmbedderFailed, Reason, sy
 from routing.ports import Clock
 from routing.process import ChildProcess, Supervisor, Worker
 from routing.tools.embedding.texts import FEW_TEXTS, answered
-from routing.tools.embedding.worker_process import LOADER, REASON_CHARS
+from routing.tools.embedding.worker_process import LOADER, REASON_CHARACTERS
 from routing.types.vectors import Floats
 
 _BATCH = 8
@@ -46,15 +46,15 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """Seconds: `idle` without a call until the process stops; `loading` that a message waits for a model to load (less
-    than it waits for its vectors, so that it gets the reason); `again` until a failing start is retried, doubled each
-    time up to `longest`."""
+class WorkerTimes:
+    """`idle_seconds`: without a call until the process stops. `loading_seconds`: how long a message waits for the model
+    to load; less than it waits for its vectors, so that it gets the reason. `retry_seconds`: until a failed start is
+    retried, doubled each time up to `max_retry_seconds`."""
 
-    idle: float = 300.0
-    loading: float = 0.03
-    again: float = 1.0
-    longest: float = 300.0
+    idle_seconds: float = 300.0
+    loading_seconds: float = 0.03
+    retry_seconds: float = 1.0
+    max_retry_seconds: float = 300.0
 
 
 class EmbeddingProcess(Worker):
@@ -142,7 +142,7 @@ class EmbeddingProcess(Worker):
         if code == -signal.SIGKILL:
             return Reason("its process was killed, probably because memory ran out")
         lines = [line.strip() for line in self.process.log.splitlines() if line.strip()]
-        last = lines[-1][:REASON_CHARS] if lines else Reason("no output")
+        last = lines[-1][:REASON_CHARACTERS] if lines else Reason("no output")
         return Reason("its process {ended}: {output}", ended=self.process.ending, output=last)
 
     def _failed(self, reason: object) -> EmbedderFailed:
@@ -154,13 +154,13 @@ class WorkerEmbedder:
     messages fail at once and bulk work waits. After a crash, calls under way fail and the process restarts at once; if
     it fails again before it has answered, it restarts on a later call."""
 
-    def __init__(self, name: str, launch: Launch, clock: Clock, patience: Patience | None = None) -> None:
+    def __init__(self, name: str, launch: Launch, clock: Clock, times: WorkerTimes | None = None) -> None:
         self.name = name
         self._launch = launch
         self._clock = clock
-        self._patience = patience or Patience()
+        self._times = times or WorkerTimes()
         start = partial(EmbeddingProcess.start, launch)
-        self._supervisor = Supervisor(f"[Embedding] {name}", start, self._patience.idle, self._crashed)
+        self._supervisor = Supervisor(f"[Embedding] {name}", start, self._times.idle_seconds, self._crashed)
         self._failures = 0
         self._retry_at = 0.0
         self._last_failure = ""
@@ -205,7 +205,7 @@ class WorkerEmbedder:
         if self._supervisor.worker is not None:
             return self._supervisor.worker
         starting = self._start()
-        await asyncio.wait([starting], timeout=self._patience.loading if hurried else None)
+        await asyncio.wait([starting], timeout=self._times.loading_seconds if hurried else None)
         if not starting.done():
             raise EmbedderFailed("{model} is still loading", model=self._launch.model)
         if starting.cancelled():
@@ -242,5 +242,7 @@ class WorkerEmbedder:
             failures,
             error.reason if isinstance(error, EmbedderFailed) else type(error).__name__,
         )
-        self._retry_at = self._clock() + exponential(max(1, failures - 1), self._patience.again, self._patience.longest)
+        self._retry_at = self._clock() + exponential(
+            max(1, failures - 1), self._times.retry_seconds, self._times.max_retry_seconds
+        )
         log.warning("[Embedding] %s", error)

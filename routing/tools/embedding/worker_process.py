@@ -28,7 +28,7 @@ _ONE_THREAD = {
     "TOKENIZERS_PARALLELISM": "false",
 }
 """Two threads on two busy cores were 48 times slower than one (measured)."""
-REASON_CHARS = 160
+REASON_CHARACTERS = 160
 """Maximum length of the reason for a failure."""
 
 
@@ -89,7 +89,7 @@ def _say(out: BinaryIO, message: Mapping[str, object]) -> None:
 def _reason(error: Exception) -> str:
     """The first line of the message without its full stop, or the type of the error."""
     line = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
-    return line[:REASON_CHARS].rstrip(" .:") or type(error).__name__
+    return line[:REASON_CHARACTERS].rstrip(" .:") or type(error).__name__
 
 
 if __name__ == "__main__":

@@ -10,12 +10,12 @@ import pytest
 
 from routing.errors import EmbedderFailed
 from routing.tools.embedding.texts import FEW_TEXTS
-from routing.tools.embedding.worker import Patience, WorkerEmbedder
+from routing.tools.embedding.worker import WorkerEmbedder, WorkerTimes
 from tests.routing.llm.local.conftest import TIMEOUT_SECONDS
 from tests.routing.tools.embedding.loaders import expected
 
 MANY = [f"text {number}" for number in range(3 * FEW_TEXTS)]
-PATIENT = Patience(loading=TIMEOUT_SECONDS)
+WAIT_FOR_LOADING = WorkerTimes(loading_seconds=TIMEOUT_SECONDS)
 
 
 async def loaded(embedder: WorkerEmbedder) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from routing.tools.embedding.worker import Launch, Patience, WorkerEmbedder
+from routing.tools.embedding.worker import Launch, WorkerEmbedder, WorkerTimes
 from tests.routing.llm.local.conftest import HandClock
 from tests.routing.tools.embedding.loaders import HERE
 
@@ -23,14 +23,14 @@ def clock() -> HandClock:
 
 @pytest.fixture
 async def make(clock: HandClock) -> AsyncIterator[Make]:
-    """`make("load", model, Patience(…), …)`; all processes are stopped afterwards."""
+    """`make("load", model, WorkerTimes(…), …)`; all processes are stopped afterwards."""
     made: list[WorkerEmbedder] = []
 
     def embedder(
-        loader: str = "load", model: str = "double", patience: Patience | None = None, **launch: object
+        loader: str = "load", model: str = "double", times: WorkerTimes | None = None, **launch: object
     ) -> WorkerEmbedder:
         started = Launch(model, f"{HERE}:{loader}", **launch)  # type: ignore[arg-type]
-        made.append(WorkerEmbedder("worker:double", started, clock, patience or Patience()))
+        made.append(WorkerEmbedder("worker:double", started, clock, times or WorkerTimes()))
         return made[-1]
 
     yield embedder

@@ -11,17 +11,17 @@ import pytest
 
 from routing.errors import EmbedderFailed
 from routing.tools.embedding.texts import FEW_TEXTS, load_rows
-from routing.tools.embedding.worker import Patience
+from routing.tools.embedding.worker import WorkerTimes
 from routing.tools.fallback_reasons import INDEX_WAIT_SECONDS
 from routing.types.vectors import Floats
 from tests.routing.llm.local.conftest import alive, until
-from tests.routing.tools.embedding.calls import MANY, PATIENT, gone, impatient, loaded
+from tests.routing.tools.embedding.calls import MANY, WAIT_FOR_LOADING, gone, impatient, loaded
 from tests.routing.tools.embedding.conftest import Make, let_go
 from tests.routing.tools.embedding.loaders import WIDTH, expected
 
 
 async def test_rows_have_length_one_and_blank_texts_are_zero(make: Make) -> None:
-    embedder = make(patience=PATIENT)
+    embedder = make(times=WAIT_FOR_LOADING)
     texts = ["tea", " ", "грüße 🙂", "", "tea"]
     rows = await embedder.embed(texts)
     assert rows.dtype == np.float32
@@ -32,7 +32,7 @@ async def test_rows_have_length_one_and_blank_texts_are_zero(make: Make) -> None
 
 
 async def test_a_lone_surrogate_is_accepted(make: Make) -> None:
-    rows = await make(patience=PATIENT).embed(["a \ud83d b"])
+    rows = await make(times=WAIT_FOR_LOADING).embed(["a \ud83d b"])
     assert np.allclose(rows, expected(["a � b"]), atol=1e-7)
 
 
@@ -57,7 +57,7 @@ async def test_a_message_does_not_wait_for_a_model_to_load_and_bulk_does(make: M
 
 
 async def test_a_message_waits_up_to_its_limit(make: Make, pipe: Path) -> None:
-    waiting = asyncio.create_task(make("load_later", str(pipe), PATIENT).embed(["hi"]))
+    waiting = asyncio.create_task(make("load_later", str(pipe), WAIT_FOR_LOADING).embed(["hi"]))
     await let_go(pipe)
     assert np.array_equal(await waiting, expected(["hi"]))
 
@@ -76,7 +76,7 @@ async def test_a_start_continues_when_its_caller_is_cancelled(make: Make, pipe: 
 
 async def test_a_message_that_stops_waiting_learns_that_the_model_is_loading(make: Make, pipe: Path) -> None:
     embedder = make("load_later", str(pipe))
-    assert Patience().loading < INDEX_WAIT_SECONDS
+    assert WorkerTimes().loading_seconds < INDEX_WAIT_SECONDS
     with pytest.raises(EmbedderFailed, match="still loading"):
         await embedder.embed(["hi"])
 
@@ -112,7 +112,7 @@ async def test_a_message_waits_for_at_most_one_bulk_batch(make: Make, pipe: Path
 
 async def test_an_idle_process_ends_and_the_next_call_restarts_it(make: Make, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    embedder, others = make(patience=Patience(idle=0.0)), (make(), make())
+    embedder, others = make(times=WorkerTimes(idle_seconds=0.0)), (make(), make())
     assert np.array_equal(await embedder.embed(MANY), expected(MANY))
     await until(lambda: embedder.pid is None)
     for other in others:
@@ -122,14 +122,14 @@ async def test_an_idle_process_ends_and_the_next_call_restarts_it(make: Make, ca
 
 
 async def test_a_working_process_is_not_idle(make: Make, pipe: Path) -> None:
-    embedder = make(patience=Patience(idle=0.0))
+    embedder = make(times=WorkerTimes(idle_seconds=0.0))
     running = asyncio.create_task(embedder.embed([f"wait {pipe}", *MANY]))
     await let_go(pipe)
     assert np.array_equal((await running)[1:], expected(MANY))
 
 
 async def test_a_call_that_began_before_the_idle_timeout_is_answered(make: Make, pipe: Path) -> None:
-    embedder, hanging = make(patience=Patience(idle=0.0)), make()
+    embedder, hanging = make(times=WorkerTimes(idle_seconds=0.0)), make()
     await impatient(hanging)
     await loaded(embedder)
     running = asyncio.create_task(embedder.embed([f"wait {pipe}", *MANY]))
@@ -169,5 +169,5 @@ async def test_close_ends_a_loading_process(make: Make, pipe: Path, turns: int) 
 
 
 async def test_library_output_does_not_disturb_the_protocol(make: Make) -> None:
-    rows = await make(patience=PATIENT).embed(["noise", "tea"])
+    rows = await make(times=WAIT_FOR_LOADING).embed(["noise", "tea"])
     assert np.array_equal(rows, expected(["noise", "tea"]))

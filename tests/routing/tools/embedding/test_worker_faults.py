@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from routing.errors import EmbedderFailed
-from routing.tools.embedding.worker import Launch, Patience, WorkerEmbedder
+from routing.tools.embedding.worker import Launch, WorkerEmbedder, WorkerTimes
 from tests.routing.llm.local.conftest import TIMEOUT_SECONDS, HandClock, alive, until
 from tests.routing.tools.embedding.calls import MANY, failure, gone, impatient, loaded
 from tests.routing.tools.embedding.conftest import Make
@@ -62,7 +62,7 @@ async def test_a_kill_between_calls_restarts_at_once(make: Make) -> None:
 
 
 async def test_a_second_kill_waits_for_the_next_call(make: Make, clock: HandClock) -> None:
-    embedder = make(patience=Patience(again=10.0, loading=TIMEOUT_SECONDS))
+    embedder = make(times=WorkerTimes(retry_seconds=10.0, loading_seconds=TIMEOUT_SECONDS))
     first = await loaded(embedder)
     os.kill(first, signal.SIGKILL)
     await until(lambda: embedder.pid not in (None, first))
@@ -161,7 +161,7 @@ async def test_loading_times_out(make: Make, pipe: Path) -> None:
 
 async def test_repeated_failures_back_off(make: Make, clock: HandClock, tmp_path: Path) -> None:
     counted = tmp_path / "starts"
-    embedder = make("load_badly", str(counted), Patience(again=10.0, longest=35.0))
+    embedder = make("load_badly", str(counted), WorkerTimes(retry_seconds=10.0, max_retry_seconds=35.0))
     for starts, wait in ((1, 10), (2, 20), (3, 35), (4, 35)):
         assert (await failure(embedder)).endswith("the weights are torn")
         assert (await failure(embedder)).endswith(f"the weights are torn; trying again in {wait} s")
@@ -172,7 +172,7 @@ async def test_repeated_failures_back_off(make: Make, clock: HandClock, tmp_path
 
 
 async def test_a_silent_process_backs_off_until_it_answers(make: Make, clock: HandClock) -> None:
-    embedder = make(patience=Patience(again=10.0, loading=TIMEOUT_SECONDS))
+    embedder = make(times=WorkerTimes(retry_seconds=10.0, loading_seconds=TIMEOUT_SECONDS))
     for _ in range(2):
         with pytest.raises(EmbedderFailed, match="exit code 7"):
             await embedder.embed(["die"])
