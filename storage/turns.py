@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, func, insert, select
 
 from routing.types.history import TurnFacts, TurnRecord
 from routing.types.messages import ChatKey
-from routing.types.tiers import TIERS
+from routing.types.tiers import TIERS, Tier
 from routing.types.usage import Rating, RecentProblems, TurnReport
 from storage.codec import NAMES, dollars, nano
 from storage.database import Database
@@ -19,7 +19,8 @@ from storage.hours import add_turn, between, rate, turn_sums
 from storage.schema import outbox, pieces, turns
 
 _INSERT = insert(turns)
-_GROUPS = (*TIERS, "council")
+_Group = Tier | Literal["council"]
+_GROUPS: tuple[_Group, ...] = (*TIERS, "council")
 _COUNTS = (
     *("turns", "fallbacks", "timeouts", "escalations", "first_tokens"),
     *("cost_nano", "unknown", "liked", "disliked"),
@@ -71,10 +72,9 @@ class SqlTurns:
             for row in connection.execute(query, between(since) | filters).all():
                 models = groups.setdefault("council" if row.council else row.tier, {})
                 models.setdefault(row.model, []).append((row, connection.execute(_newest(row, since, filters)).all()))
-            return [_tier_report(tier, models) for tier, models in groups.items()]
+            return [_tier_report(group, groups[group]) for group in _GROUPS if group in groups]
 
-        reports = await self._database.read(step)
-        return tuple(sorted(reports, key=lambda each: _GROUPS.index(each.tier)))
+        return tuple(await self._database.read(step))
 
     async def newest(self, limit: int) -> RecentProblems:
         last = select(turns).where(turns.c.source != "council").order_by(turns.c.id.desc()).limit(limit).subquery()
@@ -106,21 +106,21 @@ def _newest(kind: Row[Any], since: float, filters: Mapping[str, int]) -> Select[
     return newest.order_by(turns.c.at.desc()).limit(TIMED)
 
 
-def _tier_report(tier: str, models: Mapping[str, Sequence[_Part]]) -> TurnReport:
+def _tier_report(tier: _Group, models: Mapping[str, Sequence[_Part]]) -> TurnReport:
     reports = [_report(tier, model, parts) for model, parts in models.items()]
     reports.sort(key=lambda each: (-each.turns, each.model))
     whole = _report(tier, "", [part for parts in models.values() for part in parts])
     return replace(whole, models=tuple(reports))
 
 
-def _report(tier: str, model: str, parts: Sequence[_Part]) -> TurnReport:
+def _report(tier: _Group, model: str, parts: Sequence[_Part]) -> TurnReport:
     """The report for a group. Each part is a tier and model with its newest turns."""
     sums = {name: int(sum(getattr(row, name) for row, _ in parts)) for name in _COUNTS}
     first = float(sum(row.first_token_seconds for row, _ in parts))
     newest = sorted(((turn.at, turn.seconds) for _, timed in parts for turn in timed), reverse=True)[:TIMED]
     seconds = sorted(each for _, each in newest)
     return TurnReport(
-        tier=tier,  # type: ignore[arg-type]
+        tier=tier,
         model=model,
         turns=sums["turns"],
         fallbacks=sums["fallbacks"],

@@ -30,7 +30,7 @@ CALL_TIMEOUT = aiohttp.ClientTimeout(total=20.0, sock_connect=10.0)
 """For calls that set no timeout; the library's default is five minutes."""
 _ALSO_LIBRARY = ("READY", "RESUMED", "GUILD_CREATE")
 """Events that the library needs as well when we read them."""
-_MAX_RATE_LIMIT = 30.0  # maximum seconds to wait out a 429 within a call; longer ones raise RateLimited
+_MAX_RATE_LIMIT_SECONDS = 30.0  # maximum wait for a 429 within a call; longer ones raise RateLimited
 _CLOSE_SECONDS = 2.0  # seconds for closing; closing a dead connection may hang
 
 
@@ -52,8 +52,9 @@ class Client(discord.Client):
             chunk_guilds_at_startup=False,
             allowed_mentions=discord.AllowedMentions.none(),
             heartbeat_timeout=pace.silence,
-            max_ratelimit_timeout=_MAX_RATE_LIMIT,
+            max_ratelimit_timeout=_MAX_RATE_LIMIT_SECONDS,
         )
+        # The library has no option for a timeout, nor for another HTTP client.
         self.http.request = partial(_request, self.http.request)  # type: ignore[method-assign]
 
     def listen(self, events: Mapping[str, Callable[[Any], None]], disconnected: Callable[[int], None]) -> None:

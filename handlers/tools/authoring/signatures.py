@@ -45,15 +45,16 @@ class Signature:
     parameter and how to fix it."""
 
     def __init__(self, tool: str, parameters: Sequence[inspect.Parameter], scoped: bool = False) -> None:
-        def reader(**given: Any) -> dict[str, Any]:
+        def arguments(**given: Any) -> dict[str, Any]:
             return given
 
         self.scoped = scoped
         self._tool = tool
+        reader: Any = arguments  # neither `__signature__` nor a TypeAdapter of a function is typed
         reader.__annotations__ = {each.name: _mended(each.annotation) for each in parameters}
         try:
-            reader.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-            self._reader: TypeAdapter[dict[str, Any]] = TypeAdapter(reader)  # type: ignore[arg-type]
+            reader.__signature__ = inspect.Signature(parameters)
+            self._reader: TypeAdapter[dict[str, Any]] = TypeAdapter(reader)
             schema = self._reader.json_schema(schema_generator=_Generator)
         except (PydanticUserError, NameError, TypeError, ValueError, RecursionError) as error:
             reason = str(error).splitlines()[0].rstrip(".")
@@ -190,7 +191,7 @@ def _mended(hint: Any, inside: tuple[Any, ...] = ()) -> Any:
     origin = get_origin(hint)
     if origin is Annotated:
         return Annotated[(new[0], *arguments[1:])]
-    return Union[new] if origin in (Union, types.UnionType) else origin[new]  # noqa: UP007
+    return Union[new] if origin in (Union, types.UnionType) else origin[new]  # noqa: UP007 - `new` is a tuple
 
 
 def _key(hint: Any, is_required: bool, inside: tuple[Any, ...]) -> Any:

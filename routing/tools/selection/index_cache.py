@@ -42,7 +42,7 @@ class IndexCache:
         try:
             with safe_open(str(path), "numpy") as stored:
                 metadata = stored.metadata() or {}
-                parts = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
+                parts = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118 - no mapping
         except FileNotFoundError:
             return cls()
         except (OSError, SafetensorError) as error:
