@@ -152,7 +152,7 @@ def report(found: list[Crowd], conditions: str) -> Section:
         ("most probes of a model at a time (limit 1)", *(_held(each.most_probes, 1) for each in found)),
         ("probes in all", *(str(each.probes) for each in found)),
         ("breakers open at the end", *(str(each.open_breakers) for each in found)),
-        ("models asking for patience at the end", *(str(each.resting) for each in found)),
+        ("models in cooldown at the end", *(str(each.resting) for each in found)),
         ("turn p50 / p95, s", *(_times([turn.seconds for turn in each.turns]) for each in found)),
         ("slowest turn, s", *(f"{max(turn.seconds for turn in each.turns):.2f}" for each in found)),
         ("in line p50 / p95, s", *(_times([turn.in_line for turn in each.turns]) for each in found)),

@@ -112,7 +112,7 @@ def report(found: dict[str, Pair], conditions: str) -> Section:
         f"Interleaved, who is first changes with each round; {sizes}; {conditions}. Differences of medians, in "
         "brackets where they lie in 95 of 100 such runs (bootstrap of pairs). The verdict is on CPU: wall clock grows "
         "with what else the machine does.",
-        "A turn: Turn over Pursuit over Caller, the models chosen as often as the bot does, with health, places, "
+        "A turn: TurnLoop and ModelCaller, the models chosen as often as the bot does, with health, queues, "
         "breaker, latency, deadline; without history, tools, store, money and log. The bare call: the stream's text.",
     )
     return Section("failover: a healthy turn", tuple(lines), notes, False not in verdicts, figures)

@@ -13,7 +13,7 @@ from routing.bounded import Bounded
 from routing.catalog.catalog import BUNDLED, Catalog
 from routing.config import jsonfile
 from routing.config.runtime import read_config
-from routing.config.sections import MAX_RESULT_CHARS, TurnBounds
+from routing.config.sections import MAX_RESULT_CHARACTERS, TurnBounds
 from routing.errors import ToolFailed
 from routing.health.health import ModelHealth
 from routing.llm.attempt import ModelCaller
@@ -114,7 +114,7 @@ class TurnRunner:
         """One complete turn; returns the outcome and its deadline."""
         deadline = Line(self._clock, models.config.contracts[TIER].deadline_seconds)
         bounds = TurnBounds()
-        executor = ToolExecutor(NoTools(), bounds.tool_calls, MAX_RESULT_CHARS)
+        executor = ToolExecutor(NoTools(), bounds.tool_calls, MAX_RESULT_CHARACTERS)
         cost = TurnCost(person_id, ChatKey("cli", str(person_id)))
 
         async def plan(turn: TurnInput, state: TurnState) -> CallPlan:
