@@ -20,9 +20,9 @@ from routing.types.queues import OutboxEntry
 
 STORAGE_SECONDS = 5.0
 """Pause after a storage failure while sending a reply."""
-FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 30.0
+FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.5, 30.0
 """Pause between two attempts to send a reply, in seconds; doubles with each attempt."""
-MAX_AMBIGUOUS = 3
+MAX_AMBIGUOUS_ATTEMPTS = 3
 """Give up after this many attempts that may have arrived, since each may have shown a copy."""
 UNCONFIRMED = "the platform did not confirm that it arrived"
 MAX_LEFT_SECONDS = 3600.0
@@ -100,12 +100,12 @@ class OutboxSender:
             present = await retry_storage(self._store.get, entry.id)
             if present is None:
                 return
-            ambiguous, pause = present.ambiguous, exponential(failures, FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)
+            ambiguous, pause = present.ambiguous, exponential(failures, FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS)
             if later.seconds is not None:
                 pause = later.seconds
             if later.maybe_sent:
                 ambiguous = max(ambiguous, 1) if later.protected else ambiguous + 1
-                if ambiguous >= MAX_AMBIGUOUS and not later.protected:
+                if ambiguous >= MAX_AMBIGUOUS_ATTEMPTS and not later.protected:
                     await self._give_up(entry)
                     return
                 pause *= 1 if later.protected else 2 ** (ambiguous - 1)
@@ -120,7 +120,7 @@ class OutboxSender:
     async def _give_up(self, entry: OutboxEntry) -> None:
         """Give up on a reply to unblock those behind it. If the note about it is lost too, it is not repeated."""
         chat = entry.message.chat
-        log.error("[Outbox] Giving up on reply %d after %d attempts: %s", entry.id, MAX_AMBIGUOUS, UNCONFIRMED)
+        log.error("[Outbox] Giving up on reply %d after %d attempts: %s", entry.id, MAX_AMBIGUOUS_ATTEMPTS, UNCONFIRMED)
         await retry_storage(self._store.dead, entry.id, UNCONFIRMED)
         await retry_storage(self._undeliverable, chat, UNCONFIRMED)
         if not self._noted.get(chat):

@@ -30,10 +30,10 @@ from routing.types.tools import Allowance, PendingAction, ToolScope, Traits
 from routing.types.usage import TurnCost
 
 SPEC = CommandSpec("confirm", "Confirm an action", ("/confirm once",), queued=True, press_only=True)
-MAX_CHARS = 2_000
+MAX_CHARACTERS = 2_000
 """Maximum length of the arguments on a card, in characters. Longer ones are sent as a file."""
-FIRST_CHARS = 1_500
-MAX_RESULT_CHARS = 2_500
+FIRST_CHARACTERS = 1_500
+MAX_RESULT_CHARACTERS = 2_500
 """Maximum length of a raw result, in characters, when no model answered."""
 INTERRUPTED = (
     "The process ended while this ran: it may or may not have happened. Tell the user so, and that they should check. "
@@ -77,7 +77,7 @@ def card(ask: CommandContext, action: PendingAction, zone: ZoneInfo) -> Card:
 
     allow = [button(ask.say("✅ Allow once"), "once"), button(ask.say("✅ In this conversation"), "conversation")]
     always = [button(ask.say("♾ Always"), "always")] if may(ask.person, "owner") else []
-    document = Document("arguments.txt", whole) if len(whole) > MAX_CHARS else None
+    document = Document("arguments.txt", whole) if len(whole) > MAX_CHARACTERS else None
     rows = (tuple(allow), (*always, button(ask.say("❌ Cancel"), "no")))
     return Card("\n\n".join(part for part in words if part), rows, document)
 
@@ -229,13 +229,13 @@ def pressed(ask: CommandContext, action: PendingAction) -> str:
 
 def unanswered(result: str) -> str:
     """The raw result, shown when no model answered."""
-    return fenced(_visible(limit_result(result, MAX_RESULT_CHARS), keep="\n\t"))
+    return fenced(_visible(limit_result(result, MAX_RESULT_CHARACTERS), keep="\n\t"))
 
 
 def _cancelled(ask: CommandContext, action: PendingAction) -> Reply:
     """Replaces the card, unless the card was sent as a file."""
     words = ask.say("❌ Cancelled. {tool} was not run.", tool=f"`{action.tool}`")
-    return Reply(words, apart=len(shown(action.arguments)) > MAX_CHARS)
+    return Reply(words, apart=len(shown(action.arguments)) > MAX_CHARACTERS)
 
 
 def _call(action: PendingAction) -> ToolCall:
@@ -243,11 +243,11 @@ def _call(action: PendingAction) -> ToolCall:
 
 
 def _cut(ask: CommandContext, text: str) -> str:
-    if len(text) <= MAX_CHARS:
+    if len(text) <= MAX_CHARACTERS:
         return text
-    last = MAX_CHARS - FIRST_CHARS
-    left_out = ask.say("[{n:,} characters are left out here; the file has all of them]", n=len(text) - MAX_CHARS)
-    return f"{text[:FIRST_CHARS]}\n{left_out}\n{text[-last:]}"
+    last = MAX_CHARACTERS - FIRST_CHARACTERS
+    left_out = ask.say("[{n:,} characters are left out here; the file has all of them]", n=len(text) - MAX_CHARACTERS)
+    return f"{text[:FIRST_CHARACTERS]}\n{left_out}\n{text[-last:]}"
 
 
 def _key(name: str) -> str:

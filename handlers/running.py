@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from routing.types.messages import ChatKey, UserKey
 from routing.types.stop import Stop
 
-LONGEST_END_SECONDS = 10.0
+MAX_STOP_SECONDS = 10.0
 """Maximum wait for a stopped turn. The turn ends at once, but a tool may need time to stop."""
 
 
@@ -46,10 +46,10 @@ class RunningTurns:
                 await self.ended(chat)
 
     async def ended(self, chat: ChatKey) -> None:
-        """Waits until the turn in a chat is over and stored, at most `LONGEST_END_SECONDS`."""
+        """Waits until the turn in a chat is over and stored, at most `MAX_STOP_SECONDS`."""
         if chat in self._users:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._users[chat][1].wait(), LONGEST_END_SECONDS)
+                await asyncio.wait_for(self._users[chat][1].wait(), MAX_STOP_SECONDS)
 
     def asker(self, chat: ChatKey) -> UserKey | None:
         """The user whose turn runs in a chat."""

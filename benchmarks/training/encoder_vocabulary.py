@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 UNKNOWN, PADDING = "[UNK]", "[PAD]"
-MAX_WORD_CHARS = 128
+MAX_WORD_CHARACTERS = 128
 """Longer words are unknown. The time per word grows with the cube of its length: 6 ms for 400 letters (measured)."""
 UNSPACED = r"\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff"
 """Scripts written without spaces: Thai, kana, Han."""
@@ -24,7 +24,7 @@ def blank(vocabulary: dict[str, int]) -> Tokenizer:
     """A tokenizer over these pieces: lower case, no accents on Latin, Cyrillic and Arabic; kana and Hangul whole."""
     tokenizer = Tokenizer(
         models.WordPiece(
-            vocabulary, unk_token=UNKNOWN, continuing_subword_prefix="", max_input_chars_per_word=MAX_WORD_CHARS
+            vocabulary, unk_token=UNKNOWN, continuing_subword_prefix="", max_input_chars_per_word=MAX_WORD_CHARACTERS
         )
     )
     tokenizer.normalizer = normalizers.Sequence(

@@ -42,7 +42,7 @@ CHECKS: tuple[Check, ...] = (
     tools.mcp_servers,
     tools.embeddings,
 )
-LONGEST_SECONDS = 30.0
+MAX_CHECK_SECONDS = 30.0
 """Timeout of one check. The integrity check of a 1 GB database on a memory card takes most of it."""
 
 
@@ -69,7 +69,7 @@ def unreadable(error: TierbotError, as_json: bool) -> int:
 
 async def examine(inspection: Inspection, checks: Sequence[Check] = CHECKS) -> list[Finding]:
     """Run all checks concurrently; returns findings in the order of `checks`."""
-    running = (asyncio.wait_for(check(inspection), LONGEST_SECONDS) for check in checks)
+    running = (asyncio.wait_for(check(inspection), MAX_CHECK_SECONDS) for check in checks)
     outcomes = await asyncio.gather(*running, return_exceptions=True)
     found = [_findings(check, outcome) for check, outcome in zip(checks, outcomes, strict=True)]
     return [finding for group in found for finding in group]

@@ -19,7 +19,7 @@ MAX_MESSAGES = 2
 MAX_FILES = 8
 """Discord allows 10 per message, and a reply may also have a picture and a document."""
 _NAME = "main"
-_MAX_EXTENSION = 4
+_MAX_EXTENSION_CHARACTERS = 4
 """Length of an unknown language that is used as an extension."""
 
 
@@ -79,5 +79,5 @@ def _extension(language: str) -> str:
         if language.lower() in aliases:
             plain = (pattern.removeprefix("*.") for pattern in patterns)
             return next((each for each in plain if each.isalnum()), known)
-    short = len(language) <= _MAX_EXTENSION and language.isascii() and language.isalnum()
+    short = len(language) <= _MAX_EXTENSION_CHARACTERS and language.isascii() and language.isalnum()
     return language.lower() if short else known

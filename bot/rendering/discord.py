@@ -14,11 +14,11 @@ from bot.rendering.spans import Span
 from bot.rendering.split import FormattedText, neat_start
 from bot.rendering.telegram import accepted
 
-MAX_TEXT = 2000
+MAX_TEXT_CHARACTERS = 2000
 """Characters a message; Discord counts code points."""
 _LEAST = 100  # below this, markup and one word might not fit
 _MARKS = {"bold": "**", "italic": "*", "underline": "__", "strikethrough": "~~", "spoiler": "||"}
-_MAX_HEADING = 3
+_MAX_HEADING_LEVEL = 3
 _BLOCKS = ("pre", "blockquote", "heading")
 _ZERO_WIDTH = "\u200b"
 _ADDRESS = r"(?P<address>https?://[^\s<>`]+)"  # an address keeps its underscores; Discord reads no markup in it
@@ -34,7 +34,7 @@ _LOUD = re.compile("@(?=everyone|here)")
 _BRACKET = re.compile(r"(?<!\\)[\[\]]")
 
 
-def pieces(markdown: str, limit: int = MAX_TEXT) -> tuple[str, ...]:
+def pieces(markdown: str, limit: int = MAX_TEXT_CHARACTERS) -> tuple[str, ...]:
     """The whole answer in messages of at most `limit` characters; () if nothing is visible.
 
     Breaks prefer paragraphs, then lines, sentences and words. A broken code block, quote or style is closed and
@@ -48,7 +48,7 @@ def pieces(markdown: str, limit: int = MAX_TEXT) -> tuple[str, ...]:
     return tuple(part for part in made if not is_blank(part))
 
 
-def preview(markdown: str, limit: int = MAX_TEXT) -> str:
+def preview(markdown: str, limit: int = MAX_TEXT_CHARACTERS) -> str:
     """An unfinished answer as one message: open markup is closed, and a long answer is "…" and its end.
 
     Empty as long as nothing is visible. Takes no longer for 20,000 characters than for 2 × `limit`.
@@ -141,7 +141,7 @@ def _accepted(longest: int, address: str, label: str) -> str | None:
 
 def _heading(span: Span) -> Iterator[Span]:
     """Headings below the third level are bold."""
-    yield span if span.level <= _MAX_HEADING else replace(span, type="bold", level=0)
+    yield span if span.level <= _MAX_HEADING_LEVEL else replace(span, type="bold", level=0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from bot.rendering.plain import clean, guarded
 
-MAX_FORMULA = 1000  # characters; the converter takes quadratic time
+MAX_FORMULA_CHARACTERS = 1000  # the converter takes quadratic time
 _TEX = re.compile(r"[\\^_{}]")
 _SIGN = re.compile(r"[=+*/<>|]|(?<![A-Za-z])-(?![A-Za-z])")
 _WORD = re.compile(r"[A-Za-z]{3}")
@@ -23,7 +23,7 @@ _NOT_EQUAL = re.compile(r"\\ne(?![A-Za-z])")
 
 def is_formula(latex: str, block: bool = False) -> bool:
     r"""Whether the text between ``\(`` and ``\)``, or ``\[`` and ``\]``, is TeX and not an escaped bracket of prose."""
-    if not latex.strip() or len(latex) > MAX_FORMULA:
+    if not latex.strip() or len(latex) > MAX_FORMULA_CHARACTERS:
         return False
     if _TEX.search(latex) or _SIGN.search(latex):
         return True
@@ -32,7 +32,7 @@ def is_formula(latex: str, block: bool = False) -> bool:
 
 def unicode_formula(latex: str, block: bool = False) -> str:
     """The formula in Unicode, on one line unless `block`; as written if it is too long or has unknown commands."""
-    if len(latex) > MAX_FORMULA:
+    if len(latex) > MAX_FORMULA_CHARACTERS:
         return latex
     written = " ".join(latex.split())
     if not _TEX.search(written):

@@ -15,7 +15,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.rules_inline.state_inline import Delimiter
 from markdown_it.token import Token
 
-from bot.rendering.formulas import MAX_FORMULA, is_formula
+from bot.rendering.formulas import MAX_FORMULA_CHARACTERS, is_formula
 
 _MAX_NESTING = 30
 """Maximum nesting of blocks, which limits the time. The library drops deeper ones."""
@@ -68,7 +68,7 @@ def _formula_block(state: StateBlock, first: int, last: int, silent: bool) -> bo
     opening = source[start : start + 2]
     if opening not in ("$$", "\\["):
         return False
-    end = source.find(_CLOSINGS[opening], start + 2, start + 2 + MAX_FORMULA)
+    end = source.find(_CLOSINGS[opening], start + 2, start + 2 + MAX_FORMULA_CHARACTERS)
     if end < 0:
         return False
     latex = _QUOTE.sub("", source[start + 2 : end])
@@ -91,7 +91,7 @@ def _formula(state: StateInline, silent: bool) -> bool:
     if opening not in _CLOSINGS:
         return False
     inside = start + len(opening)
-    end = source.find(_CLOSINGS[opening], inside, inside + MAX_FORMULA)
+    end = source.find(_CLOSINGS[opening], inside, inside + MAX_FORMULA_CHARACTERS)
     latex = source[inside:end]
     if end < 0 or end >= state.posMax or not latex.strip() or "`" in latex:
         return False
@@ -147,7 +147,7 @@ def _product(state: StateInline, silent: bool) -> bool:
     if any(each.marker == ord("*") and each.open for each in state.delimiters[-_PRODUCT_LOOK_BACK:]):
         return False
     if end - start > 1:  # letters within a word, as in Hyper**T**ext, are bold
-        closing = source.find("**", end, end + MAX_FORMULA)
+        closing = source.find("**", end, end + MAX_FORMULA_CHARACTERS)
         if closing > 0 and (before + source[end:closing]).isalpha():
             return False
     state.push("text", "", 0).content = source[start:end]

@@ -17,7 +17,7 @@ INVISIBLE = "\u00ad\u180e\u200b\u200c\u200d\u200e\u200f\u2028\u2029\u202a\u202b\
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _BREAKS = re.compile(r"\r\n?|[\u2028\u2029]")
 TAB = "    "
-_MAX_LENGTH = 64  # code points of a character; longer stacks of accents are noise and may be broken
+_MAX_CODE_POINTS = 64  # code points of a character; longer stacks of accents are noise and may be broken
 T = TypeVar("T")
 
 
@@ -60,7 +60,7 @@ def guarded(convert: Callable[[], T], otherwise: T) -> T:
 def boundary_before(text: str, position: int, start: int = 0) -> int:
     """The last boundary in (start, position], or `position` if none is near. `start` is an earlier boundary."""
     found = start + grapheme_boundary_before(text[start : position + 1], position + 1 - start)
-    return found if found > max(start, position - _MAX_LENGTH) else position
+    return found if found > max(start, position - _MAX_CODE_POINTS) else position
 
 
 def boundary_after(text: str, position: int) -> int:
@@ -69,7 +69,7 @@ def boundary_after(text: str, position: int) -> int:
     if start == position:
         return position
     end = start + len(next(iter_graphemes(text, start)))
-    return end if end <= position + _MAX_LENGTH else position
+    return end if end <= position + _MAX_CODE_POINTS else position
 
 
 def columns(text: str) -> int:

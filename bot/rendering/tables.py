@@ -7,14 +7,14 @@ from itertools import zip_longest
 
 from bot.rendering.plain import columns
 
-MAX_WIDTH = 40
+MAX_COLUMNS = 40
 """Columns of monospaced text that a phone shows in one line."""
 Rows = Sequence[Sequence[str]]
 
 
 def is_wide(rows: Rows) -> bool:
     widths = _widths(rows)
-    return sum(widths) + len(" | ") * (len(widths) - 1) > MAX_WIDTH
+    return sum(widths) + len(" | ") * (len(widths) - 1) > MAX_COLUMNS
 
 
 def as_table(rows: Rows) -> str:

@@ -26,7 +26,7 @@ _WEB = re.compile(
     r"https?://(?:[^\s/?#@]*@)?(?:[^\s/?#@:\[\].]++(?:\.++[^\s/?#@:\[\].]++)++\.?|\[[0-9a-f:.]+\])(?::\d{1,5})?(?:[/?#]\S*)?"
 )
 _APP = re.compile(r"(?:tg|ton)://[A-Za-z0-9_-]+(?:[/?]\S*)?")
-_MAX_ADDRESS = 2048  # characters that all browsers and Telegram clients can open
+_MAX_URL_CHARACTERS = 2048  # characters that all browsers and Telegram clients can open
 
 
 Entity = dict[str, Any]
@@ -89,7 +89,7 @@ def accepted(address: str) -> str | None:
     and ton."""
     if address.startswith("www."):
         address = "https://" + address
-    if len(address) > _MAX_ADDRESS:
+    if len(address) > _MAX_URL_CHARACTERS:
         return None
     folded = address[:9].lower() + address[9:]
     return address if _WEB.fullmatch(folded) or _APP.fullmatch(folded) else None

@@ -14,9 +14,9 @@ from routing.types.messages import UserKey
 CODE_SIGNS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 CODE_LENGTH = 8
 CODE_SECONDS = 600.0
-WRONG_LIMIT = 5
+MAX_WRONG_CODES = 5
 LOCKOUT_SECONDS = 3600.0
-MAX_POSTED = 3
+MAX_CODES_PER_MESSAGE = 3
 """Maximum number of codes checked per message."""
 _CODE = re.compile(rf"[{CODE_SIGNS}]{{4}}-?[{CODE_SIGNS}]{{4}}", re.IGNORECASE)
 _SHOWN = re.compile(rf"(?<![\w-])[{CODE_SIGNS}]{{4}}-[{CODE_SIGNS}]{{4}}(?![\w-])", re.IGNORECASE)
@@ -40,7 +40,7 @@ def read_code(text: str) -> str | None:
 
 def posted_codes(text: str) -> tuple[str, ...]:
     """Possible codes in a text: in the displayed form, as the whole text, or as the last word after /access."""
-    found = [match.group() for match in islice(_SHOWN.finditer(text), MAX_POSTED)]
+    found = [match.group() for match in islice(_SHOWN.finditer(text), MAX_CODES_PER_MESSAGE)]
     words = text.split()
     if words and (len(words) == 1 or words[0].lower().startswith("/access")):
         found.append(words[-1])
@@ -58,9 +58,9 @@ class WrongCodes:
         """Raises Refused while the user is locked out."""
         since = self._clock() - LOCKOUT_SECONDS
         recent = [at for at in self._wrong.get(user) or () if at > since]
-        if len(recent) >= WRONG_LIMIT:
+        if len(recent) >= MAX_WRONG_CODES:
             raise Refused("Too many wrong codes. Try again in an hour.")
 
     def count(self, user: UserKey) -> None:
         """Records a wrong code."""
-        self._wrong[user] = [*(self._wrong.get(user) or ())[-WRONG_LIMIT:], self._clock()]
+        self._wrong[user] = [*(self._wrong.get(user) or ())[-MAX_WRONG_CODES:], self._clock()]

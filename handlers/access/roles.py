@@ -18,7 +18,7 @@ from routing.types.people import ROLES, Pairing, Person, Role
 
 AccessMode = Literal["pairing", "allowlist", "open"]
 
-WAITING_LIMIT = 30
+MAX_WAITING = 30
 """Maximum number of waiting strangers. A new one replaces the one who has waited longest."""
 HINT_SECONDS = 3600.0
 NO_OWNER = (
@@ -102,7 +102,7 @@ class Access:
         self._state = state
         self._clock = clock
         self._hinted = Bounded[str, float]()
-        self._issued = Bounded[UserKey, Pairing](WAITING_LIMIT)
+        self._issued = Bounded[UserKey, Pairing](MAX_WAITING)
         self._linking = linking
         self.wrong = linking.wrong
         self._posted = WrongCodes(clock)
@@ -224,7 +224,7 @@ class Access:
             messages=(message,) if _is_question(message) else (),
             language=message.language[:8],
         )
-        waiting = await self._people.ask(request, WAITING_LIMIT)
+        waiting = await self._people.ask(request, MAX_WAITING)
         self._issued[message.user] = waiting
         if await self._state.get(OWNER_CODE) is not None:
             return Rejected(Refused(NO_OWNER))

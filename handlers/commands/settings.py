@@ -31,7 +31,7 @@ SPEC = CommandSpec(
     changes=True,
     personal=True,
 )
-MAX_INSTRUCTIONS = 2000
+MAX_INSTRUCTIONS_CHARACTERS = 2000
 
 
 def build(dependencies: CommandDependencies) -> Handler:
@@ -122,8 +122,10 @@ async def _time_zone(value: str) -> str:
 
 
 def _instructions(value: str) -> str:
-    if len(value) > MAX_INSTRUCTIONS:
-        raise Refused("Instructions can have up to {most} characters. Nothing was changed.", most=MAX_INSTRUCTIONS)
+    if len(value) > MAX_INSTRUCTIONS_CHARACTERS:
+        raise Refused(
+            "Instructions can have up to {most} characters. Nothing was changed.", most=MAX_INSTRUCTIONS_CHARACTERS
+        )
     return "" if value.lower() in ("none", "off", "-") else value
 
 

@@ -19,7 +19,7 @@ from routing.config.runtime import RouterConfig
 from routing.council.calling import ModelCalls
 from routing.council.costs import Estimate, charged, estimate, for_books
 from routing.council.council import Council
-from routing.council.prompts import MAX_QUESTION_CHARS
+from routing.council.prompts import MAX_QUESTION_CHARACTERS
 from routing.council.seats import MAX_SEATS, MIN_SEATS, USUAL_SEATS, Missing, Seat, members
 from routing.council.verdict import Progress, Verdict
 from routing.errors import Refused
@@ -124,11 +124,11 @@ class CouncilSessions:
     async def plan(self, say: Say, question: str, wanted: Wanted = ANYBODY) -> Plan:
         """Chooses the members and estimates the cost. Raises Refused if the question is too long, or if there are too
         few models or vendors."""
-        if len(question) > MAX_QUESTION_CHARS:
+        if len(question) > MAX_QUESTION_CHARACTERS:
             words = (
                 "This question is too long for a council: {n} characters, and the limit is {most}. Nothing was asked."
             )
-            raise Refused(words, most=MAX_QUESTION_CHARS, n=len(question))
+            raise Refused(words, most=MAX_QUESTION_CHARACTERS, n=len(question))
         seats, skipped = self._seats(say, wanted)
         prices, assumed = await self._guard.prices(), self._guard.budget.limits.assumed
         reckoned = estimate(question, seats, prices)

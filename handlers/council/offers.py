@@ -9,10 +9,10 @@ from handlers.council.council import ANYBODY, Wanted
 from routing.bounded import Bounded
 from routing.types.messages import ChatKey
 
-MAX_LEFT = 50
+MAX_PENDING = 50
 """Maximum number of chats to remember, for people who type their answer. A button carries its own question."""
 
-MAX_USED = 500
+MAX_CONFIRMED = 500
 """Maximum number of confirmed offers to remember."""
 
 
@@ -30,8 +30,8 @@ class Offers:
     """Pending questions by person and chat."""
 
     def __init__(self) -> None:
-        self._left = Bounded[tuple[int, ChatKey], PendingCouncil](MAX_LEFT)
-        self._used = Bounded[tuple[ChatKey, str], bool](MAX_USED)
+        self._left = Bounded[tuple[int, ChatKey], PendingCouncil](MAX_PENDING)
+        self._used = Bounded[tuple[ChatKey, str], bool](MAX_CONFIRMED)
 
     def use(self, ask: CommandContext) -> None:
         """Records a confirmed offer, if a button was pressed for it."""

@@ -26,7 +26,7 @@ COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f
 """The colour-blind-safe palette of Okabe and Ito (2008)."""
 OTHERS = "#999999"
 MAX_TICKS = 5
-MAX_NAME = 32
+MAX_NAME_CHARACTERS = 32
 _DATE_WIDTH, _MARK_WIDTH = 75, 45
 
 
@@ -159,4 +159,4 @@ def _legend(pen: ImageDraw, font: FreeTypeFont | ImageFont, bands: Sequence[_Ban
 def _short(name: str) -> str:
     """Shortens a name from the front, since names differ at the end, and drops characters that the font lacks."""
     plain = name.encode("ascii", "replace").decode()
-    return plain if len(plain) <= MAX_NAME else f"...{plain[3 - MAX_NAME :]}"
+    return plain if len(plain) <= MAX_NAME_CHARACTERS else f"...{plain[3 - MAX_NAME_CHARACTERS :]}"

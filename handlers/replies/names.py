@@ -8,14 +8,14 @@ from itertools import islice
 
 from routing.text import shortened
 
-MAX_NAME = 40
+MAX_NAME_CHARACTERS = 40
 _DOT = re.compile(r"\.(?=\S)")
 
 
 def plain_name(name: str) -> str:
     """A name without formatting, links, mentions or commands. Empty if nothing is left."""
     kept = (sign if _is_plain(sign) else " " for sign in islice(name, 200))
-    return _DOT.sub(". ", " ".join("".join(kept).split()))[:MAX_NAME].strip(" .'-")
+    return _DOT.sub(". ", " ".join("".join(kept).split()))[:MAX_NAME_CHARACTERS].strip(" .'-")
 
 
 def _is_plain(sign: str) -> bool:

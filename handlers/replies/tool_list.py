@@ -22,7 +22,7 @@ SERVER_STATES: Mapping[Status, str] = {
     "failed": "not connected for {span}",
     "disabled": "disabled in mcp.json",
 }
-LIST_CHARS, NAMED_CHARS, DESCRIBED = 2800, 60, (20, 120)
+LIST_CHARACTERS, NAMED_CHARACTERS, DESCRIBED = 2800, 60, (20, 120)
 """Character budgets, so that the list fits one message: the whole list; a toolkit without its description; the shortest
 and longest description."""
 MAX_NAMED = 10
@@ -67,7 +67,7 @@ class ToolList:
     async def shown(self, ask: CommandContext, off: Collection[str]) -> str:
         """The rendered list. `off` names the toolkits that this person switched off."""
         held = await self.held(ask.person)
-        room = LIST_CHARS // max(1, len(held)) - NAMED_CHARS
+        room = LIST_CHARACTERS // max(1, len(held)) - NAMED_CHARACTERS
         parts = ["\n".join(_line(ask, each, each.toolkit.name in off, room) for each in held)]
         reasons: dict[str, list[str]] = {}
         for name, reason in (await self._toolbox.off(ask.person)).items():

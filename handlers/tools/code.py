@@ -14,8 +14,8 @@ from routing.types.toolkits import ToolCard
 from routing.types.tools import ToolScope, Traits
 
 NAME = "code"
-LONGEST_COMMAND = 100_000
-"""Maximum size of a command in bytes. Linux allows 128 kB per argument."""
+MAX_COMMAND_BYTES = 100_000
+"""Linux allows 128 kB per argument."""
 AROUND_SECONDS = 60.0
 """Seconds added to the command's own limit and queueing: for measuring the folder, a slow start and the shutdown."""
 _SHELL = 'for sh in /bin/bash /bin/sh; do [ -x $sh ] && exec $sh -c "$1"; done'
@@ -65,8 +65,8 @@ class CodeTools:
     async def run_command(self, scope: ToolScope, command: str) -> str:
         """Runs the command in bash if available, else in sh."""
         line = _plain(command)
-        if len(line.encode()) > LONGEST_COMMAND:
-            raise ToolFailed(f"The command is longer than {LONGEST_COMMAND} bytes: write a file first, then use it.")
+        if len(line.encode()) > MAX_COMMAND_BYTES:
+            raise ToolFailed(f"The command is longer than {MAX_COMMAND_BYTES} bytes: write a file first, then use it.")
         return self._told(await self._sandbox.run(scope.person.id, ["/bin/sh", "-c", _SHELL, "sh", line]))
 
     @tool(traits=_traits, off=_off)

@@ -32,8 +32,8 @@ from routing.types.tools import ToolScope, Traits
 
 NAME = "files"
 MAX_READ_BYTES = 2_000_000
-MAX_WRITTEN = 1_000_000
-"""Maximum characters per file."""
+MAX_WRITTEN_CHARACTERS = 1_000_000
+"""Maximum length of a file that write_file writes."""
 MAX_LISTED = 200
 UNFINISHED = ".tierbot-unfinished-"
 """Prefix of files that are being written. The next write in the folder removes leftovers of a crash."""
@@ -87,8 +87,8 @@ class FileTools:
             raise ToolFailed(f"{path or 'The empty path'} names a folder: give the name of a file.")
         if parts[-1].startswith(UNFINISHED):
             raise ToolFailed(f"Names that begin with {UNFINISHED} are reserved: choose another one.")
-        if len(content) > MAX_WRITTEN:
-            problem = f"{len(content):,} characters are more than the {MAX_WRITTEN:,} that write_file takes"
+        if len(content) > MAX_WRITTEN_CHARACTERS:
+            problem = f"{len(content):,} characters are more than the {MAX_WRITTEN_CHARACTERS:,} that write_file takes"
             raise ToolFailed(f"{problem}: write several files.")
         try:
             data = content.encode()

@@ -20,7 +20,7 @@ from routing.errors import ToolFailed
 
 MOUNT = "/files"
 """Where the sandbox mounts the person's folder."""
-MAX_PATH = 1024
+MAX_PATH_CHARACTERS = 1024
 MAX_NAME_BYTES = 255  # NAME_MAX on Linux
 MAX_DEPTH = 32
 AS_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -52,8 +52,8 @@ _REASONS = {
 def parts_of(path: str) -> tuple[str, ...]:
     """The components of `path` relative to the person's folder; empty for the folder itself. Does not access the disk.
     Raises ToolFailed if the path leaves the folder."""
-    if len(path) > MAX_PATH:
-        raise ToolFailed(f"The path is longer than {MAX_PATH} characters: use a shorter one.")
+    if len(path) > MAX_PATH_CHARACTERS:
+        raise ToolFailed(f"The path is longer than {MAX_PATH_CHARACTERS} characters: use a shorter one.")
     if not all(map(_is_plain, path)):
         raise ToolFailed("The path contains a control character: use a plain name such as notes/a.txt.")
     if path.startswith("/") and not f"{path}/".startswith(f"{MOUNT}/"):

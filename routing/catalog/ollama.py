@@ -32,7 +32,7 @@ MAX_REMEMBERED = 1_000
 """Maximum number of models in memory. People can enter any model name."""
 MAX_BYTES = 8 * 1024 * 1024
 """Maximum size of one response. Licence, template and one row per tensor of a large model are under 1 MB."""
-MAX_SIZE_CHARS = 20
+MAX_SIZE_CHARACTERS = 20
 """Maximum length of a stated size: "7.6B", or a number of parameters."""
 SECONDS = 5.0
 """Time limit for the data of one model; Ollama reads it from a file."""
@@ -203,7 +203,7 @@ def _parameters(document: Any) -> str:
         rows = document.get(part) if isinstance(document, dict) else None
         stated = rows.get(name) if isinstance(rows, dict) else None
         text = str(stated).strip() if isinstance(stated, str | int) and not isinstance(stated, bool) else ""
-        if 0 < len(text) <= MAX_SIZE_CHARS:
+        if 0 < len(text) <= MAX_SIZE_CHARACTERS:
             return text
     raise ValueError("no number of parameters")
 

@@ -17,7 +17,7 @@ from routing.types.model_names import is_model_name
 MAX_BYTES = 8 * 1024 * 1024
 MAX_PAGES = 50
 MAX_REDIRECTS = 3
-MAX_NAME = 200
+MAX_NAME_CHARACTERS = 200
 
 Row = tuple[str, str]
 
@@ -159,4 +159,4 @@ def _shown(item: Mapping[str, Any], name: str) -> str:
     """The display name (`name` at OpenRouter and Mistral), without control characters."""
     given = (item.get(key) for key in ("displayName", "display_name", "name"))
     text = next((text for text in given if isinstance(text, str) and text != f"models/{name}"), name)
-    return "".join(char for char in text if char.isprintable()).strip()[:MAX_NAME] or name
+    return "".join(char for char in text if char.isprintable()).strip()[:MAX_NAME_CHARACTERS] or name

@@ -12,7 +12,7 @@ from routing.types.model_names import is_model_name
 
 T = TypeVar("T")
 
-MAX_WHOLE = 1_000_000_000
+MAX_INTEGER = 1_000_000_000
 """Larger numbers are typos. As many MiB, or tokens for MAX_DOLLARS per million, are below 2^63 bytes or
 nano-dollars."""
 MAX_DOLLARS = 1_000_000
@@ -84,8 +84,8 @@ def dollars(rule: str, zero: bool = False) -> Kind[Decimal]:
 
 
 def whole(rule: str) -> Kind[int]:
-    """A whole number above 0, at most MAX_WHOLE."""
-    return kind_of(int, f"{rule}, at most {MAX_WHOLE:,}", lambda value: 0 < value <= MAX_WHOLE)
+    """A whole number above 0, at most MAX_INTEGER."""
+    return kind_of(int, f"{rule}, at most {MAX_INTEGER:,}", lambda value: 0 < value <= MAX_INTEGER)
 
 
 def one_of(options: Sequence[T]) -> Kind[T]:

@@ -13,7 +13,7 @@ from routing.config.kinds import MODEL, TEMPERATURE, TEXT_OR_NULL, keys_of, numb
 from routing.config.presentation import Presentation, read_presentations
 from routing.config.sections import (
     BUDGET_KEYS,
-    MAX_RESULT_CHARS,
+    MAX_RESULT_CHARACTERS,
     Compaction,
     ConcurrencyLimits,
     CouncilConfig,
@@ -135,7 +135,7 @@ def read_config(
         critic=root.section("critic").fill(CriticConfig()),
         council=council.fill(CouncilConfig()),
         compaction=root.section("compaction").fill(Compaction()),
-        most_result_chars=tools.whole("maxResultChars", MAX_RESULT_CHARS),
+        most_result_chars=tools.whole("maxResultChars", MAX_RESULT_CHARACTERS),
         presentations=read_presentations(tools),
         allowed_tools=_allowed_tools(tools),
         allowed=frozenset(allowed or (*ALWAYS_ALLOWED, *profiles)),

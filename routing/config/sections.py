@@ -12,7 +12,7 @@ from routing.config.jsonfile import JsonObject
 from routing.config.kinds import FLAG, MAX_DOLLARS, MODEL, TOKENS, WHOLE, Kind, Setting, dollars, one_of, optional
 from routing.types.budgets import AT_LIMIT, CEILINGS, BudgetLimits
 
-MAX_RESULT_CHARS = 100_000
+MAX_RESULT_CHARACTERS = 100_000
 """Maximum length of a tool result for the model, in characters."""
 UNKNOWN_PER_MILLION = Decimal(10)
 """US dollars per million tokens, input and output, assumed for unknown prices by default: the output price of the

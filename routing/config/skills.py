@@ -15,12 +15,12 @@ from routing.types.tiers import TIERS, Tier
 
 FILE = "SKILL.md"
 MAX_BYTES = 200_000
-_MAX_FRONTMATTER = 16_000
+_MAX_FRONTMATTER_CHARACTERS = 16_000
 """Maximum length in characters; YAML takes about a second for 100,000."""
-_MAX_NAME = 64
-MAX_CATALOGUE_CHARS = 6_000
+_MAX_NAME_CHARACTERS = 64
+MAX_CATALOGUE_CHARACTERS = 6_000
 """Sent with every call."""
-_CATALOGUE_CHARS = 300
+_CATALOGUE_CHARACTERS = 300
 """Maximum length of a skill's description, and of its keywords, in the list for the model."""
 _ABSENT = ("", "~", "null")
 _FRONTMATTER = re.compile(r"\s*^---[ \t]*\n(.*?)^---[ \t]*$\n?(.*)", re.DOTALL | re.MULTILINE)
@@ -80,8 +80,8 @@ def parse_skill(folder_name: str, text: str) -> Skill:
         raise ConfigError(
             "{file}: the name {name!r} must be 1 to {limit} letters, digits, hyphens, underscores or dots.",
             file=origin,
-            name=_printable(name[:_MAX_NAME]),
-            limit=_MAX_NAME,
+            name=_printable(name[:_MAX_NAME_CHARACTERS]),
+            limit=_MAX_NAME_CHARACTERS,
         )
     description = " ".join(_value(origin, values, "description").split())
     if not description:
@@ -106,7 +106,7 @@ def catalogue(skills: Skills) -> str:
     for skill in skills.found.values():
         keywords = f" (keywords: {_short(', '.join(skill.keywords))})" if skill.keywords else ""
         line = f"- {skill.name}: {_short(skill.description)}{keywords}"
-        lines.append(line if length + len(line) <= MAX_CATALOGUE_CHARS else f"- {skill.name}")
+        lines.append(line if length + len(line) <= MAX_CATALOGUE_CHARACTERS else f"- {skill.name}")
         length += len(lines[-1])
     return "\n".join(lines)
 
@@ -158,9 +158,9 @@ def _yaml_problem(said: str) -> str:
 def _frontmatter(origin: str, text: str, first_line: int) -> Mapping[str, object]:
     """Parse the frontmatter as texts and lists of texts. This loader creates no dates, objects or merged keys, and an
     alias stays one object however often it is used."""
-    if len(text) > _MAX_FRONTMATTER:
+    if len(text) > _MAX_FRONTMATTER_CHARACTERS:
         words = "{file}: the frontmatter is longer than {limit:,} characters."
-        raise ConfigError(words, file=origin, limit=_MAX_FRONTMATTER)
+        raise ConfigError(words, file=origin, limit=_MAX_FRONTMATTER_CHARACTERS)
     import yaml  # takes 20 ms, needed only with skills
 
     try:
@@ -192,7 +192,7 @@ def _tier(origin: str, values: Mapping[str, object]) -> Tier | None:
     tier = next((known for known in TIERS if known == named.lower()), None)
     if named and tier is None:
         words = "{file}: model_tier {name!r} must be one of {choices}."
-        raise ConfigError(words, file=origin, name=named[:_MAX_NAME], choices=", ".join(TIERS))
+        raise ConfigError(words, file=origin, name=named[:_MAX_NAME_CHARACTERS], choices=", ".join(TIERS))
     return tier
 
 
@@ -207,11 +207,11 @@ def _keywords(origin: str, values: Mapping[str, object]) -> tuple[str, ...]:
 
 def _legal(name: str) -> bool:
     kinds = {"-" if sign in "-_." else unicodedata.category(sign)[0] for sign in name}
-    return 0 < len(name) <= _MAX_NAME and kinds <= {"-", "L", "M", "N"} and bool(kinds & {"L", "N"})
+    return 0 < len(name) <= _MAX_NAME_CHARACTERS and kinds <= {"-", "L", "M", "N"} and bool(kinds & {"L", "N"})
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _CATALOGUE_CHARS else text[: _CATALOGUE_CHARS - 1] + "…"
+    return text if len(text) <= _CATALOGUE_CHARACTERS else text[: _CATALOGUE_CHARACTERS - 1] + "…"
 
 
 def _printable(text: str) -> str:

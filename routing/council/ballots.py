@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import permutations, product
 from math import perm, prod
 
-MAX_CHARS = 20_000
+MAX_CHARACTERS = 20_000
 """The length of a reply's end that is searched for a ballot."""
 
 MAX_OUTCOMES = 300
@@ -44,7 +44,7 @@ class Tally:
 def read_ballot(reply: str, voter: str, labels: Collection[str]) -> Ranking:
     """Parse the ranking in a reply: the last list named "ranking", else the last list with a known label. Unknown,
     repeated and the voter's own labels are dropped. A refusal or invalid JSON is an abstention."""
-    text = reply[-MAX_CHARS:]
+    text = reply[-MAX_CHARACTERS:]
     others = {label.lower(): label for label in labels if label != voter}
     plain: Ranking = ()
     for found in reversed(list(_LIST.finditer(text))):

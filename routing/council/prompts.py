@@ -9,8 +9,8 @@ from fractions import Fraction
 from routing.turn.truncation import shorten
 from routing.types.llm import ChatMessage
 
-MAX_QUESTION_CHARS = 24_000
-MAX_ANSWER_CHARS = 24_000
+MAX_QUESTION_CHARACTERS = 24_000
+MAX_ANSWER_CHARACTERS = 24_000
 """The part of an answer that others read: three times the 1,200 words that a member may write."""
 
 ANSWERING = """\
@@ -100,9 +100,9 @@ def unknown_mark(make: Callable[[], str], texts: Iterable[str]) -> str:
 
 
 def _asked(system: str, question: str, answers: Mapping[str, str], mark: str, now: str) -> tuple[ChatMessage, ...]:
-    blocks = [f"<question-{mark}>\n{_inside(question, MAX_QUESTION_CHARS)}\n</question-{mark}>"]
+    blocks = [f"<question-{mark}>\n{_inside(question, MAX_QUESTION_CHARACTERS)}\n</question-{mark}>"]
     for label, answer in answers.items():
-        text = _inside(answer, MAX_ANSWER_CHARS)
+        text = _inside(answer, MAX_ANSWER_CHARACTERS)
         blocks.append(f'<answer-{mark} label="{label}">\n{text}\n</answer-{mark}>')
     return ChatMessage("system", system), ChatMessage("user", "\n\n".join((*blocks, now)))
 

@@ -32,8 +32,8 @@ REVIEW_SECONDS = 30.0
 """Time limit of a review that the person waits for, within the deadline of the tier."""
 REVIEWERS = 2
 MAX_TOKENS = 200
-MAX_QUESTION_CHARS = 8_000
-MAX_ANSWER_CHARS = 16_000
+MAX_QUESTION_CHARACTERS = 8_000
+MAX_ANSWER_CHARACTERS = 16_000
 SYSTEM = """\
 You check an answer that another model gave to a person, for factual red flags: claims that are false beyond doubt, \
 wrong arithmetic, contradictions, sources or names that do not exist. Style, omissions and opinions are none; nor is \
@@ -139,7 +139,7 @@ class Critic:
     def _request(self, model: str, question: str, answer: str) -> ModelRequest:
         """A request with the least thinking that the model supports, in addition to its text."""
         mark = secrets.token_hex(8)
-        asked, answered = shorten(question, MAX_QUESTION_CHARS), shorten(answer, MAX_ANSWER_CHARS)
+        asked, answered = shorten(question, MAX_QUESTION_CHARACTERS), shorten(answer, MAX_ANSWER_CHARACTERS)
         data = f"{_block('question', mark, asked)}\n{_block('answer', mark, answered)}"
         messages = (ChatMessage("system", SYSTEM.format(mark=mark)), ChatMessage("user", data))
         levels = self._models.catalog.lookup(model).levels

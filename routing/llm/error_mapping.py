@@ -84,7 +84,7 @@ _PREAMBLE = re.compile(f"^(?:{_CLASS}|{_STATE})+")
 _POSTSCRIPT = re.compile(r"\.? (?:Handle with `litellm\.\w+`|Error_str: .*)\.?$")
 _LINE_FAULTS = frozenset({"ConnectError", "ReadError", "WriteError", "RemoteProtocolError"})
 """The HTTP client's connection errors; some have no text."""
-_MAX_REASON = 160
+_MAX_REASON_CHARACTERS = 160
 
 BY_NAME: dict[str, type[ModelError]] = {
     "AuthenticationError": KeyRejected,
@@ -266,7 +266,7 @@ def _reason(error: BaseException, profile: ProviderProfile) -> str:
         text = _POSTSCRIPT.sub("", _PREAMBLE.sub("", text.partition("\n")[0])).strip()
     known = Secrets([profile.api_key] if profile.api_key else ())
     text = "".join(sign for sign in masked_words(known.hidden(text)) if sign.isprintable())
-    return text[:_MAX_REASON].rstrip(" .")
+    return text[:_MAX_REASON_CHARACTERS].rstrip(" .")
 
 
 def _unsaid(error: BaseException) -> Reason:

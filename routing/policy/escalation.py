@@ -23,7 +23,7 @@ _CODE_ENDINGS = (
 )
 _CODE_NAMES = ("makefile", "dockerfile")
 
-_MAX_LABEL = 60
+_MAX_LABEL_CHARACTERS = 60
 
 _SHELL_TOOLS = ("run_command", "shell")
 _COMMAND_NAMES = ("command", "cmd")
@@ -110,7 +110,7 @@ def _is_code(file: str) -> bool:
 
 def _label(file: str) -> str:
     """The end of a file name, on one line."""
-    return "".join(sign if sign.isprintable() else "?" for sign in file[-_MAX_LABEL:])
+    return "".join(sign if sign.isprintable() else "?" for sign in file[-_MAX_LABEL_CHARACTERS:])
 
 
 def _in_result(text: str) -> str | None:

@@ -26,7 +26,7 @@ RETRY_SECONDS, MAX_RETRY_SECONDS = 30.0, 600.0
 SETTLED_SECONDS = 3600.0
 """Unchanged for this long, the vectors of other toolkits are deleted. A server that is away for a while keeps its
 vectors."""
-MAX_NEW = 20_000
+MAX_NEW_VECTORS = 20_000
 """Computed vectors after which those of other toolkits are deleted at once: 20 MB of the database."""
 CACHED_MESSAGES = 256
 PAUSE_SECONDS = 10.0
@@ -90,7 +90,7 @@ class IndexBuilder:
             await self._vectors(catalogue, toolkits, self._embedder)
 
     async def _vectors(self, catalogue: Catalogue, toolkits: tuple[Toolkit, ...], embedder: Embedder) -> None:
-        if self._new > MAX_NEW:
+        if self._new > MAX_NEW_VECTORS:
             await catalogue.forget(embedder.name, self._store)
             self._new = 0
         try:

@@ -33,8 +33,8 @@ MAX_LIKELY = 3
 """Maximum number of tools found by a search if none is activated."""
 SHARE_OF_WINDOW = 8
 """Tool definitions get at most 1 / this of a model's context window."""
-DESCRIBED_CHARS = 160
-MAX_NAMED, NAMED_CHARS = 20, 80
+DESCRIBED_CHARACTERS = 160
+MAX_NAMED, NAMED_CHARACTERS = 20, 80
 
 log = logging.getLogger("routing")
 
@@ -187,7 +187,9 @@ class TurnTools:
             return _nothing([kit for kit in self._toolkits if not {card.name for card in kit.tools} <= shown])
         self._additions.found(found, size, self._room.get(size, 0))
         log.info("[ToolRouter] discover_tools found %s", ", ".join(card.name for card in found))
-        lines = "\n".join(f"- {card.name}: {_line(card.texts['M'].description, DESCRIBED_CHARS)}" for card in found)
+        lines = "\n".join(
+            f"- {card.name}: {_line(card.texts['M'].description, DESCRIBED_CHARACTERS)}" for card in found
+        )
         return f"Found, and to be called like the tools that you see:\n{lines}"
 
     async def _fitting(self, query: str, cards: Sequence[ToolCard]) -> list[ToolCard]:
@@ -221,7 +223,7 @@ class TurnTools:
 
 def _nothing(toolkits: Sequence[Toolkit]) -> str:
     """The answer to a search without results: the toolkits that have more tools."""
-    lines = [f"- {each.name}: {_line(each.description, NAMED_CHARS)}" for each in toolkits[:MAX_NAMED]]
+    lines = [f"- {each.name}: {_line(each.description, NAMED_CHARACTERS)}" for each in toolkits[:MAX_NAMED]]
     more = [f"… and {len(toolkits) - MAX_NAMED} more."] if len(toolkits) > MAX_NAMED else []
     return "\n".join(["Nothing fits. Search again for what one of these does, or go on without:", *lines, *more])
 

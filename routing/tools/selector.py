@@ -33,7 +33,7 @@ KEYWORD_ODDS, NO_KEYWORD_ODDS = 3.0, -3.0
 """The log-odds of a tool if only keywords are compared."""
 KEYWORD_WORDS = 6
 """Maximum number of words of a keyword."""
-FOLLOW_UP_CHARS = 60
+FOLLOW_UP_CHARACTERS = 60
 """Maximum length of a follow-up such as "And tomorrow?"."""
 SURE = 0.98
 """Probability from which a message is not a follow-up. Of 37 follow-ups in ten languages two reach it; of short
@@ -286,4 +286,4 @@ def _keywords(keywords: tuple[str, ...]) -> tuple[frozenset[str], tuple[str, ...
 
 
 def _is_follow_up(message: str, found: ToolSelection) -> bool:
-    return len(message) <= FOLLOW_UP_CHARS and not any(each.score >= SURE for each in found.activated)
+    return len(message) <= FOLLOW_UP_CHARACTERS and not any(each.score >= SURE for each in found.activated)

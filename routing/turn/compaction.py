@@ -21,10 +21,10 @@ Summarise = Callable[[str, str], Awaitable[str]]
 HEADING = "[Conversation summary]"
 MAX_CALLS = 4
 """Maximum number of summary calls per compaction. Messages beyond that are dropped, and the summary says so."""
-MAX_SUMMARY_CHARS = 8_000
+MAX_SUMMARY_CHARACTERS = 8_000
 """About twice the length of 500 words. Longer summaries are cut."""
-_STUB_CHARS = 500
-_MESSAGE_CHARS, _RESULT_CHARS, _ARGUMENT_CHARS = 4_000, 1_000, 200
+_STUB_CHARACTERS = 500
+_MESSAGE_CHARACTERS, _RESULT_CHARACTERS, _ARGUMENT_CHARACTERS = 4_000, 1_000, 200
 """Characters of a message, tool result and tool call that the summary model reads."""
 _OPEN, _CLOSE = "<conversation>\n", "\n</conversation>"
 _EARLIER_OPEN, _EARLIER_CLOSE = "<earlier_summary>\n", "\n</earlier_summary>\n\n"
@@ -93,8 +93,8 @@ def shorten_results(messages: Sequence[ChatMessage], window: Window) -> tuple[Ch
         if window.takes(total):
             break
         text = kept[at].text
-        if len(text) > 2 * _STUB_CHARS:
-            stub = f"{text[:_STUB_CHARS]}\n[… shortened: {len(text):,} characters]"
+        if len(text) > 2 * _STUB_CHARACTERS:
+            stub = f"{text[:_STUB_CHARACTERS]}\n[… shortened: {len(text):,} characters]"
             total -= weight(kept[at : at + 1])
             kept[at] = replace(kept[at], text=stub)
             total += weight(kept[at : at + 1])
@@ -150,7 +150,7 @@ async def compact(summarise: Summarise, summary: str, older: Sequence[ChatMessag
     text = summary.removeprefix(HEADING).strip()
     for chunk in read:
         summary_text = await summarise(INSTRUCTIONS, _earlier(text, share) + chunk)
-        text = shorten(summary_text.strip().removeprefix(HEADING).strip(), MAX_SUMMARY_CHARS)
+        text = shorten(summary_text.strip().removeprefix(HEADING).strip(), MAX_SUMMARY_CHARACTERS)
         if not text:
             raise EmptyAnswer("the summary's model", Reason("it gave an empty answer"))
     if unread:
@@ -165,7 +165,7 @@ def _earlier(summary: str, most: int) -> str:
 
 def _entry(message: ChatMessage) -> str:
     speaker = f"tool {message.tool}".rstrip() if message.role == "tool" else message.role
-    text = shorten(message.text, _RESULT_CHARS if message.role == "tool" else _MESSAGE_CHARS)
+    text = shorten(message.text, _RESULT_CHARACTERS if message.role == "tool" else _MESSAGE_CHARACTERS)
     lines = [f"{speaker}: {text}"] if text or not message.calls else []
     lines += [f"{speaker} calls {_call(call)}" for call in message.calls]
     if message.pictures:
@@ -174,9 +174,9 @@ def _entry(message: ChatMessage) -> str:
 
 
 def _call(call: ToolCall) -> str:
-    arguments = " ".join(call.arguments[: 2 * _ARGUMENT_CHARS].split())
-    short = len(call.arguments) <= 2 * _ARGUMENT_CHARS and len(arguments) <= _ARGUMENT_CHARS
-    return f"{call.name} {arguments if short else arguments[:_ARGUMENT_CHARS] + '…'}"
+    arguments = " ".join(call.arguments[: 2 * _ARGUMENT_CHARACTERS].split())
+    short = len(call.arguments) <= 2 * _ARGUMENT_CHARACTERS and len(arguments) <= _ARGUMENT_CHARACTERS
+    return f"{call.name} {arguments if short else arguments[:_ARGUMENT_CHARACTERS] + '…'}"
 
 
 def _defused(text: str) -> str:

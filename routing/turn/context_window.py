@@ -9,7 +9,7 @@ from routing.types.llm import ChatMessage
 from routing.types.tokens import UNITS, estimate
 
 SHARE_OF_LIMIT = 0.8
-MAX_OVERHEAD = 8000
+MAX_OVERHEAD_TOKENS = 8000
 """Tokens reserved for tools and the answer. Small models reserve an eighth of their window instead."""
 
 
@@ -24,7 +24,7 @@ class Window:
     @property
     def overhead(self) -> float:
         """Tokens added to every estimate."""
-        return min(MAX_OVERHEAD, self.limit / 8)
+        return min(MAX_OVERHEAD_TOKENS, self.limit / 8)
 
     @property
     def threshold(self) -> float:

@@ -16,7 +16,7 @@ from routing.types.deadline import Deadline
 from routing.types.llm import ChatMessage
 from routing.types.people import Preferences
 from routing.types.stop import Stop
-from routing.types.tokens import CHARS_PER_TOKEN
+from routing.types.tokens import CHARACTERS_PER_TOKEN
 from routing.types.usage import TurnCost, known_cost
 
 SUMMARY_SECONDS = 60.0
@@ -60,7 +60,7 @@ class Summariser:
         """Summarise `older` together with the `earlier` summary. Raises ModelError."""
         limit = self._models.window(self._choice.model, self._effort())
         window = Window(limit, self._models.config.compaction.most_tokens)
-        most_chars = int((window.threshold - window.overhead) * CHARS_PER_TOKEN * SHARE_FOR_TRANSCRIPT)
+        most_chars = int((window.threshold - window.overhead) * CHARACTERS_PER_TOKEN * SHARE_FOR_TRANSCRIPT)
         await self._live.working()
         return await compact(self._ask, earlier, older, max(1000, most_chars))
 

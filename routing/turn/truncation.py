@@ -7,16 +7,16 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 
-from routing.config.sections import MAX_RESULT_CHARS
+from routing.config.sections import MAX_RESULT_CHARACTERS
 from routing.turn.context_window import Window
 from routing.types.llm import ChatMessage, ToolCall
-from routing.types.tokens import CHARS_PER_TOKEN, weight
+from routing.types.tokens import CHARACTERS_PER_TOKEN, weight
 
 EMERGENCY_SHARE = 0.25
-MIN_EMERGENCY_CHARS = 10_000
+MIN_EMERGENCY_CHARACTERS = 10_000
 _NARROWER = "Ask more narrowly: filter, search, or read one part at a time."
 _SHORTER = "It was too long for the model; ask for a part of it."
-_MAX_CLUSTER = 32
+_MAX_CODE_POINTS = 32
 """Maximum number of code points to search back for a grapheme boundary."""
 _MAX_VALUES = 100
 """Arguments with more values than this are shortened as one text."""
@@ -25,7 +25,7 @@ _TEXT_BESIDE_PICTURES = 200
 """Minimum text per message, in characters, before pictures are dropped."""
 
 
-def limit_result(text: str, most: int = MAX_RESULT_CHARS) -> str:
+def limit_result(text: str, most: int = MAX_RESULT_CHARACTERS) -> str:
     """Cut a tool result to `most` characters, marker included. The marker names `most` as its limit. If the marker does
     not fit, a shorter one is used, or none."""
     figures = f"[OUTPUT TRUNCATED: {len(text)} chars total, showing first {most} chars."
@@ -34,7 +34,7 @@ def limit_result(text: str, most: int = MAX_RESULT_CHARS) -> str:
 
 def emergency_chars(limit_tokens: int) -> int:
     """Maximum message length, in characters, after a provider rejected the prompt of a model with this window."""
-    return max(int(limit_tokens * CHARS_PER_TOKEN * EMERGENCY_SHARE), MIN_EMERGENCY_CHARS)
+    return max(int(limit_tokens * CHARACTERS_PER_TOKEN * EMERGENCY_SHARE), MIN_EMERGENCY_CHARACTERS)
 
 
 def emergency(text: str, most: int) -> str:
@@ -144,7 +144,7 @@ def _beginning(text: str, most: int, *markers: str) -> str:
 def _edge(text: str, at: int) -> int:
     """`at`, or the nearest grapheme boundary before it."""
     at = max(0, at)
-    return next((end for end in range(at, max(0, at - _MAX_CLUSTER), -1) if not _joined(text, end)), at)
+    return next((end for end in range(at, max(0, at - _MAX_CODE_POINTS), -1) if not _joined(text, end)), at)
 
 
 def _joined(text: str, at: int) -> bool:

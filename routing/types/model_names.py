@@ -21,7 +21,7 @@ OWN_MACHINE = frozenset({LOCAL_PROVIDER, "lm_studio", "llamafile"}) | OLLAMA_NAM
 """Providers that run on the owner's machine and cost nothing."""
 OLLAMA_HOME = "http://127.0.0.1:11434"
 """Ollama's default address."""
-MAX_NAME_CHARS = 200
+MAX_NAME_CHARACTERS = 200
 """Maximum length of a full name; the longest known one, a Bedrock profile, has about 130 characters."""
 _PROVIDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _PART = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9._:@-]*")
@@ -36,7 +36,7 @@ def is_model_name(name: str, api_type: str | None = None) -> bool:
     `api_type` is the provider's protocol if its name doesn't tell. The name of a local model is a file name.
     """
     provider, slash, model = name.partition("/")
-    if not slash or len(name) > MAX_NAME_CHARS or not _PROVIDER.fullmatch(provider):
+    if not slash or len(name) > MAX_NAME_CHARACTERS or not _PROVIDER.fullmatch(provider):
         return False
     if provider == "local":
         return model.strip() == model != "" and model.isprintable() and ".." not in model.split("/")

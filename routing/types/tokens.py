@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from routing.types.llm import ChatMessage
 
-CHARS_PER_TOKEN = 3.5
+CHARACTERS_PER_TOKEN = 3.5
 """For Latin text. An estimate before the call; the provider's count is final."""
 TOKENS_PER_PICTURE = 1000
 UNITS = 28

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from alembic import command
 
-from handlers.access.codes import WRONG_LIMIT
+from handlers.access.codes import MAX_WRONG_CODES
 from routing.one_time_codes import hashed, matches
 from tests.migrations.test_migrations import config, connected
 from tests.servers.discord import DiscordServer
@@ -81,7 +81,7 @@ async def test_a_code_that_is_posted_in_a_group_no_longer_works(
         link = code_in(await ask(on, "/access link"))
         told = await ask(on, f"@tierbot {link}", group="Team")
         assert "no longer works. Make a new one with /access link" in told.text
-        for _ in range(WRONG_LIMIT):
+        for _ in range(MAX_WRONG_CODES):
             on.tg.say("@tierbot AAAA-AAAA", user="eve", group="Team")
         last = code_in(await ask(on, "/access link"))
         on.tg.say(f"@tierbot {last}", user="eve", group="Team")

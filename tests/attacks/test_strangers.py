@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handlers.access.roles import WAITING_LIMIT
+from handlers.access.roles import MAX_WAITING
 from handlers.replies.names import plain_name, quoted
 from tests.servers.discord import DiscordServer
 from tests.stories.access import Hours, account, code_in, quiet
@@ -65,10 +65,10 @@ async def test_the_owner_can_block_from_the_card_and_the_next_stranger_is_announ
 async def test_many_strangers_neither_grow_tables_nor_flood_the_owner(on: BotHarness) -> None:
     on.tg.private()
     async with running(on):
-        for number in range(WAITING_LIMIT + 3):
+        for number in range(MAX_WAITING + 3):
             on.tg.say("let me in", user=f"crowd{number}")
         await quiet(on)
-        assert on.rows("select count(*) from pairings") == [(WAITING_LIMIT,)]
+        assert on.rows("select count(*) from pairings") == [(MAX_WAITING,)]
         code_in(await ask(on, "hello", user="honest"))
     notices = [message.text for message in on.tg.private().from_bot()]
     assert len(notices) == 6

@@ -15,7 +15,7 @@ from bot.adapters.telegram.flood import Limits, Rate, RateLimiter
 from bot.adapters.telegram.webhook import nesting
 from bot.inbox.command_order import CommandOrder
 from bot.inbox.inbox import ANSWERED_CHATS
-from handlers.access.codes import WRONG_LIMIT, WrongCodes
+from handlers.access.codes import MAX_WRONG_CODES, WrongCodes
 from handlers.access.rate_limit import RateLimit, Window
 from handlers.council.sessions import Sessions
 from handlers.running import RunningTurns
@@ -42,7 +42,7 @@ LIVE = ("_turns", "_commands", "_behind", "_unmarked", "_queue", "_unanswered", 
 def test_wrong_codes_are_counted_per_account() -> None:
     wrong = WrongCodes(lambda: 0.0)
     victim = UserKey("telegram", "victim")
-    for _ in range(WRONG_LIMIT):
+    for _ in range(MAX_WRONG_CODES):
         wrong.count(victim)
     with pytest.raises(Refused, match="Too many wrong codes"):
         wrong.check(victim)

@@ -11,8 +11,8 @@ from handlers.languages import Say
 from routing.errors import system_reason
 from routing.types.messages import Document
 
-LONGEST_NAME = 60
-"""Maximum length of a name in characters of up to 4 bytes; most file systems allow 255 bytes."""
+MAX_NAME_CHARACTERS = 60
+"""A character has up to 4 bytes; most file systems allow 255 bytes."""
 
 
 def saved(document: Document, folder: Path) -> Path:
@@ -48,7 +48,7 @@ def save_note(document: Document, folder: Path, say: Say) -> str:
 def _safe(name: str) -> str:
     """A name without folders, leading dots or control characters. A long name is shortened before its extension."""
     last = one_line(name.replace("\\", "/"), len(name) + 1).rpartition("/")[2]
-    return last[-LONGEST_NAME:].lstrip(". ") or "document"
+    return last[-MAX_NAME_CHARACTERS:].lstrip(". ") or "document"
 
 
 def _holds(path: Path, data: bytes) -> bool:

@@ -12,7 +12,7 @@ from routing.ports import Clock
 
 LINGER_SECONDS = 1.0
 """How long a finished answer stays visible until its reply is printed, to avoid flicker."""
-PATIENCE_SECONDS = 10.0
+STOP_HINT_SECONDS = 10.0
 """The spinner says how to stop after this time without text."""
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
@@ -93,6 +93,6 @@ class Views:
             return ""
         seconds = max(0, int(self._clock() - self._views[-1].since))
         words = "{spinner} thinking… {seconds} s"
-        if seconds > PATIENCE_SECONDS:
+        if seconds > STOP_HINT_SECONDS:
             words = "{spinner} thinking… {seconds} s (still working; Ctrl-C stops it)"
         return say(words, spinner=next(self._frames), seconds=seconds)

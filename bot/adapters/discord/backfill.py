@@ -31,7 +31,7 @@ STATE_KEY = "discord_heard"
 _PAGE = 100  # messages; Discord's maximum
 _AT_ONCE = 4
 _ATTEMPTS = 8
-_LONGEST_PAUSE = 3600.0
+_MAX_PAUSE_SECONDS = 3600.0
 _REFUSED = (400, 403, 404)  # 400 for forums, which hold threads but no messages
 T = TypeVar("T")
 
@@ -158,7 +158,7 @@ class Backfill:
                     log.info("Discord: skipping chat %s: %s", channel_id, error)
                     return None
                 log.warning("Discord: can't read the history of channel %s (%s)", channel_id, error)
-            await asyncio.sleep(exponential(failures, self._first_pause, _LONGEST_PAUSE))
+            await asyncio.sleep(exponential(failures, self._first_pause, _MAX_PAUSE_SECONDS))
         log.error("Discord: can't read the history of channel %s; giving up on it", channel_id)
         return None
 

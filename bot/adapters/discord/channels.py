@@ -14,7 +14,7 @@ from routing.bounded import Bounded
 from routing.types.messages import ChatKey, InboundMessage
 
 PLATFORM = "discord"
-MAX_THREAD_NAME = 60  # characters; Discord allows 100, its thread list shows fewer
+MAX_THREAD_NAME_CHARACTERS = 60  # Discord allows 100, its thread list shows fewer
 _THREAD_KINDS = (10, 11, 12)
 _STARTS_THREADS = (0, 5)  # kinds of channels in which a thread can start from a message
 _WRITTEN_IN = (discord.TextChannel, discord.VoiceChannel, discord.StageChannel, discord.Thread)  # not forums
@@ -124,7 +124,11 @@ class Channels:
         """Open a thread, which has the id of its message, and move the message there. On failure it stays in its
         channel."""
         chat = replace(message.chat, thread_id=message.message_id)
-        name = " ".join(message.text.split())[:MAX_THREAD_NAME] or message.user_name[:MAX_THREAD_NAME] or "…"
+        name = (
+            " ".join(message.text.split())[:MAX_THREAD_NAME_CHARACTERS]
+            or message.user_name[:MAX_THREAD_NAME_CHARACTERS]
+            or "…"
+        )
         try:
             await self._client.http.start_thread_with_message(
                 int(message.chat.chat_id), int(message.message_id), name=name, auto_archive_duration=_IDLE_MINUTES

@@ -22,7 +22,7 @@ SUBCOMMAND, STRING, BOOLEAN = 1, 3, 5
 EVERYWHERE = {"integration_types": [0, 1], "contexts": [0, 1, 2]}
 """Installed on servers or by users; usable on servers, in direct messages with the bot, and in other chats."""
 MAX_CHOICES = 25
-MAX_TEXT = 100
+MAX_TEXT_CHARACTERS = 100
 """Characters of a description or of a suggested value."""
 LOOKS = (0.0, 0.1, 0.3, 0.6)
 """Seconds before each attempt at suggestions, repeated only while they are being loaded. Discord waits for three."""
@@ -53,8 +53,11 @@ class _Described:
         """A description with its translations, cut to Discord's limit."""
         translated = {say.language: say(template) for say in self._others}
         others = {code: text for code, text in translated.items() if text != template}
-        found = {_LOCALES.get(code, code): shortened(text, MAX_TEXT) for code, text in others.items()}
-        return {"description": shortened(template, MAX_TEXT), **({"description_localizations": found} if found else {})}
+        found = {_LOCALES.get(code, code): shortened(text, MAX_TEXT_CHARACTERS) for code, text in others.items()}
+        return {
+            "description": shortened(template, MAX_TEXT_CHARACTERS),
+            **({"description_localizations": found} if found else {}),
+        }
 
 
 def tree(specs: Sequence[CommandSpec]) -> list[Json]:
@@ -114,7 +117,11 @@ def _subcommand(name: str, description: Json, *options: Json) -> Json:
 def _argument(spec: CommandSpec) -> Json:
     """An option for all text after the command. Its description consists of examples, which need no translation."""
     examples = [" ".join(line.split()[1:]) for line in spec.usage]
-    option = {"type": STRING, "name": spec.name, "description": shortened(" · ".join(filter(None, examples)), MAX_TEXT)}
+    option = {
+        "type": STRING,
+        "name": spec.name,
+        "description": shortened(" · ".join(filter(None, examples)), MAX_TEXT_CHARACTERS),
+    }
     return option | (_choices(spec.choices[0]) if _fixed(spec) else {"autocomplete": True})
 
 
@@ -168,7 +175,7 @@ async def suggest(data: Json, user: UserKey, suggestions: Suggestions) -> list[s
     for seconds in LOOKS:
         await asyncio.sleep(seconds)
         if (words := await suggestions.offer(user, typing)) is not None:
-            return [word for word in words if 0 < len(word) <= MAX_TEXT]
+            return [word for word in words if 0 < len(word) <= MAX_TEXT_CHARACTERS]
     return []
 
 

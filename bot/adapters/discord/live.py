@@ -13,12 +13,12 @@ from bot.adapters.discord.context import EPHEMERAL, ClientContext, InteractionRe
 from bot.adapters.discord.failures import CALL_ERRORS, Refusal, may_have_arrived, refused_as, retry_after
 from bot.adapters.shared.streaming import CONTINUES, FAREWELL, NEVER, StreamedReply
 from bot.platform import KeepPlaceholder
-from bot.rendering.discord import MAX_TEXT, preview
+from bot.rendering.discord import MAX_TEXT_CHARACTERS, preview
 from routing.errors import StorageFault
 from routing.text import shortened
 from routing.types.messages import InboundMessage
 
-ROOM = MAX_TEXT - len(CONTINUES)
+ROOM = MAX_TEXT_CHARACTERS - len(CONTINUES)
 
 log = logging.getLogger(__name__)
 
@@ -141,7 +141,7 @@ class DiscordLive(StreamedReply):
             return
         self._acknowledged = True
         if text:
-            notice = self._context.follow_up(ref, body(shortened(text, MAX_TEXT), flags=EPHEMERAL))
+            notice = self._context.follow_up(ref, body(shortened(text, MAX_TEXT_CHARACTERS), flags=EPHEMERAL))
             self._spawn(self._context.best_effort(notice))
 
     async def close(self) -> str:

@@ -16,7 +16,7 @@ from bot.adapters.shared.attachments import Unsupported, kind_of, unreadable
 from handlers.ratings import thumb
 from routing.types.messages import Attachment, ChatKey, InboundMessage, UserKey
 
-MAX_QUOTE = 1000  # maximum length of the quoted message
+MAX_QUOTE_CHARACTERS = 1000  # maximum length of the quoted message
 REF = "discord:"
 UNREADABLE = "replies that don't mention me"
 """Messages that reach a bot without the message content intent, but without their text."""
@@ -256,7 +256,7 @@ def _text(payload: Json) -> str:
 
 def _quoted(payload: Json, place: Place, me: BotIdentity) -> str:
     replied = _replied(payload)
-    return _spoken(_text(replied), replied, place, me)[:MAX_QUOTE] if replied else ""
+    return _spoken(_text(replied), replied, place, me)[:MAX_QUOTE_CHARACTERS] if replied else ""
 
 
 def _spoken(text: str, payload: Json, place: Place, me: BotIdentity) -> str:

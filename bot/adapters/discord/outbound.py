@@ -12,7 +12,7 @@ import discord
 from bot.adapters.discord.client import Json
 from bot.adapters.discord.context import EPHEMERAL, PROTECTED_SECONDS, ClientContext, File, InteractionRef, created
 from bot.adapters.discord.failures import CALL_ERRORS, Refusal, failure, may_have_arrived, reason, refused_as
-from bot.adapters.discord.parts import MAX_NONCE, Part, parts, written_out
+from bot.adapters.discord.parts import MAX_NONCE_CHARACTERS, Part, parts, written_out
 from bot.adapters.shared.outbound import FileRefused, PieceSender
 from bot.platform import SendFailed, SendRefused, Sent
 from handlers.languages import Say
@@ -189,7 +189,9 @@ class Outbound:
                     continue
                 if refused_as(error, Refusal.PERSON) and (words := target.leave_person()):
                     log.info("Someone doesn't accept direct messages; their channel gets a note instead")
-                    target.note_id = await self._new(target, Part(words, f"shut-{part.nonce}"[:MAX_NONCE]), False)
+                    target.note_id = await self._new(
+                        target, Part(words, f"shut-{part.nonce}"[:MAX_NONCE_CHARACTERS]), False
+                    )
                     return target.note_id
                 raise self._failure(error, part, now) from error
             self._unconfirmed.pop(part.nonce, None)

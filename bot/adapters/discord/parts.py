@@ -13,7 +13,7 @@ from zlib import crc32
 from bot.adapters.discord.client import Json
 from bot.adapters.discord.context import File, body
 from bot.rendering.code_files import with_code_files
-from bot.rendering.discord import MAX_TEXT, pieces
+from bot.rendering.discord import MAX_TEXT_CHARACTERS, pieces
 from handlers.replies.callback_buttons import token
 from routing.text import shortened
 from routing.types.messages import Button, Document, OutboundMessage
@@ -21,11 +21,10 @@ from routing.types.messages import Button, Document, OutboundMessage
 RECOVERED = "(recovered)"
 MAX_PIECES = 5
 WHOLE_ANSWER = "answer.md"
-MAX_NONCE = 25
-"""Characters."""
+MAX_NONCE_CHARACTERS = 25
 MAX_ROWS, MAX_IN_ROW, MAX_CHOICES = 5, 5, 25
-MAX_LABEL, MAX_CHOICE = 80, 100
-"""Characters."""
+MAX_LABEL_CHARACTERS, MAX_CHOICE_CHARACTERS = 80, 100
+"""Discord's limits for a button and for a choice in a list."""
 _ROOM = 16  # characters of a message for the mark before it or the dots after it
 _NOTE = 200  # characters of a message for a note that its file was refused
 _ROW, _BUTTON, _MENU, _GREY = 1, 2, 3, 2
@@ -61,12 +60,12 @@ class Part:
     def noted(self, why: str) -> Part:
         """Without its files, with a note about each below the text."""
         note = "".join(f"\n⚠️ {file.name}: {why}" for file in self.files)
-        return replace(self, text=f"{self.text}{note}".strip()[:MAX_TEXT], files=())
+        return replace(self, text=f"{self.text}{note}".strip()[:MAX_TEXT_CHARACTERS], files=())
 
 
 def parts(message: OutboundMessage, outbox_id: int, in_full: bool = False) -> list[Part]:
     """The messages of a reply; none if nothing in it is visible. `in_full`: never a file instead of many messages."""
-    room = MAX_TEXT - _ROOM
+    room = MAX_TEXT_CHARACTERS - _ROOM
     attached = "" if in_full else message.attached
     text, code = with_code_files(message.text, attached, room, lambda block: len(pieces(block, room)))
     given = (message.picture, *(each.document for each in code), message.document)
@@ -87,7 +86,7 @@ def parts(message: OutboundMessage, outbox_id: int, in_full: bool = False) -> li
 
 def written_out(message: OutboundMessage, outbox_id: int, number: int, part: Part, why: str) -> list[Part]:
     """The part without its refused files, then their code as messages numbered from `number` on."""
-    texts = pieces(part.instead, MAX_TEXT - _ROOM)
+    texts = pieces(part.instead, MAX_TEXT_CHARACTERS - _ROOM)
     code = (Part(text, _nonce(message, outbox_id, n, text)) for n, text in enumerate(texts, number))
     return [part.noted(why), *code]
 
@@ -118,17 +117,21 @@ def components(buttons: Sequence[Sequence[Button]], outbox_id: int) -> list[Json
 
 def _nonce(message: OutboundMessage, outbox_id: int, number: int, text: str) -> str:
     """The same after a restart; different for another message of the same number, as after a lost database."""
-    return f"{crc32(f'{message.reply_to} {message.edits} {text}'.encode()):08x}-{outbox_id}-{number}"[:MAX_NONCE]
+    return f"{crc32(f'{message.reply_to} {message.edits} {text}'.encode()):08x}-{outbox_id}-{number}"[
+        :MAX_NONCE_CHARACTERS
+    ]
 
 
 def _row(cells: _Cells) -> Json:
     grey = {"type": _BUTTON, "style": _GREY}
-    made = [grey | {"label": shortened(label, MAX_LABEL), "custom_id": custom_id} for label, custom_id in cells]
+    made = [
+        grey | {"label": shortened(label, MAX_LABEL_CHARACTERS), "custom_id": custom_id} for label, custom_id in cells
+    ]
     return {"type": _ROW, "components": made}
 
 
 def _menu(cells: _Cells, custom_id: str) -> Json:
-    options = [{"label": shortened(label, MAX_CHOICE), "value": it} for label, it in cells]
+    options = [{"label": shortened(label, MAX_CHOICE_CHARACTERS), "value": it} for label, it in cells]
     return {"type": _ROW, "components": [{"type": _MENU, "custom_id": custom_id, "options": options}]}
 
 

@@ -10,7 +10,7 @@ from routing.types.messages import AttachmentKind
 MAX_MEGABYTES = 20  # the Bot API's limit
 MAX_BYTES = MAX_MEGABYTES * 2**20
 FILES = "such files"
-_LONGEST_ENDING = 8
+_MAX_EXTENSION_CHARACTERS = 8  # longer ones are not named in a refusal
 _IMAGES = ("image/jpeg", "image/png", "image/webp", "image/gif")  # accepted by vision models
 _TEXT_MIMES = frozenset(
     f"application/{name}"
@@ -52,7 +52,7 @@ class Unsupported(NamedTuple):
 def unreadable(name: str) -> Unsupported:
     """A file that no model can read."""
     _, dot, ending = name.rpartition(".")
-    known = dot and ending.isalnum() and len(ending) <= _LONGEST_ENDING
+    known = dot and ending.isalnum() and len(ending) <= _MAX_EXTENSION_CHARACTERS
     return Unsupported(FILES, f".{ending.lower()}" if known else "")
 
 

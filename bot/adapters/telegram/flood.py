@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from bot.platform import SendLater
 from routing.errors import ConfigError
 
-MAX_WAIT = 5.0  # maximum wait of a reply in seconds; after that it goes back to the outbox
+MAX_WAIT_SECONDS = 5.0  # maximum wait of a reply; after that it goes back to the outbox
 _BURST = 3  # messages at once in one chat, if the average holds: "short bursts" in the Bot FAQ
 _MARGIN = 1.03  # factor, because calls may arrive closer together than they were sent
 _GLOBAL_AFTER = 4  # after 429s in this many chats in a row, the limit may apply to the whole bot
@@ -95,14 +95,14 @@ class RateLimiter:
         """Chats whose last call got a 429, with the end of the wait; cleared when any message gets through."""
 
     async def turn(self, chat_id: str) -> None:
-        """Wait in order until a reply may be sent. Raises SendLater if that takes longer than MAX_WAIT."""
+        """Wait in order until a reply may be sent. Raises SendLater if that takes longer than MAX_WAIT_SECONDS."""
         chat = self._chat(chat_id)
         if not chat.queue.locked() and self._take(chat):
             return
         async with chat.queue:
             while not self._take(chat):
                 delay = self._delay(chat)
-                if delay > MAX_WAIT:
+                if delay > MAX_WAIT_SECONDS:
                     raise SendLater("Telegram's flood limit", delay)
                 await asyncio.sleep(delay)
 

@@ -12,13 +12,13 @@ from bot.adapters.shared.streaming import CONTINUES, NEVER, StreamedReply
 from bot.adapters.telegram.api import Json
 from bot.adapters.telegram.context import ClientContext, address, body
 from bot.adapters.telegram.failures import Refusal, may_have_arrived, refusal
-from bot.adapters.telegram.parts import MAX_TEXT, NO_PREVIEW
+from bot.adapters.telegram.parts import MAX_TEXT_UNITS, NO_PREVIEW
 from bot.platform import KeepPlaceholder
 from bot.rendering.telegram import Piece, preview
 from routing.types.messages import InboundMessage
 
 log = logging.getLogger(__name__)
-MAX_NOTICE = 200  # maximum length of the text that answerCallbackQuery shows
+MAX_NOTICE_UNITS = 200  # UTF-16 code units that answerCallbackQuery shows
 _FINAL = (Refusal.OTHER, Refusal.THREAD)
 
 
@@ -114,7 +114,7 @@ class TelegramLive(StreamedReply):
             await self._call("editMessageText", data | body(piece))
             self._context.shown[chat_id, self._placeholder] = piece
             return
-        piece = preview(self._text, MAX_TEXT - len(CONTINUES))
+        piece = preview(self._text, MAX_TEXT_UNITS - len(CONTINUES))
         piece = Piece(piece.text + CONTINUES, piece.entities)
         data = self._where() | body(piece) | {"link_preview_options": NO_PREVIEW}
         if not self._message.private and self._message.press is None:
@@ -149,4 +149,8 @@ class TelegramLive(StreamedReply):
 def _cut(text: str) -> str:
     """At most 200 UTF-16 units."""
     units = text.encode("utf-16-le")
-    return text if len(units) <= 2 * MAX_NOTICE else units[: 2 * MAX_NOTICE - 2].decode("utf-16-le", "ignore") + "…"
+    return (
+        text
+        if len(units) <= 2 * MAX_NOTICE_UNITS
+        else units[: 2 * MAX_NOTICE_UNITS - 2].decode("utf-16-le", "ignore") + "…"
+    )

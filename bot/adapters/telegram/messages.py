@@ -38,7 +38,7 @@ from routing.types.messages import (
 
 PLATFORM = "telegram"
 REF = "telegram:"
-MAX_QUOTE = 1000  # maximum length of the quoted message
+MAX_QUOTE_CHARACTERS = 1000  # maximum length of the quoted message
 GENERAL_TOPIC = 1
 _COMMAND = re.compile(r"/[A-Za-z0-9_]{1,64}(?:@(\w+))?(?=\s|$)")
 _MENTION_END = " \t\n,:"
@@ -245,8 +245,8 @@ def _replied(message: Message) -> Message | None:
 
 def _quote(message: Message, replied: Message | None) -> str:
     if message.quote is not None:
-        return message.quote.text[:MAX_QUOTE]
-    return "" if replied is None else (replied.text or replied.caption or "")[:MAX_QUOTE]
+        return message.quote.text[:MAX_QUOTE_CHARACTERS]
+    return "" if replied is None else (replied.text or replied.caption or "")[:MAX_QUOTE_CHARACTERS]
 
 
 def _without_mention(message: Message, me: BotIdentity) -> tuple[bool, str]:

@@ -16,8 +16,7 @@ from bot.rendering.plain import utf16_length
 from bot.rendering.telegram import Piece, pieces
 from routing.types.messages import Document, OutboundMessage, Picture
 
-MAX_TEXT = 4096  # UTF-16 units
-MAX_CAPTION = 1024  # UTF-16 units
+MAX_TEXT_UNITS, MAX_CAPTION_UNITS = 4096, 1024  # UTF-16 code units
 RECOVERED = "(recovered)"
 NO_PREVIEW = {"is_disabled": True}
 _BARE = Piece("", ())
@@ -48,7 +47,7 @@ class Part:
     def marked(self) -> Part | None:
         """The part with a mark that it may be a copy; None if that makes it too long."""
         shift = len(RECOVERED) + 1
-        if utf16_length(self.piece.text) + shift > (MAX_TEXT if self.file is None else MAX_CAPTION):
+        if utf16_length(self.piece.text) + shift > (MAX_TEXT_UNITS if self.file is None else MAX_CAPTION_UNITS):
             return None
         moved = (entity | {"offset": entity["offset"] + shift} for entity in self.piece.entities)
         return replace(self, piece=Piece(f"{RECOVERED} {self.piece.text}", tuple(moved)))
@@ -61,7 +60,7 @@ class Part:
 
 def parts(message: OutboundMessage) -> tuple[Part, ...]:
     """The messages of a reply; none if it has no visible content."""
-    text, code = with_code_files(message.text, message.attached, MAX_TEXT, lambda block: len(pieces(block)))
+    text, code = with_code_files(message.text, message.attached, MAX_TEXT_UNITS, lambda block: len(pieces(block)))
     texts = [Part(piece) for piece in pieces(text)]
     before = [] if message.picture is None else [Part(_BARE, message.picture)]
     after = [Part(_BARE, each.document, each.markdown) for each in code]
@@ -69,6 +68,6 @@ def parts(message: OutboundMessage) -> tuple[Part, ...]:
     if message.edits:
         return (*texts, *before, *after)
     files = before + after
-    if len(texts) == len(files) == 1 and utf16_length(texts[0].piece.text) <= MAX_CAPTION:
+    if len(texts) == len(files) == 1 and utf16_length(texts[0].piece.text) <= MAX_CAPTION_UNITS:
         return (replace(files[0], piece=texts[0].piece),)
     return (*before, *texts, *after)

@@ -33,7 +33,7 @@ from routing.types.messages import Attachment, InboundMessage, OutboundMessage
 log = logging.getLogger(__name__)
 MENU_KEY = "telegram_menu"
 MAX_COMMANDS = 100
-MAX_SUMMARY = 256
+MAX_SUMMARY_CHARACTERS = 256
 _DEFAULT_LANGUAGE = "en"
 _SCOPES = (BotCommandScopeAllPrivateChats(), BotCommandScopeAllGroupChats())
 _GRACE = 1.0  # seconds that close() gives to pending acknowledgements
@@ -177,4 +177,4 @@ def _refused(api_root: str) -> Reason:
 
 
 def _commands(specs: Sequence[CommandSpec], say: Say) -> list[tuple[str, str]]:
-    return [(spec.name, say(spec.summary)[:MAX_SUMMARY]) for spec in specs[:MAX_COMMANDS]]
+    return [(spec.name, say(spec.summary)[:MAX_SUMMARY_CHARACTERS]) for spec in specs[:MAX_COMMANDS]]

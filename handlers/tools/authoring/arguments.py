@@ -17,12 +17,12 @@ from routing.errors import BadArguments
 from routing.text import storable
 from routing.types.llm import ToolCall, ToolSpec
 
-MAX_QUOTED = 300
+MAX_QUOTED_CHARACTERS = 300
 MAX_VALIDATORS = 1_024
-MAX_SCHEMA_CHARS = 2_000
+MAX_SCHEMA_CHARACTERS = 2_000
 """Maximum characters of a schema in an error. It stays in the conversation, and a small model has 8,000 tokens in
 total."""
-MAX_NAMED, NAME_CHARS = 20, 40
+MAX_NAMED, NAME_CHARACTERS = 20, 40
 _ELSEWHERE = frozenset(("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"))
 """With these keywords, `properties` may not list all arguments."""
 _SURROGATE = re.compile(r"\\u[dD][89abAB-F]|[\ud800-\udfff]")
@@ -73,7 +73,7 @@ class Arguments:
             path = [str(part) for part in wrong.absolute_path]
             reason = f"{'.'.join(path)}: {wrong.message}" if path else wrong.message
             schema = wanted(spec, path[0] if path else "")
-            raise BadArguments(f"The arguments of {call.name} are wrong ({reason[:MAX_QUOTED]}). {schema}")
+            raise BadArguments(f"The arguments of {call.name} are wrong ({reason[:MAX_QUOTED_CHARACTERS]}). {schema}")
         return given
 
     async def _load(self) -> None:
@@ -148,14 +148,14 @@ def wanted(spec: ToolSpec, parameter: str = "") -> str:
     """The tool's schema. If it is too long: the part about the wrong `parameter`, or the required parameters and as
     many others as fit. Names what is omitted."""
     text = _json(spec.parameters)
-    if len(text) <= MAX_SCHEMA_CHARS:
+    if len(text) <= MAX_SCHEMA_CHARACTERS:
         return f"Its schema: {text}"
     properties = spec.parameters.get("properties")
     if not isinstance(properties, Mapping) or not properties:
-        return f"Its schema begins: {text[:MAX_SCHEMA_CHARS]}… ({len(text):,} characters in all)"
+        return f"Its schema begins: {text[:MAX_SCHEMA_CHARACTERS]}… ({len(text):,} characters in all)"
     if parameter in properties:
         own = _json({parameter: part(spec.parameters, parameter)})
-        cut = f"{own[:MAX_SCHEMA_CHARS]}… ({len(own):,} characters)" if len(own) > MAX_SCHEMA_CHARS else own
+        cut = f"{own[:MAX_SCHEMA_CHARACTERS]}… ({len(own):,} characters)" if len(own) > MAX_SCHEMA_CHARACTERS else own
         return f"The schema of this parameter: {cut}. {_others([name for name in properties if name != parameter])}"
     return _excerpt(spec.parameters, properties)
 
@@ -163,7 +163,7 @@ def wanted(spec: ToolSpec, parameter: str = "") -> str:
 def _excerpt(schema: Mapping[str, Any], properties: Mapping[str, Any]) -> str:
     needed = [name for name in schema.get("required", ()) if name in properties]
     shown: dict[str, Any] = {}
-    room = MAX_SCHEMA_CHARS
+    room = MAX_SCHEMA_CHARACTERS
     for name in dict.fromkeys((*needed, *properties)):
         own = part(schema, name)
         room -= len(_json({name: own}))
@@ -182,7 +182,7 @@ def _others(names: list[str]) -> str:
 
 def _named(names: list[str]) -> str:
     more = f", … ({len(names)} in all)" if len(names) > MAX_NAMED else ""
-    return ", ".join(name[:NAME_CHARS] for name in names[:MAX_NAMED]) + more
+    return ", ".join(name[:NAME_CHARACTERS] for name in names[:MAX_NAMED]) + more
 
 
 def _json(value: object) -> str:

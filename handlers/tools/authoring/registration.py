@@ -12,12 +12,12 @@ from handlers.tools.authoring.decorator import AuthoredTool, FunctionTool, role_
 from handlers.tools.authoring.schemas import IllegalSchema, names, plain, required
 from handlers.tools.authoring.signatures import is_typed, typed_schema
 from routing.errors import ConfigError, Reason
-from routing.llm.message_codec import MAX_NAME
+from routing.llm.message_codec import MAX_NAME_CHARACTERS
 from routing.types.decisions import SIZES, Size
 from routing.types.llm import ToolSpec
 from routing.types.toolkits import ToolCard, ToolText
 
-_LEGAL = re.compile(rf"[A-Za-z_][A-Za-z0-9_-]{{0,{MAX_NAME - 1}}}")
+_LEGAL = re.compile(rf"[A-Za-z_][A-Za-z0-9_-]{{0,{MAX_NAME_CHARACTERS - 1}}}")
 """OpenAI and Anthropic allow 64 letters, digits, `_` and `-`; Gemini requires a letter or `_` first."""
 LEGAL = "1 to {limit} of the characters A-Z a-z 0-9 _ and -, the first a letter or _"
 _EMPTY = '{"type": "object", "properties": {}}'
@@ -95,15 +95,15 @@ def check_free(name: str, taken: Collection[str]) -> None:
 
 def legal_name(name: object, whose: Reason) -> None:
     """Raises ConfigError for a name that a provider would reject. `whose` names it in the message."""
-    legal = Reason(LEGAL, limit=MAX_NAME)
+    legal = Reason(LEGAL, limit=MAX_NAME_CHARACTERS)
     if not isinstance(name, str) or not name.strip():
         raise ConfigError("The name of {whose} is missing: give it {legal}.", whose=whose, legal=legal)
     if not _LEGAL.fullmatch(name):
-        mended = re.sub(r"[^A-Za-z0-9_-]+", "_", name).strip("_")[: MAX_NAME - 1]
+        mended = re.sub(r"[^A-Za-z0-9_-]+", "_", name).strip("_")[: MAX_NAME_CHARACTERS - 1]
         would = mended if mended[:1].isalpha() else f"_{mended}"
         hint = Reason("; {name} would do", name=would) if mended else ""
         words = "The name of {whose}, {name!r}, is not legal: it takes {legal}{hint}."
-        raise ConfigError(words, whose=whose, name=name[: MAX_NAME + 8], legal=legal, hint=hint)
+        raise ConfigError(words, whose=whose, name=name[: MAX_NAME_CHARACTERS + 8], legal=legal, hint=hint)
 
 
 def _by_size(tool: str, what: Reason, given: object, form: str) -> dict[Size, Any]:

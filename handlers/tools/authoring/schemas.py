@@ -13,9 +13,9 @@ from routing.errors import Reason
 if TYPE_CHECKING:  # takes 80 ms
     from jsonschema import SchemaError
 
-MAX_PARTS = 5_000
-"""Maximum number of subschemas after expanding references."""
-_QUOTED_CHARS = 120
+MAX_SUBSCHEMAS = 5_000
+"""Counted after expanding references."""
+_QUOTED_CHARACTERS = 120
 _ONE = ("items", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else")
 _ONE_EACH = ("anyOf", "oneOf", "allOf", "prefixItems")
 _BY_NAME = ("properties", "patternProperties", "dependentSchemas")
@@ -113,7 +113,7 @@ def _prove(schema: Mapping[str, Any]) -> None:
 def invalid(error: SchemaError) -> Reason:
     """What is wrong in a schema, with the place."""
     place = ".".join(str(part) for part in error.absolute_path) or Reason("the schema itself")
-    value = json.dumps(error.instance, ensure_ascii=False, default=str)[:_QUOTED_CHARS]
+    value = json.dumps(error.instance, ensure_ascii=False, default=str)[:_QUOTED_CHARACTERS]
     if error.validator == "type":
         types = error.validator_value
         listed = types if isinstance(types, list) else [types]
@@ -127,14 +127,14 @@ class _Writer:
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root
-        self._left = MAX_PARTS
+        self._left = MAX_SUBSCHEMAS
 
     def written(self, schema: Any, inside: tuple[str, ...] = ()) -> Any:
         """Expands a subschema. `inside` are the references that lead to it."""
         self._left -= 1
         if self._left < 0:
             raise IllegalSchema(
-                "is too large: more than {limit:,} parts with its references written out", limit=MAX_PARTS
+                "is too large: more than {limit:,} parts with its references written out", limit=MAX_SUBSCHEMAS
             )
         if not isinstance(schema, dict):
             return {} if schema is True else schema

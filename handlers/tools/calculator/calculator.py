@@ -21,6 +21,7 @@ _SMALLEST, _LARGEST = -7, 21
 _TIMES = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
 _LONG_TIMES = {"minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
 _MAX_TIME = 10_000
+"""Longer times, in their own unit, are not written out in days and hours."""
 
 
 def calculate(expression: str) -> str:

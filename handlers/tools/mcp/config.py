@@ -54,7 +54,7 @@ _SECRET_FLAG = re.compile(r"--?[\w-]*(?:key|token|secret|password|auth)(?:=|$)",
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 """A token of RFC 9110."""
 _MIN_SIMILARITY = 55
-_MIN_SECRET_CHARS = 6
+_MIN_SECRET_CHARACTERS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +257,7 @@ def _header_fault(headers: Mapping[str, str]) -> Reason | None:
 
 def _secrets(values: Collection[str]) -> tuple[str, ...]:
     """Longest first. `Bearer abcdef` also yields the token alone."""
-    plain = {word for value in values for word in (value, *value.split()) if len(word) >= _MIN_SECRET_CHARS}
+    plain = {word for value in values for word in (value, *value.split()) if len(word) >= _MIN_SECRET_CHARACTERS}
     words = {spelling for word in plain for spelling in spellings(word)}
     return tuple(sorted(words, key=lambda word: (-len(word), word)))
 

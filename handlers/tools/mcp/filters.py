@@ -24,7 +24,7 @@ _REQUESTS_PER_SECOND = 10
 """Requests that a server may send. Further ones get no answer, so that answers don't pile up."""
 _HEADER = "x-mcp-header"
 """A schema with this keyword tells the SDK which arguments to send as HTTP headers."""
-_NAME_CHARS = 1_000
+_NAME_CHARACTERS = 1_000
 
 
 class StreamFilter:
@@ -149,7 +149,7 @@ class ServerMessages(ReadFilter):
             return Reason("it can't be called")
         if name in self.tools:
             return Reason("there is another of this name")
-        unshown = len(name) > _NAME_CHARS or hidden_fault(name)
+        unshown = len(name) > _NAME_CHARACTERS or hidden_fault(name)
         return Reason("its name can't be shown") if unshown else None
 
     def _stub_schema(self, schema: Any) -> Mapping[str, Any]:

@@ -20,8 +20,10 @@ RAW = "capabilityHints"
 TIERS: Mapping[str, tuple[Size, ...]] = {"small": ("S",), "medium": ("M",), "large": ("L", "XL")}
 Schema = Mapping[str, Any]
 _MAX_PRIORITY = 1_000.0
-_LABEL_CHARS = 32
-NO_LABEL = Reason("its category is not a label of up to {limit} letters, digits, spaces and - _ /", limit=_LABEL_CHARS)
+_LABEL_CHARACTERS = 32
+NO_LABEL = Reason(
+    "its category is not a label of up to {limit} letters, digits, spaces and - _ /", limit=_LABEL_CHARACTERS
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ def read_hints(
 
 def is_label(category: str) -> bool:
     """Whether it can be shown in the system message, which must contain no untrusted sentence."""
-    return len(category) <= _LABEL_CHARS and all(
+    return len(category) <= _LABEL_CHARACTERS and all(
         char.isalnum() or char in " -_/" or unicodedata.category(char).startswith("M") for char in category
     )
 

@@ -17,7 +17,7 @@ from handlers.tools.mcp.text import cleaned_schema, readable, shown
 from routing.errors import Reason
 from routing.types.toolkits import Toolkit, ToolText
 
-_ABOUT_CHARS = 500
+_ABOUT_CHARACTERS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def read_listing(
     categories = Counter(card.category for card in cards if card.category).most_common(1)
     toolkit = Toolkit(
         f"{NAMESPACE}{server.name}",
-        readable(server.hidden(about), _ABOUT_CHARS) or server.name,
+        readable(server.hidden(about), _ABOUT_CHARACTERS) or server.name,
         category=categories[0][0] if categories else "",
         tools=cards,
         source="mcp",

@@ -9,9 +9,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 NAMESPACE = "mcp:"
 """Prefix of the name of a server's toolkit. No other toolkit has a colon in its name."""
-MAX_CHARS = 64
+MAX_CHARACTERS = 64
 """The limit of OpenAI and Anthropic."""
-_PREFIX_CHARS = 24
+_PREFIX_CHARACTERS = 24
 _NAMELESS = "server"
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]+")
 
@@ -44,12 +44,12 @@ def tool_names(prefix: str, tools: Sequence[str], taken: Collection[str] = ()) -
     found = {
         tool: name
         for tool, name in wanted.items()
-        if name not in taken and len(name) <= MAX_CHARS and _legal(tool)
+        if name not in taken and len(name) <= MAX_CHARACTERS and _legal(tool)
         if counts[name] == 1 or name == f"{prefix}_{tool}"
     }
     used = {*taken, *found.values()}
     for tool, name in wanted.items():
-        hashed = f"{name[: MAX_CHARS - 7].rstrip('_')}_{_digest(tool)}"
+        hashed = f"{name[: MAX_CHARACTERS - 7].rstrip('_')}_{_digest(tool)}"
         if tool not in found and hashed not in used:
             found[tool] = hashed
             used.add(hashed)
@@ -61,7 +61,7 @@ def _prefix(name: str) -> str:
     if not re.search("[A-Za-z0-9]", legal):
         return f"{_NAMELESS}-{_digest(name)}"
     legal = legal if legal[0].isalpha() else f"_{legal}"  # Gemini wants a letter or an underscore first
-    return legal if len(legal) <= _PREFIX_CHARS else f"{legal[: _PREFIX_CHARS - 7]}_{_digest(name)}"
+    return legal if len(legal) <= _PREFIX_CHARACTERS else f"{legal[: _PREFIX_CHARACTERS - 7]}_{_digest(name)}"
 
 
 def _is_begun(prefix: str, others: Collection[str]) -> bool:

@@ -13,13 +13,13 @@ from jsonschema.exceptions import SchemaError
 from jsonschema.validators import validator_for
 from jsonschema_specifications import REGISTRY
 
-from handlers.tools.authoring.schemas import MAX_PARTS, IllegalSchema, invalid, referred
+from handlers.tools.authoring.schemas import MAX_SUBSCHEMAS, IllegalSchema, invalid, referred
 from handlers.tools.mcp.text import hidden_fault
 from routing.errors import Reason
 
 MAX_DEPTH = 100
 """Maximum nesting of objects and lists. The SDK fails at 255, providers at fewer."""
-_QUOTED_CHARS = 120
+_QUOTED_CHARACTERS = 120
 _MIXED_ITEMS = 500
 """Maximum length of a list of mixed types, because the library compares each item with each other."""
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
@@ -52,7 +52,7 @@ def _part_fault(value: Any) -> Reason | None:
             return Reason("its schema refers to another document")
         if reference[1:2] not in ("", "/"):
             words = "its schema refers to {reference}: only what begins with #/ is followed"
-            return Reason(words, reference=reference[:_QUOTED_CHARS])
+            return Reason(words, reference=reference[:_QUOTED_CHARACTERS])
     return None
 
 
@@ -61,9 +61,9 @@ def _validity_fault(schema: Mapping[str, Any]) -> Reason | None:
         validator = validator_for(schema, default=Draft202012Validator)
         if validator is not Draft202012Validator or next(_flat_metaschema().iter_errors(schema), None):
             validator.check_schema(schema)
-        if _Parts(schema).count(schema) > MAX_PARTS:
+        if _Parts(schema).count(schema) > MAX_SUBSCHEMAS:
             words = "its schema is too large: more than {limit:,} parts with its references written out"
-            return Reason(words, limit=MAX_PARTS)
+            return Reason(words, limit=MAX_SUBSCHEMAS)
     except SchemaError as error:
         return Reason("its schema is not valid ({error})", error=invalid(error))
     except IllegalSchema as error:

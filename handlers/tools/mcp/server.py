@@ -34,7 +34,7 @@ Run = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 TraitsOf = Callable[[str], Traits]
 
 TOKEN = "TIERBOT_MCP_TOKEN"
-MIN_TOKEN_CHARS = 16
+MIN_TOKEN_CHARACTERS = 16
 PATH = "/mcp"
 
 log = logging.getLogger("handlers.tools.mcp")
@@ -62,9 +62,9 @@ async def serve(
             sys.stdout.flush()  # the SDK directs what tools print to stderr as long as it holds stdout
         return
     host, port = _address(http)
-    if len(token) < MIN_TOKEN_CHARS:
+    if len(token) < MIN_TOKEN_CHARACTERS:
         raise ConfigError(
-            f"Over HTTP anyone could call the tools: set {TOKEN} to at least {MIN_TOKEN_CHARS} characters."
+            f"Over HTTP anyone could call the tools: set {TOKEN} to at least {MIN_TOKEN_CHARACTERS} characters."
         )
     app = _Gate(server.streamable_http_app(streamable_http_path=PATH, host=host), token)
     try:

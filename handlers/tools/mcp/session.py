@@ -30,9 +30,9 @@ from routing.text import storable
 
 _REFRESH_FACTOR = 10
 """Minimum pause before the next list of tools, as a multiple of the time that the last one took."""
-_ERROR_CHARS = 2_000
-_REASON_CHARS = 600
-_LOG_LINES, _LOG_CHARS = 3, 300
+_ERROR_CHARACTERS = 2_000
+_REASON_CHARACTERS = 600
+_LOG_LINES, _LOG_CHARACTERS = 3, 300
 _TERMINATED = "Session terminated"
 """The SDK's message if an HTTP server no longer knows the session and so did not run the call."""
 
@@ -78,7 +78,7 @@ class Session:
         self._diagnosis = Diagnosis()
         self._messages = ServerMessages(limits)
         self._client: Client | None = None
-        self._is_list_doubtful = False
+        self._refresh_requested = False
         self._suspected_at = -math.inf
         self._start_seconds = max(limits.start_seconds, server.seconds)
 
@@ -117,7 +117,7 @@ class Session:
             async with asyncio.timeout(seconds):
                 result = await client.call_tool(tool, dict(arguments))
         except TimeoutError:
-            self._doubt_list()
+            self._request_refresh()
             raise ToolFailed(
                 f"{tool} of {server} did not answer within {seconds:g} s and was told to stop; it may have done "
                 "part of its work. Ask for less, or go on without it."
@@ -134,8 +134,8 @@ class Session:
             # Usually the tool itself failed, but some servers report a removed tool in this way.
             if monotonic() - self._suspected_at >= self._limits.suspect_seconds:
                 self._suspected_at = monotonic()
-                self._doubt_list()
-            raise ToolFailed(f"{tool} of {server} failed: {readable(text, _ERROR_CHARS) or 'it does not say why'}")
+                self._request_refresh()
+            raise ToolFailed(f"{tool} of {server} failed: {readable(text, _ERROR_CHARACTERS) or 'it does not say why'}")
         return text
 
     def reason(self, error: BaseException | None) -> Reason:
@@ -144,13 +144,13 @@ class Session:
             error = error.exceptions[0]
         hidden, words = self._server.hidden, self._diagnosis.reason or _reason(error)
         lines = [line.strip() for line in hidden(self._diagnosis.log).splitlines() if line.strip()]
-        last = " · ".join(lines[-_LOG_LINES:])[-_LOG_CHARS:]
+        last = " · ".join(lines[-_LOG_LINES:])[-_LOG_CHARACTERS:]
         reason = (
             Reason("{reason}; last output: {output}", reason=words, output=last)
             if last
             else Reason("{reason}", reason=words)
         )
-        return reason.changed(lambda text: readable(hidden(text), _REASON_CHARS))
+        return reason.changed(lambda text: readable(hidden(text), _REASON_CHARACTERS))
 
     def is_bug(self, error: BaseException | None) -> bool:
         """Whether an error of `run`, or one in its group, is of a kind that no server can cause."""
@@ -166,9 +166,9 @@ class Session:
                 return http(endpoint, self._limits, self._diagnosis)
         raise Unresponsive("it can't be reached")
 
-    def _doubt_list(self) -> None:
+    def _request_refresh(self) -> None:
         """List the tools again soon. A server that does not answer that either is reconnected."""
-        self._is_list_doubtful = True
+        self._refresh_requested = True
         self._messages.woken.set()
 
     def _call_failure(self, tool: str, error: MCPError) -> ToolFailed:
@@ -177,8 +177,8 @@ class Session:
                 f"The MCP server {self._server.name} ended in the middle of {tool}, which may have done part of its "
                 "work. It restarts by itself: check what was done before you call it again."
             )
-        self._doubt_list()  # the tool may have been renamed
-        message = readable(self._server.hidden(error.message), _ERROR_CHARS)
+        self._request_refresh()  # the tool may have been renamed
+        message = readable(self._server.hidden(error.message), _ERROR_CHARACTERS)
         return ToolFailed(f"{tool} of {self._server.name} failed: {message}")
 
     async def _refresh(self, client: Client, publish: Callable[[Offer], None]) -> None:
@@ -187,10 +187,10 @@ class Session:
         while not messages.over.is_set():
             await messages.woken.wait()
             messages.woken.clear()
-            if messages.over.is_set() or not (messages.changed or self._is_list_doubtful):
+            if messages.over.is_set() or not (messages.changed or self._refresh_requested):
                 continue
             await anyio.sleep(self._limits.debounce_seconds)
-            self._is_list_doubtful, began = False, monotonic()
+            self._refresh_requested, began = False, monotonic()
             with anyio.move_on_after(self._start_seconds) as scope:
                 publish(await self._list_tools(client))
             if scope.cancelled_caught:
@@ -228,7 +228,7 @@ class Session:
             except (MCPError, RuntimeError, TimeoutError, ValueError):
                 pass
             await anyio.sleep(self._limits.steady_seconds)
-            self._doubt_list()
+            self._request_refresh()
 
 
 def _reason(error: BaseException | None) -> Reason:

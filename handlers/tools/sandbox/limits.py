@@ -9,7 +9,7 @@ from routing.config.jsonfile import JsonObject
 
 MIB = 1024 * 1024
 
-ENDING_CHARS = 500
+ENDING_CHARACTERS = 500
 """Reserved for how a command ended and what was cut from its output. At most 300 are needed."""
 
 Ended = Literal["exit", "seconds", "memory", "processes", "disk", "output"]
@@ -37,7 +37,7 @@ class SandboxLimits:
     @property
     def printed_chars(self) -> int:
         """Characters of the output to keep."""
-        return max(self.output_chars - ENDING_CHARS, self.output_chars // 2)
+        return max(self.output_chars - ENDING_CHARACTERS, self.output_chars // 2)
 
 
 def read_limits(section: JsonObject) -> SandboxLimits:

@@ -44,14 +44,14 @@ def by_parents(root: int, most: int) -> Iterator[int]:
 
 FAMILIES: tuple[Family, ...] = (by_children, by_parents)
 """The faster one first."""
-_MAX_LOOKED_AT = 10_000
+_MAX_PROCESSES = 10_000
 
 
 def sees(family: Family) -> bool:
     """Whether it finds a child of this process. If not, process and memory limits can't be enforced."""
     child = subprocess.Popen(["sleep", "60"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd="/", env={})
     try:
-        return child.pid in family(os.getpid(), _MAX_LOOKED_AT)
+        return child.pid in family(os.getpid(), _MAX_PROCESSES)
     finally:
         child.kill()
         child.wait()

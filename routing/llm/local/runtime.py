@@ -21,7 +21,7 @@ from routing.process import ChildProcess, Supervisor, Worker
 
 _EXIT_SECONDS = 5.0
 """The output of a process may end a moment before it does."""
-_SHOWN_CHARS = 160
+_SHOWN_CHARACTERS = 160
 _ERROR_SIGNS = ("error loading model:", "failed to load model", "failed to initialize the context:", "GGML_ASSERT")
 _NO_MEMORY = ("failed to allocate", "insufficient memory", "MemoryError", "bad_alloc", "Cannot allocate memory")
 
@@ -150,7 +150,7 @@ async def _address(process: ChildProcess, name: str) -> LocalAddress | None:
         if line:
             return LocalAddress(f"http://127.0.0.1:{int(json.loads(line)['port'])}/v1", api_key, name)
     except (ValueError, LookupError, TypeError, RecursionError) as error:
-        output = line.decode(errors="replace").strip()[:_SHOWN_CHARS] or str(error)
+        output = line.decode(errors="replace").strip()[:_SHOWN_CHARACTERS] or str(error)
         raise Unreachable(PREFIX + name, Reason("llama.cpp did not report its port: {error}", error=output)) from error
     await process.exited(_EXIT_SECONDS)
     return None

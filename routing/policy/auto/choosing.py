@@ -11,7 +11,7 @@ from routing.policy.auto.classifier import LinearClassifier, Prediction
 from routing.policy.auto.decision import AutoDecision, Signal, decided
 from routing.policy.auto.phrases import Hits, Idea, Phrases
 from routing.policy.auto.preprocessing import Reading, read
-from routing.policy.auto.scoring import ENOUGH, Weight, count, weigh
+from routing.policy.auto.scoring import MIN_SCORE, Weight, count, weigh
 from routing.types.tiers import DEFAULT_TIER, TIERS, Tier
 
 SHORT, BARE = 12, 2
@@ -114,7 +114,7 @@ def _of_message(message: Message, previous: tuple[Tier, ...], had_code: bool, pi
 def _alone(message: Message, had_code: bool) -> Choice:
     """The tier of the message without its context: certain signs first, then the classifier."""
     weight, short = message.weight, message.reading.units <= SHORT_OF_CODE
-    if weight.proof and weight.code < features.CERTAIN + ENOUGH:
+    if weight.proof and weight.code < features.CERTAIN + MIN_SCORE:
         return "deep", ("proof",)
     if weight.research:
         return "deep", ("research",)
@@ -131,9 +131,9 @@ def _alone(message: Message, had_code: bool) -> Choice:
 
 
 def _weighed(weight: Weight) -> Choice:
-    if weight.code >= ENOUGH:
+    if weight.code >= MIN_SCORE:
         return "coding", ("code",)
-    if weight.smart >= ENOUGH:
+    if weight.smart >= MIN_SCORE:
         return "smart", weight.signals[:MAX_SIGNALS]
     return DEFAULT_TIER, ()
 
@@ -148,7 +148,7 @@ def _is_given(reading: Reading, hits: Hits) -> bool:
 
 def _of_given(weight: Weight) -> Choice:
     """Judge only the request, not the given text; code counts in both."""
-    if weight.code >= ENOUGH:
+    if weight.code >= MIN_SCORE:
         return "coding", ("code",)
     if weight.proof:
         return "deep", ("proof",)

@@ -65,7 +65,7 @@ EVIDENCE: Mapping[Signal, str] = {
     "sounds technical": "sounds like programming",
     "sounds very hard": "sounds like a proof or research",
 }
-MAX_SAID = 3
+MAX_SHOWN_SIGNALS = 3
 
 _INSTEAD: Mapping[Tier, tuple[Tier, ...]] = {
     "balanced": ("balanced", "smart", "coding", "deep"),
@@ -88,7 +88,7 @@ class AutoDecision:
 def decided(wanted: Tier, signals: tuple[Signal, ...], allowed: Collection[Tier]) -> AutoDecision:
     """The best allowed tier with its reason; the default tier if none is allowed."""
     tier = next((each for each in _INSTEAD[wanted] if each in allowed), DEFAULT_TIER)
-    shown = signals[:MAX_SAID] or ("everyday",)
+    shown = signals[:MAX_SHOWN_SIGNALS] or ("everyday",)
     evidence = ", ".join(EVIDENCE[each] for each in shown)
     if tier != wanted:
         evidence += f"; {wanted} is not allowed"

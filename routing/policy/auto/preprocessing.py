@@ -12,7 +12,7 @@ CHARACTERS_A_WORD = 6.0
 """Assumed characters per word in the unread part of a long message."""
 HAN_A_WORD, THAI_A_WORD = 1.7, 4.5
 """Characters that carry as much as one English word."""
-MAX_QUOTE = 300
+MAX_QUOTE_CHARACTERS = 300
 FIRST_WORDS, LAST_WORDS = 120, 40
 """Maximum number of words read; a text of single letters would have more."""
 
@@ -27,10 +27,10 @@ _LETTERS = (("ı", "i"), ("ł", "l"), ("ø", "o"), ("đ", "d"), ("æ", "ae"), ("
 _UNSPACED = re.compile(f"[{_HAN}{_THAI}]+")
 _WORD = re.compile(rf"c\+\+|[cf]#|[a-z0-9]+|[\uac00-\ud7a3]+|(?:(?![a-z0-9\uac00-\ud7a3])[^\W_]|[{_INDIC}])+")
 _QUOTES = tuple(
-    rf"{opened}[^{opened}{closed}\n]{{1,{MAX_QUOTE}}}[{closed}]"
+    rf"{opened}[^{opened}{closed}\n]{{1,{MAX_QUOTE_CHARACTERS}}}[{closed}]"
     for opened, closed in (('"', '"'), ("“", "”"), ("„", "“”"), ("«", "»"), ("「", "」"), ("『", "』"), ("‘", "’"))
 )
-_QUOTED = re.compile("|".join((*_QUOTES, rf"(?<!\w)'[^'\n]{{1,{MAX_QUOTE}}}'(?!\w)")))
+_QUOTED = re.compile("|".join((*_QUOTES, rf"(?<!\w)'[^'\n]{{1,{MAX_QUOTE_CHARACTERS}}}'(?!\w)")))
 _OPENED = "\"'“„«「『‘"
 _QUESTION = re.compile("[?？؟;]+(?=\\s|$|[^\\w&])|？")
 _TOLD = re.compile("[.!;:,。！；：，、؛،।]")

@@ -10,7 +10,8 @@ from routing.policy.auto.decision import Signal
 from routing.policy.auto.phrases import Hit, Hits, Idea
 from routing.policy.auto.preprocessing import Reading
 
-ENOUGH = 2.0
+MIN_SCORE = 2.0
+"""Total weight of the signals that decides for a tier."""
 
 _FIRST_AND_MORE: Mapping[Idea, tuple[Signal, float, float, float]] = {
     "compare": ("comparison", 2.0, 0.0, 2.0),

@@ -37,14 +37,14 @@ KOREAN = "ko"
 MAX_PHRASE_WORDS, GAP = 4, 5
 """Words of a phrase, and words between the parts of a separable verb (`schalte … aus`)."""
 MIN_STEM, MIN_PREFIX, MAX_RUN = 3, 4, 12
-MAX_ENDING = 0.45
+MAX_ENDING_SHARE = 0.45
 """Maximum share of a word that may be an ending unknown to the stemmer (agglutinative languages)."""
 SHARED = 0.15
 """How much a word's vote shrinks with each other language that has it."""
 KNOWN_STEM = 0.5
 OWN_ENGLISH = 0.9
 
-MAX_WORD = 60
+MAX_WORD_CHARACTERS = 60
 """Letters; longer strings are not looked up."""
 CACHED_WORDS = 2_048
 
@@ -135,7 +135,7 @@ class Glossary:
 
     def _word(self, language: str, word: str) -> str:
         """A word's meaning by form, stem, beginning or compound parts; else the word itself."""
-        if len(word) > MAX_WORD:
+        if len(word) > MAX_WORD_CHARACTERS:
             return word
         if meant := self._find(language, "=", word):
             return meant
@@ -144,7 +144,7 @@ class Glossary:
             return meant
         if language == KOREAN:
             return " ".join(self._korean(word))
-        for length in range(len(word) - 1, max(MIN_PREFIX - 1, int(len(word) * (1 - MAX_ENDING))), -1):
+        for length in range(len(word) - 1, max(MIN_PREFIX - 1, int(len(word) * (1 - MAX_ENDING_SHARE))), -1):
             if meant := self._find(language, "<", word[:length]):
                 return meant
         return self._compound(language, word) if language in COMPOUNDING else word

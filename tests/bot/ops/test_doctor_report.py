@@ -36,7 +36,7 @@ async def test_a_crashing_check_hides_no_other(on: BotHarness, monkeypatch: pyte
     async def well(inspection: Inspection) -> list[Finding]:
         return [ok("well", "so")]
 
-    monkeypatch.setattr(doctor_module, "LONGEST_SECONDS", 0.1)
+    monkeypatch.setattr(doctor_module, "MAX_CHECK_SECONDS", 0.1)
     report = await examine(inspected(on), [broken, endless, well])
     assert [(finding.name, finding.status) for finding in report] == [
         ("broken", "fail"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from handlers.access.codes import CODE_SIGNS, WRONG_LIMIT, WrongCodes, new_code, posted_codes, read_code, shown
+from handlers.access.codes import CODE_SIGNS, MAX_WRONG_CODES, WrongCodes, new_code, posted_codes, read_code, shown
 from handlers.access.roles import may
 from routing.errors import Refused
 from routing.types.messages import UserKey
@@ -57,7 +57,7 @@ def test_roles_have_ranks() -> None:
 def test_wrong_codes_lock_one_person_for_an_hour() -> None:
     now = [0.0]
     wrong = WrongCodes(lambda: now[0])
-    for _ in range(WRONG_LIMIT):
+    for _ in range(MAX_WRONG_CODES):
         wrong.check(ANN)
         wrong.count(ANN)
     with pytest.raises(Refused, match="Too many wrong codes"):

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from handlers.council.offers import MAX_LEFT, Offers
+from handlers.council.offers import MAX_PENDING, Offers
 from handlers.council.replies import about, estimate_line, progress, verdict_text
 from handlers.council.sessions import Sessions
 from handlers.council.votes import document_text
@@ -166,6 +166,6 @@ def test_stored_offers_belong_to_a_person_in_a_chat_and_expire() -> None:
     ]
     assert offers.left(elsewhere[0]).question == ""
     assert offers.left(ask).question == "mine"
-    for each in elsewhere[:MAX_LEFT]:
+    for each in elsewhere[:MAX_PENDING]:
         offers.left(each)
     assert offers.left(ask).question == ""

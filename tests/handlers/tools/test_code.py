@@ -10,7 +10,7 @@ import pytest
 
 from handlers.tools.authoring.decorator import runnable, tools_of
 from handlers.tools.authoring.manifests import our_toolkit
-from handlers.tools.code import AROUND_SECONDS, LONGEST_COMMAND, NAME, CodeTools
+from handlers.tools.code import AROUND_SECONDS, MAX_COMMAND_BYTES, NAME, CodeTools
 from handlers.tools.sandbox import Cut, Ended, ExecResult, Sandbox, SandboxLimits
 from handlers.tools.sandbox.transcript import Transcript
 from handlers.tools.tool_source import BoundToolkit
@@ -143,7 +143,7 @@ async def test_it_runs_for_the_person_who_asked() -> None:
     assert code.decode() == "print('ü')\n"
 
 
-@pytest.mark.parametrize("text", ["a\0b", "x" * (LONGEST_COMMAND + 1)])
+@pytest.mark.parametrize("text", ["a\0b", "x" * (MAX_COMMAND_BYTES + 1)])
 async def test_invalid_commands_are_refused_before_running(text: str) -> None:
     sandbox = Told(ExecResult("", 0, "exit", 0))
     with pytest.raises(ToolFailed):
@@ -181,7 +181,7 @@ async def test_local_modules_can_be_imported_and_stdin_is_empty(tmp_path: Path) 
 
 @pytest.mark.system
 async def test_a_command_of_maximum_length(tmp_path: Path) -> None:
-    line = "echo done #" + "x" * (LONGEST_COMMAND - 11)
+    line = "echo done #" + "x" * (MAX_COMMAND_BYTES - 11)
     assert await CodeTools(await made(tmp_path)).run_command(SCOPE, line) == "done\n"
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from handlers.tools.files import MAX_READ_BYTES, MAX_WRITTEN, UNFINISHED, FileTools
+from handlers.tools.files import MAX_READ_BYTES, MAX_WRITTEN_CHARACTERS, UNFINISHED, FileTools
 from routing.errors import ToolFailed
 from tests.handlers.tools.files import ADA, BOB, everything
 from tests.stories.bad_workspaces import fill, read_only, small_disk
@@ -69,7 +69,7 @@ def test_each_person_has_a_separate_folder(tools: FileTools) -> None:
         ("pipe", "x", "pipe is a pipe: choose another path"),
         ("file/a.txt", "x", "file is a file, not a folder: choose another path"),
         (f"{UNFINISHED}1", "x", "Names that begin with .tierbot-unfinished- are reserved"),
-        ("a.txt", "x" * (MAX_WRITTEN + 1), "1,000,001 characters are more than the 1,000,000"),
+        ("a.txt", "x" * (MAX_WRITTEN_CHARACTERS + 1), "1,000,001 characters are more than the 1,000,000"),
         ("a.txt", "ab\ud83d", "Character 3 of the content is half a character"),
     ],
 )
@@ -87,7 +87,7 @@ def test_refused_writes(tools: FileTools, own: Path, path: str, content: str, sa
 
 
 def test_the_content_limit(tools: FileTools) -> None:
-    assert tools.write_file(ADA, "a", "€" * MAX_WRITTEN) == "Wrote 3,000,000 bytes to a (new file)."
+    assert tools.write_file(ADA, "a", "€" * MAX_WRITTEN_CHARACTERS) == "Wrote 3,000,000 bytes to a (new file)."
 
 
 def test_the_quota_in_bytes(tmp_path: Path) -> None:

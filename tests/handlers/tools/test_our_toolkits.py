@@ -14,7 +14,7 @@ from handlers.tools import TOOLKITS, ToolkitModule
 from handlers.tools.authoring.manifests import FOLDER, our_toolkit, read_toolkit
 from handlers.tools.dependencies import ToolDependencies
 from handlers.tools.sandbox import Sandbox, SandboxLimits
-from routing.llm.message_codec import MAX_DESCRIPTION
+from routing.llm.message_codec import MAX_DESCRIPTION_CHARACTERS
 
 OURS = sorted(path.stem for path in FOLDER.glob("*.json"))
 WHEN_RELEVANT = ("council", "meta")
@@ -36,7 +36,7 @@ def test_our_toolkits_are_valid_in_every_size(name: str) -> None:
         assert lengths == sorted(lengths)
         assert len(set(lengths)) == 3
         assert lengths[0] <= 190
-        assert len(large.description) <= MAX_DESCRIPTION
+        assert len(large.description) <= MAX_DESCRIPTION_CHARACTERS
         assert "description" not in json.dumps(small.parameters)
         assert tool.texts["L"] == large
         assert all("description" in each for each in large.parameters["properties"].values())

@@ -13,7 +13,7 @@ import pytest
 
 from handlers.tools.authoring.decorator import tool
 from handlers.tools.authoring.registration import native_tool, register
-from handlers.tools.authoring.schemas import MAX_PARTS
+from handlers.tools.authoring.schemas import MAX_SUBSCHEMAS
 from routing.errors import ConfigError
 from routing.types.decisions import SIZES
 
@@ -187,7 +187,7 @@ def test_references_are_inlined_and_titles_removed() -> None:
 def test_a_recursive_schema_is_refused() -> None:
     doubled = {f"a{n}": {"properties": {x: {"$ref": f"#/$defs/a{n + 1}"} for x in "lr"}} for n in range(40)}
     bomb = {"type": "object", "$defs": {**doubled, "a40": {}}, "properties": {"a": {"$ref": "#/$defs/a0"}}}
-    with pytest.raises(ConfigError, match=f"weather for S is too large: more than {MAX_PARTS:,} parts"):
+    with pytest.raises(ConfigError, match=f"weather for S is too large: more than {MAX_SUBSCHEMAS:,} parts"):
         register(Given(parameters=bomb))
     deep: dict[str, Any] = {"type": "string"}
     for _ in range(400):

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from routing.config.jsonfile import JsonFile, parse
-from routing.config.kinds import MAX_DOLLARS, MAX_WHOLE, TEMPERATURE, TOKENS, WHOLE, Kind, dollars, number
+from routing.config.kinds import MAX_DOLLARS, MAX_INTEGER, TEMPERATURE, TOKENS, WHOLE, Kind, dollars, number
 from routing.errors import ConfigError
 
 SECONDS = number("must be at most 60", 60)
@@ -27,7 +27,7 @@ def test_what_is_no_sensible_number_is_refused(kind: Kind[object], value: object
 
 @pytest.mark.parametrize(
     ("kind", "most"),
-    [(WHOLE, MAX_WHOLE), (TOKENS, MAX_WHOLE), (TEMPERATURE, 2), (SECONDS, 60), (AMOUNT, MAX_DOLLARS)],
+    [(WHOLE, MAX_INTEGER), (TOKENS, MAX_INTEGER), (TEMPERATURE, 2), (SECONDS, 60), (AMOUNT, MAX_DOLLARS)],
 )
 def test_the_limit_itself_is_accepted(kind: Kind[object], most: int) -> None:
     assert kind.read(most) == most

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from routing.council.ballots import MAX_CHARS, Tally, count, possible, read_ballot, unassailable
+from routing.council.ballots import MAX_CHARACTERS, Tally, count, possible, read_ballot, unassailable
 
 ABC = ("A", "B", "C")
 HALF = Fraction(1, 2)
@@ -52,7 +52,7 @@ HALF = Fraction(1, 2)
         ("[" * 5_000 + '"B"' + "]" * 5_000, "B"),
         ('{"a":' * 100_000, ""),
         ("x" * 1_000_000 + '{"ranking": ["C", "B"]}', "CB"),
-        ('{"ranking": ["C", "B"]}' + "x" * MAX_CHARS, ""),
+        ('{"ranking": ["C", "B"]}' + "x" * MAX_CHARACTERS, ""),
     ],
 )
 def test_a_ballot_is_found_inside_other_text(reply: str, ranking: str) -> None:

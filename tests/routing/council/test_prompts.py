@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 from routing.council.prompts import (
-    MAX_ANSWER_CHARS,
-    MAX_QUESTION_CHARS,
+    MAX_ANSWER_CHARACTERS,
+    MAX_QUESTION_CHARACTERS,
     for_chairman,
     for_member,
     for_voter,
@@ -66,9 +66,9 @@ def test_ordinary_tags_stay() -> None:
 def test_long_texts_are_cut_in_the_middle() -> None:
     _, user = for_voter("q" * 100_000, {"B": "b" * 100_000 + "END", "C": "y"}, MARK)
     block = next(BLOCK.finditer(user.text))
-    assert len(block["text"]) <= MAX_ANSWER_CHARS
+    assert len(block["text"]) <= MAX_ANSWER_CHARACTERS
     assert block["text"].endswith("END")
-    assert len(user.text) < MAX_ANSWER_CHARS + MAX_QUESTION_CHARS + 1_000
+    assert len(user.text) < MAX_ANSWER_CHARACTERS + MAX_QUESTION_CHARACTERS + 1_000
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from handlers.tools.toolbox import Toolbox
 from routing.config.presentation import MAX_DEFINITIONS
 from routing.errors import ToolFailed
 from routing.tools.discovered import MAX_FOUND
-from routing.tools.offer import DESCRIBED_CHARS, MAX_NAMED, TurnTools
+from routing.tools.offer import DESCRIBED_CHARACTERS, MAX_NAMED, TurnTools
 from routing.tools.presentation import DISCOVERY
 from routing.tools.selector import ToolSelection
 from routing.types.decisions import SIZES, Size
@@ -129,7 +129,7 @@ async def test_discovery_returns_a_few_best_first(caplog: pytest.LogCaptureFixtu
     names(tools, HUGE)
     lines = (await tools.discover("many")).splitlines()[1:]
     assert [line.split(":")[0] for line in lines] == [f"- tool_{at}" for at in range(MAX_FOUND)]
-    assert all(len(line) <= DESCRIBED_CHARS + len("- tool_0: …") and line.endswith("…") for line in lines)
+    assert all(len(line) <= DESCRIBED_CHARACTERS + len("- tool_0: …") and line.endswith("…") for line in lines)
     assert "[ToolRouter] discover_tools found tool_0, tool_1, " in caplog.text
 
 

@@ -15,7 +15,7 @@ from routing.config.runtime import read_config
 from routing.policy.models import Models
 from routing.tools.offer import TurnTools
 from routing.tools.presentation import DISCOVERY
-from routing.tools.selector import FOLLOW_UP_CHARS, Activated, ToolSelection, ToolSelector
+from routing.tools.selector import FOLLOW_UP_CHARACTERS, Activated, ToolSelection, ToolSelector
 from routing.types.decisions import SIZES, Size, TierDecision
 from routing.types.llm import ToolCall
 from routing.types.people import Person
@@ -28,7 +28,7 @@ SMALL, MEDIUM, LARGE, HUGE = (
     *("openai/qwen2.5-32b-instruct", "openai/gpt-5.2"),
 )
 WINDOW = 128_000
-LONG = "x" * (FOLLOW_UP_CHARS + 1)
+LONG = "x" * (FOLLOW_UP_CHARACTERS + 1)
 EMPTY = {"type": "object", "properties": {}}
 
 

@@ -16,7 +16,7 @@ _CONTENT: Final = {
     "assistant": ("text", "refusal"),
     "tool": ("text",),
 }
-_MAX_ID_CHARS: Final = 40
+_MAX_ID_CHARACTERS: Final = 40
 _FOREIGN: Final = ("thinking_blocks", "provider_specific_fields", "reasoning_items", "signature", "cache_control")
 """What belongs to other wires, or to a library alone."""
 
@@ -105,8 +105,8 @@ def _check_calls(report: Report, place: str, message: dict[str, Any], waiting: d
 
 
 def check_id(report: Report, place: str, given: Any) -> None:
-    legal = isinstance(given, str) and 0 < len(given) <= _MAX_ID_CHARS
-    report.need(legal, place, f"{given!r} is not a string of 1 to {_MAX_ID_CHARS} characters")
+    legal = isinstance(given, str) and 0 < len(given) <= _MAX_ID_CHARACTERS
+    report.need(legal, place, f"{given!r} is not a string of 1 to {_MAX_ID_CHARACTERS} characters")
 
 
 def check_arguments(report: Report, place: str, given: Any) -> None:

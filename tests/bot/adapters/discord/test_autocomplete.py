@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from bot.adapters.discord.commands import MAX_TEXT, focused, suggest
+from bot.adapters.discord.commands import MAX_TEXT_CHARACTERS, focused, suggest
 from handlers.suggestions import Typing
 from routing.types.messages import UserKey
 from routing.types.people import Person
@@ -66,7 +66,7 @@ async def test_invalid_choices_are_left_out() -> None:
     data = {"name": "model", "options": [{"name": "model", "type": 3, "value": "", "focused": True}]}
     found = await suggest(data, ALICE, suggestions(cards=cards))
     assert found == ["openai/short"]
-    assert max(map(len, cards)) > MAX_TEXT
+    assert max(map(len, cards)) > MAX_TEXT_CHARACTERS
 
 
 class Slow(Known):

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from bot.adapters.discord.parts import MAX_NONCE, MAX_PIECES
+from bot.adapters.discord.parts import MAX_NONCE_CHARACTERS, MAX_PIECES
 from bot.platform import SendLater, SendRefused
 from routing.types.messages import Button, ChatKey, Document, OutboundMessage, UserKey
 from tests.bot.adapters.discord.client import Scene, scene, to
@@ -317,4 +317,4 @@ async def test_nonces_differ_between_databases(dc: DiscordServer, here: Scene) -
     for said, text in ((one, "same"), (other, "same"), (other, "same"), (other, "another")):
         await here.send(to(dc.dm(), text, reply_to=str(said.id)), outbox_id=123_456_789_012)
     assert [reply.text for reply in dc.dm().from_bot()] == ["same", "same", "another"]
-    assert {len(str(reply.nonce)) for reply in dc.dm().from_bot()} <= set(range(MAX_NONCE + 1))
+    assert {len(str(reply.nonce)) for reply in dc.dm().from_bot()} <= set(range(MAX_NONCE_CHARACTERS + 1))

@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from routing.policy.auto.decision import EVIDENCE, MAX_SAID, Signal, decided
+from routing.policy.auto.decision import EVIDENCE, MAX_SHOWN_SIGNALS, Signal, decided
 from routing.types.tiers import TIERS, Tier
 
 
@@ -37,4 +37,4 @@ def test_the_evidence_is_one_short_clause() -> None:
     assert decided("smart", ("comparison", "long"), TIERS).evidence == "a comparison, long"
     assert decided("balanced", (), TIERS).evidence == "nothing special"
     many: tuple[Signal, ...] = ("intent", "comparison", "money", "long")
-    assert decided("deep", many, TIERS).signals == many[:MAX_SAID]
+    assert decided("deep", many, TIERS).signals == many[:MAX_SHOWN_SIGNALS]
