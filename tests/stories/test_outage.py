@@ -18,7 +18,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shortens the waits that spare Telegram."""
     monkeypatch.setattr("bot.adapters.telegram.descriptor.Pace", lambda: QUICK)
     monkeypatch.setattr("bot.outbox.FIRST_PAUSE_SECONDS", 0.05)
-    monkeypatch.setattr("bot.outbox.LONGEST_PAUSE_SECONDS", 0.2)
+    monkeypatch.setattr("bot.outbox.MAX_PAUSE_SECONDS", 0.2)
     monkeypatch.setattr("bot.adapters.shared.outbound.AMBIGUOUS_SECONDS", 0.2)
     monkeypatch.setattr("bot.adapters.shared.outbound.REVOKED_SECONDS", 0.2)
 

@@ -111,7 +111,7 @@ async def test_constantly_changing_toolkits_do_not_fill_the_database(
     made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server that puts a number into its descriptions, and changes it."""
-    monkeypatch.setattr("routing.tools.index_builder.MAX_NEW", 20)
+    monkeypatch.setattr("routing.tools.index_builder.MAX_NEW_VECTORS", 20)
     store = FakeVectors()
     one = await made(embedder=FakeEmbedder(), store=store).indexed()
     first = len(store.rows)
