@@ -16,7 +16,8 @@ import pytest
 
 from storage.database import Database, open_database
 from storage.database.migrate import migrate
-from tests.storage.samples import Hand
+from storage.stores import Stores, open_stores
+from tests.storage.samples import ANN, Hand
 
 _PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin", "/opt/homebrew/opt/postgresql*/bin")
 
@@ -132,3 +133,14 @@ async def database(database_url: str) -> AsyncIterator[Database]:
 @pytest.fixture
 def clock() -> Hand:
     return Hand()
+
+
+@pytest.fixture
+def stores(database: Database, clock: Hand) -> Stores:
+    return open_stores(database, clock)
+
+
+@pytest.fixture
+async def ann(stores: Stores) -> int:
+    """The id of a first person, an owner."""
+    return (await stores.people.admit(ANN, "Ann", "owner", "t")).id

@@ -8,24 +8,14 @@ from routing.types.history import TurnFacts, TurnRecord
 from routing.types.messages import ChatKey, OutboundMessage
 from storage.database import Database
 from storage.schema import pieces
-from storage.stores import Stores, open_stores
+from storage.stores import Stores
 from storage.turns import SqlRatings
-from tests.storage.samples import ANN, BEN, HOME, OTHER, TOPIC, Hand
-
-
-@pytest.fixture
-def stores(database: Database, clock: Hand) -> Stores:
-    return open_stores(database, clock)
+from tests.storage.samples import BEN, HOME, OTHER, TOPIC, Hand
 
 
 @pytest.fixture
 def ratings(database: Database) -> SqlRatings:
     return SqlRatings(database)
-
-
-@pytest.fixture
-async def ann(stores: Stores) -> int:
-    return (await stores.people.admit(ANN, "Ann", "owner", "t")).id
 
 
 async def answer(stores: Stores, person: int, turn_id: str, chat: ChatKey, *shown: str, model: str = "a/x") -> None:

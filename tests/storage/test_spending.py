@@ -16,9 +16,8 @@ from routing.types.llm import Usage
 from routing.types.messages import ChatKey
 from routing.types.tiers import Tier
 from routing.types.usage import CallRecord, Payer, Rating, Spent
-from storage.database import Database
-from storage.stores import Stores, open_stores
-from tests.storage.samples import ANN, BEN, HOME, OTHER, TOPIC, Hand, record
+from storage.stores import Stores
+from tests.storage.samples import BEN, HOME, OTHER, TOPIC, Hand, record
 
 CENT = Decimal("0.01")
 UTC = ZoneInfo("UTC")
@@ -27,16 +26,6 @@ HOUR, DAY = 3600.0, 86_400.0
 
 def paid(cost: Decimal | None, into: int = 100, out: int = 20) -> Usage:
     return Usage(into, out, 10, 5, cost)
-
-
-@pytest.fixture
-def stores(database: Database, clock: Hand) -> Stores:
-    return open_stores(database, clock)
-
-
-@pytest.fixture
-async def ann(stores: Stores) -> int:
-    return (await stores.people.admit(ANN, "Ann", "owner", "t")).id
 
 
 @pytest.fixture

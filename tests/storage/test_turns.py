@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from routing.types.decisions import TierSource
 from routing.types.history import TurnFacts, TurnRecord
 from routing.types.tiers import Tier
-from storage.database import Database
-from storage.stores import Stores, open_stores
-from tests.storage.samples import ANN, HOME, Hand
-
-
-@pytest.fixture
-def stores(database: Database, clock: Hand) -> Stores:
-    return open_stores(database, clock)
-
-
-@pytest.fixture
-async def ann(stores: Stores) -> int:
-    return (await stores.people.admit(ANN, "Ann", "owner", "t")).id
+from storage.stores import Stores
+from tests.storage.samples import HOME
 
 
 async def turn(

@@ -1,4 +1,4 @@
-"""Sending documents: captions, repairs, and what each failure tells the outbox."""
+"""Sending documents: long texts, long code as a file, topics, and refused files."""
 
 from __future__ import annotations
 
@@ -11,19 +11,6 @@ from tests.bot.adapters.telegram.test_outbound import BUTTONS
 from tests.servers.telegram import TelegramServer
 
 TALK = Document("talk.md", "# Talk ✓\n")
-
-
-async def test_a_document_has_its_caption_buttons_and_reply(tg: TelegramServer, harness: TelegramHarness) -> None:
-    asked = tg.say("@tierbot export", group="Team")
-    reply = to(asked.chat, "**Here** it is", document=TALK, buttons=BUTTONS, reply_to=str(asked.id))
-    (sent,) = await harness.send(reply, outbox_id=4711)
-    (message,) = asked.chat.from_bot()
-    assert (sent.message_id, sent.last) == (str(message.id), True)
-    assert (message.text, message.captioned, message.reply_to) == ("Here it is", True, asked)
-    assert message.entities == [{"type": "bold", "offset": 0, "length": 4}]
-    assert message.buttons[0] == {"text": "Balanced", "callback_data": "t:4711:0.0"}
-    file = tg.document(message)
-    assert (file.name, file.mime, file.data.decode()) == ("talk.md", "text/markdown", TALK.text)
 
 
 @pytest.mark.parametrize(("length", "messages"), [(1024, [1024]), (1025, [1025, 0]), (5000, [4096, 904, 0])])
@@ -61,28 +48,13 @@ async def test_a_repeated_documents_mark_fits_the_caption(tg: TelegramServer, ha
     assert (mark.text, document.text) == ("(recovered)", "x" * 1020)
 
 
-async def test_a_preview_becomes_the_text_and_the_document_follows(
+async def test_without_a_text_the_preview_stays_and_the_document_follows(
     tg: TelegramServer, harness: TelegramHarness
 ) -> None:
-    shown = tg.add_message(tg.private(), tg.bot, "half an ans")
-    first, second = await harness.send(to(tg.private(), "the answer", edits=str(shown.id), document=TALK))
-    document = tg.private().from_bot()[-1]
-    assert (shown.text, document.text) == ("the answer", "")
-    assert (first.message_id, first.last) == (str(shown.id), False)
-    assert (second.message_id, second.last) == (str(document.id), True)
-    assert tg.document(document).name == "talk.md"
-    (alone,) = await harness.send(to(tg.private(), "", edits=str(shown.id), document=TALK))
-    assert (alone.last, shown.text) == (True, "the answer")
-
-
-async def test_a_document_with_refused_entities_gets_a_plain_caption(
-    tg: TelegramServer, harness: TelegramHarness
-) -> None:
-    tg.fault("sendDocument", "bad_request", text="can't parse entities: unsupported start tag")
-    await harness.send(to(tg.private(), "**bold**", document=TALK))
-    (message,) = tg.private().from_bot()
-    assert (message.text, message.entities) == ("bold", [])
-    assert tg.document(message).data == TALK.text.encode()
+    shown = tg.add_message(tg.private(), tg.bot, "the answer")
+    (sent,) = await harness.send(to(tg.private(), "", edits=str(shown.id), document=TALK))
+    assert (sent.last, shown.text) == (True, "the answer")
+    assert tg.document(tg.private().from_bot()[-1]).name == "talk.md"
 
 
 async def test_a_document_follows_a_moved_chat_and_a_deleted_topic(
@@ -100,19 +72,6 @@ async def test_a_document_follows_a_moved_chat_and_a_deleted_topic(
     await harness.send(to(old, "tea", document=TALK))
     assert tg.document(new.from_bot()[-1]).data == TALK.text.encode()
     assert [call.status for call in tg.calls("sendDocument")] == [200, 400, 200, 400, 200]
-
-
-@pytest.mark.parametrize(
-    ("kind", "maybe_sent", "seconds"),
-    [("hang_after", True, 30), ("drop_before", True, 30), ("server_error", False, None), ("too_many", False, 17)],
-)
-async def test_what_a_failed_document_tells_the_outbox(kind: str, maybe_sent: bool, seconds: float | None) -> None:
-    async with TelegramServer() as tg, running_platform(tg, pace={"answer": 0.3}) as harness:
-        tg.fault("sendDocument", kind, retry_after=17, seconds=2)  # type: ignore[arg-type]
-        with pytest.raises(SendLater) as caught:
-            await harness.send(to(tg.private(), "hello", document=TALK))
-        assert (caught.value.maybe_sent, caught.value.seconds) == (maybe_sent, seconds)
-        assert tg.calls("sendMessage") == []
 
 
 async def test_a_document_obeys_flood_control() -> None:
@@ -139,13 +98,6 @@ async def test_a_refused_file_is_explained(
         await harness.send(to(tg.private(), "here it is", document=TALK))
     (told,) = tg.private().from_bot()
     assert told.text.lower() == f"here it is\n⚠️ talk.md: {said}"
-
-
-async def test_a_document_for_an_unknown_chat_is_final(tg: TelegramServer, harness: TelegramHarness) -> None:
-    tg.block("bob")
-    with pytest.raises(SendRefused, match="blocked"):
-        await harness.send(to(tg.private("bob"), "hello?", document=TALK))
-    assert tg.calls("sendMessage") == []
 
 
 CODE = "print('line')\n" * 700

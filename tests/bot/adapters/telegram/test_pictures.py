@@ -1,30 +1,16 @@
-"""Sending pictures: captions, order, repairs, and the text without a picture."""
+"""Sending pictures: long texts, order, and the text without a picture."""
 
 from __future__ import annotations
 
 import pytest
 
-from bot.platform import SendLater, SendRefused
 from routing.types.messages import Document, Picture
-from tests.bot.adapters.telegram.harness import TelegramHarness, running_platform, to
+from tests.bot.adapters.telegram.harness import TelegramHarness, to
 from tests.bot.adapters.telegram.test_outbound import BUTTONS
 from tests.servers.telegram import TelegramServer
 
 CHART = Picture("usage.png", b"\x89PNG\r\n\x1a\n and more")
 TALK = Document("talk.md", "# Talk")
-
-
-async def test_a_picture_has_the_text_as_its_caption(tg: TelegramServer, harness: TelegramHarness) -> None:
-    asked = tg.say("@tierbot usage", group="Team")
-    reply = to(asked.chat, "**Last** week", picture=CHART, buttons=BUTTONS, reply_to=str(asked.id))
-    (sent,) = await harness.send(reply, outbox_id=4711)
-    (message,) = asked.chat.from_bot()
-    assert (sent.message_id, sent.last) == (str(message.id), True)
-    assert (message.text, message.captioned, message.reply_to) == ("Last week", True, asked)
-    assert message.entities == [{"type": "bold", "offset": 0, "length": 4}]
-    assert message.buttons[0] == {"text": "Balanced", "callback_data": "t:4711:0.0"}
-    file = tg.picture(message)
-    assert (file.name, file.mime, file.data) == ("usage.png", "image/png", CHART.data)
 
 
 @pytest.mark.parametrize(("text", "messages"), [("🙂" * 512, [1]), ("🙂" * 513, [0, 1]), ("x" * 5000, [0, 1, 1])])
@@ -47,16 +33,6 @@ async def test_pieces_sent_before_a_restart_are_not_repeated(tg: TelegramServer,
     assert [len(message.text) for message in tg.private().from_bot()] == [4096, 904]
     await harness.send(reply, first=0, again=True)
     assert [message.text for message in tg.private().from_bot() if message.captioned] == ["(recovered)"]
-
-
-async def test_a_preview_becomes_the_text_and_the_picture_follows(tg: TelegramServer, harness: TelegramHarness) -> None:
-    shown = tg.add_message(tg.private(), tg.bot, "half an ans")
-    first, second = await harness.send(to(tg.private(), "the answer", edits=str(shown.id), picture=CHART))
-    picture = tg.private().from_bot()[-1]
-    assert (shown.text, picture.text) == ("the answer", "")
-    assert (first.message_id, first.last) == (str(shown.id), False)
-    assert (second.message_id, second.last) == (str(picture.id), True)
-    assert tg.picture(picture).data == CHART.data
 
 
 async def test_the_picture_is_first_and_the_document_last(tg: TelegramServer, harness: TelegramHarness) -> None:
@@ -92,32 +68,3 @@ async def test_an_invalid_picture_does_not_stop_the_text(tg: TelegramServer, har
     await harness.send(to(tg.private(), "words", picture=Picture("a.png", b"no picture")))
     (told,) = tg.private().from_bot()
     assert told.text == "words\n⚠️ a.png: Image_process_failed"
-
-
-async def test_a_picture_with_refused_entities_gets_a_plain_caption(
-    tg: TelegramServer, harness: TelegramHarness
-) -> None:
-    tg.fault("sendPhoto", "bad_request", text="can't parse entities: unsupported start tag")
-    await harness.send(to(tg.private(), "**bold**", picture=CHART))
-    (message,) = tg.private().from_bot()
-    assert (message.text, message.entities, tg.picture(message).data) == ("bold", [], CHART.data)
-
-
-@pytest.mark.parametrize(
-    ("kind", "maybe_sent", "seconds"),
-    [("hang_after", True, 30), ("drop_before", True, 30), ("server_error", False, None), ("too_many", False, 17)],
-)
-async def test_what_a_failed_picture_tells_the_outbox(kind: str, maybe_sent: bool, seconds: float | None) -> None:
-    async with TelegramServer() as tg, running_platform(tg, pace={"answer": 0.3}) as harness:
-        tg.fault("sendPhoto", kind, retry_after=17, seconds=2)  # type: ignore[arg-type]
-        with pytest.raises(SendLater) as caught:
-            await harness.send(to(tg.private(), "hello", picture=CHART))
-        assert (caught.value.maybe_sent, caught.value.seconds) == (maybe_sent, seconds)
-        assert tg.calls("sendMessage") == []
-
-
-async def test_a_picture_for_an_unknown_chat_is_final(tg: TelegramServer, harness: TelegramHarness) -> None:
-    tg.block("bob")
-    with pytest.raises(SendRefused, match="blocked"):
-        await harness.send(to(tg.private("bob"), "hello?", picture=CHART))
-    assert tg.calls("sendMessage") == []
