@@ -1,8 +1,13 @@
 """The common part of faults on both chat servers."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
+
+
+class Dropped(Exception):
+    """The connection is closed without an answer."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -39,3 +44,17 @@ class OrderedFault:
     def clear(self) -> None:
         """Stops the fault."""
         self.times = 0
+
+    async def before_the_call(self) -> None:
+        """Waits, and raises Dropped, if the fault comes before the call."""
+        if self.kind == "hang":
+            await asyncio.sleep(self.seconds)
+        if self.kind in ("hang", "drop", "drop_before"):
+            raise Dropped
+
+    async def after_the_call(self) -> None:
+        """Waits, and raises Dropped, if the fault comes after the call."""
+        if self.kind in ("slow", "hang_after"):
+            await asyncio.sleep(self.seconds)
+        if self.kind in ("drop_after", "hang_after"):
+            raise Dropped

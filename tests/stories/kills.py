@@ -33,6 +33,22 @@ async def until(condition: Callable[[], object]) -> None:
             await asyncio.sleep(0.01)
 
 
+async def kill_after_first_part(on: BotHarness, question: str, refused: str) -> Message:
+    """Kills the bot once the first part of its reply is sent and the method of the next one is refused, and restarts it
+    until all is sent. Returns the question."""
+    async with BotProcess(on) as bot:
+        on.tg.fault(refused, "server_error", times=99)
+        said = on.tg.say(question)
+        await on.tg.wait_for(lambda tg: tg.calls(refused))
+        await until(lambda: on.rows("select pieces_sent from outbox where state != 'sent'") == [(1,)])
+        await bot.kill()
+    on.tg.clear_faults()
+    async with BotProcess(on) as bot:
+        await until(lambda: on.rows("select 1 from outbox where state != 'sent'") == [])
+        assert await bot.terminate() == 0
+    return said
+
+
 class Ordeal:
     """Asks in private chats and a group, kills and restarts the bot, and checks the guarantees."""
 

@@ -7,8 +7,8 @@ from tests.servers.discord import DiscordServer
 from tests.servers.telegram import Message, check_entities
 from tests.servers.telegram.entities import utf16_length
 from tests.stories.discord_bot import up
-from tests.stories.harness import BotHarness, BotProcess, ask, running
-from tests.stories.kills import until
+from tests.stories.harness import BotHarness, ask, running
+from tests.stories.kills import kill_after_first_part
 
 CODE = "```python\n" + "\n".join(f"value_{n} = compute({n}) * {n}" for n in range(240)) + "\n```"
 TABLE = "| name | value |\n| --- | --- |\n" + "\n".join(f"| row {n} | **{n * n}** |" for n in range(600))
@@ -101,16 +101,7 @@ async def test_code_beyond_two_messages_is_a_file_and_the_history_keeps_it(on: B
 
 async def test_a_kill_after_the_text_sends_only_the_file(on: BotHarness) -> None:
     on.ms.reply(WITH_SCRIPT)
-    async with BotProcess(on) as bot:
-        on.tg.fault("sendDocument", "server_error", times=99)
-        said = on.tg.say("a script, please")
-        await on.tg.wait_for(lambda tg: tg.calls("sendDocument"))
-        await until(lambda: on.rows("select pieces_sent from outbox where state != 'sent'") == [(1,)])
-        await bot.kill()
-    on.tg.clear_faults()
-    async with BotProcess(on) as bot:
-        await until(lambda: on.rows("select 1 from outbox where state != 'sent'") == [])
-        assert await bot.terminate() == 0
+    said = await kill_after_first_part(on, "a script, please", "sendDocument")
     text, file = said.chat.from_bot()
     assert text.text.endswith("📎 main.py is attached.")
     assert on.tg.document(file).data.decode() == SCRIPT

@@ -11,7 +11,7 @@ from tests.servers.discord import DiscordServer
 from tests.stories.discord_bot import shown, up
 from tests.stories.forked_cli import forked
 from tests.stories.harness import BotHarness, BotProcess, ask, running
-from tests.stories.kills import until
+from tests.stories.kills import kill_after_first_part, until
 
 BAR = (0x00, 0x72, 0xB2)
 """The colour of the most used model."""
@@ -106,16 +106,7 @@ async def test_a_kill_after_the_picture_sends_only_the_text(on: BotHarness) -> N
             " select hour, person_id, conversation_id, tier, ?, 1, 1, 1, 0, 0, 0, 0, 0 from usage_hours limit 1",
             f"a/model-{number}",
         )
-    async with BotProcess(on) as bot:
-        on.tg.fault("sendMessage", "server_error", times=99)
-        said = on.tg.say("/usage 7d")
-        await on.tg.wait_for(lambda tg: tg.calls("sendPhoto"))
-        await until(lambda: on.rows("select pieces_sent from outbox where state != 'sent'") == [(1,)])
-        await bot.kill()
-    on.tg.clear_faults()
-    async with BotProcess(on) as bot:
-        await until(lambda: on.rows("select 1 from outbox where state != 'sent'") == [])
-        assert await bot.terminate() == 0
+    said = await kill_after_first_part(on, "/usage 7d", "sendMessage")
     picture, text = said.chat.from_bot()[1:]
     assert drawn(on.tg.picture(picture).data)
     assert picture.text == ""

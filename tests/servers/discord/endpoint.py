@@ -8,7 +8,7 @@ from aiohttp import web
 from tests.servers.discord.bot_routes import ASKING
 from tests.servers.discord.call import Call, Created
 from tests.servers.discord.commands import COMMANDS
-from tests.servers.discord.errors import ApiError, Blocked, Breach, Dropped, invalid, not_found, unauthorized
+from tests.servers.discord.errors import ApiError, Blocked, Breach, invalid, not_found, unauthorized
 from tests.servers.discord.faults import Fault
 from tests.servers.discord.interaction_routes import INTERACTING
 from tests.servers.discord.journal import Request
@@ -18,6 +18,7 @@ from tests.servers.discord.schema import Operation, Problem, Schema, schema
 from tests.servers.discord.wire import answer, read_body, refused
 from tests.servers.discord.world import World
 from tests.servers.listener import drip
+from tests.servers.ordered_faults import Dropped
 from tests.servers.uploads import Upload
 
 BASE = "/api/v10"
@@ -122,16 +123,10 @@ class Endpoint:
             raise Blocked(429, b"<html>error code: 1015</html>")
         if fault.kind == "latin_1":
             raise Blocked(fault.status or 502, "<html>Passerelle indisponible, réessayez</html>".encode("latin-1"))
-        if fault.kind == "hang":
-            await asyncio.sleep(fault.seconds)
-        if fault.kind in ("hang", "drop"):
-            raise Dropped
+        await fault.before_the_call()
 
     async def _strike_after(self, fault: Fault) -> None:
-        if fault.kind in ("hang_after", "slow"):
-            await asyncio.sleep(fault.seconds)
-        if fault.kind in ("hang_after", "drop_after"):
-            raise Dropped
+        await fault.after_the_call()
         if fault.kind == "error_after":
             raise ApiError(fault.status or 504, 0, fault.text or "504: Gateway Timeout")
 

@@ -3,7 +3,6 @@
 ApiError        an answer with Discord's JSON error: `status` is HTTP's, `code` Discord's
 └─ Breach       the same, and the caller broke a documented rule: also recorded in `server.violations`
 Blocked         an answer of the proxy before the API: no JSON and no Via
-Dropped         no answer at all: the connection is closed
 """
 
 from tests.servers.discord.values import Json
@@ -54,10 +53,6 @@ class Blocked(Exception):
         super().__init__(status)
         self.status = status
         self.body = body
-
-
-class Dropped(Exception):
-    """The connection is closed without an answer."""
 
 
 def invalid(path: str, code: str, reason: str) -> Breach:

@@ -1,7 +1,5 @@
 """Waiting for the bot's actions, and queries about them."""
 
-from collections.abc import Callable
-
 from tests.servers.discord.journal import Interaction, Request
 from tests.servers.discord.message import Message
 from tests.servers.discord.people import Where, Who
@@ -16,14 +14,6 @@ Source = Message | Channel | User | Interaction | int | str
 
 class Observing(Script, Waiting[Source, Message]):
     """What a story waits for and asks the server."""
-
-    def __init__(self, bot: User, clock: Callable[[], float], privileged: set[str]) -> None:
-        super().__init__(bot, clock, privileged)
-        self._returned: set[Message] = set()
-
-    @property
-    def returned(self) -> set[Message]:
-        return self._returned
 
     def replies_to(self, to: Source | None, after: Message | None) -> list[Message]:
         """`to` is a channel, a message in it, a user (their DM), an id, a channel's name in Team, or an interaction

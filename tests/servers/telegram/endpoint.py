@@ -1,6 +1,5 @@
 """One API call from its HTTP request to its answer. Every call is journalled, every breach recorded."""
 
-import asyncio
 import inspect
 import re
 import time
@@ -10,8 +9,9 @@ from typing import Any
 from aiohttp import web
 
 from tests.servers.listener import drip
+from tests.servers.ordered_faults import Dropped
 from tests.servers.telegram.bot_methods import ASKING
-from tests.servers.telegram.errors import ApiError, Breach, Dropped
+from tests.servers.telegram.errors import ApiError, Breach
 from tests.servers.telegram.faults import Fault
 from tests.servers.telegram.flood import Flood
 from tests.servers.telegram.journal import Request, Violation
@@ -99,13 +99,16 @@ class Endpoint:
         params = prepare(method.name, entry.params)
         fault = next((fault for fault in self.faults if fault.strikes(method.name, params)), None)
         if fault is not None:
-            await self._strike_before(fault)
+            if error := fault.answer():
+                raise error
+            await fault.before_the_call()
         self._spend(method.name, params)
         result = METHODS.get(method.name, _unmodelled(method))(self._world, params)
         if inspect.isawaitable(result):
             result = await self._finished(result)
         if fault is not None:
-            await self._strike_after(fault)
+            self._world.changed()
+            await fault.after_the_call()
             if fault.kind == "drip":
                 raise Dripping(result, fault.seconds)
         return result
@@ -130,21 +133,6 @@ class Endpoint:
     def _spend(self, method: str, params: Json) -> None:
         if self._flood is not None and "chat_id" in params and (chat := self._world.chats.get(params["chat_id"])):
             self._flood.spend(method, chat)
-
-    async def _strike_before(self, fault: Fault) -> None:
-        if error := fault.answer():
-            raise error
-        if fault.kind == "hang":
-            await asyncio.sleep(fault.seconds)
-        if fault.kind in ("hang", "drop_before"):
-            raise Dropped
-
-    async def _strike_after(self, fault: Fault) -> None:
-        if fault.kind in ("slow", "hang_after"):
-            self._world.changed()
-            await asyncio.sleep(fault.seconds)
-        if fault.kind in ("drop_after", "hang_after"):
-            raise Dropped
 
 
 def _unmodelled(method: Method) -> Any:

@@ -2,7 +2,6 @@
 
 ApiError        an answer with ok=false, as the Bot API words it
 └─ Breach       the same, and the caller broke a documented rule: also recorded in `server.violations`
-Dropped         no answer at all: the connection is closed
 """
 
 
@@ -21,10 +20,6 @@ class Breach(ApiError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(400, f"Bad Request: {reason}")
-
-
-class Dropped(Exception):
-    """The connection is closed without an answer."""
 
 
 def bad_request(reason: str, **parameters: int) -> ApiError:

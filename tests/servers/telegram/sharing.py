@@ -1,5 +1,7 @@
 """Messages other than text: photos, documents, voice messages, and kinds that a text bot can't read."""
 
+from typing import TypedDict, Unpack
+
 from tests.servers.telegram.media import MEDIA
 from tests.servers.telegram.people import Where, Who
 from tests.servers.telegram.talk import Talk
@@ -43,6 +45,15 @@ UNSUPPORTED: dict[str, Json] = {
 }
 
 
+class Place(TypedDict, total=False):
+    """Who sends a file, and where."""
+
+    user: Who
+    group: Where | None
+    topic: Topic | int | None
+    reply_to: Message | None
+
+
 class Sharing(Talk):
     """Files are stored and can be fetched with getFile."""
 
@@ -53,14 +64,11 @@ class Sharing(Talk):
         caption: str = "",
         media_group: str | None = None,
         mime: str = "image/jpeg",
-        user: Who = None,
-        group: Where | None = None,
-        topic: Topic | int | None = None,
-        reply_to: Message | None = None,
+        **where: Unpack[Place],
     ) -> Message:
         """One photo; those with the same `media_group` form an album, each in its own update."""
         upload = Upload("photo.jpg", data, mime)
-        return self._say_file("photo", upload, caption, media_group, user, group, topic, reply_to)
+        return self._say_file("photo", upload, caption, media_group, **where)
 
     def say_document(
         self,
@@ -70,26 +78,20 @@ class Sharing(Talk):
         *,
         caption: str = "",
         media_group: str | None = None,
-        user: Who = None,
-        group: Where | None = None,
-        topic: Topic | int | None = None,
-        reply_to: Message | None = None,
+        **where: Unpack[Place],
     ) -> Message:
         upload = Upload(name, data, mime)
-        return self._say_file("document", upload, caption, media_group, user, group, topic, reply_to)
+        return self._say_file("document", upload, caption, media_group, **where)
 
     def say_voice(
         self,
         data: bytes = b"OggS",
         *,
         mime: str = "audio/ogg",
-        user: Who = None,
-        group: Where | None = None,
-        topic: Topic | int | None = None,
-        reply_to: Message | None = None,
+        **where: Unpack[Place],
     ) -> Message:
         upload = Upload("voice.ogg", data, mime)
-        return self._say_file("voice", upload, "", None, user, group, topic, reply_to)
+        return self._say_file("voice", upload, "", None, **where)
 
     def _say_file(
         self,
@@ -97,17 +99,12 @@ class Sharing(Talk):
         upload: Upload,
         caption: str,
         album: str | None,
-        user: Who,
-        group: Where | None,
-        topic: Topic | int | None,
-        reply_to: Message | None,
+        **where: Unpack[Place],
     ) -> Message:
         content = MEDIA[kind](self, self.store(upload, f"{kind}s"))
         if album is not None:
             content["media_group_id"] = album
-        return self.say(
-            caption, user=user, group=group, topic=topic, reply_to=reply_to, content=content, captioned=True
-        )
+        return self.say(caption, content=content, captioned=True, **where)
 
     def unsupported(self, kind: str = "sticker", *, user: Who = None, group: Where | None = None) -> Message:
         """Something a text bot cannot read: sticker, poll, location, contact, dice or video_note."""

@@ -18,14 +18,6 @@ Source = Message | Chat | User | int | str
 class Observing(Script, Waiting[Source, Message]):
     """What a story waits for and asks the server."""
 
-    def __init__(self, bot: User) -> None:
-        super().__init__(bot)
-        self._returned: set[Message] = set()
-
-    @property
-    def returned(self) -> set[Message]:
-        return self._returned
-
     def replies_to(self, to: Source | None, after: Message | None) -> list[Message]:
         """`to` is a chat, or what `chat_of` takes."""
         where = self.chat_of(to)

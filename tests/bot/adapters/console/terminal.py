@@ -71,6 +71,10 @@ class Terminal:
     async def leaves(self) -> int:
         """Presses Ctrl-D; returns the exit code."""
         self.type(CTRL_D)
+        return await self.ends()
+
+    async def ends(self) -> int:
+        """Waits for the end; returns the exit code."""
         async with asyncio.timeout(TIMEOUT_SECONDS):
             return await self.run
 

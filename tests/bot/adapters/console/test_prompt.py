@@ -42,8 +42,7 @@ async def test_the_notice_is_shown_below_the_banner(history: Path) -> None:
 async def test_exit_leaves(history: Path) -> None:
     async with at_prompt(FakeBot(), history) as terminal:
         terminal.type(" Exit " + ENTER)
-        async with asyncio.timeout(TIMEOUT_SECONDS):
-            assert await terminal.run == 0
+        assert await terminal.ends() == 0
         assert terminal.fake_bot.texts == []
 
 
@@ -54,8 +53,7 @@ async def test_a_mistyped_exit_suggests_exit(history: Path) -> None:
         terminal.type("/ex")
         await terminal.sees("Leave the terminal")
         terminal.type("it" + ENTER)
-        async with asyncio.timeout(TIMEOUT_SECONDS):
-            assert await terminal.run == 0
+        assert await terminal.ends() == 0
         assert terminal.fake_bot.texts == []
 
 
@@ -64,8 +62,7 @@ async def test_stopping_ends_the_prompt_while_text_is_typed(history: Path) -> No
         terminal.type("half a li")
         await terminal.sees("half a li")
         await terminal.fake_bot.platform.stop_receiving()
-        async with asyncio.timeout(TIMEOUT_SECONDS):
-            assert await terminal.run == 0
+        assert await terminal.ends() == 0
 
 
 async def test_a_stop_before_the_prompt_starts_is_honoured(history: Path) -> None:
