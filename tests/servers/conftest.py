@@ -1,4 +1,4 @@
-"""The loopback servers of Telegram and of models, and their clients."""
+"""The loopback servers of Telegram, Discord and the models, and their clients."""
 
 from collections.abc import AsyncIterator
 
@@ -6,6 +6,9 @@ import httpx
 import pytest
 from telegram import Bot
 
+from tests.servers.discord import DiscordServer
+from tests.servers.discord.sdk import Raw
+from tests.servers.discord.sdk import raw as discord_client
 from tests.servers.model import ModelServer
 from tests.servers.sdk import a_bot
 from tests.servers.telegram import TelegramServer
@@ -26,6 +29,18 @@ async def bot(tg: TelegramServer) -> AsyncIterator[Bot]:
 @pytest.fixture
 async def raw(tg: TelegramServer) -> AsyncIterator[httpx.AsyncClient]:
     async with httpx.AsyncClient(base_url=f"{tg.root}/bot{tg.token}/", timeout=10) as client:
+        yield client
+
+
+@pytest.fixture
+async def dc() -> AsyncIterator[DiscordServer]:
+    async with DiscordServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def http(dc: DiscordServer) -> AsyncIterator[Raw]:
+    async with discord_client(dc) as client:
         yield client
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.servers.discord import DiscordServer
-from tests.servers.discord.sdk import raw
+from tests.servers.discord.sdk import Raw
 
 
 def option(**fields: Any) -> dict[str, Any]:
@@ -48,11 +48,10 @@ REGISTERED: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("body", "reason"), REGISTERED)
-async def test_commands_are_checked(body: Any, reason: str) -> None:
-    async with DiscordServer() as dc, raw(dc) as http:
-        status, answer = await http.call(f"PUT /applications/{dc.bot.id}/commands", body)
-        assert [reason in violation.description for violation in dc.violations] == [True] * bool(reason), dc.violations
-        assert (status, len(dc.commands)) == ((400, 0) if reason else (200, len(body))), answer
+async def test_commands_are_checked(dc: DiscordServer, http: Raw, body: Any, reason: str) -> None:
+    status, answer = await http.call(f"PUT /applications/{dc.bot.id}/commands", body)
+    assert [reason in violation.description for violation in dc.violations] == [True] * bool(reason), dc.violations
+    assert (status, len(dc.commands)) == ((400, 0) if reason else (200, len(body))), answer
 
 
 def a_large_command(size: int) -> list[dict[str, Any]]:
@@ -61,34 +60,30 @@ def a_large_command(size: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(("choices", "status"), [(39, 200), (40, 400)])
-async def test_a_command_is_limited_to_8000_characters(choices: int, status: int) -> None:
-    async with DiscordServer() as dc, raw(dc) as http:
-        body = a_large_command(choices)
-        assert (await http.call(f"PUT /applications/{dc.bot.id}/commands", body))[0] == status
+async def test_a_command_is_limited_to_8000_characters(dc: DiscordServer, http: Raw, choices: int, status: int) -> None:
+    body = a_large_command(choices)
+    assert (await http.call(f"PUT /applications/{dc.bot.id}/commands", body))[0] == status
 
 
-async def test_callback_types_must_match_the_interaction() -> None:
-    async with DiscordServer() as dc, raw(dc) as http:
-        body = command(options=[option(name="n", type=4, autocomplete=True)])
-        await http.call(f"PUT /applications/{dc.bot.id}/commands", body)
+async def test_callback_types_must_match_the_interaction(dc: DiscordServer, http: Raw) -> None:
+    body = command(options=[option(name="n", type=4, autocomplete=True)])
+    await http.call(f"PUT /applications/{dc.bot.id}/commands", body)
 
-        async def answer(kind: int, data: Any, *, typed: bool = False) -> tuple[int, int]:
-            asked = dc.suggest("c", {"n": "4"}, focused="n") if typed else dc.slash("c", {"n": 4})
-            path = f"POST /interactions/{asked.id}/{asked.token}/callback"
-            status, said = await http.call(path, {"type": kind} | ({"data": data} if data is not None else {}))
-            return status, said.get("code", 0)
+    async def answer(kind: int, data: Any, *, typed: bool = False) -> tuple[int, int]:
+        asked = dc.suggest("c", {"n": "4"}, focused="n") if typed else dc.slash("c", {"n": 4})
+        path = f"POST /interactions/{asked.id}/{asked.token}/callback"
+        status, said = await http.call(path, {"type": kind} | ({"data": data} if data is not None else {}))
+        return status, said.get("code", 0)
 
-        assert await answer(5, None) == (204, 0)
-        assert await answer(6, None) == await answer(7, {"content": "x"}) == await answer(8, {}) == (400, 50035)
-        assert (
-            await answer(4, {"content": "x" * 2001}) == await answer(4, {"content": "x", "flags": 128}) == (400, 50035)
-        )
-        assert await answer(4, {}) == (400, 50006)
-        assert await answer(4, {"content": "x"}, typed=True) == (400, 50035)
-        many = [{"name": str(number), "value": number} for number in range(26)]
-        assert await answer(8, {"choices": many}, typed=True) == (400, 50035)
-        assert await answer(8, {"choices": [{"name": "x", "value": "x"}]}, typed=True) == (400, 50035)
-        assert await answer(8, {"choices": [{"name": "x" * 101, "value": 1}]}, typed=True) == (400, 50035)
-        assert await answer(8, {"choices": many[:25]}, typed=True) == (204, 0)
-        assert dc.interactions[-1].choices == many[:25]
-        assert len(dc.violations) == 10
+    assert await answer(5, None) == (204, 0)
+    assert await answer(6, None) == await answer(7, {"content": "x"}) == await answer(8, {}) == (400, 50035)
+    assert await answer(4, {"content": "x" * 2001}) == await answer(4, {"content": "x", "flags": 128}) == (400, 50035)
+    assert await answer(4, {}) == (400, 50006)
+    assert await answer(4, {"content": "x"}, typed=True) == (400, 50035)
+    many = [{"name": str(number), "value": number} for number in range(26)]
+    assert await answer(8, {"choices": many}, typed=True) == (400, 50035)
+    assert await answer(8, {"choices": [{"name": "x", "value": "x"}]}, typed=True) == (400, 50035)
+    assert await answer(8, {"choices": [{"name": "x" * 101, "value": 1}]}, typed=True) == (400, 50035)
+    assert await answer(8, {"choices": many[:25]}, typed=True) == (204, 0)
+    assert dc.interactions[-1].choices == many[:25]
+    assert len(dc.violations) == 10

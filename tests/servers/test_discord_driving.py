@@ -15,64 +15,61 @@ from tests.servers.discord import DiscordServer
 from tests.servers.discord.__main__ import obey
 from tests.servers.discord.rules import MAX_FILE
 from tests.servers.discord.schema import schema
-from tests.servers.discord.sdk import raw, strange_answers, talking
+from tests.servers.discord.sdk import Raw, raw, strange_answers, talking
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-async def test_replies_come_in_order_and_only_once() -> None:
-    async with DiscordServer() as dc, raw(dc) as http:
-        said = dc.say("hello")
-        send = f"POST /channels/{said.channel.id}/messages"
-        for text in ("one", "two", "three"):
-            await http.call(send, {"content": text})
-        assert (await dc.reply()).text == "one"
-        assert [message.text for message in await dc.reply(said.channel, after=said, count=2)] == ["two", "three"]
-        waiting = asyncio.create_task(dc.reply("alice" and dc.user(), matching="final"))
-        sent = (await http.call(send, {"content": "…"}))[1]
-        await http.call(f"PATCH /channels/{said.channel.id}/messages/{sent['id']}", {"content": "final text"})
-        assert str((await waiting).id) == sent["id"]
+async def test_replies_come_in_order_and_only_once(dc: DiscordServer, http: Raw) -> None:
+    said = dc.say("hello")
+    send = f"POST /channels/{said.channel.id}/messages"
+    for text in ("one", "two", "three"):
+        await http.call(send, {"content": text})
+    assert (await dc.reply()).text == "one"
+    assert [message.text for message in await dc.reply(said.channel, after=said, count=2)] == ["two", "three"]
+    waiting = asyncio.create_task(dc.reply("alice" and dc.user(), matching="final"))
+    sent = (await http.call(send, {"content": "…"}))[1]
+    await http.call(f"PATCH /channels/{said.channel.id}/messages/{sent['id']}", {"content": "final text"})
+    assert str((await waiting).id) == sent["id"]
 
 
-async def test_a_failed_wait_shows_the_log() -> None:
-    async with DiscordServer() as dc, raw(dc) as http:
-        said = dc.say("is anybody there?", channel="general")
-        row = {"type": 1, "components": [{"type": 2, "style": 1, "label": "Go", "custom_id": "go"}]}
-        await http.call(f"POST /channels/{said.channel.id}/messages", {"content": "yes", "components": [row]})
-        with pytest.raises(AssertionError) as failure:
-            await dc.wait_for(lambda dc: False, timeout=0.01)
-        assert "Team #general" in str(failure.value)
-        assert "Alice: 'is anybody there?'" in str(failure.value)
-        assert "tierbot [buttons Go]: 'yes'" in dc.transcript(said.channel)
+async def test_a_failed_wait_shows_the_log(dc: DiscordServer, http: Raw) -> None:
+    said = dc.say("is anybody there?", channel="general")
+    row = {"type": 1, "components": [{"type": 2, "style": 1, "label": "Go", "custom_id": "go"}]}
+    await http.call(f"POST /channels/{said.channel.id}/messages", {"content": "yes", "components": [row]})
+    with pytest.raises(AssertionError) as failure:
+        await dc.wait_for(lambda dc: False, timeout=0.01)
+    assert "Team #general" in str(failure.value)
+    assert "Alice: 'is anybody there?'" in str(failure.value)
+    assert "tierbot [buttons Go]: 'yes'" in dc.transcript(said.channel)
 
 
-async def test_users_and_channels_are_as_given() -> None:
-    async with DiscordServer() as dc:
-        bob = dc.user("bob")
-        assert dc.user("Bob") is bob
-        assert dc.user(bob.id) is bob
-        assert dc.user("alice").id == dc.user().id == 1001
-        said = dc.say("hi", user=bob, channel="general", mention=bob)
-        assert said.text == f"{bob.mention} hi"
-        assert said.channel is dc.channel() is dc.channel(said.channel.id)
-        assert said.channel.guild is dc.guild("Team") is dc.guild(dc.guild().id)
-        assert bob.id in dc.guild().members
-        assert dc.say("x", user=bob).channel is dc.dm(bob)
-        assert dc.say("x", channel=bob).channel is dc.dm("bob")
-        answer = dc.say("x", user="carol", reply_to=said)
-        assert answer.channel is said.channel
-        assert answer.pings.users == {bob.id}
-        assert dc.say("x", guild="Other").channel.guild is dc.guild("Other")
-        assert dc.private_channel("bob", "carol") is dc.private_channel("bob", "carol") is not dc.dm("bob")
-        assert dc.thread("T") is dc.thread("T")
-        assert dc.role("Staff") is dc.role("Staff")
-        with pytest.raises(ValueError, match=r"message\.txt"):
-            dc.say("x" * 2001)
-        with pytest.raises(ValueError, match="larger"):
-            dc.say("x", attachments=[("big", b"x" * (MAX_FILE + 1))])
-        with pytest.raises(KeyError):
-            dc.forbid("general", "breathe")
-        assert [channel.id for channel in dc.channels.values()] == sorted(dc.channels)
+async def test_users_and_channels_are_as_given(dc: DiscordServer) -> None:
+    bob = dc.user("bob")
+    assert dc.user("Bob") is bob
+    assert dc.user(bob.id) is bob
+    assert dc.user("alice").id == dc.user().id == 1001
+    said = dc.say("hi", user=bob, channel="general", mention=bob)
+    assert said.text == f"{bob.mention} hi"
+    assert said.channel is dc.channel() is dc.channel(said.channel.id)
+    assert said.channel.guild is dc.guild("Team") is dc.guild(dc.guild().id)
+    assert bob.id in dc.guild().members
+    assert dc.say("x", user=bob).channel is dc.dm(bob)
+    assert dc.say("x", channel=bob).channel is dc.dm("bob")
+    answer = dc.say("x", user="carol", reply_to=said)
+    assert answer.channel is said.channel
+    assert answer.pings.users == {bob.id}
+    assert dc.say("x", guild="Other").channel.guild is dc.guild("Other")
+    assert dc.private_channel("bob", "carol") is dc.private_channel("bob", "carol") is not dc.dm("bob")
+    assert dc.thread("T") is dc.thread("T")
+    assert dc.role("Staff") is dc.role("Staff")
+    with pytest.raises(ValueError, match=r"message\.txt"):
+        dc.say("x" * 2001)
+    with pytest.raises(ValueError, match="larger"):
+        dc.say("x", attachments=[("big", b"x" * (MAX_FILE + 1))])
+    with pytest.raises(KeyError):
+        dc.forbid("general", "breathe")
+    assert [channel.id for channel in dc.channels.values()] == sorted(dc.channels)
 
 
 async def test_nothing_in_the_server_blocks_the_loop() -> None:
@@ -101,21 +98,19 @@ async def test_the_schema_is_read_at_the_first_call_only() -> None:
         assert schema.cache_info().misses == 1
 
 
-async def test_server_responses_match_the_schema() -> None:
-    async with DiscordServer() as dc, raw(dc) as http:
-        assert (await http.call("GET /users/@me"))[0] == 200
-        assert strange_answers(dc) == []
-        del dc.requests[0].answer["username"]
-        assert "'username' is a required property" in strange_answers(dc)[0]
+async def test_server_responses_match_the_schema(dc: DiscordServer, http: Raw) -> None:
+    assert (await http.call("GET /users/@me"))[0] == 200
+    assert strange_answers(dc) == []
+    del dc.requests[0].answer["username"]
+    assert "'username' is a required property" in strange_answers(dc)[0]
 
 
-async def test_an_outage_refuses_connections() -> None:
-    async with DiscordServer() as dc, raw(dc) as http:
-        async with dc.outage():
-            assert not dc.is_up
-            with pytest.raises(aiohttp.ClientConnectorError):
-                await http.call("GET /users/@me")
-        assert (await http.call("GET /users/@me"))[0] == 200
+async def test_an_outage_refuses_connections(dc: DiscordServer, http: Raw) -> None:
+    async with dc.outage():
+        assert not dc.is_up
+        with pytest.raises(aiohttp.ClientConnectorError):
+            await http.call("GET /users/@me")
+    assert (await http.call("GET /users/@me"))[0] == 200
 
 
 async def test_a_person_can_type() -> None:

@@ -37,31 +37,31 @@ async def test_limits_of_a_route_and_of_everything_are_honoured() -> None:
         ("refuse", {"status": 404, "code": 10003, "text": "Unknown Channel"}, 404, 10003),
     ],
 )
-async def test_each_error_response(kind: Any, details: dict[str, Any], status: int, code: int) -> None:
-    async with DiscordServer() as dc, raw(dc) as http:
-        call = f"POST /channels/{dc.dm().id}/messages"
-        fault = dc.fault(SEND, kind, skip=1, **details)
-        answers = [await http.call(call, {"content": text}) for text in ("before", "struck", "after")]
-        assert [answer[0] for answer in answers] == [200, status, 200]
-        assert answers[1][1]["code"] == code
-        assert answers[1][1].get("retry_after") == details.get("retry_after", 1.0 if status == 429 else None)
-        assert [message.text for message in dc.dm().messages] == ["before", "after"]
-        assert fault.hits == 1
-        assert [entry.code for entry in dc.refusals] == [code]
-        assert dc.violations == []
+async def test_each_error_response(
+    dc: DiscordServer, http: Raw, kind: Any, details: dict[str, Any], status: int, code: int
+) -> None:
+    call = f"POST /channels/{dc.dm().id}/messages"
+    fault = dc.fault(SEND, kind, skip=1, **details)
+    answers = [await http.call(call, {"content": text}) for text in ("before", "struck", "after")]
+    assert [answer[0] for answer in answers] == [200, status, 200]
+    assert answers[1][1]["code"] == code
+    assert answers[1][1].get("retry_after") == details.get("retry_after", 1.0 if status == 429 else None)
+    assert [message.text for message in dc.dm().messages] == ["before", "after"]
+    assert fault.hits == 1
+    assert [entry.code for entry in dc.refusals] == [code]
+    assert dc.violations == []
 
 
 @pytest.mark.parametrize("kind", ["drop", "drop_after", "hang", "hang_after", "slow"])
-async def test_each_missing_response(kind: Any) -> None:
-    async with DiscordServer() as dc, raw(dc) as http:
-        call = f"POST /channels/{dc.dm().id}/messages"
-        dc.fault(SEND, kind, seconds=60)
-        with pytest.raises((aiohttp.ServerDisconnectedError, asyncio.TimeoutError)):
-            await http.call(call, {"content": "struck"}, timeout=aiohttp.ClientTimeout(0.2))
-        await http.call(call, {"content": "after"})
-        done = kind in ("drop_after", "hang_after", "slow")
-        assert [message.text for message in dc.dm().messages] == [*["struck"] * done, "after"]
-        assert dc.requests[0].status == 0
+async def test_each_missing_response(dc: DiscordServer, http: Raw, kind: Any) -> None:
+    call = f"POST /channels/{dc.dm().id}/messages"
+    dc.fault(SEND, kind, seconds=60)
+    with pytest.raises((aiohttp.ServerDisconnectedError, asyncio.TimeoutError)):
+        await http.call(call, {"content": "struck"}, timeout=aiohttp.ClientTimeout(0.2))
+    await http.call(call, {"content": "after"})
+    done = kind in ("drop_after", "hang_after", "slow")
+    assert [message.text for message in dc.dm().messages] == [*["struck"] * done, "after"]
+    assert dc.requests[0].status == 0
 
 
 async def test_headers_and_body_of_a_429() -> None:
@@ -83,26 +83,24 @@ async def test_headers_and_body_of_a_429() -> None:
         assert "X-RateLimit-Reset" in fine
 
 
-async def test_faults_match_calls() -> None:
-    async with DiscordServer() as dc, raw(dc) as http:
-        call = f"POST /channels/{dc.dm().id}/messages"
-        fault = dc.fault("POST **/messages", "server_error", times=None, when=lambda body: body["content"] == "bad")
-        assert [(await http.call(call, {"content": text}))[0] for text in ("good", "bad", "bad")] == [200, 502, 502]
-        dc.clear_faults()
-        assert (await http.call(call, {"content": "bad"}))[0] == 200
-        assert fault.hits == 2
-        elsewhere = dc.fault("PATCH /channels/{channel_id}/messages/{message_id}", "server_error")
-        assert (await http.call(call, {"content": "x"}))[0] == 200
-        assert not elsewhere.hits
-        with pytest.raises(ValueError, match="unknown fault"):
-            dc.fault("*", "gremlins")  # type: ignore[arg-type]
+async def test_faults_match_calls(dc: DiscordServer, http: Raw) -> None:
+    call = f"POST /channels/{dc.dm().id}/messages"
+    fault = dc.fault("POST **/messages", "server_error", times=None, when=lambda body: body["content"] == "bad")
+    assert [(await http.call(call, {"content": text}))[0] for text in ("good", "bad", "bad")] == [200, 502, 502]
+    dc.clear_faults()
+    assert (await http.call(call, {"content": "bad"}))[0] == 200
+    assert fault.hits == 2
+    elsewhere = dc.fault("PATCH /channels/{channel_id}/messages/{message_id}", "server_error")
+    assert (await http.call(call, {"content": "x"}))[0] == 200
+    assert not elsewhere.hits
+    with pytest.raises(ValueError, match="unknown fault"):
+        dc.fault("*", "gremlins")  # type: ignore[arg-type]
 
 
-async def test_discord_py_retries_after_a_server_error() -> None:
-    async with DiscordServer() as dc:
-        fault = dc.fault("GET /users/@me", "server_error", status=500)
-        async with running(dc, Client()):
-            assert fault.hits == 1
+async def test_discord_py_retries_after_a_server_error(dc: DiscordServer) -> None:
+    fault = dc.fault("GET /users/@me", "server_error", status=500)
+    async with running(dc, Client()):
+        assert fault.hits == 1
 
 
 async def many(http: Raw, call: str, times: int) -> list[int]:

@@ -89,23 +89,22 @@ async def test_tokens_and_intents_are_checked() -> None:
         assert dc.violations == []
 
 
-async def test_a_revoked_token_ends_the_connection() -> None:
-    async with DiscordServer() as dc:
+async def test_a_revoked_token_ends_the_connection(dc: DiscordServer) -> None:
 
-        async def revoked_while_running() -> None:
-            async with running(dc, Client()):
-                dc.revoke()
-                await dc.wait_for(lambda dc: not dc.sessions[0].is_connected)
+    async def revoked_while_running() -> None:
+        async with running(dc, Client()):
+            dc.revoke()
+            await dc.wait_for(lambda dc: not dc.sessions[0].is_connected)
 
-        with pytest.raises(discord.ConnectionClosed) as closed:
-            await revoked_while_running()
-        assert closed.value.code == 4004
-        resume = {"token": dc.token, "session_id": dc.sessions[0].id, "seq": 1}
-        async with aiohttp.ClientSession() as session:
-            for op, body in ((2, IDENTIFY | {"token": dc.token}), (6, resume)):
-                socket = await Socket.open(dc, session)
-                await socket.send(op, body)
-                assert await socket.close_code() == 4004
+    with pytest.raises(discord.ConnectionClosed) as closed:
+        await revoked_while_running()
+    assert closed.value.code == 4004
+    resume = {"token": dc.token, "session_id": dc.sessions[0].id, "seq": 1}
+    async with aiohttp.ClientSession() as session:
+        for op, body in ((2, IDENTIFY | {"token": dc.token}), (6, resume)):
+            socket = await Socket.open(dc, session)
+            await socket.send(op, body)
+            assert await socket.close_code() == 4004
 
 
 async def test_without_the_content_intent_only_what_is_meant_for_the_bot_is_readable() -> None:

@@ -46,13 +46,14 @@ LOUD = "@everyone @here <@7> <@!8> <@&9> me@everyone.org"
         ({"parse": ["everyone"], "roles": ["9"], "replied_user": True}, {1001}, {9}, True),
     ],
 )
-async def test_pings_of_a_message(allowed: Any, users: set[int], roles: set[int], everyone: bool) -> None:
-    async with DiscordServer() as dc:
-        said = dc.say("hi")
-        assert pings_of(LOUD, dc.channel(), allowed, said) == Pings(frozenset(users), frozenset(roles), everyone)
-        assert not pings_of("nobody", dc.channel(), allowed)
-        dc.forbid("general", "mention_everyone")
-        assert not pings_of(LOUD, dc.channel(), allowed).everyone
+async def test_pings_of_a_message(
+    dc: DiscordServer, allowed: Any, users: set[int], roles: set[int], everyone: bool
+) -> None:
+    said = dc.say("hi")
+    assert pings_of(LOUD, dc.channel(), allowed, said) == Pings(frozenset(users), frozenset(roles), everyone)
+    assert not pings_of("nobody", dc.channel(), allowed)
+    dc.forbid("general", "mention_everyone")
+    assert not pings_of(LOUD, dc.channel(), allowed).everyone
 
 
 async def test_pings_are_kept_on_the_message_edits_included() -> None:

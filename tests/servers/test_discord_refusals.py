@@ -6,7 +6,7 @@ import aiohttp
 import pytest
 
 from tests.servers.discord import DiscordServer
-from tests.servers.discord.sdk import raw
+from tests.servers.discord.sdk import Raw
 
 BUTTON = {"type": 2, "style": 1, "label": "x", "custom_id": "x"}
 OPTION = {"label": "x", "value": "x"}
@@ -53,54 +53,49 @@ SAID: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("body", "reason"), SAID)
-async def test_a_wrong_message_is_refused_and_recorded(body: Any, reason: str) -> None:
-    async with DiscordServer() as dc, raw(dc) as http:
-        status, answer = await http.call(f"POST /channels/{dc.dm().id}/messages", body)
-        assert (status, answer["code"], answer["message"]) == (400, 50035, "Invalid Form Body")
-        [violation] = dc.violations
-        assert reason in violation.description, violation.description
-        where, errors = violation.description.partition(":")[0], answer["errors"]
-        for key in where.split(".") if where != "body" else []:
-            errors = errors[key]
-        assert errors["_errors"][0]["message"] in violation.description
-        assert dc.dm().messages == []
+async def test_a_wrong_message_is_refused_and_recorded(dc: DiscordServer, http: Raw, body: Any, reason: str) -> None:
+    status, answer = await http.call(f"POST /channels/{dc.dm().id}/messages", body)
+    assert (status, answer["code"], answer["message"]) == (400, 50035, "Invalid Form Body")
+    [violation] = dc.violations
+    assert reason in violation.description, violation.description
+    where, errors = violation.description.partition(":")[0], answer["errors"]
+    for key in where.split(".") if where != "body" else []:
+        errors = errors[key]
+    assert errors["_errors"][0]["message"] in violation.description
+    assert dc.dm().messages == []
 
 
-async def test_size_limits_and_empty_messages() -> None:
-    async with DiscordServer() as dc, raw(dc) as http:
-        send = f"POST /channels/{dc.dm().id}/messages"
-        for text in ("🙂" * 2000, "x" * 2000):
-            assert (await http.call(send, {"content": text}))[0] == 200
-        empty: list[Any] = [{"content": " \n "}, {}, {"content": None, "embeds": []}]
-        for body in empty:
-            assert (await http.call(send, body))[1]["code"] == 50006
-        form = aiohttp.FormData(quote_fields=False)
-        form.add_field("payload_json", '{"content": "x"}', content_type="application/json")
-        form.add_field("files[0]", b"x" * (10 * 2**20 + 1), filename="big")
-        status, answer = await http.call(send, data=form)
-        assert (status, answer["code"]) == (413, 40005)
-        sent = dc.dm().messages[0]
-        assert (await http.call(f"PATCH /channels/{dc.dm().id}/messages/{sent.id}", {"content": ""}))[1][
-            "code"
-        ] == 50006
-        assert len(dc.violations) == 5
-        assert len(dc.dm().messages) == 2
+async def test_size_limits_and_empty_messages(dc: DiscordServer, http: Raw) -> None:
+    send = f"POST /channels/{dc.dm().id}/messages"
+    for text in ("🙂" * 2000, "x" * 2000):
+        assert (await http.call(send, {"content": text}))[0] == 200
+    empty: list[Any] = [{"content": " \n "}, {}, {"content": None, "embeds": []}]
+    for body in empty:
+        assert (await http.call(send, body))[1]["code"] == 50006
+    form = aiohttp.FormData(quote_fields=False)
+    form.add_field("payload_json", '{"content": "x"}', content_type="application/json")
+    form.add_field("files[0]", b"x" * (10 * 2**20 + 1), filename="big")
+    status, answer = await http.call(send, data=form)
+    assert (status, answer["code"]) == (413, 40005)
+    sent = dc.dm().messages[0]
+    assert (await http.call(f"PATCH /channels/{dc.dm().id}/messages/{sent.id}", {"content": ""}))[1]["code"] == 50006
+    assert len(dc.violations) == 5
+    assert len(dc.dm().messages) == 2
 
 
-async def test_ids_may_be_numbers_and_a_file_needs_no_text() -> None:
-    async with DiscordServer() as dc, raw(dc) as http:
-        said = dc.say("hi")
-        status, answer = await http.call("POST /users/@me/channels", {"recipient_id": said.author.id})
-        assert (status, answer["id"]) == (200, str(dc.dm().id))
-        form = aiohttp.FormData(quote_fields=False)
-        reference = f'{{"message_reference": {{"message_id": {said.id}}}, "attachments": [{{"id": 0}}]}}'
-        form.add_field("payload_json", reference, content_type="application/json")
-        form.add_field("files[0]", b"abc", filename="a.txt", content_type="text/plain")
-        assert (await http.call(f"POST /channels/{dc.dm().id}/messages", data=form))[0] == 200
-        [sent] = dc.dm().from_bot()
-        assert sent.reply_to is said
-        assert sent.attachments[0].data == b"abc"
-        assert dc.violations == []
+async def test_ids_may_be_numbers_and_a_file_needs_no_text(dc: DiscordServer, http: Raw) -> None:
+    said = dc.say("hi")
+    status, answer = await http.call("POST /users/@me/channels", {"recipient_id": said.author.id})
+    assert (status, answer["id"]) == (200, str(dc.dm().id))
+    form = aiohttp.FormData(quote_fields=False)
+    reference = f'{{"message_reference": {{"message_id": {said.id}}}, "attachments": [{{"id": 0}}]}}'
+    form.add_field("payload_json", reference, content_type="application/json")
+    form.add_field("files[0]", b"abc", filename="a.txt", content_type="text/plain")
+    assert (await http.call(f"POST /channels/{dc.dm().id}/messages", data=form))[0] == 200
+    [sent] = dc.dm().from_bot()
+    assert sent.reply_to is said
+    assert sent.attachments[0].data == b"abc"
+    assert dc.violations == []
 
 
 STRANGE: list[tuple[str, Any, int, int, str]] = [
@@ -124,11 +119,12 @@ STRANGE: list[tuple[str, Any, int, int, str]] = [
 
 
 @pytest.mark.parametrize(("call", "body", "status", "code", "reason"), STRANGE)
-async def test_unknown_objects_are_404(call: str, body: Any, status: int, code: int, reason: str) -> None:
-    async with DiscordServer() as dc, raw(dc) as http:
-        found, answer = await http.call(call, body)
-        assert (found, answer["code"]) == (status, code)
-        assert [reason in violation.description for violation in dc.violations] == [True] * bool(reason)
+async def test_unknown_objects_are_404(
+    dc: DiscordServer, http: Raw, call: str, body: Any, status: int, code: int, reason: str
+) -> None:
+    found, answer = await http.call(call, body)
+    assert (found, answer["code"]) == (status, code)
+    assert [reason in violation.description for violation in dc.violations] == [True] * bool(reason)
 
 
 async def test_unknown_paths_are_404() -> None:
@@ -139,23 +135,21 @@ async def test_unknown_paths_are_404() -> None:
         assert len(dc.violations) == 3
 
 
-async def test_the_token_is_required() -> None:
-    async with DiscordServer() as dc, raw(dc) as http:
-        assert await http.call("GET /users/@me", token="wrong") == (401, {"message": "401: Unauthorized", "code": 0})
-        dc.revoke()
-        assert (await http.call("GET /users/@me"))[0] == 401
-        dc.restore()
-        assert (await http.call("GET /users/@me"))[0] == 200
-        assert (await http.call("GET /gateway", token="none"))[0] == 200
-        assert dc.violations == []
+async def test_the_token_is_required(dc: DiscordServer, http: Raw) -> None:
+    assert await http.call("GET /users/@me", token="wrong") == (401, {"message": "401: Unauthorized", "code": 0})
+    dc.revoke()
+    assert (await http.call("GET /users/@me"))[0] == 401
+    dc.restore()
+    assert (await http.call("GET /users/@me"))[0] == 200
+    assert (await http.call("GET /gateway", token="none"))[0] == 200
+    assert dc.violations == []
 
 
-async def test_what_is_not_json_is_refused() -> None:
-    async with DiscordServer() as dc, raw(dc) as http:
-        send = f"POST /channels/{dc.dm().id}/messages"
-        assert (await http.call(send, data=b"content=x"))[1]["code"] == 50035
-        assert len(dc.violations) == 1
-        async with aiohttp.ClientSession() as session:
-            headers = {"Authorization": f"Bot {dc.token}", "Content-Type": "application/json"}
-            async with session.post(f"{dc.root}/channels/1/messages", data=b"{", headers=headers) as answer:
-                assert (await answer.json())["code"] == 50109
+async def test_what_is_not_json_is_refused(dc: DiscordServer, http: Raw) -> None:
+    send = f"POST /channels/{dc.dm().id}/messages"
+    assert (await http.call(send, data=b"content=x"))[1]["code"] == 50035
+    assert len(dc.violations) == 1
+    async with aiohttp.ClientSession() as session:
+        headers = {"Authorization": f"Bot {dc.token}", "Content-Type": "application/json"}
+        async with session.post(f"{dc.root}/channels/1/messages", data=b"{", headers=headers) as answer:
+            assert (await answer.json())["code"] == 50109

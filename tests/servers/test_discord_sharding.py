@@ -49,34 +49,32 @@ class Sharded(discord.AutoShardedClient):
         self.heard.put_nowait(message)
 
 
-async def test_a_sharded_client_is_on_every_shard() -> None:
-    async with DiscordServer() as dc:
-        dc.shards = 2
-        guilds = [dc.guild(((1 << 40) + number) << 22) for number in range(2)]
-        client = Sharded(intents=discord.Intents.default(), guild_ready_timeout=0.05)
-        with pointed(dc):
-            async with client:
-                task = asyncio.create_task(client.start(dc.token))
-                await dc.wait_for(lambda dc: len(dc.sessions) == 2)
-                await client.wait_until_ready()
-                said = [dc.say("x", guild=guild) for guild in guilds]
-                heard = [await client.heard.get() for _ in said]
-            await task
-        assert {message.id for message in heard} == {message.id for message in said}
-        assert {one.shard for one in dc.sessions} == {(0, 2), (1, 2)}
-        assert dc.violations == []
+async def test_a_sharded_client_is_on_every_shard(dc: DiscordServer) -> None:
+    dc.shards = 2
+    guilds = [dc.guild(((1 << 40) + number) << 22) for number in range(2)]
+    client = Sharded(intents=discord.Intents.default(), guild_ready_timeout=0.05)
+    with pointed(dc):
+        async with client:
+            task = asyncio.create_task(client.start(dc.token))
+            await dc.wait_for(lambda dc: len(dc.sessions) == 2)
+            await client.wait_until_ready()
+            said = [dc.say("x", guild=guild) for guild in guilds]
+            heard = [await client.heard.get() for _ in said]
+        await task
+    assert {message.id for message in heard} == {message.id for message in said}
+    assert {one.shard for one in dc.sessions} == {(0, 2), (1, 2)}
+    assert dc.violations == []
 
 
-async def test_shards_get_their_own_guilds_and_the_first_one_the_dms() -> None:
-    async with DiscordServer() as dc:
-        guilds = [dc.guild(((1 << 40) + number) << 22) for number in range(4)]
-        async with aiohttp.ClientSession() as session:
-            sockets = [await Socket.identified(dc, session, shard=[number, 2]) for number in range(2)]
-            for guild in guilds:
-                dc.say(guild.name, guild=guild)
-            dc.say("direct")
-            first = [await sockets[0].event("MESSAGE_CREATE") for _ in range(3)]
-            second = [await sockets[1].event("MESSAGE_CREATE") for _ in range(2)]
-        assert [message["content"] for message in first] == [guilds[0].name, guilds[2].name, "direct"]
-        assert [message["content"] for message in second] == [guilds[1].name, guilds[3].name]
-        assert [one.shard for one in dc.sessions] == [(0, 2), (1, 2)]
+async def test_shards_get_their_own_guilds_and_the_first_one_the_dms(dc: DiscordServer) -> None:
+    guilds = [dc.guild(((1 << 40) + number) << 22) for number in range(4)]
+    async with aiohttp.ClientSession() as session:
+        sockets = [await Socket.identified(dc, session, shard=[number, 2]) for number in range(2)]
+        for guild in guilds:
+            dc.say(guild.name, guild=guild)
+        dc.say("direct")
+        first = [await sockets[0].event("MESSAGE_CREATE") for _ in range(3)]
+        second = [await sockets[1].event("MESSAGE_CREATE") for _ in range(2)]
+    assert [message["content"] for message in first] == [guilds[0].name, guilds[2].name, "direct"]
+    assert [message["content"] for message in second] == [guilds[1].name, guilds[3].name]
+    assert [one.shard for one in dc.sessions] == [(0, 2), (1, 2)]

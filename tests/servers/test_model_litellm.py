@@ -66,27 +66,26 @@ async def hear(litellm: Any, ms: ModelServer, model: str, *, stream: bool, **mor
 
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("model", WIRES)
-async def test_text_tools_thinking_length_and_usage(litellm: Any, model: str, stream: bool) -> None:
-    async with ModelServer() as ms:
-        ms.reply("Grüße from the model", usage=(100, 20, 60, 0))
-        ms.call_tools([("weather", {"city": "Kyiv"}), ("weather", {})], text="Looking.")
-        ms.reasoning("Let me see", then="42")
-        ms.length_cut("cut sh")
-        plain = await hear(litellm, ms, model, stream=stream)
-        assert (plain.text, plain.finish) == ("Grüße from the model", "stop")
-        assert (plain.usage.prompt_tokens, plain.usage.completion_tokens) == (100, 20)
-        assert plain.usage.prompt_tokens_details.cached_tokens == 60
-        tools = await hear(litellm, ms, model, stream=stream, tools=TOOLS)
-        assert (tools.text, tools.finish, tools.names) == ("Looking.", "tool_calls", ["weather"] * 2)
-        assert [json.replace(" ", "") for _, json in sorted(tools.arguments.items())] == ['{"city":"Kyiv"}', "{}"]
-        thought = await hear(litellm, ms, model, stream=stream)
-        assert (thought.thinking, thought.text) == ("Let me see", "42")
-        cut = await hear(litellm, ms, model, stream=stream)
-        assert (cut.text, cut.finish) == ("cut sh", "length")
-        assert [call.outcome for call in ms.calls] == ["completed"] * 4
-        assert {call.reading.system_text for call in ms.calls} == {"Be brief."}
-        assert {call.key for call in ms.calls} == {"sk-test"}
-        assert ms.calls[1].reading.tool_names == ("weather",)
+async def test_text_tools_thinking_length_and_usage(ms: ModelServer, litellm: Any, model: str, stream: bool) -> None:
+    ms.reply("Grüße from the model", usage=(100, 20, 60, 0))
+    ms.call_tools([("weather", {"city": "Kyiv"}), ("weather", {})], text="Looking.")
+    ms.reasoning("Let me see", then="42")
+    ms.length_cut("cut sh")
+    plain = await hear(litellm, ms, model, stream=stream)
+    assert (plain.text, plain.finish) == ("Grüße from the model", "stop")
+    assert (plain.usage.prompt_tokens, plain.usage.completion_tokens) == (100, 20)
+    assert plain.usage.prompt_tokens_details.cached_tokens == 60
+    tools = await hear(litellm, ms, model, stream=stream, tools=TOOLS)
+    assert (tools.text, tools.finish, tools.names) == ("Looking.", "tool_calls", ["weather"] * 2)
+    assert [json.replace(" ", "") for _, json in sorted(tools.arguments.items())] == ['{"city":"Kyiv"}', "{}"]
+    thought = await hear(litellm, ms, model, stream=stream)
+    assert (thought.thinking, thought.text) == ("Let me see", "42")
+    cut = await hear(litellm, ms, model, stream=stream)
+    assert (cut.text, cut.finish) == ("cut sh", "length")
+    assert [call.outcome for call in ms.calls] == ["completed"] * 4
+    assert {call.reading.system_text for call in ms.calls} == {"Be brief."}
+    assert {call.key for call in ms.calls} == {"sk-test"}
+    assert ms.calls[1].reading.tool_names == ("weather",)
 
 
 @pytest.mark.parametrize("model", WIRES)
@@ -101,16 +100,13 @@ async def test_errors_become_litellm_exceptions(litellm: Any, model: str) -> Non
 
 
 @pytest.mark.parametrize("model", WIRES)
-async def test_an_abrupt_end_raises_in_the_stream(litellm: Any, model: str) -> None:
-    async with ModelServer() as ms:
-        ms.truncate(abrupt=True)
-        with pytest.raises(
-            litellm.exceptions.MidStreamFallbackError, match=r"(?i)not completed|incomplete|peer closed"
-        ):
-            await hear(litellm, ms, model, stream=True)
-        ms.truncate()
-        assert (await hear(litellm, ms, model, stream=True)).finish == "stop", "the library's own invention"
-        assert [call.outcome for call in ms.calls] == ["faulted"] * 2
+async def test_an_abrupt_end_raises_in_the_stream(ms: ModelServer, litellm: Any, model: str) -> None:
+    ms.truncate(abrupt=True)
+    with pytest.raises(litellm.exceptions.MidStreamFallbackError, match=r"(?i)not completed|incomplete|peer closed"):
+        await hear(litellm, ms, model, stream=True)
+    ms.truncate()
+    assert (await hear(litellm, ms, model, stream=True)).finish == "stop", "the library's own invention"
+    assert [call.outcome for call in ms.calls] == ["faulted"] * 2
 
 
 async def test_the_openai_client_accepts_the_responses_wire() -> None:

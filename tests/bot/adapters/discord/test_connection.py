@@ -60,15 +60,14 @@ async def test_a_refused_intent_is_dropped(dc: DiscordServer, harness: DiscordHa
 
 
 @pytest.mark.parametrize("sharded", [False, True])
-async def test_a_refused_token_is_reported_in_one_sentence(sharded: bool) -> None:
-    async with DiscordServer() as dc:
-        dc.revoke()
-        with pointed(dc):
-            harness = DiscordHarness(dc, sharded=sharded)
-            with pytest.raises(ConfigError, match=r"^Discord refuses DISCORD_BOT_TOKEN; copy .*DISCORD_API_ROOT"):
-                await harness.platform.start()
-            assert harness.platform.progress.problem.startswith("Discord refuses DISCORD_BOT_TOKEN")
-            await harness.platform.close()
+async def test_a_refused_token_is_reported_in_one_sentence(dc: DiscordServer, sharded: bool) -> None:
+    dc.revoke()
+    with pointed(dc):
+        harness = DiscordHarness(dc, sharded=sharded)
+        with pytest.raises(ConfigError, match=r"^Discord refuses DISCORD_BOT_TOKEN; copy .*DISCORD_API_ROOT"):
+            await harness.platform.start()
+        assert harness.platform.progress.problem.startswith("Discord refuses DISCORD_BOT_TOKEN")
+        await harness.platform.close()
 
 
 @pytest.mark.parametrize("sharded", [False, True])
@@ -157,40 +156,37 @@ async def test_an_outage_is_reported_once(dc: DiscordServer, harness: DiscordHar
     assert "Discord works again" in harness.log.said
 
 
-async def test_an_unreachable_discord_does_not_delay_the_start() -> None:
-    async with DiscordServer() as dc:
-        await dc.go_down()
-        kept = Kept()
-        async with running_platform(dc, kept) as harness:  # start() has returned
-            assert harness.platform.progress.problem.startswith("no connection to Discord (")
-            assert harness.platform.progress.last_step > 0
-            await dc.come_back()
-            await dc.ready()
-            await harness.heard(dc.say("hi"))
-            assert harness.platform.progress.problem == ""
+async def test_an_unreachable_discord_does_not_delay_the_start(dc: DiscordServer) -> None:
+    await dc.go_down()
+    kept = Kept()
+    async with running_platform(dc, kept) as harness:  # start() has returned
+        assert harness.platform.progress.problem.startswith("no connection to Discord (")
+        assert harness.platform.progress.last_step > 0
+        await dc.come_back()
+        await dc.ready()
+        await harness.heard(dc.say("hi"))
+        assert harness.platform.progress.problem == ""
 
 
-async def test_failed_connections_are_progress() -> None:
-    async with DiscordServer() as dc:
-        await dc.go_down()
-        async with running_platform(dc) as harness:
-            progress = harness.platform.progress
+async def test_failed_connections_are_progress(dc: DiscordServer) -> None:
+    await dc.go_down()
+    async with running_platform(dc) as harness:
+        progress = harness.platform.progress
 
-            def progressed(since: float) -> bool:
-                return progress.last_step > since
+        def progressed(since: float) -> bool:
+            return progress.last_step > since
 
-            for _ in range(3):  # failed attempts, and rounds of the watchdog between them
-                await until(partial(progressed, progress.last_step))
+        for _ in range(3):  # failed attempts, and rounds of the watchdog between them
+            await until(partial(progressed, progress.last_step))
 
 
-async def test_a_transient_error_at_the_start_is_retried() -> None:
-    async with DiscordServer() as dc:
-        stumble = dc.fault("GET /users/@me", "server_error", status=503)
-        async with running_platform(dc) as harness:
-            await dc.ready()
-            await harness.heard(dc.say("hi"))
-            assert stumble.hits == 1
-            assert "Discord works again" in harness.log.said
+async def test_a_transient_error_at_the_start_is_retried(dc: DiscordServer) -> None:
+    stumble = dc.fault("GET /users/@me", "server_error", status=503)
+    async with running_platform(dc) as harness:
+        await dc.ready()
+        await harness.heard(dc.say("hi"))
+        assert stumble.hits == 1
+        assert "Discord works again" in harness.log.said
 
 
 async def test_other_close_codes_are_logged(dc: DiscordServer, harness: DiscordHarness) -> None:
@@ -203,16 +199,15 @@ async def test_other_close_codes_are_logged(dc: DiscordServer, harness: DiscordH
     await harness.heard(dc.say("two"))
 
 
-async def test_sharding_opens_several_connections() -> None:
-    async with DiscordServer() as dc:
-        dc.shards = 2
-        guilds = [dc.guild(1 << 22), dc.guild(2 << 22)]
-        async with running_platform(dc, sharded=True) as harness:
-            await dc.wait_for(lambda _: len(dc.sessions) == 2)
-            for guild in guilds:
-                await harness.heard(dc.say("hi", mention=True, channel=next(iter(guild.channels.values()))))
-            await harness.heard(dc.say("hi"))
-            assert {session.shard for session in dc.sessions} == {(0, 2), (1, 2)}
+async def test_sharding_opens_several_connections(dc: DiscordServer) -> None:
+    dc.shards = 2
+    guilds = [dc.guild(1 << 22), dc.guild(2 << 22)]
+    async with running_platform(dc, sharded=True) as harness:
+        await dc.wait_for(lambda _: len(dc.sessions) == 2)
+        for guild in guilds:
+            await harness.heard(dc.say("hi", mention=True, channel=next(iter(guild.channels.values()))))
+        await harness.heard(dc.say("hi"))
+        assert {session.shard for session in dc.sessions} == {(0, 2), (1, 2)}
 
 
 @pytest.mark.parametrize("sharded", [False, True])
@@ -247,18 +242,16 @@ async def test_an_unreadable_event_does_not_end_the_connection(dc: DiscordServer
     ]  # fmt: skip
 
 
-async def test_the_owner_is_told_of_a_removal() -> None:
-    async with DiscordServer() as dc:
-        dc.guild()
-        async with running_platform(dc) as harness:
-            await harness.heard(dc.say("hi", channel="general", mention=True))
-            dc.kick()
-            await dc.wait_for(lambda _: harness.told)
-            assert harness.told == [
-                "🚪 I was removed from the Discord server Team. "
-                "I keep its conversations, but can no longer answer there."
-            ]
-            await harness.heard(dc.say("in private"))
+async def test_the_owner_is_told_of_a_removal(dc: DiscordServer) -> None:
+    dc.guild()
+    async with running_platform(dc) as harness:
+        await harness.heard(dc.say("hi", channel="general", mention=True))
+        dc.kick()
+        await dc.wait_for(lambda _: harness.told)
+        assert harness.told == [
+            "🚪 I was removed from the Discord server Team. I keep its conversations, but can no longer answer there."
+        ]
+        await harness.heard(dc.say("in private"))
 
 
 @pytest.mark.parametrize(
@@ -277,21 +270,20 @@ def test_invalid_options_are_refused(given: dict[str, str], problem: str) -> Non
     assert "a.b.c" not in repr(configured())
 
 
-async def test_a_working_connection_does_not_hide_a_broken_one() -> None:
-    async with DiscordServer() as dc:
-        dc.shards = 2
-        async with running_platform(dc, sharded=True) as harness:
-            await dc.wait_for(lambda _: len(dc.sessions) == 2)
-            await harness.heard(dc.say("hi"))
-            platform = harness.platform
-            for shard in (0, 1):
-                platform.disconnected(shard)
-            assert platform.progress.problem == "", "Discord asks for a new IDENTIFY now and then"
-            platform.disconnected(1)
-            platform.session_resumed({"__shard_id__": 0})
-            assert platform.progress.problem.startswith("no connection to Discord")
-            platform.session_resumed({"__shard_id__": 1})
-            assert platform.progress.problem == ""
+async def test_a_working_connection_does_not_hide_a_broken_one(dc: DiscordServer) -> None:
+    dc.shards = 2
+    async with running_platform(dc, sharded=True) as harness:
+        await dc.wait_for(lambda _: len(dc.sessions) == 2)
+        await harness.heard(dc.say("hi"))
+        platform = harness.platform
+        for shard in (0, 1):
+            platform.disconnected(shard)
+        assert platform.progress.problem == "", "Discord asks for a new IDENTIFY now and then"
+        platform.disconnected(1)
+        platform.session_resumed({"__shard_id__": 0})
+        assert platform.progress.problem.startswith("no connection to Discord")
+        platform.session_resumed({"__shard_id__": 1})
+        assert platform.progress.problem == ""
 
 
 @pytest.mark.parametrize("sharded", [False, True])

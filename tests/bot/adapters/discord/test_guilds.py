@@ -24,34 +24,32 @@ async def met(harness: DiscordHarness, dc: DiscordServer) -> None:
     await harness.platform._look_around()
 
 
-async def test_a_removal_while_offline_is_reported_once_by_name() -> None:
-    async with DiscordServer() as dc:
-        dc.guild()
-        dc.guild("Other")
-        kept = Kept()
-        async with running_platform(dc, kept) as harness:
-            await met(harness, dc)
-        dc.kick()
-        async with running_platform(dc, kept) as harness:
-            await met(harness, dc)
-            assert harness.told == [REMOVED.format(server="Team")]
-        async with running_platform(dc, kept) as harness:
-            await met(harness, dc)
-            assert harness.told == []
+async def test_a_removal_while_offline_is_reported_once_by_name(dc: DiscordServer) -> None:
+    dc.guild()
+    dc.guild("Other")
+    kept = Kept()
+    async with running_platform(dc, kept) as harness:
+        await met(harness, dc)
+    dc.kick()
+    async with running_platform(dc, kept) as harness:
+        await met(harness, dc)
+        assert harness.told == [REMOVED.format(server="Team")]
+    async with running_platform(dc, kept) as harness:
+        await met(harness, dc)
+        assert harness.told == []
 
 
-async def test_a_server_joined_later_is_known() -> None:
-    async with DiscordServer() as dc:
-        kept = Kept()
-        async with running_platform(dc, kept) as harness:
-            await met(harness, dc)
-            dc.join("Later")
-            await harness.heard(dc.say("hi", guild="Later", mention=True))
-            await dc.wait_for(lambda _: "Later" in kept.state.kept["discord_guilds"])
-        dc.kick("Later")
-        async with running_platform(dc, kept) as harness:
-            await met(harness, dc)
-            assert harness.told == [REMOVED.format(server="Later")]
+async def test_a_server_joined_later_is_known(dc: DiscordServer) -> None:
+    kept = Kept()
+    async with running_platform(dc, kept) as harness:
+        await met(harness, dc)
+        dc.join("Later")
+        await harness.heard(dc.say("hi", guild="Later", mention=True))
+        await dc.wait_for(lambda _: "Later" in kept.state.kept["discord_guilds"])
+    dc.kick("Later")
+    async with running_platform(dc, kept) as harness:
+        await met(harness, dc)
+        assert harness.told == [REMOVED.format(server="Later")]
 
 
 @pytest.mark.parametrize(
@@ -62,56 +60,54 @@ async def test_a_server_joined_later_is_known() -> None:
         ("create_public_threads", NO_THREADS),
     ],
 )
-async def test_a_missing_permission_is_reported_once_per_channel(permission: str, template: str) -> None:
-    async with DiscordServer() as dc:
-        for name in ("general", "other"):
-            dc.forbid(dc.channel(name), permission)
-        kept = Kept()
-        threads = permission == "create_public_threads"
-        async with running_platform(dc, kept, threads=threads) as harness:
-            for name in ("general", "general", "other"):
-                await harness.heard(dc.say("hi", channel=name, mention=True))
-            await dc.wait_for(lambda _: len(told(harness)) == 2)
-            general, other = (template.format(channel=name, server="Team") for name in ("general", "other"))
-            assert told(harness) == [general, other]
-        async with running_platform(dc, kept, threads=threads) as harness:
-            await met(harness, dc)
-            assert told(harness) == []
-            dc.allow("general", permission)
-            await harness.heard(dc.say("thanks", channel="general", mention=True))
-            dc.forbid("general", permission)
-            await harness.heard(dc.say("and now?", channel="general", mention=True))
-            await dc.wait_for(lambda _: told(harness) == [general])
+async def test_a_missing_permission_is_reported_once_per_channel(
+    dc: DiscordServer, permission: str, template: str
+) -> None:
+    for name in ("general", "other"):
+        dc.forbid(dc.channel(name), permission)
+    kept = Kept()
+    threads = permission == "create_public_threads"
+    async with running_platform(dc, kept, threads=threads) as harness:
+        for name in ("general", "general", "other"):
+            await harness.heard(dc.say("hi", channel=name, mention=True))
+        await dc.wait_for(lambda _: len(told(harness)) == 2)
+        general, other = (template.format(channel=name, server="Team") for name in ("general", "other"))
+        assert told(harness) == [general, other]
+    async with running_platform(dc, kept, threads=threads) as harness:
+        await met(harness, dc)
+        assert told(harness) == []
+        dc.allow("general", permission)
+        await harness.heard(dc.say("thanks", channel="general", mention=True))
+        dc.forbid("general", permission)
+        await harness.heard(dc.say("and now?", channel="general", mention=True))
+        await dc.wait_for(lambda _: told(harness) == [general])
 
 
-async def test_permissions_missing_in_known_channels_are_reported_at_the_start() -> None:
-    async with DiscordServer() as dc:
-        dc.guild()
-        dc.forbid("general", "read_message_history")
-        kept = Kept()
-        for chat in (ChatKey("discord", str(dc.channel().id)), ChatKey("discord", str(dc.dm().id))):
-            kept.chats[chat] = None
-        async with running_platform(dc, kept) as harness:
-            await met(harness, dc)
-            assert told(harness) == [NO_HISTORY.format(channel="general", server="Team")]
+async def test_permissions_missing_in_known_channels_are_reported_at_the_start(dc: DiscordServer) -> None:
+    dc.guild()
+    dc.forbid("general", "read_message_history")
+    kept = Kept()
+    for chat in (ChatKey("discord", str(dc.channel().id)), ChatKey("discord", str(dc.dm().id))):
+        kept.chats[chat] = None
+    async with running_platform(dc, kept) as harness:
+        await met(harness, dc)
+        assert told(harness) == [NO_HISTORY.format(channel="general", server="Team")]
 
 
-async def test_unused_threads_need_no_permission() -> None:
-    async with DiscordServer() as dc:
-        dc.forbid(dc.channel(), "create_public_threads")
-        async with running_platform(dc) as harness:
-            await harness.heard(dc.say("hi", channel="general", mention=True))
-            await met(harness, dc)
-            assert harness.told == []
+async def test_unused_threads_need_no_permission(dc: DiscordServer) -> None:
+    dc.forbid(dc.channel(), "create_public_threads")
+    async with running_platform(dc) as harness:
+        await harness.heard(dc.say("hi", channel="general", mention=True))
+        await met(harness, dc)
+        assert harness.told == []
 
 
-async def test_an_undeliverable_answer_is_reported_by_the_outbox() -> None:
-    async with DiscordServer() as dc:
-        dc.forbid(dc.channel(), "send_messages", "attach_files")
-        async with running_platform(dc) as harness:
-            await harness.heard(dc.say("hi", channel="general", mention=True))
-            await met(harness, dc)
-            assert harness.told == []
+async def test_an_undeliverable_answer_is_reported_by_the_outbox(dc: DiscordServer) -> None:
+    dc.forbid(dc.channel(), "send_messages", "attach_files")
+    async with running_platform(dc) as harness:
+        await harness.heard(dc.say("hi", channel="general", mention=True))
+        await met(harness, dc)
+        assert harness.told == []
 
 
 def owner() -> tuple[list[str], Tell]:

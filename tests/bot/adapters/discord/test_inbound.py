@@ -73,13 +73,12 @@ async def test_a_reply_to_another_person_needs_a_mention(dc: DiscordServer, harn
         ("{me}", ""),
     ],
 )
-async def test_mentions_are_read_as_names(written: str, read: str) -> None:
-    async with DiscordServer() as dc:
-        role, bob = dc.role("crew"), dc.user("Bob")
-        async with running_platform(dc) as harness:
-            where = {"me": dc.bot.mention, "id": dc.bot.id, "bob": bob.mention, "role": f"<@&{role.id}>"}
-            text = written.format(**where, here=dc.channel("general").mention)
-            assert (await harness.heard(dc.say(text, channel="general"))).text == read
+async def test_mentions_are_read_as_names(dc: DiscordServer, written: str, read: str) -> None:
+    role, bob = dc.role("crew"), dc.user("Bob")
+    async with running_platform(dc) as harness:
+        where = {"me": dc.bot.mention, "id": dc.bot.id, "bob": bob.mention, "role": f"<@&{role.id}>"}
+        text = written.format(**where, here=dc.channel("general").mention)
+        assert (await harness.heard(dc.say(text, channel="general"))).text == read
 
 
 async def test_bots_webhooks_and_system_messages_are_ignored(dc: DiscordServer, harness: DiscordHarness) -> None:
@@ -204,11 +203,10 @@ async def test_people_have_their_guild_nickname(dc: DiscordServer, harness: Disc
     assert (heard.user_name, heard.text) == ("Ali", "@Bobby")
 
 
-async def test_a_mention_of_the_bots_role_is_for_the_bot() -> None:
-    async with DiscordServer() as dc:
-        role = dc.role("tierbot")
-        async with running_platform(dc) as harness:
-            managed = role_json(role.id, role.name, 0) | {"managed": True, "tags": {"bot_id": str(dc.bot.id)}}
-            dc.events.dispatch("GUILD_ROLE_UPDATE", {"guild_id": str(dc.guild().id), "role": managed}, dc.guild())
-            heard = await harness.heard(dc.say(f"<@&{role.id}> hello", channel="general"))
-            assert heard.text == "hello"
+async def test_a_mention_of_the_bots_role_is_for_the_bot(dc: DiscordServer) -> None:
+    role = dc.role("tierbot")
+    async with running_platform(dc) as harness:
+        managed = role_json(role.id, role.name, 0) | {"managed": True, "tags": {"bot_id": str(dc.bot.id)}}
+        dc.events.dispatch("GUILD_ROLE_UPDATE", {"guild_id": str(dc.guild().id), "role": managed}, dc.guild())
+        heard = await harness.heard(dc.say(f"<@&{role.id}> hello", channel="general"))
+        assert heard.text == "hello"

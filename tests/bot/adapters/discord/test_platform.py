@@ -8,18 +8,17 @@ from tests.servers.discord import DiscordServer
 BUTTONS = [{"type": 1, "components": [{"type": 2, "style": 2, "label": "Smart", "custom_id": "t:7:0.0"}]}]
 
 
-async def test_during_shutdown_interactions_fail_and_messages_are_stored() -> None:
-    async with DiscordServer() as dc:
-        async with running_platform(dc) as harness:
-            sent = await harness.platform._context.send(str(dc.dm().id), {"content": "which?", "components": BUTTONS})
-            await dc.wait_for(lambda _: dc.commands)
-            await harness.platform.stop_receiving()
-            dc.slash("status")
-            dc.press(dc.dm().by_id[int(sent["id"])], "Smart")
-            assert await harness.texts(0) == []
-            await harness.heard(dc.say("hello"))
-        assert [message.text for message in harness.accepted] == ["hello"]
-        assert not [call for call in dc.calls("POST") if "callback" in call.path]
+async def test_during_shutdown_interactions_fail_and_messages_are_stored(dc: DiscordServer) -> None:
+    async with running_platform(dc) as harness:
+        sent = await harness.platform._context.send(str(dc.dm().id), {"content": "which?", "components": BUTTONS})
+        await dc.wait_for(lambda _: dc.commands)
+        await harness.platform.stop_receiving()
+        dc.slash("status")
+        dc.press(dc.dm().by_id[int(sent["id"])], "Smart")
+        assert await harness.texts(0) == []
+        await harness.heard(dc.say("hello"))
+    assert [message.text for message in harness.accepted] == ["hello"]
+    assert not [call for call in dc.calls("POST") if "callback" in call.path]
 
 
 async def test_a_waiting_message_is_marked(dc: DiscordServer, harness: DiscordHarness) -> None:

@@ -185,18 +185,17 @@ async def test_a_new_bot_account_has_nothing_to_backfill() -> None:
             assert await harness.texts(1) == ["three"]
 
 
-async def test_an_unknown_thread_is_looked_up_on_a_mention() -> None:
-    async with DiscordServer() as dc:
-        thread = dc.thread("old")
-        dc.archive(thread)
-        async with running_platform(dc) as harness:
-            await harness.heard(dc.say("hi", mention=True, channel="general"))
-            thread.archived = False  # without its event
-            dc.say("not for you", thread=thread)
-            heard = await harness.heard(dc.say("what?", mention=True, thread=thread))
-            assert heard.chat == key(thread)
-            assert len(dc.calls("GET", "/channels/{channel_id}")) == 1
-            assert (await harness.heard(dc.say("more", thread=thread))).chat == key(thread)
+async def test_an_unknown_thread_is_looked_up_on_a_mention(dc: DiscordServer) -> None:
+    thread = dc.thread("old")
+    dc.archive(thread)
+    async with running_platform(dc) as harness:
+        await harness.heard(dc.say("hi", mention=True, channel="general"))
+        thread.archived = False  # without its event
+        dc.say("not for you", thread=thread)
+        heard = await harness.heard(dc.say("what?", mention=True, thread=thread))
+        assert heard.chat == key(thread)
+        assert len(dc.calls("GET", "/channels/{channel_id}")) == 1
+        assert (await harness.heard(dc.say("more", thread=thread))).chat == key(thread)
 
 
 async def test_while_stopping_interactions_fail_and_messages_are_stored(
@@ -241,18 +240,17 @@ async def test_a_channel_stays_known_for_weeks() -> None:
 
 
 @pytest.mark.parametrize("times", [1, None])
-async def test_a_delayed_channel_lookup_loses_no_message(times: int | None) -> None:
+async def test_a_delayed_channel_lookup_loses_no_message(dc: DiscordServer, times: int | None) -> None:
     """It is retried; in the end the message is answered where it was written."""
-    async with DiscordServer() as dc:
-        thread = dc.thread("old")
-        dc.archive(thread)
-        async with running_platform(dc, pace={"backoff": 0.002}) as harness:
-            await harness.heard(dc.say("hi"))
-            thread.archived = False  # without its event
-            dc.fault("GET /channels/*", "server_error", times=times, status=503)
-            heard = await harness.heard(dc.say("what?", mention=True, thread=thread))
-            assert heard.chat == (key(thread) if times else ChatKey("discord", str(thread.id)))
-            assert not heard.private
+    thread = dc.thread("old")
+    dc.archive(thread)
+    async with running_platform(dc, pace={"backoff": 0.002}) as harness:
+        await harness.heard(dc.say("hi"))
+        thread.archived = False  # without its event
+        dc.fault("GET /channels/*", "server_error", times=times, status=503)
+        heard = await harness.heard(dc.say("what?", mention=True, thread=thread))
+        assert heard.chat == (key(thread) if times else ChatKey("discord", str(thread.id)))
+        assert not heard.private
 
 
 async def test_after_a_kill_before_the_first_answer_unknown_channels_are_fetched() -> None:

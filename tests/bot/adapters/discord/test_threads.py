@@ -38,14 +38,13 @@ async def test_commands_replies_direct_messages_and_threads_start_no_thread() ->
         assert dc.calls("POST", "/channels/{channel_id}/messages/{message_id}/threads") == []
 
 
-async def test_without_thread_permission_the_answer_goes_to_the_channel() -> None:
-    async with DiscordServer() as dc:
-        dc.forbid("general", "create_public_threads")
-        async with running_platform(dc, threads=True) as harness:
-            for _ in range(2):
-                heard = await harness.heard(dc.say("hi", mention=True, channel="general"))
-                assert heard.chat == key(dc.channel("general"))
-            assert len([line for line in harness.log.said if "can't create a thread" in line]) == 1
+async def test_without_thread_permission_the_answer_goes_to_the_channel(dc: DiscordServer) -> None:
+    dc.forbid("general", "create_public_threads")
+    async with running_platform(dc, threads=True) as harness:
+        for _ in range(2):
+            heard = await harness.heard(dc.say("hi", mention=True, channel="general"))
+            assert heard.chat == key(dc.channel("general"))
+        assert len([line for line in harness.log.said if "can't create a thread" in line]) == 1
 
 
 async def test_a_thread_from_an_interrupted_attempt_is_reused() -> None:

@@ -27,7 +27,8 @@ class SentFile:
     expected: tuple[str, str, bytes]
 
     def to(self, chat: Chat, text: str, **more: Any) -> OutboundMessage:
-        return to(chat, text, **{self.field: self.file}, **more)
+        more[self.field] = self.file
+        return to(chat, text, **more)
 
     def received(self, tg: TelegramServer, message: Message) -> tuple[str, str, bytes]:
         file = tg.document(message) if self.field == "document" else tg.picture(message)

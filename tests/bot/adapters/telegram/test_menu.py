@@ -43,8 +43,7 @@ async def test_a_failed_registration_is_repeated_at_the_next_start() -> None:
             await tg.wait_for(lambda _: MENU_KEY in state.kept)
 
 
-async def test_messages_do_not_wait_for_the_menu() -> None:
-    async with TelegramServer() as tg:
-        tg.fault("setMyCommands", "hang")
-        async with running_platform(tg, pace={"answer": 30}) as harness:
-            await harness.heard(tg.say("hello"))
+async def test_messages_do_not_wait_for_the_menu(tg: TelegramServer) -> None:
+    tg.fault("setMyCommands", "hang")
+    async with running_platform(tg, pace={"answer": 30}) as harness:
+        await harness.heard(tg.say("hello"))

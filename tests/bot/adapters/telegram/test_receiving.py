@@ -56,12 +56,11 @@ async def test_the_offset_moves_only_after_accept_returned(tg: TelegramServer, h
     await tg.wait_for(lambda _: harness.platform.progress.problem == "")
 
 
-async def test_updates_from_downtime_are_delivered() -> None:
-    async with TelegramServer() as tg:
-        first = tg.say("anybody there?")
-        async with running_platform(tg) as harness:
-            assert (await harness.heard(first)).text == "anybody there?"
-        assert tg.updates.pending == {}
+async def test_updates_from_downtime_are_delivered(tg: TelegramServer) -> None:
+    first = tg.say("anybody there?")
+    async with running_platform(tg) as harness:
+        assert (await harness.heard(first)).text == "anybody there?"
+    assert tg.updates.pending == {}
 
 
 async def test_a_repeated_update_keeps_its_id(tg: TelegramServer, harness: TelegramHarness) -> None:
@@ -104,21 +103,19 @@ async def test_a_second_poller_is_explained_once_and_waited_out(caplog: pytest.L
     assert caplog.text.count("another program is polling") == 1
 
 
-async def test_polling_honours_retry_after() -> None:
-    async with TelegramServer() as tg:
-        tg.fault("getUpdates", "too_many", retry_after=1)
-        async with running_platform(tg):
-            await tg.wait_for(lambda _: len(tg.calls("getUpdates")) == 2)
-            first, second = (poll.at for poll in tg.calls("getUpdates"))
-            assert second - first >= 1
+async def test_polling_honours_retry_after(tg: TelegramServer) -> None:
+    tg.fault("getUpdates", "too_many", retry_after=1)
+    async with running_platform(tg):
+        await tg.wait_for(lambda _: len(tg.calls("getUpdates")) == 2)
+        first, second = (poll.at for poll in tg.calls("getUpdates"))
+        assert second - first >= 1
 
 
 @pytest.mark.parametrize("kind", ["drop_before", "drop_after", "server_error"])
-async def test_failed_polls_are_retried(kind: str) -> None:
-    async with TelegramServer() as tg:
-        tg.fault("getUpdates", kind, times=2)  # type: ignore[arg-type]
-        async with running_platform(tg) as harness:
-            assert (await harness.heard(tg.say("through"))).text == "through"
+async def test_failed_polls_are_retried(tg: TelegramServer, kind: str) -> None:
+    tg.fault("getUpdates", kind, times=2)  # type: ignore[arg-type]
+    async with running_platform(tg) as harness:
+        assert (await harness.heard(tg.say("through"))).text == "through"
 
 
 async def test_an_outage_is_survived_and_reported(tg: TelegramServer, harness: TelegramHarness) -> None:
@@ -130,24 +127,22 @@ async def test_an_outage_is_survived_and_reported(tg: TelegramServer, harness: T
     assert harness.platform.progress.problem == ""
 
 
-async def test_no_connection_at_the_start_is_retried() -> None:
-    async with TelegramServer() as tg:
-        harness = TelegramHarness(tg)
-        async with tg.outage():
-            await harness.platform.start()
-            assert "no connection" in harness.platform.progress.problem
-        assert (await harness.heard(tg.say("late but here"))).text == "late but here"
-        assert harness.platform.progress.problem == ""
-        await harness.platform.close()
+async def test_no_connection_at_the_start_is_retried(tg: TelegramServer) -> None:
+    harness = TelegramHarness(tg)
+    async with tg.outage():
+        await harness.platform.start()
+        assert "no connection" in harness.platform.progress.problem
+    assert (await harness.heard(tg.say("late but here"))).text == "late but here"
+    assert harness.platform.progress.problem == ""
+    await harness.platform.close()
 
 
-async def test_a_wrong_token_ends_the_start_with_one_sentence() -> None:
-    async with TelegramServer() as tg:
-        harness = TelegramHarness(tg, bot_token="123456:WRONG")
-        with pytest.raises(ConfigError, match="TELEGRAM_BOT_TOKEN") as caught:
-            await harness.platform.start()
-        assert "WRONG" not in str(caught.value)
-        await harness.platform.close()
+async def test_a_wrong_token_ends_the_start_with_one_sentence(tg: TelegramServer) -> None:
+    harness = TelegramHarness(tg, bot_token="123456:WRONG")
+    with pytest.raises(ConfigError, match="TELEGRAM_BOT_TOKEN") as caught:
+        await harness.platform.start()
+    assert "WRONG" not in str(caught.value)
+    await harness.platform.close()
 
 
 async def test_a_revoked_token_is_reported_once_and_retried_slowly(caplog: pytest.LogCaptureFixture) -> None:
