@@ -128,7 +128,7 @@ async def assembled(
     """Build the whole bot; on exit it is stopped and closed. Waits and deadlines use `steady`."""
     steady = steady or steady_clock()
     settings = environment.settings
-    kept = open_stores(open_database(settings.database), clock, steady)
+    kept = open_stores(open_database(settings.database), clock, steady, lambda chat: outbox.sends_at_once(chat))
     platforms: dict[str, Platform] = {}
     running = RunningTurns()
     engine = await build_engine(workspace, kept, platforms, running, clock, steady, lambda error: outages.note(error))

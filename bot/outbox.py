@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 
+from bot.adapters.shared.background import Background
 from bot.adapters.shared.keyed_queue import KeyedQueue
 from bot.platform import Platform, SendLater, SendRefused
 from handlers.storage_retry import retry_storage
@@ -18,6 +19,8 @@ from routing.ports import Clock, OutboxStore
 from routing.types.messages import ChatKey, OutboundMessage
 from routing.types.queues import OutboxEntry
 
+LAST_RECORDS_SECONDS = 1.0
+"""Maximum time to record what was sent, at the end."""
 STORAGE_SECONDS = 5.0
 """Pause after a storage failure while sending a reply."""
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.5, 30.0
@@ -55,6 +58,7 @@ class OutboxSender:
         """Chats told of a possibly missing reply since a message last arrived there."""
         self._clock = clock
         self._queue: KeyedQueue[ChatKey, OutboxEntry] = KeyedQueue("[Outbox]", self._send_next)
+        self._background = Background("[Outbox]")
 
     async def resume(self) -> None:
         """Send the replies that an earlier process left."""
@@ -74,6 +78,10 @@ class OutboxSender:
         """Whether replies to this chat are being sent."""
         return chat in self._queue
 
+    def sends_at_once(self, chat: ChatKey) -> bool:
+        """Whether the next reply to this chat will be sent as soon as it is stored."""
+        return chat.platform in self.platforms and chat not in self._queue
+
     @property
     def chats(self) -> int:
         """Number of chats to which replies are being sent."""
@@ -83,6 +91,7 @@ class OutboxSender:
         """Keep sending for at most `seconds`; the next start sends the rest."""
         await self._queue.join(seconds)
         await self._queue.close()
+        await self._background.close(LAST_RECORDS_SECONDS)
 
     async def _send_next(self, chat: ChatKey) -> None:
         await self._deliver(self._queue.take(chat))
@@ -130,7 +139,8 @@ class OutboxSender:
     async def _attempt(self, entry: OutboxEntry) -> None:
         await asyncio.sleep(seconds_left(entry, self._clock()))
         recovered = entry.ambiguous > 0 or entry.state == "attempting"
-        await retry_storage(self._store.attempting, entry.id)
+        if entry.state != "begun":
+            await retry_storage(self._store.attempting, entry.id)
         platform = self.platforms[entry.message.chat.platform]
         done = entry.pieces_sent
         try:
@@ -138,7 +148,8 @@ class OutboxSender:
                 done += 1
                 self._noted.pop(entry.message.chat, None)
                 if sent.last:
-                    await retry_storage(self._store.sent, entry.id, sent.message_id)
+                    # Not waited for: it shares a commit with another step, and the next reply may go out before.
+                    self._background.spawn(retry_storage(self._store.sent, entry.id, sent.message_id))
                 else:
                     await retry_storage(self._store.piece_sent, entry.id, done, sent.message_id)
                     await retry_storage(self._store.attempting, entry.id)

@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 from routing.ports import Clock
 from routing.types.history import TurnRecord
 from routing.types.llm import ChatMessage
-from routing.types.messages import OutboundMessage
+from routing.types.messages import ChatKey, OutboundMessage
 from routing.types.queues import OutboxEntry
 from routing.types.usage import CallRecord
 from storage.codec import CALLS, PICTURES, nano
@@ -30,17 +30,26 @@ _INSERT_USAGE = insert(usage)
 class SqlLedger:
     """Implements `routing.ports.Ledger`."""
 
-    def __init__(self, database: Database, clock: Clock, present: Callable[[int], int] = lambda each: each) -> None:
-        """`present` maps a person's id to the id after accounts were linked."""
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        present: Callable[[int], int] = lambda each: each,
+        at_once: Callable[[ChatKey], bool] = lambda chat: False,
+    ) -> None:
+        """`present` maps a person's id to the id after accounts were linked. `at_once` is whether a reply to this chat
+        will be sent as soon as it is stored."""
         self._database = database
         self._clock = clock
         self._present = present
+        self._at_once = at_once
 
     async def finish(
         self, inbox_ids: Sequence[int], replies: Sequence[OutboundMessage], record: TurnRecord | None = None
     ) -> tuple[OutboxEntry, ...]:
         now = self._clock()
         replies = [replace(each, owner=self._present(each.owner)) for each in replies]
+        begun = bool(replies) and self._at_once(replies[0].chat)
         if record is not None:
             record = replace(record, person_id=self._present(record.person_id))
 
@@ -49,7 +58,8 @@ class SqlLedger:
                 connection.execute(_MARK_DONE, [{"inbox_id": each} for each in inbox_ids])
             if record is not None:
                 _write_turn(connection, record, now)
-            return queue(connection, replies, now, record.turn_id if record is not None and record.facts else "")
+            answered = record.turn_id if record is not None and record.facts else ""
+            return queue(connection, replies, now, answered, begun)
 
         try:
             return await self._database.write(step)

@@ -116,33 +116,35 @@ class SqlOutbox:
             connection.execute(change, {"outbox_id": outbox_id, "new_message": message_id} | values | payload)
             connection.execute(insert(pieces).from_select(["outbox_id", "message_id"], part))
 
-        await self._database.write(step)
+        await self._database.write(step, urgent=not ended)
 
     async def _change(self, change: Update, outbox_id: int, **values: object) -> None:
         await self._database.write(lambda c: c.execute(change, {"outbox_id": outbox_id} | values))
 
 
 def queue(
-    connection: Connection, messages: Sequence[OutboundMessage], now: float, turn_id: str = ""
+    connection: Connection, messages: Sequence[OutboundMessage], now: float, turn_id: str = "", begun: bool = False
 ) -> tuple[OutboxEntry, ...]:
-    """Add replies within the caller's transaction. `turn_id` links those that show the turn's answer."""
-    return tuple(_add(connection, message, now, turn_id) for message in messages)
+    """Add replies within the caller's transaction. `turn_id` links those that show the turn's answer. If `begun`, the
+    first attempt at the first of them is recorded, too."""
+    return tuple(_add(connection, each, now, turn_id, begun and at == 0) for at, each in enumerate(messages))
 
 
-def _add(connection: Connection, message: OutboundMessage, now: float, turn_id: str) -> OutboxEntry:
+def _add(connection: Connection, message: OutboundMessage, now: float, turn_id: str, begun: bool) -> OutboxEntry:
     row = {
         "platform": message.chat.platform,
         "chat_id": message.chat.chat_id,
         "thread_id": message.chat.thread_id,
         "payload": OUTBOUND.dump(_without_bytes(message)),
         "picture": message.picture.data if message.picture else None,
-        "state": "pending",
+        "state": "attempting" if begun else "pending",
+        "attempts": int(begun),
         "created_at": now,
         "turn_id": turn_id,
     }
     added = connection.execute(_QUEUE, row).inserted_primary_key
     assert added is not None
-    return OutboxEntry(added[0], message, "pending", 0, 0, 0, 0.0, "", now)
+    return OutboxEntry(added[0], message, "begun" if begun else "pending", int(begun), 0, 0, 0.0, "", now)
 
 
 def _final_payload(connection: Connection, outbox_id: int) -> str:

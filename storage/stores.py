@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from routing.ports import Clock
+from routing.types.messages import ChatKey
 from storage.budgets import SqlBudgets
 from storage.confirmations import SqlActions, SqlAllowances
 from storage.database import Database
@@ -45,8 +47,14 @@ class Stores:
     allowances: SqlAllowances
 
 
-def open_stores(database: Database, clock: Clock, steady: Clock | None = None) -> Stores:
-    """Create the stores on a database of the current revision. Codes expire by `steady` (default: `clock`)."""
+def open_stores(
+    database: Database,
+    clock: Clock,
+    steady: Clock | None = None,
+    at_once: Callable[[ChatKey], bool] = lambda chat: False,
+) -> Stores:
+    """Create the stores on a database of the current revision. Codes expire by `steady` (default: `clock`). `at_once`
+    is whether a reply to this chat will be sent as soon as it is stored."""
     steady = steady or clock
     preferences = SqlPreferences(database)
     people = SqlPeople(database, preferences, clock, steady)
@@ -65,7 +73,7 @@ def open_stores(database: Database, clock: Clock, steady: Clock | None = None) -
         chats=SqlChats(database, clock),
         inbox=SqlInbox(database, clock),
         outbox=SqlOutbox(database, clock),
-        ledger=SqlLedger(database, clock, people.present),
+        ledger=SqlLedger(database, clock, people.present, at_once),
         vectors=SqlVectors(database),
         actions=SqlActions(database, clock),
         allowances=SqlAllowances(database),

@@ -160,7 +160,7 @@ class Inbox:
                 log.info("[Inbox] Resuming %d unanswered messages", len(entries))
             for entry in entries:
                 if entry.message.chat.platform in self._platforms:
-                    await self._route(entry)
+                    await self._route(replace(entry, attempts=entry.attempts + 1))  # it may have begun
 
     async def drain(self, seconds: float) -> None:
         """Start no turns, and give running ones at most `seconds`. The next start continues with the rest."""
@@ -184,7 +184,7 @@ class Inbox:
         if isinstance(entry, asyncio.Event):
             entry.set()
             return
-        await retry_storage(self._store.begin, [entry.id])
+        await self._count_attempt([entry])
         if entry.message.kind == "reaction":
             await retry_storage(self._reactions.take, entry)
             return
@@ -232,12 +232,16 @@ class Inbox:
                 async with self._admission.turn(stop):
                     if self._closing:
                         return  # the next start continues with it
-                    # Counted before the turn starts, so that a message that kills the process is tried only a few
-                    # times.
-                    await retry_storage(self._store.begin, [entry.id for entry in entries])
+                    await self._count_attempt(entries)
                     await self._handle([await self._order.begin(entries[0]), *entries[1:]], stop)
         finally:
             self._order.answered(entries)
+
+    async def _count_attempt(self, entries: Sequence[InboxEntry]) -> None:
+        """Count an attempt before it starts, so that a message that kills the process is tried only a few times. The
+        first attempt is counted by the restart after it."""
+        if repeated := [entry.id for entry in entries if entry.attempts]:
+            await retry_storage(self._store.begin, repeated)
 
     async def _gather(self, chat: ChatKey, together: list[InboxEntry]) -> None:
         """Add the rest of an album or split text to its first message."""

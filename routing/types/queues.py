@@ -23,7 +23,8 @@ class InboxEntry:
 @dataclass(frozen=True, slots=True)
 class OutboxEntry:
     """A stored reply, of which `pieces_sent` pieces have been delivered. `ambiguous` counts attempts at the next piece
-    that may have been delivered; in the state "attempting" there may be one more."""
+    that may have been delivered; in the state "attempting" there may be one more. "begun": the store has the attempt
+    that is about to start."""
 
     id: int
     message: OutboundMessage

@@ -20,8 +20,8 @@ class Database(Protocol):
     Raises StorageFault when the disk is full, the file is locked or damaged, or the server is unreachable.
     """
 
-    async def write(self, step: Callable[[Connection], T]) -> T:
-        """Run a step that may change data."""
+    async def write(self, step: Callable[[Connection], T], urgent: bool = True) -> T:
+        """Run a step that may change data. If it is not urgent, it may wait 50 ms for another step's commit."""
 
     async def read(self, step: Callable[[Connection], T]) -> T:
         """Run a step that only reads."""

@@ -31,7 +31,7 @@ class AsyncDatabase:
         self._begin_writing = begin_writing
         self._writer: AbstractAsyncContextManager[None] = asyncio.Lock() if begin_writing else nullcontext()
 
-    async def write(self, step: Callable[[Connection], T]) -> T:
+    async def write(self, step: Callable[[Connection], T], urgent: bool = True) -> T:
         async with self._writer:
             return await self._run(step, self._begin_writing)
 

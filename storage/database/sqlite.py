@@ -21,6 +21,8 @@ BUSY_TIMEOUT_MS = 5000
 SIZE = "select page_count * page_size from pragma_page_count(), pragma_page_size()"
 """Query for the file's size in bytes."""
 MAX_BATCH = 64
+DELAY_SECONDS = 0.05
+"""Maximum wait of a step that is not urgent for another one's commit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,24 +57,34 @@ class SqliteDatabase:
         self._waiting: list[_Job] = []
         self._again: deque[_Job] = deque()
         """Steps of a batch that failed. They go first, each by itself."""
+        self._timer: asyncio.TimerHandle | None = None
+        """Set while only steps wait that are not urgent."""
         self._batch: asyncio.Future[list[Result]] | None = None
 
-    async def write(self, step: Callable[[Connection], T]) -> T:
-        return await self._run(step, writes=True)
+    async def write(self, step: Callable[[Connection], T], urgent: bool = True) -> T:
+        return await self._run(step, writes=True, urgent=urgent)
 
     async def read(self, step: Callable[[Connection], T]) -> T:
         return await self._run(step, writes=False)
 
-    async def _run(self, step: Callable[[Connection], T], writes: bool) -> T:
-        job = _Job(step, writes, asyncio.get_running_loop().create_future())
+    async def _run(self, step: Callable[[Connection], T], writes: bool, urgent: bool = True) -> T:
+        loop = asyncio.get_running_loop()
+        job = _Job(step, writes, loop.create_future())
         self._waiting.append(job)
-        if self._batch is None:
-            self._next_batch()
+        if urgent:
+            self._begin_batch()
+        elif self._timer is None:
+            self._timer = loop.call_later(DELAY_SECONDS, self._begin_batch)
         result: T = await job.future
         return result
 
-    def _next_batch(self) -> None:
-        """Submit the waiting steps; steps that arrive meanwhile form the next batch."""
+    def _begin_batch(self) -> None:
+        """Submit the waiting steps, also those that are not urgent; steps that arrive meanwhile form the next batch."""
+        if self._batch is not None:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         if self._again:
             jobs = [self._again.popleft()]
         else:
@@ -95,7 +107,7 @@ class SqliteDatabase:
             self._again.extend(jobs)
             results = []
         if self._again or self._waiting:
-            self._next_batch()
+            self._begin_batch()
         for job, value, error in results:
             if job.future.done():  # the caller was cancelled; the commit stands
                 continue
@@ -115,6 +127,8 @@ class SqliteDatabase:
         return int(await self.read(lambda connection: connection.exec_driver_sql(SIZE).scalar_one()))
 
     async def close(self) -> None:
+        if self._waiting:
+            self._begin_batch()
         while self._batch is not None:
             await asyncio.wait({self._batch})
             await asyncio.sleep(0)
