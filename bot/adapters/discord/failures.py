@@ -8,14 +8,12 @@ from enum import Enum, auto
 import aiohttp
 import discord
 
-from bot.adapters.shared.outbound import not_sent, token_refused, unanswered
+from bot.adapters.shared.outbound import NOT_SENT, not_sent, token_refused, unanswered
 from bot.platform import SendFailed, SendLater, SendRefused
 from routing.errors import Reason
 
 UNKNOWN_WEBHOOK = 10015  # also an interaction that has not been acknowledged yet
 _DEFAULT_RETRY = 60.0  # wait in seconds after a 429 without a time
-# Raised before a request was sent, or by a proxy that refused it.
-_NOT_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError)
 CALL_ERRORS = (discord.DiscordException, aiohttp.ClientError, asyncio.TimeoutError, OSError)
 """All errors that a call can raise."""
 
@@ -87,7 +85,7 @@ def may_have_arrived(error: BaseException) -> bool:
     """Whether the call may have been carried out despite the error."""
     if isinstance(error, discord.HTTPException):
         return error.status >= 500 and error.status not in (502, 503)
-    return not isinstance(error, (Offline, discord.RateLimited, *_NOT_SENT))
+    return not isinstance(error, (Offline, discord.RateLimited, *NOT_SENT))
 
 
 def failure(error: BaseException, repeatable: bool, protected: bool = False) -> SendFailed:

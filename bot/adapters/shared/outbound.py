@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, TypeVar
 
+import aiohttp
+
 from bot.platform import SendLater
 from routing.bounded import Bounded
 
@@ -12,6 +14,8 @@ AMBIGUOUS_SECONDS = 30.0
 """Pause before a reply that may have arrived is sent again."""
 REVOKED_SECONDS = 60.0
 """Pause after the platform refused the token."""
+NOT_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError)
+"""Errors raised before a request was sent, or by a proxy that refused it."""
 _REMEMBERED = 256  # pieces whose file was refused
 P = TypeVar("P")
 

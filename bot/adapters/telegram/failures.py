@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
-import httpx
 from telegram.error import BadRequest, Forbidden, InvalidToken, TelegramError
 
-from bot.adapters.shared.outbound import not_sent, token_refused, unanswered
+from bot.adapters.shared.outbound import NOT_SENT, not_sent, token_refused, unanswered
 from bot.adapters.telegram.api import ServerError, TooMany
 from bot.platform import SendFailed, SendLater, SendRefused
-
-# Raised before a request was sent; the library wraps them like later errors.
-_NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError, httpx.UnsupportedProtocol)
 
 
 class Refusal(Enum):
@@ -73,7 +69,7 @@ def may_have_arrived(error: TelegramError) -> bool:
         return False
     if isinstance(error, ServerError):
         return error.code == 504
-    return not isinstance(error.__cause__, _NOT_SENT)
+    return not isinstance(error.__cause__, NOT_SENT)
 
 
 def failure(error: TelegramError, editing: bool = False) -> SendFailed:

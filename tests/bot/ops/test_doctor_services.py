@@ -38,7 +38,7 @@ async def test_a_refused_token_is_a_failure(on: BotHarness) -> None:
 async def test_an_unreachable_telegram_fails(on: BotHarness) -> None:
     async with on.tg.outage():
         worst, said = await status(on, "telegram")
-    assert (worst, "ConnectError" in said) == ("fail", True)
+    assert (worst, "ClientConnectorError" in said) == ("fail", True)
 
 
 async def test_a_webhook_left_over_is_named(on: BotHarness) -> None:

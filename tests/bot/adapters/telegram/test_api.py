@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import httpx
+import aiohttp
 import pytest
 import telegram.error
 from aiohttp import web
 from telegram.error import ChatMigrated, RetryAfter, TelegramError, TimedOut
 
+from bot.adapters.shared.outbound import NOT_SENT
 from bot.adapters.telegram.api import Api, ServerError, TooMany
 from bot.adapters.telegram.failures import failure
 from bot.adapters.telegram.settings import Pace, TelegramSettings
@@ -51,10 +52,10 @@ def test_only_a_gateway_timeout_is_ambiguous(code: int, maybe_sent: bool, second
     assert (failed.maybe_sent, failed.seconds) == (maybe_sent, seconds)
 
 
-@pytest.mark.parametrize("cause", [httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ConnectError, httpx.ProxyError])
-def test_failures_before_the_request_mean_not_sent(cause: type[httpx.TransportError]) -> None:
+@pytest.mark.parametrize("cause", NOT_SENT)
+def test_failures_before_the_request_mean_not_sent(cause: type[aiohttp.ClientError]) -> None:
     error = TimedOut()
-    error.__cause__ = cause("x")
+    error.__cause__ = cause.__new__(cause)
     failed = failure(error)
     assert isinstance(failed, SendLater)
     assert (failed.maybe_sent, failed.seconds) == (False, None)
