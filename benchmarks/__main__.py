@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks import autocomplete, compaction, platforms, soak, turns
+from benchmarks import autocomplete, compaction, platforms, profile_shares, soak, turns
 from benchmarks.bots.contestants import CONTESTANTS
 from benchmarks.bots.measure import TURNS_A_CHAT, WARM_UP, Figures, Size, measure
 from benchmarks.bots.servers import ANSWER, CHUNKS, servers
@@ -33,6 +33,9 @@ QUICK = Size(turns=20, chats=5)
 def main(arguments: Sequence[str] | None = None) -> int:
     """0: every limit is kept; 1: one is not."""
     options = _parser().parse_args(arguments)
+    if options.profile:
+        size = QUICK if options.quick else Size(options.turns, options.chats)
+        return conclude([show(profile_shares.run(size), options.json)], options.json)
     sections = [show(section, options.json) for section in _measured(options)]
     return conclude(sections, options.json)
 
@@ -78,6 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--chats", type=int, default=20, help="chats side by side in the busy part (%(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="times that every bot is measured (%(default)s)")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the first table to FILE (.png, .svg, .pdf)")
+    parser.add_argument("--profile", action="store_true", help="only print where our bot's CPU goes")
     parser.add_argument(
         "--soak", type=int, default=soak.TURNS, metavar="TURNS", help="0 leaves the long run out (%(default)s)"
     )

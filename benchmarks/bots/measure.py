@@ -72,7 +72,7 @@ def measure(contestant: Contestant, servers: Servers, size: Size, folder: Path, 
         for user in itertools.islice(chats, WARM_UP):
             session.turn(user)
         _serial(session, contestant, size)
-        _busy(session, size)
+        busy(session, size)
         session.figures["RSS at the end, MB"] = session.process.rss_mb()
     return session.figures | {
         "very first start to first poll, s": first.figures["start to first poll, s"],
@@ -122,7 +122,7 @@ def _serial(session: Session, contestant: Contestant, size: Size) -> None:
     }
 
 
-def _busy(session: Session, size: Size) -> None:
+def busy(session: Session, size: Size) -> None:
     """`chats` people at a time; each writes again once answered, and the next person takes a finished one's place."""
     conversations = max(size.chats, size.turns * 2 // TURNS_A_CHAT)
     people = list(itertools.islice(session.chats, conversations))
