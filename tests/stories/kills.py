@@ -9,6 +9,7 @@ from random import Random
 from tests.servers.model.request import ModelRequest
 from tests.servers.model.script import Script
 from tests.servers.telegram import Chat, Message
+from tests.stories import power
 from tests.stories.harness import BotHarness, BotProcess
 
 PEOPLE = ("alice", "bob", "carol")
@@ -52,9 +53,11 @@ async def kill_after_first_part(on: BotHarness, question: str, refused: str) -> 
 class Ordeal:
     """Asks in private chats and a group, kills and restarts the bot, and checks the guarantees."""
 
-    def __init__(self, on: BotHarness, seed: int) -> None:
+    def __init__(self, on: BotHarness, seed: int, power_cuts: bool = False) -> None:
+        """`power_cuts`: a kill also loses what is not synced; start the bot with `power.CONSTANTS`."""
         self.random = Random(seed)
         self._on = on
+        self._power = power_cuts
         self._asked: dict[int, list[str]] = {}
         self._placeholders: set[tuple[str, str]] = set()
         on.env |= {"BOT_ACCESS": "open"}
@@ -116,6 +119,8 @@ class Ordeal:
         """Kills the bot at a random instant within this many seconds; the database must be intact."""
         await asyncio.sleep(self.random.uniform(0.0, within))
         await bot.kill()
+        if self._power:
+            power.cut(self._on.database)
         assert self._on.rows("PRAGMA integrity_check") == [("ok",)]
         rows = self._on.rows("SELECT payload, placeholder FROM inbox WHERE state = 'waiting' AND placeholder != ''")
         self._placeholders |= {(str(payload), str(message_id)) for payload, message_id in rows}

@@ -18,14 +18,12 @@ from tests.stories.test_order import settled, texts
 
 STEPS = [
     (SqlInbox, "accept"),
-    (SqlInbox, "begin"),
     (SqlChats, "streaming"),
     (SqlPeople, "find"),
     (SqlHistory, "current"),
     (SqlHistory, "unsummarised"),
     (SqlPreferences, "get"),
     (SqlLedger, "finish"),
-    (SqlOutbox, "attempting"),
     (SqlOutbox, "sent"),
 ]
 
@@ -69,6 +67,35 @@ async def test_any_storage_step_may_fail_for_a_while(
     assert answers == ["You said: one", "You said: two"]
     assert len(texts(on)) == 4
     assert [call.last_user_text for call in on.ms.calls] == ["before", "one", "two"]
+
+
+async def test_counting_the_attempts_of_a_resumed_message_may_fail_for_a_while(
+    on: BotHarness, hurried: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = on.ms.gate("never said")
+    async with BotProcess(on) as bot:
+        on.tg.say("one")
+        await gate.reached(60.0)
+        await bot.kill()
+    faulty = Faulty(monkeypatch, SqlInbox, "begin")
+    faulty.times = 3
+    async with running(on):
+        assert (await on.tg.reply(matching="You said")).text == "You said: one"
+        await settled(on)
+    assert faulty.times == 0
+
+
+async def test_marking_a_repeated_attempt_may_fail_for_a_while(
+    on: BotHarness, hurried: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faulty = Faulty(monkeypatch, SqlOutbox, "attempting")
+    async with running(on):
+        await ask(on, "before")
+        faulty.times = 3
+        on.tg.fault("sendMessage", "server_error")
+        assert (await ask(on, "one")).text.endswith("You said: one")
+        await settled(on)
+    assert faulty.times == 0
 
 
 async def test_a_pressed_button_survives_a_fault(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.stories import power
 from tests.stories.harness import BotHarness, BotProcess, bot_harness
 from tests.stories.kills import GROUP, Ordeal, answer, until
 
@@ -17,18 +18,19 @@ MANY = 50
 Strike = Callable[[BotHarness, Ordeal, BotProcess, str], Awaitable[None]]
 
 
-async def endure(workspace: Path, strike: Strike, kills: int, seed: int) -> list[Ordeal]:
+async def endure(workspace: Path, strike: Strike, kills: int, seed: int, power_cuts: bool = False) -> list[Ordeal]:
     """Two bots in parallel with half of the kills each, because a start uses seconds of one core."""
-    return await asyncio.gather(*(_endure(workspace / str(n), strike, kills // 2, seed + n) for n in range(2)))
+    each = (_endure(workspace / str(n), strike, kills // 2, seed + n, power_cuts) for n in range(2))
+    return await asyncio.gather(*each)
 
 
-async def _endure(workspace: Path, strike: Strike, kills: int, seed: int) -> Ordeal:
+async def _endure(workspace: Path, strike: Strike, kills: int, seed: int, power_cuts: bool) -> Ordeal:
     """Repeats: start, finish the questions of the last process, ask, kill. At the end everything must be answered."""
     print(f"seed {seed}")  # pytest shows it if the story fails
     async with bot_harness(workspace) as on:
-        ordeal = Ordeal(on, seed)
+        ordeal = Ordeal(on, seed, power_cuts)
         for number in range(kills):
-            async with BotProcess(on) as bot:
+            async with BotProcess(on, constants=power.CONSTANTS if power_cuts else {}) as bot:
                 await ordeal.listening()
                 await strike(on, ordeal, bot, f"q{number}")
         ordeal.quick()
@@ -78,6 +80,9 @@ async def between_answer_and_send(on: BotHarness, ordeal: Ordeal, bot: BotProces
     on.tg.fault("sendMessage", ordeal.random.choice(["too_many", "server_error"]), times=3)
 
 
+STRIKES = (before_the_model_answers, in_mid_stream, between_answer_and_send)
+
+
 async def test_a_kill_before_the_answer(tmp_path: Path) -> None:
     await endure(tmp_path, before_the_model_answers, KILLS, SEED)
 
@@ -92,11 +97,18 @@ async def test_a_kill_between_answer_and_send(tmp_path: Path) -> None:
     assert all(ordeal.recovered for ordeal in ordeals)
 
 
+@pytest.mark.parametrize("strike", STRIKES)
+async def test_a_power_cut_costs_what_a_kill_does(tmp_path: Path, strike: Strike) -> None:
+    """What is acted on is on disk: nothing is lost, and only a reply whose delivery was not stored is repeated."""
+    await endure(tmp_path, strike, KILLS, SEED + 4, power_cuts=True)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("strike", [before_the_model_answers, in_mid_stream, between_answer_and_send])
-async def test_many_kills(tmp_path: Path, strike: Strike) -> None:
-    await endure(tmp_path, strike, MANY, SEED + 2)
+@pytest.mark.parametrize("power_cuts", [False, True], ids=["kills", "power cuts"])
+@pytest.mark.parametrize("strike", STRIKES)
+async def test_many_kills(tmp_path: Path, strike: Strike, power_cuts: bool) -> None:
+    await endure(tmp_path, strike, MANY, SEED + 2, power_cuts)
 
 
 async def test_a_half_streamed_message_becomes_the_answer(on: BotHarness) -> None:
