@@ -100,7 +100,7 @@ class Inbox:
         """Per chat, the newest waiting message that is not yet marked."""
         self._marking = 0
         self._answered = Bounded[ChatKey, bool](ANSWERED_CHATS)
-        self._told: set[ChatKey] = set()
+        self._notified: set[ChatKey] = set()
         """Chats that were told that storage fails."""
         self._failing_since: float | None = None
         self._routing = asyncio.Lock()
@@ -125,24 +125,24 @@ class Inbox:
                 self._failing_since = now
             if now - self._failing_since >= TELL_SECONDS:
                 for message in messages:
-                    if message.kind == "message" and await self._may_be_told(message):
+                    if message.kind == "message" and await self._may_notify(message):
                         self._report_storage_failure(message)
             raise
         self._failing_since = None
-        self._told.clear()
+        self._notified.clear()
         return entries
 
-    async def _may_be_told(self, message: InboundMessage) -> bool:
+    async def _may_notify(self, message: InboundMessage) -> bool:
         """Whether the bot may send an error here: the chat has had a reply, or is a private chat with a known
         person."""
-        if message.chat in self._told or self._answered.get(message.chat):
+        if message.chat in self._notified or self._answered.get(message.chat):
             return True
         return message.private and await self._dispatcher.knows(message.user)
 
     def _report_storage_failure(self, message: InboundMessage) -> None:
         """Tell each chat once, bypassing the outbox because nothing can be stored."""
-        if message.chat not in self._told:
-            self._told.add(message.chat)
+        if message.chat not in self._notified:
+            self._notified.add(message.chat)
             words = Say(message.language)(STORAGE_FAILS)
             self._background.spawn(self._send_now(OutboundMessage(message.chat, words, message.message_id)))
 

@@ -220,7 +220,7 @@ class AccessCommand:
                 "No one is waiting with the code {code}; it may have expired. Nothing was changed.", code=typed
             )
         await self._approvals.answer_let_in()
-        return await self._told(ask, Known(found.user, found.name, ""), "user")
+        return await self._confirm_role(ask, Known(found.user, found.name, ""), "user")
 
     async def _allow(self, ask: CommandContext, one: Known) -> Reply:
         person = await self._people.find(one.user)
@@ -242,9 +242,9 @@ class AccessCommand:
         if known is not None and ROLES.index(role) > ROLES.index(known.role):
             await self._linking.end_turns(known.id)  # running turns must not keep the lost permissions
         await self._approvals.answer_let_in()
-        return await self._told(ask, one, role)
+        return await self._confirm_role(ask, one, role)
 
-    async def _told(self, ask: CommandContext, one: Known, role: Role) -> Reply:
+    async def _confirm_role(self, ask: CommandContext, one: Known, role: Role) -> Reply:
         """Confirms the change, and tells the owners if an admin made it."""
         name = plain_name(one.name)
         name = f"{name} (`{one.user}`)" if name and role in ("owner", "admin") else name or f"`{one.user}`"

@@ -95,7 +95,7 @@ def _scale(most: float) -> tuple[float, int]:
     return step, max(1, math.ceil(most / step - 1e-9))
 
 
-def _said(amount: float, measure: Measure, say: Say, step: float = 0.01) -> str:
+def _amount_text(amount: float, measure: Measure, say: Say, step: float = 0.01) -> str:
     """`$0.004`, `$12.50`, `350`, `1.2k`, `3.4M`. Dollars get the decimals that `step` needs."""
     if measure == "cost":
         return say("${amount}", amount=say.number(amount, f".{max(2, -math.floor(math.log10(step)))}f"))
@@ -109,7 +109,7 @@ def _axis(pen: ImageDraw, font: FreeTypeFont | ImageFont, step: float, ticks: in
     for tick in range(ticks + 1):
         y = BOTTOM - (BOTTOM - TOP) * tick / ticks
         pen.line((LEFT, y, RIGHT, y), fill=LINES if tick else INK, width=2)
-        pen.text((LEFT - 12, y), _said(step * tick, measure, say, step), INK, font, anchor="rm")
+        pen.text((LEFT - 12, y), _amount_text(step * tick, measure, say, step), INK, font, anchor="rm")
 
 
 def _middle(day: int, days: int) -> float:
@@ -153,7 +153,7 @@ def _legend(pen: ImageDraw, font: FreeTypeFont | ImageFont, bands: Sequence[_Ban
         x, y = 40 + column * (number % 2), BOTTOM + LEGEND + ROW * (number // 2)
         pen.rectangle((x, y - 11, x + 22, y + 11), band.colour)
         pen.text((x + 34, y), _short(band.name), INK, font, anchor="lm")
-        pen.text((x + column - 40, y), _said(sum(band.amounts), measure, say, step), FAINT, font, anchor="rm")
+        pen.text((x + column - 40, y), _amount_text(sum(band.amounts), measure, say, step), FAINT, font, anchor="rm")
 
 
 def _short(name: str) -> str:

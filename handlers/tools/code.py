@@ -67,15 +67,15 @@ class CodeTools:
         line = _plain(command)
         if len(line.encode()) > MAX_COMMAND_BYTES:
             raise ToolFailed(f"The command is longer than {MAX_COMMAND_BYTES} bytes: write a file first, then use it.")
-        return self._told(await self._sandbox.run(scope.person.id, ["/bin/sh", "-c", _SHELL, "sh", line]))
+        return self._result(await self._sandbox.run(scope.person.id, ["/bin/sh", "-c", _SHELL, "sh", line]))
 
     @tool(traits=_traits, off=_off)
     async def run_python_code(self, scope: ToolScope, code: str) -> str:
         """Runs the code in the bot's Python, without the bot's packages."""
         argv = [str(interpreter()), "-u", "-X", "utf8", "-"]
-        return self._told(await self._sandbox.run(scope.person.id, argv, _plain(code).encode()))
+        return self._result(await self._sandbox.run(scope.person.id, argv, _plain(code).encode()))
 
-    def _told(self, ran: ExecResult) -> str:
+    def _result(self, ran: ExecResult) -> str:
         cut = _left_out(ran.cut) if ran.cut else ""
         if ran.ended != "exit":
             printed = f"{ran.output.rstrip()}\n" if ran.output.strip() else ""

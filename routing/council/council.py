@@ -65,7 +65,7 @@ class Council:
         return self._verdict(stopped=False)
 
     async def _deliberate(self) -> None:
-        answers = {seat.model: self._hear(seat) for seat in self._seats}
+        answers = {seat.model: self._ask_member(seat) for seat in self._seats}
         await side_by_side(answers, partial(self._tell, "answers"))
         answered = self._answered()
         if len(answered) < MIN_FOR_VOTE:
@@ -99,7 +99,7 @@ class Council:
             calls=tuple(self._ask_model.paid_calls),
         )
 
-    async def _hear(self, seat: Seat) -> None:
+    async def _ask_member(self, seat: Seat) -> None:
         got = await self._ask(seat, for_member(self._question), ANSWER_SECONDS)
         given = Member(seat, failure=got) if isinstance(got, Failure) else Member(seat, answer=got)
         self._members[seat.model] = given

@@ -180,7 +180,7 @@ def explain(error: BaseException, model: str, profile: ProviderProfile, clock: C
     if kind is Unreachable:
         return _unreachable(error, model, profile, wait)
     plain, raw = PLAIN[kind], _reason(error, profile)
-    return kind(model, Reason(plain) if raw else _unsaid(error), wait, raw)
+    return kind(model, Reason(plain) if raw else _reason_without_message(error), wait, raw)
 
 
 def _unreachable(error: BaseException, model: str, profile: ProviderProfile, wait: float | None) -> Unreachable:
@@ -191,7 +191,7 @@ def _unreachable(error: BaseException, model: str, profile: ProviderProfile, wai
         if type(error).__name__ != "Timeout":
             plain = NO_CONNECTION
     raw = _reason(error, profile)
-    explained = Unreachable(model, Reason(plain) if raw else _unsaid(error), wait, raw)
+    explained = Unreachable(model, Reason(plain) if raw else _reason_without_message(error), wait, raw)
     explained.own = _status(error) >= 500
     return explained
 
@@ -269,7 +269,7 @@ def _reason(error: BaseException, profile: ProviderProfile) -> str:
     return text[:_MAX_REASON_CHARACTERS].rstrip(" .")
 
 
-def _unsaid(error: BaseException) -> Reason:
+def _reason_without_message(error: BaseException) -> Reason:
     """The reason for an error without a message."""
     if isinstance(error, json.JSONDecodeError):
         return Reason("its answer can't be read")

@@ -209,7 +209,7 @@ def runnable(tool: AuthoredTool) -> Tool:
     call, scoped = _asynchronous(tool.execute), "scope" in inspect.signature(tool.execute).parameters
 
     async def execute(scope: ToolScope, /, **arguments: Any) -> str:
-        return _told(await call(arguments, scope.size, **({"scope": scope} if scoped else {})))
+        return _result_text(await call(arguments, scope.size, **({"scope": scope} if scoped else {})))
 
     optional = {name: getattr(tool, name) for name in ("traits", "off", "describe", "asks") if hasattr(tool, name)}
     return Tool(tool.name, execute, role_of(tool), **optional)
@@ -227,7 +227,7 @@ def _asynchronous(function: Callable[..., object]) -> Callable[..., Awaitable[ob
     return threaded
 
 
-def _told(given: object) -> str:
+def _result_text(given: object) -> str:
     value = given.value if isinstance(given, Result) else given
     text = value if isinstance(value, str) else "" if value is None else to_json(value, fallback=str).decode()
     if isinstance(given, Result) and given.failed:

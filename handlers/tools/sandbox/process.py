@@ -117,17 +117,17 @@ class SandboxProcess:
 
     async def _exit_code(self) -> int:
         """bubblewrap reports the first process immediately, but the exit code only if the command ran."""
-        child = (await self._told()).get("child-pid")
+        child = (await self._read_status()).get("child-pid")
         with suppress(ProcessLookupError):
             if child is not None:
                 self._init = os.pidfd_open(child)
         self._begun.set()
-        code = (await self._told()).get("exit-code")
+        code = (await self._read_status()).get("exit-code")
         if not isinstance(code, int):
             raise BrokenSandbox
         return code
 
-    async def _told(self) -> dict[str, Any]:
+    async def _read_status(self) -> dict[str, Any]:
         line = await self._status.readline()
         return json.loads(line) if line else {}
 

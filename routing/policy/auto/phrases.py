@@ -120,7 +120,7 @@ class Phrases:
         found: defaultdict[Idea, list[Hit]] = defaultdict(list)
         often: defaultdict[str, int] = defaultdict(int)
         for start in range(len(reading.words)):
-            for idea, phrase, end in self._said(self._root, reading.words, start):
+            for idea, phrase, end in self._find_from(self._root, reading.words, start):
                 often[phrase] += 1
                 if often[phrase] <= OFTEN:
                     found[idea].append(Hit(phrase, start, end))
@@ -150,22 +150,22 @@ class Phrases:
             node = (node.begun if part.endswith("*") else node.whole).setdefault(last, _Node())
         node.says += ((idea, phrase),)
 
-    def _said(self, node: _Node, words: Sequence[str], at: int) -> Iterator[tuple[Idea, str, int]]:
+    def _find_from(self, node: _Node, words: Sequence[str], at: int) -> Iterator[tuple[Idea, str, int]]:
         for idea, phrase in node.says:
             yield idea, phrase, at
         if at >= len(words):
             return
         for form in _forms(words[at]):
             if (after := node.whole.get(form)) is not None:
-                yield from self._said(after, words, at + 1)
+                yield from self._find_from(after, words, at + 1)
             for length in node.lengths:
                 if length > len(form):
                     break
                 if (after := node.begun.get(form[:length])) is not None:
-                    yield from self._said(after, words, at + 1)
+                    yield from self._find_from(after, words, at + 1)
         if node.gap is not None:
             for skipped in range(GAP + 1):
-                yield from self._said(node.gap, words, at + skipped)
+                yield from self._find_from(node.gap, words, at + skipped)
 
 
 def rows(table: Path = TABLE) -> Iterator[tuple[Idea, str, str]]:

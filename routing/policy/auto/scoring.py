@@ -45,7 +45,7 @@ LENGTHS = ((400, 2.0), (120, 1.6), (60, 1.2), (25, 0.8), (14, 0.4))
 QUESTIONS, FEWEST_QUESTIONS, QUESTIONED = 1.0, 3, 18
 NUMBERS = ((4, 0.8), (2, 0.4))
 LIGHT = BRIEF = -1.5
-TONGUE, CODISH, SAID_CODE = 1.5, 0.7, 2.0
+TONGUE, CODISH, CODE_MENTIONED = 1.5, 0.7, 2.0
 NEAR, NEAR_CHARACTERS = 3, 6
 NEGATED_WITHIN, NEGATED_CHARACTERS = 3, 4
 SUBJECTS = frozenset({"i", "we", "you", "they", "he", "she", "it", "me", "us", "people", "to", "ich", "wir"})
@@ -87,7 +87,7 @@ def weigh(reading: Reading, hits: Hits, material: str | None = None) -> Weight:
     smart += next((weight for least, weight in NUMBERS if reading.numbers >= least), 0.0)
     shown = features.code(reading.raw if material is None else material)
     return Weight(
-        code=shown + _said_code(hits),
+        code=shown + _code_score(hits),
         shown=shown,
         smart=smart,
         signals=tuple(sorted(parts, key=lambda signal: -parts[signal])),
@@ -148,8 +148,8 @@ def _size(reading: Reading) -> dict[Signal, float]:
     return found
 
 
-def _said_code(hits: Hits) -> float:
-    score = SAID_CODE if hits.get("code") else 0.0
+def _code_score(hits: Hits) -> float:
+    score = CODE_MENTIONED if hits.get("code") else 0.0
     return score + TONGUE * count(hits.get("tongue", ())) + CODISH * count(hits.get("codish", ()))
 
 
