@@ -47,5 +47,5 @@ def fairest(
     return lambda text: _read_as(classify(text), tiers, coding), " ".join((*tiers, "+ coding" if coding else ""))
 
 
-def _read_as(said: tuple[int, bool], tiers: Sequence[Tier], coding: bool) -> Tier:
-    return "coding" if coding and said[1] else tiers[said[0]]
+def _read_as(classified: tuple[int, bool], tiers: Sequence[Tier], coding: bool) -> Tier:
+    return "coding" if coding and classified[1] else tiers[classified[0]]

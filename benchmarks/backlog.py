@@ -62,7 +62,7 @@ def drain(session: Session, messages: int) -> Drain:
     before = peak = session.process.rss_mb()
     server = session.servers.people
     server.each_says(list(itertools.islice(((user, QUESTION) for user in itertools.cycle(sorted(people))), messages)))
-    began = heard = time.monotonic()
+    began = last_reply = time.monotonic()
     seen: set[Reply] = set()
     asked: dict[int, float] = {}
     taken: list[float] = []
@@ -75,8 +75,8 @@ def drain(session: Session, messages: int) -> Drain:
         new = set(server.replies()) - seen
         seen |= new
         if new:
-            heard = time.monotonic()
-        elif time.monotonic() > heard + TIMEOUT_SECONDS:
+            last_reply = time.monotonic()
+        elif time.monotonic() > last_reply + TIMEOUT_SECONDS:
             raise TimeoutError(f"no reply in {TIMEOUT_SECONDS:g} s, {left} are missing")
         for reply in new:
             if reply.user in people:

@@ -17,11 +17,11 @@ class Failed(Exception):
     """A measurement failed; contains its last output."""
 
 
-def figures(module: str, arguments: Sequence[str], told: str = "") -> dict[str, Any]:
-    """The JSON object that a module prints; `told` is its standard input. Raises Failed."""
+def figures(module: str, arguments: Sequence[str], stdin: str = "") -> dict[str, Any]:
+    """The JSON object that a module prints; `stdin` is its standard input. Raises Failed."""
     ended = subprocess.run(
         [sys.executable, "-m", module, *arguments],
-        input=told,
+        input=stdin,
         env=os.environ | ONE_THREAD,
         capture_output=True,
         text=True,

@@ -98,12 +98,12 @@ def fill(connection: Connection, person_id: int, conversation_id: int, count: in
     for start in range(0, count // 2, size):
         at = [(number, now - MONTH * DAY * (1 - number / (count / 2))) for number in range(start, start + size)]
         mine = {"person_id": person_id, "conversation_id": conversation_id}
-        said = [
+        rows = [
             mine | {"turn_id": f"{number:08x}", "role": role, "text": "some words " * 10, "at": then}
             for number, then in at
             for role in ("user", "assistant")
         ]
-        connection.execute(insert(messages), said)
+        connection.execute(insert(messages), rows)
         spent = [
             mine
             | {"turn_id": f"{number:08x}", "tier": TIERS[number % 4], "model": MODELS[number % 4], "input_tokens": 900}

@@ -75,14 +75,14 @@ async def _measure(servers: Servers, folder: Path, rounds: int) -> Rounds:
     found: dict[str, list[Figures]] = {ALONE: [], BOTH: []}
     chats, loop = itertools.count(FIRST_CHAT), asyncio.get_running_loop()
     async with DiscordServer() as dc:
-        told = {"DISCORD_BOT_TOKEN": dc.token, "DISCORD_API_ROOT": dc.root, "DISCORD_GATEWAY_URL": dc.gateway}
-        bots = {ALONE: OURS, BOTH: replace(OURS, told=tuple(told.items()))}
+        variables = {"DISCORD_BOT_TOKEN": dc.token, "DISCORD_API_ROOT": dc.root, "DISCORD_GATEWAY_URL": dc.gateway}
+        bots = {ALONE: OURS, BOTH: replace(OURS, variables=tuple(variables.items()))}
         for number, (name, bot) in itertools.product(range(rounds), bots.items()):
             tell(f"platforms: {name}, round {number + 1} of {rounds}")
             furnish(folder / "workspace", servers)
             figures: Figures = {}
             for start in _STARTS:
-                ready = asyncio.run_coroutine_threadsafe(_met(dc), loop) if bot.told else None
+                ready = asyncio.run_coroutine_threadsafe(_met(dc), loop) if bot.variables else None
                 figures |= await asyncio.to_thread(_started, start, bot, servers, folder / "workspace", chats, ready)
             found[name].append(figures)
         if dc.violations:
@@ -95,8 +95,8 @@ async def _met(dc: DiscordServer) -> float:
     known = len(dc.sessions)
     await dc.wait_for(lambda _: len(dc.sessions) > known, TIMEOUT_SECONDS)
     ready = time.monotonic()
-    said = dc.say(GREETING)
-    await dc.reply(said, after=said, timeout=TIMEOUT_SECONDS)
+    greeting = dc.say(GREETING)
+    await dc.reply(greeting, after=greeting, timeout=TIMEOUT_SECONDS)
     return ready
 
 

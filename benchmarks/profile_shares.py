@@ -44,7 +44,7 @@ def run(size: Size) -> Section:
     with tempfile.TemporaryDirectory() as folder, servers() as both:
         target, workspace = Path(folder) / "profile.json", Path(folder) / "workspace"
         furnish(workspace, both)
-        ours = Contestant("ours", ("-m", "benchmarks.bots.sampler"), streams=True, told=((FILE, str(target)),))
+        ours = Contestant("ours", ("-m", "benchmarks.bots.sampler"), streams=True, variables=((FILE, str(target)),))
         with met(ours, both, workspace, itertools.count(90_000)) as session:
             for user in itertools.islice(session.chats, WARM_UP):
                 session.turn(user)

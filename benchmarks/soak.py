@@ -64,12 +64,12 @@ def talk(session: Session, turns: int, every: int) -> list[Memory]:
     samples: list[Memory] = []
     first = [(user, _ask(model, number)) for user, number in zip(people, numbers, strict=False)]
     session.servers.people.each_says(first)
-    heard = time.monotonic()
+    last_reply = time.monotonic()
     while len(answered) < turns:
         new = [reply for reply in session.servers.people.replies() if reply.user in people and reply not in answered]
         if new:
-            heard = time.monotonic()
-        elif time.monotonic() > heard + TIMEOUT_SECONDS:
+            last_reply = time.monotonic()
+        elif time.monotonic() > last_reply + TIMEOUT_SECONDS:
             raise TimeoutError(f"no reply in {TIMEOUT_SECONDS:g} s, after {len(answered)} turns")
         for reply in new:
             answered.add(reply)

@@ -65,7 +65,7 @@ def read_examples(path: Path | None, most: int = MAX_EXAMPLES) -> dict[str, list
     stored = _json(path)
     if not isinstance(stored, dict) or not all(map(_is_texts, stored.values())):
         raise ValueError(f"{path} is no object of examples by name")
-    return {name: said if name == NEITHER else said[:most] for name, said in stored.items()}
+    return {name: texts if name == NEITHER else texts[:most] for name, texts in stored.items()}
 
 
 def read_queries(path: Path) -> list[Query]:

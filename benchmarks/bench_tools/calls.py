@@ -34,7 +34,7 @@ class Asked:
 def asked(model: Model, found: Sequence[Showing]) -> Iterator[Asked]:
     """One after the other."""
     for showing in found:
-        yield Asked(showing, model.ask(showing.prompt.text, showing.told.shown))
+        yield Asked(showing, model.ask(showing.prompt.text, showing.presented.shown))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,5 +75,5 @@ def score(found: Sequence[Asked], families: Mapping[str, str]) -> Score:
 
 
 def _is_invented(asked: Asked, families: Mapping[str, str]) -> bool:
-    told = {spec.name for spec in asked.showing.told.shown.specs}
-    return asked.answer.called not in (None, DISCOVERY, *families, *told)
+    presented = {spec.name for spec in asked.showing.presented.shown.specs}
+    return asked.answer.called not in (None, DISCOVERY, *families, *presented)

@@ -73,8 +73,8 @@ class Endpoint:
                 break
             time.sleep(wait)
         if not response.is_success:
-            said = " ".join(response.text.split())[:MAX_CHARACTERS]
-            raise Unanswered(f"{self._url} answered {response.status_code}: {said}")
+            body = " ".join(response.text.split())[:MAX_CHARACTERS]
+            raise Unanswered(f"{self._url} answered {response.status_code}: {body}")
         try:
             return response.json()
         except ValueError as error:

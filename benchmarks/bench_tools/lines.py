@@ -48,7 +48,7 @@ def showing(found: Showing) -> dict[str, Any]:
     """What a model would be shown for a prompt."""
     return {
         **{"class": found.size, "way": found.way, "prompt": found.prompt.text, "tool": found.prompt.tool},
-        **{"definitions": len(found.told.shown.specs), "estimate": found.estimate, "tokens": found.tokens},
+        **{"definitions": len(found.presented.shown.specs), "estimate": found.estimate, "tokens": found.tokens},
         **{"shown": found.shown, "reachable": found.reachable},
     }
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.bench_tools.ranking import Ranking
-from benchmarks.bench_tools.strategies import BESIDE, Told, discovery, on_the_wire, told
+from benchmarks.bench_tools.strategies import BESIDE, Presented, discovery, on_the_wire, presented
 from benchmarks.bench_tools.study import Prompt, Study
 from benchmarks.reporting.intervals import Interval, mean, proportion
 from routing.types.decisions import Size
@@ -21,19 +21,19 @@ class Showing:
     way: str
     size: Size
     prompt: Prompt
-    told: Told
+    presented: Presented
     estimate: int
     tokens: int | None
 
     @property
     def shown(self) -> bool:
         """Whether the right tool is there with its description."""
-        return self.prompt.tool in self.told.detailed
+        return self.prompt.tool in self.presented.detailed
 
     @property
     def reachable(self) -> bool:
         """Whether it is shown at all, possibly by name only: such a call returns its schema for a second try."""
-        return self.shown or self.prompt.tool in self.told.named
+        return self.shown or self.prompt.tool in self.presented.named
 
 
 def showings(
@@ -50,7 +50,7 @@ def showings(
     for size in sizes:
         for way in ways:
             for ranking in beside if way in BESIDE else rankings:
-                one = told(way, ranking, study.cards, size, finder)
+                one = presented(way, ranking, study.cards, size, finder)
                 exact = None if count is None else count(on_the_wire(one.shown))
                 yield Showing(way, size, ranking.prompt, one, one.shown.tokens, exact)
 
@@ -94,9 +94,12 @@ class Row:
 
 def row(found: Sequence[Showing], families: Mapping[str, str]) -> Row:
     """Of showings in the same way for the same class, at least one."""
-    outcomes = [(each.prompt.family in {families[name] for name in each.told.detailed}, each.shown) for each in found]
+    outcomes = [
+        (each.prompt.family in {families[name] for name in each.presented.detailed}, each.shown) for each in found
+    ]
     exact = [each.tokens for each in found if each.tokens is not None]
-    sizes, estimates = mean([len(each.told.shown.specs) for each in found]), mean([each.estimate for each in found])
+    sizes = mean([len(each.presented.shown.specs) for each in found])
+    estimates = mean([each.estimate for each in found])
     reachable = proportion([each.reachable for each in found])
     assert sizes is not None
     assert estimates is not None

@@ -28,7 +28,7 @@ WAYS: tuple[str, ...] = (*PUBLISHED, *OURS, *BESIDE)
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Presented:
     """What a model is shown by one way; `detailed` are the tools with a description, `named` those by name alone."""
 
     shown: Shown
@@ -53,7 +53,7 @@ def our_toolkits(taken: frozenset[str]) -> tuple[Toolkit, ...]:
     return tuple(replace(kit, tools=tuple(card for card in kit.tools if card.name not in taken)) for kit in found)
 
 
-def told(way: str, ranking: Ranking, cards: Sequence[ToolCard], size: Size, finder: ToolCard) -> Told:
+def presented(way: str, ranking: Ranking, cards: Sequence[ToolCard], size: Size, finder: ToolCard) -> Presented:
     """One of WAYS. The published ones have no selection, only an order by relevance and a fixed number."""
     if way in BESIDE:
         return _beside(BESIDE[way], ranking, cards, size)
@@ -78,10 +78,10 @@ def told(way: str, ranking: Ranking, cards: Sequence[ToolCard], size: Size, find
                 for card in cards
             ]
             shown = present([*candidates, found], size, replace(PRESENTATIONS[size], strategy=strategy))
-    return _told(shown, {card.name for card in cards})
+    return _presented(shown, {card.name for card in cards})
 
 
-def _beside(strategy: Strategy, ranking: Ranking, cards: Sequence[ToolCard], size: Size) -> Told:
+def _beside(strategy: Strategy, ranking: Ranking, cards: Sequence[ToolCard], size: Size) -> Presented:
     names, odds = {card.name for card in cards}, ranking.odds
     candidates = [
         *(
@@ -91,15 +91,15 @@ def _beside(strategy: Strategy, ranking: Ranking, cards: Sequence[ToolCard], siz
         ),
         *(Candidate(card, card.category in ranking.chosen, odds[card.name]) for card in cards),
     ]
-    return _told(present(candidates, size, replace(PRESENTATIONS[size], strategy=strategy)), names)
+    return _presented(present(candidates, size, replace(PRESENTATIONS[size], strategy=strategy)), names)
 
 
-def _told(shown: Shown, names: set[str]) -> Told:
+def _presented(shown: Shown, names: set[str]) -> Presented:
     """Names cut from the name list are not shown."""
     detailed = {spec.name for spec in shown.specs if spec.description} & names
     stubs = {spec.name for spec in shown.specs if not spec.description}
     line = {name for name in re.findall(r"\w+", shown.hint)}
-    return Told(shown, frozenset(detailed), frozenset(((stubs | line) & names) - detailed))
+    return Presented(shown, frozenset(detailed), frozenset(((stubs | line) & names) - detailed))
 
 
 def definitions(specs: Sequence[ToolSpec]) -> list[Mapping[str, Any]]:

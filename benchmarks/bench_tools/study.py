@@ -88,8 +88,8 @@ def _card(row: Mapping[str, Any]) -> ToolCard:
 
 def _schema(parameters: Mapping[str, str], most: int | None) -> Mapping[str, Any]:
     """The study does not say what an array holds; without any `items` a provider refuses the schema."""
-    told = list(parameters.items())[:most]
-    return {"type": "object", "properties": {name: _type(kind) for name, kind in told}}
+    shown = list(parameters.items())[:most]
+    return {"type": "object", "properties": {name: _type(kind) for name, kind in shown}}
 
 
 def _type(kind: str) -> Mapping[str, Any]:

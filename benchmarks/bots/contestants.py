@@ -28,13 +28,13 @@ KEY = "sk-benchmark-0000000000"
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
-    """A bot to be measured; `streams`: it reads the model's answer as a stream. `told` are variables besides those of
-    everybody."""
+    """A bot to be measured. `streams`: it reads the model's answer as a stream. `variables`: its own environment
+    variables, besides the common ones."""
 
     name: str
     command: tuple[str, ...]
     streams: bool
-    told: tuple[tuple[str, str], ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
 
     def environment(self, servers: Servers, workspace: Path) -> dict[str, str]:
         """Its configuration: our bot's product defaults, except rate limits."""
@@ -42,7 +42,7 @@ class Contestant:
         telegram = {"TELEGRAM_BOT_TOKEN": servers.token, "TELEGRAM_API_ROOT": servers.telegram_root}
         model = {"OPENAI_BASE_URL": f"{servers.model.root}/v1", "OPENAI_API_KEY": KEY}
         ours = {"WORKSPACE": str(workspace), "BOT_ACCESS": "open", "USER_RATE_LIMIT": "off"}
-        return kept | LITELLM | telegram | model | ours | {"TELEGRAM_FLOOD_LIMIT": "off"} | dict(self.told)
+        return kept | LITELLM | telegram | model | ours | {"TELEGRAM_FLOOD_LIMIT": "off"} | dict(self.variables)
 
 
 OURS = Contestant("ours", ("-m", "bot", "run"), streams=True)

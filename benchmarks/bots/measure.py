@@ -50,8 +50,8 @@ class Session:
 
     def turn(self, user: int) -> float:
         """Seconds from a message to its answer."""
-        said = self.servers.people.say(user, QUESTION)
-        return self.reply(user, said) - said
+        sent = self.servers.people.say(user, QUESTION)
+        return self.reply(user, sent) - sent
 
     @contextmanager
     def cpu(self, name: str, turns: int) -> Iterator[None]:
@@ -85,10 +85,10 @@ def measure(contestant: Contestant, servers: Servers, size: Size, folder: Path, 
 def met(contestant: Contestant, servers: Servers, workspace: Path, chats: Iterator[int]) -> Iterator[Session]:
     """Start with a message waiting; the times to the first poll and to its answer."""
     user = next(chats)
-    said = servers.people.say(user, GREETING)
+    sent = servers.people.say(user, GREETING)
     with started(contestant, servers, workspace) as process:
         session = Session(servers, process, chats)
-        replied = session.reply(user, said)
+        replied = session.reply(user, sent)
         polled = servers.people.first_call("getUpdates", process.spawned)
         session.figures["start to first poll, s"] = polled - process.spawned
         session.figures["start to first reply, s"] = replied - process.spawned

@@ -51,7 +51,7 @@ class Crowd:
     deadline: float
     seconds: float
     open_breakers: int
-    resting: int
+    in_cooldown: int
     probes: int
     most_probes: int
     most_busy: int
@@ -103,7 +103,7 @@ async def run(name: str, llm: Llm, plan: Plan, among: int, root: str = "") -> Cr
         deadline=contract.deadline_seconds,
         seconds=took,
         open_breakers=len(health.breakers.statuses()),
-        resting=len(health.cooldowns.keep()),
+        in_cooldown=len(health.cooldowns.keep()),
         probes=watched.probes,
         most_probes=watched.most_probes,
         most_busy=watched.most_busy,
@@ -152,10 +152,10 @@ def report(found: list[Crowd], conditions: str) -> Section:
         ("most probes of a model at a time (limit 1)", *(_held(each.most_probes, 1) for each in found)),
         ("probes in all", *(str(each.probes) for each in found)),
         ("breakers open at the end", *(str(each.open_breakers) for each in found)),
-        ("models in cooldown at the end", *(str(each.resting) for each in found)),
+        ("models in cooldown at the end", *(str(each.in_cooldown) for each in found)),
         ("turn p50 / p95, s", *(_times([turn.seconds for turn in each.turns]) for each in found)),
         ("slowest turn, s", *(f"{max(turn.seconds for turn in each.turns):.2f}" for each in found)),
-        ("in line p50 / p95, s", *(_times([turn.in_line for turn in each.turns]) for each in found)),
+        ("queued p50 / p95, s", *(_times([turn.in_line for turn in each.turns]) for each in found)),
         ("most calls at a time", *(str(each.most_busy) for each in found)),
         ("all of it, s", *(f"{each.seconds:.1f}" for each in found)),
     ]
@@ -165,9 +165,9 @@ def report(found: list[Crowd], conditions: str) -> Section:
         f"All at once, of {PEOPLE} people; each try meets a fault with a probability of {SHARE:.0%} (a 429 asks for "
         f"{RETRY_AFTER:g} s). Contract: deadline {SECONDS['deadlineSeconds']:g} s, first token "
         f"{SECONDS['firstTokenSeconds']:g} s, one try {SECONDS['trySeconds']:g} s, {found[0].attempts} attempts; the "
-        f"usual limits of calls at a time. A turn's seconds are those without the line; {conditions}.",
-        "One pool: the first 401, 404 and 429 put its models to rest for longer than the run lasts, and whoever comes "
-        f"later is told so. Failures by name: {failures}.",
+        f"usual limits of calls at a time. A turn's seconds do not include the queue; {conditions}.",
+        "One pool: the first 401, 404 and 429 pause its models for longer than the run lasts; later turns fail "
+        f"with that reason. Failures by name: {failures}.",
     )
     kept = all(each.kept for each in found)
     return Section("failover: many turns", tuple(rows), notes, kept, {each.name: asdict(each) for each in found})

@@ -44,11 +44,11 @@ async def measure(llm: Llm, root: str, rounds: int, batch: int) -> Pair:
     health = ModelHealth(time.time)
     choice, runner = models(health, root), TurnRunner(llm, health)
     request = decided(choice, QUESTION).request
-    said = await bare(llm, request)
+    expected = await bare(llm, request)
 
     async def as_turn() -> None:
         outcome, _ = await runner.turn(choice)
-        if outcome.completion is None or outcome.completion.text != said or outcome.failed:
+        if outcome.completion is None or outcome.completion.text != expected or outcome.failed:
             raise RuntimeError(f"a healthy turn ended with {outcome}")
 
     async def as_call() -> None:

@@ -61,8 +61,8 @@ class Cosine:
     """The best cosine of a message with a description of a tool, of its toolkit, or with an example."""
 
     def __init__(self, tools: Sequence[Entry], encoder: Encoder) -> None:
-        said = [(tool.group, text) for tool in tools for text in (*tool.texts, *tool.examples)]
-        unique = list(dict.fromkeys(said))
+        texts = [(tool.group, text) for tool in tools for text in (*tool.texts, *tool.examples)]
+        unique = list(dict.fromkeys(texts))
         self._passages = Passages([name for name, _ in unique])
         self._vectors = encoder.encode([text for _, text in unique])
         self._encoder = encoder

@@ -31,11 +31,11 @@ class Set:
 
 def read(data: Path, name: str) -> Set:
     """Read `NAME.catalog.json`, `NAME.examples.json` (optional) and `dev/NAME.jsonl`. Raises OSError and ValueError."""
-    said = data / f"{name}.examples.json"
+    path = data / f"{name}.examples.json"
     queries = read_queries(data / "dev" / f"{name}.jsonl")
     return Set(
         catalogue=read_catalogue(data / f"{name}.catalog.json"),
-        examples=read_examples(said if said.exists() else None),
+        examples=read_examples(path if path.exists() else None),
         queries=queries,
         slices=slices(queries),
     )

@@ -24,12 +24,12 @@ class Simple:
 
     def select(self, query: str) -> list[str]:
         """Names in the catalogue's order."""
-        said = query.lower()
+        folded = query.lower()
         alike = self._vectors @ self._encoder.encode([query])[0]
         return [
             name
             for name, keywords, cosine in zip(self._names, self._keywords, alike, strict=True)
-            if cosine >= MIN_COSINE or any(word in said for word in keywords)
+            if cosine >= MIN_COSINE or any(word in folded for word in keywords)
         ]
 
 

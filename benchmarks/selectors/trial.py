@@ -27,7 +27,7 @@ SETTLED = 50
 QUANTILES = (50, 95, 99)
 
 
-class Told:
+class FixedAnswers:
     """Repeats the answers of a selector, to count them in every slice."""
 
     def __init__(self, answers: Mapping[str, Sequence[str]]) -> None:
@@ -48,15 +48,15 @@ def trial(contestant: Contestant, measured: Set, shares: Mapping[str, float]) ->
     answers, milliseconds, cpu = _answers(built, measured)
     found = {}
     for name, places in measured.slices.items():
-        told = _told(built, answers, measured, places, shares.get(name))
-        if told is not None:
+        fixed = _fixed_answers(built, answers, measured, places, shares.get(name))
+        if fixed is not None:
             queries = [measured.queries[place] for place in places]
             counts = {
                 "wanted": sum(bool(query.gold) for query in queries),
                 "none": sum(query.kind == "none" and not query.gold for query in queries),
             }
             times = _quantiles([milliseconds[place] for place in places])
-            found[name] = {**measure(told, measured.catalogue, queries), **times, **counts}
+            found[name] = {**measure(fixed, measured.catalogue, queries), **times, **counts}
     whole = {
         **{"load_s": round(load, 2), "megabytes": megabytes},
         **_quantiles(milliseconds),
@@ -82,15 +82,15 @@ def _answers(built: Selects | Scorer, measured: Set) -> tuple[list[Any], list[fl
     return answers, wall, cpu
 
 
-def _told(
+def _fixed_answers(
     built: Selects | Scorer, answers: Sequence[Any], measured: Set, places: Sequence[int], share: float | None
-) -> Told | None:
+) -> FixedAnswers | None:
     if not isinstance(built, Scorer):
-        return Told({measured.queries[place].text: answers[place] for place in places})
+        return FixedAnswers({measured.queries[place].text: answers[place] for place in places})
     if share is None:
         return None
     least = threshold(np.stack([answers[place] for place in places if measured.queries[place].gold]), share)
-    return Told({measured.queries[place].text: shown(built.names, answers[place], least) for place in places})
+    return FixedAnswers({measured.queries[place].text: shown(built.names, answers[place], least) for place in places})
 
 
 def _quantiles(milliseconds: Sequence[float]) -> dict[str, float]:

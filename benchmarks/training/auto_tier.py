@@ -39,7 +39,7 @@ A_LANGUAGE: Mapping[tuple[Tier, ...], int] = {
     ("deep",): 45,
 }
 """Number of generated rows per language, by accepted tiers."""
-SAID, SAID_COUNTS = "said", 4.0
+SENTENCE, SENTENCE_WEIGHT = "sentence", 4.0
 """A complete sentence, and its weight compared with one filled in from a template."""
 WORDS_ALIKE, SIGNS_ALIKE = 5, 9
 """Words, or characters of text without spaces: a training row that shares such a run with a measured message is
@@ -78,7 +78,7 @@ def sayings(file: Path) -> tuple[dict[str, list[str]], dict[tuple[Tier, ...], li
             items = sentences[_tiers(name, file)]
         else:
             items.extend(line.split(" | "))
-    for sentence in (each for said in sentences.values() for each in said):
+    for sentence in (each for group in sentences.values() for each in group):
         if unknown := {*_SLOT.findall(sentence)} - {*lists}:
             raise ValueError(f"{file.name}: no list {unknown} for {sentence!r}")
     return dict(lists), dict(sentences)
@@ -96,15 +96,15 @@ def made(seed: int = 0) -> Iterator[Row]:
     for file in sorted(SAYINGS.glob("*.txt")):
         rng = random.Random(f"{seed} {file.stem}")
         lists, sentences = sayings(file)
-        for accepted, said in sentences.items():
-            shuffled = rng.sample(said, len(said))
+        for accepted, templates in sentences.items():
+            shuffled = rng.sample(templates, len(templates))
             seen: set[str] = set()
             for turn in range(4 * A_LANGUAGE[accepted]):
-                sentence = shuffled[turn % len(said)]
+                sentence = shuffled[turn % len(templates)]
                 text = _filled(sentence, lists, rng)
                 if text not in seen and len(seen) < A_LANGUAGE[accepted]:
                     seen.add(text)
-                    yield Row(_written(text, rng), accepted, file.stem, SAID if text == sentence else "made")
+                    yield Row(_written(text, rng), accepted, file.stem, SENTENCE if text == sentence else "made")
 
 
 def _filled(sentence: str, lists: Mapping[str, Sequence[str]], rng: random.Random) -> str:
@@ -132,8 +132,8 @@ def wordings(text: str) -> set[str]:
 def to_learn_from(seed: int = 0) -> Iterator[Row]:
     """The generated rows, except those that share wording with a measured message, and the half for tuning."""
     measured = [*(row for row in read() if row.half == UNUSED), *read(LATER), *read(FRESH)]
-    told = {wording for row in measured for wording in wordings(row.text)}
-    yield from (row for row in made(seed) if not told & wordings(row.text))
+    taken = {wording for row in measured for wording in wordings(row.text)}
+    yield from (row for row in made(seed) if not taken & wordings(row.text))
     yield from (row for row in read() if row.half == TUNING and not row.previous and not row.pictures)
 
 
@@ -142,7 +142,7 @@ def lesson(row: Row, phrases: Phrases) -> Lesson:
     found = weigh(reading, phrases.find(reading))
     right = np.array([tier in row.accepted for tier in TIERS], np.float32)
     parts = np.array(sorted(places(reading)), np.int64)
-    weight = SAID_COUNTS if row.kind == SAID else 1.0
+    weight = SENTENCE_WEIGHT if row.kind == SENTENCE else 1.0
     return Lesson(parts, np.array(traits(reading, found), np.float32), right, weight)
 
 
@@ -170,9 +170,9 @@ def _slope(theta: Array, batch: Sequence[Lesson], rng: np.random.Generator) -> A
     sizes = np.array([len(each) for each in kept])
     rows, ids = np.repeat(np.arange(len(batch)), sizes), np.concatenate(kept)
     share = (1 / np.sqrt(np.maximum(sizes, 1))).astype(np.float32)[rows]
-    said = np.stack([each.traits for each in batch])
-    said[:, 1:] *= rng.random((len(batch), TRAITS - 1)) >= TRAITS_LEFT_OUT
-    scores = said @ theta[PLACES:]
+    batch_traits = np.stack([each.traits for each in batch])
+    batch_traits[:, 1:] *= rng.random((len(batch), TRAITS - 1)) >= TRAITS_LEFT_OUT
+    scores = batch_traits @ theta[PLACES:]
     np.add.at(scores, rows, theta[ids] * share[:, None])
     parts = np.exp(scores - scores.max(1, keepdims=True))
     likely = parts / parts.sum(1, keepdims=True)
@@ -181,7 +181,7 @@ def _slope(theta: Array, batch: Sequence[Lesson], rng: np.random.Generator) -> A
     error = (likely - wanted) * np.array([each.weight for each in batch], np.float32)[:, None] / len(batch)
     slope = np.zeros_like(theta)
     np.add.at(slope, ids, error[rows] * share[:, None])
-    slope[PLACES:] = said.T @ error
+    slope[PLACES:] = batch_traits.T @ error
     return slope
 
 
@@ -192,8 +192,8 @@ def weights(words: Array, traits: Array) -> tuple[bytes, list[float], list[list[
 
 
 def write(words: Array, traits: Array, file: Path = FILE) -> None:
-    told, scale, rows = weights(words, traits)
-    kept = {"words": b64encode(compress(told, 9)).decode(), "scale": scale, "traits": rows}
+    packed, scale, rows = weights(words, traits)
+    kept = {"words": b64encode(compress(packed, 9)).decode(), "scale": scale, "traits": rows}
     file.write_text(json.dumps(kept) + "\n", "ascii")
 
 

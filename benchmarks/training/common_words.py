@@ -19,8 +19,8 @@ MIN_COUNT = 3
 def common(data: Path) -> list[str]:
     """The frequent words, in alphabetical order."""
     rows = [*lines(data / "train" / "utterances.jsonl"), *lines(LEXICON / "functions.jsonl")]
-    said = Counter(word for row in rows for word in written(str(row["query"])) if word.isascii())
-    return sorted(word for word, times in said.items() if times >= MIN_COUNT and not any(map(str.isdigit, word)))
+    counts = Counter(word for row in rows for word in written(str(row["query"])) if word.isascii())
+    return sorted(word for word, times in counts.items() if times >= MIN_COUNT and not any(map(str.isdigit, word)))
 
 
 def main() -> None:

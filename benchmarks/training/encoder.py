@@ -60,8 +60,10 @@ def vocabulary(found: Sequence[Source], teacher: list[str]) -> tuple[list[str], 
             for text, language in row:
                 by[language].append(text)
                 if source.name in OURS and language != "en":
-                    said = words(cutter, text)
-                    own |= dict.fromkeys(word for word in said if len(word) <= MAX_UNSPACED or language not in UNSPACED)
+                    found_words = words(cutter, text)
+                    own |= dict.fromkeys(
+                        word for word in found_words if len(word) <= MAX_UNSPACED or language not in UNSPACED
+                    )
     spoken = Counter(word for text in by["en"] for word in words(cutter, text))
     home = list(
         dict.fromkeys([*english(teacher, ENGLISH), *(word for word, count in spoken.most_common() if count >= 3)])
@@ -106,14 +108,14 @@ def first(
     mean, directions = start.principal(alone[:ENGLISH], DIMENSIONS)
     is_english: NDArray[np.bool_] = np.asarray(taught.any(axis=1))
     around = taught[is_english].mean(axis=0)
-    meanings, said = [], []
+    meanings, wordings = [], []
     for lesson in lessons:
         for row in lesson.rows if lesson.name in TRANSLATED else []:
             here = [number for number in row if is_english[number]]
             if here:
                 meanings.append(start.projected(taught[here], around, directions).mean(axis=0))
-                said.append([cut[number] for number in row if not is_english[number]])
-    rows = start.foreign(len(tokens), meanings, said, rng)
+                wordings.append([cut[number] for number in row if not is_english[number]])
+    rows = start.foreign(len(tokens), meanings, wordings, rng)
     index = {token: number for number, token in enumerate(tokens)}
     rows[[index[word] for word in home]] = start.english(alone, mean, directions)
     return rows

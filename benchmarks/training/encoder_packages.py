@@ -94,8 +94,8 @@ def emoji(folder: Path) -> Iterator[Row]:
             continue
         row = {}
         for language, tree in trees.items():
-            said = tree.get(sign, {})
-            words = list(dict.fromkeys([*said.get("tts", []), *said.get("default", [])]))
+            names = tree.get(sign, {})
+            words = list(dict.fromkeys([*names.get("tts", []), *names.get("default", [])]))
             row[language] = [word for word in words if len(word) < 32][:6]
         row = {language: words for language, words in row.items() if words}
         if len(row) > 18:
@@ -131,7 +131,7 @@ def names() -> Iterator[Row]:
             yield row
 
 
-def said(template: str, rng: random.Random) -> str:
+def sample_utterance(template: str, rng: random.Random) -> str:
     """A random utterance of a template: one choice of each (a | b), [optional] parts included, {slots} removed."""
     before = None
     while before != template:
@@ -152,7 +152,7 @@ def skills(folder: Path) -> Iterator[Row]:
         lines = [
             line for line in file.read_text("utf-8", errors="ignore").splitlines() if line.strip() and line[0] != "#"
         ]
-        found[f"{place[1]}/{file.name}"][place[2]] += [said(line, rng) for line in lines]
+        found[f"{place[1]}/{file.name}"][place[2]] += [sample_utterance(line, rng) for line in lines]
     for key, by in found.items():
         row = {lang: sorted({text for text in texts if text}) for lang, texts in by.items()}
         row = {lang: rng.sample(texts, min(UTTERANCES, len(texts))) for lang, texts in row.items() if texts}

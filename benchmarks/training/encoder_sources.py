@@ -47,10 +47,12 @@ def utterances(data: Path) -> list[Source]:
         by["clinc" if row["source"] == "clinc" else "hwu"][str(row["label"])].append(str(row["query"]))
     found = []
     for name, labels in by.items():
-        told = {label: described[f"{name}:{label}"] for label in labels if f"{name}:{label}" in described}
-        rows = {label: [(text, "en") for text in labels[label]] for label in told}
+        descriptions = {label: described[f"{name}:{label}"] for label in labels if f"{name}:{label}" in described}
+        rows = {label: [(text, "en") for text in labels[label]] for label in descriptions}
         found.append(Source(name, 1.0, list(rows.values())))
-        found.append(Source(f"{name} described", 0.5, [[*rows[k], (told[k], "en")] for k in told], directed=True))
+        found.append(
+            Source(f"{name} described", 0.5, [[*rows[k], (descriptions[k], "en")] for k in descriptions], directed=True)
+        )
     return found
 
 
@@ -75,11 +77,11 @@ def functions() -> Source:
 def requests() -> list[Source]:
     """Tools of many fields and requests for them, in English and in Korean (with the tool's English name)."""
     english: list[list[Text]] = [
-        [*((text, "en") for text in said.split("|")), (tool, "en")] for tool, said in table("requests")
+        [*((text, "en") for text in texts.split("|")), (tool, "en")] for tool, texts in table("requests")
     ]
     korean: list[list[Text]] = [
-        [*((text, "ko") for text in said.split("|")), (name, "en"), (tool, "ko")]
-        for tool, name, said in table("korean")
+        [*((text, "ko") for text in texts.split("|")), (name, "en"), (tool, "ko")]
+        for tool, name, texts in table("korean")
     ]
     return [Source("requests", 0.5, english, directed=True), Source("korean", 0.4, korean, directed=True)]
 
@@ -91,10 +93,10 @@ def languages() -> list[Source]:
         rows = []
         for row in lines(LEXICON / f"{name}.jsonl"):
             texts: list[Text] = []
-            for language, said in row.items():
+            for language, value in row.items():
                 if language == "intent":
                     continue
-                several = said if isinstance(said, list) else [str(said)]
+                several = value if isinstance(value, list) else [str(value)]
                 texts += [(text, language) for text in several]
                 if name == "annotations" and len(several) > 1:
                     texts.append((" ".join(several), language))

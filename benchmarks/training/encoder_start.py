@@ -35,7 +35,7 @@ def english(vectors: Rows, mean: Rows, directions: Rows) -> Rows:
 
 
 def foreign(
-    size: int, meanings: Sequence[Rows], said: Sequence[Sequence[Sequence[int]]], rng: np.random.Generator
+    size: int, meanings: Sequence[Rows], foreign_wordings: Sequence[Sequence[Sequence[int]]], rng: np.random.Generator
 ) -> Rows:
     """One row per token: the mean of the meanings whose wordings contain it; noise if there are none.
 
@@ -44,7 +44,7 @@ def foreign(
     dimensions = len(meanings[0])
     total = np.zeros((size, dimensions), np.float32)
     count = np.zeros(size, np.float32)
-    for meaning, wordings in zip(meanings, said, strict=True):
+    for meaning, wordings in zip(meanings, foreign_wordings, strict=True):
         for tokens in wordings:
             for token in set(tokens):
                 total[token] += meaning / len(tokens)

@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Utterance:
     """An utterance, whether it is small talk, and its weight."""
 
     text: str
@@ -41,33 +41,33 @@ class Said:
     weight: float = 1.0
 
 
-def sources(data: Path) -> list[Said]:
+def sources(data: Path) -> list[Utterance]:
     """Small talk and requests to assistants, requests to functions, and our own small talk in many languages."""
     rows = lines(data / "train" / "utterances.jsonl")
-    found = [Said(str(row["query"]), row["label"] in LABELS) for row in rows if row["label"] not in UNSURE]
-    found += [Said(str(row["query"]), False) for row in lines(LEXICON / "functions.jsonl")]
-    found += [Said(text, False) for _, said in table("requests") for text in said.split("|")]
+    found = [Utterance(str(row["query"]), row["label"] in LABELS) for row in rows if row["label"] not in UNSURE]
+    found += [Utterance(str(row["query"]), False) for row in lines(LEXICON / "functions.jsonl")]
+    found += [Utterance(text, False) for _, requests in table("requests") for text in requests.split("|")]
     for tool in examples(data / "metatool.examples.json"):
-        found += [Said(text, False) for text, _ in tool[:MAX_OF_A_TOOL]]
+        found += [Utterance(text, False) for text, _ in tool[:MAX_OF_A_TOOL]]
     for english, *others in table("sentences")[1:]:
-        found += [Said(text, english in POLITE) for cell in (english, *others) for text in cell.split("|")]
-    return [*found, *(Said(text, True, OURS) for text in small_talk())]
+        found += [Utterance(text, english in POLITE) for cell in (english, *others) for text in cell.split("|")]
+    return [*found, *(Utterance(text, True, OURS) for text in small_talk())]
 
 
 def in_folds(data: Path, texts: Sequence[str], folds: int = 3) -> Iterator[tuple[SmallTalk, list[str]]]:
     """The texts in folds, each with a classifier that was not trained on them."""
-    said = sources(data)
+    utterances = sources(data)
     for fold in range(folds):
         theirs = list(texts[fold::folds])
         unknown = frozenset(theirs)
-        yield learn([each for each in said if each.text not in unknown]), theirs
+        yield learn([each for each in utterances if each.text not in unknown]), theirs
 
 
-def learn(said: Sequence[Said]) -> SmallTalk:
+def learn(utterances: Sequence[Utterance]) -> SmallTalk:
     """Maximum likelihood with a ridge penalty; both classes count the same."""
-    places = [hashed(each.text) for each in said]
-    wanted = np.array([each.small_talk for each in said], float)
-    counts = np.array([each.weight for each in said])
+    places = [hashed(each.text) for each in utterances]
+    wanted = np.array([each.small_talk for each in utterances], float)
+    counts = np.array([each.weight for each in utterances])
     counts[wanted > 0] *= (wanted == 0).sum() / max(1.0, wanted.sum())
     weights, constant = _descend(places, wanted, counts / counts.sum())
     unit = max(float(np.abs(weights).max()), 1e-9) / 127
@@ -95,12 +95,11 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, default=WEIGHTS)
     given = parser.parse_args()
-    said = sources(given.data)
-    found = learn(said)
+    utterances = sources(given.data)
+    found = learn(utterances)
     np.savez_compressed(given.out, weights=found.weights, unit=found.unit, constant=found.constant)
-    print(
-        json.dumps({"rows": len(said), "small talk": sum(each.small_talk for each in said), "written": str(given.out)})
-    )
+    count = sum(each.small_talk for each in utterances)
+    print(json.dumps({"rows": len(utterances), "small talk": count, "written": str(given.out)}))
 
 
 if __name__ == "__main__":

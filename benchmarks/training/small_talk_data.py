@@ -39,5 +39,5 @@ UNSURE = frozenset({"none"})
 def small_talk_messages(path: Path, most: int, rng: random.Random, without: Collection[str] = ()) -> Iterator[str]:
     """At most `most` small-talk messages of the training rows, in random order."""
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    said = sorted({row["query"] for row in rows if row["label"] in LABELS} - set(without))
-    yield from rng.sample(said, min(most, len(said)))
+    messages = sorted({row["query"] for row in rows if row["label"] in LABELS} - set(without))
+    yield from rng.sample(messages, min(most, len(messages)))

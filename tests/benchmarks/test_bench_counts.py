@@ -47,7 +47,7 @@ def test_a_row_counts_tools_shown_named_and_tokens(study: Study) -> None:
     assert counted.parts.family.value == pytest.approx(2 / 3)
     assert counted.parts.within.value == 1
     assert counted.tokens
-    assert counted.tokens.value == len(on_the_wire(showing[0].told.shown))
+    assert counted.tokens.value == len(on_the_wire(showing[0].presented.shown))
     assert counted.most_tokens == counted.tokens.value > counted.estimate.value
     assert row(list(showings(study, found, ["8 + stubs"], ["S"], None)), study.families()).tokens is None
 
@@ -57,7 +57,7 @@ def test_wrong_calls_and_missing_calls_are_counted_apart(study: Study) -> None:
     model = Scripted(["web_3", "web_2", None, DISCOVERY, "fly"])
     scored = score(list(asked(model, found)), study.families())
     assert [prompt for prompt, _ in model.asked] == ["do it"] * 5
-    assert model.asked[0][1] == found[0].told.shown
+    assert model.asked[0][1] == found[0].presented.shown
     assert scored.parts.tool
     assert scored.parts.family
     assert scored.parts.within

@@ -19,7 +19,7 @@ from benchmarks.bench_tools.strategies import (
     discovery,
     on_the_wire,
     our_toolkits,
-    told,
+    presented,
 )
 from benchmarks.bench_tools.study import Prompt, Study, Unreadable, read
 from routing.config.presentation import PRESENTATIONS
@@ -89,7 +89,7 @@ def test_rankings_give_each_tool_a_probability_in_both_forms() -> None:
 def shown_by(way: str, study: Study, size: Size = "M") -> tuple[int, set[str], set[str], str]:
     """A prompt whose five best tools are web tools, and whose families are web and mail."""
     order = [f"web_{number}" for number in range(5)]
-    found = told(way, ranking(study, "web_3", order, ["web", "mail"]), study.cards, size, discovery())
+    found = presented(way, ranking(study, "web_3", order, ["web", "mail"]), study.cards, size, discovery())
     return len(found.shown.specs), set(found.detailed), set(found.named), found.shown.hint
 
 
@@ -128,7 +128,9 @@ def test_the_full_strategy_includes_our_own_tools(study: Study) -> None:
     assert "help" not in {card.name for kit in ours for card in kit.tools}
     order = [*(card.name for card in study.cards[:4]), *sorted(base), "show_config", "health", "consult_council"]
     for size in SIZES:
-        found = told(default(size), ranking(study, "web_3", [*order, "help"], ["web"]), study.cards, size, discovery())
+        found = presented(
+            default(size), ranking(study, "web_3", [*order, "help"], ["web"]), study.cards, size, discovery()
+        )
         shown = {spec.name for spec in found.shown.specs}
         assert {f"web_{number}" for number in range(5)} <= found.detailed <= {*study.families()}
         assert DISCOVERY in shown
@@ -150,7 +152,7 @@ def test_names_beyond_the_limit_are_not_shown() -> None:
     found = Ranking(
         Prompt("x", cards[0].name, "x"), {card.name: -float(at) for at, card in enumerate(cards)}, frozenset()
     )
-    named = told("top_k", found, cards, "S", discovery()).named
+    named = presented("top_k", found, cards, "S", discovery()).named
     assert 0 < len(named) < 390
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.training.small_talk import Said, learn
+from benchmarks.training.small_talk import Utterance, learn
 from routing.tools.selection.small_talk import BUCKETS, SmallTalk, hashed
 
 TALK = (
@@ -57,16 +57,16 @@ def test_words_order_and_question_marks_are_features() -> None:
 
 
 def test_training_uses_weights() -> None:
-    said = [*(Said(text, True) for text in TALK), *(Said(text, False) for text in WISHES)]
+    said = [*(Utterance(text, True) for text in TALK), *(Utterance(text, False) for text in WISHES)]
     made = learn(said)
     assert all((made.odds([each.text]) > 0) == each.small_talk for each in said)
-    doubtful = [*said, Said("well well", True, 9.0), Said("well well", False)]
-    light = [*said, Said("well well", True), Said("well well", False, 9.0)]
+    doubtful = [*said, Utterance("well well", True, 9.0), Utterance("well well", False)]
+    light = [*said, Utterance("well well", True), Utterance("well well", False, 9.0)]
     assert learn(doubtful).odds(["well well"]) > learn(light).odds(["well well"])
 
 
 def test_stored_weights_are_read_back(tmp_path: Path) -> None:
-    made = learn([Said("hello", True), Said("call Anna", False)])
+    made = learn([Utterance("hello", True), Utterance("call Anna", False)])
     path = tmp_path / "small_talk.npz"
     np.savez_compressed(path, weights=made.weights, unit=made.unit, constant=made.constant)
     assert SmallTalk.load(path).odds(["hello"]) == pytest.approx(made.odds(["hello"]))
