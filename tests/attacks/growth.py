@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 MIN_MEASURABLE_SECONDS = 0.004
-"""Seconds of CPU; less can't be told from noise, and what is quadratic takes more at the largest size."""
+"""Seconds of CPU; less is noise, and what is quadratic takes more at the largest size."""
 MAX_RATIO = 11.0
 """How many times longer a text four times as long may take: 4 is linear, 16 is quadratic."""
 MIN_LONG_SIZE = 1_000

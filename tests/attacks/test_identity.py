@@ -18,18 +18,18 @@ async def test_ephemeral_answers_have_a_separate_conversation(on: BotHarness, dc
     there = dc.channel("general", "Elsewhere")
     dc.kick("Elsewhere")
 
-    async def told(user: str, **options: str) -> str:
+    async def answer_to(user: str, **options: str) -> str:
         asked = dc.slash("skill", options, user=user, where=there)
         await dc.wait_for(lambda _: any(not each.loading for each in asked.answers))
         return next(each.text for each in asked.answers if not each.loading)
 
     async with running(on) as app:
         await up(dc, app)
-        assert "treasure" in await told("ann", skill="treasure")
-        assert "treasure" not in await told("bob")
+        assert "treasure" in await answer_to("ann", skill="treasure")
+        assert "treasure" not in await answer_to("bob")
     async with running(on) as app:  # the bot backfills the channels it is in
         await up(dc, app)
-        assert "treasure" in await told("ann")
+        assert "treasure" in await answer_to("ann")
         said = dc.say("hi", user="ann")
         assert (await dc.reply(said, after=said)).text == "You said: hi"
 

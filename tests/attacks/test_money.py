@@ -36,7 +36,7 @@ async def test_each_voice_of_one_message_counts(on: BotHarness, dc: DiscordServe
         assert (await dc.reply(said, after=said)).text.startswith("You said: what I said aloud")
         more = dc.say("and this?", user="bob")
         assert "Too many messages at once" in (await dc.reply(more, after=more)).text
-    assert len(listener.heard) == 4
+    assert len(listener.requests) == 4
 
 
 async def test_an_edited_caption_counts_for_the_rate_limit(on: BotHarness) -> None:
@@ -47,7 +47,7 @@ async def test_an_edited_caption_counts_for_the_rate_limit(on: BotHarness) -> No
         await on.tg.reply(said, after=said)
         on.tg.edit(said, "louder")
         await on.tg.reply(said, matching="Too many messages at once")
-    assert len(listener.heard) == 1
+    assert len(listener.requests) == 1
 
 
 async def test_a_voice_message_is_priced_reserved_and_listed(on: BotHarness) -> None:
@@ -64,7 +64,7 @@ async def test_a_voice_message_is_priced_reserved_and_listed(on: BotHarness) -> 
     async with running(on):
         said = on.tg.say_voice(b"OggS" + b"x" * 20_000)
         assert "$0.0001 a day" in (await on.tg.reply(after=said)).text
-    assert len(listener.heard) == 1
+    assert len(listener.requests) == 1
 
 
 async def test_a_voice_message_costs_what_its_seconds_cost(on: BotHarness) -> None:

@@ -46,14 +46,14 @@ AROUND = (
 PROFILE = ProviderProfile("openai", "openai", None, "a configured/key+value 1", 60.0, "OPENAI_API_KEY")
 
 
-def told(text: str) -> str:
+def shown_error(text: str) -> str:
     """What an owner sees of a provider's error."""
     return explain(ValueError(text), "openai/m", PROFILE).raw
 
 
 @pytest.mark.parametrize("key", [*PREFIXED, *BARE])
 def test_provider_errors_are_redacted(key: str) -> None:
-    said = told(f"Incorrect API key provided: {key}. You can find it there.")
+    said = shown_error(f"Incorrect API key provided: {key}. You can find it there.")
     assert key not in said
     assert said.startswith("Incorrect API key provided: ***")
 
@@ -65,14 +65,14 @@ def test_log_lines_are_redacted(key: str) -> None:
 
 @pytest.mark.parametrize(("text", "secret"), AROUND)
 def test_unknown_keys_are_recognised_by_context(text: str, secret: str) -> None:
-    assert secret not in told(text)
+    assert secret not in shown_error(text)
     assert secret not in Redactor(()).clean(text)
 
 
 def test_a_configured_key_is_known_in_every_spelling() -> None:
     key = PROFILE.api_key or ""
     for spelt in (key, quote(key), quote(key, safe=""), base64.b64encode(key.encode()).decode(), "a co****ue 1"):
-        assert spelt not in told(f"refused {spelt} here")
+        assert spelt not in shown_error(f"refused {spelt} here")
         assert spelt not in Redactor([key]).clean(f"sent {spelt} there")
 
 
@@ -85,7 +85,7 @@ def test_a_configured_key_is_known_in_every_spelling() -> None:
     ],
 )
 def test_plain_words_are_not_redacted(text: str) -> None:
-    assert told(text) == text
+    assert shown_error(text) == text
 
 
 def test_variables_expanded_in_mcp_json_are_secrets(tmp_path: Path) -> None:

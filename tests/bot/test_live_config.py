@@ -37,9 +37,9 @@ async def test_a_failed_reload_is_logged_once_and_retried(tmp_path: Path, caplog
     owned, models = OwnersFiles(workspace), Models(workspace.config(), workspace.catalog())
     tooling = Stumbling(tmp_path / "SYSTEM.md")
 
-    async def told(names: str) -> None: ...
+    async def notify(names: str) -> None: ...
 
-    keeping = asyncio.create_task(keep_fresh(workspace, models, owned, tooling, told, seconds=0))  # type: ignore[arg-type]
+    keeping = asyncio.create_task(keep_fresh(workspace, models, owned, tooling, notify, seconds=0))  # type: ignore[arg-type]
     try:
         async with asyncio.timeout(30):
             await tooling.well.wait()

@@ -23,7 +23,7 @@ MAX_EXPOSED = 2.6
 other users' names and the clock device."""
 
 
-def told(name: str) -> list[str]:
+def setting(name: str) -> list[str]:
     """Every value of a setting, in order."""
     return re.findall(rf"(?m)^{name}=(.*)$", UNIT.read_text(encoding="utf-8"))
 
@@ -66,54 +66,54 @@ def test_the_exposure_score_is_low(tmp_path: Path) -> None:
 
 
 def test_the_watchdog_interval_exceeds_the_heartbeat() -> None:
-    assert told("Type") == ["notify"]
-    assert told("NotifyAccess") == ["main"]
-    assert int(told("WatchdogSec")[0]) > DEAF_SECONDS > PULSE_SECONDS * 3
+    assert setting("Type") == ["notify"]
+    assert setting("NotifyAccess") == ["main"]
+    assert int(setting("WatchdogSec")[0]) > DEAF_SECONDS > PULSE_SECONDS * 3
 
 
 def test_a_stop_leaves_time_for_running_turns_and_replies() -> None:
-    assert told("KillSignal") == ["SIGTERM"]
-    assert told("KillMode") == ["mixed"]
-    assert int(told("TimeoutStopSec")[0]) > 2 * GRACE_SECONDS
+    assert setting("KillSignal") == ["SIGTERM"]
+    assert setting("KillMode") == ["mixed"]
+    assert int(setting("TimeoutStopSec")[0]) > 2 * GRACE_SECONDS
 
 
 def test_configuration_errors_are_not_restarted() -> None:
-    assert told("Restart") == ["on-failure"]
-    assert told("RestartPreventExitStatus") == ["2"]
+    assert setting("Restart") == ["on-failure"]
+    assert setting("RestartPreventExitStatus") == ["2"]
 
 
 def test_the_bot_may_write_its_own_folder_only() -> None:
-    assert told("ProtectSystem") == ["strict"]
-    assert told("StateDirectory") == ["tierbot"]
-    assert told("User") == ["tierbot"]
-    assert "WORKSPACE=/var/lib/tierbot" in told("Environment")
-    assert told("ReadWritePaths") == []
+    assert setting("ProtectSystem") == ["strict"]
+    assert setting("StateDirectory") == ["tierbot"]
+    assert setting("User") == ["tierbot"]
+    assert "WORKSPACE=/var/lib/tierbot" in setting("Environment")
+    assert setting("ReadWritePaths") == []
     for name in ("NoNewPrivileges", "PrivateTmp", "ProtectHome", "MemoryDenyWriteExecute"):
-        assert told(name) == ["yes"]
-    assert told("CapabilityBoundingSet") == [""]
+        assert setting(name) == ["yes"]
+    assert setting("CapabilityBoundingSet") == [""]
 
 
 def test_the_sandbox_can_work_under_it() -> None:
     """Found by trial: with ProcSubset=pid or without one of the calls, bubblewrap fails at once; with
     ProtectProc=invisible the resource monitor can't count a process that called prctl(PR_SET_DUMPABLE, 0)."""
-    assert told("ProcSubset") == told("ProtectProc") == told("ProtectHostname") == []
-    assert set(told("RestrictNamespaces")[0].split()) == {"user", "mnt", "pid", "net", "ipc", "uts", "cgroup"}
-    assert "AF_NETLINK" in told("RestrictAddressFamilies")[0].split()
-    allowed, removed, added = told("SystemCallFilter")
+    assert setting("ProcSubset") == setting("ProtectProc") == setting("ProtectHostname") == []
+    assert set(setting("RestrictNamespaces")[0].split()) == {"user", "mnt", "pid", "net", "ipc", "uts", "cgroup"}
+    assert "AF_NETLINK" in setting("RestrictAddressFamilies")[0].split()
+    allowed, removed, added = setting("SystemCallFilter")
     assert (allowed, removed) == ("@system-service", "~@privileged")
     assert set(added.split()) == {"mount", "umount2", "pivot_root", "capset", "sethostname"}
 
 
 def test_namespaces_the_sandbox_does_not_need_are_denied() -> None:
     for name in ("ProtectKernelTunables", "ProtectKernelLogs", "ProtectKernelModules", "ProtectControlGroups"):
-        assert told(name) == ["yes"]
+        assert setting(name) == ["yes"]
     for name in ("PrivateMounts", "PrivateDevices", "RestrictSUIDSGID", "LockPersonality"):
-        assert told(name) == ["yes"]
+        assert setting(name) == ["yes"]
 
 
 def test_commands_have_room_for_their_processes() -> None:
     each = SandboxLimits().processes + SPARE_PROCESSES
-    assert int(told("TasksMax")[0]) > TOGETHER * each + 100  # the bot and its model also have threads
+    assert int(setting("TasksMax")[0]) > TOGETHER * each + 100  # the bot and its model also have threads
 
 
 def test_credential_names_match_the_settings() -> None:

@@ -1,8 +1,8 @@
-"""`@copilotkit/aimock` from npm: it answers from fixtures over the three wires and keeps a journal.
+"""`@copilotkit/aimock` from npm: answers from fixtures in three wire formats and keeps a journal.
 
-In its strict mode it refuses a body of the wrong shape, a request that no fixture answers, and Anthropic's thinking
-that does not begin a round of tools; names, ids and pairs it takes as they come. Its journal holds a request to
-OpenAI as it came, and those to Anthropic and Gemini as it understood them, in OpenAI's words.
+In strict mode it refuses a body of the wrong shape, a request without a fixture, and Anthropic thinking that does not
+start a tool turn. It does not check names, ids or pairs of calls and results. Its journal stores OpenAI requests
+unchanged, and Anthropic and Gemini requests converted to OpenAI's format.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The stand-ins: one process of each for all tests, reset between them."""
+"""Third-party model servers: one process of each for all tests, reset between them."""
 
 from __future__ import annotations
 

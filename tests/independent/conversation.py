@@ -1,4 +1,4 @@
-"""A conversation that began at a provider whose names and ids no other accepts, and its form in each wire format."""
+"""A conversation with names and ids that only its first provider accepts, and its form in each wire format."""
 
 from __future__ import annotations
 

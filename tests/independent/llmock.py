@@ -1,8 +1,8 @@
-"""`llmock` from PyPI: it breaks a provider on demand and judges how the client took it.
+"""`llmock` from PyPI: injects provider faults and reports how the client reacted.
 
-It sees attempts and their times only. Its findings: retry_after_ignored, retried_non_retryable, retry_storm (more
-than ten attempts at one call), truncated_stream_accepted (the same request did not come again); warnings beside them.
-Its journal holds each body as it came, and no headers. Of a request it checks the types of a few fields.
+It sees only attempts and their times. Its findings: retry_after_ignored, retried_non_retryable, retry_storm (more than
+ten attempts at one call), truncated_stream_accepted (the request was not repeated); it also gives warnings. Its journal
+stores each body unchanged, without headers. It checks the types of a few request fields.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Other people's MCP servers and clients: from npm in `.venv/mcp`, from PyPI in a separate virtual environment."""
+"""Third-party MCP servers and clients: from npm in `.venv/mcp`, from PyPI in a separate virtual environment."""
 
 from __future__ import annotations
 

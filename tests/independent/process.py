@@ -1,4 +1,4 @@
-"""A third-party program, run on the loopback while the tests need it."""
+"""A third-party program on the loopback, for as long as the tests need it."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ class Program:
         self._process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=kept
         )
-        self.said: list[str] = []
+        self.output: list[str] = []
         self.root = self._address()
         Thread(target=self._listen, daemon=True).start()
 
     def _address(self) -> str:
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            self.said.append(line)
+            self.output.append(line)
             if found := _LISTENS.search(line):
                 return found[1]
-        raise RuntimeError("".join(self.said))
+        raise RuntimeError("".join(self.output))
 
     def _listen(self) -> None:
         """A full pipe would stop the program."""
         assert self._process.stdout is not None
-        self.said.extend(self._process.stdout)
+        self.output.extend(self._process.stdout)
 
     def end(self) -> None:
         """Ask it to end, and kill it if it doesn't."""

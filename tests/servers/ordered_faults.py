@@ -1,4 +1,4 @@
-"""The common part of faults on both chat servers."""
+"""Injected faults that both chat servers share."""
 
 import asyncio
 from collections.abc import Callable

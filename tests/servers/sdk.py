@@ -1,4 +1,4 @@
-"""python-telegram-bot before the loopback Telegram server."""
+"""python-telegram-bot connected to the loopback Telegram server."""
 
 from typing import Any
 

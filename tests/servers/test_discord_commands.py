@@ -1,4 +1,4 @@
-"""The loopback Discord refuses commands and callbacks that the real one refuses."""
+"""The loopback Discord refuses the commands and callbacks that Discord refuses."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The loopback Discord serves the tests that drive it, quickly, and a person who types."""
+"""Driving the loopback Discord: from tests, without delays, and by typing."""
 
 import asyncio
 import subprocess

@@ -1,4 +1,4 @@
-"""The loopback Discord fails when it is told to, and limits when it is asked to."""
+"""Injected faults and rate limits of the loopback Discord."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""The loopback Discord's gateway, as discord.py meets it and as it is."""
+"""The loopback Discord's gateway, with discord.py and with raw frames."""
 
 import json
 from typing import Any
@@ -107,7 +107,7 @@ async def test_a_revoked_token_ends_the_connection(dc: DiscordServer) -> None:
             assert await socket.close_code() == 4004
 
 
-async def test_without_the_content_intent_only_what_is_meant_for_the_bot_is_readable() -> None:
+async def test_without_the_content_intent_only_messages_to_the_bot_are_readable() -> None:
     async with DiscordServer(privileged=()) as dc:
         dc.guild()
         async with running(dc, Client(content=False)) as client:

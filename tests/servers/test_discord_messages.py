@@ -1,4 +1,4 @@
-"""Messages on the loopback Discord: sent, edited, read, and whom they ping; threads, files, permissions."""
+"""Messages on the loopback Discord: sending, editing, reading, threads, files and permissions."""
 
 import asyncio
 import io

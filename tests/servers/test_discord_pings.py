@@ -1,4 +1,4 @@
-"""Whom a message of the bot pings on the loopback Discord."""
+"""Who a message of the bot pings on the loopback Discord."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The loopback Discord refuses what the real one refuses, and records what no correct bot sends."""
+"""The loopback Discord refuses what Discord refuses, and records mistakes that no correct bot makes."""
 
 from typing import Any
 
@@ -145,7 +145,7 @@ async def test_the_token_is_required(dc: DiscordServer, http: Raw) -> None:
     assert dc.violations == []
 
 
-async def test_what_is_not_json_is_refused(dc: DiscordServer, http: Raw) -> None:
+async def test_a_body_that_is_not_json_is_refused(dc: DiscordServer, http: Raw) -> None:
     send = f"POST /channels/{dc.dm().id}/messages"
     assert (await http.call(send, data=b"content=x"))[1]["code"] == 50035
     assert len(dc.violations) == 1

@@ -1,4 +1,4 @@
-"""What the loopback Discord tells to whom: shards, members, other bots."""
+"""Which connections of the loopback Discord get an event: shards, the members intent, other bots."""
 
 import asyncio
 

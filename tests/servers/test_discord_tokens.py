@@ -1,4 +1,4 @@
-"""How often and how long an interaction can be answered on the loopback Discord."""
+"""How often, and for how long, an interaction on the loopback Discord can be answered."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""The loopback provider refuses what the real ones refuse, and says every reason at once."""
+"""The loopback provider refuses what providers refuse, with all reasons at once."""
 
 from __future__ import annotations
 

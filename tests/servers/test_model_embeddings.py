@@ -1,4 +1,4 @@
-"""The loopback provider makes vectors, too, and refuses what the real ones refuse."""
+"""Embeddings of the loopback provider, and the requests that it refuses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from tests.servers.model import ModelServer
-from tests.servers.model.client import ask, said
+from tests.servers.model.client import answer_text, ask
 from tests.servers.model.wire_embeddings import WIDTH, vector
 
 KEY = {"authorization": "Bearer sk-test"}
@@ -95,8 +95,8 @@ async def test_scripts_for_answers_and_for_vectors_do_not_mix(ms: ModelServer, c
     ms.reply("an answer")
     ms.vectors([[1.0], [2.0, 3.0]])
     ms.fail(429, when=lambda request: request.embeds)
-    assert said("chat", (await client.request(**ask(ms, "chat", stream=False))).json()) == "an answer"
-    assert said("chat", (await client.request(**ask(ms, "chat", stream=False))).json()) == "You said: hi"
+    assert answer_text("chat", (await client.request(**ask(ms, "chat", stream=False))).json()) == "an answer"
+    assert answer_text("chat", (await client.request(**ask(ms, "chat", stream=False))).json()) == "You said: hi"
     assert (await embed(ms, client, "/api/embed")).json()["embeddings"] == [[1.0], [2.0, 3.0]]
     ms.reply("for nobody")
     assert (await embed(ms, client, "/v1/embeddings")).status_code == 429

@@ -1,4 +1,4 @@
-"""The loopback model provider fails as told: errors, broken streams, gates, dead hosts, clients that leave."""
+"""Injected faults of the loopback provider: errors, broken streams, gates, outages and disconnects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from tests.servers.model import ModelServer
-from tests.servers.model.client import WIRES, ask, events, finish, said, streamed
+from tests.servers.model.client import WIRES, answer_text, ask, events, finish, streamed
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -72,7 +72,7 @@ async def test_a_gate_before_the_headers(ms: ModelServer, client: httpx.AsyncCli
     assert request.outcome == "pending"
     assert not answer.done()
     gate.open()
-    assert said("chat", (await answer).json()) == "You said: wait"
+    assert answer_text("chat", (await answer).json()) == "You said: wait"
     assert await request.finished() == "completed"
 
 

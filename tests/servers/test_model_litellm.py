@@ -1,4 +1,4 @@
-"""LiteLLM and OpenAI's own library take the loopback provider's answers, streamed and whole."""
+"""LiteLLM and the OpenAI SDK read the loopback provider's answers, streamed and whole."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Transcript:
             self.names += [call.function.name] if call.function.name else []
 
 
-async def hear(litellm: Any, ms: ModelServer, model: str, *, stream: bool, **more: Any) -> Transcript:
+async def complete(litellm: Any, ms: ModelServer, model: str, *, stream: bool, **more: Any) -> Transcript:
     """One call through LiteLLM. `_skip_mcp_handler` keeps a call with tools from importing mcp."""
     vendor = model.partition("/")[0]
     base = {"openai": ms.openai_base, "anthropic": ms.root, "gemini": ms.gemini_base}[vendor]
@@ -71,16 +71,16 @@ async def test_text_tools_thinking_length_and_usage(ms: ModelServer, litellm: An
     ms.call_tools([("weather", {"city": "Kyiv"}), ("weather", {})], text="Looking.")
     ms.reasoning("Let me see", then="42")
     ms.length_cut("cut sh")
-    plain = await hear(litellm, ms, model, stream=stream)
+    plain = await complete(litellm, ms, model, stream=stream)
     assert (plain.text, plain.finish) == ("Grüße from the model", "stop")
     assert (plain.usage.prompt_tokens, plain.usage.completion_tokens) == (100, 20)
     assert plain.usage.prompt_tokens_details.cached_tokens == 60
-    tools = await hear(litellm, ms, model, stream=stream, tools=TOOLS)
+    tools = await complete(litellm, ms, model, stream=stream, tools=TOOLS)
     assert (tools.text, tools.finish, tools.names) == ("Looking.", "tool_calls", ["weather"] * 2)
     assert [json.replace(" ", "") for _, json in sorted(tools.arguments.items())] == ['{"city":"Kyiv"}', "{}"]
-    thought = await hear(litellm, ms, model, stream=stream)
+    thought = await complete(litellm, ms, model, stream=stream)
     assert (thought.thinking, thought.text) == ("Let me see", "42")
-    cut = await hear(litellm, ms, model, stream=stream)
+    cut = await complete(litellm, ms, model, stream=stream)
     assert (cut.text, cut.finish) == ("cut sh", "length")
     assert [call.outcome for call in ms.calls] == ["completed"] * 4
     assert {call.reading.system_text for call in ms.calls} == {"Be brief."}
@@ -95,7 +95,7 @@ async def test_errors_become_litellm_exceptions(litellm: Any, model: str) -> Non
         for status, kind in kinds.items():
             ms.fail(status, code="context_length_exceeded" if status == 400 else None, retry_after=7)
             with pytest.raises(getattr(litellm, kind)) as caught:
-                await hear(litellm, ms, model, stream=False)
+                await complete(litellm, ms, model, stream=False)
             assert caught.value.litellm_response_headers["retry-after"] == "7"
 
 
@@ -103,9 +103,9 @@ async def test_errors_become_litellm_exceptions(litellm: Any, model: str) -> Non
 async def test_an_abrupt_end_raises_in_the_stream(ms: ModelServer, litellm: Any, model: str) -> None:
     ms.truncate(abrupt=True)
     with pytest.raises(litellm.exceptions.MidStreamFallbackError, match=r"(?i)not completed|incomplete|peer closed"):
-        await hear(litellm, ms, model, stream=True)
+        await complete(litellm, ms, model, stream=True)
     ms.truncate()
-    assert (await hear(litellm, ms, model, stream=True)).finish == "stop", "the library's own invention"
+    assert (await complete(litellm, ms, model, stream=True)).finish == "stop", "the library's own invention"
     assert [call.outcome for call in ms.calls] == ["faulted"] * 2
 
 

@@ -1,4 +1,4 @@
-"""The loopback model provider keeps its promises: answers on every wire, scripts, journal, control."""
+"""The loopback provider's answers in each wire format, its scripts, journal and control interface."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from tests.servers.model import ModelServer
-from tests.servers.model.client import KEY, WIRES, ask, events, finish, said, streamed
+from tests.servers.model.client import KEY, WIRES, answer_text, ask, events, finish, streamed
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 async def test_the_default_answer_is_an_echo(ms: ModelServer, client: httpx.AsyncClient, wire: str) -> None:
     whole = await client.request(**ask(ms, wire, "grüße 🙂", stream=False))
     stream = await client.request(**ask(ms, wire, "grüße 🙂"))
-    assert said(wire, whole.json()) == streamed(wire, events(stream.text)) == "You said: grüße 🙂"
+    assert answer_text(wire, whole.json()) == streamed(wire, events(stream.text)) == "You said: grüße 🙂"
     assert stream.headers["content-type"].startswith("text/event-stream")
     assert [call.outcome for call in ms.calls] == ["completed", "completed"]
     assert [call.stream for call in ms.calls] == [False, True]
@@ -49,7 +49,7 @@ async def test_finish_reasons(
     for _ in ends:
         got = await client.request(**ask(ms, wire, stream=stream))
         chunks = events(got.text) if stream else [got.json()]
-        texts.append(streamed(wire, chunks) if stream else said(wire, chunks[0]))
+        texts.append(streamed(wire, chunks) if stream else answer_text(wire, chunks[0]))
         found.append([end for each in chunks if (end := finish(wire, each))][-1])
     assert texts == ["fine", "too long to", "", ""]
     assert found == ends
@@ -118,13 +118,15 @@ async def test_scripts_are_used_in_order_and_match_requests(ms: ModelServer, cli
     ms.reply("first", times=2)
     ms.reply("gemini only", when=lambda request: request.provider == "gemini")
     words = ("one", "two", "three", "four")
-    texts = [said("chat", (await client.request(**ask(ms, "chat", word, stream=False))).json()) for word in words]
+    texts = [
+        answer_text("chat", (await client.request(**ask(ms, "chat", word, stream=False))).json()) for word in words
+    ]
     assert texts == ["first", "for the second", "first", "You said: four"]
     assert len(ms.pending) == 1
     ms.clear()
     ms.default = lambda request: f"{request.model} here"
     answer = await client.request(**ask(ms, "generate", stream=False))
-    assert said("generate", answer.json()) == "gemini-2.5-flash here"
+    assert answer_text("generate", answer.json()) == "gemini-2.5-flash here"
     assert len(ms.for_model("gpt-4o-mini")) == 4
     assert not ms.pending
 
@@ -191,7 +193,7 @@ async def _control_it(client: httpx.AsyncClient, root: str, other: ModelServer) 
     held = await control("script", kind="reply", text="told", usage=[1, 2], gate_after=0, when=when)
     answer = asyncio.create_task(client.request(**ask(other, "chat", "hard one", stream=False)))
     await control("open", **held)
-    assert said("chat", (await answer).json()) == "told"
+    assert answer_text("chat", (await answer).json()) == "told"
     await control("script", kind="fail", status=503)
     assert (await client.request(**ask(other, "messages"))).status_code == 503
     state = (await client.get(f"{root}/control/state")).json()

@@ -1,4 +1,4 @@
-"""The loopback Telegram server serves the tests that drive it, in its process and from another."""
+"""Driving the loopback Telegram server, from its own process and from another."""
 
 import asyncio
 import base64

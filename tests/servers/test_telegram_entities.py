@@ -1,4 +1,4 @@
-"""The loopback Telegram server knows good entities from bad ones."""
+"""The loopback Telegram server accepts valid entities and refuses others."""
 
 import pytest
 from telegram import Bot, MessageEntity

@@ -1,4 +1,4 @@
-"""The loopback Telegram server fails when it is told to."""
+"""Injected faults and flood limits of the loopback Telegram server."""
 
 import asyncio
 from typing import Any

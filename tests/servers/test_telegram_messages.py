@@ -1,4 +1,4 @@
-"""Messages of the loopback Telegram server, as python-telegram-bot sees them."""
+"""Messages of the loopback Telegram server, read with python-telegram-bot."""
 
 import httpx
 import pytest

@@ -1,4 +1,4 @@
-"""The loopback Telegram server refuses what the real one refuses."""
+"""The loopback Telegram server refuses what Telegram refuses."""
 
 import httpx
 import pytest

@@ -1,4 +1,4 @@
-"""The schema that the loopback Telegram server judges by is the project's own."""
+"""The loopback Telegram server's schema is part of the repository."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loopback Telegram server delivers updates as the real one does."""
+"""The loopback Telegram server delivers updates as Telegram does."""
 
 import asyncio
 
@@ -138,7 +138,7 @@ async def test_a_webhook_gets_updates_in_order_until_it_says_200(tg: TelegramSer
     await runner.cleanup()
 
 
-async def test_deleting_the_webhook_keeps_updates_unless_told_to_drop_them(tg: TelegramServer, bot: Bot) -> None:
+async def test_deleting_the_webhook_drops_updates_only_on_request(tg: TelegramServer, bot: Bot) -> None:
     tg.say("kept")
     await bot.delete_webhook(drop_pending_updates=False)
     assert len(tg.updates.pending) == 1

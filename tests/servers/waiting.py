@@ -1,4 +1,4 @@
-"""Waiting for what the bot does; the same for both chat servers."""
+"""Waiting for the bot's actions, on both chat servers."""
 
 import time
 from abc import abstractmethod

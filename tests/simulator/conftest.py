@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.simulator.server import SimcordServer
-from tests.simulator.team import Team, told
+from tests.simulator.team import Team, bot_settings
 from tests.stories.conftest import library, probed_once, tmp_path
 from tests.stories.harness import BotHarness, bot_harness
 
@@ -33,5 +33,5 @@ def team(sim: SimcordServer) -> Team:
 async def on(sim: SimcordServer, team: Team, tmp_path: Path) -> AsyncIterator[BotHarness]:
     """The settings for a bot on Discord only, open to everybody."""
     async with bot_harness(tmp_path / "workspace") as made:
-        made.env |= told(sim, team) | {"BOT_ACCESS": "open"}
+        made.env |= bot_settings(sim, team) | {"BOT_ACCESS": "open"}
         yield made

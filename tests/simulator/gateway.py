@@ -1,7 +1,7 @@
-"""A gateway before simcord: what it would feed to a client in its own process leaves here by a websocket.
+"""A Discord gateway over a websocket that serves simcord's events.
 
-Which events a bot gets, and with what content, is simcord's to say. It knows no RESUME: what it dispatches while a
-connection is lost is kept here.
+simcord decides which events a bot gets, and their content. It has no RESUME, so events from while a connection is
+lost are kept here.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class Gateway:
         try:
             connection.put({"op": HELLO, "d": {"heartbeat_interval": _INTERVAL}})
             while (message := await socket.receive()).type is WSMsgType.TEXT:
-                name = self._heard(connection, json.loads(message.data)) or name
+                name = self._session_name(connection, json.loads(message.data)) or name
         finally:
             self._connections.discard(connection)
             if name in self._kept:
@@ -124,7 +124,7 @@ class Gateway:
                 await writer
         return socket
 
-    def _heard(self, connection: _Connection, frame: Json) -> str:
+    def _session_name(self, connection: _Connection, frame: Json) -> str:
         """The name of the session that this frame starts or resumes."""
         if frame["op"] == IDENTIFY:
             return self._begin(connection, frame["d"]["intents"])

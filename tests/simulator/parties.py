@@ -1,4 +1,4 @@
-"""The same small world in simcord and in our loopback server, so that the same calls can be made to both."""
+"""The same users, channels and messages in simcord and in our loopback server, to compare their responses."""
 
 from __future__ import annotations
 

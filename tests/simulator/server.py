@@ -1,8 +1,7 @@
-"""simcord, an independent simulator of Discord, at two addresses that a bot in this or another process can be told.
+"""Serves simcord, an independent simulator of Discord, over HTTP and a websocket, to a bot in any process.
 
-simcord replaces the HTTP client and the gateway of a `discord.Client` in its own process. Here an idle client of the
-same account takes that place, so that its people can act, and the bot comes over HTTP and a websocket as it is.
-Permissions, limits, error codes and the shape of every payload are simcord's.
+simcord itself replaces the HTTP client and the gateway of a `discord.Client` in its process. That client is idle here;
+simulated users act through it. Permissions, limits, error codes and payloads are simcord's.
 """
 
 from __future__ import annotations

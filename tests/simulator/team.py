@@ -1,4 +1,4 @@
-"""The people of a simcord server, what they see, and the bot among them."""
+"""A simcord server's users, what they see, and the bot."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Team:
             yield app
 
 
-def told(sim: SimcordServer, team: Team) -> dict[str, str]:
+def bot_settings(sim: SimcordServer, team: Team) -> dict[str, str]:
     """The bot's settings: the address of Discord, and that Alice is its owner."""
     return {
         "TELEGRAM_BOT_TOKEN": "",

@@ -1,6 +1,5 @@
-"""Our server and simcord answer the same calls alike. Where they differ, Discord's schema and documentation, or reports
-of its developers and users, decide: our server must be right, and each deviation of simcord is listed with its
-source."""
+"""Our loopback Discord and simcord answer the same calls alike. Known deviations of simcord are listed, with a source
+from Discord's schema, its documentation or developers' reports."""
 
 from __future__ import annotations
 
@@ -174,7 +173,7 @@ async def answers(party: Party, calls: dict[str, Call]) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("begin", "wrong"), [(loopback_party, {}), (simcord_party, SIMCORD)], ids=["loopback", "simcord"]
 )
-async def test_every_call_is_answered_like_simcord(
+async def test_our_server_answers_every_call_like_simcord(
     begin: Callable[[], AbstractAsyncContextManager[Party]], wrong: dict[str, str], calls: dict[str, Call]
 ) -> None:
     truth = {name: call[0] for name, call in calls.items() if call[0] not in ("begin", "wait")}

@@ -1,4 +1,4 @@
-"""Commands and buttons on Discord, with an independent simulator."""
+"""Commands and buttons on simcord."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def test_a_slash_command_is_deferred_answered_and_stored(team: Team, on: B
     assert on.rows("select tier, force from preferences") == [("smart", 1)]
 
 
-async def test_what_is_for_one_person_is_shown_to_that_person_only(team: Team, on: BotHarness) -> None:
+async def test_ephemeral_answers_are_shown_to_one_person(team: Team, on: BotHarness) -> None:
     async with team.bot(on):
         asked = await team.bob.slash(team.general, "whoami")
         text = await team.answer(asked)
@@ -40,7 +40,7 @@ async def test_what_is_for_one_person_is_shown_to_that_person_only(team: Team, o
     assert team.from_bot(team.general, viewer=team.alice) == []
 
 
-async def test_a_model_is_chosen_from_what_is_suggested_while_typing(team: Team, on: BotHarness) -> None:
+async def test_a_model_is_chosen_from_suggestions(team: Team, on: BotHarness) -> None:
     async with team.bot(on):
         offered = await team.suggestions(team.alice, "model set", "model", "gpt-5.2", tier="coding")
         assert "openai/gpt-5.2" in offered

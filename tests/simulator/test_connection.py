@@ -1,4 +1,4 @@
-"""Lost connections and restarts of the bot on Discord, with an independent simulator."""
+"""Lost connections and restarts of the bot on simcord."""
 
 from __future__ import annotations
 
@@ -75,30 +75,32 @@ async def test_a_kill_mid_stream_loses_and_doubles_nothing(sim: SimcordServer, t
     room = team.bob.user.dm_channel
     places = {"private": room, "channel": team.general, "thread": team.thread("aside")}
     gate = Gate()
-    on.ms.default = lambda asked: told(asked.last_user_text)
+    on.ms.default = lambda asked: reply_to(asked.last_user_text)
     async with BotProcess(on) as bot:
         await sim.wait_for(lambda: sim.sessions, 60)
-        on.ms.default = lambda asked: Script(text=told(asked.last_user_text), chunks=4, gate=gate, gate_after=2)
+        on.ms.default = lambda asked: Script(text=reply_to(asked.last_user_text), chunks=4, gate=gate, gate_after=2)
         sent = {"private": await team.bob.send_dm("private")}
         for name in ("channel", "thread"):
             sent[name] = await team.bob.send(places[name], f"{team.mention} {name}")
         await until(lambda: on.rows("SELECT count(*) FROM inbox WHERE placeholder != ''") == [(3,)])
         halves = {name: (await team.reply(place, sent[name])).id for name, place in places.items()}
         await bot.kill()
-    assert not {told(name) for name in places} & {m.content for place in places.values() for m in team.from_bot(place)}
-    on.ms.default = lambda asked: told(asked.last_user_text)
+    assert not {reply_to(name) for name in places} & {
+        m.content for place in places.values() for m in team.from_bot(place)
+    }
+    on.ms.default = lambda asked: reply_to(asked.last_user_text)
     missed = await team.bob.send_dm("missed")
     async with BotProcess(on) as bot:
-        await team.reply(room, missed, told("missed"), 60)
+        await team.reply(room, missed, reply_to("missed"), 60)
         await settled(on)
         assert await bot.terminate() == 0
     seen = {name: [(m.id, m.content) for m in team.from_bot(place)] for name, place in places.items()}
-    assert [text for _, text in seen["private"]] == [told("private"), told("missed")]
+    assert [text for _, text in seen["private"]] == [reply_to("private"), reply_to("missed")]
     assert seen["private"][0][0] == halves["private"]
     for name in ("channel", "thread"):
-        assert seen[name] == [(halves[name], told(name))]
+        assert seen[name] == [(halves[name], reply_to(name))]
 
 
-def told(question: str) -> str:
+def reply_to(question: str) -> str:
     """The model's reply to it."""
     return f"one two three four, {question}"

@@ -1,4 +1,4 @@
-"""One person on Telegram and on Discord, with an independent simulator of Discord."""
+"""Linking a Telegram and a Discord account on simcord."""
 
 from __future__ import annotations
 

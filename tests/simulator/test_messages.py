@@ -1,4 +1,4 @@
-"""People's messages on Discord, with an independent simulator."""
+"""Messages on simcord."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.stories.harness import BotHarness
 FENCED = "```python\n" + "\n".join(f"value_{n} = compute({n})" for n in range(150)) + "\n```"
 
 
-def users_said(on: BotHarness) -> list[str]:
+def user_messages(on: BotHarness) -> list[str]:
     """The people's messages in the model's prompt."""
     return [message["content"] for message in on.ms.last.body["messages"] if message["role"] == "user"]
 
@@ -63,7 +63,7 @@ async def test_a_direct_message_is_answered_and_remembered(team: Team, on: BotHa
         assert answer.reference is None
         again = await team.bob.send_dm("what did I say?")
         await team.reply(team.bob.user.dm_channel, again)
-    assert users_said(on) == ["hello", "what did I say?"]
+    assert user_messages(on) == ["hello", "what did I say?"]
 
 
 async def test_a_thread_is_a_separate_conversation(team: Team, on: BotHarness) -> None:
@@ -73,10 +73,10 @@ async def test_a_thread_is_a_separate_conversation(team: Team, on: BotHarness) -
         await team.reply(team.general, said)
         said = await team.bob.send(thread, f"{team.mention} in the thread")
         await team.reply(thread, said)
-        assert users_said(on) == ["in the thread"]
+        assert user_messages(on) == ["in the thread"]
         said = await team.bob.send(thread, "go on")
         await team.reply(thread, said)
-    assert users_said(on) == ["in the thread", "go on"]
+    assert user_messages(on) == ["in the thread", "go on"]
 
 
 async def test_a_mention_can_start_a_thread(team: Team, on: BotHarness) -> None:

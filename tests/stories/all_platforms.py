@@ -55,7 +55,7 @@ _SETTLED = (
 _REPLIES = "select id, state, payload from outbox where id > ? order by id"
 
 
-def _told(on: BotHarness, room: Room = "private", **more: str) -> None:
+def _configure(on: BotHarness, room: Room = "private", **more: str) -> None:
     """The common configuration: in private everyone is admitted with a given role; groups are closed. Embeddings are
     off, because the moment they are ready varies."""
     access = "open" if room == "private" else "pairing"
@@ -70,7 +70,7 @@ async def telegram(
     folder: Path, clock: Clock, language: str, room: Room = "private"
 ) -> AsyncIterator[tuple[BotHarness, App, ChatClient]]:
     async with bot_harness(folder) as on:
-        _told(on, room)
+        _configure(on, room)
         on.menus = True
         async with running(on, clock) as app:
             yield on, app, TelegramClient(on.tg, language or "en", room)
@@ -82,7 +82,7 @@ async def discord(
 ) -> AsyncIterator[tuple[BotHarness, App, DiscordClient]]:
     async with bot_harness(folder) as on, DiscordServer(clock=clock) as dc:
         dc.guild()
-        _told(on, room, TELEGRAM_BOT_TOKEN="", DISCORD_BOT_TOKEN=dc.token)
+        _configure(on, room, TELEGRAM_BOT_TOKEN="", DISCORD_BOT_TOKEN=dc.token)
         on.env |= {"DISCORD_API_ROOT": dc.root, "DISCORD_GATEWAY_URL": dc.gateway}
         async with running(on, clock) as app:
             await dc.ready()
@@ -98,7 +98,7 @@ async def terminal(
     """A terminal has no client language, so its user sets one. It has no groups."""
     assert room == "private"
     async with bot_harness(folder) as on:
-        _told(on, TELEGRAM_BOT_TOKEN="")
+        _configure(on, TELEGRAM_BOT_TOKEN="")
         with screen() as (keys, shown):
             async with running(on, clock) as app:
                 platform = _prompt(on, app)
@@ -155,7 +155,7 @@ class Talk:
 async def chatting(folder: Path) -> AsyncIterator[Application[Any]]:
     """Runs `tierbot chat` on a screen until its end. Stdin and stdout of the process must be terminals."""
     async with bot_harness(folder) as on:
-        _told(on, TELEGRAM_BOT_TOKEN="")
+        _configure(on, TELEGRAM_BOT_TOKEN="")
         on.write_config()
         environment = load(on.environment())
         workspace = Workspace(environment)

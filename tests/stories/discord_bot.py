@@ -63,7 +63,7 @@ async def settled(on: BotHarness) -> None:
     await until(lambda: on.rows(waiting) == on.rows(unsent) == [(0,)])
 
 
-async def told(on: BotHarness, dc: DiscordServer, sentence: str) -> None:
+async def owner_notified(on: BotHarness, dc: DiscordServer, sentence: str) -> None:
     """Waits until the owner got the sentence once on Telegram and, if Discord accepts messages, once there."""
     await on.tg.wait_for(lambda tg: _count(on, sentence))
     await dc.wait_for(lambda _: any(sentence in text for text in texts(dc.dm())))

@@ -41,8 +41,7 @@ class Forked:
         os.kill(self._process.pid, number)
 
     async def ended(self, data: bytes = b"", *, close: bool = True) -> tuple[int, str, str]:
-        """Writes `data`, closes standard input (unless told not to), and waits. Returns exit code, remaining output and
-        errors."""
+        """Writes `data`, closes standard input if `close`, and waits. Returns exit code, output left and errors."""
         async with asyncio.timeout(TIMEOUT_SECONDS):
             self.write(data)
             if close:

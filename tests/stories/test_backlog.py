@@ -1,4 +1,4 @@
-"""Many messages at once, and failing storage: replies come first, and everyone is told."""
+"""Many messages at once, and failing storage: replies come first, and each chat gets a notice."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ async def test_two_people_may_each_have_one(on: BotHarness) -> None:
         await on.tg.reply(first, after=first)
 
 
-async def test_guests_are_told_the_required_role(on: BotHarness) -> None:
+async def test_guests_learn_the_required_role(on: BotHarness) -> None:
     seated(on)
     async with running(on):
         await ask(on, "/access here on", group="Team")

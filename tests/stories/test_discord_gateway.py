@@ -9,7 +9,7 @@ import pytest
 from bot.adapters.discord.connection import NO_CONTENT, REVOKED
 from tests.servers.discord import DiscordServer
 from tests.servers.discord.intents import GUILDS
-from tests.stories.discord_bot import hurried, mention, settled, texts, told, up
+from tests.stories.discord_bot import hurried, mention, owner_notified, settled, texts, up
 from tests.stories.harness import BotHarness, ask, running
 
 __all__ = ["hurried"]
@@ -85,14 +85,14 @@ async def test_a_refused_intent_is_reported_once_and_dropped(
         await up(dc, app)
         dc.grant()
         dc.invalidate()  # the next IDENTIFY is closed with 4014
-        await told(on, dc, f"⚠️ Discord: {NO_CONTENT}")
+        await owner_notified(on, dc, f"⚠️ Discord: {NO_CONTENT}")
         assert (await mention(dc, "and now?")).text == "You said: and now?"
         assert (await ask(on, "there?")).text == "You said: there?"
     async with running(on) as app:
         await up(dc, app)
         assert (await mention(dc, "again?")).text == "You said: again?"
         await settled(on)
-        await told(on, dc, NO_CONTENT)
+        await owner_notified(on, dc, NO_CONTENT)
     async with running(on) as app:
         await up(dc, app)
         await dc.reply(dc.say("and in private?"), matching="and in private?")
@@ -108,7 +108,7 @@ async def test_a_read_only_channel_is_reported_to_the_owner(on: BotHarness, dc: 
         await gate.reached(60.0)
         await dc.wait_for(lambda _: dc.refusals)
         gate.open()
-        await told(on, dc, f"📭 A reply to discord:{said.channel.id} {REFUSED}")
+        await owner_notified(on, dc, f"📭 A reply to discord:{said.channel.id} {REFUSED}")
         assert (await dc.reply(dc.say("in private"), matching="in private")).text == "You said: in private"
         assert (await ask(on, "there?")).text == "You said: there?"
         await settled(on)
@@ -124,7 +124,9 @@ async def test_a_channel_the_bot_can_no_longer_see(on: BotHarness, dc: DiscordSe
         await gate.reached(60.0)
         dc.forbid("general", "view_channel")
         gate.open()
-        await told(on, dc, "can't be delivered: the bot can't see that channel (it lacks the View Channel permission)")
+        await owner_notified(
+            on, dc, "can't be delivered: the bot can't see that channel (it lacks the View Channel permission)"
+        )
         await settled(on)
     assert len(on.ms.calls) == 1
 
@@ -137,7 +139,7 @@ async def test_removal_from_a_server_is_reported_once_and_an_outage_is_not(on: B
         other = dc.guild("Other")
         assert (await mention(dc, "hm?")).text == "You said: hm?"
         dc.kick(guild)
-        await told(on, dc, "🚪 I was removed from the Discord server Team.")
+        await owner_notified(on, dc, "🚪 I was removed from the Discord server Team.")
         said = dc.say("and here?", channel="general", guild=other, mention=True)
         assert (await dc.reply(said, after=said)).text == "You said: and here?"
         assert (await ask(on, "there?")).text == "You said: there?"

@@ -16,7 +16,7 @@ from routing.types.tiers import TIERS, Tier
 from tests.litellm_setup import litellm_without_clients
 from tests.servers.model import ModelServer
 from tests.stories.harness import BotHarness, running
-from tests.stories.vendors import FIRST_TOKEN, POOLS, SOON, asked, at, facts, labels, said, vendors
+from tests.stories.vendors import FIRST_TOKEN, POOLS, SOON, ask_tier, asked, at, facts, labels, vendors
 
 FIRST = at("openai")
 EFFORT: dict[Tier, str] = {"balanced": "medium", "smart": "high", "coding": "medium", "deep": "xhigh"}
@@ -68,7 +68,7 @@ async def test_the_next_model_answers_and_one_line_says_why(on: BotHarness, tier
     play(on.ms)
     first, second = POOLS[tier][:2]
     async with running(on):
-        answer = await said(on, tier)
+        answer = await ask_tier(on, tier)
     assert answer.text == f"You said: hm\n\n↪ {second} answered: {first}: {reason}."
     assert labels(answer) == []
     assert asked(on) == [first, second]
@@ -88,7 +88,7 @@ async def test_a_break_after_two_chunks_keeps_the_text_and_never_switches(
     vendors(on)
     on.ms.truncate(after_chunks=2, text="one two three four", chunks=4, abrupt=abrupt, when=FIRST)
     async with running(on):
-        cut = await said(on, tier)
+        cut = await ask_tier(on, tier)
         assert cut.text.startswith("one two")
         assert "✂️ The provider cut the answer off here" in cut.text
         assert "↪" not in cut.text
@@ -109,7 +109,7 @@ async def test_a_stall_after_the_first_token_keeps_the_text(on: BotHarness) -> N
     vendors(on, **dict.fromkeys(TIERS, times))
     on.ms.reply("one two three four", chunks=4, gate_after=2, when=FIRST)
     async with running(on):
-        cut = await said(on, tier)
+        cut = await ask_tier(on, tier)
     assert cut.text.startswith("one two t\n\n✂️ Stopped at the")
     assert asked(on) == [POOLS[tier][0]]
     assert labels(cut)[0] == "▶ Continue"
@@ -121,7 +121,7 @@ async def test_thinking_counts_as_the_first_token(on: BotHarness) -> None:
     vendors(on, **SOON)
     on.ms.reasoning("Let me think about it.", "hi", delay=1.2 * FIRST_TOKEN / 7, chunks=8, when=FIRST)
     async with running(on):
-        assert (await said(on, tier)).text == "hi"
+        assert (await ask_tier(on, tier)).text == "hi"
     assert asked(on) == [POOLS[tier][0]]
 
 
@@ -131,7 +131,7 @@ async def test_an_empty_answer_is_retried_then_fails_over(on: BotHarness, tier: 
     on.ms.empty(times=2, when=FIRST)
     first, second = POOLS[tier][:2]
     async with running(on):
-        answer = await said(on, tier)
+        answer = await ask_tier(on, tier)
     if DEFAULT_CONTRACTS[tier].attempts == 2:
         assert answer.text.startswith(f"⚠️ {first} gave an empty answer twice.")
         assert "🔁 Retry" in labels(answer)
@@ -147,7 +147,7 @@ async def test_cut_off_without_text_doubles_the_output_limit(on: BotHarness) -> 
     vendors(on)
     on.ms.length_cut(when=FIRST)
     async with running(on):
-        assert (await said(on, tier)).text == "You said: hm"
+        assert (await ask_tier(on, tier)).text == "You said: hm"
     assert asked(on) == [POOLS[tier][0]] * 2
     doubled = DEFAULT_CONTRACTS[tier].max_output_tokens + 2 * ALLOWANCE[EFFORT[tier]]
     assert tokens(on) == [usual(tier), min(doubled, MAX_OUTPUT)]
@@ -160,7 +160,7 @@ async def test_cut_off_without_text_twice_fails_over(on: BotHarness, tier: Tier)
     on.ms.length_cut(times=2, when=FIRST)
     first, second = POOLS[tier][:2]
     async with running(on):
-        answer = await said(on, tier)
+        answer = await ask_tier(on, tier)
     if DEFAULT_CONTRACTS[tier].attempts == 2:
         assert "gave an empty answer twice" in answer.text
         assert labels(answer)[0] == "🔁 Retry"
@@ -177,7 +177,7 @@ async def test_cut_off_text_is_kept_and_can_be_continued(on: BotHarness) -> None
     vendors(on)
     on.ms.length_cut("as far as", when=FIRST)
     async with running(on):
-        cut = await said(on, tier)
+        cut = await ask_tier(on, tier)
     assert cut.text.startswith("as far as\n\n✂️ The answer stops here")
     assert labels(cut)[0] == "▶ Continue"
     assert asked(on) == [POOLS[tier][0]]
@@ -188,7 +188,7 @@ async def test_a_policy_refusal_does_not_fail_over(on: BotHarness, tier: Tier, c
     vendors(on)
     on.ms.fail(400, code=code, when=FIRST)
     async with running(on):
-        sorry = await said(on, tier)
+        sorry = await ask_tier(on, tier)
     assert sorry.text.startswith(f"🛑 {POOLS[tier][0]} declined this because of its content rules")
     assert asked(on) == [POOLS[tier][0]]
     assert labels(sorry)[0] == "🔁 Retry"
@@ -200,7 +200,7 @@ async def test_an_overflow_shortens_the_prompt_once(on: BotHarness) -> None:
     vendors(on)
     on.ms.fail(400, code="context_length_exceeded", when=FIRST)
     async with running(on):
-        assert (await said(on, tier)).text == "You said: hm"
+        assert (await ask_tier(on, tier)).text == "You said: hm"
     assert asked(on) == [POOLS[tier][0]] * 2
 
 
@@ -210,7 +210,7 @@ async def test_a_second_overflow_moves_to_a_larger_window(on: BotHarness, tier: 
     on.ms.fail(400, code="context_length_exceeded", times=2, when=FIRST)
     first, claude, *_ = POOLS[tier]
     async with running(on):
-        answer = await said(on, tier)
+        answer = await ask_tier(on, tier)
     if tier == "deep":  # it has no third attempt
         assert answer.text.startswith(f"⚠️ This is too long for {first}.")
         assert asked(on) == [first, first]
@@ -226,7 +226,7 @@ async def test_all_models_fail(on: BotHarness) -> None:
     on.ms.fail(500, times=9, when=lambda request: not request.embeds)
     first, *others = POOLS[tier]
     async with running(on):
-        sorry = await said(on, tier)
+        sorry = await ask_tier(on, tier)
         assert sorry.text.startswith(f"⚠️ {others[-1]} can't be reached (The server had an error).")
         assert f"↪ Tried before: {first}: The server had an error" in sorry.text
         assert asked(on) == [first, *others]
@@ -247,6 +247,6 @@ async def test_attempts_and_length_follow_the_contract(on: BotHarness) -> None:
     vendors(on, **{tier: {"attempts": 1, "maxOutputTokens": 500}})
     on.ms.fail(500, when=FIRST)
     async with running(on):
-        assert (await said(on, tier)).text.startswith(f"⚠️ {POOLS[tier][0]} can't be reached")
+        assert (await ask_tier(on, tier)).text.startswith(f"⚠️ {POOLS[tier][0]} can't be reached")
     assert asked(on) == [POOLS[tier][0]]
     assert tokens(on) == [500 + ALLOWANCE[EFFORT[tier]]]

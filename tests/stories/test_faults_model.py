@@ -7,7 +7,7 @@ from tests.stories.harness import BotHarness, ask, running
 KEY = "sk-test-openai-000000000000"
 
 
-def patience(on: BotHarness, seconds: float) -> None:
+def request_timeout(on: BotHarness, seconds: float) -> None:
     """The provider's time limit."""
     openai = {"apiType": "openai", "baseUrl": on.ms.openai_base, "requestTimeoutSeconds": seconds}
     on.config["llm"] = {"providers": {"openai": openai}}
@@ -140,7 +140,7 @@ async def test_a_long_retry_after_is_reported_at_once(on: BotHarness) -> None:
 
 
 async def test_a_model_that_never_starts_times_out(on: BotHarness) -> None:
-    patience(on, 0.3)
+    request_timeout(on, 0.3)
     on.ms.hang(600.0, times=2)
     async with running(on):
         said = await ask(on, "hm")
@@ -152,7 +152,7 @@ async def test_a_model_that_never_starts_times_out(on: BotHarness) -> None:
 
 
 async def test_a_model_that_stalls_mid_answer_times_out(on: BotHarness) -> None:
-    patience(on, 1.0)
+    request_timeout(on, 1.0)
     on.ms.reply("one two three four", chunks=4, gate_after=2)
     async with running(on):
         said = await ask(on, "count")

@@ -48,7 +48,7 @@ async def test_a_mistyped_command_never_reaches_the_model(on: BotHarness) -> Non
     assert len(on.ms.calls) == 0
 
 
-async def test_a_blocked_person_stops_nobody(on: BotHarness) -> None:
+async def test_a_blocked_person_ends_no_other_turn(on: BotHarness) -> None:
     bob = on.tg.user("bob")
     gate = on.ms.reply("a long answer", chunks=4, gate_after=2)
     async with running(on):
@@ -129,7 +129,7 @@ def test_a_plain_postgresql_address_means_the_async_driver(tmp_path: Path) -> No
         migrate("postgresql+psycopg2://nobody@127.0.0.1:1/none", tmp_path)
 
 
-def test_the_workspace_is_for_nobody_else(tmp_path: Path) -> None:
+def test_the_workspace_is_private(tmp_path: Path) -> None:
     workspace = Workspace(load({"WORKSPACE": str(tmp_path / "fresh")}))
     workspace.prepare()
     workspace.release()

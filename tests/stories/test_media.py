@@ -123,7 +123,7 @@ async def test_a_model_without_vision_is_skipped_visibly(on: BotHarness) -> None
         assert on.ms.last.model == "o3-mini"
 
 
-async def test_a_single_model_without_vision_gets_no_picture_and_this_is_said(on: BotHarness) -> None:
+async def test_a_single_model_without_vision_gets_no_picture_and_the_reply_says_so(on: BotHarness) -> None:
     on.env["TIER_BALANCED_POOL"] = "openai/o3-mini"
     async with running(on):
         on.tg.say_photo(RED, caption="What is this?")
@@ -196,13 +196,13 @@ class Listener:
 
     def __init__(self, status: int = 200) -> None:
         self.status = status
-        self.heard: list[tuple[str, bytes, str]] = []
+        self.requests: list[tuple[str, bytes, str]] = []
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         form = await request.post()
         file = form["file"]
         assert isinstance(file, web.FileField)
-        self.heard.append((str(form["model"]), file.file.read(), request.headers["Authorization"]))
+        self.requests.append((str(form["model"]), file.file.read(), request.headers["Authorization"]))
         if self.status != 200:
             return web.json_response({"error": {"message": "not today"}}, status=self.status)
         return web.json_response({"text": "what I said aloud", "usage": {"type": "duration", "seconds": 90}})
@@ -222,7 +222,7 @@ async def test_a_voice_message_is_transcribed(on: BotHarness) -> None:
     async with running(on):
         on.tg.say_voice(b"OggS sounds")
         assert (await on.tg.reply()).text == "You said: what I said aloud"
-    assert listener.heard == [("whisper-1", b"OggS sounds", "Bearer sk-ears-000000000000")]
+    assert listener.requests == [("whisper-1", b"OggS sounds", "Bearer sk-ears-000000000000")]
 
 
 async def test_a_failed_transcription_is_reported_and_reaches_no_model(on: BotHarness) -> None:

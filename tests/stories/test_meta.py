@@ -24,7 +24,7 @@ def owned(on: BotHarness) -> None:
     (on.workspace / "mcp.json").write_text(json.dumps(servers), encoding="utf-8")
 
 
-async def told(on: BotHarness, tool: str, user: User | None = None, **arguments: str) -> str:
+async def tool_result(on: BotHarness, tool: str, user: User | None = None, **arguments: str) -> str:
     """The result of a tool call for a person."""
     on.ms.call_tools([(tool, arguments)])
     on.ms.reply("So it is.")
@@ -41,19 +41,19 @@ async def bob(on: BotHarness) -> User:
 
 async def test_the_help_tool_covers_commands_and_toolkits(on: BotHarness) -> None:
     async with running(on):
-        overview = await told(on, "help")
+        overview = await tool_result(on, "help")
         assert all(f"\n/{spec.name}: {spec.summary}" in overview for spec in COMMANDS)
         assert "\nfiles: The person's own files" in overview
         assert "(read_file, write_file, list_files)" in overview
-        one = await told(on, "help", topic="/tier smart")
+        one = await tool_result(on, "help", topic="/tier smart")
         assert one.endswith("Written as: /tier | /tier auto | /tier smart | /tier smart force | /tier default")
         assert one.count("\n") == 0
-        assert (await told(on, "help", topic="my language")).startswith("/settings: ")
-        files = await told(on, "help", topic="files")
+        assert (await tool_result(on, "help", topic="my language")).startswith("/settings: ")
+        files = await tool_result(on, "help", topic="files")
         assert files.startswith("Toolkit files: ")
         assert "- read_file: Read one of the user's text files" in files
-        assert (await told(on, "help", topic="teir")).startswith("/tier: ")
-        unknown = await told(on, "help", topic="teleport")
+        assert (await tool_result(on, "help", topic="teir")).startswith("/tier: ")
+        unknown = await tool_result(on, "help", topic="teleport")
         assert unknown == f"Nothing here is called 'teleport'. All there is:\n{overview}"
 
 
@@ -65,8 +65,8 @@ async def test_show_config_is_per_person(on: BotHarness) -> None:
         await ask(on, "/tier smart force")
         await ask(on, "/model coding anthropic/claude-haiku-4-5")
         await ask(on, "/settings timezone Europe/Berlin")
-        mine = await told(on, "show_config")
-        theirs = await told(on, "show_config", user)
+        mine = await tool_result(on, "show_config")
+        theirs = await tool_result(on, "show_config", user)
     assert "Stored: tier smart, force on.\nIn effect: smart, because you locked it with /tier smart force." in mine
     assert "\nsmart: openai/gpt-5.1, reasoning high, as configured.\n" in mine
     coding = next(line for line in mine.splitlines() if line.startswith("coding: "))
@@ -87,7 +87,7 @@ async def test_a_model_without_a_key_is_explained(on: BotHarness) -> None:
     on.env["TIER_DEEP_POOL"] = "groq/llama-3.3-70b-versatile, openai/gpt-5.1"
     on.env["TIER_CODING_POOL"] = "groq/llama-3.3-70b-versatile"
     async with running(on):
-        shown = await told(on, "show_config")
+        shown = await tool_result(on, "show_config")
     deep = next(line for line in shown.splitlines() if line.startswith("deep: "))
     assert deep.startswith("deep: openai/gpt-5.1")
     assert "because there is no key for groq/llama-3.3-70b-versatile" in deep
@@ -102,10 +102,10 @@ async def test_health_shows_owners_the_problems(on: BotHarness, role: str) -> No
     on.env["EMBEDDINGS"] = "off"
     async with running(on):
         user = await bob(on) if role == "user" else None
-        assert "No model failed in the last hour." in await told(on, "health", user)
+        assert "No model failed in the last hour." in await tool_result(on, "health", user)
         on.ms.fail(401)
         await ask(on, "hello", user=user)
-        health = await told(on, "health", user)
+        health = await tool_result(on, "health", user)
     assert health.startswith("The database answers.\nFailed in the last hour: openai/gpt-5.1;")
     assert "\nuse_skill is off: no skills installed." in health
     for line in (

@@ -207,7 +207,7 @@ async def test_a_second_poller_is_reported_as_the_platforms_problem(on: BotHarne
         await until(lambda: "another program is polling" in telegram.progress.problem)
 
 
-async def test_a_token_revoked_while_it_runs_is_said_and_retried(on: BotHarness, hurried: None) -> None:
+async def test_a_token_revoked_at_runtime_is_reported_and_retried(on: BotHarness, hurried: None) -> None:
     gate = on.ms.gate("kept")
     async with running(on) as app:
         on.tg.say("one")

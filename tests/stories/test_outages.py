@@ -32,15 +32,15 @@ async def test_a_refused_key_or_model_is_reported_once_per_hour(on: BotHarness, 
         assert KEYS["openai"] not in told.text
         clock.ahead = 1000.0  # its breaker lets a probe through
         assert "↪" in (await ask(on, "hm", user=BOB)).text
-        assert _told(on, OWNER) == 1, "not again within the hour"
+        assert _notice_count(on, OWNER) == 1, "not again within the hour"
         clock.ahead = 3700.0
         assert "↪" in (await ask(on, "hm", user=BOB)).text
-        await on.tg.wait_for(lambda _: _told(on, OWNER) == 2)
-        assert _told(on, BOB) == 0
+        await on.tg.wait_for(lambda _: _notice_count(on, OWNER) == 2)
+        assert _notice_count(on, BOB) == 0
     assert sum(call.vendor == "openai" for call in on.ms.calls) == 3
 
 
-def _told(on: BotHarness, who: User | int) -> int:
+def _notice_count(on: BotHarness, who: User | int) -> int:
     return sum(each.text.startswith(("🔑", "❓")) for each in on.tg.chat_of(who).from_bot())
 
 
@@ -53,7 +53,7 @@ async def test_the_hour_continues_across_a_restart(on: BotHarness) -> None:
         async with running(on, clock):
             assert "↪" in (await ask(on, "hm")).text
             await settled(on)
-            assert _told(on, OWNER) == told
+            assert _notice_count(on, OWNER) == told
 
 
 async def test_transient_faults_are_not_reported(on: BotHarness) -> None:
@@ -62,4 +62,4 @@ async def test_transient_faults_are_not_reported(on: BotHarness) -> None:
     async with running(on):
         assert "↪" in (await ask(on, "hm")).text
         await ask(on, "/whoami")
-        assert _told(on, OWNER) == 0
+        assert _notice_count(on, OWNER) == 0

@@ -69,7 +69,7 @@ async def test_an_empty_account_is_named_and_the_next_vendor_used(
     assert asked(on) == [first, other], "neither a retry nor another model of the same account"
 
 
-async def test_with_one_vendor_the_person_is_told_of_the_empty_account(on: BotHarness) -> None:
+async def test_with_one_vendor_the_reply_names_the_empty_account(on: BotHarness) -> None:
     on.ms.fail(429, code="insufficient_quota", retry_after=1, times=None)
     on.env["BOT_ACCESS"] = "open"
     async with running(on):

@@ -40,7 +40,7 @@ async def looked(on: BotHarness, calls: int) -> None:
     await settled(on)
 
 
-def told(on: BotHarness) -> list[str]:
+def bot_messages(on: BotHarness) -> list[str]:
     return [message.text for message in on.tg.private().from_bot()]
 
 
@@ -88,7 +88,7 @@ async def test_without_red_flags_there_is_no_critic_notice(on: BotHarness, words
     async with running(on):
         await ask(on, "hm")
         await looked(on, 2)
-    assert told(on) == ["You said: hm"]
+    assert bot_messages(on) == ["You said: hm"]
     assert asked(on) == [FIRST, CLAUDE]
 
 
@@ -103,7 +103,7 @@ async def test_a_failing_or_hanging_critic_goes_unnoticed(on: BotHarness) -> Non
         await gate.reached()
         assert (await ask(on, "!smart three")).text == "You said: three", "the turn does not wait for it"
     gate.open()
-    assert told(on) == ["You said: one", "You said: two", "You said: three"]
+    assert bot_messages(on) == ["You said: one", "You said: two", "You said: three"]
 
 
 async def test_the_critic_is_off_by_default_and_for_other_tiers(on: BotHarness) -> None:
@@ -152,7 +152,7 @@ async def test_a_vendor_never_checks_its_own_answer(on: BotHarness) -> None:
         await ask(on, "one")
         await settled(on)
     assert asked(on) == [FIRST]
-    assert told(on) == ["You said: one"]
+    assert bot_messages(on) == ["You said: one"]
 
 
 @pytest.mark.usefixtures("hurried")
@@ -174,7 +174,7 @@ async def test_a_critic_notice_on_discord(on: BotHarness, dc: DiscordServer) -> 
         await settled(on)
 
 
-async def test_the_owner_is_told_once_of_many_fallbacks(on: BotHarness) -> None:
+async def test_many_fallbacks_are_reported_once_to_the_owner(on: BotHarness) -> None:
     vendors(on)
     async with running(on):
         await ask(on, "one")
@@ -196,4 +196,4 @@ async def test_the_owner_is_told_once_of_many_fallbacks(on: BotHarness) -> None:
         assert notice.text.startswith("🔔 42% of the last 50 answers came from a fallback model")
         await ask(on, "three")
         await settled(on)
-    assert sum("🔔" in text for text in told(on)) == 1
+    assert sum("🔔" in text for text in bot_messages(on)) == 1

@@ -75,7 +75,7 @@ def everybody_got_their_own_key(on: BotHarness) -> None:
         assert [vendor for vendor, key in KEYS.items() if vendor != call.vendor and key in sent] == []
 
 
-async def said(on: BotHarness, tier: Tier, text: str = "hm") -> Message:
+async def ask_tier(on: BotHarness, tier: Tier, text: str = "hm") -> Message:
     """Asks with a tier prefix; returns the answer within the contract's time."""
     answer = await ask(on, f"!{tier} {text}")
     row = facts(on)

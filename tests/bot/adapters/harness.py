@@ -42,10 +42,10 @@ class LogRecorder(logging.Handler):
     def __init__(self, changed: Callable[[], None]) -> None:
         super().__init__()
         self._changed = changed
-        self.said: list[str] = []
+        self.lines: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.said.append(record.getMessage())
+        self.lines.append(record.getMessage())
         self._changed()
 
 
@@ -62,7 +62,7 @@ class PlatformHarness:
         self.failures = 0
         self.fault: Exception = StorageFault("disk full")
         self.placeholders: list[str] = []
-        self.told: list[str] = []
+        self.notices: list[str] = []
         self.log = LogRecorder(server.changed)
 
     def services(self, state: States, chats: Any, clock: Clock) -> Services:
@@ -110,7 +110,7 @@ class PlatformHarness:
         await self.server.wait_for(lambda _: False, timeout=1000)
 
     async def _tell(self, template: str, /, **values: object) -> None:
-        self.told.append(template.format(**values))
+        self.notices.append(template.format(**values))
         self.server.changed()
 
     async def keep(self, message_id: str) -> None:

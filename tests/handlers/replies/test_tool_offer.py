@@ -51,14 +51,14 @@ BOX = Toolbox(
 
 
 class Unavailable(ToolSelector):
-    """Reports a fallback reason, and finds what it is told to."""
+    """Reports a fallback reason, and finds `finds`."""
 
-    said = ""
+    reason = ""
     finds: tuple[Activated, ...] = ()
 
     @property
     def fallback_reason(self) -> str:
-        return self.said
+        return self.reason
 
     async def match(self, message: str, among: frozenset[str] | None = None) -> ToolSelection:
         return ToolSelection(tuple(each for each in self.finds if among is None or each.toolkit in among))
@@ -209,10 +209,10 @@ async def test_a_prefix_selects_the_tier_and_is_removed() -> None:
 
 
 async def test_model_paths_are_for_admins() -> None:
-    SELECTOR.said = ""  # as when everything is embedded
+    SELECTOR.reason = ""  # as when everything is embedded
     assert "(`sentence-transformers:/home/ann/model@0123`)" in compared(asked(role="admin"), SELECTOR, Named())  # type: ignore[arg-type]
     assert "embeddings (`sentence-transformers`)" in compared(asked(role="user"), SELECTOR, Named())  # type: ignore[arg-type]
-    SELECTOR.said = "the model can't be loaded."
+    SELECTOR.reason = "the model can't be loaded."
     assert compared(asked(), SELECTOR, Named()) == "⚠️ Tool matching: words only (the model can't be loaded)"  # type: ignore[arg-type]
 
 
@@ -226,7 +226,7 @@ async def test_model_paths_are_for_admins() -> None:
     ],
 )
 async def test_errors_of_an_encoder_are_for_admins(role: Role, doubt: str, told: str) -> None:
-    SELECTOR.said = doubt
+    SELECTOR.reason = doubt
     line = f"⚠️ Tool matching: words only ({told})"
     assert compared(asked(role=role), SELECTOR, Named()) == line  # type: ignore[arg-type]
     text = await offers(Decides(ToolSelection(fallback_reason=doubt))).explain(asked(role=role), 1, "x")

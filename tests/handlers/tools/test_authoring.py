@@ -134,7 +134,7 @@ async def test_a_function_gets_arguments_of_its_types() -> None:
         ),
     ],
 )
-async def test_a_model_is_told_in_the_words_of_json_what_is_wrong(given: Mapping[str, Any], said: str) -> None:
+async def test_wrong_arguments_are_explained_in_terms_of_json(given: Mapping[str, Any], said: str) -> None:
     @tool
     def asked(opening: Opening, node: Node | None = None, point: Point | None = None) -> object:
         """Asked."""

@@ -1,4 +1,4 @@
-"""What a model is told about commands and programs it ran."""
+"""Results of commands and programs, as a model reads them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.handlers.tools.test_sandbox import ANN, home, made, running, unique
 SCOPE = ToolScope(Person(ANN, "user", "Ann"), 1, TierDecision("balanced", "default", ""))
 
 
-class Told(Sandbox):
+class FixedResult(Sandbox):
     """A sandbox that runs nothing and returns a fixed result."""
 
     def __init__(self, ran: ExecResult, limits: SandboxLimits | None = None) -> None:
@@ -50,7 +50,7 @@ class Told(Sandbox):
     ],
 )
 async def test_a_finished_command_is_a_result(output: str, code: int, said: str) -> None:
-    tools = CodeTools(Told(ExecResult(output, code, "exit", 0.1)))
+    tools = CodeTools(FixedResult(ExecResult(output, code, "exit", 0.1)))
     assert await tools.run_command(SCOPE, "true") == said
     assert await tools.run_python_code(SCOPE, "pass") == said
 
@@ -67,11 +67,11 @@ async def test_a_finished_command_is_a_result(output: str, code: int, said: str)
 )
 async def test_a_limit_is_a_failure_with_output_and_advice(ended: Ended, reason: str) -> None:
     with pytest.raises(ToolFailed) as failure:
-        await CodeTools(Told(ExecResult("so far\n\n", None, ended, 60))).run_command(SCOPE, "true")
+        await CodeTools(FixedResult(ExecResult("so far\n\n", None, ended, 60))).run_command(SCOPE, "true")
     assert str(failure.value).startswith("so far\n[ended ")
     assert reason in str(failure.value)
     with pytest.raises(ToolFailed) as failure:
-        await CodeTools(Told(ExecResult("", None, ended, 60))).run_command(SCOPE, "true")
+        await CodeTools(FixedResult(ExecResult("", None, ended, 60))).run_command(SCOPE, "true")
     assert str(failure.value).startswith("[ended ")
 
 
@@ -87,7 +87,7 @@ async def test_how_it_ended_is_the_last_line_also_for_long_output(printed: str, 
     transcript.add(printed.encode())
     output, cut = transcript.result()
     assert cut is not None
-    tools = CodeTools(Told(ExecResult(output, 137 if ended == "exit" else None, ended, 1, cut), limits))
+    tools = CodeTools(FixedResult(ExecResult(output, 137 if ended == "exit" else None, ended, 1, cut), limits))
     try:
         told = await tools.run_command(SCOPE, "true")
     except ToolFailed as failure:
@@ -103,7 +103,7 @@ async def test_how_it_ended_is_the_last_line_also_for_long_output(printed: str, 
 
 async def test_omitted_output_is_reported_in_the_last_line() -> None:
     ran = ExecResult("first\n[7 chars left out]\nlast\n", 0, "exit", 1, Cut(17, 5, 5))
-    told = await CodeTools(Told(ran)).run_command(SCOPE, "true")
+    told = await CodeTools(FixedResult(ran)).run_command(SCOPE, "true")
     assert told.splitlines()[:3] == ["first", "[7 chars left out]", "last"]
     assert told.splitlines()[3].startswith("[OUTPUT TRUNCATED: 17 chars total, showing first 5 chars and the last 5.")
     assert len(told.splitlines()) == 4
@@ -120,7 +120,7 @@ async def test_the_end_of_long_output_is_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("network", [False, True])
-def test_a_model_is_told_whether_there_is_a_network(tmp_path: Path, network: bool) -> None:
+def test_the_description_says_whether_there_is_a_network(tmp_path: Path, network: bool) -> None:
     sandbox = Sandbox(tmp_path, SandboxLimits(network=network))
     cards = BoundToolkit(our_toolkit(NAME), map(runnable, tools_of(CodeTools(sandbox)))).toolkit.tools
     for size in SIZES:
@@ -134,7 +134,7 @@ def test_queueing_does_not_count_as_run_time(tmp_path: Path) -> None:
 
 
 async def test_it_runs_for_the_person_who_asked() -> None:
-    sandbox = Told(ExecResult("", 0, "exit", 0))
+    sandbox = FixedResult(ExecResult("", 0, "exit", 0))
     await CodeTools(sandbox).run_command(SCOPE, "echo 'a b'")
     await CodeTools(sandbox).run_python_code(SCOPE, "print('ü')\n")
     (person, argv, _), (other, _, code) = sandbox.asked
@@ -145,7 +145,7 @@ async def test_it_runs_for_the_person_who_asked() -> None:
 
 @pytest.mark.parametrize("text", ["a\0b", "x" * (MAX_COMMAND_BYTES + 1)])
 async def test_invalid_commands_are_refused_before_running(text: str) -> None:
-    sandbox = Told(ExecResult("", 0, "exit", 0))
+    sandbox = FixedResult(ExecResult("", 0, "exit", 0))
     with pytest.raises(ToolFailed):
         await CodeTools(sandbox).run_command(SCOPE, text)
     assert sandbox.asked == []

@@ -63,7 +63,7 @@ class Bot:
         self.selector = tooling.selector
         self._toolbox = tooling.toolbox
 
-    async def told(self, tool: str, arguments: str = "{}", role: Role = "owner") -> str:
+    async def result(self, tool: str, arguments: str = "{}", role: Role = "owner") -> str:
         scope = ToolScope(Person(1, role, "Ann"), 1, TierDecision("deep", "prefix", "prefix !deep"))
         return await self._toolbox.run(ToolCall("1", tool, arguments), scope)
 
@@ -96,36 +96,36 @@ async def bot(tmp_path: Path, embedder: FakeEmbedder) -> AsyncIterator[Bot]:
 
 
 async def test_commands_of_other_roles_are_not_mentioned(bot: Bot) -> None:
-    assert "/rule" in await bot.told("help")
-    assert "/rule" not in await bot.told("help", role="user")
-    assert (await bot.told("help", '{"topic": "rule"}')) == "/rule: Rule the others. Written as: /rule"
-    assert (await bot.told("help", '{"topic": "rule"}', "user")).startswith("Nothing here is called 'rule'.")
+    assert "/rule" in await bot.result("help")
+    assert "/rule" not in await bot.result("help", role="user")
+    assert (await bot.result("help", '{"topic": "rule"}')) == "/rule: Rule the others. Written as: /rule"
+    assert (await bot.result("help", '{"topic": "rule"}', "user")).startswith("Nothing here is called 'rule'.")
 
 
 @pytest.mark.parametrize("tool", ["show_config", "health"])
 async def test_guests_get_help_about_commands_only(bot: Bot, tool: str) -> None:
-    assert "/speak" in await bot.told("help", role="guest")
+    assert "/speak" in await bot.result("help", role="guest")
     with pytest.raises(ToolFailed, match=f"There is no tool {tool}"):
-        await bot.told(tool, role="guest")
+        await bot.result(tool, role="guest")
 
 
 @pytest.mark.parametrize("topic", ["", "   ", "?", "and of the to"])
 async def test_an_empty_topic_is_ignored(bot: Bot, topic: str) -> None:
-    assert "\n/speak: Say something\n" in await bot.told("help", f'{{"topic": "{topic}"}}')
+    assert "\n/speak: Say something\n" in await bot.result("help", f'{{"topic": "{topic}"}}')
 
 
 async def test_disabled_toolkits_are_marked(bot: Bot) -> None:
     await bot.preferences.set_settings(1, PersonSettings(off=frozenset({"files"})))
-    told = await bot.told("help")
-    assert told.endswith("\nSwitched off by them: files.")
-    assert "read_file" not in told
-    assert "Toolkits switched off: files." in await bot.told("show_config")
+    shown = await bot.result("help")
+    assert shown.endswith("\nSwitched off by them: files.")
+    assert "read_file" not in shown
+    assert "Toolkits switched off: files." in await bot.result("show_config")
 
 
 async def test_show_config_shows_this_turns_values(bot: Bot) -> None:
-    told = await bot.told("show_config", role="user")
-    assert "In effect: deep, because the message began with !deep." in told
-    assert "Limits: any number of messages; a turn has 20 calls of models, 40 of tools, 600 s, $2; above 50000" in told
+    shown = await bot.result("show_config", role="user")
+    assert "In effect: deep, because the message began with !deep." in shown
+    assert "Limits: any number of messages; a turn has 20 calls of models, 40 of tools, 600 s, $2; above 50000" in shown
 
 
 @pytest.mark.parametrize("role", ["owner", "user"])
@@ -134,27 +134,27 @@ async def test_a_failing_database_is_reported(bot: Bot, role: Role) -> None:
         raise StorageFault("The disk of tierbot.db is full.")
 
     bot.health.answer = full
-    told = await bot.told("health", role=role)
+    shown = await bot.result("health", role=role)
     reason = ": The disk of tierbot.db is full." if role == "owner" else ""
-    assert told.startswith(f"The database can't be used at the moment{reason}.\n")
-    assert "\nrun_command is off: " in told
-    assert "Database: revision" not in told
+    assert shown.startswith(f"The database can't be used at the moment{reason}.\n")
+    assert "\nrun_command is off: " in shown
+    assert "Database: revision" not in shown
 
 
 async def test_old_failures_are_not_reported_as_current(bot: Bot) -> None:
     failures = (("a/new", "no", NOW - 60.0), ("b/old", "no", NOW - 7200.0))
     bot.health.answer = lambda: replace(FACTS, failures=failures)
-    told = await bot.told("health")
-    assert "Failed in the last hour: a/new; the next" in told
-    assert "b/old failed 2027-01-15 06:00 UTC: no." in told
+    shown = await bot.result("health")
+    assert "Failed in the last hour: a/new; the next" in shown
+    assert "b/old failed 2027-01-15 06:00 UTC: no." in shown
 
 
 async def test_health_shows_owners_why_keywords_were_used(bot: Bot, embedder: FakeEmbedder) -> None:
     bot.selector.start()
     await until(lambda: not bot.selector.fallback_reason)
-    assert "by their words alone" not in await bot.told("health")
+    assert "by their words alone" not in await bot.result("health")
     embedder.fates = [EmbedderFailed("/srv/model is still loading")]
     await bot.selector.match("sunny or drizzle")
-    assert "\nTools are found by their words alone: /srv/model is still loading.\n" in await bot.told("health")
+    assert "\nTools are found by their words alone: /srv/model is still loading.\n" in await bot.result("health")
     for role in ("user", "admin"):
-        assert "/srv/model" not in await bot.told("health", role=role)
+        assert "/srv/model" not in await bot.result("health", role=role)

@@ -15,11 +15,11 @@ from handlers.tools.workspace_source import program_tool
 from routing.errors import ToolFailed
 from tests.handlers.tools.files import ADA
 from tests.handlers.tools.manifest import document, written
-from tests.handlers.tools.test_code import Told
+from tests.handlers.tools.test_code import FixedResult
 
 
-def programs(folder: Path, ran: ExecResult) -> tuple[Told, Any]:
-    sandbox = Told(ran, SandboxLimits(seconds=30))
+def programs(folder: Path, ran: ExecResult) -> tuple[FixedResult, Any]:
+    sandbox = FixedResult(ran, SandboxLimits(seconds=30))
     manifest = read_toolkit(written(folder, {**document(), "role": "admin"}))
     way = manifest.ways["get_weather"]
     assert isinstance(way, Program)

@@ -107,10 +107,10 @@ def test_examples_are_given_at_registration(examples: Any) -> None:
 
 
 def test_examples_may_be_a_generator() -> None:
-    def said() -> Iterable[str]:
+    def examples() -> Iterable[str]:
         yield from ("How many stars?", "Any stars?")
 
-    @tool(examples=said())
+    @tool(examples=examples())
     def stars(city: str) -> str:
         """Count the stars."""
         return city

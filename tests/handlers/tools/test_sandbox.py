@@ -59,7 +59,7 @@ def pipes(tmp_path: Path, *names: str) -> list[Path]:
     return paths
 
 
-async def heard(pipe: Path) -> str:
+async def read_pipe(pipe: Path) -> str:
     """What a command writes into a pipe."""
     return await asyncio.to_thread(pipe.read_text)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.handlers.tools.test_sandbox import heard, made, pipes, running, shell, unique
+from tests.handlers.tools.test_sandbox import made, pipes, read_pipe, running, shell, unique
 
 
 @pytest.mark.system
@@ -18,7 +18,7 @@ async def test_background_processes_end_with_the_command(tmp_path: Path) -> None
     inner = f"sh -c 'echo up > {{}}; sleep 1000' {mark}"
     line = f"nohup {inner.format('one')} & setsid {inner.format('two')} & ({inner.format('three')} &) ; cat go"
     command = asyncio.create_task(shell(sandbox, line))
-    assert await asyncio.gather(*map(heard, up)) == ["up\n"] * 3
+    assert await asyncio.gather(*map(read_pipe, up)) == ["up\n"] * 3
     assert len(running(mark)) >= 3
     await asyncio.to_thread(go.write_text, "gone\n")
     assert (await command).output == "gone\n"
@@ -32,7 +32,7 @@ async def test_a_cancelled_command_leaves_no_process_behind(tmp_path: Path) -> N
     mark = unique()
     line = f"setsid sh -c 'echo up > one; sleep 999' {mark} & sh -c 'echo up > two; sleep 999' {mark}"
     command = asyncio.create_task(shell(sandbox, line))
-    await asyncio.gather(*map(heard, up))
+    await asyncio.gather(*map(read_pipe, up))
     assert len(running(mark)) >= 2
     command.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -47,7 +47,7 @@ async def test_a_second_cancellation_still_cleans_up(tmp_path: Path) -> None:
     (ready,) = pipes(tmp_path, "ready")
     mark = unique()
     command = asyncio.create_task(shell(sandbox, f"echo up > ready; sleep {mark}"))
-    await heard(ready)
+    await read_pipe(ready)
     command.cancel()
     await asyncio.sleep(0)
     command.cancel()

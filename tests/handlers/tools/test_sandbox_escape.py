@@ -14,7 +14,7 @@ import pytest
 
 from routing.errors import ToolFailed
 from tests.handlers.tools.outside import RENAME_EXCHANGE, SECRET, outside, outsider
-from tests.handlers.tools.test_sandbox import BEN, heard, home, made, pipes, python, shell
+from tests.handlers.tools.test_sandbox import BEN, home, made, pipes, python, read_pipe, shell
 
 pytestmark = pytest.mark.system
 
@@ -138,7 +138,7 @@ async def test_two_people_at_once_see_nothing_of_each_other(tmp_path: Path) -> N
     up, _ = pipes(tmp_path, "up", "go")
     line = "echo hers > /tmp/of-ann; echo hers > /dev/shm/of-ann; echo hers > of-ann; echo up > up; read x < go"
     ann = asyncio.create_task(shell(sandbox, line))
-    await heard(up)
+    await read_pipe(up)
     look = "find / -xdev -name of-ann; find /files /tmp /dev/shm -name of-ann; grep -al '[r]ead x' /proc/[0-9]*/cmdline"
     bens = await shell(sandbox, f"{look}; echo done", BEN)
     anns = await shell(sandbox, look)

@@ -183,11 +183,11 @@ for _ in pipes:
 
 @pytest.mark.parametrize("blind", [False, True])
 async def test_without_the_kernels_lists_of_children_the_limits_hold(tmp_path: Path, blind: bool) -> None:
-    def nobody(root: int, most: int) -> Iterator[int]:
+    def only_root(root: int, most: int) -> Iterator[int]:
         yield root
 
     await made(tmp_path, SMALL)
-    sandbox = Sandbox(home(tmp_path).parent, SMALL, families=(nobody, *([] if blind else [by_parents])))
+    sandbox = Sandbox(home(tmp_path).parent, SMALL, families=(only_root, *([] if blind else [by_parents])))
     if blind:
         assert "can't see its processes" in str(await sandbox.reason_off())
         return

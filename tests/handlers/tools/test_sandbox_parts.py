@@ -227,7 +227,7 @@ def test_a_full_folder_may_shrink_but_not_grow(before: Size, now: Size, over: bo
     assert now.grown_over(before, 100, 10) is over
 
 
-def told(private: tuple[Path, ...] = (), limits: SandboxLimits | None = None, free: int = 5_000_000) -> str:
+def command_line(private: tuple[Path, ...] = (), limits: SandboxLimits | None = None, free: int = 5_000_000) -> str:
     with ExitStack() as fds:
         bubblewrap = Bubblewrap("bwrap", "mark", FORMS[0], limits or SandboxLimits(), private)
         command, passed = bubblewrap.command(90, free, 91, fds)
@@ -236,8 +236,8 @@ def told(private: tuple[Path, ...] = (), limits: SandboxLimits | None = None, fr
 
 
 def test_private_paths_among_system_folders_are_hidden(tmp_path: Path) -> None:
-    line = told((Path("/usr/share"), tmp_path, Path("/usr"), Path("/usr/not/there")))
-    assert line.count("--tmpfs") == told().count("--tmpfs") + 1
+    line = command_line((Path("/usr/share"), tmp_path, Path("/usr"), Path("/usr/not/there")))
+    assert line.count("--tmpfs") == command_line().count("--tmpfs") + 1
     assert "--tmpfs /usr/share --remount-ro /usr/share" in line
 
 
@@ -245,19 +245,19 @@ def test_private_paths_are_hidden_once_also_behind_links(tmp_path: Path) -> None
     link = tmp_path / "link"
     link.symlink_to("/usr/share")
     for private in ((link, link / "doc"), (Path("/usr/share/doc"), link), (Path("/usr/share"), link)):
-        line = told(private)
-        assert line.count("--tmpfs") == told().count("--tmpfs") + 1
+        line = command_line(private)
+        assert line.count("--tmpfs") == command_line().count("--tmpfs") + 1
         assert "--tmpfs /usr/share --remount-ro /usr/share" in line
 
 
 @pytest.mark.parametrize(("free", "room"), [(5_000_000, 5_000_000), (7, 7), (0, 0), (-4096, 0), (10**12, 500 * 2**20)])
 def test_file_size_is_limited_to_the_remaining_quota(free: int, room: int) -> None:
-    assert f"--fsize={room} " in told(free=free)
+    assert f"--fsize={room} " in command_line(free=free)
 
 
 def test_the_network_needs_permission() -> None:
-    assert "--share-net" not in told()
-    assert "--share-net" in told(limits=SandboxLimits(network=True))
+    assert "--share-net" not in command_line()
+    assert "--share-net" in command_line(limits=SandboxLimits(network=True))
 
 
 def test_disk_usage_is_measured_again_after_half_the_remaining_quota(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from handlers.tools.sandbox.queue import Busy, FairQueue
 from routing.errors import ToolFailed
-from tests.handlers.tools.test_sandbox import BEN, heard, home, made, pipes, shell
+from tests.handlers.tools.test_sandbox import BEN, home, made, pipes, read_pipe, shell
 
 
 @pytest.mark.system
@@ -18,7 +18,7 @@ async def test_a_long_wait_for_a_slot_is_explained(tmp_path: Path) -> None:
     one, two, go = pipes(tmp_path, "one", "two", "go")
     line = "echo up > {}; read x < go"
     running = [asyncio.create_task(shell(sandbox, line.format(name))) for name in ("one", "two")]
-    await asyncio.gather(heard(one), heard(two))
+    await asyncio.gather(read_pipe(one), read_pipe(two))
     sandbox.wait_seconds = 0
     with pytest.raises(ToolFailed, match=r"busy with other commands.* was not started: try again in a minute"):
         await shell(sandbox, "touch third")
@@ -83,7 +83,7 @@ async def test_a_persons_third_command_waits_without_blocking_others(tmp_path: P
     one, two, go = pipes(tmp_path, "one", "two", "go")
     line = "echo up > {}; read x < go"
     first, second = (asyncio.create_task(shell(sandbox, line.format(name))) for name in ("one", "two"))
-    await asyncio.gather(heard(one), heard(two))
+    await asyncio.gather(read_pipe(one), read_pipe(two))
     third = asyncio.create_task(shell(sandbox, "touch third"))
     for _ in range(3):
         assert (await shell(sandbox, "echo mine", BEN)).output == "mine\n"

@@ -20,10 +20,10 @@ from routing.types.people import Role
 from routing.types.tools import Traits
 from tests.handlers.tools.manifest import schema
 from tests.handlers.tools.mcp.harness import McpHarness, mcp_harness, scope
-from tests.handlers.tools.test_code import Told
+from tests.handlers.tools.test_code import FixedResult
 
 
-class Ready(Told):
+class Ready(FixedResult):
     """Also without bubblewrap."""
 
     async def reason_off(self) -> str | None:

@@ -68,7 +68,7 @@ def profile(base: str | None = None, name: str = "ollama", key: str | None = Non
     return ProviderProfile(name, None, base, key, 60.0, variable(name))
 
 
-async def told(ollama: Ollama, base: str | None = None, model: str = "ollama/odd") -> str | None:
+async def stated_size(ollama: Ollama, base: str | None = None, model: str = "ollama/odd") -> str | None:
     """What is known after one request."""
     sizes = StatedSizes(Clock(), ollama.client)
     assert sizes.of(model, profile(base, key=KEY)) is None
@@ -110,7 +110,7 @@ class Rounds(StatedSizes):
 )
 async def test_ollama_is_called_at_its_root_url(base: str | None, address: str) -> None:
     ollama = Ollama()
-    assert await told(ollama, base, "ollama/hf.co/some/odd:latest") == "7.6B"
+    assert await stated_size(ollama, base, "ollama/hf.co/some/odd:latest") == "7.6B"
     (request,) = ollama.asked
     assert (request.method, str(request.url)) == ("POST", address)
     assert json.loads(request.content) == {"model": "hf.co/some/odd:latest"}
@@ -118,8 +118,8 @@ async def test_ollama_is_called_at_its_root_url(base: str | None, address: str) 
 
 async def test_the_key_goes_to_the_configured_address_only() -> None:
     ollama = Ollama()
-    await told(ollama, "https://house")
-    await told(ollama)
+    await stated_size(ollama, "https://house")
+    await stated_size(ollama)
     assert [request.headers.get("authorization") for request in ollama.asked] == [f"Bearer {KEY}", None]
 
 
@@ -143,14 +143,14 @@ async def test_the_key_goes_to_the_configured_address_only() -> None:
 )
 async def test_a_malformed_answer_is_none(document: object, size: str | None, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG, "routing"):
-        assert await told(Ollama(document)) == size
+        assert await stated_size(Ollama(document)) == size
     assert ("ollama/odd gives no size" in caplog.text) is (size is None)
 
 
 @pytest.mark.parametrize("status", [301, 401, 404, 500])
 async def test_an_error_answer_is_none(status: int) -> None:
     ollama = Ollama(status=status)
-    assert await told(ollama) is None
+    assert await stated_size(ollama) is None
     assert len(ollama.asked) == 1
 
 
@@ -246,7 +246,7 @@ async def test_the_window_is_the_smallest_known() -> None:
     clock, ollama = Clock(), Ollama()
     models = models_at("http://ollama.test", StatedSizes(clock, ollama.client))
 
-    async def told(model: str = "ollama/odd") -> tuple[int, str]:
+    async def window_of(model: str = "ollama/odd") -> tuple[int, str]:
         models.window(model, None)
         await models.stated.ask()
         window = models.known_window(model, None)
@@ -256,17 +256,17 @@ async def test_the_window_is_the_smallest_known() -> None:
     assert models.known_window("ollama/qwen3:4b", None).source == "catalogue"
     assert models.known_window("openai/odd", None) == KnownWindow(128_000, "assumed")
     ollama.loaded.clear()
-    assert await told() == (4096, "default")
+    assert await window_of() == (4096, "default")
     ollama.loaded.append({"name": "odd:latest", "context_length": 16_384})
-    assert await told() == (4096, "default")
+    assert await window_of() == (4096, "default")
     clock.now += UNLOADED_SECONDS
-    assert await told() == (16_384, "loaded")
+    assert await window_of() == (16_384, "loaded")
     ollama.loaded.clear()
     clock.now += KEPT_SECONDS
-    assert await told() == (16_384, "loaded")  # it was unloaded, and will be loaded with as much
-    assert await told("ollama/qwen3:4b") == (4096, "default")
+    assert await window_of() == (16_384, "loaded")  # it was unloaded, and will be loaded with as much
+    assert await window_of("ollama/qwen3:4b") == (4096, "default")
     models.health.windows.refused("ollama/odd", 16_384, 12_000)
-    assert await told() == (12_000, "refusal")
+    assert await window_of() == (12_000, "refusal")
 
 
 async def test_configured_values_are_not_looked_up() -> None:

@@ -69,7 +69,7 @@ class Members:
         stage = stage_of(messages)
         began = elapsed()
         self.calls.append(Call(model, stage, messages[1].text, messages[0].text, seconds, began))
-        said = self._said(self.calls[-1])
+        reply = self._reply(self.calls[-1])
         took = self.after.get((model, stage), 1.0)
         try:
             await asyncio.sleep(took)
@@ -77,11 +77,11 @@ class Members:
             self.cancelled.append((model, stage))
             self.paid_calls.append(CallRecord(tier, model, None, elapsed() - began))
             raise
-        if isinstance(said, ModelError):
-            raise said
+        if isinstance(reply, ModelError):
+            raise reply
         counted = Usage(10, 20, cost=self.costs.get(model, Decimal("0.001")))
         self.paid_calls.append(CallRecord(tier, model, counted, took))
-        return said
+        return reply
 
     def made(self, stage: Stage) -> list[Call]:
         return [call for call in self.calls if call.stage == stage]
@@ -89,7 +89,7 @@ class Members:
     def answer(self, model: str) -> str | ModelError:
         return self.answers.get(model, f"{model} says yes")
 
-    def _said(self, call: Call) -> str | ModelError:
+    def _reply(self, call: Call) -> str | ModelError:
         if call.stage == "answers":
             return self.answer(call.model)
         if call.stage == "synthesis":

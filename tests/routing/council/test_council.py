@@ -235,7 +235,7 @@ def test_a_bug_is_raised_and_leaves_no_running_call() -> None:
         verdict_of(members)
 
     class Faulty(Members):
-        def _said(self, call: Call) -> str:
+        def _reply(self, call: Call) -> str:
             if call.model == MOON:
                 raise ZeroDivisionError
             return "fine"

@@ -22,7 +22,7 @@ DOLLAR = Price.flat(Decimal(1))
 """A million tokens."""
 
 
-def nobody_knows(model: str, /) -> Price | None:
+def unknown_price(model: str, /) -> Price | None:
     return None
 
 
@@ -38,8 +38,8 @@ def test_known_costs_are_reserved_and_unknown_ones_are_unknown() -> None:
     some = estimate("Is it so?", SEATS, only_the_sun)
     assert (some.calls, some.unknown) == (7, 4)
     assert some.dollars == some.cost > 0
-    assert estimate("Is it so?", SEATS, nobody_knows).dollars is None
-    assumed = estimate("Is it so?", SEATS, nobody_knows, DOLLAR)
+    assert estimate("Is it so?", SEATS, unknown_price).dollars is None
+    assumed = estimate("Is it so?", SEATS, unknown_price, DOLLAR)
     assert assumed.unknown == 0
     assert assumed.dollars == assumed.cost > some.cost
 

@@ -14,10 +14,10 @@ from routing.types.tiers import Tier
 from tests.routing.council.members import MOON, NEVER, STAR, SUN, Members, verdict_of
 
 
-class Translating(Members):
+class RaisingOnCancel(Members):
     """One member's cancelled call raises another error after some time, as in some libraries."""
 
-    said: Exception = TimeoutError()
+    raised: Exception = TimeoutError()
     lingers: float = 0.0
 
     async def __call__(self, model: str, tier: Tier, messages: tuple[ChatMessage, ...], seconds: float) -> str:
@@ -25,7 +25,7 @@ class Translating(Members):
             return await super().__call__(model, tier, messages, seconds)
         except asyncio.CancelledError:
             await asyncio.sleep(self.lingers)
-            raise self.said from None
+            raise self.raised from None
 
 
 def late(verdict: Verdict) -> list[str]:
@@ -96,10 +96,10 @@ def test_the_synthesis_gets_all_remaining_time() -> None:
 
 @pytest.mark.parametrize("error", [TimeoutError(), Unreachable(STAR, "connection closed")])
 def test_a_cancelled_call_with_another_error_is_late(error: Exception) -> None:
-    class Said(Translating):
-        said = error
+    class WithError(RaisingOnCancel):
+        raised = error
 
-    verdict = verdict_of(Said(after={(STAR, "answers"): NEVER}))
+    verdict = verdict_of(WithError(after={(STAR, "answers"): NEVER}))
     assert verdict.members[2].failure
     assert verdict.members[2].failure.cause == "late"
     assert verdict.unknown == 1
@@ -119,7 +119,7 @@ def test_a_queued_member_was_not_called_and_is_not_late() -> None:
 
 
 def test_no_call_starts_in_the_last_moment() -> None:
-    class Stubborn(Translating):
+    class Stubborn(RaisingOnCancel):
         lingers = ALL_SECONDS - ANSWER_SECONDS - MIN_SECONDS + 0.1
 
     members = Stubborn(after={(STAR, "answers"): NEVER})

@@ -34,7 +34,7 @@ class Parts:
         return persistence.load(text, self.breakers, self.cooldowns, self.latencies, self.windows)
 
 
-def troubled(time: Time) -> Parts:
+def with_failures(time: Time) -> Parts:
     parts = Parts(time)
     tried(parts.breakers.of("a/1", "k1"), REFUSED)
     tried(parts.breakers.of("a/1", "k2"), None, DOWN, DOWN)
@@ -47,7 +47,7 @@ def troubled(time: Time) -> Parts:
 
 def test_a_restart_changes_nothing() -> None:
     time = Time()
-    before, after = troubled(time), Parts(time)
+    before, after = with_failures(time), Parts(time)
     text = before.dump()
     assert "\n" not in text
     assert after.load(text)
@@ -62,7 +62,7 @@ def test_a_restart_changes_nothing() -> None:
 
 def test_expired_state_is_dropped_after_a_long_pause() -> None:
     time = Time()
-    text = troubled(time).dump()
+    text = with_failures(time).dump()
     time.now += 36_000.0
     after = Parts(time)
     assert after.load(text)
@@ -80,7 +80,7 @@ def test_an_empty_state_is_stored() -> None:
 
 
 def changed(**values: object) -> str:
-    return json.dumps({**json.loads(troubled(Time()).dump()), **values})
+    return json.dumps({**json.loads(with_failures(Time()).dump()), **values})
 
 
 OPEN = {"until": 1.0, "seconds": 60.0, "why": "", "tries": []}
@@ -109,7 +109,7 @@ BROKEN = [
 
 @pytest.mark.parametrize("text", BROKEN, ids=range(len(BROKEN)))
 def test_a_broken_state_is_ignored_and_logged(text: str, caplog: pytest.LogCaptureFixture) -> None:
-    parts = troubled(Time())
+    parts = with_failures(Time())
     before = parts.dump()
     with caplog.at_level(logging.WARNING):
         assert parts.load(text) is False
@@ -119,7 +119,7 @@ def test_a_broken_state_is_ignored_and_logged(text: str, caplog: pytest.LogCaptu
 
 @given(st.text(), st.integers(0, 600))
 def test_a_missing_or_broken_state_does_not_stop_the_start(text: str, cut: int) -> None:
-    whole = troubled(Time()).dump()
+    whole = with_failures(Time()).dump()
     assert not Parts(Time()).load(text)
     assert not Parts(Time()).load(whole[: min(cut, len(whole) - 1)])
 

@@ -7,7 +7,7 @@ import pytest
 
 from routing.llm.adapter import LiteLlm
 from routing.types.llm import ChatMessage, ProviderProfile
-from tests.routing.turn.conversations import CALLS, HISTORY, base, goes_on, heard, over
+from tests.routing.turn.conversations import CALLS, HISTORY, base, collect, goes_on, over
 from tests.servers.model import ModelServer
 
 
@@ -23,16 +23,16 @@ def marked(body: dict[str, Any]) -> list[str]:
 
 async def test_anthropic_gets_cache_markers(llm: LiteLlm, ms: ModelServer) -> None:
     request = over(ms, "claude")
-    await heard(llm, request)
+    await collect(llm, request)
     assert marked(ms.last.body) == ["Be brief.", "Well?"]
     ms.call_tools(CALLS, thinking="secret")
-    _, end = await heard(llm, request)
-    await heard(llm, goes_on(request, "", end))
+    _, end = await collect(llm, request)
+    await collect(llm, goes_on(request, "", end))
     assert marked(ms.last.body) == ["Be brief.", "Well?", "result 1"]
     summary = ChatMessage("system", "[Conversation summary] They spoke.")
-    await heard(llm, goes_on(replace(request, messages=(HISTORY[0], summary, *HISTORY[1:])), "", end))
+    await collect(llm, goes_on(replace(request, messages=(HISTORY[0], summary, *HISTORY[1:])), "", end))
     assert marked(ms.last.body) == ["Be brief.", summary.text, "Well?", "result 1"]
-    await heard(llm, over(ms, "claude", ChatMessage("user", "hi")))
+    await collect(llm, over(ms, "claude", ChatMessage("user", "hi")))
     assert marked(ms.last.body) == ["hi"]
 
 
@@ -42,7 +42,7 @@ async def test_claude_behind_openrouter_gets_cache_markers(
 ) -> None:
     where = ProviderProfile("openrouter", None, base(ms, "openai", "openrouter"), "sk-mine", 30.0, "OPENROUTER_API_KEY")
     request = over(ms, "chat", model=f"openrouter/{name}", profile=where, reasoning="high", temperature=0.5)
-    _, end = await heard(llm, request)
+    _, end = await collect(llm, request)
     assert end.finish == "stop"
     assert marked(ms.last.body) == (["Be brief.", "Well?"] if marks else [])
     assert ms.last.reading.temperature == (None if marks else 0.5)
@@ -50,5 +50,5 @@ async def test_claude_behind_openrouter_gets_cache_markers(
 
 @pytest.mark.parametrize("wire", ["chat", "gemini 2", "custom"])
 async def test_other_providers_get_no_cache_markers(llm: LiteLlm, ms: ModelServer, wire: str) -> None:
-    await heard(llm, over(ms, wire))
+    await collect(llm, over(ms, wire))
     assert "cache_control" not in str(ms.last.body)

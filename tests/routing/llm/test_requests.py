@@ -41,7 +41,7 @@ def request(
     return Request("balanced", model, messages, where, reasoning, temperature)
 
 
-async def heard(llm: LiteLlm, asked: Request) -> tuple[str, Finish, Usage | None]:
+async def collect(llm: LiteLlm, asked: Request) -> tuple[str, Finish, Usage | None]:
     text = ""
     end: StreamEnd | None = None
     async for event in llm.stream(asked):
@@ -66,7 +66,7 @@ async def test_each_bundled_default_reaches_the_wire_as_configured(
     model, level = DEFAULT_SLOTS[tier]
     models = Models(config, CATALOG)
     sent = models.reasoning(model, config.reasoning[tier])
-    said = await heard(llm, request(model, config.profile("openai"), sent))
+    said = await collect(llm, request(model, config.profile("openai"), sent))
     assert said[:2] == ("You said: hi", "stop")
     assert ms.last.model == model.partition("/")[2]
     assert ms.last.key == "sk-mine"
@@ -88,7 +88,7 @@ async def test_every_level_of_every_model_of_the_three_reaches_the_wire(llm: Lit
         kind: ApiType = provider_of(model)  # type: ignore[assignment]
         where = profile(kind, kind, base(ms, kind))
         try:
-            await heard(llm, request(model, where, level))
+            await collect(llm, request(model, where, level))
         except ModelError as error:
             lost.append((model, level, error.reason))
             continue
@@ -102,31 +102,31 @@ async def test_every_level_of_every_model_of_the_three_reaches_the_wire(llm: Lit
 @pytest.mark.parametrize(("kind", "name"), WIRES)
 async def test_without_reasoning_a_temperature_is_sent(llm: LiteLlm, ms: ModelServer, kind: ApiType, name: str) -> None:
     where = profile(kind, kind, base(ms, kind))
-    await heard(llm, request(f"{kind}/{name}", where, None, 0.3))
+    await collect(llm, request(f"{kind}/{name}", where, None, 0.3))
     assert (ms.last.reading.temperature, ms.last.reading.effort, ms.last.reading.thinking_budget) == (0.3, None, None)
-    await heard(llm, request(f"{kind}/{name}", where))
+    await collect(llm, request(f"{kind}/{name}", where))
     assert ms.last.reading.temperature is None
 
 
 @pytest.mark.parametrize("kind", ["openai", "anthropic", "gemini"])
 async def test_a_custom_provider_can_use_any_protocol(llm: LiteLlm, ms: ModelServer, kind: ApiType) -> None:
     where = profile("myrouter", kind, base(ms, kind, "myrouter"))
-    text, finish, usage = await heard(llm, request("myrouter/llama-99", where, None, 0.5))
+    text, finish, usage = await collect(llm, request("myrouter/llama-99", where, None, 0.5))
     assert text.endswith("hi")
     assert finish == "stop"
     assert usage is not None
     assert (ms.last.vendor, ms.last.provider, ms.last.model) == ("myrouter", kind, "llama-99")
-    assert usage.cost is None  # nobody knows its price
+    assert usage.cost is None  # its price is unknown
 
 
 @pytest.mark.parametrize("kind", ["openai", "anthropic", "gemini"])
 async def test_a_url_without_a_path_gets_the_default_path(llm: LiteLlm, ms: ModelServer, kind: ApiType) -> None:
-    text, *_ = await heard(llm, request("house/x", profile("house", kind, f"{ms.root}/")))
+    text, *_ = await collect(llm, request("house/x", profile("house", kind, f"{ms.root}/")))
     assert text.endswith("hi")
 
 
 async def test_a_level_reaches_a_custom_model_that_the_library_does_not_know(llm: LiteLlm, ms: ModelServer) -> None:
-    await heard(llm, request("house/brandnew", profile("house", "openai", base(ms, "openai", "house")), "high"))
+    await collect(llm, request("house/brandnew", profile("house", "openai", base(ms, "openai", "house")), "high"))
     assert ms.last.reading.effort == "high"
 
 
@@ -138,7 +138,7 @@ async def test_keys_never_go_to_another_providers_url(
     for kind, name in WIRES:
         for vendor in ("north", "south"):
             where = profile(vendor, kind, base(ms, kind, vendor), f"sk-of-{vendor}")
-            await heard(llm, request(f"{vendor}/{name}", where))
+            await collect(llm, request(f"{vendor}/{name}", where))
     seen = {(call.vendor, call.key) for call in ms.calls}
     assert seen == {("north", "sk-of-north"), ("south", "sk-of-south")}
     assert "sk-env" not in str([(call.headers, call.query, call.body) for call in ms.calls])
@@ -150,7 +150,7 @@ async def test_a_keyless_url_never_gets_the_environments_key(
 ) -> None:
     for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"):
         monkeypatch.setenv(variable, "sk-leak")
-    await heard(llm, request(f"house/{name}", profile("house", kind, base(ms, kind, "house"), None)))
+    await collect(llm, request(f"house/{name}", profile("house", kind, base(ms, kind, "house"), None)))
     assert ms.last.vendor == "house"
     assert ms.last.key == "none"
     assert "sk-leak" not in str((ms.last.headers, ms.last.query, ms.last.body))
@@ -162,7 +162,7 @@ async def test_without_key_and_url_the_variable_is_named_and_nothing_sent(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-leak")
     monkeypatch.setenv("OPENAI_API_BASE", ms.openai_base)
     with pytest.raises(KeyRejected, match="OPENAI_API_KEY"):
-        await heard(llm, request("openai/gpt-5.1", profile("openai", "openai", None, None)))
+        await collect(llm, request("openai/gpt-5.1", profile("openai", "openai", None, None)))
     assert ms.calls == []
 
 
@@ -178,7 +178,7 @@ async def test_errors_are_mapped_with_a_reason_and_no_key(
     for status, error in expected:
         ms.fail(status, message=f"no, not with sk-mine-0123456789abcdef ({status})")
         with pytest.raises(error) as refused:
-            await heard(llm, request(model, where))
+            await collect(llm, request(model, where))
         assert refused.value.model == model
         assert "0123456789abcdef" not in str(refused.value)
         if error is KeyRejected:
@@ -186,15 +186,15 @@ async def test_errors_are_mapped_with_a_reason_and_no_key(
     for status in (500, 503):
         ms.fail(status)
         with pytest.raises(ModelError) as broken:
-            await heard(llm, request(model, where))
+            await collect(llm, request(model, where))
         assert broken.value.retryable
     ms.fail(429, retry_after=7)
     with pytest.raises(RateLimited) as limited:
-        await heard(llm, request(model, where))
+        await collect(llm, request(model, where))
     assert limited.value.retry_after == 7
     ms.reset()
     with pytest.raises(ModelError) as cut:
-        await heard(llm, request(model, where))
+        await collect(llm, request(model, where))
     assert cut.value.retryable
 
 
@@ -215,13 +215,13 @@ async def test_an_overflow_is_recognised_by_its_message(
     kind, name = WIRES[wire]
     ms.fail(status, code, words)
     with pytest.raises(ContextOverflow):
-        await heard(llm, request(f"{kind}/{name}", profile(kind, kind, base(ms, kind))))
+        await collect(llm, request(f"{kind}/{name}", profile(kind, kind, base(ms, kind))))
 
 
 @pytest.mark.parametrize(("kind", "name"), WIRES)
 async def test_a_broken_stream_is_cut_off_not_finished(llm: LiteLlm, ms: ModelServer, kind: ApiType, name: str) -> None:
     ms.truncate(after_chunks=2, text="one two three four five six seven eight")
-    text, finish, _ = await heard(llm, request(f"{kind}/{name}", profile(kind, kind, base(ms, kind))))
+    text, finish, _ = await collect(llm, request(f"{kind}/{name}", profile(kind, kind, base(ms, kind))))
     assert text
     assert "eight" not in text
     assert finish == "cut"
@@ -231,16 +231,16 @@ async def test_a_broken_stream_is_cut_off_not_finished(llm: LiteLlm, ms: ModelSe
 async def test_finish_reasons_and_usage_are_kept(llm: LiteLlm, ms: ModelServer, kind: ApiType, name: str) -> None:
     asked = request(f"{kind}/{name}", profile(kind, kind, base(ms, kind)))
     ms.reply("done", usage=(1000, 200))
-    text, finish, usage = await heard(llm, asked)
+    text, finish, usage = await collect(llm, asked)
     assert (text, finish) == ("done", "stop")
     assert usage is not None
     assert (usage.input_tokens, usage.output_tokens) == (1000, 200)
     assert usage.cost is not None
     assert usage.cost > 0
     ms.length_cut("too lo")
-    assert (await heard(llm, asked))[:2] == ("too lo", "length")
+    assert (await collect(llm, asked))[:2] == ("too lo", "length")
     ms.reply("I can", finish="content_filter")
-    assert (await heard(llm, asked))[:2] == ("I can", "policy")
+    assert (await collect(llm, asked))[:2] == ("I can", "policy")
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ async def test_thoughts_are_never_part_of_the_text(llm: LiteLlm, ms: ModelServer
 async def test_pictures_are_sent(llm: LiteLlm, ms: ModelServer, kind: ApiType, name: str) -> None:
     seen = ChatMessage("user", "what?", (Picture("image/png", b"\x89PNG picture"),))
     where = profile(kind, kind, base(ms, kind))
-    await heard(llm, Request("balanced", f"{kind}/{name}", (seen,), where, None, None))
+    await collect(llm, Request("balanced", f"{kind}/{name}", (seen,), where, None, None))
     assert "iVBORyBwaWN0dXJl" in str(ms.last.body)  # base64 of the bytes, without their padding
     assert ms.last.last_user_text == "what?"
 

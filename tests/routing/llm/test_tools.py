@@ -21,8 +21,8 @@ from tests.routing.turn.conversations import (
     TOOLS,
     WIRES,
     base,
+    collect,
     goes_on,
-    heard,
     over,
     profile,
     text,
@@ -47,7 +47,7 @@ async def test_a_conversation_from_another_provider_continues_with_tools(
     ms.call_tools(CALLS, text="Let me see.", thinking="secret" if asked.reasoning else "", usage=(1000, 50, 600, 10))
     ms.call_tools([("files_read", {"path": "e"})], usage=(1100, 20, 1000, 0))
     ms.reply("All read.", usage=(1200, 10, 1100, 0))
-    events, end = await heard(llm, asked)
+    events, end = await collect(llm, asked)
     assert asked == before, "what is stored stays as it was"
     assert text(events) == "Let me see."
     assert end.finish == "tools"
@@ -57,9 +57,9 @@ async def test_a_conversation_from_another_provider_continues_with_tools(
     assert end.usage is not None
     assert (end.usage.input_tokens, end.usage.output_tokens, end.usage.cached_tokens) == (1000, 50, 600)
     second = goes_on(asked, "Let me see.", end)
-    events, end = await heard(llm, second)
+    events, end = await collect(llm, second)
     assert (text(events), end.finish, end.calls[0].name) == ("", "tools", "files.read")
-    events, end = await heard(llm, goes_on(second, "", end))
+    events, end = await collect(llm, goes_on(second, "", end))
     assert (text(events), end.finish, end.calls) == ("All read.", "stop", ())
     assert end.usage is not None
     assert end.usage.cached_tokens == 1100
@@ -69,8 +69,8 @@ async def test_a_conversation_from_another_provider_continues_with_tools(
 
 
 async def test_the_same_ids_and_results_in_two_requests(llm: LiteLlm, ms: ModelServer, asked: Request) -> None:
-    await heard(llm, asked)
-    await heard(
+    await collect(llm, asked)
+    await collect(
         llm, replace(asked, messages=(*HISTORY, ChatMessage("assistant", "C."), ChatMessage("user", "Thanks.")))
     )
     first, second = (prompt(call.body) for call in ms.calls)
@@ -91,7 +91,7 @@ async def test_with_tool_choice_none_unexpected_calls_are_dropped(
     llm: LiteLlm, ms: ModelServer, asked: Request
 ) -> None:
     ms.call_tools(CALLS, text="I would.")
-    events, end = await heard(llm, replace(asked, may_call=False))
+    events, end = await collect(llm, replace(asked, may_call=False))
     assert (text(events), end.finish, end.calls, end.thinking) == ("I would.", "stop", (), "")
     config = (ms.last.body.get("toolConfig") or {}).get("functionCallingConfig") or {}
     choice = ms.last.body.get("tool_choice", config.get("mode"))
@@ -100,7 +100,7 @@ async def test_with_tool_choice_none_unexpected_calls_are_dropped(
 
 
 async def test_without_tools_no_tool_message_goes_out(llm: LiteLlm, ms: ModelServer, asked: Request) -> None:
-    await heard(llm, replace(asked, tools=()))
+    await collect(llm, replace(asked, tools=()))
     assert "tools" not in ms.last.body
     assert ms.last.reading.tool_results == ()
     assert "it says A" in str(ms.last.body)
@@ -111,7 +111,7 @@ async def test_an_interrupted_call_is_dropped(llm: LiteLlm, ms: ModelServer, ask
     ms.script(Script(calls=tuple(tool_call(each) for each in CALLS), fault="truncate", fault_after=2))
     ms.call_tools(CALLS, finish="length")
     ms.call_tools(CALLS, finish="content_filter")
-    ends = [(await heard(llm, asked))[1] for _ in range(3)]
+    ends = [(await collect(llm, asked))[1] for _ in range(3)]
     assert [end.finish for end in ends] == ["cut", "length", "policy"]
     assert [end.calls for end in ends] == [()] * 3
 
@@ -120,9 +120,9 @@ async def test_arguments_reach_the_tool_as_the_model_wrote_them(llm: LiteLlm, ms
     for wire in ("chat", "claude"):
         ms.call_tools([("files_read", '{"path": oops')])
         request = over(ms, wire, ChatMessage("user", "hi"))
-        _, end = await heard(llm, request)
+        _, end = await collect(llm, request)
         assert (end.finish, end.calls[0].arguments) == ("tools", '{"path": oops')
-        await heard(llm, goes_on(request, "", end))
+        await collect(llm, goes_on(request, "", end))
         assert "_raw" in str(ms.last.body)
 
 

@@ -32,7 +32,7 @@ from tests.routing.tools.turn_tools import (
     SMALL,
     WEATHER,
     WINDOW,
-    Told,
+    ScriptedSelector,
     echo,
     models,
     names,
@@ -208,7 +208,7 @@ async def test_stubs_give_way_to_discovered_tools() -> None:
 
 @pytest.mark.parametrize("query", ["create_event", "create event", "the tool createEvent, please", "Create_Event"])
 async def test_discovery_finds_tools_by_name(query: str) -> None:
-    """A small model is told of the other tools by their names alone."""
+    """A small model sees only the names of the other tools."""
     tools = await turn("hello")
     said = await tools.discover(query, "S")
     assert said.splitlines()[1:] == ["- create_event: M: create_event"]
@@ -229,7 +229,7 @@ async def test_a_schema_shown_to_a_model_is_truncated() -> None:
     kits = (*KITS, Toolkit("big", "Big.", "", tools=(big,)))
     tool = Tool(big.name, echo, traits=Traits(changes=True))
     box = Toolbox(BuiltinSource([BoundToolkit(kits[-1], [tool])]))
-    tools = TurnTools(box, Told(ABOUT, kits), models(), kits, ToolSelection())
+    tools = TurnTools(box, ScriptedSelector(ABOUT, kits), models(), kits, ToolSelection())
     tools.begin_call(SMALL, WINDOW)
     with pytest.raises(ToolFailed, match="was not run yet") as refused:
         await run(tools, "change_all", size="S")

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 import pytest
 
 from routing.types.toolkits import Toolkit
-from tests.routing.tools.turn_tools import ABOUT, BASE, CALENDAR, KITS, LONG, WEATHER, Found, Told
+from tests.routing.tools.turn_tools import ABOUT, BASE, CALENDAR, KITS, LONG, WEATHER, Found, ScriptedSelector
 
 
 async def chosen(
     found: Found, message: str, *earlier: str, used: Iterable[str] = (), toolkits: Sequence[Toolkit] = KITS
 ) -> dict[str, str]:
     """How each toolkit was found."""
-    selection = await Told(found).select(message, earlier, frozenset(used), toolkits)
+    selection = await ScriptedSelector(found).select(message, earlier, frozenset(used), toolkits)
     return {each.toolkit: each.why for each in selection.activated}
 
 
@@ -59,12 +59,16 @@ async def test_a_toolkit_whose_tools_were_called_stays() -> None:
 
 
 async def test_earlier_questions_fade_and_used_tools_count_half() -> None:
-    selection = await Told(ABOUT, doubt="OFF").select("and?", ("rain?",), {"take_note", "get_weather"}, KITS)
+    selection = await ScriptedSelector(ABOUT, fallback_reason="OFF").select(
+        "and?", ("rain?",), {"take_note", "get_weather"}, KITS
+    )
     odds = selection.relevance
     assert (odds["get_weather"], odds["take_note"], odds["find_note"]) == (1.0, 0.0, -7.0)
-    twice = await Told(ABOUT).select("and?", ("and tomorrow?", "rain?"), (), KITS)
+    twice = await ScriptedSelector(ABOUT).select("and?", ("and tomorrow?", "rain?"), (), KITS)
     assert twice.relevance["get_weather"] == -1.0
-    own = await Told({"meet?": {"weather": -0.5}, "rain?": {"weather": 1.0}}).select("meet?", ("rain?",), (), KITS)
+    own = await ScriptedSelector({"meet?": {"weather": -0.5}, "rain?": {"weather": 1.0}}).select(
+        "meet?", ("rain?",), (), KITS
+    )
     assert own.relevance["get_weather"] == -0.5
     assert selection.fallback_reason == "OFF"
     assert [each.score for each in selection.activated] == [0.65, 1.0]

@@ -48,14 +48,14 @@ Found = Mapping[str, Mapping[str, float]]
 """The odds of each toolkit by message; the others have almost none."""
 
 
-class Told(ToolSelector):
+class ScriptedSelector(ToolSelector):
     """Finds what the test defines."""
 
-    def __init__(self, found: Found, toolkits: Sequence[Toolkit] = KITS, doubt: str = "") -> None:
+    def __init__(self, found: Found, toolkits: Sequence[Toolkit] = KITS, fallback_reason: str = "") -> None:
         super().__init__(lambda: tuple(toolkits), None, FakeVectors())
         self._found = found
         self._kits = {each.name: each for each in toolkits}
-        self._said = doubt
+        self._fallback_reason = fallback_reason
         self.asked: list[str] = []
 
     async def match(self, message: str, among: frozenset[str] | None = None) -> ToolSelection:
@@ -63,7 +63,9 @@ class Told(ToolSelector):
         found = {name: odds for name, odds in self._found.get(message, {}).items() if among is None or name in among}
         odds = {each.name: found.get(kit.name, -7.0) for kit in self._kits.values() for each in kit.tools}
         scores = {name: min(1.0, 0.5 + found[name] / 20) for name in found if found[name] > 0}
-        return ToolSelection(tuple(Activated(name, "embed", scores[name]) for name in scores), odds, self._said)
+        return ToolSelection(
+            tuple(Activated(name, "embed", scores[name]) for name in scores), odds, self._fallback_reason
+        )
 
 
 ABOUT: Found = {
@@ -106,9 +108,9 @@ async def turn(
     found: Found = ABOUT,
     of: Models | None = None,
     off: Sequence[Toolkit] = (),
-    doubt: str = "",
+    fallback_reason: str = "",
 ) -> TurnTools:
-    selector = Told(found, (*toolkits, *off), doubt)
+    selector = ScriptedSelector(found, (*toolkits, *off), fallback_reason)
     selection = await selector.select(message, (), (), toolkits)
     return TurnTools(toolbox((*toolkits, *off)), selector, of or models(), toolkits, selection, off)
 

@@ -62,7 +62,7 @@ def over(ms: ModelServer, wire: str, *messages: ChatMessage, **more: Any) -> Req
     return replace(request, **more)
 
 
-async def heard(llm: LiteLlm, request: Request) -> tuple[list[StreamEvent], StreamEnd]:
+async def collect(llm: LiteLlm, request: Request) -> tuple[list[StreamEvent], StreamEnd]:
     events = [event async for event in llm.stream(request)]
     end = events.pop()
     assert isinstance(end, StreamEnd)

@@ -10,7 +10,7 @@ from routing.types.llm import ChatMessage, ToolCall
 SMALL = Window(8_000, 50_000)
 
 
-def said(pattern: str, size: int = 1) -> list[ChatMessage]:
+def conversation(pattern: str, size: int = 1) -> list[ChatMessage]:
     """`s` system, `u` user, `a` assistant, `c` an assistant with a call, `C` with two, `r` the next call's result,
     `x` a result whose call is missing; every text has `size` characters."""
     messages: list[ChatMessage] = []

@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 from routing.turn.compaction import cut, leave_out, rounds, shorten_results
 from routing.turn.context_window import Window
 from routing.types.llm import ChatMessage, ToolCall
-from tests.routing.turn.patterns import SMALL, said, whole
+from tests.routing.turn.patterns import SMALL, conversation, whole
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ from tests.routing.turn.patterns import SMALL, said, whole
     ],
 )
 def test_calls_and_their_results_are_one_group(pattern: str, groups: str) -> None:
-    assert " ".join("".join(each.text[0] for each in group) for group in rounds(said(pattern))) == groups
+    assert " ".join("".join(each.text[0] for each in group) for group in rounds(conversation(pattern))) == groups
 
 
 def test_call_ids_are_scoped_to_a_turn() -> None:
@@ -65,13 +65,13 @@ def test_call_ids_are_scoped_to_a_turn() -> None:
     ],
 )
 def test_compaction_never_splits_a_call_and_its_result(pattern: str, keep: int, first: int) -> None:
-    assert cut(said(pattern), keep) == first
+    assert cut(conversation(pattern), keep) == first
 
 
 @settings(deadline=None)
 @given(some.text("uacC", max_size=30), some.integers(0, 35))
 def test_at_least_the_given_number_of_messages_stays(pattern: str, keep: int) -> None:
-    messages = said(pattern.replace("c", "cr").replace("C", "Crr"))
+    messages = conversation(pattern.replace("c", "cr").replace("C", "Crr"))
     at = cut(messages, keep)
     assert len(messages) - at >= min(keep, len(messages))
     assert len(messages) - at <= keep + 2
@@ -80,7 +80,7 @@ def test_at_least_the_given_number_of_messages_stays(pattern: str, keep: int) ->
 
 
 def test_old_results_are_shortened_only_as_needed() -> None:
-    messages = said("ucrcrcrcr")
+    messages = conversation("ucrcrcrcr")
     for at in (2, 4, 6, 8):
         messages[at] = ChatMessage("tool", f"{at}" * 7_000, call_id=messages[at].call_id, tool="f")
     out = shorten_results(messages, SMALL)
@@ -92,14 +92,14 @@ def test_old_results_are_shortened_only_as_needed() -> None:
 
 
 def test_the_newest_result_is_spared() -> None:
-    out = shorten_results(said("ucrcrcr", 31_000), SMALL)
+    out = shorten_results(conversation("ucrcrcr", 31_000), SMALL)
     assert [len(m.text) == 31_000 for m in out if m.role == "tool"] == [False, False, True]
     assert all(len(m.text) == 31_000 for m in out if m.role != "tool")
     assert sum("[… shortened: 31,000 characters]" in m.text for m in out) == 2
 
 
 def test_unchanged_messages_are_the_same_objects() -> None:
-    for messages in (said("ucrcr", 1_000) * 9, said("ucrcr", 100)):
+    for messages in (conversation("ucrcr", 1_000) * 9, conversation("ucrcr", 100)):
         assert all(new is old for new, old in zip(shorten_results(messages, SMALL), messages, strict=True))
 
 
@@ -120,7 +120,7 @@ def test_unchanged_messages_are_the_same_objects() -> None:
     ],
 )
 def test_the_oldest_rounds_are_dropped_up_to_a_user_message(pattern: str, left: str) -> None:
-    messages = said(pattern, 3_100)
+    messages = conversation(pattern, 3_100)
     out, count = leave_out(messages, SMALL)
     assert "".join(message.text[0] for message in out) == left
     assert count == len(pattern) - len(left)
@@ -129,13 +129,13 @@ def test_the_oldest_rounds_are_dropped_up_to_a_user_message(pattern: str, left: 
 
 
 def test_fitting_messages_are_unchanged() -> None:
-    messages = said("suacra", 100)
+    messages = conversation("suacra", 100)
     assert leave_out(messages, SMALL) == (tuple(messages), 0)
     assert leave_out([], SMALL) == ((), 0)
 
 
 def test_a_huge_last_message_is_shortened_in_the_middle() -> None:
-    messages = [*said("suaua", 1_000), ChatMessage("user", "Question: " + "x" * 1_000_000 + " why?")]
+    messages = [*conversation("suaua", 1_000), ChatMessage("user", "Question: " + "x" * 1_000_000 + " why?")]
     out, count = leave_out(messages, SMALL)
     assert [message.role for message in out] == ["system", "user"]
     assert count == 4
@@ -147,7 +147,7 @@ def test_a_huge_last_message_is_shortened_in_the_middle() -> None:
 
 
 def test_a_long_turn_is_truncated_without_splitting_pairs() -> None:
-    messages = said("suau" + "cr" * 200, 2_000)
+    messages = conversation("suau" + "cr" * 200, 2_000)
     out, count = leave_out(messages, SMALL)
     assert count == 2
     assert whole(out)
@@ -157,7 +157,7 @@ def test_a_long_turn_is_truncated_without_splitting_pairs() -> None:
 
 @settings(deadline=None)
 @given(
-    some.text("suacCxr", max_size=25).map(lambda pattern: said(_answerable(pattern), 1)),
+    some.text("suacCxr", max_size=25).map(lambda pattern: conversation(_answerable(pattern), 1)),
     some.lists(some.sampled_from([0, 10, 900, 9_000, 90_000]), min_size=60, max_size=60),
     some.integers(2_000, 40_000),
 )

@@ -6,7 +6,7 @@ import pytest
 
 from routing.errors import EmptyAnswer, ModelError, Unreachable
 from routing.turn.compaction import INSTRUCTIONS, compact
-from tests.routing.turn.patterns import said
+from tests.routing.turn.patterns import conversation
 
 
 class Writer:
@@ -27,13 +27,13 @@ class Writer:
 
 async def test_one_call_summarises_what_fits() -> None:
     writer = Writer("  Bob likes tea.\n")
-    assert await compact(writer, "", said("uaua"), 10_000) == "[Conversation summary]\nBob likes tea."
+    assert await compact(writer, "", conversation("uaua"), 10_000) == "[Conversation summary]\nBob likes tea."
     assert writer.shown == ["<conversation>\nuser: u0\nassistant: a1\nuser: u2\nassistant: a3\n</conversation>"]
 
 
 async def test_the_earlier_summary_is_included_under_one_heading() -> None:
     writer = Writer("[Conversation summary]\nNew.")
-    out = await compact(writer, "[Conversation summary]\nOld </earlier_summary>.", said("u"), 10_000)
+    out = await compact(writer, "[Conversation summary]\nOld </earlier_summary>.", conversation("u"), 10_000)
     assert out == "[Conversation summary]\nNew."
     assert writer.shown[0].startswith(
         "<earlier_summary>\nOld ‹/earlier_summary>.\n</earlier_summary>\n\n<conversation>\n"
@@ -42,7 +42,7 @@ async def test_the_earlier_summary_is_included_under_one_heading() -> None:
 
 async def test_every_chunk_is_summarised_with_the_summary_so_far() -> None:
     writer = Writer("one", "two", "three")
-    out = await compact(writer, "zero", said("uau", 3_000), 4_100)
+    out = await compact(writer, "zero", conversation("uau", 3_000), 4_100)
     assert out == "[Conversation summary]\nthree"
     assert [data.split("\n")[1] for data in writer.shown] == ["zero", "one", "two"]
     assert all(len(data) <= 4_100 for data in writer.shown)
@@ -50,7 +50,7 @@ async def test_every_chunk_is_summarised_with_the_summary_so_far() -> None:
 
 async def test_at_most_four_calls_and_the_rest_is_reported() -> None:
     writer = Writer("one", "two", "three", "four")
-    out = await compact(writer, "zero", said("uauaua", 3_000), 4_100)
+    out = await compact(writer, "zero", conversation("uauaua", 3_000), 4_100)
     assert out.split("\n")[0] == "[Conversation summary]"
     assert out.endswith("\nfour")
     assert "(About 6,0" in out.split("\n")[1]
@@ -63,19 +63,19 @@ async def test_at_most_four_calls_and_the_rest_is_reported() -> None:
 @pytest.mark.parametrize("answer", ["", " \n", "[Conversation summary]\n "])
 async def test_an_empty_summary_is_a_failure(answer: str) -> None:
     with pytest.raises(EmptyAnswer):
-        await compact(Writer(answer), "old", said("ua"), 10_000)
+        await compact(Writer(answer), "old", conversation("ua"), 10_000)
     with pytest.raises(EmptyAnswer):
-        await compact(Writer("one", answer), "old", said("ua", 3_000), 4_100)
+        await compact(Writer("one", answer), "old", conversation("ua", 3_000), 4_100)
 
 
 async def test_a_models_error_is_raised() -> None:
     with pytest.raises(Unreachable):
-        await compact(Writer("one", Unreachable("m", "gone")), "old", said("ua", 3_000), 4_100)
+        await compact(Writer("one", Unreachable("m", "gone")), "old", conversation("ua", 3_000), 4_100)
 
 
 async def test_summaries_stay_bounded() -> None:
     writer = Writer("s" * 50_000, "t" * 50_000)
-    out = await compact(writer, "o" * 100_000, said("ua", 3_000), 4_100)
+    out = await compact(writer, "o" * 100_000, conversation("ua", 3_000), 4_100)
     assert all(len(data) <= 4_100 for data in writer.shown)
     assert len(out) < 8_100
 

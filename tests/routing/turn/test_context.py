@@ -115,7 +115,7 @@ async def compacted(history: Kept, person: Person, keep: int = 1) -> str:
     return str(llm.asked[0].messages)
 
 
-async def told(history: Kept, person: Person) -> str:
+async def prompt_text(history: Kept, person: Person) -> str:
     """The prompt for this person without a summariser."""
     messages, _ = await (await opened(history, person, text="and?")).prompt(SYSTEM, (), Window(100_000, 100_000), False)
     return str(messages)
@@ -125,15 +125,15 @@ async def test_a_summary_of_one_persons_messages_has_tool_results_and_is_private
     history = Kept()
     history.add(ANN, *read_diary("swordfish"))
     assert "swordfish" in await compacted(history, ANN)
-    assert "SUMMARY 1" in await told(history, ANN)
-    assert "alone]" not in await told(history, ANN)
-    assert "SUMMARY 1" not in await told(history, BOB)
+    assert "SUMMARY 1" in await prompt_text(history, ANN)
+    assert "alone]" not in await prompt_text(history, ANN)
+    assert "SUMMARY 1" not in await prompt_text(history, BOB)
     history.add(ANN, ChatMessage("user", "more"), ChatMessage("assistant", "yes"))
     shown = await compacted(history, ANN)
     assert "SUMMARY 1" in shown
     assert "alone]" not in shown, "it goes on from there"
-    assert "SUMMARY 2" in await told(history, ANN)
-    assert "SUMMARY 2" not in await told(history, BOB)
+    assert "SUMMARY 2" in await prompt_text(history, ANN)
+    assert "SUMMARY 2" not in await prompt_text(history, BOB)
 
 
 @pytest.mark.parametrize("last", ["ann", "bob"])
@@ -145,8 +145,8 @@ async def test_a_summary_of_several_people_has_no_tool_calls_or_results(last: st
     shown = await compacted(history, ANN if last == "ann" else BOB)
     assert "swordfish" not in shown
     assert "user: read it" in shown
-    assert "SUMMARY 1" in await told(history, ANN)
-    assert "SUMMARY 1" in await told(history, BOB)
+    assert "SUMMARY 1" in await prompt_text(history, ANN)
+    assert "SUMMARY 1" in await prompt_text(history, BOB)
     history.add(ANN, *read_diary("marlin"))
     shown = await compacted(history, ANN)
     assert "marlin" not in shown
@@ -164,7 +164,7 @@ async def test_other_people_count_even_outside_the_summarised_part(others: str) 
     if others == "stay":
         history.add(BOB, *said)
     assert "swordfish" not in await compacted(history, ANN, 2)
-    assert "SUMMARY" in await told(history, BOB)
+    assert "SUMMARY" in await prompt_text(history, BOB)
 
 
 async def test_a_private_summary_is_rewritten_when_another_person_writes() -> None:
@@ -176,7 +176,7 @@ async def test_a_private_summary_is_rewritten_when_another_person_writes() -> No
     assert "swordfish" not in shown
     assert "SUMMARY 1" not in shown
     assert "I have read it." in shown
-    assert "SUMMARY 2" in await told(history, BOB)
+    assert "SUMMARY 2" in await prompt_text(history, BOB)
 
 
 async def test_another_person_gets_a_new_summary_at_once() -> None:
@@ -190,7 +190,7 @@ async def test_another_person_gets_a_new_summary_at_once() -> None:
     assert "SUMMARY 1" not in str(messages)
     assert "swordfish" not in str(llm.asked[0].messages)
     assert "read it" in str(llm.asked[0].messages)
-    assert "FOR ALL" in await told(history, ANN)
+    assert "FOR ALL" in await prompt_text(history, ANN)
     assert history.summaries[-1].upto == history.summaries[0].upto
 
 

@@ -32,7 +32,7 @@ from tests.routing.tools.turn_tools import (
     SMALL,
     WEATHER,
     WINDOW,
-    Told,
+    ScriptedSelector,
     echo,
     models,
     names,
@@ -206,7 +206,7 @@ def test_the_log_line() -> None:
 
 
 async def test_the_offer_contains_the_decision() -> None:
-    tools = await turn(doubt="the model is missing")
+    tools = await turn(fallback_reason="the model is missing")
     offer = tools.offer(HUGE, tools.begin_call(HUGE, WINDOW))
     assert (offer.model, offer.shown, offer.total, offer.fallback_reason) == (HUGE, 5, 9, "the model is missing")
     assert offer.activated == tools.selection.activated
@@ -227,7 +227,7 @@ async def test_destructive_tools_need_a_known_schema() -> None:
         Tool("count_events", echo),
     ]
     tools = TurnTools(
-        Toolbox(BuiltinSource([BoundToolkit(kit, changing)])), Told({}), models(), (kit,), ToolSelection()
+        Toolbox(BuiltinSource([BoundToolkit(kit, changing)])), ScriptedSelector({}), models(), (kit,), ToolSelection()
     )
     assert names(tools, HUGE) == []
     executor = ToolExecutor(tools, 9, 9_000)
@@ -249,7 +249,7 @@ async def test_a_too_long_tool_runs_after_its_schema_was_returned() -> None:
     kit = toolkit("diary", ToolCard("delete_events", dict.fromkeys(SIZES, text)))
     changing = Tool("delete_events", echo, traits=Traits(changes=True))
     tools = TurnTools(
-        Toolbox(BuiltinSource([BoundToolkit(kit, [changing])])), Told({}), models(), (kit,), ToolSelection()
+        Toolbox(BuiltinSource([BoundToolkit(kit, [changing])])), ScriptedSelector({}), models(), (kit,), ToolSelection()
     )
     with pytest.raises(ToolFailed, match="Its schema"):
         await run(tools, "delete_events", "{}", "S")
@@ -260,7 +260,7 @@ async def test_a_too_long_tool_runs_after_its_schema_was_returned() -> None:
 async def test_a_tool_runs_as_its_source_says() -> None:
     slow = Traits(parallel=False, changes=True, seconds=7)
     box = Toolbox(BuiltinSource([BoundToolkit(WEATHER, [Tool("get_weather", echo, traits=slow)])]))
-    tools = TurnTools(box, Told({}), models(), (WEATHER,), ToolSelection())
+    tools = TurnTools(box, ScriptedSelector({}), models(), (WEATHER,), ToolSelection())
     assert tools.traits("get_weather") == slow
     tools.begin_call(SMALL, WINDOW)
     with pytest.raises(BadArguments):

@@ -8,7 +8,7 @@ from hypothesis import strategies as some
 
 from routing.turn.compaction import transcript
 from routing.types.llm import ChatMessage, Picture, ToolCall
-from tests.routing.turn.patterns import said
+from tests.routing.turn.patterns import conversation
 
 
 def test_a_transcript_names_speakers_and_shortens_long_texts() -> None:
@@ -66,7 +66,7 @@ def test_message_text_cannot_forge_another_message_or_the_end(text: str) -> None
     some.lists(some.tuples(some.sampled_from("uacx"), some.integers(0, 9_000)), max_size=20), some.integers(100, 9_000)
 )
 def test_chunks_respect_the_limit_and_are_complete(spoken: list[tuple[str, int]], most: int) -> None:
-    messages = [said(kind, size)[0] for kind, size in spoken]
+    messages = [conversation(kind, size)[0] for kind, size in spoken]
     chunks = transcript(messages, most)
     assert all(len(chunk) <= most for chunk in chunks)
     text = "\n".join(chunks)
@@ -75,7 +75,7 @@ def test_chunks_respect_the_limit_and_are_complete(spoken: list[tuple[str, int]]
 
 
 def test_a_chunk_is_filled_to_the_last_character() -> None:
-    messages = said("uuu", 84)
+    messages = conversation("uuu", 84)
     spoken = "\n".join(f"user: {message.text}" for message in messages)
     exactly = len(f"<conversation>\n{spoken}\n</conversation>")
     assert [len(chunk) for chunk in transcript(messages, exactly)] == [exactly]

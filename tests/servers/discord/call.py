@@ -1,4 +1,4 @@
-"""One call as its handler gets it: validated, with its path parameters."""
+"""One API call for its handler: validated, with its path parameters."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""One API call from its HTTP request to its answer. Every call is journalled, every breach recorded."""
+"""One API call from its HTTP request to its answer; every call is logged, every violation recorded."""
 
 import asyncio
 from typing import Any

@@ -39,7 +39,7 @@ def respond(world: World, call: Call) -> Json | None:
     _carry_out(world, asked, call, kind, data)
     asked.response = Response(kind, data, world.now())
     world.changed()
-    return _told(world, asked) if call.query.get("with_response", "").lower() in ("true", "1") else None
+    return _callback_resource(world, asked) if call.query.get("with_response", "").lower() in ("true", "1") else None
 
 
 def _carry_out(world: World, asked: Interaction, call: Call, kind: int, data: Json) -> None:
@@ -73,7 +73,7 @@ def _spoken(world: World, asked: Interaction, version: Version, flags: int) -> M
     return message
 
 
-def _told(world: World, asked: Interaction) -> Json:
+def _callback_resource(world: World, asked: Interaction) -> Json:
     assert asked.response is not None
     told: Json = {"id": str(asked.id), "type": asked.kind}
     if asked.message is not None and asked.response.type in (MESSAGE, DEFERRED, UPDATE):

@@ -150,7 +150,7 @@ class People(World):
         return guild
 
     def enter(self, which: Home, who: Who) -> None:
-        """A person joins the guild; only sessions with the members intent are told."""
+        """A person joins the guild; only sessions with the members intent get the event."""
         guild, user = self.guild(which), self.user(who)
         guild.members[user.id] = user
         self.events.member("GUILD_MEMBER_ADD", guild, user)

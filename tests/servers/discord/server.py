@@ -55,7 +55,7 @@ class DiscordServer(Leaving, Observing):
 
     @property
     def heartbeat_interval(self) -> float:
-        """Seconds, told to every new connection."""
+        """Seconds, sent to every new connection."""
         return self._gateway.heartbeat_interval
 
     @heartbeat_interval.setter

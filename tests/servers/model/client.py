@@ -41,7 +41,7 @@ def events(text: str) -> list[dict[str, Any]]:
     return [json.loads(each) for each in found if each != "[DONE]"]
 
 
-def said(wire: str, answer: dict[str, Any]) -> str:
+def answer_text(wire: str, answer: dict[str, Any]) -> str:
     """The text in a whole answer."""
     if wire == "chat":
         return str(answer["choices"][0]["message"]["content"] or "")
@@ -63,7 +63,7 @@ def streamed(wire: str, chunks: list[dict[str, Any]]) -> str:
         return "".join(each["delta"] for each in chunks if each["type"] == "response.output_text.delta")
     if wire == "messages":
         return "".join(each.get("delta", {}).get("text", "") for each in chunks)
-    return "".join(said(wire, each) for each in chunks)
+    return "".join(answer_text(wire, each) for each in chunks)
 
 
 def finish(wire: str, answer: dict[str, Any]) -> str | None:

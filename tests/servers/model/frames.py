@@ -1,4 +1,4 @@
-"""The bytes of one streamed answer, split where a client could notice."""
+"""The bytes of one streamed answer, split at boundaries that a client could notice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every request that came in, in order, and a way to wait for more."""
+"""All requests in order, and waiting for more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failures on order: what a caller meets instead of, before or after the real answer."""
+"""Injected faults, instead of, before or after the real answer."""
 
 from dataclasses import dataclass
 from typing import Literal

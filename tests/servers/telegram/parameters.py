@@ -1,4 +1,4 @@
-"""A method's parameters, from what arrived by HTTP to checked values."""
+"""Parses and checks a method's parameters."""
 
 import json
 from collections.abc import Callable, Mapping

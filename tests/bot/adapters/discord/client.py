@@ -68,7 +68,7 @@ def key(channel: Channel) -> ChatKey:
     return ChatKey("discord", str(channel.id))
 
 
-def said(message: Message) -> InboundMessage:
+def inbound(message: Message) -> InboundMessage:
     """A received message."""
     return InboundMessage(
         user=UserKey("discord", str(message.author.id)),

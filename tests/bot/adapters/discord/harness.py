@@ -68,9 +68,9 @@ class DiscordHarness(PlatformHarness):
         self.kept.chats.update({message.chat: None for message in fresh})
         return fresh
 
-    async def heard(self, told: Message | Interaction) -> InboundMessage:
+    async def received(self, event: Message | Interaction) -> InboundMessage:
         """The accepted message for this event."""
-        return await self.update(told.id)
+        return await self.update(event.id)
 
     async def texts(self, count: int) -> list[str]:
         """The accepted texts, once there are `count`."""

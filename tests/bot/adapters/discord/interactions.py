@@ -53,7 +53,7 @@ class Asked(discord.Client):
         self.accepted += messages
         self.dc.changed()
 
-    async def heard(self, asked: Interaction) -> InboundMessage:
+    async def received(self, asked: Interaction) -> InboundMessage:
         """The result of the interaction."""
         await self.dc.wait_for(lambda _: self._of(asked))
         return self._of(asked)[0]

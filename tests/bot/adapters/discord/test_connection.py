@@ -25,11 +25,11 @@ def configured(token: str = "a.b.c", **given: str) -> DiscordSettings:
 
 def reconnected(harness: DiscordHarness) -> bool:
     """Whether the watchdog replaced a dead connection."""
-    return any("nothing heard for" in line for line in harness.log.said)
+    return any("nothing heard for" in line for line in harness.log.lines)
 
 
 async def test_only_the_needed_intents_are_requested(dc: DiscordServer, harness: DiscordHarness) -> None:
-    await harness.heard(dc.say("hi"))
+    await harness.received(dc.say("hi"))
     assert [session.intents for session in dc.sessions] == [1 << 0 | 1 << 9 | 1 << 10 | 1 << 12 | 1 << 13 | 1 << 15]
     assert dc.sessions[0].presence is None
     assert harness.platform.progress.problem == ""
@@ -40,21 +40,21 @@ async def test_only_the_needed_intents_are_requested(dc: DiscordServer, harness:
 
 async def test_a_missing_content_intent_is_reported_and_tolerated() -> None:
     async with DiscordServer(privileged=()) as dc, running_platform(dc) as harness:
-        await harness.heard(dc.say("hi"))
+        await harness.received(dc.say("hi"))
         assert [session.intents & MESSAGE_CONTENT for session in dc.sessions] == [0]
         assert harness.platform.progress.problem == NO_CONTENT
         dc.close_gateway(4013)
         await dc.wait_for(lambda _: len(dc.sessions) == 2 and harness.platform.progress.problem == NO_CONTENT)
-        assert harness.log.said.count(f"Discord: {NO_CONTENT}") == 1
+        assert harness.log.lines.count(f"Discord: {NO_CONTENT}") == 1
 
 
 async def test_a_refused_intent_is_dropped(dc: DiscordServer, harness: DiscordHarness) -> None:
-    await harness.heard(dc.say("one"))
+    await harness.received(dc.say("one"))
     dc.grant()
     dc.invalidate()
     dc.say("two")
     await dc.wait_for(lambda _: harness.platform.progress.problem == NO_CONTENT)
-    await harness.heard(dc.say("three"))
+    await harness.received(dc.say("three"))
     assert dc.sessions[-1].intents & MESSAGE_CONTENT == 0
     assert await harness.texts(3) == ["one", "two", "three"]
 
@@ -73,20 +73,20 @@ async def test_a_refused_token_is_reported_in_one_sentence(dc: DiscordServer, sh
 @pytest.mark.parametrize("sharded", [False, True])
 async def test_a_revoked_token_is_reported_and_retried(sharded: bool) -> None:
     async with DiscordServer() as dc, running_platform(dc, sharded=sharded) as harness:
-        await harness.heard(dc.say("before"))
+        await harness.received(dc.say("before"))
         dc.revoke()
         await dc.wait_for(lambda _: harness.platform.progress.problem == REVOKED)
-        assert harness.log.said.count(f"Discord: {REVOKED}") == 1
+        assert harness.log.lines.count(f"Discord: {REVOKED}") == 1
         dc.restore()
         dc.say("meanwhile")
         await dc.wait_for(lambda _: harness.platform.progress.problem == "")
-        await harness.heard(dc.say("after"))
+        await harness.received(dc.say("after"))
         assert await harness.texts(3) == ["before", "meanwhile", "after"]
         await harness.send(to(dc.dm(), "still here"))
 
 
 async def test_a_cut_connection_is_resumed_without_loss(dc: DiscordServer, harness: DiscordHarness) -> None:
-    await harness.heard(dc.say("one"))
+    await harness.received(dc.say("one"))
     dc.cut_gateway()
     dc.say("two", user="Bob")  # an unknown chat
     assert await harness.texts(2) == ["one", "two"]
@@ -96,25 +96,25 @@ async def test_a_cut_connection_is_resumed_without_loss(dc: DiscordServer, harne
 
 
 async def test_a_reconnect_request_is_followed(dc: DiscordServer, harness: DiscordHarness) -> None:
-    await harness.heard(dc.say("one"))
+    await harness.received(dc.say("one"))
     dc.ask_reconnect()
     await dc.wait_for(lambda _: dc.sessions[0].resumes)
-    await harness.heard(dc.say("two"))
-    assert not any("no connection" in line for line in harness.log.said)
+    await harness.received(dc.say("two"))
+    assert not any("no connection" in line for line in harness.log.lines)
 
 
 async def test_after_an_invalid_session_missed_messages_are_fetched(dc: DiscordServer, harness: DiscordHarness) -> None:
-    await harness.heard(dc.say("one"))
+    await harness.received(dc.say("one"))
     dc.invalidate()
     dc.say("two")
     await dc.wait_for(lambda _: len(dc.sessions) == 2)
-    await harness.heard(dc.say("three"))
+    await harness.received(dc.say("three"))
     assert await harness.texts(3) == ["one", "two", "three"]
 
 
 async def test_a_silent_gateway_is_left_and_resumed() -> None:
     async with DiscordServer(heartbeat_interval=0.1) as dc, running_platform(dc, pace={"silence": 0.4}) as harness:
-        await harness.heard(dc.say("one"))
+        await harness.received(dc.say("one"))
         dc.gateway_silent()
         dc.say("two")
         assert await harness.texts(2) == ["one", "two"]
@@ -128,11 +128,11 @@ async def test_a_gateway_that_acknowledges_no_heartbeat_is_replaced(sharded: boo
         DiscordServer(heartbeat_interval=0.1) as dc,
         running_platform(dc, sharded=sharded, pace={"max_silence": 0.5}) as harness,
     ):
-        await harness.heard(dc.say("one"))
+        await harness.received(dc.say("one"))
         dc.gateway_silent(events=True)
-        await harness.heard(dc.say("two"))
+        await harness.received(dc.say("two"))
         await dc.wait_for(lambda _: len(dc.sessions) == 2 and reconnected(harness))
-        await harness.heard(dc.say("three"))
+        await harness.received(dc.say("three"))
         assert await harness.texts(3) == ["one", "two", "three"]
         await dc.wait_for(lambda _: [session.is_connected for session in dc.sessions] == [False, True])
 
@@ -146,14 +146,14 @@ async def test_heartbeats_are_progress() -> None:
 
 
 async def test_an_outage_is_reported_once(dc: DiscordServer, harness: DiscordHarness) -> None:
-    await harness.heard(dc.say("one"))
+    await harness.received(dc.say("one"))
     async with dc.outage():
         await dc.wait_for(lambda _: harness.platform.progress.problem.startswith("no connection to Discord"))
         dc.say("two", user="Bob")
     await dc.wait_for(lambda _: harness.platform.progress.problem == "")
     assert await harness.texts(2) == ["one", "two"]
-    assert len([line for line in harness.log.said if "no connection" in line]) == 1
-    assert "Discord works again" in harness.log.said
+    assert len([line for line in harness.log.lines if "no connection" in line]) == 1
+    assert "Discord works again" in harness.log.lines
 
 
 async def test_an_unreachable_discord_does_not_delay_the_start(dc: DiscordServer) -> None:
@@ -164,7 +164,7 @@ async def test_an_unreachable_discord_does_not_delay_the_start(dc: DiscordServer
         assert harness.platform.progress.last_step > 0
         await dc.come_back()
         await dc.ready()
-        await harness.heard(dc.say("hi"))
+        await harness.received(dc.say("hi"))
         assert harness.platform.progress.problem == ""
 
 
@@ -184,19 +184,19 @@ async def test_a_transient_error_at_the_start_is_retried(dc: DiscordServer) -> N
     stumble = dc.fault("GET /users/@me", "server_error", status=503)
     async with running_platform(dc) as harness:
         await dc.ready()
-        await harness.heard(dc.say("hi"))
+        await harness.received(dc.say("hi"))
         assert stumble.hits == 1
-        assert "Discord works again" in harness.log.said
+        assert "Discord works again" in harness.log.lines
 
 
 async def test_other_close_codes_are_logged(dc: DiscordServer, harness: DiscordHarness) -> None:
-    await harness.heard(dc.say("one"))
+    await harness.received(dc.say("one"))
     dc.close_gateway(4011)
-    await dc.wait_for(lambda _: f"Discord: {SHARDS}" in harness.log.said)
+    await dc.wait_for(lambda _: f"Discord: {SHARDS}" in harness.log.lines)
     await dc.wait_for(lambda _: len(dc.sessions) == 2)
     dc.close_gateway(4013)
-    await dc.wait_for(lambda _: "Discord: Discord closed the connection (4013)" in harness.log.said)
-    await harness.heard(dc.say("two"))
+    await dc.wait_for(lambda _: "Discord: Discord closed the connection (4013)" in harness.log.lines)
+    await harness.received(dc.say("two"))
 
 
 async def test_sharding_opens_several_connections(dc: DiscordServer) -> None:
@@ -205,8 +205,8 @@ async def test_sharding_opens_several_connections(dc: DiscordServer) -> None:
     async with running_platform(dc, sharded=True) as harness:
         await dc.wait_for(lambda _: len(dc.sessions) == 2)
         for guild in guilds:
-            await harness.heard(dc.say("hi", mention=True, channel=next(iter(guild.channels.values()))))
-        await harness.heard(dc.say("hi"))
+            await harness.received(dc.say("hi", mention=True, channel=next(iter(guild.channels.values()))))
+        await harness.received(dc.say("hi"))
         assert {session.shard for session in dc.sessions} == {(0, 2), (1, 2)}
 
 
@@ -214,7 +214,7 @@ async def test_sharding_opens_several_connections(dc: DiscordServer) -> None:
 async def test_the_gateway_url_setting_is_used(sharded: bool) -> None:
     """Discord recommends a URL together with the number of shards."""
     async with DiscordServer() as dc, running_platform(dc, sharded=sharded, gateway_url=f"{dc.gateway}own/") as harness:
-        await harness.heard(dc.say("hi"))
+        await harness.received(dc.say("hi"))
         assert [session.connection.path for session in dc.sessions if session.connection] == ["/own/"]
 
 
@@ -223,35 +223,35 @@ async def test_one_dead_connection_of_two_is_detected() -> None:
         dc.shards = 2
         async with running_platform(dc, sharded=True, pace={"max_silence": 0.5}) as harness:
             await dc.wait_for(lambda _: len(dc.sessions) == 2)
-            await harness.heard(dc.say("one"))
+            await harness.received(dc.say("one"))
             assert dc.sessions[1].connection is not None
             dc.sessions[1].connection.mute(events=True)
             await dc.wait_for(lambda _: len(dc.sessions) == 4 and reconnected(harness))
-            await harness.heard(dc.say("two"))
+            await harness.received(dc.say("two"))
 
 
 async def test_an_unreadable_event_does_not_end_the_connection(dc: DiscordServer, harness: DiscordHarness) -> None:
     dc.events.dispatch("MESSAGE_CREATE", {"id": "x"}, None)
     dc.events.dispatch("THREAD_CREATE", {"id": "1", "guild_id": "nonsense"}, None)
     dc.events.dispatch("NEWS_FROM_THE_FUTURE", {}, None)
-    await harness.heard(dc.say("hi"))
+    await harness.received(dc.say("hi"))
     assert len(dc.sessions) == 1
     assert not dc.sessions[0].resumes
-    assert [line.partition(" event")[0] for line in harness.log.said if "skipping it" in line] == [
+    assert [line.partition(" event")[0] for line in harness.log.lines if "skipping it" in line] == [
         "Discord: can't parse a MESSAGE_CREATE", "Discord: can't parse a THREAD_CREATE",
     ]  # fmt: skip
 
 
-async def test_the_owner_is_told_of_a_removal(dc: DiscordServer) -> None:
+async def test_a_removal_is_reported_to_the_owner(dc: DiscordServer) -> None:
     dc.guild()
     async with running_platform(dc) as harness:
-        await harness.heard(dc.say("hi", channel="general", mention=True))
+        await harness.received(dc.say("hi", channel="general", mention=True))
         dc.kick()
-        await dc.wait_for(lambda _: harness.told)
-        assert harness.told == [
+        await dc.wait_for(lambda _: harness.notices)
+        assert harness.notices == [
             "🚪 I was removed from the Discord server Team. I keep its conversations, but can no longer answer there."
         ]
-        await harness.heard(dc.say("in private"))
+        await harness.received(dc.say("in private"))
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ async def test_a_working_connection_does_not_hide_a_broken_one(dc: DiscordServer
     dc.shards = 2
     async with running_platform(dc, sharded=True) as harness:
         await dc.wait_for(lambda _: len(dc.sessions) == 2)
-        await harness.heard(dc.say("hi"))
+        await harness.received(dc.say("hi"))
         platform = harness.platform
         for shard in (0, 1):
             platform.disconnected(shard)
@@ -291,11 +291,11 @@ async def test_sessions_start_at_discords_interval(sharded: bool) -> None:
     async with DiscordServer(identify_gap=0.3) as dc:
         dc.shards = 2
         async with running_platform(dc, sharded=sharded, pace={"identify_gap": 0.35}) as harness:
-            await harness.heard(dc.say("one"))
+            await harness.received(dc.say("one"))
             await dc.wait_for(lambda _: len(dc.sessions) == 1 + sharded)
             dc.invalidate()
             await dc.wait_for(lambda _: len(dc.sessions) == 2 * (1 + sharded))
-            await harness.heard(dc.say("two"))
+            await harness.received(dc.say("two"))
 
 
 async def test_what_the_library_still_reports_after_the_end_is_ignored() -> None:

@@ -19,7 +19,7 @@ def excuse(dc: DiscordServer) -> None:
 
 async def test_an_expired_file_url_is_refreshed(dc: DiscordServer, harness: DiscordHarness) -> None:
     message = dc.say("see", attachments=[("a.png", b"\x89png", "image/png")])
-    [picture] = (await harness.heard(message)).attachments
+    [picture] = (await harness.received(message)).attachments
     assert await harness.platform.fetch(picture) == b"\x89png"
     assert dc.calls("GET", "/channels/{channel_id}/messages/{message_id}") == []
     place, _, _ = picture.ref.partition(" ")
@@ -33,7 +33,7 @@ async def test_an_expired_file_url_is_refreshed(dc: DiscordServer, harness: Disc
 
 async def test_a_file_removed_from_its_message_is_gone(dc: DiscordServer, harness: DiscordHarness) -> None:
     message = dc.say("see", attachments=[("a.png", b"\x89png", "image/png")])
-    [picture] = (await harness.heard(message)).attachments
+    [picture] = (await harness.received(message)).attachments
     gone = replace(picture, ref=f"discord:{message.channel.id}/{message.id}/1 {dc.address}/attachments/old.png")
     with pytest.raises(Refused, match=r"^Discord no longer has that file"):
         await harness.platform.fetch(gone)
@@ -41,7 +41,7 @@ async def test_a_file_removed_from_its_message_is_gone(dc: DiscordServer, harnes
 
 
 async def test_a_file_may_be_too_large_or_unreachable(dc: DiscordServer, harness: DiscordHarness) -> None:
-    [picture] = (await harness.heard(dc.say("see", attachments=[("a.png", b"x", "image/png")]))).attachments
+    [picture] = (await harness.received(dc.say("see", attachments=[("a.png", b"x", "image/png")]))).attachments
     with pytest.raises(Refused, match=r"up to 20 MB"):
         await harness.platform.fetch(replace(picture, size=20 * 2**20 + 1))
     async with dc.outage():

@@ -12,14 +12,14 @@ from tests.bot.adapters.harness import States
 from tests.servers.discord import DiscordServer
 
 
-def told(harness: DiscordHarness) -> list[str]:
+def notices(harness: DiscordHarness) -> list[str]:
     """The notices about permissions."""
-    return [words for words in harness.told if words.startswith("🔐")]
+    return [words for words in harness.notices if words.startswith("🔐")]
 
 
 async def met(harness: DiscordHarness, dc: DiscordServer) -> None:
     """Until the client knows every server."""
-    await dc.wait_for(lambda _: harness.log.said)
+    await dc.wait_for(lambda _: harness.log.lines)
     await harness.platform._client.wait_until_ready()
     await harness.platform._look_around()
 
@@ -33,10 +33,10 @@ async def test_a_removal_while_offline_is_reported_once_by_name(dc: DiscordServe
     dc.kick()
     async with running_platform(dc, kept) as harness:
         await met(harness, dc)
-        assert harness.told == [REMOVED.format(server="Team")]
+        assert harness.notices == [REMOVED.format(server="Team")]
     async with running_platform(dc, kept) as harness:
         await met(harness, dc)
-        assert harness.told == []
+        assert harness.notices == []
 
 
 async def test_a_server_joined_later_is_known(dc: DiscordServer) -> None:
@@ -44,12 +44,12 @@ async def test_a_server_joined_later_is_known(dc: DiscordServer) -> None:
     async with running_platform(dc, kept) as harness:
         await met(harness, dc)
         dc.join("Later")
-        await harness.heard(dc.say("hi", guild="Later", mention=True))
+        await harness.received(dc.say("hi", guild="Later", mention=True))
         await dc.wait_for(lambda _: "Later" in kept.state.kept["discord_guilds"])
     dc.kick("Later")
     async with running_platform(dc, kept) as harness:
         await met(harness, dc)
-        assert harness.told == [REMOVED.format(server="Later")]
+        assert harness.notices == [REMOVED.format(server="Later")]
 
 
 @pytest.mark.parametrize(
@@ -69,18 +69,18 @@ async def test_a_missing_permission_is_reported_once_per_channel(
     threads = permission == "create_public_threads"
     async with running_platform(dc, kept, threads=threads) as harness:
         for name in ("general", "general", "other"):
-            await harness.heard(dc.say("hi", channel=name, mention=True))
-        await dc.wait_for(lambda _: len(told(harness)) == 2)
+            await harness.received(dc.say("hi", channel=name, mention=True))
+        await dc.wait_for(lambda _: len(notices(harness)) == 2)
         general, other = (template.format(channel=name, server="Team") for name in ("general", "other"))
-        assert told(harness) == [general, other]
+        assert notices(harness) == [general, other]
     async with running_platform(dc, kept, threads=threads) as harness:
         await met(harness, dc)
-        assert told(harness) == []
+        assert notices(harness) == []
         dc.allow("general", permission)
-        await harness.heard(dc.say("thanks", channel="general", mention=True))
+        await harness.received(dc.say("thanks", channel="general", mention=True))
         dc.forbid("general", permission)
-        await harness.heard(dc.say("and now?", channel="general", mention=True))
-        await dc.wait_for(lambda _: told(harness) == [general])
+        await harness.received(dc.say("and now?", channel="general", mention=True))
+        await dc.wait_for(lambda _: notices(harness) == [general])
 
 
 async def test_permissions_missing_in_known_channels_are_reported_at_the_start(dc: DiscordServer) -> None:
@@ -91,23 +91,23 @@ async def test_permissions_missing_in_known_channels_are_reported_at_the_start(d
         kept.chats[chat] = None
     async with running_platform(dc, kept) as harness:
         await met(harness, dc)
-        assert told(harness) == [NO_HISTORY.format(channel="general", server="Team")]
+        assert notices(harness) == [NO_HISTORY.format(channel="general", server="Team")]
 
 
 async def test_unused_threads_need_no_permission(dc: DiscordServer) -> None:
     dc.forbid(dc.channel(), "create_public_threads")
     async with running_platform(dc) as harness:
-        await harness.heard(dc.say("hi", channel="general", mention=True))
+        await harness.received(dc.say("hi", channel="general", mention=True))
         await met(harness, dc)
-        assert harness.told == []
+        assert harness.notices == []
 
 
 async def test_an_undeliverable_answer_is_reported_by_the_outbox(dc: DiscordServer) -> None:
     dc.forbid(dc.channel(), "send_messages", "attach_files")
     async with running_platform(dc) as harness:
-        await harness.heard(dc.say("hi", channel="general", mention=True))
+        await harness.received(dc.say("hi", channel="general", mention=True))
         await met(harness, dc)
-        assert harness.told == []
+        assert harness.notices == []
 
 
 def owner() -> tuple[list[str], Tell]:

@@ -14,7 +14,7 @@ from tests.servers.discord import Channel, DiscordServer, Message
 from tests.servers.discord.views import message_event, role_json
 
 
-def told(dc: DiscordServer, text: str = "look", channel: Channel | None = None, **changes: Any) -> Message:
+def dispatched(dc: DiscordServer, text: str = "look", channel: Channel | None = None, **changes: Any) -> Message:
     """A message with these fields from the gateway; in private unless there is a channel."""
     message = dc.add_message(channel or dc.dm(), dc.user(), dc.version(text))
     event = message_event(dc, message, readable=True) | changes
@@ -24,7 +24,7 @@ def told(dc: DiscordServer, text: str = "look", channel: Channel | None = None, 
 
 async def test_every_direct_message_is_for_the_bot(dc: DiscordServer, harness: DiscordHarness) -> None:
     message = dc.say("  hello <@4242424242424242> there ", user="Bob")
-    heard = await harness.heard(message)
+    heard = await harness.received(message)
     assert heard.user == UserKey("discord", str(dc.user("Bob").id))
     assert heard.chat == ChatKey("discord", str(dc.dm("Bob").id))
     assert (heard.bot_id, heard.bot_name) == (str(dc.bot.id), "tierbot")
@@ -40,13 +40,13 @@ async def test_in_a_guild_only_mentions_and_replies_are_for_the_bot(dc: DiscordS
     dc.say("@everyone look", channel="general")
     dc.say("not you", channel="general", mention=dc.user("Bob"))
     asked = dc.say("what is this?", channel="general", mention=True)
-    heard = await harness.heard(asked)
+    heard = await harness.received(asked)
     assert harness.accepted == [heard]
     assert (heard.text, heard.private, heard.language) == ("what is this?", False, "en")
     assert heard.chat == ChatKey("discord", str(dc.channel("general").id))
     await harness.send(to(dc.channel("general"), "an answer"))
     answer = dc.channel("general").from_bot()[0]
-    heard = await harness.heard(dc.say("and this?", channel="general", reply_to=answer))
+    heard = await harness.received(dc.say("and this?", channel="general", reply_to=answer))
     assert (heard.text, heard.quoted) == ("and this?", "an answer")
 
 
@@ -54,7 +54,7 @@ async def test_a_reply_to_another_person_needs_a_mention(dc: DiscordServer, harn
     dc.guild()
     bobs = dc.say("42 <:smile:123456>", user="Bob", channel="general")
     dc.say("no!", channel="general", reply_to=bobs)
-    heard = await harness.heard(dc.say("is he right?", channel="general", reply_to=bobs, mention=True))
+    heard = await harness.received(dc.say("is he right?", channel="general", reply_to=bobs, mention=True))
     assert [(message.text, message.quoted) for message in harness.accepted] == [("is he right?", "42 :smile:")]
     assert heard.text == "is he right?"
 
@@ -78,16 +78,16 @@ async def test_mentions_are_read_as_names(dc: DiscordServer, written: str, read:
     async with running_platform(dc) as harness:
         where = {"me": dc.bot.mention, "id": dc.bot.id, "bob": bob.mention, "role": f"<@&{role.id}>"}
         text = written.format(**where, here=dc.channel("general").mention)
-        assert (await harness.heard(dc.say(text, channel="general"))).text == read
+        assert (await harness.received(dc.say(text, channel="general"))).text == read
 
 
 async def test_bots_webhooks_and_system_messages_are_ignored(dc: DiscordServer, harness: DiscordHarness) -> None:
-    told(dc, "a bot", author=dc.user("Bob").json() | {"bot": True})
-    told(dc, "a hook", webhook_id="77")
-    told(dc, "a pin", type=6)
-    told(dc, "a system", author=dc.user("Bob").json() | {"system": True})
+    dispatched(dc, "a bot", author=dc.user("Bob").json() | {"bot": True})
+    dispatched(dc, "a hook", webhook_id="77")
+    dispatched(dc, "a pin", type=6)
+    dispatched(dc, "a system", author=dc.user("Bob").json() | {"system": True})
     await harness.send(to(dc.dm(), "my own"))
-    await harness.heard(dc.say("last"))
+    await harness.received(dc.say("last"))
     assert await harness.texts(1) == ["last"]
 
 
@@ -95,28 +95,28 @@ async def test_a_mention_joins_a_thread_as_a_conversation(dc: DiscordServer, har
     thread = dc.thread("plans")
     where = ChatKey("discord", str(dc.channel("general").id), str(thread.id))
     dc.say("among us", thread=thread)
-    assert (await harness.heard(dc.say("join us", thread=thread, mention=True))).chat == where == key(thread)
-    heard = await harness.heard(dc.say("and now?", thread=thread))
+    assert (await harness.received(dc.say("join us", thread=thread, mention=True))).chat == where == key(thread)
+    heard = await harness.received(dc.say("and now?", thread=thread))
     assert (heard.text, heard.chat) == ("and now?", where)
     bobs = dc.say("I think so", user="Bob", thread=thread)
-    await harness.heard(bobs)
+    await harness.received(bobs)
     dc.say("I don't", thread=thread, reply_to=bobs)
     dc.say("go on", thread=thread, mention=dc.user("Bob"))
-    await harness.heard(dc.say("you?", thread=thread, mention=True))
+    await harness.received(dc.say("you?", thread=thread, mention=True))
     assert [message.text for message in harness.accepted] == ["join us", "and now?", "I think so", "you?"]
 
 
 async def test_without_the_intent_an_unreadable_reply_is_explained() -> None:
     async with DiscordServer(privileged=()) as dc, running_platform(dc) as harness:
         dc.guild()
-        assert (await harness.heard(dc.say("in private"))).text == "in private"
+        assert (await harness.received(dc.say("in private"))).text == "in private"
         dc.say("not for you", channel="general")
-        asked = await harness.heard(dc.say("what?", channel="general", mention=True))
+        asked = await harness.received(dc.say("what?", channel="general", mention=True))
         assert (asked.text, asked.kind) == ("what?", "message")
         await harness.send(to(dc.channel("general"), "an answer"))
         answer = message_event(dc, dc.channel("general").from_bot()[0], readable=True)
-        quiet = told(dc, channel=dc.channel("general"), content="", type=19, referenced_message=answer)
-        unread = await harness.heard(quiet)
+        quiet = dispatched(dc, channel=dc.channel("general"), content="", type=19, referenced_message=answer)
+        unread = await harness.received(quiet)
         assert (unread.text, unread.kind) == (UNREADABLE, "unsupported")
 
 
@@ -127,7 +127,7 @@ async def test_readable_files(dc: DiscordServer, harness: DiscordHarness) -> Non
         ("odd.bin", b"??", "application/octet-stream"),
     ]  # fmt: skip
     message = dc.say("see", attachments=files)
-    heard = await harness.heard(message)
+    heard = await harness.received(message)
     assert [(one.kind, one.name, one.mime, one.size) for one in heard.attachments] == [
         ("image", "a.png", "image/png", 3), ("text", "notes.md", "text/plain", 4),
         ("text", "main.ts", "text/plain", 5), ("voice", "voice.ogg", "audio/ogg", 3),
@@ -154,30 +154,30 @@ FILE = {"id": "1", "filename": "x", "url": "u"}
 async def test_unreadable_content_is_named(
     dc: DiscordServer, harness: DiscordHarness, changes: dict[str, Any], read: str
 ) -> None:
-    heard = await harness.heard(told(dc, **changes))
+    heard = await harness.received(dispatched(dc, **changes))
     assert (heard.kind, heard.text) == ("unsupported", read)
 
 
 async def test_text_with_a_sticker_is_text_and_an_empty_message_is_ignored(
     dc: DiscordServer, harness: DiscordHarness
 ) -> None:
-    told(dc, "hi", sticker_items=[{"id": "1", "name": "s", "format_type": 1}])
-    told(dc, "  ")
-    await harness.heard(dc.say("last"))
+    dispatched(dc, "hi", sticker_items=[{"id": "1", "name": "s", "format_type": 1}])
+    dispatched(dc, "  ")
+    await harness.received(dc.say("last"))
     assert [(one.kind, one.text) for one in harness.accepted] == [("message", "hi"), ("message", "last")]
 
 
 async def test_a_forwarded_message_has_the_forwarded_content(dc: DiscordServer, harness: DiscordHarness) -> None:
     picture = {"id": "9", "filename": "p.png", "content_type": "image/png", "size": 3, "url": "http://x/p.png"}
     whole = {"type": 0, "content": "from elsewhere", "attachments": [picture]}
-    heard = await harness.heard(told(dc, "", message_snapshots=[{"message": whole}]))
+    heard = await harness.received(dispatched(dc, "", message_snapshots=[{"message": whole}]))
     assert (heard.text, [one.name for one in heard.attachments]) == ("from elsewhere", ["p.png"])
     assert heard.attachments[0].ref.endswith(f"/{heard.message_id}/9 http://x/p.png")
 
 
 async def test_an_edit_counts_and_a_link_preview_does_not(dc: DiscordServer, harness: DiscordHarness) -> None:
     message = dc.say("teh")
-    await harness.heard(message)
+    await harness.received(message)
     shown = message_event(dc, message, readable=True) | {"embeds": [{"title": "a link"}]}
     dc.events.dispatch("MESSAGE_UPDATE", shown, None)
     dc.edit(message, "the")
@@ -198,8 +198,8 @@ async def test_people_have_their_guild_nickname(dc: DiscordServer, harness: Disc
     dc.guild()
     bob = dc.user("Bob").json() | {"member": {"nick": "Bobby"}}
     text = f"{dc.bot.mention} {dc.user('Bob').mention}"
-    called = told(dc, text, dc.channel("general"), member={"nick": "Ali"}, mentions=[bob, dc.bot.json()])
-    heard = await harness.heard(called)
+    called = dispatched(dc, text, dc.channel("general"), member={"nick": "Ali"}, mentions=[bob, dc.bot.json()])
+    heard = await harness.received(called)
     assert (heard.user_name, heard.text) == ("Ali", "@Bobby")
 
 
@@ -208,5 +208,5 @@ async def test_a_mention_of_the_bots_role_is_for_the_bot(dc: DiscordServer) -> N
     async with running_platform(dc) as harness:
         managed = role_json(role.id, role.name, 0) | {"managed": True, "tags": {"bot_id": str(dc.bot.id)}}
         dc.events.dispatch("GUILD_ROLE_UPDATE", {"guild_id": str(dc.guild().id), "role": managed}, dc.guild())
-        heard = await harness.heard(dc.say(f"<@&{role.id}> hello", channel="general"))
+        heard = await harness.received(dc.say(f"<@&{role.id}> hello", channel="general"))
         assert heard.text == "hello"

@@ -34,7 +34,7 @@ def origin(heard: InboundMessage) -> InteractionRef:
 async def test_a_command_becomes_a_message_and_is_deferred_at_once() -> None:
     async with asking() as (dc, client):
         asked = await dc.answered(dc.slash("tier", {"tier": "smart", "force": True}, where="general"))
-        heard = await client.heard(asked)
+        heard = await client.received(asked)
         assert asked.deferred
         assert asked.ephemeral
         assert 0 <= (asked.acknowledged_after or -1) < 3
@@ -70,22 +70,22 @@ async def test_a_command_becomes_a_message_and_is_deferred_at_once() -> None:
 async def test_personal_commands_are_ephemeral(name: str, options: dict[str, Any], text: str, ephemeral: bool) -> None:
     async with asking() as (dc, client):
         asked = await dc.answered(dc.slash(name, options, where="general"))
-        heard = await client.heard(asked)
+        heard = await client.received(asked)
         assert (heard.text, asked.ephemeral, origin(heard).ephemeral) == (text, ephemeral, ephemeral)
         direct = await dc.answered(dc.slash(name, options))
         assert not direct.ephemeral
-        assert not origin(await client.heard(direct)).ephemeral
+        assert not origin(await client.received(direct)).ephemeral
 
 
 async def test_a_command_carries_its_channel_and_person() -> None:
     async with asking() as (dc, client):
         thread = dc.thread("plans")
         bob = dc.user("bob", locale="pt-BR")
-        heard = await client.heard(dc.slash("whoami", where=thread, user=bob))
+        heard = await client.received(dc.slash("whoami", where=thread, user=bob))
         assert heard.chat == ChatKey("discord", str(dc.channel().id), str(thread.id))
         assert not heard.private
         assert (heard.user, heard.user_name, heard.language) == (UserKey("discord", str(bob.id)), "Bob", "pt")
-        heard = await client.heard(dc.slash("whoami", user=bob))
+        heard = await client.received(dc.slash("whoami", user=bob))
         assert heard.chat == ChatKey("discord", str(dc.dm(bob).id))
         assert heard.private
 
@@ -95,7 +95,7 @@ async def test_answers_of_a_user_installed_bot_are_ephemeral() -> None:
         elsewhere = dc.channel("general", dc.guild("Elsewhere", has_bot=False))
         for where in (dc.private_channel("alice", "bob"), dc.private_channel("alice", "bob", "carol"), elsewhere):
             asked = await dc.answered(dc.slash("new", where=where))
-            heard = await client.heard(asked)
+            heard = await client.received(asked)
             assert asked.is_users_only
             assert asked.ephemeral
             assert origin(heard).ephemeral
@@ -114,7 +114,7 @@ async def pressed(dc: DiscordServer, client: Asked, where: Channel, menu: bool =
 async def test_buttons_and_choices_deliver_their_token(menu: bool, token: str) -> None:
     async with asking() as (dc, client):
         asked = await dc.answered(await pressed(dc, client, dc.channel(), menu))
-        heard = await client.heard(asked)
+        heard = await client.received(asked)
         assert (heard.kind, heard.text) == ("press", token)
         assert asked.response is not None
         assert (asked.response.type, asked.response.data) == (6, {})
@@ -127,8 +127,8 @@ async def test_a_press_under_an_ephemeral_answer_stays_ephemeral() -> None:
     async with asking() as (dc, client):
         first = await dc.answered(dc.slash("tier", where="general"))
         content = {"content": "which?", "components": BUTTONS, "flags": EPHEMERAL}
-        await client.context.follow_up(origin(await client.heard(first)), content)
-        heard = await client.heard(dc.press(await dc.reply(first), "Smart"))
+        await client.context.follow_up(origin(await client.received(first)), content)
+        heard = await client.received(dc.press(await dc.reply(first), "Smart"))
         assert heard.kind == "press"
         assert origin(heard).ephemeral
 
@@ -136,7 +136,7 @@ async def test_a_press_under_an_ephemeral_answer_stays_ephemeral() -> None:
 async def test_a_redelivered_interaction_does_no_harm(caplog: pytest.LogCaptureFixture) -> None:
     async with asking() as (dc, client):
         asked = await dc.answered(dc.slash("tier", where="general"))
-        await client.heard(asked)
+        await client.received(asked)
         dc.redeliver(asked)
         await dc.wait_for(lambda _: len(dc.refusals) == 1)
         await dc.wait_for(lambda _: len(client.accepted) == 2)
@@ -149,7 +149,7 @@ async def test_a_redelivered_interaction_does_no_harm(caplog: pytest.LogCaptureF
 async def test_an_expired_interaction_is_still_a_message(caplog: pytest.LogCaptureFixture) -> None:
     async with asking(response_limit=0.0) as (dc, client):
         asked = dc.slash("status", where="general")
-        assert (await client.heard(asked)).text == "/status"
+        assert (await client.received(asked)).text == "/status"
         await dc.wait_for(lambda _: dc.refusals)
         client.no_replies.note(client.accepted[0])
         await client.end()
@@ -165,9 +165,9 @@ async def test_an_unanswered_command_does_not_show_thinking_for_ever() -> None:
     async with asking() as (dc, client):
         silent = await dc.answered(dc.slash("stop", where="general"))
         spoken = await dc.answered(dc.slash("status", where="general"))
-        client.no_replies.note(await client.heard(silent))
+        client.no_replies.note(await client.received(silent))
         await dc.wait_for(lambda _: silent.message is not None and silent.message.deleted)
-        await client.heard(spoken)
+        await client.received(spoken)
         await client.end()  # the next start answers a pending interaction
         assert spoken.message is not None
         assert not spoken.message.deleted
@@ -184,7 +184,7 @@ async def test_nothing_is_acknowledged_before_it_is_stored(press: bool) -> None:
         assert dc.calls("POST", CALLBACK) == []
         client.storage.set()
         await dc.answered(asked)
-        assert (await client.heard(asked)).update_id == str(asked.id)
+        assert (await client.received(asked)).update_id == str(asked.id)
 
 
 async def test_a_slow_store_defers_the_interaction_and_stores_it_later(
@@ -196,7 +196,7 @@ async def test_a_slow_store_defers_the_interaction_and_stores_it_later(
         assert client.failures == 0
         assert client.accepted == []
         assert f"Discord: interaction {asked.id} is acknowledged before it is saved" in caplog.messages
-        assert (await client.heard(asked)).text == "/status"
+        assert (await client.received(asked)).text == "/status"
 
 
 async def test_an_interaction_that_cannot_be_stored_is_not_deferred(caplog: pytest.LogCaptureFixture) -> None:
@@ -214,7 +214,7 @@ async def test_answers_to_strangers_are_ephemeral() -> None:
         assert not (await dc.answered(dc.slash("new", where="general"))).ephemeral
         asked = await dc.answered(dc.slash("new", where="general", user="mallory"))
         assert asked.ephemeral
-        assert origin(await client.heard(asked)).ephemeral
+        assert origin(await client.received(asked)).ephemeral
 
 
 async def test_a_deferral_bypasses_the_bots_rate_limits() -> None:

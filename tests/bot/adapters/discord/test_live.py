@@ -9,7 +9,7 @@ import pytest
 
 from routing.errors import StorageFault
 from routing.types.messages import ChatKey
-from tests.bot.adapters.discord.client import Scene, said, scene, to
+from tests.bot.adapters.discord.client import Scene, inbound, scene, to
 from tests.servers.discord import DiscordServer
 from tests.servers.discord.faults import Kind
 
@@ -23,7 +23,7 @@ async def test_a_quick_answer_costs_one_request() -> None:
     async with scene(pace={"typing_after": 5, "preview_after": 5}) as here:
         dc = here.dc
         before = len(dc.requests)
-        live = here.live(said(dc.say("6 * 7?")))
+        live = here.live(inbound(dc.say("6 * 7?")))
         await live.working()
         live.show("4")
         assert await live.close() == ""
@@ -33,7 +33,7 @@ async def test_a_quick_answer_costs_one_request() -> None:
 
 async def test_typing_continues_until_the_end_in_the_thread(dc: DiscordServer, here: Scene) -> None:
     thread = dc.thread("Soup", dc.channel())
-    live = here.live(said(dc.say("hm?", channel=thread, mention=True)))
+    live = here.live(inbound(dc.say("hm?", channel=thread, mention=True)))
     await live.working()
     await live.working()
     await dc.wait_for(lambda _: len(dc.typing) >= 3)
@@ -47,7 +47,7 @@ async def test_typing_continues_until_the_end_in_the_thread(dc: DiscordServer, h
 
 async def test_the_answer_is_streamed_into_one_stored_message(dc: DiscordServer, here: Scene) -> None:
     question = dc.say("hm?", channel="general", mention=True)
-    live = here.live(said(question))
+    live = here.live(inbound(question))
     live.show("The **ans")
     shown = await dc.reply(question)
     assert shown.reply_to is question
@@ -64,7 +64,7 @@ async def test_the_answer_is_streamed_into_one_stored_message(dc: DiscordServer,
 
 
 async def test_an_unchanged_preview_is_not_sent(dc: DiscordServer, here: Scene) -> None:
-    live = here.live(said(dc.say("hm?")))
+    live = here.live(inbound(dc.say("hm?")))
     live.show("one")
     await dc.wait_for(lambda _: here.kept)
     live.show("one")
@@ -76,7 +76,7 @@ async def test_an_unchanged_preview_is_not_sent(dc: DiscordServer, here: Scene) 
 async def test_the_edit_interval_does_not_depend_on_response_time() -> None:
     async with scene(pace={"edit_gap": 0.2}) as here:
         dc = here.dc
-        live = here.live(said(dc.say("hm?")))
+        live = here.live(inbound(dc.say("hm?")))
         live.show("one")
         shown = await dc.reply()
         dc.fault("PATCH /channels/*/messages/*", "slow", seconds=0.3)
@@ -92,7 +92,7 @@ async def test_a_refused_preview_is_not_retried() -> None:
     async with scene(pace={"typing_after": 5}) as here:
         dc = here.dc
         dc.forbid(dc.channel(), "send_messages")
-        live = here.live(said(dc.say("hm?", channel="general", mention=True)))
+        live = here.live(inbound(dc.say("hm?", channel="general", mention=True)))
         live.show("one")
         await dc.wait_for(lambda _: dc.calls("POST", POST))
         live.show("one two")
@@ -102,7 +102,7 @@ async def test_a_refused_preview_is_not_retried() -> None:
 
 
 async def test_replies_in_direct_messages_quote_nothing(dc: DiscordServer, here: Scene) -> None:
-    live = here.live(said(dc.say("hm?")))
+    live = here.live(inbound(dc.say("hm?")))
     live.show("one")
     assert (await dc.reply()).reply_to is None
     await live.close()
@@ -111,7 +111,7 @@ async def test_replies_in_direct_messages_quote_nothing(dc: DiscordServer, here:
 async def test_a_thread_started_by_the_question_quotes_nothing(dc: DiscordServer, here: Scene) -> None:
     question = dc.say("hm?", channel="general", mention=True)
     thread = dc.thread("hm?", question)
-    live = here.live(replace(said(question), chat=ChatKey("discord", str(question.channel.id), str(thread.id))))
+    live = here.live(replace(inbound(question), chat=ChatKey("discord", str(question.channel.id), str(thread.id))))
     live.show("one")
     await dc.reply(thread)
     await live.close()
@@ -124,7 +124,7 @@ async def test_a_thread_started_by_the_question_quotes_nothing(dc: DiscordServer
 async def test_a_given_placeholder_is_continued(dc: DiscordServer, here: Scene) -> None:
     await here.send(to(dc.dm(), "half an"), outbox_id=6)
     shown = await dc.reply()
-    live = here.live(said(dc.say("hm?")), str(shown.id))
+    live = here.live(inbound(dc.say("hm?")), str(shown.id))
     live.show("half an answer")
     await dc.wait_for(lambda _: shown.text == "half an answer")
     assert await live.close() == str(shown.id)
@@ -132,7 +132,7 @@ async def test_a_given_placeholder_is_continued(dc: DiscordServer, here: Scene) 
 
 
 async def test_a_preview_on_its_way_arrives_before_the_final_text(dc: DiscordServer, here: Scene) -> None:
-    live = here.live(said(dc.say("hm?")))
+    live = here.live(inbound(dc.say("hm?")))
     dc.fault("POST /channels/*/messages", "slow", seconds=0.2)
     live.show("half")
     shown = await dc.reply()
@@ -141,7 +141,7 @@ async def test_a_preview_on_its_way_arrives_before_the_final_text(dc: DiscordSer
 
 async def test_a_preview_with_a_lost_response_is_found_again(dc: DiscordServer, here: Scene) -> None:
     fault = dc.fault("POST /channels/*/messages", "drop_after")
-    live = here.live(said(dc.say("hm?")))
+    live = here.live(inbound(dc.say("hm?")))
     live.show("half")
     await dc.wait_for(lambda _: fault.hits)
     placeholder = await live.close()
@@ -151,7 +151,7 @@ async def test_a_preview_with_a_lost_response_is_found_again(dc: DiscordServer, 
 
 
 async def test_without_streaming_there_is_only_typing(dc: DiscordServer, here: Scene) -> None:
-    live = here.live(said(dc.say("hm?")), streaming=False)
+    live = here.live(inbound(dc.say("hm?")), streaming=False)
     await live.working()
     live.show("one")
     await dc.wait_for(lambda dc: len(dc.typing) >= 2)
@@ -164,7 +164,7 @@ async def test_a_failing_preview_does_not_affect_the_final_text(dc: DiscordServe
         question = dc.say("hm?", channel=f"room-{kind.replace('_', '-')}", mention=True)
         dc.fault("POST /channels/*/typing", kind)
         fault = dc.fault("POST /channels/*/messages", kind)
-        live = here.live(said(question))
+        live = here.live(inbound(question))
         await live.working()
         live.show("half")
         await dc.wait_for(lambda _, fault=fault: fault.hits == 1)  # type: ignore[misc]
@@ -175,7 +175,7 @@ async def test_a_failing_preview_does_not_affect_the_final_text(dc: DiscordServe
 
 
 async def test_a_preview_deleted_by_someone_is_replaced_by_a_new_message(dc: DiscordServer, here: Scene) -> None:
-    live = here.live(said(dc.say("hm?")))
+    live = here.live(inbound(dc.say("hm?")))
     live.show("one")
     shown = await dc.reply()
     dc.delete(shown)
@@ -189,7 +189,7 @@ async def test_a_failure_to_store_the_placeholder_does_not_reach_the_turn() -> N
         raise StorageFault("disk full")
 
     async with scene() as here:
-        live = here.live(said(here.dc.say("hm?")), keep=keep)
+        live = here.live(inbound(here.dc.say("hm?")), keep=keep)
         live.show("one")
         shown = await here.dc.reply()
         live.show("one two")
@@ -197,7 +197,7 @@ async def test_a_failure_to_store_the_placeholder_does_not_reach_the_turn() -> N
 
 
 async def test_a_429_is_waited_for_by_the_library(dc: DiscordServer, here: Scene) -> None:
-    live = here.live(said(dc.say("hm?")))
+    live = here.live(inbound(dc.say("hm?")))
     live.show("one")
     shown = await dc.reply()
     dc.fault("PATCH /channels/*/messages/*", "rate_limit", retry_after=0.3)
@@ -210,7 +210,7 @@ async def test_a_429_is_waited_for_by_the_library(dc: DiscordServer, here: Scene
 @pytest.mark.parametrize("kind", ["cloudflare", "rate_limit"])
 async def test_a_long_rate_limit_stops_previews(dc: DiscordServer, here: Scene, kind: Kind) -> None:
     """From a proxy, and one that the library does not wait for: no preview until then, and the final text arrives."""
-    live = here.live(said(dc.say("hm?")))
+    live = here.live(inbound(dc.say("hm?")))
     live.show("one")
     shown = await dc.reply()
     fault = dc.fault("PATCH /channels/*/messages/*", kind, retry_after=40)
@@ -226,7 +226,7 @@ async def test_a_long_rate_limit_stops_previews(dc: DiscordServer, here: Scene, 
 async def test_the_real_pacing_stays_below_the_real_limits() -> None:
     async with scene(pace={"preview_after": 0.1, "edit_gap": 1.2}, limits=True) as here:
         dc = here.dc
-        live = here.live(said(dc.say("hm?", channel="general", mention=True)))
+        live = here.live(inbound(dc.say("hm?", channel="general", mention=True)))
         text = ""
         for _ in range(30):
             text += "more words "
@@ -245,11 +245,11 @@ async def test_the_real_pacing_stays_below_the_real_limits() -> None:
 async def test_a_message_from_an_earlier_process_is_found(dc: DiscordServer, here: Scene) -> None:
     """The process died before it stored the id; the nonce identifies the message."""
     question = dc.say("hm?")
-    begun = here.live(said(question))
+    begun = here.live(inbound(question))
     begun.show("one")
     half = await dc.reply()
     there = Scene(dc, here.client, here.context.pace, here.context.answer)  # as after a restart
-    live = there.live(said(question))
+    live = there.live(inbound(question))
     live.show("one two")
     placeholder = await live.close()
     await there.send(to(dc.dm(), "one two three", edits=placeholder))
@@ -264,7 +264,7 @@ async def test_a_first_message_with_a_lost_response_is_found_after_another_failu
     """A possibly sent preview is searched for until found, and no second one remains beside the answer."""
     dc.fault(f"POST {POST}", "drop_after")
     refused = dc.fault(f"POST {POST}", "server_error", status=503)
-    live = here.live(said(dc.say("hm?")))
+    live = here.live(inbound(dc.say("hm?")))
     live.show("half")
     await dc.wait_for(lambda _: dc.dm().from_bot())
     live.show("half an answer")

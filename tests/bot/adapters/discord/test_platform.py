@@ -16,14 +16,14 @@ async def test_during_shutdown_interactions_fail_and_messages_are_stored(dc: Dis
         dc.slash("status")
         dc.press(dc.dm().by_id[int(sent["id"])], "Smart")
         assert await harness.texts(0) == []
-        await harness.heard(dc.say("hello"))
+        await harness.received(dc.say("hello"))
     assert [message.text for message in harness.accepted] == ["hello"]
     assert not [call for call in dc.calls("POST") if "callback" in call.path]
 
 
 async def test_a_waiting_message_is_marked(dc: DiscordServer, harness: DiscordHarness) -> None:
     said = dc.say("hi", channel="general", mention=True)
-    await harness.platform.waiting(await harness.heard(said))
+    await harness.platform.waiting(await harness.received(said))
     assert list(said.reactions) == ["👀"]
     assert dc.channel().from_bot() == []
 
@@ -31,7 +31,7 @@ async def test_a_waiting_message_is_marked(dc: DiscordServer, harness: DiscordHa
 async def test_without_reaction_permission_a_silent_note_marks_it(dc: DiscordServer, harness: DiscordHarness) -> None:
     dc.forbid(dc.channel(), "add_reactions")
     said = dc.say("hi", channel="general", mention=True)
-    await harness.platform.waiting(await harness.heard(said))
+    await harness.platform.waiting(await harness.received(said))
     [note] = dc.channel().from_bot()
     assert (note.text, note.reply_to, said.reactions) == ("👀", said, {})
     assert dc.requests[-1].body["flags"] & 1 << 12
@@ -39,5 +39,5 @@ async def test_without_reaction_permission_a_silent_note_marks_it(dc: DiscordSer
 
 async def test_without_any_permission_nothing_marks_it(dc: DiscordServer, harness: DiscordHarness) -> None:
     dc.forbid(dc.channel(), "add_reactions", "send_messages")
-    await harness.platform.waiting(await harness.heard(dc.say("hi", channel="general", mention=True)))
+    await harness.platform.waiting(await harness.received(dc.say("hi", channel="general", mention=True)))
     assert dc.channel().from_bot() == []

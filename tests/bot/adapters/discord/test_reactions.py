@@ -64,7 +64,7 @@ async def test_reactions_come_from_private_channels_servers_and_threads(
 async def test_reactions_to_other_peoples_messages_are_ignored(dc: DiscordServer, harness: DiscordHarness) -> None:
     dc.guild()
     dc.react(dc.say("not for you", channel="general"), "👍", user="Bob")
-    await harness.heard(dc.say("last"))
+    await harness.received(dc.say("last"))
     assert await harness.texts(1) == ["last"]
 
 
@@ -81,5 +81,5 @@ async def test_a_reaction_is_stored_despite_failures_and_joins_no_thread(
         "whose message it was is not said any more"
     )
     dc.say("still among us", thread=thread)
-    await harness.heard(dc.say("last"))
+    await harness.received(dc.say("last"))
     assert [each.text for each in harness.accepted] == ["👍", "last"]

@@ -25,13 +25,13 @@ async def test_messages_stay_in_order_during_storage_failures(
     dc.say("three")
     assert await harness.texts(3) == ["one", "two", "three"]
     assert harness.platform.progress.problem == ""
-    assert len([line for line in harness.log.said if "can't be saved" in line]) == 1
+    assert len([line for line in harness.log.lines if "can't be saved" in line]) == 1
 
 
 async def test_a_repeated_event_is_one_message(dc: DiscordServer, harness: DiscordHarness) -> None:
     message = dc.say("one")
     dc.redeliver(message)
-    await harness.heard(dc.say("two"))
+    await harness.received(dc.say("two"))
     assert await harness.texts(2) == ["one", "two"]
 
 
@@ -39,9 +39,9 @@ async def test_missed_messages_are_processed_first() -> None:
     kept = Kept()
     async with DiscordServer() as dc:
         async with running_platform(dc, kept) as harness:
-            await harness.heard(dc.say("before"))
-            await harness.heard(dc.say("before", mention=True, channel="general"))
-            await harness.heard(dc.say("before", mention=True, thread=dc.thread("plans")))
+            await harness.received(dc.say("before"))
+            await harness.received(dc.say("before", mention=True, channel="general"))
+            await harness.received(dc.say("before", mention=True, thread=dc.thread("plans")))
         missed = [dc.say(f"away {number}") for number in range(250)]
         dc.say("not for you", channel="general")
         dc.say("away", mention=True, channel="general")
@@ -68,7 +68,7 @@ async def test_nothing_new_is_accepted_before_the_backfill_is_planned() -> None:
     kept = Kept()
     async with DiscordServer(heartbeat_interval=0.05) as dc:
         async with running_platform(dc, kept) as harness:
-            await harness.heard(dc.say("before"))
+            await harness.received(dc.say("before"))
         dc.say("away")
         kept.readable.clear()
         async with running_platform(dc, kept) as harness:
@@ -86,7 +86,7 @@ async def test_processed_messages_are_not_fetched_again() -> None:
     async with DiscordServer() as dc:
         async with running_platform(dc, kept) as harness:
             last = dc.say("heard")
-            await harness.heard(last)
+            await harness.received(last)
         assert kept.state.kept[STATE_KEY] == f"{dc.bot.id} {last.id}"
         dc.advance(ANSWERED_SECONDS + 60)
         dc.say("away")
@@ -100,13 +100,13 @@ async def test_after_a_kill_unstored_messages_are_fetched() -> None:
     kept = Kept()
     async with DiscordServer() as dc:
         async with running_platform(dc, kept) as harness:
-            await harness.heard(dc.say("one"))
-            await harness.heard(dc.say("two"))
+            await harness.received(dc.say("one"))
+            await harness.received(dc.say("two"))
             harness.failures = 1000
             dc.say("three")
             await dc.wait_for(lambda _: harness.failures < 1000)
         async with running_platform(dc, kept) as harness:
-            await harness.heard(dc.say("four"))
+            await harness.received(dc.say("four"))
             assert await harness.texts(2) == ["three", "four"]
 
 
@@ -114,7 +114,7 @@ async def test_the_cursor_does_not_advance_past_a_gap() -> None:
     kept = Kept()
     async with DiscordServer() as dc:
         async with running_platform(dc, kept) as harness:
-            await harness.heard(dc.say("one"))
+            await harness.received(dc.say("one"))
         mark = kept.state.kept[STATE_KEY]
         away = dc.say("two")
         dc.fault("GET /channels/*/messages", "refuse", times=None, status=500)
@@ -122,7 +122,7 @@ async def test_the_cursor_does_not_advance_past_a_gap() -> None:
             dc.say("three")
             dc.advance(120)
             bob = dc.say("hi", user="Bob")
-            await harness.heard(bob)
+            await harness.received(bob)
         assert kept.state.kept[STATE_KEY] == mark
         dc.clear_faults()
         async with running_platform(dc, kept) as harness:
@@ -136,7 +136,7 @@ async def test_messages_before_joining_a_thread_are_ignored() -> None:
         async with running_platform(dc, kept) as harness:
             thread = dc.thread("plans")
             dc.say("among us", thread=thread)
-            await harness.heard(dc.say("join us", mention=True, thread=thread))
+            await harness.received(dc.say("join us", mention=True, thread=thread))
         dc.advance(150)
         dc.say("away", thread=thread)
         async with running_platform(dc, kept) as harness:
@@ -147,9 +147,9 @@ async def test_a_deleted_channel_delays_no_other() -> None:
     kept = Kept()
     async with DiscordServer() as dc:
         async with running_platform(dc, kept) as harness:
-            await harness.heard(dc.say("one", mention=True, channel="general"))
-            await harness.heard(dc.say("one", mention=True, channel="secret"))
-            await harness.heard(dc.say("one"))
+            await harness.received(dc.say("one", mention=True, channel="general"))
+            await harness.received(dc.say("one", mention=True, channel="secret"))
+            await harness.received(dc.say("one"))
         dc.delete_channel("general")
         dc.forbid("secret", "view_channel")
         kept.chats[key(dc.thread("post", dc.channel("forum")))] = None
@@ -158,15 +158,15 @@ async def test_a_deleted_channel_delays_no_other() -> None:
         dc.say("two")
         async with running_platform(dc, kept) as harness:
             assert await harness.texts(1) == ["two"]
-            await dc.wait_for(lambda _: len([line for line in harness.log.said if "skipping chat" in line]) == 3)
-            assert not [line for line in harness.log.said if "can't read the history" in line]
+            await dc.wait_for(lambda _: len([line for line in harness.log.lines if "skipping chat" in line]) == 3)
+            assert not [line for line in harness.log.lines if "can't read the history" in line]
 
 
 async def test_backfill_is_retried() -> None:
     kept = Kept()
     async with DiscordServer() as dc:
         async with running_platform(dc, kept) as harness:
-            await harness.heard(dc.say("one"))
+            await harness.received(dc.say("one"))
         dc.say("two")
         dc.fault("GET /channels/*/messages", "drop", times=2)
         async with running_platform(dc, kept) as harness:
@@ -177,11 +177,11 @@ async def test_a_new_bot_account_has_nothing_to_backfill() -> None:
     kept = Kept()
     async with DiscordServer() as dc:
         async with running_platform(dc, kept) as harness:
-            await harness.heard(dc.say("one"))
+            await harness.received(dc.say("one"))
         kept.state.kept[STATE_KEY] = kept.state.kept[STATE_KEY].replace(str(dc.bot.id), "77")
         dc.say("two")
         async with running_platform(dc, kept) as harness:
-            await harness.heard(dc.say("three"))
+            await harness.received(dc.say("three"))
             assert await harness.texts(1) == ["three"]
 
 
@@ -189,23 +189,23 @@ async def test_an_unknown_thread_is_looked_up_on_a_mention(dc: DiscordServer) ->
     thread = dc.thread("old")
     dc.archive(thread)
     async with running_platform(dc) as harness:
-        await harness.heard(dc.say("hi", mention=True, channel="general"))
+        await harness.received(dc.say("hi", mention=True, channel="general"))
         thread.archived = False  # without its event
         dc.say("not for you", thread=thread)
-        heard = await harness.heard(dc.say("what?", mention=True, thread=thread))
+        heard = await harness.received(dc.say("what?", mention=True, thread=thread))
         assert heard.chat == key(thread)
         assert len(dc.calls("GET", "/channels/{channel_id}")) == 1
-        assert (await harness.heard(dc.say("more", thread=thread))).chat == key(thread)
+        assert (await harness.received(dc.say("more", thread=thread))).chat == key(thread)
 
 
 async def test_while_stopping_interactions_fail_and_messages_are_stored(
     dc: DiscordServer, harness: DiscordHarness
 ) -> None:
     await dc.wait_for(lambda _: dc.commands)
-    await harness.heard(dc.slash("tier", {"tier": "smart"}))
+    await harness.received(dc.slash("tier", {"tier": "smart"}))
     await harness.platform.stop_receiving()
     late = dc.slash("tier", {"tier": "deep"})
-    await harness.heard(dc.say("for the next start"))
+    await harness.received(dc.say("for the next start"))
     assert await harness.texts(2) == ["/tier smart", "for the next start"]
     assert not late.deferred
 
@@ -213,18 +213,18 @@ async def test_while_stopping_interactions_fail_and_messages_are_stored(
 async def test_a_waiting_message_shows_eyes(dc: DiscordServer, harness: DiscordHarness) -> None:
     await dc.wait_for(lambda _: dc.commands)
     message, asked = dc.say("hi"), dc.slash("help", {})
-    await harness.platform.waiting(await harness.heard(message))
-    await harness.platform.waiting(await harness.heard(asked))
+    await harness.platform.waiting(await harness.received(message))
+    await harness.platform.waiting(await harness.received(asked))
     assert message.reactions == {"👀": {dc.bot.id}}
     dc.delete(message)
-    await harness.platform.waiting(await harness.heard(message))
+    await harness.platform.waiting(await harness.received(message))
 
 
 async def test_late_messages_of_one_connection_are_found_before_the_cursor() -> None:
     kept = Kept()
     async with DiscordServer() as dc:
         async with running_platform(dc, kept) as harness:
-            await harness.heard(dc.say("one"))
+            await harness.received(dc.say("one"))
         dc.say("never heard")
         dc.advance(240)
         kept.state.kept[STATE_KEY] = f"{dc.bot.id} {dc.say('the mark', user='Bob').id}"
@@ -235,7 +235,7 @@ async def test_late_messages_of_one_connection_are_found_before_the_cursor() -> 
 async def test_a_channel_stays_known_for_weeks() -> None:
     kept = Kept()
     async with DiscordServer() as dc, running_platform(dc, kept) as harness:
-        await harness.heard(dc.say("hi"))
+        await harness.received(dc.say("hi"))
         assert dc.now() - kept.since > 29 * 86400
 
 
@@ -245,10 +245,10 @@ async def test_a_delayed_channel_lookup_loses_no_message(dc: DiscordServer, time
     thread = dc.thread("old")
     dc.archive(thread)
     async with running_platform(dc, pace={"backoff": 0.002}) as harness:
-        await harness.heard(dc.say("hi"))
+        await harness.received(dc.say("hi"))
         thread.archived = False  # without its event
         dc.fault("GET /channels/*", "server_error", times=times, status=503)
-        heard = await harness.heard(dc.say("what?", mention=True, thread=thread))
+        heard = await harness.received(dc.say("what?", mention=True, thread=thread))
         assert heard.chat == (key(thread) if times else ChatKey("discord", str(thread.id)))
         assert not heard.private
 

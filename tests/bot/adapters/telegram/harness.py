@@ -73,7 +73,7 @@ class TelegramHarness(PlatformHarness):
         await self.server.wait_for(lambda _: len(self.accepted) >= count)
         return self.accepted[count - 1]
 
-    async def heard(self, message: Message) -> InboundMessage:
+    async def received(self, message: Message) -> InboundMessage:
         """The accepted message for this one."""
         assert message.update is not None
         return await self.update(message.update["update_id"])

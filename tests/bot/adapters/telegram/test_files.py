@@ -11,13 +11,13 @@ from tests.servers.telegram import TelegramServer
 
 
 async def test_a_document_is_fetched(tg: TelegramServer, harness: TelegramHarness) -> None:
-    inbound = await harness.heard(tg.say_document("notes.md", b"# Notes", caption="read"))
+    inbound = await harness.received(tg.say_document("notes.md", b"# Notes", caption="read"))
     assert await harness.platform.fetch(inbound.attachments[0]) == b"# Notes"
 
 
 @pytest.mark.parametrize("size", [0, 21 * 2**20])
 async def test_too_large_a_file_is_refused(tg: TelegramServer, harness: TelegramHarness, size: int) -> None:
-    inbound = await harness.heard(tg.say_document("big.txt", b"x" * (20 * 2**20 + 1)))
+    inbound = await harness.received(tg.say_document("big.txt", b"x" * (20 * 2**20 + 1)))
     known = inbound.attachments[0]
     with pytest.raises(Refused, match="20 MB"):
         await harness.platform.fetch(Attachment("text", known.name, known.mime, size, known.ref))
@@ -25,7 +25,7 @@ async def test_too_large_a_file_is_refused(tg: TelegramServer, harness: Telegram
 
 
 async def test_a_missing_or_unreachable_file_is_refused(tg: TelegramServer, harness: TelegramHarness) -> None:
-    inbound = await harness.heard(tg.say_photo(b"jpeg"))
+    inbound = await harness.received(tg.say_photo(b"jpeg"))
     known = inbound.attachments[0]
     with pytest.raises(Refused, match="no longer"):
         await harness.platform.fetch(Attachment("image", "x.jpg", "image/jpeg", 0, "telegram:unknown"))

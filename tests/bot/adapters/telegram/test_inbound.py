@@ -19,7 +19,7 @@ def inbound(tg: TelegramServer, message: Message) -> InboundMessage | None:
     return read(Update.de_json(message.update, None), BotIdentity(tg.bot.id, "tierbot"), 1.0)
 
 
-def heard(tg: TelegramServer, message: Message) -> InboundMessage:
+def received(tg: TelegramServer, message: Message) -> InboundMessage:
     found = inbound(tg, message)
     assert found is not None
     return found
@@ -47,7 +47,7 @@ def tg() -> TelegramServer:
     ],
 )
 async def test_a_group_message_for_this_bot(tg: TelegramServer, said: str, text: str) -> None:
-    found = heard(tg, tg.say(said, group="Team"))
+    found = received(tg, tg.say(said, group="Team"))
     assert (found.text, found.private, found.chat.thread_id) == (text, False, "")
 
 
@@ -60,12 +60,12 @@ async def test_a_group_message_for_another_person(tg: TelegramServer, said: str)
 
 async def test_another_bots_command_is_ignored_in_private(tg: TelegramServer) -> None:
     assert inbound(tg, tg.say("/tier@otherbot smart")) is None
-    assert heard(tg, tg.say("/etc/passwd is a file")).text == "/etc/passwd is a file"
+    assert received(tg, tg.say("/etc/passwd is a file")).text == "/etc/passwd is a file"
 
 
 async def test_a_mention_by_name(tg: TelegramServer) -> None:
     said = tg.say("Tierbot hello", group="Team", mention=tg.bot)
-    assert heard(tg, said).text == "hello"
+    assert received(tg, said).text == "hello"
     someone = User(55, "Tierbot")
     assert inbound(tg, tg.say("Tierbot hello", group="Team", mention=someone)) is None
 
@@ -75,21 +75,21 @@ async def test_a_reply_to_the_bot_addresses_it_and_includes_the_quote() -> None:
         group = tg.group("Team")
         await harness.send(to(group, "The answer is " + "4" * 2000))
         answer = await tg.reply(group)
-        replied = await harness.heard(tg.say("why?", group=group, reply_to=answer))
+        replied = await harness.received(tg.say("why?", group=group, reply_to=answer))
         assert replied.text == "why?"
         assert replied.quoted == answer.text[:1000]
         tg.say("because", group=group, user="bob", reply_to=tg.say("why, bob?", group=group))
-        await harness.heard(tg.say("marker"))
+        await harness.received(tg.say("marker"))
         assert [message.text for message in harness.accepted] == ["why?", "marker"]
 
 
 async def test_topics_are_conversations_and_general_is_the_group(tg: TelegramServer) -> None:
     group = tg.group("Forum", forum=True)
     topic = tg.topic(group, "Cooking")
-    in_topic = heard(tg, tg.say("@tierbot soup", group=group, topic=topic))
+    in_topic = received(tg, tg.say("@tierbot soup", group=group, topic=topic))
     assert in_topic.chat == ChatKey("telegram", str(group.id), str(topic.id))
     assert in_topic.quoted == ""
-    assert heard(tg, tg.say("@tierbot hi", group=group)).chat == ChatKey("telegram", str(group.id))
+    assert received(tg, tg.say("@tierbot hi", group=group)).chat == ChatKey("telegram", str(group.id))
     assert inbound(tg, tg.say("not for the bot", group=group, topic=topic)) is None
 
 
@@ -101,25 +101,25 @@ async def test_in_the_bots_topic_not_every_message_is_a_reply_to_it(tg: Telegram
 
 async def test_a_reply_chain_is_not_a_topic(tg: TelegramServer) -> None:
     said = tg.say("@tierbot hi", group="Team", content={"message_thread_id": 77})
-    assert heard(tg, said).chat.thread_id == ""
+    assert received(tg, said).chat.thread_id == ""
 
 
 async def test_readable_files(tg: TelegramServer) -> None:
-    photo = heard(tg, tg.say_photo(b"12345", caption="what is this?", media_group="g1"))
+    photo = received(tg, tg.say_photo(b"12345", caption="what is this?", media_group="g1"))
     assert (photo.text, photo.album, photo.kind) == ("what is this?", "g1", "message")
     (image,) = photo.attachments
     assert image.ref.startswith("telegram:photos-file")
     assert (image.kind, image.mime, image.size) == ("image", "image/jpeg", 5)
 
     def kinds(name: str, mime: str) -> list[tuple[str, str]]:
-        return [(file.kind, file.name) for file in heard(tg, tg.say_document(name, b"x", mime)).attachments]
+        return [(file.kind, file.name) for file in received(tg, tg.say_document(name, b"x", mime)).attachments]
 
     assert kinds("a.txt", "text/plain") == [("text", "a.txt")]
     assert kinds("a.json", "application/json") == [("text", "a.json")]
     assert kinds("main.rs", "application/octet-stream") == [("text", "main.rs")]
     assert kinds("Makefile", "application/octet-stream") == [("text", "Makefile")]
     assert kinds("a.png", "image/png") == [("image", "a.png")]
-    voice = heard(tg, tg.say_voice(b"OggS"))
+    voice = received(tg, tg.say_voice(b"OggS"))
     assert voice.attachments == (Attachment("voice", "voice.ogg", "audio/ogg", 4, voice.attachments[0].ref),)
 
 
@@ -135,15 +135,15 @@ async def test_readable_files(tg: TelegramServer) -> None:
     ],
 )
 async def test_unreadable_content_is_named(tg: TelegramServer, kind: str, noun: str) -> None:
-    found = heard(tg, tg.unsupported(kind))
+    found = received(tg, tg.unsupported(kind))
     assert (found.kind, found.text, found.attachments) == ("unsupported", noun, ())
     assert inbound(tg, tg.unsupported(kind, group="Team")) is None
 
 
 async def test_unreadable_documents_are_named(tg: TelegramServer) -> None:
-    pdf = heard(tg, tg.say_document("a.pdf", b"%PDF", "application/pdf", caption="read this"))
+    pdf = received(tg, tg.say_document("a.pdf", b"%PDF", "application/pdf", caption="read this"))
     assert (pdf.kind, pdf.extension, pdf.attachments) == ("unsupported", ".pdf", ())
-    assert heard(tg, tg.say_document("a.zip", b"PK", "application/zip")).extension == ".zip"
+    assert received(tg, tg.say_document("a.zip", b"PK", "application/zip")).extension == ".zip"
 
 
 async def test_service_messages_are_ignored(tg: TelegramServer) -> None:
@@ -157,7 +157,7 @@ async def test_service_messages_are_ignored(tg: TelegramServer) -> None:
 async def test_an_edit_is_for_the_bot_if_the_message_would_be(tg: TelegramServer) -> None:
     said = tg.say("helo")
     tg.edit(said, "hello")
-    found = heard(tg, said)
+    found = received(tg, said)
     assert (found.kind, found.text, found.message_id) == ("edited", "hello", str(said.id))
     walk = tg.unsupported("location")
     tg.edit(walk, "")
@@ -188,5 +188,5 @@ async def test_bots_and_channel_posts_are_ignored_and_anonymous_admins_are_not(t
     assert inbound(tg, tg.say("@tierbot news", group="Team", content=auto)) is None
     group = tg.group("Team")
     anonymous = tg.say("/help", user=robot, group=group, content={"sender_chat": group.json()})
-    found = heard(tg, anonymous)
+    found = received(tg, anonymous)
     assert (found.user.user_id, found.user_name) == (str(group.id), "Team")

@@ -15,7 +15,7 @@ FAILURES: tuple[Kind, ...] = ("server_error", "drop_before", "drop_after", "too_
 
 async def ask(harness: TelegramHarness, text: str = "hm?", **where: object) -> tuple[Message, InboundMessage]:
     said = harness.server.say(text, **where)  # type: ignore[arg-type]
-    return said, await harness.heard(said)
+    return said, await harness.received(said)
 
 
 async def test_a_quick_answer_costs_one_request() -> None:

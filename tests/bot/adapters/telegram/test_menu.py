@@ -27,7 +27,7 @@ async def test_the_menu_is_set_once_per_scope_and_language() -> None:
         }
         tg.requests.clear()
         async with running_platform(tg, state) as harness:
-            await harness.heard(tg.say("hello"))
+            await harness.received(tg.say("hello"))
         assert tg.calls("setMyCommands") == []
 
 
@@ -37,7 +37,7 @@ async def test_a_failed_registration_is_repeated_at_the_next_start() -> None:
         tg.fault("setMyCommands", "server_error")
         async with running_platform(tg, state) as harness:
             await tg.wait_for(lambda _: tg.calls("setMyCommands"))
-            await harness.heard(tg.say("hello"))
+            await harness.received(tg.say("hello"))
         assert state.kept == {}
         async with running_platform(tg, state):
             await tg.wait_for(lambda _: MENU_KEY in state.kept)
@@ -46,4 +46,4 @@ async def test_a_failed_registration_is_repeated_at_the_next_start() -> None:
 async def test_messages_do_not_wait_for_the_menu(tg: TelegramServer) -> None:
     tg.fault("setMyCommands", "hang")
     async with running_platform(tg, pace={"answer": 30}) as harness:
-        await harness.heard(tg.say("hello"))
+        await harness.received(tg.say("hello"))

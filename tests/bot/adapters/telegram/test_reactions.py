@@ -13,13 +13,13 @@ from tests.servers.telegram import TelegramServer
 Json = dict[str, object]
 
 
-def said(*old: str, new: tuple[str, ...] = (), **more: object) -> tuple[str, bool] | None:
+def thumb(*old: str, new: tuple[str, ...] = (), **more: object) -> tuple[str, bool] | None:
     """The thumb of a reaction that was `old` before, and whether it was removed."""
-    found = heard(old, new, **more)
+    found = received(old, new, **more)
     return None if found is None else (found.text, found.removed)
 
 
-def heard(old: tuple[str, ...], new: tuple[str, ...], **more: object) -> InboundMessage | None:
+def received(old: tuple[str, ...], new: tuple[str, ...], **more: object) -> InboundMessage | None:
     chat, user = {"id": 5, "type": "private"}, {"id": 5, "is_bot": False, "first_name": "Ann"}
     body: Json = {"chat": chat, "message_id": 9, "user": user, "date": 7} | more
     body |= {"old_reaction": [_reaction(each) for each in old], "new_reaction": [_reaction(each) for each in new]}
@@ -55,13 +55,13 @@ def _reaction(each: str) -> Json:
     ],
 )
 def test_thumbs_are_ratings(old: tuple[str, ...], new: tuple[str, ...], read: tuple[str, bool] | None) -> None:
-    assert said(*old, new=new) == read
+    assert thumb(*old, new=new) == read
 
 
 def test_chats_and_bots_do_not_rate() -> None:
     channel = {"id": -7, "type": "channel", "title": "News"}
-    assert said(new=("👍",), user=None, actor_chat=channel) is None
-    assert said(new=("👍",), user={"id": 6, "is_bot": True, "first_name": "Bot"}) is None
+    assert thumb(new=("👍",), user=None, actor_chat=channel) is None
+    assert thumb(new=("👍",), user={"id": 6, "is_bot": True, "first_name": "Bot"}) is None
 
 
 async def test_a_reaction_is_stored_with_person_and_chat_before_acknowledgement(
@@ -70,7 +70,7 @@ async def test_a_reaction_is_stored_with_person_and_chat_before_acknowledgement(
     asked = tg.say("hello")
     await harness.send(to(asked.chat, "hi"))
     reply = await tg.reply()
-    await harness.heard(asked)
+    await harness.received(asked)
     harness.failures = 2
     update = tg.react(reply, "👍")
     assert update is not None

@@ -16,7 +16,7 @@ from tests.servers.telegram import TelegramServer
 
 async def test_a_private_message_arrives_and_its_answer_goes_back(tg: TelegramServer, harness: TelegramHarness) -> None:
     said = tg.say("hello")
-    inbound = await harness.heard(said)
+    inbound = await harness.received(said)
     assert inbound.user == UserKey("telegram", "1001")
     assert inbound.chat == ChatKey("telegram", "1001")
     assert (inbound.text, inbound.kind, inbound.private) == ("hello", "message", True)
@@ -45,7 +45,7 @@ async def test_only_necessary_calls_are_made_at_the_start() -> None:
 async def test_the_offset_moves_only_after_accept_returned(tg: TelegramServer, harness: TelegramHarness) -> None:
     harness.failures = 2
     said = tg.say("keep me")
-    inbound = await harness.heard(said)
+    inbound = await harness.received(said)
     assert said.update is not None
     await tg.wait_for(lambda _: not tg.updates.pending)
     offsets = [poll.params.get("offset") for poll in tg.calls("getUpdates")]
@@ -59,13 +59,13 @@ async def test_the_offset_moves_only_after_accept_returned(tg: TelegramServer, h
 async def test_updates_from_downtime_are_delivered(tg: TelegramServer) -> None:
     first = tg.say("anybody there?")
     async with running_platform(tg) as harness:
-        assert (await harness.heard(first)).text == "anybody there?"
+        assert (await harness.received(first)).text == "anybody there?"
     assert tg.updates.pending == {}
 
 
 async def test_a_repeated_update_keeps_its_id(tg: TelegramServer, harness: TelegramHarness) -> None:
     said = tg.say("twice")
-    await harness.heard(said)
+    await harness.received(said)
     tg.redeliver(said)
     await harness.until(2)
     assert harness.accepted[0].update_id == harness.accepted[1].update_id
@@ -73,19 +73,19 @@ async def test_a_repeated_update_keeps_its_id(tg: TelegramServer, harness: Teleg
 
 async def test_after_six_idle_days_ids_may_start_again_below() -> None:
     async with TelegramServer() as tg, running_platform(tg, pace={"long_poll": 1}) as harness:
-        await harness.heard(tg.say("old"))
+        await harness.received(tg.say("old"))
         await tg.wait_for(lambda _: "offset" in tg.calls("getUpdates")[-1].params)
         harness.clock.shift = 6 * 86400 + 60
         await tg.wait_for(lambda _: "offset" not in tg.calls("getUpdates")[-1].params)
         tg.updates.next_id = 5
-        assert (await harness.heard(tg.say("low"))).update_id == "5"
+        assert (await harness.received(tg.say("low"))).update_id == "5"
 
 
 async def test_an_unreadable_update_does_not_stop_the_others(caplog: pytest.LogCaptureFixture) -> None:
     async with TelegramServer() as tg, running_platform(tg) as harness:
         tg.updates.push("message", {"message_id": "what", "chat": {"type": "private"}, "text": "secret words"})
         after = tg.say("still here")
-        assert (await harness.heard(after)).text == "still here"
+        assert (await harness.received(after)).text == "still here"
         await tg.wait_for(lambda _: not tg.updates.pending)
     assert "can't parse update" in caplog.text
     assert "secret words" not in caplog.text
@@ -97,7 +97,7 @@ async def test_a_second_poller_is_explained_once_and_waited_out(caplog: pytest.L
         async with running_platform(tg) as harness:
             await tg.wait_for(lambda _: fault.hits == 1 and harness.platform.progress.problem)
             assert "another program is polling with this token" in harness.platform.progress.problem
-            assert (await harness.heard(tg.say("mine again"))).text == "mine again"
+            assert (await harness.received(tg.say("mine again"))).text == "mine again"
             assert harness.platform.progress.problem == ""
     assert fault.hits == 3
     assert caplog.text.count("another program is polling") == 1
@@ -115,7 +115,7 @@ async def test_polling_honours_retry_after(tg: TelegramServer) -> None:
 async def test_failed_polls_are_retried(tg: TelegramServer, kind: str) -> None:
     tg.fault("getUpdates", kind, times=2)  # type: ignore[arg-type]
     async with running_platform(tg) as harness:
-        assert (await harness.heard(tg.say("through"))).text == "through"
+        assert (await harness.received(tg.say("through"))).text == "through"
 
 
 async def test_an_outage_is_survived_and_reported(tg: TelegramServer, harness: TelegramHarness) -> None:
@@ -123,7 +123,7 @@ async def test_an_outage_is_survived_and_reported(tg: TelegramServer, harness: T
     async with tg.outage():
         said = tg.say("during")
         await tg.wait_for(lambda _: "no connection" in harness.platform.progress.problem)
-    assert (await harness.heard(said)).text == "during"
+    assert (await harness.received(said)).text == "during"
     assert harness.platform.progress.problem == ""
 
 
@@ -132,7 +132,7 @@ async def test_no_connection_at_the_start_is_retried(tg: TelegramServer) -> None
     async with tg.outage():
         await harness.platform.start()
         assert "no connection" in harness.platform.progress.problem
-    assert (await harness.heard(tg.say("late but here"))).text == "late but here"
+    assert (await harness.received(tg.say("late but here"))).text == "late but here"
     assert harness.platform.progress.problem == ""
     await harness.platform.close()
 
@@ -152,7 +152,7 @@ async def test_a_revoked_token_is_reported_once_and_retried_slowly(caplog: pytes
         await tg.wait_for(lambda _: sum(poll.status == 401 for poll in tg.calls("getUpdates")) == 3)
         assert "TELEGRAM_BOT_TOKEN" in harness.platform.progress.problem
         tg.restore()
-        assert (await harness.heard(tg.say("back"))).text == "back"
+        assert (await harness.received(tg.say("back"))).text == "back"
     assert caplog.text.count("refuses the token") == 1
 
 
@@ -162,7 +162,7 @@ async def test_a_silent_poller_gets_new_connections(caplog: pytest.LogCaptureFix
         async with running_platform(tg) as harness:
             await tg.wait_for(lambda _: tg.calls("getUpdates"))
             harness.clock.shift = 121
-            assert (await harness.heard(tg.say("hear me"))).text == "hear me"
+            assert (await harness.received(tg.say("hear me"))).text == "hear me"
     assert caplog.text.count("nothing heard for") == 1
 
 
@@ -175,14 +175,14 @@ async def test_a_group_that_becomes_a_supergroup_is_followed(tg: TelegramServer,
 
 async def test_progress_is_updated_by_polls(tg: TelegramServer, harness: TelegramHarness) -> None:
     begun = time.time() - 5
-    await harness.heard(tg.say("tick"))
+    await harness.received(tg.say("tick"))
     await tg.wait_for(lambda _: harness.platform.progress.last_update > begun)
     assert harness.platform.progress.last_step > begun
     assert harness.platform.progress.up_since > begun
 
 
 async def test_after_stop_receiving_replies_still_go_out(tg: TelegramServer, harness: TelegramHarness) -> None:
-    await harness.heard(tg.say("one"))
+    await harness.received(tg.say("one"))
     await harness.platform.stop_receiving()
     late = tg.say("two")
     await harness.send(to(late.chat, "answer to one"))
@@ -195,9 +195,9 @@ async def test_the_token_stays_out_of_the_log(caplog: pytest.LogCaptureFixture) 
     caplog.set_level(logging.DEBUG)
     async with TelegramServer() as tg, running_platform(tg) as harness:
         said = tg.say("hello")
-        await harness.heard(said)
+        await harness.received(said)
         await harness.send(to(said.chat, "hi"))
-        photo = await harness.heard(tg.say_photo(b"jpeg"))
+        photo = await harness.received(tg.say_photo(b"jpeg"))
         assert await harness.platform.fetch(photo.attachments[0]) == b"jpeg"
         secret = tg.token.partition(":")[2]
     assert secret not in caplog.text

@@ -26,7 +26,7 @@ def hook() -> dict[str, Any]:
 async def test_webhook_updates_are_delivered_and_answered() -> None:
     async with TelegramServer() as tg, running_platform(tg, **hook()) as harness:
         said = tg.say("hello")
-        await harness.heard(said)
+        await harness.received(said)
         await tg.wait_for(lambda _: not tg.updates.pending)
         await harness.send(to(said.chat, "hi"))
         assert (await tg.reply()).text == "hi"
@@ -41,7 +41,7 @@ async def test_webhook_updates_are_delivered_and_answered() -> None:
 async def test_updates_that_cannot_be_stored_are_redelivered() -> None:
     async with TelegramServer() as tg, running_platform(tg, **hook()) as harness:
         harness.failures = 2
-        assert (await harness.heard(tg.say("keep me"))).text == "keep me"
+        assert (await harness.received(tg.say("keep me"))).text == "keep me"
         assert harness.batches == 3
         assert harness.platform.progress.problem == ""
 
@@ -70,7 +70,7 @@ async def test_only_telegram_may_call_the_webhook(headers: dict[str, str], body:
 async def test_a_webhook_secret_is_generated_by_default() -> None:
     options = hook() | {"webhook_secret": ""}
     async with TelegramServer() as tg, running_platform(tg, **options) as harness:
-        await harness.heard(tg.say("hello"))
+        await harness.received(tg.say("hello"))
         assert len(tg.calls("setWebhook")[0].params["secret_token"]) >= 32
 
 

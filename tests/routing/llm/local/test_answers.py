@@ -54,7 +54,7 @@ async def test_the_models_chat_template_is_used(served: LocalAddress) -> None:
     assert prompt == turns
 
 
-async def test_nobody_without_the_key_is_answered(served: LocalAddress) -> None:
+async def test_a_request_without_the_key_is_refused(served: LocalAddress) -> None:
     stranger = LocalAddress(served.base_url, "guess", served.model_name)
     with pytest.raises(httpx.HTTPStatusError, match="401"):
         await whole(stranger, "hello")

@@ -74,7 +74,7 @@ async def test_a_processor_that_is_too_old(reason: Reason) -> None:
     assert "this processor lacks" in await reason(shell("kill -ILL $$"), SHIPPED)
 
 
-async def test_an_exit_nobody_foresaw_shows_the_last_line(reason: Reason) -> None:
+async def test_an_unknown_exit_shows_the_last_line(reason: Reason) -> None:
     said = await reason(shell("echo first >&2; echo the disk is on fire >&2; exit 9"), SHIPPED)
     assert "exit code 9" in said
     assert said.endswith("the disk is on fire")

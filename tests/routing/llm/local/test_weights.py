@@ -47,7 +47,7 @@ def test_available_lists_the_shipped_model_and_the_folder(tmp_path: Path) -> Non
     assert available(tmp_path) == (SHIPPED, "a", "b")
 
 
-def test_an_unknown_name_is_told_where_was_looked_and_what_is_there(tmp_path: Path) -> None:
+def test_an_unknown_name_is_refused_with_the_folders_and_their_files(tmp_path: Path) -> None:
     gguf(tmp_path / "qwen.gguf")
     with pytest.raises(ModelUnknown) as caught:
         find("local/quen", tmp_path)

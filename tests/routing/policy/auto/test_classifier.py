@@ -29,13 +29,13 @@ from routing.types.tiers import TIERS, Tier
 BALANCED: Mapping[Tier, float] = {"balanced": 1.0}
 
 
-def classifier_for(word: str, tier: Tier, told: Mapping[Tier, float] = BALANCED) -> LinearClassifier:
-    """A classifier that finds a tier in one word, and `told` in everything."""
+def classifier_for(word: str, tier: Tier, base: Mapping[Tier, float] = BALANCED) -> LinearClassifier:
+    """A classifier that finds a tier in one word, and has the odds `base` for everything."""
     words = bytearray(PLACES * len(TIERS))
     for place in places(read(word)):
         words[place * len(TIERS) + TIERS.index(tier)] = 100
     nothing = [[0.0] * len(TIERS)] * (TRAITS - 1)
-    return LinearClassifier(bytes(words), [1.0] * len(TIERS), [[told.get(each, 0.0) for each in TIERS], *nothing])
+    return LinearClassifier(bytes(words), [1.0] * len(TIERS), [[base.get(each, 0.0) for each in TIERS], *nothing])
 
 
 def traits_of(text: str) -> tuple[float, ...]:
@@ -118,8 +118,8 @@ def test_thinking_words_are_matched_as_phrases() -> None:
 
 
 def test_a_hint_of_code_is_enough_after_code() -> None:
-    told: Mapping[Tier, float] = {"balanced": 1.0, "coding": 0.6, "smart": -3.0, "deep": -3.0}
-    chooser = Chooser(Phrases([]), classifier_for("none", "coding", told))
+    base: Mapping[Tier, float] = {"balanced": 1.0, "coding": 0.6, "smart": -3.0, "deep": -3.0}
+    chooser = Chooser(Phrases([]), classifier_for("none", "coding", base))
     assert chooser.choose("the second file is missing now", previous=["coding"]).tier == "balanced"
     assert chooser.choose("the second file is missing now", previous=["coding"], had_code=True).tier == "coding"
 

@@ -11,7 +11,7 @@ from routing.policy.auto.phrases import IDEAS, Idea, Phrases, rows
 from routing.policy.auto.preprocessing import fold, is_unspaced, read, split
 
 
-def said(phrase: str, text: str) -> bool:
+def matches(phrase: str, text: str) -> bool:
     return bool(Phrases([("intent", phrase)]).find(read(text)).get("intent"))
 
 
@@ -37,7 +37,7 @@ def said(phrase: str, text: str) -> bool:
     ],
 )
 def test_a_phrase_in_a_text(phrase: str, text: str, found: bool) -> None:
-    assert said(phrase, text) is found
+    assert matches(phrase, text) is found
 
 
 def test_phrase_positions() -> None:

@@ -25,7 +25,7 @@ async def loaded(embedder: WorkerEmbedder) -> int:
     return embedder.pid
 
 
-async def impatient(embedder: WorkerEmbedder) -> int:
+async def with_short_timeout(embedder: WorkerEmbedder) -> int:
     """The process id once its model is loaded. From then on it must answer at once; a new process has the usual
     time."""
     pid = await loaded(embedder)

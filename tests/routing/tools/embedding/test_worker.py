@@ -15,7 +15,7 @@ from routing.tools.embedding.worker import WorkerTimes
 from routing.tools.fallback_reasons import INDEX_WAIT_SECONDS
 from routing.types.vectors import Floats
 from tests.routing.llm.local.conftest import alive, until
-from tests.routing.tools.embedding.calls import MANY, WAIT_FOR_LOADING, gone, impatient, loaded
+from tests.routing.tools.embedding.calls import MANY, WAIT_FOR_LOADING, gone, loaded, with_short_timeout
 from tests.routing.tools.embedding.conftest import Make, let_go
 from tests.routing.tools.embedding.loaders import WIDTH, expected
 
@@ -130,7 +130,7 @@ async def test_a_working_process_is_not_idle(make: Make, pipe: Path) -> None:
 
 async def test_a_call_that_began_before_the_idle_timeout_is_answered(make: Make, pipe: Path) -> None:
     embedder, hanging = make(times=WorkerTimes(idle_seconds=0.0)), make()
-    await impatient(hanging)
+    await with_short_timeout(hanging)
     await loaded(embedder)
     running = asyncio.create_task(embedder.embed([f"wait {pipe}", *MANY]))
     with pytest.raises(EmbedderFailed, match="no answer within"):

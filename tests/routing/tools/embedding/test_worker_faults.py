@@ -14,7 +14,7 @@ import pytest
 from routing.errors import EmbedderFailed
 from routing.tools.embedding.worker import Launch, WorkerEmbedder, WorkerTimes
 from tests.routing.llm.local.conftest import TIMEOUT_SECONDS, HandClock, alive, until
-from tests.routing.tools.embedding.calls import MANY, failure, gone, impatient, loaded
+from tests.routing.tools.embedding.calls import MANY, failure, gone, loaded, with_short_timeout
 from tests.routing.tools.embedding.conftest import Make
 from tests.routing.tools.embedding.loaders import expected
 
@@ -78,7 +78,7 @@ async def test_a_second_kill_waits_for_the_next_call(make: Make, clock: HandCloc
 
 async def test_a_hanging_process_is_replaced(make: Make) -> None:
     embedder = make()
-    pid = await impatient(embedder)
+    pid = await with_short_timeout(embedder)
     with pytest.raises(EmbedderFailed, match=r"no answer within 0\.01 s"):
         await embedder.embed(["hang"])
     assert gone(pid)
@@ -87,7 +87,7 @@ async def test_a_hanging_process_is_replaced(make: Make) -> None:
 
 async def test_a_hang_is_detected_without_waiting_callers(make: Make) -> None:
     embedder = make()
-    pid = await impatient(embedder)
+    pid = await with_short_timeout(embedder)
     waiting = asyncio.create_task(embedder.embed(["hang"]))
     await asyncio.sleep(0)
     waiting.cancel()
@@ -99,8 +99,8 @@ async def test_a_hang_is_detected_without_waiting_callers(make: Make) -> None:
 
 async def test_an_unused_process_is_not_hanging(make: Make) -> None:
     quiet, hanging = make(), make()
-    pid = await impatient(quiet)
-    await impatient(hanging)
+    pid = await with_short_timeout(quiet)
+    await with_short_timeout(hanging)
     with pytest.raises(EmbedderFailed, match="no answer within"):
         await hanging.embed(["hang"])
     assert quiet.pid == pid

@@ -21,7 +21,7 @@ def plain(owners: list[int], count: int, values: list[float]) -> list[float]:
     return [max(each, default=0.0) for each in theirs]
 
 
-def said(owners: list[int], rows: int) -> list[list[float]]:
+def scores(owners: list[int], rows: int) -> list[list[float]]:
     """Any values, also below 0, each exact in 32 bits."""
     return [[((at * 37 + row * 11) % 23 - 11) / 8 for at in range(len(owners))] for row in range(rows)]
 
@@ -35,7 +35,7 @@ def said(owners: list[int], rows: int) -> list[list[float]]:
 @example((2, []), 1)
 def test_the_best_passage_of_each_entry_in_every_row(given: tuple[int, list[int]], rows: int) -> None:
     count, owners = given
-    values = said(owners, rows)
+    values = scores(owners, rows)
     expected = [plain(owners, count, row) for row in values]
     by = Owners(owners, count)
     together = by.best(np.array(values, np.float32).reshape(rows, len(owners)))
@@ -48,7 +48,7 @@ def test_the_best_passage_of_each_entry_in_every_row(given: tuple[int, list[int]
 @pytest.mark.parametrize("times", [1, MAX_TURNS - 1, MAX_TURNS])
 def test_the_number_of_passages_does_not_change_results(more: int, times: int) -> None:
     owners = [*range(40), *(at for at in range(more) for _ in range(times))]
-    values = said(owners, 2)
+    values = scores(owners, 2)
     expected = [plain(owners, 40, row) for row in values]
     assert Owners(owners, 40).best(np.array(values, np.float32)).tolist() == expected
 
@@ -60,7 +60,7 @@ def test_the_number_of_passages_does_not_change_results(more: int, times: int) -
 def test_odds_of_any_entry_are_the_sum(given: tuple[int, list[int]]) -> None:
     count, owners = given
     owners = [*owners, *range(count)]
-    (odds,) = said(owners, 1)
+    (odds,) = scores(owners, 1)
     expected = [
         log(sum(exp(value) for owner, value in zip(owners, odds, strict=True) if owner == at)) for at in range(count)
     ]

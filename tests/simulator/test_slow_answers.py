@@ -1,4 +1,4 @@
-"""Answers that take longer than Discord allows, with an independent simulator."""
+"""Answers that take longer than Discord's time limits, on simcord."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failures on Discord, with an independent simulator."""
+"""Deleted messages, missing permissions and outages on simcord."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import discord
 import pytest
 
 from tests.simulator.server import SimcordServer
-from tests.simulator.team import Team, told
+from tests.simulator.team import Team, bot_settings
 from tests.stories.harness import BotHarness, bot_harness
 
 MISSING_ACCESS, MISSING_PERMISSIONS, UNKNOWN_MESSAGE = 50001, 50013, 10008
@@ -115,7 +115,7 @@ async def test_without_the_intent_mentions_and_commands_still_work(tmp_path: Pat
     granted.message_content = False
     async with SimcordServer(granted) as sim, bot_harness(tmp_path / "workspace") as on:
         team = Team(sim)
-        on.env |= told(sim, team) | {"BOT_ACCESS": "open"}
+        on.env |= bot_settings(sim, team) | {"BOT_ACCESS": "open"}
         async with team.bot(on):
             said = await team.bob.send(team.general, f"{team.mention} hi")
             assert (await team.reply(team.general, said)).content == "You said: hi"
