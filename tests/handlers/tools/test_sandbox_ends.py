@@ -15,7 +15,7 @@ async def test_background_processes_end_with_the_command(tmp_path: Path) -> None
     sandbox = await made(tmp_path)
     *up, go = pipes(tmp_path, "one", "two", "three", "go")
     mark = unique()
-    inner = f"sh -c 'echo up > {{}}; sleep 1000' {mark}"
+    inner = f"sh -c 'exec 2>/dev/null; echo up > {{}}; sleep 1000' {mark}"
     line = f"nohup {inner.format('one')} & setsid {inner.format('two')} & ({inner.format('three')} &) ; cat go"
     command = asyncio.create_task(shell(sandbox, line))
     assert await asyncio.gather(*map(read_pipe, up)) == ["up\n"] * 3
