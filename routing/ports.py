@@ -160,7 +160,7 @@ class UsageStore(Protocol):
         """One row per model, most calls first."""
 
     async def seconds(self, model: str, limit: int) -> tuple[float, ...]:
-        """The durations of the model's newest `limit` calls."""
+        """The durations of the model's newest `limit` calls; empty if it was not among the last 2,000 of all."""
 
 
 class Encoder(Protocol):
@@ -358,7 +358,11 @@ class PeopleStore(Protocol):
     async def admit(self, user: UserKey, name: str, role: Role, actor: str) -> Person:
         """Add a person or change their role; recorded in the audit log."""
 
-    async def everyone(self) -> tuple[tuple[Person, tuple[UserKey, ...]], ...]: ...
+    async def everyone(
+        self, limit: int | None = None, offset: int = 0
+    ) -> tuple[tuple[Person, tuple[UserKey, ...]], ...]:
+        """People with their accounts, oldest first: all, or `limit` of them after the first `offset`."""
+
     async def owners(self) -> tuple[UserKey, ...]: ...
     async def forget(self, person_id: int, actor: str) -> None:
         """Delete a person and all their data; recorded in the audit log."""
@@ -370,8 +374,8 @@ class PeopleStore(Protocol):
         """Store the username and the language of a known account, and the name of a person who has none. An empty
         language changes nothing."""
 
-    async def usernames(self) -> Mapping[UserKey, str]:
-        """The usernames of known accounts that have one."""
+    async def usernames(self, people: Sequence[int] | None = None) -> Mapping[UserKey, str]:
+        """The usernames of known accounts that have one: all, or those of the given people."""
 
     async def ask(self, pairing: Pairing, waiting_limit: int) -> Pairing:
         """Store a pairing request; drops the oldest if too many wait. A request that still waits gets the new code and

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, and_, bindparam, func, insert, select, update
+from sqlalchemy import Connection, and_, bindparam, exists, func, insert, select, update
 
 from routing.ports import Clock
 from routing.types.history import Conversation, StoredMessage, Summary
@@ -24,6 +24,23 @@ _CURRENT = (
 _END = update(conversations).where(*_HERE, conversations.c.ended_at.is_(None)).values(ended_at=bindparam("now"))
 _LAST_QUESTION = (
     select(messages).where(IN_CONVERSATION, messages.c.role == "user").order_by(messages.c.id.desc()).limit(1)
+)
+_SPOKEN = messages.c.conversation_id == conversations.c.id
+_RECENT = (
+    select(
+        conversations,
+        select(func.count()).where(_SPOKEN).correlate(conversations).scalar_subquery().label("n"),
+        select(messages.c.text)
+        .where(_SPOKEN)
+        .correlate(conversations)
+        .order_by(messages.c.id)
+        .limit(1)
+        .scalar_subquery()
+        .label("text"),
+    )
+    .where(*_HERE, exists().where(_SPOKEN))
+    .order_by(conversations.c.id.desc())
+    .limit(bindparam("most"))
 )
 
 NEWEST = 2**63 - 1
@@ -95,17 +112,8 @@ class SqlHistory:
         await self._switch(conversation.chat, conversation)
 
     async def recent(self, chat: ChatKey, limit: int) -> tuple[Conversation, ...]:
-        first = select(messages.c.conversation_id, func.count().label("n"), func.min(messages.c.id).label("id"))
-        spoken = first.group_by(messages.c.conversation_id).subquery()
-        query = (
-            select(conversations, spoken.c.n, messages.c.text)
-            .join(spoken, spoken.c.conversation_id == conversations.c.id)
-            .join(messages, messages.c.id == spoken.c.id)
-            .where(*_HERE)
-            .order_by(conversations.c.id.desc())
-            .limit(limit)
-        )
-        rows = await self._database.read(lambda c: c.execute(query, _chat_parameters(chat)).all())
+        where = _chat_parameters(chat) | {"most": limit}
+        rows = await self._database.read(lambda c: c.execute(_RECENT, where).all())
         return tuple(Conversation(row.id, chat, row.started_at, row.n, row.text) for row in rows)
 
     async def unsummarised(

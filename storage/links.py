@@ -58,6 +58,8 @@ class SqlLinks:
 
         def step(connection: Connection) -> UserKey | None:
             owner_id = _code_owner(connection, code, now)
+            if owner_id is None:
+                return None
             row = connection.execute(
                 select(identities).where(identities.c.person_id == owner_id).limit(1)
             ).one_or_none()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -77,12 +77,18 @@ class SqlPeople:
         now = self._clock()
         return await self._change(lambda c: _admit(c, user, name, role, actor, now))
 
-    async def everyone(self) -> tuple[tuple[Person, tuple[UserKey, ...]], ...]:
+    async def everyone(
+        self, limit: int | None = None, offset: int = 0
+    ) -> tuple[tuple[Person, tuple[UserKey, ...]], ...]:
         def step(connection: Connection) -> tuple[tuple[Person, tuple[UserKey, ...]], ...]:
+            page = select(people).order_by(people.c.id).limit(limit).offset(offset)
+            known = connection.execute(page).all()
+            if not known:
+                return ()
+            theirs = select(identities).where(identities.c.person_id.between(known[0].id, known[-1].id))
             accounts: dict[int, list[UserKey]] = {}
-            for row in connection.execute(select(identities)):
+            for row in connection.execute(theirs):
                 accounts.setdefault(row.person_id, []).append(UserKey(row.platform, row.user_id))
-            known = connection.execute(select(people).order_by(people.c.id))
             return tuple((Person(r.id, r.role, r.name), tuple(accounts.get(r.id, ()))) for r in known)
 
         return await self._database.read(step)
@@ -144,8 +150,10 @@ class SqlPeople:
         await self._change(step)
         self._seen[user] = profile
 
-    async def usernames(self) -> Mapping[UserKey, str]:
+    async def usernames(self, people: Sequence[int] | None = None) -> Mapping[UserKey, str]:
         named = select(identities).where(identities.c.username != "")
+        if people is not None:
+            named = named.where(identities.c.person_id.in_(people))
         rows = await self._database.read(lambda c: c.execute(named).all())
         return {UserKey(row.platform, row.user_id): row.username for row in rows}
 

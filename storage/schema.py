@@ -19,7 +19,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0019"
+REVISION = "0020"
 """The newest migration. It is here so that starting on a current database does not import Alembic; a test compares it
 with the migrations folder."""
 
@@ -133,6 +133,7 @@ messages = Table(
     Column("tool", Text, nullable=False, default="", server_default=text("''")),
     Column("source", String(64), nullable=False, default="", server_default=text("''")),
     Index("ix_messages_conversation_id", "conversation_id", "id"),
+    Index("ix_messages_person_id", "person_id"),
 )
 
 summaries = Table(
@@ -147,6 +148,7 @@ summaries = Table(
     Column("at", Float, nullable=False),
     _person(nullable=True),
     Index("ix_summaries_conversation_id", "conversation_id", "id"),
+    Index("ix_summaries_person_id", "person_id"),
 )
 
 # States in the inbox: waiting, done. In the outbox: pending, attempting, sent, dead. Damaged rows: unreadable.
@@ -187,6 +189,7 @@ outbox = Table(
     Column("created_at", Float, nullable=False),
     Column("turn_id", String(16), nullable=False, default="", server_default=text("''")),
     Index("ix_outbox_state", "state"),
+    Index("ix_outbox_chat", "platform", "chat_id"),
     sqlite_autoincrement=True,
 )
 
@@ -291,7 +294,7 @@ turns = Table(
     Column("unknown", Integer, nullable=False),
     Column("rating", Integer),
     Column("at", Float, nullable=False),
-    Index("ix_turns_person_id_turn_id", "person_id", "turn_id"),
+    Index("ix_turns_turn_id", "turn_id", "person_id"),
     Index("ix_turns_person_id_at", "person_id", "at"),
     Index("ix_turns_at", "at"),
     Index("ix_turns_person_id_tier", "person_id", *_TIMED),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BindParameter, Connection, bindparam, delete, insert, literal, select, union, update
+from sqlalchemy import BindParameter, Connection, bindparam, delete, insert, literal, or_, select, union, update
 
 from routing.ports import Clock
 from routing.types.messages import ChatKey
@@ -12,10 +12,18 @@ from storage.schema import audit, chats, conversations, inbox, messages, outbox,
 
 _HERE: BindParameter[str] = bindparam("here")
 _SINCE: BindParameter[float] = bindparam("since")
-_TALKED = (
-    select(conversations.c.chat_id, conversations.c.thread_id)
-    .join(messages, messages.c.conversation_id == conversations.c.id)
-    .where(conversations.c.platform == _HERE, messages.c.at >= _SINCE)
+_LAST_AT = (
+    select(messages.c.at)
+    .where(messages.c.conversation_id == conversations.c.id)
+    .correlate(conversations)
+    .order_by(messages.c.id.desc())
+    .limit(1)
+    .scalar_subquery()
+)
+_TALKED = select(conversations.c.chat_id, conversations.c.thread_id).where(
+    conversations.c.platform == _HERE,
+    or_(conversations.c.ended_at.is_(None), conversations.c.ended_at >= _SINCE),
+    _LAST_AT >= _SINCE,
 )
 _ANSWERED = select(outbox.c.chat_id, outbox.c.thread_id).where(
     outbox.c.platform == _HERE, outbox.c.created_at >= _SINCE

@@ -161,7 +161,7 @@ class SqlRatings:
     async def newest(self, chat: ChatKey, person_id: int) -> str | None:
         here = (outbox.c.platform == chat.platform) & (outbox.c.chat_id == chat.chat_id)
         had = select(turns.c.turn_id).join(outbox, _ANSWERED).where(turns.c.person_id == person_id, here)
-        query = had.where(outbox.c.thread_id == chat.thread_id).order_by(turns.c.id.desc()).limit(1)
+        query = had.where(outbox.c.thread_id == chat.thread_id).order_by(outbox.c.id.desc()).limit(1)
         return await self._database.read(lambda c: c.execute(query).scalar_one_or_none())
 
     async def take_back(self, turn_id: str, person_id: int, rating: Rating) -> bool:

@@ -17,6 +17,16 @@ from storage.database import Database
 from storage.hours import between, by_model, spending, totals, usage_sums
 from storage.schema import conversations, identities, people, usage
 
+NEWEST_CALLS = 2_000
+"""How many of the newest calls are searched for those of one model."""
+_NEWEST = select(usage.c.id, usage.c.model, usage.c.seconds).order_by(usage.c.id.desc()).limit(NEWEST_CALLS).subquery()
+_SECONDS = (
+    select(_NEWEST.c.seconds)
+    .where(_NEWEST.c.model == bindparam("of_model"))
+    .order_by(_NEWEST.c.id.desc())
+    .limit(bindparam("most"))
+)
+
 
 class SqlUsage:
     """Implements `routing.ports.UsageStore`."""
@@ -33,8 +43,7 @@ class SqlUsage:
         return tuple(sorted(map(spending, rows), key=lambda each: (-each.calls, each.model)))
 
     async def seconds(self, model: str, limit: int) -> tuple[float, ...]:
-        newest = select(usage.c.seconds).where(usage.c.model == model).order_by(usage.c.id.desc()).limit(limit)
-        rows = await self._database.read(lambda c: c.execute(newest).all())
+        rows = await self._database.read(lambda c: c.execute(_SECONDS, {"of_model": model, "most": limit}).all())
         return tuple(row.seconds for row in rows)
 
 

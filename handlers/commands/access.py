@@ -45,6 +45,7 @@ SPEC = CommandSpec(
     personal=True,
 )
 MAX_LISTED = 50
+MAX_DIGITS = 6
 DONE: dict[Role, str] = {
     "owner": "✅ {name} is an owner now.",
     "admin": "✅ {name} is an admin now.",
@@ -121,10 +122,10 @@ class AccessCommand:
     async def _govern(self, ask: CommandContext, words: list[str]) -> Reply:
         """Runs the subcommands of admins and owners."""
         match words:
-            case ["list"] | ["log"] if not ask.message.private:
+            case ["list"] | ["list", _] | ["log"] if not ask.message.private:
                 raise Refused("I only show this in private: send it to me in a direct message.")
-            case ["list"]:
-                return await self._list(ask)
+            case ["list"] | ["list", _]:
+                return await self._list(ask, *words[1:])
             case ["log"]:
                 return await self._log(ask)
             case ["pair", code]:
@@ -186,14 +187,19 @@ class AccessCommand:
         ]
         return [*found, *(Known(each.user, each.name, each.username) for each in await self._people.waiting())]
 
-    async def _list(self, ask: CommandContext) -> Reply:
-        handles = await self._people.usernames()
+    async def _list(self, ask: CommandContext, number: str = "1") -> Reply:
+        page = max(1, int(number)) if number.isdecimal() and len(number) <= MAX_DIGITS else 1
+        known = await self._people.everyone(MAX_LISTED + 1, MAX_LISTED * (page - 1))
+        shown = known[:MAX_LISTED]
+        handles = await self._people.usernames([person.id for person, _ in shown])
         lines = []
-        for person, accounts in await self._people.everyone():
+        for person, accounts in shown:
             named = ", ".join(
                 f"`{account}` (`@{handles[account]}`)" if account in handles else f"`{account}`" for account in accounts
             )
             lines.append(f"- {plain_name(person.name)} {named}: {ask.say(person.role)}")
+        if len(known) > len(shown):
+            lines.append(f"- {ask.say('More people: {command}', command=f'`/access list {page + 1}`')}")
         waiting = (await self._people.waiting())[-MAX_LISTED:]
         for each in waiting:
             lines.append(f"- {ask.say('waiting')}: {display_name(each.name, each.user, each.username)} `{each.user}`")
@@ -299,8 +305,8 @@ class AccessCommand:
 
     async def _check_last_owner(self, person: Person) -> None:
         """Raises Refused for the only owner, because no one else could admit people."""
-        owners = [each.id for each, _ in await self._people.everyone() if each.role == "owner"]
-        if owners == [person.id]:
+        owners = [await self._people.find(user) for user in await self._people.owners()]
+        if {owner.id for owner in owners if owner is not None} == {person.id}:
             words = "You are the only owner. Make someone else an owner first: /access role @name owner"
             raise Refused(words)
 

@@ -228,9 +228,9 @@ class StatusCommand:
         """Latency of each model used in the last day, and the last failures."""
         lines = []
         for each in await self._usage.by_model(since=self._clock() - DAY):
-            took = await self._usage.seconds(each.model, SAMPLE)
-            half, most = (ask.say.number(percentile(took, share), ".1f") for share in (0.5, 0.95))
-            lines.append(f"`{each.model}`: p50 {half} s, p95 {most} s")
+            if took := await self._usage.seconds(each.model, SAMPLE):
+                half, most = (ask.say.number(percentile(took, share), ".1f") for share in (0.5, 0.95))
+                lines.append(f"`{each.model}`: p50 {half} s, p95 {most} s")
         return [*lines, *_failures(ask, facts)]
 
 

@@ -29,6 +29,7 @@ SPEC = CommandSpec(
 )
 DAY = 86_400.0
 TIER_DAYS = 7
+MAX_LISTED = 50
 FEWEST_BARS, MOST_BARS = 7, 90
 """Minimum and maximum number of days in the chart."""
 _DAYS = re.compile(r"(\d{1,3})d?", re.IGNORECASE)
@@ -111,7 +112,7 @@ class UsageCommand:
         return Reply(f"**{head}**\n\n{tier_report(ask.say, tiers)}{voice_line}")
 
     async def _all(self, ask: CommandContext, count: int) -> Reply:
-        """One row per person, highest cost first, with the limits they have reached."""
+        """One row for each of the MAX_LISTED people with the highest cost, with the limits they have reached."""
         if ask.person.role != "owner":
             raise Refused("Only an owner can see everyone's usage. /usage shows yours.")
         if not ask.message.private:
@@ -120,7 +121,9 @@ class UsageCommand:
         head = _head(ask, count)
         if not people:
             return Reply(ask.say("{when}: nothing yet.", when=head))
-        rows = await self._rows(ask, people)
+        rows = await self._rows(ask, people[:MAX_LISTED])
+        if len(people) > MAX_LISTED:
+            rows.append(f"- {ask.say('{n} more people', n=len(people) - MAX_LISTED)}")
         limits = statuses(ask.say, await self._budget.statuses(ask.person.id, ask.message.chat), "all")
         everyone = [each.spent for each in people]
         whole = ask.say("Total: {sum}", sum=spending(ask, everyone)) if len(people) > 1 else ""

@@ -17,7 +17,10 @@ import pytest
 from storage.database import Database, open_database
 from storage.database.migrate import migrate
 from storage.stores import Stores, open_stores
+from tests.query_plans import no_growing_table_is_scanned, query_plans
 from tests.storage.samples import ANN, Hand
+
+__all__ = ["no_growing_table_is_scanned", "query_plans"]
 
 _PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin", "/opt/homebrew/opt/postgresql*/bin")
 

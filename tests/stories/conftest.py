@@ -8,8 +8,11 @@ import pytest
 from handlers.tools.sandbox import Sandbox
 from routing.errors import Reason
 from tests.litellm_setup import litellm_without_clients
+from tests.query_plans import no_growing_table_is_scanned, query_plans
 from tests.servers.discord import DiscordServer
 from tests.stories.harness import OWNER, BotHarness, bot_harness
+
+__all__ = ["no_growing_table_is_scanned", "query_plans"]
 
 
 @pytest.fixture(scope="session", autouse=True)

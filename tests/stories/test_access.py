@@ -93,6 +93,7 @@ async def test_only_permitted_roles_may_assign_roles(on: BotHarness) -> None:
         assert "Only an owner can do that" in (await ask(on, f"/access role {account(carol)} admin", user=bob)).text
         assert "Only an owner can do that" in (await ask(on, f"/access block telegram:{OWNER}", user=bob)).text
         assert "is blocked" in (await ask(on, f"/access block {account(carol)}", user=bob)).text
+        await on.tg.reply(matching=f"Bob blocked {account(carol)}")
         assert "You can't change your own role" in (await ask(on, f"/access role telegram:{OWNER} guest")).text
         assert "The roles are owner, admin" in (await ask(on, f"/access role {account(bob)} king")).text
         assert "I don't know nobody" in (await ask(on, "/access allow nobody")).text
@@ -264,3 +265,18 @@ async def test_a_guest_of_a_group_is_a_stranger_in_private(on: BotHarness) -> No
         await ask(on, f"/access pair {code}")
         await on.tg.reply(on.tg.private("bob").id)
         assert (await ask(on, "and now?", user="bob")).text == "You said: and now?"
+
+
+async def test_the_list_of_people_has_pages(on: BotHarness) -> None:
+    async with running(on):
+        await ask(on, "hello")
+        for number in range(60):
+            on.change("insert into people (name, role, created_at) values (?, 'guest', 0)", f"Guest {number}")
+        first = (await ask(on, "/access")).text
+        assert "Guest 48" in first
+        assert "Guest 49" not in first
+        assert "More people: /access list 2" in first
+        second = (await ask(on, "/access list 2")).text
+        assert "Guest 49" in second
+        assert "Guest 59" in second
+        assert "More people" not in second
