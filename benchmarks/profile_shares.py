@@ -35,7 +35,7 @@ COMPONENTS = {
 }
 """A stack belongs to the first component that fits any of its frames."""
 _PATTERNS = {name: re.compile(pattern) for name, pattern in COMPONENTS.items()}
-_BOILERPLATE = re.compile(r"<|asyncio/|threading|concurrent/|contextlib|bot/__main__|benchmarks/")
+_BOILERPLATE = re.compile(r"<|asyncio/|threading|concurrent/|contextlib|bot/(__main__|cli)|benchmarks/")
 _FUNCTIONS = 90
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import importlib
 import os
-import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from routing.catalog.catalog import BUNDLED, Catalog
+from routing.lean_imports import lean
 from routing.llm.adapter import LiteLlm
 from routing.llm.local.runtime import LocalRuntime
-from routing.process_memory import uncollected
 
 OFFLINE = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
@@ -25,7 +24,7 @@ OFFLINE = {
 def litellm_without_clients() -> Any:
     """The library, kept from the network and from any `.env`, holding no client of an earlier loop."""
     os.environ.update(OFFLINE)
-    with nullcontext() if "litellm" in sys.modules else uncollected():
+    with lean():
         library = importlib.import_module("litellm")
     library.in_memory_llm_clients_cache.flush_cache()
     vars(library).pop("module_level_aclient", None)  # made again when it is asked for

@@ -90,13 +90,23 @@ LATE = (
 )
 """Imports that cost too many seconds and megabytes before the bot answers."""
 
+VERSION_ONLY = """
+import sys
+from bot.__main__ import main
+
+try:
+    main(["--version"])
+finally:
+    print("left in:", *[name for name in ("rich", "pygments", "click") if name in sys.modules])
+"""
+
 FIRST_POLL = f"""
 import os, signal, sys
 from bot.__main__ import main
 from routing.llm.adapter import LiteLlm
 
 def load(self):
-    print("early:", *[name for name in {LATE!r} if name in sys.modules], flush=True)
+    print("early:", *[name for name in {(*LATE, "cryptography")!r} if name in sys.modules], flush=True)
     os.kill(os.getpid(), signal.SIGTERM)
 
 LiteLlm.load = load
@@ -212,6 +222,11 @@ def test_importing_the_program_is_light(module: str) -> None:
     shown = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     allowed = {"prompt_toolkit"} if module == "bot.running" else set()
     assert set(shown.stdout.split()) <= allowed
+
+
+def test_the_entry_point_leaves_out_the_command_line_of_httpx() -> None:
+    shown = subprocess.run([sys.executable, "-c", VERSION_ONLY], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert shown.stdout.splitlines()[-1] == "left in:"
 
 
 async def test_nothing_heavy_is_loaded_before_the_platforms_answer(tmp_path: Path) -> None:

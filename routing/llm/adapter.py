@@ -6,21 +6,20 @@ import asyncio
 import importlib
 import logging
 import os
-import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager, nullcontext
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
 from routing.catalog.catalog import Catalog
-from routing.llm import chat_stream, embeddings, message_codec, patches, thinking
+from routing.lean_imports import lean, on_demand
+from routing.llm import chat_stream, embeddings, message_codec, patches, thinking, unused
 from routing.llm.endpoint import where_of
 from routing.llm.error_mapping import explained, refusals, takes_no_tools, time_limit
 from routing.llm.local.runtime import LocalRuntime
 from routing.llm.parameters import Target, parameters
 from routing.llm.price_map import PriceMap, cost
-from routing.process_memory import uncollected
 from routing.types.llm import (
     ModelRequest,
     ProviderProfile,
@@ -202,14 +201,17 @@ def _usage(litellm: ModuleType, request: ModelRequest, counted: Any) -> Usage:
 
 def _import(catalog: Catalog, environment: Mapping[str, str]) -> ModuleType:
     os.environ.update(environment)
-    with nullcontext() if "litellm" in sys.modules else uncollected():
-        litellm = importlib.import_module("litellm")
+    with lean():
+        on_demand("openai.resources")
+        with unused.tokenizer_skipped():
+            litellm = importlib.import_module("litellm")
+        patches.install()
+    unused.drop_second_map(litellm)
     for logger in _LOGGERS:
         # Their handlers would write to stderr and bypass our log, which masks secrets.
         logging.getLogger(logger).handlers.clear()
     for name, value in _QUIET.items():
         setattr(litellm, name, value)
-    patches.install()
     _teach_levels(litellm, catalog)
     return litellm
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import gc
-from contextlib import suppress
 
 import pytest
 
 from bot.health import resident_bytes
-from routing.process_memory import give_back, uncollected
+from routing.process_memory import give_back
 
 BLOCK, BLOCKS = 2_000, 20_000
 """Bytes that Python asks the allocator for one by one, and that it does not map by themselves: 40 MB."""
@@ -30,15 +29,3 @@ def test_freed_memory_below_live_objects_is_returned() -> None:
 def test_without_malloc_trim_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
     give_back()
-
-
-@pytest.mark.parametrize("fails", [False, True])
-def test_permanent_objects_are_not_collected_repeatedly(fails: bool) -> None:
-    before, made = gc.get_freeze_count(), []
-    with suppress(RuntimeError), uncollected():
-        made += [[number] for number in range(10_000)]
-        assert not gc.isenabled()
-        if fails:
-            raise RuntimeError
-    assert gc.isenabled()
-    assert gc.get_freeze_count() >= before + len(made)

@@ -8,10 +8,12 @@ from bot.adapters.discord.settings import DiscordSettings, Pace
 from bot.adapters.shared.descriptor import CheckContext, PlatformDescriptor, Services
 from bot.ops.checks.finding import Finding
 from bot.platform import Platform
+from routing.lean_imports import lean
 
 
 def _build(settings: DiscordSettings, services: Services) -> Platform:
-    from bot.adapters.discord.platform import DiscordPlatform
+    with lean():
+        from bot.adapters.discord.platform import DiscordPlatform
 
     return DiscordPlatform(settings, services, Pace())
 

@@ -8,10 +8,12 @@ from bot.adapters.shared.descriptor import CheckContext, PlatformDescriptor, Ser
 from bot.adapters.telegram.settings import Pace, TelegramSettings
 from bot.ops.checks.finding import Finding
 from bot.platform import Platform
+from routing.lean_imports import lean
 
 
 def _build(settings: TelegramSettings, services: Services) -> Platform:
-    from bot.adapters.telegram.platform import TelegramPlatform
+    with lean("cryptography"):  # only Telegram Passport needs it
+        from bot.adapters.telegram.platform import TelegramPlatform
 
     return TelegramPlatform(settings, services, Pace())
 
