@@ -52,6 +52,7 @@ GRACE_SECONDS = 10.0
 LAST_SENDS_SECONDS = 1.0
 """Minimum time to send replies if the turns used the whole grace period."""
 SWEEP_SECONDS = 3600.0
+DAY_SECONDS = 86_400.0
 INBOX_KEPT_SECONDS = 48 * 3600.0
 
 log = logging.getLogger("bot.app")
@@ -214,7 +215,7 @@ async def assembled(
         asyncio.create_task(keep_fresh(workspace, engine.models, engine.owned, engine.tooling, restart)),
         asyncio.create_task(engine.models.learn_sizes()),
         asyncio.create_task(keyless.keep_looking(engine.models)),
-        asyncio.create_task(_sweep(kept, clock)),
+        asyncio.create_task(_sweep(kept, clock, settings.retention_days)),
     ]
     try:
         yield app
@@ -234,13 +235,16 @@ def _offered(workspace: Workspace) -> frozenset[str]:
     return load_discovered(workspace.discovered_file) | frozenset(local)
 
 
-async def _sweep(kept: Stores, clock: Clock) -> None:
-    """Delete old inbox, outbox and action records every hour."""
+async def _sweep(kept: Stores, clock: Clock, retention_days: int | None) -> None:
+    """Delete old inbox, outbox and action records every hour, and what is older than `retention_days`."""
     while True:
         try:
             await kept.inbox.sweep(clock() - INBOX_KEPT_SECONDS)
             await kept.outbox.sweep(clock() - VALID_SECONDS)
             await kept.actions.sweep(clock() - VALID_SECONDS)
+            if retention_days:
+                deleted = await kept.retention.prune(clock() - retention_days * DAY_SECONDS, clock())
+                log.info("Deleted %d rows older than %d days", deleted, retention_days)
         except StorageFault as fault:
             log.warning("%s", fault)
         await asyncio.sleep(SWEEP_SECONDS)

@@ -56,6 +56,9 @@ class Settings(PlatformSettings):
         le=10,
         description="How long a message waits for vectors; empty: 0.05 static, 0.5 sentence-transformers, 1 litellm.",
     )
+    retention_days: int | None = Field(
+        None, ge=1, description="Days after which messages, turns and usage are deleted; empty: never."
+    )
     tierbot_mcp_token: SecretStr | None = Field(
         None, description="Token for clients of tierbot mcp --http, at least 16 characters."
     )

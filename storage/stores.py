@@ -17,6 +17,7 @@ from storage.links import SqlLinks
 from storage.outbox import SqlOutbox
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
+from storage.retention import SqlRetention
 from storage.state import SqlChats, SqlState
 from storage.turns import SqlRatings, SqlTurns
 from storage.usage import SqlSpending, SqlUsage
@@ -45,6 +46,7 @@ class Stores:
     vectors: SqlVectors
     actions: SqlActions
     allowances: SqlAllowances
+    retention: SqlRetention
 
 
 def open_stores(
@@ -77,4 +79,5 @@ def open_stores(
         vectors=SqlVectors(database),
         actions=SqlActions(database, clock),
         allowances=SqlAllowances(database),
+        retention=SqlRetention(database),
     )

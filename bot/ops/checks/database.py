@@ -19,6 +19,8 @@ async def database(inspection: Inspection) -> list[Finding]:
     except ConfigError as error:
         return [fail("database", str(error), "Do what the message says after the colon.")]
     found = [*_state(facts, str(inspection.workspace.backups)), _owner(owned, facts, settings.bot_access)]
+    if settings.retention_days:
+        found.append(ok("retention", f"messages, turns and usage are deleted after {settings.retention_days} days"))
     if facts is not None and facts.dead:
         fix = "These people blocked the bot or left; /status shows the newest failures."
         found.append(warn("replies", f"{facts.dead} could not be delivered", fix))
