@@ -20,6 +20,9 @@ T = TypeVar("T")
 BUSY_TIMEOUT_MS = 5000
 SIZE = "select page_count * page_size from pragma_page_count(), pragma_page_size()"
 """Query for the file's size in bytes."""
+MAX_LOG_BYTES = 8_000_000
+"""The write-ahead log is copied into the database when it exceeds 1,000 pages (4 MB), and starts again. While another
+program reads, it can't start again and grows; afterwards it is cut to this size."""
 MAX_BATCH = 64
 DELAY_SECONDS = 0.05
 """Maximum wait of a step that is not urgent for another one's commit."""
@@ -159,4 +162,5 @@ def prepare(connection: Any, _record: object) -> None:
     cursor.execute("PRAGMA journal_mode = WAL")
     cursor.execute("PRAGMA synchronous = FULL")
     cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.execute(f"PRAGMA journal_size_limit = {MAX_LOG_BYTES}")
     cursor.close()

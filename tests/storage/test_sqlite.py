@@ -1,14 +1,18 @@
 """Steps that wait together share a commit, and one that fails does not affect the others."""
 
 import asyncio
+import itertools
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, event, insert, select
+from sqlalchemy import Connection, delete, event, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from storage.database.sqlite import SqliteDatabase
+from storage.database.migrate import migrate
+from storage.database.sqlite import MAX_LOG_BYTES, SqliteDatabase
 from storage.schema import metadata, state
 
 
@@ -77,3 +81,52 @@ async def test_a_cancelled_caller_does_not_block_others(tmp_path: Path) -> None:
         asked[2].result()
     assert await keys(database) == ["0", "1", "2", "3", "4"], "a submitted step is still written"
     await database.close()
+
+
+async def test_the_write_ahead_log_stays_small_beside_a_reader(tmp_path: Path) -> None:
+    database, _ = await opened(tmp_path)
+    log = tmp_path / "x.db-wal"
+    step = put_long()
+    with closing(sqlite3.connect(tmp_path / "x.db")) as reader:
+        for _ in range(4):
+            await asyncio.gather(*(database.write(step) for _ in range(500)))
+            reader.execute("select count(*) from state").fetchall()
+            assert log.stat().st_size <= MAX_LOG_BYTES
+        reader.execute("begin")
+        reader.execute("select count(*) from state").fetchall()
+        for _ in range(4):
+            await asyncio.gather(*(database.write(step) for _ in range(500)))
+        assert log.stat().st_size > MAX_LOG_BYTES, "this reader holds its snapshot"
+    for _ in range(2):
+        await asyncio.gather(*(database.write(step) for _ in range(500)))
+    assert log.stat().st_size <= MAX_LOG_BYTES
+    await database.close()
+
+
+def put_long() -> Callable[[Connection], None]:
+    """A write of 4 kB with a new key each time."""
+    keys = itertools.count()
+
+    def step(connection: Connection) -> None:
+        connection.execute(insert(state).values(key=str(next(keys)), value="x" * 4_000))
+
+    return step
+
+
+async def test_freed_space_is_used_again_and_given_back_by_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x.db"
+    assert migrate(f"sqlite:///{path}", tmp_path)
+    database = SqliteDatabase(f"sqlite:///{path}")
+    for _ in range(3):
+        await asyncio.gather(*map(database.write, [put_long()] * 500))
+        size = await database.size_bytes()
+        await database.write(lambda c: c.execute(delete(state)))
+    assert size == await database.size_bytes() < 3_000_000, "as large as after the first 500"
+    await database.close()
+    migrate(f"sqlite:///{path}", tmp_path)
+    assert path.stat().st_size == size, "not worth it"
+    monkeypatch.setattr("storage.database.migrate.MIN_FREE_BYTES", 1_000_000)
+    migrate(f"sqlite:///{path}", tmp_path)
+    assert path.stat().st_size < 1_000_000
