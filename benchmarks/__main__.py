@@ -2,8 +2,8 @@
 
 First our bot beside the floor bot; then ours alone: turns with tools, compaction, autocomplete, Discord beside
 Telegram, and memory over many turns. Each part also runs alone: `python -m benchmarks.turns`, `benchmarks.compaction`,
-`benchmarks.autocomplete`, `benchmarks.platforms`, `benchmarks.soak`. A backlog of thousands of messages only runs
-alone: `python -m benchmarks.backlog`.
+`benchmarks.autocomplete`, `benchmarks.platforms`, `benchmarks.soak`. A backlog of thousands of messages and the
+table of what the memory consists of only run alone: `python -m benchmarks.backlog`, `benchmarks.memory`.
 """
 
 from __future__ import annotations

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from benchmarks import compaction, soak, turns
+from benchmarks import compaction, memory, soak, turns
 from benchmarks.bots.contestants import OURS, furnish
 from benchmarks.bots.measure import met
 from benchmarks.bots.servers import servers
@@ -110,3 +111,21 @@ def test_turns_and_soak_run_through_one_bot(tmp_path: Path) -> None:
     assert [result["content"].startswith("Error") for result in results] == [False] * 3, results
     assert [each.turns for each in samples] == [10, 20, 30]
     assert all(each.megabytes > 10 for each in samples)
+
+
+@pytest.mark.parametrize(("ours", "kept"), [(130.0, True), (131.0, False)])
+def test_memory_is_compared_with_the_floor_after_the_turns(ours: float, kept: bool) -> None:
+    parts = [memory.Resident("Python", memory.START, 10.0, 100), memory.Resident("httpx", memory.START, 2.0, 20)]
+    floor = [memory.Resident("when ready", "", 90.0), memory.Resident("after the turns", "", 100.0)]
+    bots = {"floor": floor, "ours": [replace(floor[0], megabytes=120.0), replace(floor[1], megabytes=ours)]}
+    section = memory.report(parts, bots, "")
+    assert section.kept is kept
+    assert [line[3] for line in section.lines[1:]] == ["10.0", "12.0", "120.0", f"{ours:.1f}"]
+    assert section.figures["ours"] == {"when ready": 120.0, "after the turns": ours}
+
+
+@pytest.mark.timeout(120)
+def test_every_component_can_be_loaded() -> None:
+    loaded = memory.components()
+    assert [part.name for part in loaded[1:]] == [component.name for component in memory.COMPONENTS]
+    assert all(part.megabytes > -1 for part in loaded)
