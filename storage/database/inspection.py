@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from storage.database import is_sqlite, parse_url
 from storage.database.faults import explain
-from storage.database.migrate import known_revisions
+from storage.database.migrate import is_closed, known_revisions
 from storage.database.sqlite import SIZE
 from storage.schema import REVISION, inbox, outbox, people
 from storage.unreadable import STATE
@@ -52,20 +52,14 @@ def _look_at_file(path: Path) -> DatabaseFacts | None:
     if not path.is_file():
         return None
     facts = _read(path)
-    if _is_closed(path) or not facts.corruption:
+    if is_closed(path) or not facts.corruption:
         return facts
     # A process started writing between the check for the write-ahead log and the read.
     return _read(path)
 
 
-def _is_closed(path: Path) -> bool:
-    """True if no process has the file open, because there is no write-ahead log. Opening such a file in the usual way
-    would leave a log behind."""
-    return not path.with_name(f"{path.name}-wal").exists()
-
-
 def _read(path: Path) -> DatabaseFacts:
-    address = f"{path.absolute().as_uri()}?{'immutable=1' if _is_closed(path) else 'mode=ro'}"
+    address = f"{path.absolute().as_uri()}?{'immutable=1' if is_closed(path) else 'mode=ro'}"
 
     def connect() -> sqlite3.Connection:
         return sqlite3.connect(address, uri=True, timeout=5.0)

@@ -35,6 +35,7 @@ from storage.schema import REVISION, metadata
 SCRIPTS = Path(__file__).parents[2] / "migrations"
 KEPT_BACKUPS = 5
 MIN_FREE_BYTES = 16_000_000
+MAX_CHECKED_BYTES = 64_000_000
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +48,7 @@ def migrate(url: str, backups: Path) -> str | None:
     """
     parsed = parse_url(url)
     try:
-        before = _run(parsed, current_revision)
+        before = _run(parsed, _checked_revision if _may_be_damaged(parsed) else current_revision)
         if before and is_sqlite(parsed):
             _reclaim(Path(parsed.database or ""))
         if before == REVISION:
@@ -62,15 +63,34 @@ def migrate(url: str, backups: Path) -> str | None:
 
 
 def current_revision(connection: Connection) -> str:
-    """The database's revision; empty for a new one. On SQLite, raises sqlite3.DatabaseError if a quick integrity check
-    fails."""
+    """The database's revision; empty for a new one."""
+    if not inspect(connection).has_table("alembic_version"):
+        return ""
+    return str(connection.execute(text("select version_num from alembic_version")).scalar_one_or_none() or "")
+
+
+def _checked_revision(connection: Connection) -> str:
+    """The revision. On SQLite, raises sqlite3.DatabaseError if a quick integrity check fails."""
     if connection.dialect.name == "sqlite":
         verdict = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
         if verdict != "ok":
             raise sqlite3.DatabaseError(f"malformed: {verdict}")
-    if not inspect(connection).has_table("alembic_version"):
-        return ""
-    return str(connection.execute(text("select version_num from alembic_version")).scalar_one_or_none() or "")
+    return current_revision(connection)
+
+
+def is_closed(path: Path) -> bool:
+    """True if no process has a SQLite file open, and the last one closed it, because there is no write-ahead log.
+    Opening such a file in the usual way would leave a log behind."""
+    return not path.with_name(f"{path.name}-wal").exists()
+
+
+def _may_be_damaged(url: URL) -> bool:
+    """False for a large SQLite file that was closed properly: checking it takes about a second for each 300 MB.
+    `doctor` always checks."""
+    if not is_sqlite(url):
+        return True
+    path = Path(url.database or "")
+    return not (path.is_file() and path.stat().st_size > MAX_CHECKED_BYTES and is_closed(path))
 
 
 def backup(database: Path, folder: Path, revision: str) -> Path:

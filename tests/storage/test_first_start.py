@@ -1,10 +1,13 @@
 """A new database is created directly and equals the migrated one."""
 
+import os
 from pathlib import Path
 from typing import Any
 
+import pytest
 from sqlalchemy import create_engine, event, inspect
 
+from routing.errors import ConfigError
 from storage.database import migrate
 from storage.schema import REVISION
 
@@ -19,6 +22,23 @@ def test_the_first_start_creates_the_migrated_schema(tmp_path: Path) -> None:
         migrate._upgrade(connection)
     assert _shape(at_once) == _shape(step_by_step)
     assert migrate.migrate(f"sqlite:///{at_once}", tmp_path) is None
+
+
+def test_a_large_file_is_checked_only_after_a_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "tierbot.db"
+    url = f"sqlite:///{path}"
+    migrate.migrate(url, tmp_path)
+    with path.open("r+b") as file:
+        file.seek(-4096, os.SEEK_END)
+        file.write(b"damaged" * 100)
+    with pytest.raises(ConfigError, match="it is damaged"):
+        migrate.migrate(url, tmp_path)
+    monkeypatch.setattr(migrate, "MAX_CHECKED_BYTES", 0)
+    path.with_name("tierbot.db-wal").unlink(missing_ok=True)
+    assert migrate.migrate(url, tmp_path) is None
+    path.with_name("tierbot.db-wal").touch()
+    with pytest.raises(ConfigError, match="it is damaged"):
+        migrate.migrate(url, tmp_path)
 
 
 def _shape(database: Path) -> dict[str, Any]:

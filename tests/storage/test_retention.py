@@ -10,7 +10,7 @@ from routing.types.llm import Usage
 from storage import retention
 from storage.schema import conversations, messages, summaries, turn_hours, turns, usage, usage_hours
 from storage.stores import Stores
-from tests.storage.samples import HOME, Hand, record
+from tests.storage.samples import ANN, HOME, Hand, record
 
 DAY = 86_400.0
 FACTS = TurnFacts("smart", "default", "openai/m", 1.0)
@@ -34,6 +34,7 @@ async def test_only_old_rows_are_deleted(
     stores: Stores, ann: int, clock: Hand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retention, "BATCH", 2)
+    monkeypatch.setattr(retention, "PAUSE_SECONDS", 0.0)
     for _ in range(3):
         await day_of_talk(stores, ann)
         clock.now += 20 * DAY
@@ -59,3 +60,24 @@ async def test_a_summary_does_not_outlive_its_messages(stores: Stores, ann: int,
     summary, found, _ = await stores.history.unsummarised(here.id, 10)
     assert summary is None
     assert [each.text for each in found] == ["new", "new"]
+
+
+@pytest.mark.parametrize("way", ["retention", "forget"])
+async def test_the_space_of_deleted_messages_is_used_again(
+    stores: Stores, clock: Hand, way: str, database_url: str
+) -> None:
+    if not database_url.startswith("sqlite"):
+        return  # PostgreSQL's autovacuum does it
+    sizes = []
+    for _ in range(3):
+        person = (await stores.people.admit(ANN, "Ann", "user", "t")).id
+        here = await stores.history.begin(HOME)
+        for _ in range(20):
+            await stores.ledger.finish([], [], record(here.id, person, "q" * 20_000, "a" * 20_000))
+        sizes.append(await stores.database.size_bytes())
+        clock.now += 40 * DAY
+        if way == "forget":
+            await stores.people.forget(person, "t")
+        else:
+            await stores.retention.prune(clock.now - DAY, clock.now)
+    assert sizes[2] <= sizes[0] * 1.05
