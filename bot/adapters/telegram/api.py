@@ -35,6 +35,8 @@ _UPLOAD = 60.0  # extra seconds for a file
 _POOL = 64  # connections
 _KEEPALIVE = 30.0  # seconds; with httpx's default of 5, nearly every reply would need a new handshake
 
+_FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
 
 class TooMany(TelegramError):
     """Flood control: the call was not carried out; wait `seconds`."""
@@ -113,9 +115,12 @@ class Request(BaseRequest):
         answer = read_timeout if isinstance(read_timeout, float | int) else self._answer
         is_file = method == "GET" or bool(request_data and request_data.contains_files)
         timeout = aiohttp.ClientTimeout(answer + self._connect + _UPLOAD * is_file, connect=self._connect)
-        body = None if request_data is None else _form(request_data)
+        body = None if request_data is None else _body(request_data)
+        headers = _FORM if isinstance(body, bytes) else None
         try:
-            call = self._opened().request(method, url, data=body, timeout=timeout, allow_redirects=False)
+            call = self._opened().request(
+                method, url, data=body, headers=headers, timeout=timeout, allow_redirects=False
+            )
             async with call as response:
                 code, content = response.status, await response.read()
         except TimeoutError as error:
@@ -211,10 +216,10 @@ def _socks_connector(proxy: str | None, options: Json) -> aiohttp.BaseConnector:
     return connector
 
 
-def _form(data: RequestData) -> Json | aiohttp.FormData:
+def _body(data: RequestData) -> bytes | aiohttp.FormData:
     """The body of a request: a plain form, or with files a multipart one."""
     if not data.contains_files:
-        return data.json_parameters
+        return data.url_encoded_parameters().encode()  # aiohttp would build a multipart form first
     form = aiohttp.FormData(quote_fields=False)  # Telegram shows file names as they are
     for name, value in data.json_parameters.items():
         form.add_field(name, value)
