@@ -139,4 +139,14 @@ def _with_database(options: argparse.Namespace, environment: Environment, worksp
         return 0
     if options.command == "chat":
         return asyncio.run(running.chat(environment, workspace, options.name))
-    return asyncio.run(running.run(environment, workspace))
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        return runner.run(running.run(environment, workspace))
+
+
+def new_event_loop() -> asyncio.AbstractEventLoop:
+    """uvloop's, where it is installed: see docs/benchmarks.md."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()

@@ -53,6 +53,7 @@ def _run(environment: Mapping[str, str]) -> tuple[int, str]:
             patch.setenv(name, value)
         patch.setattr(sys, "stdout", printed)
         patch.setattr(sys, "stderr", printed)
+        patch.setattr("bot.cli.new_event_loop", asyncio.new_event_loop)
         patch.setattr(asyncio.SelectorEventLoop, "add_signal_handler", lambda *_: None)  # only in the main thread
         try:
             return main(["run"]), printed.getvalue()
