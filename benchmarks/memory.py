@@ -20,11 +20,10 @@ from pathlib import Path
 from benchmarks.bots.contestants import FLOOR, LITELLM, OURS, Contestant, Process, furnish
 from benchmarks.bots.measure import WARM_UP, Size, busy, met
 from benchmarks.bots.servers import ROOT, Servers, servers
+from benchmarks.reporting.report import MEMORY_RATIO
 from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser
 
 BUSY, QUICK = Size(turns=200, chats=20), Size(turns=20, chats=5)
-LIMIT = 1.3
-"""Maximum ratio of the bot's memory after the turns to that of the floor bot."""
 FIRST_CHAT = 60_000
 HEADINGS = ("", "loaded", "RSS, MB", "total, MB", "modules", "floor, MB", "ratio", "limit", "")
 START, AFTER, USE = "before the first poll", "after it", "when used"
@@ -169,13 +168,13 @@ def report(parts: Sequence[Resident], bots: Mapping[str, Sequence[Resident]], co
         ratio = ours.megabytes / floor.megabytes
         shown = ("", f"{ours.megabytes:.1f}", "", f"{floor.megabytes:.1f}", f"{ratio:.2f}×")
         lines.append((ours.name, "", *shown, "", ""))
-    lines[-1] = (*lines[-1][:-2], f"≤ {LIMIT:g}×", VERDICTS[ratio <= LIMIT])
+    lines[-1] = (*lines[-1][:-2], f"≤ {MEMORY_RATIO:g}×", VERDICTS[ratio <= MEMORY_RATIO])
     figures = {
         "components": {part.name: part.megabytes for part in parts},
         **{bot: {each.name: each.megabytes for each in all_of} for bot, all_of in bots.items()},
     }
     notes = (f"Loaded in this order, so what two components share counts for the first. {conditions}.",)
-    return Section("memory", tuple(lines), notes, ratio <= LIMIT, figures)
+    return Section("memory", tuple(lines), notes, ratio <= MEMORY_RATIO, figures)
 
 
 if __name__ == "__main__":

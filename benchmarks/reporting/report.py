@@ -13,6 +13,8 @@ from benchmarks.reporting.section import VERDICTS, Section, spread
 
 Rounds = Mapping[str, Sequence[Figures]]
 """The figures of every round, by contestant."""
+MEMORY_RATIO = 1.3
+"""Maximum ratio of the memory after the turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ ROWS = (
     Row("CPU a turn with many chats, ms", ratio=2),
     Row("CPU of a first turn, ms"),
     Row("RSS when ready, MB", digits=0),
-    Row("RSS at the end, MB", ratio=1.4, digits=0),
+    Row("RSS at the end, MB", ratio=MEMORY_RATIO, digits=0),
     Row("request for hello without its tools, bytes", most=2000, digits=0),
     Row("tools in the request for hello, bytes", digits=0),
     Row("model alone, ms"),
