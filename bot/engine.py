@@ -83,6 +83,7 @@ async def build_engine(
     local = LocalRuntime(workspace.models)
     llm = LiteLlm(local, models.catalog, settings.https_proxy)
     budget = Budget(lambda: models.config.budget, kept.spending, kept.budgets, clock)
+    kept.database.on_outside_change(budget.reread)
 
     def prices() -> Awaitable[PriceMap]:
         return llm.prices(models.config.profile)

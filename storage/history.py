@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sqlalchemy import Connection, and_, bindparam, exists, func, insert, select, update
 
 from routing.ports import Clock
@@ -9,6 +11,7 @@ from routing.types.history import Conversation, StoredMessage, Summary
 from routing.types.messages import ChatKey
 from routing.types.tiers import Tier
 from routing.types.turns import Switches
+from storage.conversation_cache import ConversationCache, Unsummarised
 from storage.database import Database
 from storage.messages import IN_CONVERSATION, keep, message, newest, shorten, span, spoken, unsummarised
 from storage.schema import conversations, messages, turns
@@ -58,22 +61,25 @@ _TIERS = (
 class SqlHistory:
     """Implements `routing.ports.HistoryStore`."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock, cache: ConversationCache | None = None) -> None:
+        """Without a cache, `unsummarised` reads each time. Whoever else changes messages must share it."""
         self._database = database
         self._clock = clock
+        self._cache = cache
         self._conversations: dict[ChatKey, Conversation] = {}
         self._switches: dict[int, Switches] = {}
         self._changes = 0
 
     async def current(self, chat: ChatKey) -> Conversation:
-        if chat not in self._conversations:
+        known = self._conversations  # a change outside replaces the dictionary, so a stale result goes into the old one
+        if chat not in known:
             now = self._clock()
             found = await self._database.write(lambda c: _current(c, chat, now))
-            if len(self._conversations) >= _CACHE_SIZE:
-                self._conversations.clear()
-            self._conversations[chat] = found
+            if len(known) >= _CACHE_SIZE:
+                known.clear()
+            known[chat] = found
             return found
-        return self._conversations[chat]
+        return known[chat]
 
     async def messages(
         self, conversation_id: int, limit: int, before: int | None = None, after: int = 0
@@ -116,20 +122,23 @@ class SqlHistory:
         rows = await self._database.read(lambda c: c.execute(_RECENT, where).all())
         return tuple(Conversation(row.id, chat, row.started_at, row.n, row.text) for row in rows)
 
-    async def unsummarised(
-        self, conversation_id: int, limit: int, before: int | None = None
-    ) -> tuple[Summary | None, tuple[StoredMessage, ...], int]:
-        return await self._database.read(lambda c: unsummarised(c, conversation_id, limit, before))
+    async def unsummarised(self, conversation_id: int, limit: int, before: int | None = None) -> Unsummarised:
+        async def read() -> Unsummarised:
+            return await self._database.read(lambda c: unsummarised(c, conversation_id, limit, before))
+
+        if self._cache is None or before is not None:
+            return await read()
+        return await self._cache.get(conversation_id, limit, read)
 
     async def summary(self, conversation_id: int) -> Summary | None:
         return await self._database.read(lambda c: newest(c, conversation_id))
 
     async def summarise(self, conversation_id: int, summary: Summary) -> None:
         now = self._clock()
-        await self._database.write(lambda c: keep(c, conversation_id, summary, now))
+        await self._edit(conversation_id, lambda c: keep(c, conversation_id, summary, now))
 
     async def shorten(self, conversation_id: int, most_chars: int) -> None:
-        await self._database.write(lambda c: shorten(c, conversation_id, most_chars))
+        await self._edit(conversation_id, lambda c: shorten(c, conversation_id, most_chars))
 
     async def switches(self, conversation_id: int) -> Switches:
         if conversation_id not in self._switches:
@@ -150,16 +159,29 @@ class SqlHistory:
     async def set_skill(self, conversation_id: int, skill: str) -> None:
         await self._change(conversation_id, skill=skill, skill_at=self._clock())
 
-    def forget(self) -> None:
-        """Clear the caches of conversations and their settings."""
-        self._conversations.clear()
+    def clear(self) -> None:
+        """Clear the caches of conversations, their messages and settings."""
+        self._changes += 1
+        self._conversations = {}
         self._switches.clear()
+        if self._cache is not None:
+            self._cache.clear()
+
+    async def _edit(self, conversation_id: int, step: Callable[[Connection], None]) -> None:
+        """Run a step that changes messages or summaries, and clear their cache, even if the caller is cancelled."""
+        try:
+            await self._database.write(step)
+        finally:
+            if self._cache is not None:
+                self._cache.drop(conversation_id)
 
     async def _change(self, conversation_id: int, **values: object) -> None:
         change = update(conversations).where(conversations.c.id == conversation_id).values(**values)
-        await self._database.write(lambda c: c.execute(change))
-        self._changes += 1
-        self._switches.pop(conversation_id, None)
+        try:
+            await self._database.write(lambda c: c.execute(change))
+        finally:
+            self._changes += 1
+            self._switches.pop(conversation_id, None)
 
     async def _switch(self, chat: ChatKey, conversation: Conversation) -> Conversation:
         before = self._conversations.get(chat)

@@ -9,12 +9,13 @@ from sqlalchemy import Connection, bindparam, delete, insert, update
 from sqlalchemy.exc import IntegrityError
 
 from routing.ports import Clock
-from routing.types.history import TurnRecord
+from routing.types.history import StoredMessage, TurnRecord
 from routing.types.llm import ChatMessage
 from routing.types.messages import ChatKey, OutboundMessage
 from routing.types.queues import OutboxEntry
 from routing.types.usage import CallRecord
 from storage.codec import CALLS, PICTURES, nano
+from storage.conversation_cache import ConversationCache
 from storage.database import Database
 from storage.hours import add_usage
 from storage.outbox import queue
@@ -23,7 +24,7 @@ from storage.turns import keep
 
 _MARK_DONE = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(state="done", payload="", fixed="")
 """A finished message keeps its id, so duplicates are recognised. Its text is in `messages`."""
-_INSERT_MESSAGE = insert(messages)
+_INSERT_MESSAGES = insert(messages).returning(messages.c.id, sort_by_parameter_order=True)
 _INSERT_USAGE = insert(usage)
 
 
@@ -36,13 +37,15 @@ class SqlLedger:
         clock: Clock,
         present: Callable[[int], int] = lambda each: each,
         at_once: Callable[[ChatKey], bool] = lambda chat: False,
+        conversations: ConversationCache | None = None,
     ) -> None:
         """`present` maps a person's id to the id after accounts were linked. `at_once` is whether a reply to this chat
-        will be sent as soon as it is stored."""
+        will be sent as soon as it is stored. The messages of the turn are added to `conversations`."""
         self._database = database
         self._clock = clock
         self._present = present
         self._at_once = at_once
+        self._conversations = conversations
 
     async def finish(
         self, inbox_ids: Sequence[int], replies: Sequence[OutboundMessage], record: TurnRecord | None = None
@@ -53,21 +56,59 @@ class SqlLedger:
         if record is not None:
             record = replace(record, person_id=self._present(record.person_id))
 
-        def step(connection: Connection) -> tuple[OutboxEntry, ...]:
+        def step(connection: Connection) -> tuple[tuple[OutboxEntry, ...], Sequence[int]]:
             if inbox_ids:
                 connection.execute(_MARK_DONE, [{"inbox_id": each} for each in inbox_ids])
-            if record is not None:
-                _write_turn(connection, record, now)
+            added = () if record is None else _write_turn(connection, record, now)
             answered = record.turn_id if record is not None and record.facts else ""
-            return queue(connection, replies, now, answered, begun)
+            return queue(connection, replies, now, answered, begun), added
 
         try:
-            return await self._database.write(step)
-        except IntegrityError:  # the person was forgotten during the turn
-            return await self.finish(inbox_ids, replies)
+            queued, added = await self._database.write(step)
+        except BaseException as error:
+            if record is not None and self._conversations is not None:
+                self._conversations.drop(record.conversation_id)  # cancelled: it may still be committed
+            if record is not None and isinstance(error, IntegrityError):  # the person was forgotten during the turn
+                return await self.finish(inbox_ids, replies)
+            raise
+        if record is not None and self._conversations is not None:
+            if record.replaces_from is None:
+                self._conversations.add(record.conversation_id, _stored(record, added, now))
+            else:
+                self._conversations.drop(record.conversation_id)
+        return queued
 
 
-def _write_turn(connection: Connection, record: TurnRecord, now: float) -> None:
+def _stored(record: TurnRecord, ids: Sequence[int], now: float) -> tuple[StoredMessage, ...]:
+    """The messages of a turn as they are read later."""
+    if not ids:
+        return ()
+    person, turn = record.person_id, record.turn_id
+    asked = StoredMessage(
+        ids[0], "user", record.question, now, record.pictures, source=record.source, person_id=person, turn_id=turn
+    )
+    answered = (
+        StoredMessage(
+            message_id,
+            each.role,
+            each.text,
+            now,
+            calls=each.calls,
+            model=each.made_by,
+            thinking=each.thinking,
+            call_id=each.call_id,
+            tool=each.tool,
+            person_id=person,
+            turn_id=turn,
+        )
+        for message_id, each in zip(ids[1:], record.messages, strict=True)
+    )
+    return (asked, *answered)
+
+
+def _write_turn(connection: Connection, record: TurnRecord, now: float) -> Sequence[int]:
+    """Returns the ids of the messages."""
+    ids: Sequence[int] = ()
     if record.replaces_from is not None:
         _delete_replaced(connection, record.conversation_id, record.replaces_from)
     columns: dict[str, object] = {
@@ -79,15 +120,15 @@ def _write_turn(connection: Connection, record: TurnRecord, now: float) -> None:
     pictures = PICTURES.dump(record.pictures) if record.pictures else "[]"
     asked: dict[str, object] = {"role": "user", "text": record.question, "pictures": pictures, "source": record.source}
     if record.question or record.pictures:
-        connection.execute(
-            _INSERT_MESSAGE, [columns | _EMPTY_MESSAGE | row for row in (asked, *map(_message_row, record.messages))]
-        )
+        rows = [columns | _EMPTY_MESSAGE | row for row in (asked, *map(_message_row, record.messages))]
+        ids = connection.execute(_INSERT_MESSAGES, rows).scalars().all()
     if record.calls:
-        rows = [_usage_row(record, call, now) for call in record.calls]
-        connection.execute(_INSERT_USAGE, rows)
-        add_usage(connection, rows)
+        calls = [_usage_row(record, call, now) for call in record.calls]
+        connection.execute(_INSERT_USAGE, calls)
+        add_usage(connection, calls)
     if record.facts is not None:
         keep(connection, record, record.facts, now)
+    return ids
 
 
 def _delete_replaced(connection: Connection, conversation_id: int, first: int) -> None:

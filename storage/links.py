@@ -85,7 +85,11 @@ class SqlLinks:
         def step(connection: Connection) -> tuple[int, int | None, tuple[OutboxEntry, ...]]:
             return (*_join(connection, code, user, actor, now, steady), queue(connection, notices, now))
 
-        person_id, was, queued = await self._database.write(step)
+        try:
+            person_id, was, queued = await self._database.write(step)
+        except BaseException:
+            self._known.reread()  # cancelled: it may still be committed
+            raise
         self._known.joined(person_id, was)
         return queued
 
@@ -102,9 +106,10 @@ class SqlLinks:
             )
             return queue(connection, notices, now)
 
-        queued = await self._database.write(step)
-        self._known.reread()
-        return queued
+        try:
+            return await self._database.write(step)
+        finally:
+            self._known.reread()
 
     async def accounts(self, person_id: int) -> tuple[Account, ...]:
         query = select(identities).where(identities.c.person_id == person_id)

@@ -13,6 +13,7 @@ from routing.ports import EDIT_KEY, Clock
 from routing.types.messages import UserKey
 from routing.types.people import AuditEntry, Pairing, Person, Role
 from storage.codec import INBOUNDS, OUTBOUND, audit_detail, read_audit_detail
+from storage.conversation_cache import ConversationCache
 from storage.database import Database
 from storage.preferences import SqlPreferences
 from storage.schema import allowances, audit, identities, links, messages, outbox, pairings, people, state, summaries
@@ -44,17 +45,22 @@ _T = TypeVar("_T")
 
 
 class SqlPeople:
-    """Implements `routing.ports.PeopleStore`. Caches known and unknown accounts, because one process owns a
-    database."""
+    """Implements `routing.ports.PeopleStore`. Caches known and unknown accounts."""
 
     def __init__(
-        self, database: Database, preferences: SqlPreferences, clock: Clock, steady: Clock | None = None
+        self,
+        database: Database,
+        preferences: SqlPreferences,
+        clock: Clock,
+        steady: Clock | None = None,
+        conversations: ConversationCache | None = None,
     ) -> None:
-        """Codes expire by `steady` (default: `clock`)."""
+        """Codes expire by `steady` (default: `clock`). `conversations` contain messages of people."""
         self._database = database
         self._preferences = preferences
         self._clock = clock
         self._steady = steady or clock
+        self._conversations = conversations
         self._cache: dict[UserKey, Person | None] = {}
         self._seen: dict[UserKey, tuple[str, str]] = {}
         """Username and language."""
@@ -110,8 +116,10 @@ class SqlPeople:
             gone = " ".join(f"{row.platform}:{row.user_id}" for row in accounts)
             _audit(connection, now, actor, "forget", gone or f"person {person_id}")
 
-        await self._database.write(step)
-        self.reread(person_id)
+        try:
+            await self._database.write(step)
+        finally:
+            self.reread(person_id)
 
     def joined(self, person_id: int, was: int | None) -> None:
         """Note that person `was` was merged into `person_id`; a turn in progress for `was` is recorded for
@@ -127,10 +135,17 @@ class SqlPeople:
         return person_id
 
     def reread(self, *people: int) -> None:
-        """Clear the cached accounts, and the cached preferences of these people."""
+        """Clear the cached accounts and messages, and the cached preferences of these people."""
         self._cache = {}
         for person_id in people:
             self._preferences.forget(person_id)
+        if self._conversations is not None:
+            self._conversations.clear()
+
+    def clear(self) -> None:
+        """Clear the cached accounts."""
+        self._cache = {}
+        self._seen = {}
 
     async def seen(self, user: UserKey, name: str, username: str, language: str) -> None:
         person = await self.find(user)
@@ -147,8 +162,9 @@ class SqlPeople:
 
         if len(self._seen) >= _CACHE_SIZE:
             self._seen.clear()
+        seen = self._seen
         await self._change(step)
-        self._seen[user] = profile
+        seen[user] = profile
 
     async def usernames(self, people: Sequence[int] | None = None) -> Mapping[UserKey, str]:
         named = select(identities).where(identities.c.username != "")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from routing.types.people import Override, PersonSettings, Preferences
@@ -16,10 +19,11 @@ _CLEAR = delete(overrides).where(overrides.c.person_id == bindparam("person"), o
 
 _CACHE_SIZE = 10_000
 """Maximum number of cached people; the number of guests in groups is unlimited."""
+_T = TypeVar("_T")
 
 
 class SqlPreferences:
-    """Implements `routing.ports.PreferenceStore`. Caches what it reads, because one process owns a database."""
+    """Implements `routing.ports.PreferenceStore`. Caches what it reads."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -51,21 +55,23 @@ class SqlPreferences:
             row = {"model": override.model, "reasoning": override.reasoning}
             connection.execute(insert(overrides).values(person_id=person_id, tier=tier, **row))
 
-        await self._database.write(step)
-        self.forget(person_id)
+        await self._write(person_id, step)
 
     async def clear_override(self, person_id: int, tier: Tier) -> bool:
         def step(connection: Connection) -> bool:
             return connection.execute(_CLEAR, {"person": person_id, "of_tier": tier}).rowcount > 0
 
-        removed = await self._database.write(step)
-        self.forget(person_id)
-        return removed
+        return await self._write(person_id, step)
 
     def forget(self, person_id: int) -> None:
         """Clear a person's cached preferences."""
         self._changes += 1
         self._cache.pop(person_id, None)
+
+    def clear(self) -> None:
+        """Clear the cache."""
+        self._changes += 1
+        self._cache.clear()
 
     async def _load(self, person_id: int) -> tuple[Preferences, PersonSettings]:
         if person_id not in self._cache:
@@ -84,8 +90,14 @@ class SqlPreferences:
             if not connection.execute(mine.values(**values)).rowcount:
                 connection.execute(insert(preferences).values(person_id=person_id, **values))
 
-        await self._database.write(step)
-        self.forget(person_id)
+        await self._write(person_id, step)
+
+    async def _write(self, person_id: int, step: Callable[[Connection], _T]) -> _T:
+        """Run a step that changes what is cached of a person, and clear that, even if the caller is cancelled."""
+        try:
+            return await self._database.write(step)
+        finally:
+            self.forget(person_id)
 
 
 def _read(connection: Connection, person_id: int) -> tuple[Preferences, PersonSettings]:

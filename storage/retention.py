@@ -7,6 +7,7 @@ from functools import partial
 
 from sqlalchemy import ColumnElement, Connection, Table, delete, exists, select
 
+from storage.conversation_cache import ConversationCache
 from storage.database import Database
 from storage.hours import HOUR
 from storage.schema import conversations, messages, summaries, turn_hours, turns, usage, usage_hours
@@ -23,8 +24,10 @@ _EMPTY = ~exists().where(messages.c.conversation_id == conversations.c.id)
 class SqlRetention:
     """Implements `routing.ports.RetentionStore`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, conversations: ConversationCache | None = None) -> None:
+        """`conversations` contain messages, too."""
         self._database = database
+        self._conversations = conversations
 
     async def prune(self, before: float, now: float) -> int:
         hour = int(min(before, now - BUDGET_SECONDS) // HOUR)
@@ -46,7 +49,11 @@ class SqlRetention:
         """Delete old rows in the order of their ids, which is the order of time, up to a batch without old ones."""
         deleted, last = 0, 0
         while True:
-            found, last = await self._database.write(partial(_batch, table=table, old=old, after=last))
+            try:
+                found, last = await self._database.write(partial(_batch, table=table, old=old, after=last))
+            finally:
+                if self._conversations is not None:
+                    self._conversations.clear()
             deleted += found
             if not last or not (found or all_of_them):
                 return deleted

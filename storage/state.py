@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sqlalchemy import BindParameter, Connection, bindparam, delete, insert, literal, or_, select, union, update
 
 from routing.ports import Clock
@@ -56,8 +58,7 @@ class SqlState:
 
 
 class SqlChats:
-    """Implements `routing.ports.ChatStore` and `KnownChats`. Caches what it reads, because one process owns a
-    database."""
+    """Implements `routing.ports.ChatStore` and `KnownChats`. Caches what it reads."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -71,8 +72,7 @@ class SqlChats:
         return (await self._load(chat))[1]
 
     async def set_streaming(self, chat: ChatKey, on: bool) -> None:
-        await self._database.write(lambda c: _set(c, chat, streaming=on))
-        self._cache.clear()
+        await self._change(lambda c: _set(c, chat, streaming=on))
 
     async def set_allowed(self, chat: ChatKey, allowed: bool, actor: str) -> None:
         now = self._clock()
@@ -88,8 +88,7 @@ class SqlChats:
             }
             connection.execute(insert(audit), row)
 
-        await self._database.write(step)
-        self._cache.clear()
+        await self._change(step)
 
     async def moved(self, old: ChatKey, new_chat_id: str) -> None:
         def step(connection: Connection) -> None:
@@ -97,8 +96,7 @@ class SqlChats:
                 here = (table.c.platform == old.platform) & (table.c.chat_id == old.chat_id)
                 connection.execute(update(table).where(here).values(chat_id=new_chat_id))
 
-        await self._database.write(step)
-        self._cache.clear()
+        await self._change(step)
 
     async def known(self, platform: str, since: float) -> tuple[ChatKey, ...]:
         values = {"here": platform, "since": since}
@@ -110,16 +108,27 @@ class SqlChats:
 
         return await self._database.read(look)
 
+    def clear(self) -> None:
+        """Clear the cache. A read that has begun fills the old one."""
+        self._cache = {}
+
+    async def _change(self, step: Callable[[Connection], None]) -> None:
+        try:
+            await self._database.write(step)
+        finally:
+            self.clear()
+
     async def _load(self, chat: ChatKey) -> tuple[bool, bool]:
-        if len(self._cache) >= _CACHE_SIZE:
-            self._cache.clear()
+        known = self._cache
+        if len(known) >= _CACHE_SIZE:
+            known.clear()
         key = (chat.platform, chat.chat_id)
-        if key not in self._cache:
+        if key not in known:
             here = (chats.c.platform == key[0]) & (chats.c.chat_id == key[1])
             query = select(chats.c.streaming, chats.c.allowed).where(here)
             row = await self._database.read(lambda c: c.execute(query).one_or_none())
-            self._cache[key] = (True, False) if row is None else (row.streaming, row.allowed)
-        return self._cache[key]
+            known[key] = (True, False) if row is None else (row.streaming, row.allowed)
+        return known[key]
 
 
 def _set(connection: Connection, chat: ChatKey, **values: object) -> None:

@@ -9,6 +9,7 @@ from routing.ports import Clock
 from routing.types.messages import ChatKey
 from storage.budgets import SqlBudgets
 from storage.confirmations import SqlActions, SqlAllowances
+from storage.conversation_cache import ConversationCache
 from storage.database import Database
 from storage.history import SqlHistory
 from storage.inbox import SqlInbox
@@ -58,26 +59,31 @@ def open_stores(
     """Create the stores on a database of the current revision. Codes expire by `steady` (default: `clock`). `at_once`
     is whether a reply to this chat will be sent as soon as it is stored."""
     steady = steady or clock
+    conversations = ConversationCache()
     preferences = SqlPreferences(database)
-    people = SqlPeople(database, preferences, clock, steady)
+    people = SqlPeople(database, preferences, clock, steady, conversations)
+    history = SqlHistory(database, clock, conversations)
+    chats = SqlChats(database, clock)
+    for clear in (preferences.clear, people.clear, history.clear, chats.clear):
+        database.on_outside_change(clear)
     return Stores(
         database=database,
         preferences=preferences,
         people=people,
         links=SqlLinks(database, people, clock, steady),
-        history=SqlHistory(database, clock),
+        history=history,
         usage=SqlUsage(database),
         spending=SqlSpending(database),
         budgets=SqlBudgets(database, clock),
         turns=SqlTurns(database),
         ratings=SqlRatings(database),
         state=SqlState(database),
-        chats=SqlChats(database, clock),
+        chats=chats,
         inbox=SqlInbox(database, clock),
         outbox=SqlOutbox(database, clock),
-        ledger=SqlLedger(database, clock, people.present, at_once),
+        ledger=SqlLedger(database, clock, people.present, at_once, conversations),
         vectors=SqlVectors(database),
         actions=SqlActions(database, clock),
         allowances=SqlAllowances(database),
-        retention=SqlRetention(database),
+        retention=SqlRetention(database, conversations),
     )

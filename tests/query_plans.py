@@ -54,7 +54,7 @@ class QueryPlans:
     def note(self, _c: object, _cursor: object, statement: str, values: Any, context: Any, many: bool) -> None:
         if statement not in self._known and context.dialect.name == "sqlite" and _from_a_store():
             self._known.add(statement)
-            self._new[statement] = values[0] if many else values
+            self._new[statement] = values[0] if isinstance(values, list) else values
 
     def check(self) -> None:
         """Explain what is new."""

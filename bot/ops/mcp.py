@@ -27,7 +27,7 @@ from handlers.tools.toolbox import Toolbox
 from handlers.version import VERSION
 from routing.errors import ConfigError, StorageFault, ToolFailed
 from routing.policy.tiers import resolve
-from routing.ports import PeopleStore, PreferenceStore
+from routing.ports import PeopleStore
 from routing.text import storable
 from routing.turn.truncation import limit_result
 from routing.types.llm import ToolCall
@@ -132,7 +132,7 @@ async def _console(people: PeopleStore) -> Person:
 class Runner:
     """Runs tools for one person, outside any conversation. Tools that are not parallel run one at a time."""
 
-    def __init__(self, toolbox: Toolbox, person: Person, preferences: PreferenceStore, most_chars: int) -> None:
+    def __init__(self, toolbox: Toolbox, person: Person, preferences: SqlPreferences, most_chars: int) -> None:
         self._toolbox = toolbox
         self._person = person
         self._preferences = preferences
@@ -142,6 +142,7 @@ class Runner:
     async def run(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Run a tool. Implements `handlers.tools.mcp.server.Run`."""
         traits = self._toolbox.traits(name)
+        self._preferences.clear()  # the bot may have changed them
         stored = await self._preferences.settings(self._person.id)
         scope = ToolScope(self._person, NO_CONVERSATION, resolve(Preferences()), stored.time_zone)
         async with nullcontext() if traits.parallel else self._alone:

@@ -65,7 +65,8 @@ class Alarms:
         self._state = state
         self._notices = notices
         self._rung: frozenset[str] | None = None
-        self._full = False
+        self._missing = 1
+        """How many more turns are needed before the newest LAST may be known."""
         self._turn = asyncio.Lock()
 
     async def look(self, facts: TurnFacts) -> None:
@@ -73,13 +74,16 @@ class Alarms:
         if facts.source == "council":
             return
         async with self._turn:  # two turns that end at once must not fire twice
+            if self._missing > 1:
+                self._missing -= 1
+                return
             rung = await self._known()
-            if self._full and not (rung or facts.fallback or facts.timed_out or facts.escalated):
+            if not (self._missing or rung or facts.fallback or facts.timed_out or facts.escalated):
                 return  # nothing to count and nothing to reset
             counts = await self._turns.newest(LAST)
-            if counts.turns < LAST:
+            self._missing = LAST - counts.turns
+            if self._missing:
                 return
-            self._full = True
             for alarm in ALARMS:
                 count = alarm.count(counts)
                 if 200 * count <= alarm.most * counts.turns:  # hysteresis, or it would fire again and again

@@ -25,6 +25,7 @@ class Budget:
         self._accounts = Accounts(spending, clock)
         self._known = limits()
         self._own: Mapping[int, PersonLimits] | None = None
+        self._changes = 0
 
     async def reserve(
         self,
@@ -62,9 +63,13 @@ class Budget:
 
     async def limits_of(self, person_id: int) -> PersonLimits:
         """The limits that the owner set for this person."""
-        if self._own is None:
-            self._own = await self._people.everyone()
-        return self._own.get(person_id, PersonLimits())
+        own = self._own
+        if own is None:
+            changes = self._changes
+            own = await self._people.everyone()
+            if changes == self._changes:  # otherwise it may be stale
+                self._own = own
+        return own.get(person_id, PersonLimits())
 
     async def set_limits(self, person_id: int, limits: PersonLimits, actor: str) -> None:
         """Set a person's limits; recorded in the audit log."""
@@ -72,8 +77,9 @@ class Budget:
         self.reread(person_id)
 
     def reread(self, *people: int) -> None:
-        """Read the limits and sums of these people again, after their accounts were merged."""
+        """Read everyone's limits again, and the sums of these people, after their accounts were merged."""
         self._own = None
+        self._changes += 1
         self._accounts.reread(*people)
 
     def _now(self) -> BudgetLimits:

@@ -26,6 +26,13 @@ class Database(Protocol):
     async def read(self, step: Callable[[Connection], T]) -> T:
         """Run a step that only reads."""
 
+    def on_outside_change(self, callback: Callable[[], object]) -> None:
+        """Call `callback` in the event loop when another process or connection has committed.
+
+        The next write notices it (on `sqlite://` also the next read), and calls back before it returns. The first one
+        always calls back.
+        """
+
     async def size_bytes(self) -> int:
         """Disk space used by the data."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TypeVar
@@ -13,44 +14,70 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from storage.database.faults import STEP_ERRORS, fault
-from storage.database.sqlite import SIZE, prepare
+from storage.database.outside import OutsideChanges
+from storage.database.sqlite import SIZE, VERSION, prepare
 
 T = TypeVar("T")
 CONNECTIONS = 5
+_WRITERS_VERSION = """
+with gone as (
+    delete from state
+    where key like 'writer %' and split_part(key, ' ', 3)::int not in (select pid from pg_stat_activity)
+    and not exists (select from state where key = 'writer {process} ' || pg_backend_pid())
+),
+mine as (
+    insert into state (key, value) values ('writer {process} ' || pg_backend_pid(), pg_current_xact_id()::text)
+    on conflict (key) do update set value = excluded.value
+)
+select string_agg(value, ' ' order by key) from state where key like 'writer %' and key not like 'writer {process} %'
+"""
 
 
 class AsyncDatabase:
     """Implements `storage.database.Database`. Each step takes a connection from the pool."""
 
-    def __init__(self, engine: AsyncEngine, size: str, begin: str = "", begin_writing: str = "") -> None:
-        """`size` is a query for the database's size in bytes. `begin` and `begin_writing` start transactions
-        explicitly; with `begin_writing`, only one step writes at a time."""
+    def __init__(
+        self, engine: AsyncEngine, size: str, version: str = "", begin: str = "", begin_writing: str = ""
+    ) -> None:
+        """`size` is a query for the database's size in bytes. `version`, run by each write, is a statement whose result
+        changes when another process has committed. `begin` and `begin_writing` start transactions explicitly; with
+        them, steps run one at a time."""
         self._engine = engine
         self._size = size
+        self._version = version
         self._begin = begin
         self._begin_writing = begin_writing
-        self._writer: AbstractAsyncContextManager[None] = asyncio.Lock() if begin_writing else nullcontext()
+        self._turn: AbstractAsyncContextManager[None] = asyncio.Lock() if begin else nullcontext()
+        self._outside = OutsideChanges()
+        if begin:
+            event.listen(engine.sync_engine, "connect", self._outside.reconnected)
 
     async def write(self, step: Callable[[Connection], T], urgent: bool = True) -> T:
-        async with self._writer:
-            return await self._run(step, self._begin_writing)
+        return await self._run(step, self._begin_writing, self._version)
 
     async def read(self, step: Callable[[Connection], T]) -> T:
         return await self._run(step, self._begin)
 
-    async def _run(self, step: Callable[[Connection], T], begin: str) -> T:
+    def on_outside_change(self, callback: Callable[[], object]) -> None:
+        self._outside.listen(callback)
+
+    async def _run(self, step: Callable[[Connection], T], begin: str, version: str = "") -> T:
         def transaction(connection: Connection) -> T:
             if begin:
                 connection.exec_driver_sql(begin)
+            if version:
+                self._outside.note(connection.exec_driver_sql(version).scalar())
             return step(connection)
 
         try:
-            async with self._engine.begin() as connection:
+            async with self._turn, self._engine.begin() as connection:
                 return await connection.run_sync(transaction)
         except STEP_ERRORS:
             raise
         except (DBAPIError, PoolTimeout, OSError) as error:
             raise fault(error) from error
+        finally:
+            self._outside.tell()
 
     async def size_bytes(self) -> int:
         return int(await self.read(lambda connection: connection.exec_driver_sql(self._size).scalar_one()))
@@ -60,14 +87,17 @@ class AsyncDatabase:
 
 
 def open_postgres(url: URL) -> AsyncDatabase:
-    """PostgreSQL with a pool of CONNECTIONS."""
+    """PostgreSQL with a pool of CONNECTIONS. Each one writes its last transaction's id to a row of its own in `state`,
+    so that other processes notice its commits and no two writers wait for each other."""
     engine = create_async_engine(url, pool_size=CONNECTIONS, pool_pre_ping=True)
-    return AsyncDatabase(engine, "select pg_database_size(current_database())")
+    version = _WRITERS_VERSION.format(process=secrets.token_hex(8))
+    return AsyncDatabase(engine, "select pg_database_size(current_database())", version)
 
 
 def open_aiosqlite(url: URL) -> AsyncDatabase:
-    """SQLite with the settings of `SqliteDatabase`. aiosqlite switches threads for every statement, so `sqlite://` is
-    faster; `python -m benchmarks.databases` measures both."""
-    engine = create_async_engine(url, pool_size=CONNECTIONS, max_overflow=0, pool_reset_on_return=None)
+    """SQLite with the settings of `SqliteDatabase`, and one connection, to which all commits of others are outside
+    changes. aiosqlite switches threads for every statement, so `sqlite://` is faster; `python -m benchmarks.databases`
+    measures both."""
+    engine = create_async_engine(url, pool_size=1, max_overflow=0, pool_reset_on_return=None)
     event.listen(engine.sync_engine, "connect", prepare)
-    return AsyncDatabase(engine, SIZE, "BEGIN", "BEGIN IMMEDIATE")
+    return AsyncDatabase(engine, SIZE, VERSION, "BEGIN", "BEGIN IMMEDIATE")

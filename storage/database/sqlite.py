@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ from sqlalchemy import Connection, create_engine, event, make_url
 from sqlalchemy.exc import DBAPIError
 
 from storage.database.faults import STEP_ERRORS, fault
+from storage.database.outside import OutsideChanges
 
 T = TypeVar("T")
 BUSY_TIMEOUT_MS = 5000
@@ -23,6 +25,8 @@ SIZE = "select page_count * page_size from pragma_page_count(), pragma_page_size
 MAX_LOG_BYTES = 8_000_000
 """The write-ahead log is copied into the database when it exceeds 1,000 pages (4 MB), and starts again. While another
 program reads, it can't start again and grows; afterwards it is cut to this size."""
+VERSION = "PRAGMA data_version"
+"""Query for a number that changes when another connection has committed."""
 MAX_BATCH = 64
 DELAY_SECONDS = 0.05
 """Maximum wait of a step that is not urgent for another one's commit."""
@@ -56,6 +60,8 @@ class SqliteDatabase:
             make_url(url).set(drivername="sqlite"), pool_size=1, max_overflow=0, pool_reset_on_return=None
         )
         event.listen(self._engine, "connect", prepare)
+        self._outside = OutsideChanges()
+        event.listen(self._engine, "connect", self._outside.reconnected)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite")
         self._waiting: list[_Job] = []
         self._again: deque[_Job] = deque()
@@ -69,6 +75,9 @@ class SqliteDatabase:
 
     async def read(self, step: Callable[[Connection], T]) -> T:
         return await self._run(step, writes=False)
+
+    def on_outside_change(self, callback: Callable[[], object]) -> None:
+        self._outside.listen(callback)
 
     async def _run(self, step: Callable[[Connection], T], writes: bool, urgent: bool = True) -> T:
         loop = asyncio.get_running_loop()
@@ -99,11 +108,12 @@ class SqliteDatabase:
         """Set the results. If a batch of several steps failed, run them one by one: a full disk may have rolled back
         all of them."""
         self._batch = None
+        self._outside.tell()
         failure = batch.exception()
         if failure is None:
             results = batch.result()
         elif len(jobs) == 1:
-            unavailable = isinstance(failure, DBAPIError) and not isinstance(failure, STEP_ERRORS)
+            unavailable = isinstance(failure, (DBAPIError, sqlite3.Error)) and not isinstance(failure, STEP_ERRORS)
             results = [(jobs[0], None, fault(failure) if unavailable else failure)]
         else:
             log.debug("Running %d steps again, one by one: %r", len(jobs), failure)
@@ -124,6 +134,7 @@ class SqliteDatabase:
         run = _run if len(jobs) == 1 else _in_savepoint
         with self._engine.connect() as connection, connection.begin():
             connection.exec_driver_sql("BEGIN IMMEDIATE" if any(job.writes for job in jobs) else "BEGIN")
+            self._outside.note(_raw(connection).execute(VERSION).fetchone())
             return [run(connection, job) for job in jobs]
 
     async def size_bytes(self) -> int:
@@ -139,6 +150,13 @@ class SqliteDatabase:
         await asyncio.to_thread(self._thread.shutdown)
 
 
+def _raw(connection: Connection) -> sqlite3.Connection:
+    """The driver's connection. SQLAlchemy would take ten times as long for a statement without values."""
+    raw = connection.connection.driver_connection
+    assert isinstance(raw, sqlite3.Connection)
+    return raw
+
+
 def _run(connection: Connection, job: _Job) -> Result:
     return job, job.step(connection), None
 
@@ -147,11 +165,15 @@ def _in_savepoint(connection: Connection, job: _Job) -> Result:
     """Run one of several steps; its own error rolls back only this step."""
     if not job.writes:
         return _run(connection, job)
+    raw = _raw(connection)
+    raw.execute("SAVEPOINT step")
     try:
-        with connection.begin_nested():
-            return _run(connection, job)
+        result = _run(connection, job)
     except STEP_ERRORS as error:
-        return job, None, error
+        raw.execute("ROLLBACK TO step")
+        result = job, None, error
+    raw.execute("RELEASE step")
+    return result
 
 
 def prepare(connection: Any, _record: object) -> None:

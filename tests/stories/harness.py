@@ -95,7 +95,7 @@ class BotHarness:
             return connection.execute(question).fetchall()
 
     def change(self, statement: str, *values: object) -> None:
-        """Changes the database from outside while no bot runs."""
+        """Changes the database from outside."""
         with sqlite3.connect(self.database) as connection:
             connection.execute(statement, values)
 

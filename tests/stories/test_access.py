@@ -85,7 +85,8 @@ async def test_only_permitted_roles_may_assign_roles(on: BotHarness) -> None:
             assert (await ask(on, f"/access allow {account(person)}")).text.endswith("can use me now.")
         assert "Only admins and owners" in (await ask(on, "/access list", user=bob)).text
         assert "Only admins and owners" in (await ask(on, f"/access role {account(bob)} owner", user=bob)).text
-        assert "is an admin now" in (await ask(on, f"/access role {account(bob)} ADMIN")).text
+        made = await ask(on, f"/access role {account(bob)} ADMIN")
+        assert "is an admin now" in made.text
         assert (
             "Carol" not in (await ask(on, "/access", user=bob)).text
         )  # carol has never written, so her name is unknown
@@ -93,6 +94,7 @@ async def test_only_permitted_roles_may_assign_roles(on: BotHarness) -> None:
         assert "Only an owner can do that" in (await ask(on, f"/access role {account(carol)} admin", user=bob)).text
         assert "Only an owner can do that" in (await ask(on, f"/access block telegram:{OWNER}", user=bob)).text
         assert "is blocked" in (await ask(on, f"/access block {account(carol)}", user=bob)).text
+        await on.tg.wait_for(lambda _: any("Bob blocked" in each.text for each in made.chat.from_bot()))
         await on.tg.reply(matching=f"Bob blocked {account(carol)}")
         assert "You can't change your own role" in (await ask(on, f"/access role telegram:{OWNER} guest")).text
         assert "The roles are owner, admin" in (await ask(on, f"/access role {account(bob)} king")).text

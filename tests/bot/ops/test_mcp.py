@@ -131,10 +131,9 @@ async def test_chat_tools_are_not_offered(tmp_path: Path) -> None:
 async def test_times_are_in_the_owners_time_zone(tmp_path: Path) -> None:
     async with talking(tmp_path) as line:
         assert "(UTC" in (await line.call("get_datetime"))[0]
-    database = open_database(f"sqlite:///{tmp_path / 'tierbot.db'}")
-    await SqlPreferences(database).set_settings(1, PersonSettings(time_zone="Asia/Tokyo"))
-    await database.close()
-    async with talking(tmp_path) as line:
+        database = open_database(f"sqlite:///{tmp_path / 'tierbot.db'}")
+        await SqlPreferences(database).set_settings(1, PersonSettings(time_zone="Asia/Tokyo"))
+        await database.close()
         assert "Asia/Tokyo" in (await line.call("get_datetime"))[0]
 
 

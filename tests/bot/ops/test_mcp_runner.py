@@ -48,12 +48,13 @@ async def runner(tmp_path: Path) -> AsyncIterator[Make]:
 
 @pytest.mark.parametrize(("parallel", "most"), [(True, 3), (False, 1)])
 async def test_destructive_tools_run_alone(runner: Make, parallel: bool, most: int) -> None:
-    inside, seen = 0, []
+    inside, seen, together = 0, [], asyncio.Barrier(1)
 
     async def execute(scope: ToolScope) -> str:
         nonlocal inside
         inside += 1
         seen.append(inside)
+        await together.wait()
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         inside -= 1
@@ -62,6 +63,7 @@ async def test_destructive_tools_run_alone(runner: Make, parallel: bool, most: i
     made = runner(execute, Traits(parallel=parallel, changes=not parallel))
     await made.run("tool", {})  # late imports are done
     seen.clear()
+    together = asyncio.Barrier(most)
     assert await asyncio.gather(*(made.run("tool", {}) for _ in range(3))) == ["Asia/Tokyo"] * 3
     assert max(seen) == most
 

@@ -1,0 +1,108 @@
+"""The newest messages of recent conversations, in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from sys import getsizeof
+
+from routing.types.history import StoredMessage, Summary
+
+Unsummarised = tuple[Summary | None, tuple[StoredMessage, ...], int]
+"""The newest summary, the messages after it, and the number of all of them, as in `HistoryStore.unsummarised`."""
+
+MAX_BYTES = 8_000_000
+"""Memory for all conversations together: a few hundred long ones, or 16,000 empty ones."""
+_MAX_SHARE = 8
+"""A conversation that needs more than an eighth of that is not kept."""
+_ENTRY_BYTES, _MESSAGE_BYTES = 500, 300
+"""Memory of an entry and of a message besides its texts, rounded up."""
+
+
+@dataclass(slots=True)
+class _Entry:
+    limit: int
+    found: Unsummarised
+    bytes: int
+
+
+class ConversationCache:
+    """Keeps what turns read, the least recently used first to go. Pictures are only references.
+
+    A writer calls `add` or `drop` when its transaction has ended. A read that began before is not kept.
+    """
+
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self._max_bytes = max_bytes
+        self._entries: dict[int, _Entry] = {}
+        """By conversation, the least recently used first."""
+        self._reading: dict[int, object] = {}
+        """By conversation, a mark of the newest read, until the conversation changes."""
+        self._bytes = 0
+
+    async def get(self, conversation_id: int, limit: int, read: Callable[[], Awaitable[Unsummarised]]) -> Unsummarised:
+        """What is kept for this limit, or the result of `read`."""
+        entry = self._take(conversation_id)
+        if entry is not None and entry.limit == limit:
+            self._put(conversation_id, entry)
+            return entry.found
+        mark = self._reading[conversation_id] = object()
+        try:
+            found = await read()
+            if self._reading.get(conversation_id) is mark:
+                self._take(conversation_id)
+                self._put(conversation_id, _Entry(limit, found, _ENTRY_BYTES + _size(found[0], found[1])))
+            return found
+        finally:
+            if self._reading.get(conversation_id) is mark:
+                del self._reading[conversation_id]
+
+    def add(self, conversation_id: int, messages: Sequence[StoredMessage]) -> None:
+        """Add messages that were committed. If later ones are kept already, the conversation is read again."""
+        self._reading.pop(conversation_id, None)
+        entry = self._take(conversation_id)
+        if entry is None:
+            return
+        summary, earlier, total = entry.found
+        newest = earlier[-1].id if earlier else summary.upto if summary else 0
+        if messages and messages[0].id <= newest:
+            return
+        together = (*earlier, *messages)
+        extra = max(0, len(together) - entry.limit)
+        size = entry.bytes + _size(None, messages) - _size(None, together[:extra])
+        found = (summary, together[extra:], total + len(messages))
+        self._put(conversation_id, _Entry(entry.limit, found, size))
+
+    def drop(self, conversation_id: int) -> None:
+        """Forget a conversation that changed, or may have."""
+        self._reading.pop(conversation_id, None)
+        self._take(conversation_id)
+
+    def clear(self) -> None:
+        """Forget all conversations, because any of them may have changed."""
+        self._reading.clear()
+        self._entries.clear()
+        self._bytes = 0
+
+    def _take(self, conversation_id: int) -> _Entry | None:
+        entry = self._entries.pop(conversation_id, None)
+        if entry is not None:
+            self._bytes -= entry.bytes
+        return entry
+
+    def _put(self, conversation_id: int, entry: _Entry) -> None:
+        if entry.bytes > self._max_bytes // _MAX_SHARE:
+            return
+        self._entries[conversation_id] = entry
+        self._bytes += entry.bytes
+        while self._bytes > self._max_bytes:
+            self._take(next(iter(self._entries)))
+
+
+def _size(summary: Summary | None, messages: Sequence[StoredMessage]) -> int:
+    texts = [] if summary is None else [summary.text, summary.reason]
+    for each in messages:
+        texts += [each.text, each.thinking, each.call_id, each.tool, each.source]
+        texts += [part for call in each.calls for part in (call.id, call.name, call.arguments, call.signature)]
+        texts += [part for picture in each.pictures for part in (picture.name, picture.ref)]
+    return _MESSAGE_BYTES * len(messages) + sum(map(getsizeof, texts))

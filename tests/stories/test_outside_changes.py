@@ -1,0 +1,58 @@
+"""A running bot shows what another process commits to its database."""
+
+from __future__ import annotations
+
+from tests.stories.harness import BotHarness, ask, press, running
+from tests.stories.test_forgetting import SECRET
+
+
+def turns(on: BotHarness) -> list[tuple[str, str]]:
+    """What the model was sent last, without the system's messages."""
+    return [turn for turn in on.ms.last.reading.turns if turn[0] != "system"]
+
+
+async def test_changed_messages_and_settings_show_in_the_next_turn(on: BotHarness) -> None:
+    async with running(on):
+        await ask(on, "one")
+        await ask(on, "two")
+        assert ("user", "one") in turns(on)
+        on.change("update messages set text = 'uno' where text = ?", "one")
+        await ask(on, "three")
+        assert ("user", "uno") in turns(on)
+        assert (await ask(on, "/tier")).text.startswith("Tier: balanced")
+        on.change(
+            "insert into preferences (person_id, tier, force, language, time_zone, instructions)"
+            " select id, 'smart', true, '', 'UTC', '' from people where role = ?",
+            "owner",
+        )
+        assert (await ask(on, "/tier")).text.startswith("Tier: smart, Force: on")
+
+
+async def test_a_conversation_ended_elsewhere_is_not_continued(on: BotHarness) -> None:
+    async with running(on):
+        await ask(on, "one")
+        on.change("update conversations set ended_at = ?", 1.0)
+        await ask(on, "two")
+        assert turns(on) == [("user", "two")]
+
+
+async def test_someone_blocked_elsewhere_gets_no_answer(on: BotHarness) -> None:
+    on.env["BOT_ACCESS"] = "open"
+    async with running(on):
+        await ask(on, "hi", user="bob")
+        calls = len(on.ms.calls)
+        on.change("update people set role = 'blocked' where role != ?", "owner")
+        on.tg.say("hi again", user="bob")
+        await ask(on, "me too")
+        assert len(on.ms.calls) == calls + 1
+
+
+async def test_forgotten_words_do_not_come_back_from_memory(on: BotHarness) -> None:
+    on.env["BOT_ACCESS"] = "open"
+    async with running(on):
+        await ask(on, f"My secret is {SECRET}", user="bob")
+        await ask(on, "What was it?", user="bob")
+        assert SECRET in str(turns(on))
+        await press(on, "🗑 Delete it all", await ask(on, "/access forget me", user="bob"))
+        await ask(on, "What was it?", user="bob")
+        assert SECRET not in str(on.ms.last.body)
