@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, select, text, update
 
 from routing.ports import Clock
 from routing.types.messages import InboundMessage
@@ -16,12 +16,11 @@ from storage.database import Database
 from storage.schema import inbox
 from storage.unreadable import set_aside
 
-_KNOWN = select(inbox.c.id).where(
-    inbox.c.platform == bindparam("platform"),
-    inbox.c.bot_id == bindparam("bot_id"),
-    inbox.c.update_id == bindparam("update_id"),
+_INSERT = text(
+    "insert into inbox (platform, bot_id, update_id, payload, state, attempts, placeholder, received_at, fixed) "
+    "values (:platform, :bot_id, :update_id, :payload, 'waiting', 0, '', :received_at, '') "
+    "on conflict (platform, bot_id, update_id) do nothing returning id"
 )
-_INSERT = insert(inbox)
 _UNFINISHED = select(inbox).where(inbox.c.state == "waiting").order_by(inbox.c.id)
 _BEGIN = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(attempts=inbox.c.attempts + 1)
 _PLACEHOLDER = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(placeholder=bindparam("message_id"))
@@ -69,17 +68,15 @@ class SqlInbox:
 
 
 def _insert_new(connection: Connection, message: InboundMessage, now: float) -> InboxEntry | None:
-    key = {
+    row = {
         "platform": message.chat.platform,
         "bot_id": message.bot_id,
         "update_id": message.update_id,
+        "payload": INBOUND.dump(message),
+        "received_at": now,
     }
-    if connection.execute(_KNOWN, key).first():
-        return None
-    row = {"payload": INBOUND.dump(message), "state": "waiting", "received_at": now}
-    added = connection.execute(_INSERT, key | row).inserted_primary_key
-    assert added is not None
-    return InboxEntry(added[0], message, 0, "")
+    added = connection.execute(_INSERT, row).scalar_one_or_none()
+    return None if added is None else InboxEntry(added, message, 0, "")
 
 
 def _entry(row: Row[Any]) -> InboxEntry:
