@@ -37,8 +37,9 @@ CUT_LENGTH = 4000
 MARKS_AT_ONCE = 4
 """Concurrent calls that mark messages as waiting."""
 BUSY_CHATS = 16
-"""Do not mark messages as waiting while more chats than this are being sent replies, or while turns wait to start:
-replies come first."""
+"""If more chats than this are being sent replies, or if turns wait to start, marks are paced: replies come first."""
+BUSY_PAUSE_SECONDS = 1.0
+"""Pause before each mark of a busy process, so MARKS_AT_ONCE chats a second are told."""
 ANSWERED_CHATS = 1000
 """Chats remembered as answered, the newest. Only these, and private chats with a known person, are told that storage
 fails."""
@@ -98,6 +99,8 @@ class Inbox:
         self._admission = Admission()
         self._unmarked: dict[ChatKey, InboxEntry] = {}
         """Per chat, the newest waiting message that is not yet marked."""
+        self._held: dict[ChatKey, InboxEntry] = {}
+        """Per chat, the message whose turn waits until the process is less busy."""
         self._marking = 0
         self._answered = Bounded[ChatKey, bool](ANSWERED_CHATS)
         self._notified: set[ChatKey] = set()
@@ -199,21 +202,27 @@ class Inbox:
             self._behind[entry.id] = asyncio.Event()
             self._commands.put(chat, self._behind[entry.id])
         if chat in self._turns and chat in self._running and chat not in self._gathering:
-            self._unmarked[chat] = entry
-            if self._marking < MARKS_AT_ONCE:
-                self._marking += 1
-                self._background.spawn(self._mark())
+            self._mark_later(entry)
         self._turns.put(chat, entry)
         self._running.queued = self._turns.waiting
 
+    def _mark_later(self, entry: InboxEntry) -> None:
+        self._unmarked[entry.message.chat] = entry
+        if self._marking < MARKS_AT_ONCE:
+            self._marking += 1
+            self._background.spawn(self._mark())
+
     async def _mark(self) -> None:
-        """Mark the newest waiting message of each chat, unless that would delay replies."""
+        """Mark the newest waiting message of each chat; slowly if the process is busy."""
         try:
-            while self._unmarked:
+            while self._unmarked and not self._closing:
+                if self._outbox.chats > BUSY_CHATS or self._admission.has_line:
+                    await asyncio.sleep(BUSY_PAUSE_SECONDS)
+                    if not self._unmarked:
+                        return
                 chat = next(iter(self._unmarked))
                 entry = self._unmarked.pop(chat)
-                busy = self._outbox.chats > BUSY_CHATS or self._admission.has_line
-                if not busy and entry in self._turns.items(chat):
+                if entry in self._turns.items(chat) or self._held.get(chat) is entry:
                     await self._platforms[chat.platform].waiting(entry.message)
         finally:
             self._marking -= 1
@@ -229,12 +238,17 @@ class Inbox:
                 self._running.queued = self._turns.waiting
                 for entry in entries:
                     self._behind.pop(entry.id, None)
+                if self._admission.has_line:
+                    self._held[chat] = entries[-1]
+                    self._mark_later([entries[-1], *self._turns.items(chat)][-1])
                 async with self._admission.turn(stop):
+                    self._held.pop(chat, None)
                     if self._closing:
                         return  # the next start continues with it
                     await self._count_attempt(entries)
                     await self._handle([await self._order.begin(entries[0]), *entries[1:]], stop)
         finally:
+            self._held.pop(chat, None)
             self._order.answered(entries)
 
     async def _count_attempt(self, entries: Sequence[InboxEntry]) -> None:

@@ -75,6 +75,25 @@ async def test_a_turn_waits_for_a_busy_process_and_a_command_does_not(on: BotHar
         await on.tg.reply(waits, matching="You said: hello")
 
 
+async def test_everyone_who_waits_for_a_busy_process_is_told(
+    on: BotHarness, busy: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also behind others who wait, each once, with the newest message."""
+    monkeypatch.setattr("bot.inbox.inbox.BUSY_PAUSE_SECONDS", 0.05)
+    gate = on.ms.gate("done")
+    async with running(on):
+        on.tg.say("think")
+        await gate.reached()
+        on.tg.say("hello", user="first in the queue")
+        waiting = [on.tg.say("hello", user=f"person {number}") for number in range(3)]
+        newest = [on.tg.say("and more", user=f"person {number}") for number in range(3)]
+        await on.tg.wait_for(lambda _: all(message.emoji for message in newest))
+        gate.open()
+        for message in (*waiting, *newest):
+            await on.tg.reply(message, matching=f"You said: {message.text}")
+        await settled(on)
+
+
 async def test_a_turn_that_waits_for_a_busy_process_can_be_stopped(on: BotHarness, busy: None) -> None:
     gate = on.ms.gate("done")
     async with running(on):
