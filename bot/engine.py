@@ -55,6 +55,7 @@ class Engine:
     async def close(self) -> None:
         """End all child processes and save the health of the models."""
         await self.tooling.close()
+        await self.llm.close()
         await self.local.close()
         await self.remembered.close()
 

@@ -39,4 +39,5 @@ async def opened(folder: Path) -> AsyncIterator[LiteLlm]:
     await made.load()
     litellm_without_clients()
     yield made
+    await made.close()
     await local.close()

@@ -180,6 +180,7 @@ async def _ask_models(inspection: Inspection, models: Models, names: list[str]) 
     try:
         errors = await asyncio.gather(*(ask(model) for model in names))
     finally:
+        await llm.close()
         await local.close()
     return {model: error for model, error in zip(names, errors, strict=True) if error is not None}
 
