@@ -157,6 +157,13 @@ async def test_a_damaged_database_is_a_failure(on: BotHarness) -> None:
     assert (await status(on, "database"))[0] == "fail"
 
 
+async def test_the_retention_setting_is_shown(on: BotHarness) -> None:
+    on.workspace.mkdir()
+    migrated(on)
+    worst, said = await status(on, "retention", RETENTION_DAYS="30")
+    assert (worst, "after 30 days" in said) == ("ok", True)
+
+
 async def test_owners_are_reported(on: BotHarness) -> None:
     on.workspace.mkdir()
     migrated(on)
