@@ -11,6 +11,7 @@ import time
 from decimal import Decimal
 from pathlib import Path
 
+from routing.turn.context import MAX_MESSAGES
 from routing.types.history import TurnFacts, TurnRecord
 from routing.types.llm import ChatMessage, Usage
 from routing.types.messages import ChatKey, InboundMessage, OutboundMessage, UserKey
@@ -40,16 +41,15 @@ async def opened(driver: str, folder: Path) -> tuple[Stores, int, int]:
 
 
 async def turn(stores: Stores, person_id: int, conversation_id: int, number: int) -> None:
-    """What a turn stores: the message, its start, its result, and the delivery."""
+    """What a turn reads and stores: the message, the conversation, the result, and the delivery."""
     update = InboundMessage(ANN, HOME, "1", str(number), "hi", 0.0)
     (entry,) = await stores.inbox.accept([update])
-    await stores.inbox.begin([entry.id])
+    await stores.history.unsummarised(conversation_id, MAX_MESSAGES)
     call = CallRecord("balanced", MODELS[0], Usage(10, 20, 0, 0, Decimal("0.001")), 1.0)
     facts = TurnFacts("balanced", "default", MODELS[0], 1.0)
     answer = (ChatMessage("assistant", "hello"),)
     record = TurnRecord(f"{number:08x}", conversation_id, person_id, "hi", messages=answer, calls=(call,), facts=facts)
     (reply,) = await stores.ledger.finish([entry.id], [OutboundMessage(HOME, "hello")], record)
-    await stores.outbox.attempting(reply.id)
     await stores.outbox.sent(reply.id, str(number))
 
 
