@@ -191,3 +191,14 @@ async def test_a_council_does_not_count() -> None:
     stores = FakeStores(RecentProblems(50, 30, 0, 0))
     await stores.alarms().look(replace(AMISS, source="council"))
     assert (stores.asked, stores.rung()) == (0, [])
+
+
+async def test_nothing_is_read_while_turns_are_missing() -> None:
+    stores = FakeStores(RecentProblems(LAST - 3, 0, 0, 0))
+    alarms = stores.alarms()
+    for _ in range(3):
+        await alarms.look(AMISS)
+    assert stores.asked == 1
+    stores.problems = RecentProblems(LAST, 16, 0, 0)
+    await alarms.look(WELL)
+    assert (stores.asked, len(stores.rung())) == (2, 1)
