@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from sqlalchemy import Connection, bindparam, delete, insert, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from routing.ports import Clock
@@ -19,7 +19,8 @@ from storage.conversation_cache import ConversationCache
 from storage.database import Database
 from storage.hours import add_usage
 from storage.outbox import queue
-from storage.schema import inbox, messages, summaries, usage
+from storage.people import ADOPTION
+from storage.schema import inbox, messages, state, summaries, usage
 from storage.turns import keep
 
 _MARK_DONE = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(state="done", payload="", fixed="")
@@ -68,15 +69,26 @@ class SqlLedger:
         except BaseException as error:
             if record is not None and self._conversations is not None:
                 self._conversations.drop(record.conversation_id)  # cancelled: it may still be committed
-            if record is not None and isinstance(error, IntegrityError):  # the person was forgotten during the turn
+            if record is None or not isinstance(error, IntegrityError):
+                raise
+            person_id = await self._linked_to(record.person_id)
+            if person_id is None:
                 return await self.finish(inbox_ids, replies)
-            raise
+            owned = [replace(each, owner=person_id) if each.owner == record.person_id else each for each in replies]
+            return await self.finish(inbox_ids, owned, replace(record, person_id=person_id))
         if record is not None and self._conversations is not None:
             if record.replaces_from is None:
                 self._conversations.add(record.conversation_id, _stored(record, added, now))
             else:
                 self._conversations.drop(record.conversation_id)
         return queued
+
+    async def _linked_to(self, person_id: int) -> int | None:
+        """The person into whom a person was merged during a turn; None for someone who was forgotten."""
+        merged = select(state.c.value).where(state.c.key == f"{ADOPTION}{person_id}")
+        found = await self._database.read(lambda c: c.execute(merged).scalar_one_or_none())
+        present = int(found) if found is not None else self._present(person_id)
+        return None if present == person_id else present
 
 
 def _stored(record: TurnRecord, ids: Sequence[int], now: float) -> tuple[StoredMessage, ...]:

@@ -16,7 +16,7 @@ from routing.types.queues import OutboxEntry
 from storage.codec import OUTBOUND, audit_detail
 from storage.database import Database
 from storage.outbox import queue
-from storage.people import SqlPeople
+from storage.people import ADOPTION, SqlPeople
 from storage.schema import (
     audit,
     identities,
@@ -28,9 +28,6 @@ from storage.schema import (
     preferences,
     state,
 )
-
-_ADOPTION = "adopt "
-"""Key prefix in `state` of a pending move of files; followed by the id of the person who was merged."""
 
 
 class SqlLinks:
@@ -118,12 +115,12 @@ class SqlLinks:
         return tuple(Account(UserKey(row.platform, row.user_id), row.linked_at) for row in rows)
 
     async def adoptions(self) -> tuple[Adoption, ...]:
-        waiting = select(state).where(state.c.key.startswith(_ADOPTION))
+        waiting = select(state).where(state.c.key.startswith(ADOPTION))
         rows = await self._database.read(lambda c: c.execute(waiting).all())
-        return tuple(Adoption(int(row.key.removeprefix(_ADOPTION)), int(row.value)) for row in rows)
+        return tuple(Adoption(int(row.key.removeprefix(ADOPTION)), int(row.value)) for row in rows)
 
     async def adopted(self, adoption: Adoption) -> None:
-        done = delete(state).where(state.c.key == f"{_ADOPTION}{adoption.was}")
+        done = delete(state).where(state.c.key == f"{ADOPTION}{adoption.was}")
         await self._database.write(lambda c: c.execute(done))
 
 
@@ -156,7 +153,7 @@ def _join(
         change += f", was person {was}"
         connection.execute(update(identities).where(identities.c.person_id == was).values(linked_at=now))
         _merge_people(connection, was, person_id)
-        connection.execute(insert(state), {"key": f"{_ADOPTION}{was}", "value": str(person_id)})
+        connection.execute(insert(state), {"key": f"{ADOPTION}{was}", "value": str(person_id)})
     connection.execute(
         insert(audit), {"at": now, "actor": actor, "action": "link", "detail": audit_detail(str(user), change)}
     )
@@ -165,6 +162,9 @@ def _join(
 
 def _merge_people(connection: Connection, was: int, person_id: int) -> None:
     """Merge one person into another. Where both have set something, the value of `person_id` stays."""
+    connection.execute(
+        select(people.c.id).where(people.c.id == was).with_for_update()
+    )  # until running turns are stored
     taken = select(overrides.c.tier).where(overrides.c.person_id == person_id)
     connection.execute(delete(overrides).where(overrides.c.person_id == was, overrides.c.tier.in_(taken)))
     _merge_preferences(connection, was, person_id)

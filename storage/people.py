@@ -44,6 +44,10 @@ _CACHE_SIZE = 10_000
 _T = TypeVar("_T")
 
 
+ADOPTION = "adopt "
+"""Key prefix in `state` of a pending move of files; followed by the id of the person who was merged."""
+
+
 class SqlPeople:
     """Implements `routing.ports.PeopleStore`. Caches known and unknown accounts."""
 

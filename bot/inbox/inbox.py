@@ -108,6 +108,8 @@ class Inbox:
         self._failing_since: float | None = None
         self._routing = asyncio.Lock()
         self._resumed = False
+        self._new: set[int] = set()
+        """Ids of messages that this process has stored before it resumed."""
         self._closing = False
 
     async def accept(self, messages: Sequence[InboundMessage]) -> None:
@@ -115,7 +117,10 @@ class Inbox:
         async with self._routing:
             entries = await self._store_new(messages)
             self._admission.accepted(len(entries))
-            for entry in entries if self._resumed else ():  # until then, `resume` reads them from the store in order
+            if not self._resumed:  # until then, `resume` reads them from the store in order
+                self._new.update(entry.id for entry in entries)
+                return
+            for entry in entries:
                 await self._route(entry)
 
     async def _store_new(self, messages: Sequence[InboundMessage]) -> Sequence[InboxEntry]:
@@ -163,7 +168,9 @@ class Inbox:
                 log.info("[Inbox] Resuming %d unanswered messages", len(entries))
             for entry in entries:
                 if entry.message.chat.platform in self._platforms:
-                    await self._route(replace(entry, attempts=entry.attempts + 1))  # it may have begun
+                    begun = entry.id not in self._new  # perhaps, by an earlier process
+                    await self._route(replace(entry, attempts=entry.attempts + begun))
+            self._new.clear()
 
     async def drain(self, seconds: float) -> None:
         """Start no turns, and give running ones at most `seconds`. The next start continues with the rest."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from decimal import Decimal
 
@@ -114,6 +115,24 @@ async def test_a_running_turn_is_stored_under_the_linked_person(database: Databa
         [], [OutboundMessage(OTHER, "yes", owner=ben)], record(here.id, ben, "q", "yes")
     )
     assert reply.message.owner == ann
+    messages, _ = await stores.history.messages(here.id, 10)
+    assert {each.person_id for each in messages} == {ann}
+    assert [each.calls for each in await stores.usage.by_model(person_id=ann)] == [1]
+
+
+async def test_a_turn_that_ends_while_accounts_are_linked_is_stored(database: Database, clock: Hand) -> None:
+    """Both share a transaction on SQLite; the person's new id is known only after it."""
+    stores = open_stores(database, clock)
+    ann = (await stores.people.admit(ANN, "an", "user", "t")).id
+    ben = (await stores.people.admit(FAR, "be", "user", "t")).id
+    here = await stores.history.current(OTHER)
+    await stores.links.offer(ann, "CODE", 2e9)
+    turn = record(here.id, ben, "q", "yes")
+    _, (reply,) = await asyncio.gather(
+        stores.links.join("CODE", FAR, "t"),
+        stores.ledger.finish([], [OutboundMessage(OTHER, "yes", owner=ben)], turn),
+    )
+    assert reply.message.text == "yes"
     messages, _ = await stores.history.messages(here.id, 10)
     assert {each.person_id for each in messages} == {ann}
     assert [each.calls for each in await stores.usage.by_model(person_id=ann)] == [1]

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from bot.inbox.inbox import Inbox
 from tests.stories import power
-from tests.stories.harness import BotHarness, BotProcess, bot_harness
+from tests.stories.harness import BotHarness, BotProcess, bot_harness, running
 from tests.stories.kills import GROUP, Ordeal, answer, until
 
 SEED = 20_251_121
@@ -165,3 +166,23 @@ async def test_a_message_that_crashes_the_bot_is_given_up_and_can_be_retried(on:
         assert (await on.tg.reply(after=given_up, timeout=30.0)).text == "Cured."
         assert on.ms.last.last_user_text == "poison"
         await bot.terminate()
+
+
+async def test_only_messages_of_earlier_processes_count_as_tried(
+    on: BotHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A message may arrive before the bot has resumed, and is then read from the store."""
+    resume = Inbox.resume
+
+    async def resume_late(inbox: Inbox) -> None:
+        await until(lambda: on.rows("SELECT id FROM inbox"))
+        await resume(inbox)
+
+    monkeypatch.setattr(Inbox, "resume", resume_late)
+    gate = on.ms.gate("hello")
+    on.tg.say("hi")
+    async with running(on):
+        await gate.reached(60.0)
+        assert on.rows("SELECT attempts FROM inbox") == [(0,)]
+        gate.open()
+        assert (await on.tg.reply()).text == "hello"
