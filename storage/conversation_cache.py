@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from sys import getsizeof
 
@@ -72,6 +73,17 @@ class ConversationCache:
         size = entry.bytes + _size(None, messages) - _size(None, together[:extra])
         found = (summary, together[extra:], total + len(messages))
         self._put(conversation_id, _Entry(entry.limit, found, size))
+
+    @contextmanager
+    def changing(self, conversation_id: int) -> Iterator[None]:
+        """Around a transaction: forget the conversation if it fails or is cancelled, as it may still be committed."""
+        ended = False
+        try:
+            yield
+            ended = True
+        finally:
+            if not ended:
+                self.drop(conversation_id)
 
     def drop(self, conversation_id: int) -> None:
         """Forget a conversation that changed, or may have."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
@@ -64,12 +65,14 @@ class SqlLedger:
             answered = record.turn_id if record is not None and record.facts else ""
             return queue(connection, replies, now, answered, begun), added
 
+        changing: AbstractContextManager[None] = nullcontext()
+        if record is not None and self._conversations is not None:
+            changing = self._conversations.changing(record.conversation_id)
         try:
-            queued, added = await self._database.write(step)
-        except BaseException as error:
-            if record is not None and self._conversations is not None:
-                self._conversations.drop(record.conversation_id)  # cancelled: it may still be committed
-            if record is None or not isinstance(error, IntegrityError):
+            with changing:
+                queued, added = await self._database.write(step)
+        except IntegrityError:
+            if record is None:
                 raise
             person_id = await self._linked_to(record.person_id)
             if person_id is None:

@@ -84,9 +84,8 @@ class SqlLinks:
 
         try:
             person_id, was, queued = await self._database.write(step)
-        except BaseException:
-            self._known.reread()  # cancelled: it may still be committed
-            raise
+        finally:
+            self._known.reread()  # also if cancelled: it may still be committed
         self._known.joined(person_id, was)
         return queued
 

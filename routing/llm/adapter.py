@@ -85,7 +85,7 @@ class LiteLlm:
 
     async def close(self) -> None:
         """Close the connections; later calls would open new ones."""
-        if self._loading is not None and self._loading.done() and self._loading.exception() is None:
+        if self._library() is not None:
             await _transport().aclose()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
@@ -126,14 +126,21 @@ class LiteLlm:
 
     def levels(self, model: str) -> tuple[str, ...]:
         """Reasoning levels of a model from the bundled map; none until litellm is imported."""
-        if self._loading is None or not self._loading.done() or self._loading.exception() is not None:
+        litellm = self._library()
+        if litellm is None:
             return ()
-        known = self._loading.result().model_cost
+        known = litellm.model_cost
         entry = known.get(model) or known.get(model.partition("/")[2], {})
         if not entry.get("supports_reasoning"):
             return ()
         more = [level for level in _FURTHER_LEVELS if entry.get(f"supports_{level}_reasoning_effort")]
         return (*_LEVELS, *more)
+
+    def _library(self) -> ModuleType | None:
+        """litellm once it is imported."""
+        if self._loading is None or not self._loading.done() or self._loading.exception() is not None:
+            return None
+        return self._loading.result()
 
     async def prices(self, profile: Callable[[str], ProviderProfile]) -> PriceMap:
         """Return the price map once litellm is imported; `profile` resolves a provider."""
