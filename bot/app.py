@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from bot import keyless
+from bot.adapters.shared.background import Background
 from bot.engine import Engine, build_engine
 from bot.inbox.command_order import CommandOrder
 from bot.inbox.inbox import Inbox
@@ -40,6 +41,7 @@ from handlers.running import RunningTurns
 from handlers.suggestions import Suggestions
 from routing.catalog.discovery import load_discovered
 from routing.critic.critic import Critic
+from routing.error_boundary import ErrorBoundary
 from routing.errors import ConfigError, Reason, StorageFault
 from routing.llm.local.weights import available
 from routing.ports import Clock
@@ -211,20 +213,17 @@ async def assembled(
     async def restart(names: str) -> None:
         await notices.tell_owners("🔁 {names} changed in .env. Restart me to use the new value.", names=names)
 
-    chores = [
-        asyncio.create_task(keep_fresh(workspace, engine.models, engine.owned, engine.tooling, restart)),
-        asyncio.create_task(engine.models.learn_sizes()),
-        asyncio.create_task(keyless.keep_looking(engine.models)),
-        asyncio.create_task(_sweep(kept, clock, settings.retention_days)),
-    ]
+    chores = Background("[Chores]")
+    chores.spawn(keep_fresh(workspace, engine.models, engine.owned, engine.tooling, restart))
+    chores.spawn(engine.models.learn_sizes())
+    chores.spawn(keyless.keep_looking(engine.models))
+    chores.spawn(_sweep(kept, clock, settings.retention_days))
     try:
         yield app
     finally:
         await app.stop()
         await after.close()
-        for chore in chores:
-            chore.cancel()
-        await asyncio.gather(*chores, return_exceptions=True)
+        await chores.close(0)
         await engine.close()
         await kept.database.close()
 
@@ -236,15 +235,25 @@ def _offered(workspace: Workspace) -> frozenset[str]:
 
 
 async def _sweep(kept: Stores, clock: Clock, retention_days: int | None) -> None:
-    """Delete old inbox, outbox and action records every hour, and what is older than `retention_days`."""
+    """Delete old inbox, outbox and action records every hour, and what is older than `retention_days`.
+
+    A step that fails is logged and tried again an hour later; the other steps still run."""
+
+    async def prune() -> None:
+        if retention_days and (deleted := await kept.retention.prune(clock() - retention_days * DAY_SECONDS, clock())):
+            log.info("Deleted %d rows older than %d days", deleted, retention_days)
+
+    steps: dict[str, Callable[[], Awaitable[None]]] = {
+        "inbox": lambda: kept.inbox.sweep(clock() - INBOX_KEPT_SECONDS),
+        "outbox": lambda: kept.outbox.sweep(clock() - VALID_SECONDS),
+        "actions": lambda: kept.actions.sweep(clock() - VALID_SECONDS),
+        "retention": prune,
+    }
     while True:
-        try:
-            await kept.inbox.sweep(clock() - INBOX_KEPT_SECONDS)
-            await kept.outbox.sweep(clock() - VALID_SECONDS)
-            await kept.actions.sweep(clock() - VALID_SECONDS)
-            if retention_days:
-                deleted = await kept.retention.prune(clock() - retention_days * DAY_SECONDS, clock())
-                log.info("Deleted %d rows older than %d days", deleted, retention_days)
-        except StorageFault as fault:
-            log.warning("%s", fault)
+        for name, step in steps.items():
+            with ErrorBoundary(log, "Old records could not be deleted (%s)", name):
+                try:
+                    await step()
+                except StorageFault as fault:
+                    log.warning("%s", fault)
         await asyncio.sleep(SWEEP_SECONDS)

@@ -25,6 +25,7 @@ USES = {
     "bot/adapters/discord/connection.py": ["gateway connection"],
     "bot/adapters/discord/receiving.py": ["accepting messages"],
     "bot/adapters/shared/keyed_queue.py": ["item of a queue"],
+    "bot/app.py": ["step of the sweep"],
     "bot/live_config.py": ["edit of the configuration"],
     "handlers/tools/mcp/server.py": ["call from an MCP client"],
     "routing/tools/index_builder.py": ["tool index", "vectors of the tools"],
