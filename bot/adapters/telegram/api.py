@@ -15,13 +15,13 @@ import ssl
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import Any
-from urllib.parse import urlsplit
 
 import aiohttp
 import httpx
 from telegram import Bot, InputFile
 from telegram.error import BadRequest, NetworkError, TelegramError, TimedOut
 from telegram.request import BaseRequest, RequestData
+from yarl import URL
 
 from bot.adapters.shared.descriptor import secret
 from bot.adapters.telegram.settings import Pace, TelegramSettings
@@ -202,9 +202,15 @@ def quiet() -> None:
 
 def _checked(proxy: str | None) -> str | None:
     """The proxy's URL. Raises ConfigError if it can't be used."""
-    scheme = urlsplit(proxy or "http:").scheme
-    if scheme in ("http", "https") or (scheme in ("socks4", "socks5") and find_spec("aiohttp_socks")):
-        return proxy
+    if not proxy:
+        return None
+    try:
+        url = URL(proxy)
+    except ValueError:
+        url = URL()
+    socks = url.scheme in ("socks4", "socks5") and url.port and find_spec("aiohttp_socks")
+    if url.host and (url.scheme in ("http", "https") or socks):
+        return str(url)
     raise ConfigError(
         "TELEGRAM_PROXY cannot be used; write http://host:port (socks5:// needs the package aiohttp-socks)."
     )

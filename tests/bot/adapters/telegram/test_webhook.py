@@ -101,7 +101,10 @@ async def test_invalid_options_are_refused() -> None:
         ({"api_root": "api.telegram.org"}, "TELEGRAM_API_ROOT"),
         ({"bot_token": "my token"}, "TELEGRAM_BOT_TOKEN"),
         ({"flood_limit": "much"}, "TELEGRAM_FLOOD_LIMIT"),
-        ({"proxy": "nonsense", "api_root": "http://telegram.example"}, "TELEGRAM_PROXY"),
+        *(
+            ({"proxy": proxy, "api_root": "http://telegram.example"}, "TELEGRAM_PROXY")
+            for proxy in ("nonsense", "http://", "http://[::1", "http://host:abc", "ftp://host:1", "socks5://host")
+        ),
     )
     for options, name in nonsense:
         with pytest.raises(ConfigError, match=name):
