@@ -27,7 +27,8 @@ async def look(models: Models, seconds: float = FIRST_LOOK_SECONDS) -> None:
     if not models.at_home() or base is None:
         return
     base = base.rstrip("/").removesuffix("/v1")
-    async with await asyncio.to_thread(httpx.AsyncClient, timeout=seconds) as web:
+    # Without the environment's proxies: Ollama is nearby, and a SOCKS proxy would need another package.
+    async with await asyncio.to_thread(httpx.AsyncClient, timeout=seconds, trust_env=False) as web:
         models.running = await running_ollama(web, base, seconds) or models.running
 
 

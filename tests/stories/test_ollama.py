@@ -41,6 +41,14 @@ async def test_a_running_ollama_serves_every_tier(ollama_only: BotHarness, caplo
     assert "Ollama is running with qwen2.5:3b" in caplog.text
 
 
+async def test_a_proxy_in_the_environment_does_not_hide_ollama(
+    ollama_only: BotHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:1")
+    async with running(ollama_only):
+        assert "Ollama is running with qwen2.5:3b." in (await ask(ollama_only, "/start")).text
+
+
 async def test_an_ollama_model_needs_only_its_name(ollama_only: BotHarness) -> None:
     ollama_only.env["TIER_BALANCED_POOL"] = "ollama/qwen2.5:1.5b"
     ollama_only.config["modelRouter"] = {"balancedModelReasoning": "none"}
