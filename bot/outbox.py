@@ -24,7 +24,7 @@ LAST_RECORDS_SECONDS = 1.0
 STORAGE_SECONDS = 5.0
 """Pause after a storage failure while sending a reply."""
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.5, 30.0
-"""Pause between two attempts to send a reply, in seconds; doubles with each attempt."""
+"""Pause between two attempts if the platform asks for none, in seconds; doubles with each attempt."""
 MAX_AMBIGUOUS_ATTEMPTS = 3
 """Give up after this many attempts that may have arrived, since each may have shown a copy."""
 UNCONFIRMED = "the platform did not confirm that it arrived"
@@ -109,15 +109,13 @@ class OutboxSender:
             present = await retry_storage(self._store.get, entry.id)
             if present is None:
                 return
-            ambiguous, pause = present.ambiguous, exponential(failures, FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS)
-            if later.seconds is not None:
-                pause = later.seconds
+            ambiguous = present.ambiguous
             if later.maybe_sent:
                 ambiguous = max(ambiguous, 1) if later.protected else ambiguous + 1
                 if ambiguous >= MAX_AMBIGUOUS_ATTEMPTS and not later.protected:
                     await self._give_up(entry)
                     return
-                pause *= 1 if later.protected else 2 ** (ambiguous - 1)
+            pause = pause_after(later, failures, ambiguous)
             log.warning("[Outbox] %s; trying again in %.1f s", later, pause)
             await retry_storage(self._store.again, entry.id, self._clock() + pause, ambiguous, str(later))
             await asyncio.sleep(pause)
@@ -157,6 +155,16 @@ class OutboxSender:
             log.warning("[Outbox] Reply %d can't be delivered: %s", entry.id, refused)
             await retry_storage(self._store.dead, entry.id, str(refused))
             await retry_storage(self._undeliverable, entry.message.chat, refused.reason)
+
+
+def pause_after(later: SendLater, failures: int, ambiguous: int) -> float:
+    """Seconds until the next attempt: what the platform asks for, or else a backoff over `failures` in a row. Each of
+    the `ambiguous` attempts that may have left a copy doubles what is asked for, up to MAX_LEFT_SECONDS."""
+    if later.seconds is None:
+        return exponential(failures, FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS)
+    if later.maybe_sent and not later.protected:
+        return exponential(ambiguous, later.seconds, MAX_LEFT_SECONDS)
+    return later.seconds
 
 
 def seconds_left(entry: OutboxEntry, now: float) -> float:
