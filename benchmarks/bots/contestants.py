@@ -20,7 +20,6 @@ LITELLM = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "LITELLM_OFFLINE_MODE": "true",
     "LITELLM_MODE": "PRODUCTION",
-    "DISABLE_AIOHTTP_TRANSPORT": "True",
 }
 """The same for all bots: without these the library downloads a price map at every start."""
 KEY = "sk-benchmark-0000000000"
