@@ -10,7 +10,7 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import count
@@ -91,7 +91,7 @@ class BotHarness:
 
     def rows(self, question: str) -> list[tuple[object, ...]]:
         """Queries the database from outside."""
-        with sqlite3.connect(self.database) as connection:
+        with closing(sqlite3.connect(self.database)) as connection:
             return connection.execute(question).fetchall()
 
     def change(self, statement: str, *values: object) -> None:

@@ -107,6 +107,10 @@ class Ordeal:
         """Waits until every question has its complete answer."""
         await self._on.tg.wait_for(lambda _: not self._unanswered(), TIMEOUT_SECONDS)
 
+    async def recorded(self) -> None:
+        """Waits until the bot has stored that every answer was sent, which takes it up to 50 ms."""
+        await until(lambda: not self._on.rows("SELECT id FROM outbox WHERE state != 'sent'"))
+
     def _unanswered(self) -> list[str]:
         return [
             question

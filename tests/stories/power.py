@@ -33,7 +33,8 @@ CONSTANTS = {"storage.database.sqlite.SqliteDatabase": NotingDatabase}
 
 
 def cut(database: Path) -> None:
-    """Drop what the killed process had written but not synced."""
+    """Drop what the killed process had written but not synced, and the log's index, which is only in memory."""
+    database.with_name(f"{database.name}-shm").unlink(missing_ok=True)
     log, record = _log(database), _record(database)
     if not log.exists():
         return

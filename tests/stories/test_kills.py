@@ -49,6 +49,7 @@ async def before_the_model_answers(on: BotHarness, ordeal: Ordeal, bot: BotProce
         return
     ordeal.quick()
     await ordeal.answered()
+    await ordeal.recorded()  # otherwise an answer may be repeated with the mark
     ordeal.hold()
     ordeal.ask(name)
     await ordeal.delivered()

@@ -78,7 +78,6 @@ def test_clauses_are_never_empty_and_their_number_is_limited(message: str) -> No
     assert all(part == part.strip() != "" for part in parts)
 
 
-@pytest.mark.timeout(20)
 @pytest.mark.parametrize("unit", [" ", "\n", ". ", "a ", " and ", "。", ", "])
 def test_splitting_takes_linear_time(unit: str) -> None:
     message = unit * (20_000 // len(unit))

@@ -196,7 +196,6 @@ def test_any_text_is_glossed_with_known_or_original_words(shipped: Glossary, tex
     assert bool(shipped.gloss(text).strip()) >= bool(written(text))
 
 
-@pytest.mark.timeout(20)
 @pytest.mark.parametrize(
     "text",
     [

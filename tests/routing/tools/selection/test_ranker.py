@@ -172,7 +172,6 @@ def test_small_talk_selects_nothing(glossary: Glossary, odds: float, names: list
     assert [part.small_talk for part in parts] == [odds]
 
 
-@pytest.mark.timeout(20)
 @pytest.mark.parametrize(
     "message",
     [
