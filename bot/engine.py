@@ -32,6 +32,7 @@ from routing.policy.models import Models
 from routing.ports import Clock
 from routing.router import Router, TurnSources
 from routing.tools.offer import Toolset
+from storage.schema import REVISION
 from storage.stores import Stores
 
 
@@ -94,7 +95,7 @@ async def build_engine(
         llm, models, guard, prices, kept.ledger, lambda: environment.settings.transcription_model, steady
     )
     files, owned = Files(platforms, voice), OwnersFiles(workspace)
-    health = ProcessHealth(kept.database, kept.outbox, running, models, platforms, steady)
+    health = ProcessHealth(REVISION, kept.database.size_bytes, kept.outbox, running, models, platforms, steady)
     about = About(COMMANDS, WHY, models, _visible_settings(settings), health, lambda: tooling)
     sandbox = Sandbox(workspace.files, workspace.sandbox_limits())
     council = CouncilSessions(models, ModelCaller(llm, models.health, steady), guard, steady)

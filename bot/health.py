@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 from bot.platform import Platform
@@ -12,8 +12,6 @@ from handlers.running import RunningTurns
 from handlers.version import VERSION
 from routing.policy.models import Models
 from routing.ports import Clock, Facts, OutboxStore
-from storage.database import Database
-from storage.schema import REVISION
 
 
 class ProcessHealth:
@@ -21,14 +19,16 @@ class ProcessHealth:
 
     def __init__(
         self,
-        database: Database,
+        revision: str,
+        database_size: Callable[[], Awaitable[int]],
         outbox: OutboxStore,
         running: RunningTurns,
         models: Models,
         platforms: Mapping[str, Platform],
         clock: Clock,
     ) -> None:
-        self._database = database
+        self._revision = revision
+        self._database_size = database_size
         self._outbox = outbox
         self._running = running
         self._models = models
@@ -43,8 +43,8 @@ class ProcessHealth:
             version=VERSION,
             started_at=self._started_at,
             memory_bytes=await asyncio.to_thread(resident_bytes),
-            revision=REVISION,
-            database_bytes=await self._database.size_bytes(),
+            revision=self._revision,
+            database_bytes=await self._database_size(),
             running=len(self._running),
             queued=self._running.queued,
             pending=counts.get("pending", 0) + counts.get("attempting", 0),
