@@ -39,7 +39,7 @@ def on_demand(package: str) -> None:
     """Run a package's `__init__` when one of the names it defines is first used, not when a module inside it is
     imported. Without effect if the package is imported already or not installed."""
     spec = None if package in sys.modules else find_spec(package)
-    if spec is not None:
+    if spec is not None and package not in sys.modules:  # find_spec imports the parent, which may import the package
         module = module_from_spec(spec)
         module.__class__ = _OnDemand
         sys.modules[package] = module

@@ -98,6 +98,12 @@ def test_an_imported_or_missing_package_is_left_alone(library: Path) -> None:
     assert "no_such_package" not in sys.modules
 
 
+def test_a_package_that_its_parent_imports_is_left_alone(library: Path) -> None:
+    (library / "__init__.py").write_text("import shelf.heavy\nLOADED = shelf.heavy\n", "utf-8")
+    on_demand("shelf.heavy")
+    assert sys.modules["shelf.heavy"] is importlib.import_module("shelf").LOADED
+
+
 def test_litellm_is_imported_without_what_the_bot_does_not_use() -> None:
     shown = subprocess.run([sys.executable, "-c", LITELLM_LATER], capture_output=True, text=True, check=True)
     assert shown.stdout.splitlines() == ["True False", "{} {} {}", "True True", "AsyncBatches AsyncBeta"]
