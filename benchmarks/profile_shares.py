@@ -21,7 +21,7 @@ from benchmarks.reporting.section import Section, load
 
 COMPONENTS = {
     "the call through LiteLLM": r"routing/llm/(adapter|chat_stream|stream_parser|message_codec|parameters)\.py",
-    "sending to Telegram": r"bot/adapters/telegram/(api|outbound|live|presence)|telegram/_bot\.py:_(send|do)_",
+    "sending to Telegram": r"bot/adapters/telegram/(api|outbound|live)|telegram/_bot\.py:_(send|do)_",
     "receiving from Telegram": r"telegram/_bot\.py:get_updates|bot/adapters/telegram/",
     "storage": r"(^|;)(storage/|sqlalchemy/|aiosqlite/)",
     "choosing tools": r"routing/tools/",

@@ -62,7 +62,7 @@ class SqlHistory:
     """Implements `routing.ports.HistoryStore`."""
 
     def __init__(self, database: Database, clock: Clock, cache: ConversationCache | None = None) -> None:
-        """Without a cache, `unsummarised` reads each time. Whoever else changes messages must share it."""
+        """Without a cache, `unsummarised` reads each time. Other code that changes messages must share the cache."""
         self._database = database
         self._clock = clock
         self._cache = cache

@@ -8,7 +8,7 @@ from handlers.dependencies import CommandDependencies
 SPEC = CommandSpec("whoami", "Your account and your role here", ("/whoami",), personal=True)
 
 
-def build(_needs: CommandDependencies) -> Handler:
+def build(_dependencies: CommandDependencies) -> Handler:
     return whoami
 
 
