@@ -156,7 +156,9 @@ def _step(here: int, way: tuple[str, ...], name: str, make: bool) -> int:
         raise missing(here, way) from None
     except NotADirectoryError:
         found = look(here, name)
-        kind = kind_of(found.st_mode) if found else "file"
+        if found is None or stat.S_ISDIR(found.st_mode):
+            raise _changed(way) from None
+        kind = kind_of(found.st_mode)
         raise ToolFailed(f"{shown(way)} is a {kind}, not a folder" + _mend(kind)) from None
     except OSError as error:
         raise ToolFailed(f"{shown(way)} can't be opened: {reason(error)}.") from None
@@ -178,7 +180,7 @@ def file_in(folder: int, parts: tuple[str, ...]) -> Iterator[int]:
         refuse_unless_own(os.fstat(file), parts)
         # Check name and descriptor together: a second hard link may have been removed in the meantime.
         if (now := look(folder, name)) is None or now.st_nlink != 1 or not os.path.samestat(now, os.fstat(file)):
-            raise ToolFailed(f"{shown(parts)} changed while it was being opened: try again.")
+            raise _changed(parts)
         yield file
     finally:
         os.close(file)
@@ -191,7 +193,7 @@ def refuse_unless_own(found: os.stat_result, parts: tuple[str, ...]) -> None:
         raise ToolFailed(f"{shown(parts)} is a folder: use list_files.")
     if kind != "file":
         raise ToolFailed(f"{shown(parts)} is a {kind}" + _mend(kind))
-    if found.st_nlink != 1:
+    if found.st_nlink > 1:
         raise ToolFailed(f"{shown(parts)} is a hard link to another file: make a copy and use that.")
 
 
@@ -211,6 +213,10 @@ def missing(folder: int, parts: tuple[str, ...]) -> ToolFailed:
     near = process.extract(parts[-1], like, processor=str.casefold, limit=3, score_cutoff=50)
     hint = f" The nearest names there: {', '.join(found for found, _, _ in near)}." if near else " Use list_files."
     return ToolFailed(f"There is no {shown(parts)}.{hint}")
+
+
+def _changed(parts: tuple[str, ...]) -> ToolFailed:
+    return ToolFailed(f"{shown(parts)} changed while it was being opened: try again.")
 
 
 def reason(error: OSError) -> str:

@@ -6,9 +6,11 @@ import os
 import shutil
 import socket
 import stat
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import count, product
 from pathlib import Path
 
 import pytest
@@ -19,7 +21,6 @@ from routing.errors import ToolFailed
 from tests.handlers.tools.files import ADA
 
 SECRET = "the owner's token"
-MAX_ROUNDS = 30_000
 
 
 @pytest.fixture
@@ -190,94 +191,123 @@ def test_descriptors_are_closed(tmp_path: Path, own: Path, outside: Path) -> Non
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-@contextmanager
-def meanwhile(step: Callable[[], None]) -> Iterator[None]:
-    """Repeats `step` in another thread."""
-    ended = threading.Event()
+def calls_of(act: Callable[[], object], before: Callable[[int], None]) -> int:
+    """The number of system calls of `act`. Runs `before` before each one, with 1, 2, 3, …"""
+    calls = 0
 
-    def run() -> None:
-        while not ended.is_set():
-            step()
+    def profile(_frame: object, event: str, called: object) -> None:  # Python does not report what `before` calls
+        nonlocal calls
+        if event == "c_call" and getattr(called, "__module__", "") == "posix":
+            calls += 1
+            before(calls)
 
-    thread = threading.Thread(target=run)
-    thread.start()
+    sys.setprofile(profile)
     try:
-        yield
+        act()
     finally:
-        ended.set()
-        thread.join()
+        sys.setprofile(None)
+    return calls
 
 
-def raced(read_once: Callable[[], str], swap: Callable[[], None]) -> set[str]:
-    """Repeats the read until it has both succeeded and failed, so that the race really happened."""
+def raced(act: Callable[[], str], states: Sequence[Callable[[], None]]) -> set[str]:
+    """Runs `act` while someone changes a path, and returns all its results and refusals. Each of `states` sets the
+    path to another state. The path is in one state, changes to the next before a system call, and to a third one
+    shortly after or never. Every combination happens once."""
     seen: set[str] = set()
-    with meanwhile(swap):
-        for round_ in range(MAX_ROUNDS):
-            try:
-                seen.add(read_once())
-            except ToolFailed:
-                seen.add("refused")
-            if round_ > 1000 and len(seen) > 1:
-                break
+
+    def attempt() -> None:
+        try:
+            seen.add(act())
+        except ToolFailed as refusal:
+            seen.add(str(refusal))
+
+    def run(first: Callable[[], None], changes: dict[int, Callable[[], None]]) -> int:
+        first()
+        return calls_of(attempt, lambda call: changes[call]() if call in changes else None)
+
+    for first, second, third in product(states, repeat=3):
+        if first is not second and second is not third:
+            for at in count(1):
+                if max(run(first, {at: second, at + after: third}) for after in (1, 99)) < at:
+                    assert at > 5, "the system calls were not seen"
+                    break
     return seen
 
 
+def states_of(path: Path, *makes: Callable[[Path], object]) -> list[Callable[[], None]]:
+    """Functions that replace what is at `path`: with nothing, or with what one of `makes` makes. A folder is moved
+    aside: files inside it still exist."""
+    aside = path.with_name("aside")
+
+    def clear() -> None:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(aside, ignore_errors=True)
+            path.rename(aside)
+        path.unlink(missing_ok=True)
+
+    def put(make: Callable[[Path], object]) -> None:
+        clear()
+        make(path)
+
+    return [clear, *(partial(put, make) for make in makes)]
+
+
+def notes(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "a.txt").write_text("mine", encoding="utf-8")
+
+
+NOTES_REFUSED = {
+    "There is no notes. Use list_files.",
+    "There is no notes. The nearest names there: notes.",
+    "notes is a link, not a folder: links are not followed, use the file itself.",
+    "notes changed while it was being opened: try again.",
+}
+FILE_REFUSED = {
+    "There is no a.txt. Use list_files.",
+    "There is no a.txt. The nearest names there: a.txt.",
+    "a.txt changed while it was being opened: try again.",
+}
+
+
 def test_a_folder_swapped_for_a_link_is_never_followed(tmp_path: Path, own: Path, outside: Path) -> None:
-    (own / "notes").mkdir()
-    (own / "notes" / "a.txt").write_text("mine", encoding="utf-8")
-
-    def swap() -> None:
-        (own / "notes").rename(own / "aside")
-        (own / "notes").symlink_to(outside)
-        (own / "notes").unlink()
-        (own / "aside").rename(own / "notes")
-
-    assert raced(lambda: read(tmp_path / "files", "notes/a.txt"), swap) == {"mine", "refused"}
+    states = states_of(own / "notes", notes, lambda path: path.symlink_to(outside))
+    assert raced(lambda: read(tmp_path / "files", "notes/a.txt"), states) == NOTES_REFUSED | {"mine"}
 
 
-def test_a_file_swapped_for_a_link_is_never_followed(tmp_path: Path, own: Path, outside: Path) -> None:
-    def swap() -> None:
-        (own / "new").symlink_to(outside / "a.txt")
-        (own / "new").rename(own / "a.txt")
-        (own / "new").write_text("mine", encoding="utf-8")
-        (own / "new").rename(own / "a.txt")
-
-    assert raced(lambda: read(tmp_path / "files", "a.txt"), swap) == {"mine", "refused"}
-
-
-def test_a_hard_link_removed_in_time_does_not_escape(tmp_path: Path, own: Path, outside: Path) -> None:
-    def swap() -> None:
-        (own / "new").hardlink_to(outside / "a.txt")
-        (own / "new").rename(own / "a.txt")
-        (own / "new").write_text("mine", encoding="utf-8")
-        (own / "new").rename(own / "a.txt")
-
-    assert raced(lambda: read(tmp_path / "files", "a.txt"), swap) == {"mine", "refused"}
+@pytest.mark.parametrize(
+    ("link", "refused"),
+    [
+        (Path.symlink_to, "a.txt is a link: links are not followed, use the file itself."),
+        (Path.hardlink_to, "a.txt is a hard link to another file: make a copy and use that."),
+    ],
+)
+def test_a_file_swapped_for_a_link_is_never_read(
+    tmp_path: Path, own: Path, outside: Path, link: Callable[[Path, Path], None], refused: str
+) -> None:
+    states = states_of(own / "a.txt", lambda path: path.write_text("mine"), lambda path: link(path, outside / "a.txt"))
+    assert raced(lambda: read(tmp_path / "files", "a.txt"), states) == FILE_REFUSED | {"mine", refused}
 
 
 def test_nothing_is_written_where_a_swapped_link_leads(tmp_path: Path, own: Path, outside: Path) -> None:
     tools = FileTools(tmp_path / "files")
+    states = states_of(own / "notes", notes, lambda path: path.symlink_to(outside))
+    assert raced(lambda: tools.write_file(ADA, "notes/b.txt", "x"), states) == NOTES_REFUSED | {
+        "Wrote 1 bytes to notes/b.txt (new file).",
+        "notes/b.txt was not written: No such file or directory. What was there is unchanged.",
+    }
+    assert (os.listdir(outside), (outside / "a.txt").read_text(encoding="utf-8")) == (["a.txt"], SECRET)
 
-    def swap() -> None:  # the tool creates the folder again
-        with suppress(OSError):
-            (own / "notes").rename(own / "aside")
-        shutil.rmtree(own / "aside", ignore_errors=True)
-        with suppress(OSError):
-            (own / "notes").symlink_to(outside)
-        with suppress(OSError):
-            (own / "notes").unlink()
 
-    seen = set()
-    with meanwhile(swap):
-        for round_ in range(MAX_ROUNDS // 20):
-            try:
-                seen.add((tools.write_file(ADA, "notes/b.txt", "x"))[:5])
-            except ToolFailed:
-                seen.add("refused")
-            if round_ > 100 and seen == {"Wrote", "refused"}:
-                break
-    assert (sorted(os.listdir(outside)), (outside / "a.txt").read_text(encoding="utf-8")) == (["a.txt"], SECRET)
-    assert seen == {"Wrote", "refused"}
+def test_a_link_swapped_for_the_persons_folder_keeps_its_permissions(own: Path, outside: Path) -> None:
+    outside.chmod(0o755)
+    states = states_of(own, lambda path: path.mkdir(0o755), lambda path: path.symlink_to(outside))
+    assert raced(lambda: FileTools(own.parent).list_files(ADA), states) == {
+        ". is an empty folder.",
+        "The person's folder can't be opened: No such file or directory. The owner has to fix it.",
+        "The person's folder can't be opened: Not a directory. The owner has to fix it.",
+    }
+    assert stat.S_IMODE(outside.stat().st_mode) == 0o755
 
 
 @pytest.mark.parametrize("mode", [0o000, 0o500, 0o777, 0o4755])
