@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Connection, Integer, Table, cast, func, insert, select
+from sqlalchemy import Connection, Integer, cast, func, insert, select
 
 from benchmarks.databases import MODELS, turn
 from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser, percentile
@@ -27,23 +27,11 @@ from routing.types.budgets import Period, days
 from routing.types.messages import ChatKey, UserKey
 from routing.types.tiers import TIERS
 from routing.types.usage import Payer
-from storage import hours
 from storage.database import open_database
 from storage.database.migrate import migrate
-from storage.schema import (
-    conversations,
-    identities,
-    inbox,
-    messages,
-    outbox,
-    people,
-    pieces,
-    turn_hours,
-    turns,
-    usage,
-    usage_hours,
-)
+from storage.schema import conversations, identities, inbox, messages, outbox, people, pieces, turns, usage
 from storage.stores import Stores, open_stores
+from storage.usage.hours import HOUR, KEYS, TURNS, USAGE, HourlySums
 
 SMALL, LARGE, QUICK = 1_000, 1_000_000, 20_000
 EACH = 1_000
@@ -114,8 +102,8 @@ def fill(connection: Connection, count: int, now: float) -> tuple[int, int]:
     made = rows(count, now)
     while batch := tuple(itertools.islice(made, 10_000)):
         _insert(connection, batch, now)
-    for table, source, values in ((usage_hours, usage, hours._USAGE), (turn_hours, turns, hours._TURNS)):
-        _sum(connection, table, source, values)
+    for sums in (USAGE, TURNS):
+        _sum(connection, sums)
     return everyone, talks
 
 
@@ -157,14 +145,13 @@ def _insert(connection: Connection, batch: Sequence[tuple[int, int, int, float]]
             connection.execute(insert(table), made)
 
 
-def _sum(connection: Connection, table: Table, source: Table, values: Mapping[str, object]) -> None:
+def _sum(connection: Connection, of: HourlySums) -> None:
     """Fills a table of hourly sums."""
-    keys = {"hour": cast(source.c.at / hours.HOUR, Integer)} | {
-        name: value for name, value in values.items() if name in hours._KEYS
-    }
-    sums = {name: func.sum(value) for name, value in values.items() if name not in hours._KEYS}
-    query = select(*keys.values(), *sums.values()).group_by(*keys.values())  # type: ignore[call-overload]
-    connection.execute(insert(table).from_select([*keys, *sums], query))
+    keys = {name: value for name, value in of.values.items() if name in KEYS}
+    keys["hour"] = cast(of.rows.c.at / HOUR, Integer)
+    sums = {name: func.sum(value) for name, value in of.values.items() if name not in KEYS}
+    query = select(*keys.values(), *sums.values()).group_by(*keys.values())
+    connection.execute(insert(of.hours).from_select([*keys, *sums], query))
 
 
 async def _turn(filled: Filled, number: int) -> None:

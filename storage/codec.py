@@ -47,24 +47,6 @@ FIXED = Codec(TypeAdapter(TurnSettings))
 NAMES = Codec(TypeAdapter(tuple[str, ...]))
 
 
-_BEFORE_CHANGE = {"admit": " as ", "link": " with ", "budget": ": "}
-"""What earlier versions wrote between the subject of an audit entry and the change, by action."""
-
-
-def audit_detail(subject: str, change: str = "") -> str:
-    """What the audit table stores about an entry."""
-    return NAMES.dump((subject, change))
-
-
-def read_audit_detail(action: str, detail: str) -> tuple[str, str]:
-    """The subject and the change of an audit entry, also of one that an earlier version wrote as plain text."""
-    try:
-        subject, change = NAMES.load(detail)
-    except ValueError:
-        subject, _, change = detail.partition(_BEFORE_CHANGE[action]) if action in _BEFORE_CHANGE else (detail, "", "")
-    return subject, change
-
-
 def nano(cost: Decimal | None) -> int | None:
     """Nano-dollars, rounded to an integer; None stays None (unknown)."""
     return None if cost is None else int((cost * NANO).to_integral_value())

@@ -18,11 +18,11 @@ from routing.types.usage import CallRecord
 from storage.codec import CALLS, PICTURES, nano
 from storage.conversation_cache import ConversationCache
 from storage.database import Database
-from storage.hours import add_usage
 from storage.outbox import queue
 from storage.people import ADOPTION
 from storage.schema import inbox, messages, state, summaries, usage
-from storage.turns import keep
+from storage.usage.hours import add_usage
+from storage.usage.turns import keep
 
 _MARK_DONE = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(state="done", payload="", fixed="")
 """A finished message keeps its id, so duplicates are recognised. Its text is in `messages`."""

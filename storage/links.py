@@ -13,21 +13,12 @@ from routing.ports import Clock
 from routing.types.messages import OutboundMessage, UserKey
 from routing.types.people import Account, Adoption, Person
 from routing.types.queues import OutboxEntry
-from storage.codec import OUTBOUND, audit_detail
+from storage.audit import write_audit
+from storage.codec import OUTBOUND
 from storage.database import Database
 from storage.outbox import queue
 from storage.people import ADOPTION, SqlPeople
-from storage.schema import (
-    audit,
-    identities,
-    links,
-    metadata,
-    outbox,
-    overrides,
-    people,
-    preferences,
-    state,
-)
+from storage.schema import identities, links, metadata, outbox, overrides, people, preferences, state
 
 
 class SqlLinks:
@@ -86,7 +77,8 @@ class SqlLinks:
             person_id, was, queued = await self._database.write(step)
         finally:
             self._known.reread()  # also if cancelled: it may still be committed
-        self._known.joined(person_id, was)
+        if was is not None:
+            self._known.merged(was, person_id)
         return queued
 
     async def part(
@@ -97,9 +89,7 @@ class SqlLinks:
         def step(connection: Connection) -> tuple[OutboxEntry, ...]:
             connection.execute(delete(identities).where(_is_account(user)))
             connection.execute(delete(links).where(links.c.person_id == person_id))
-            connection.execute(
-                insert(audit), {"at": now, "actor": actor, "action": "unlink", "detail": audit_detail(str(user))}
-            )
+            write_audit(connection, now, actor, "unlink", str(user))
             return queue(connection, notices, now)
 
         try:
@@ -153,9 +143,7 @@ def _join(
         connection.execute(update(identities).where(identities.c.person_id == was).values(linked_at=now))
         _merge_people(connection, was, person_id)
         connection.execute(insert(state), {"key": f"{ADOPTION}{was}", "value": str(person_id)})
-    connection.execute(
-        insert(audit), {"at": now, "actor": actor, "action": "link", "detail": audit_detail(str(user), change)}
-    )
+    write_audit(connection, now, actor, "link", str(user), change)
     return person_id, was
 
 

@@ -12,7 +12,8 @@ from routing.one_time_codes import hashed, matches
 from routing.ports import EDIT_KEY, Clock
 from routing.types.messages import UserKey
 from routing.types.people import AuditEntry, Pairing, Person, Role
-from storage.codec import INBOUNDS, OUTBOUND, audit_detail, read_audit_detail
+from storage.audit import read_audit_detail, write_audit
+from storage.codec import INBOUNDS, OUTBOUND
 from storage.conversation_cache import ConversationCache
 from storage.database import Database
 from storage.preferences import SqlPreferences
@@ -118,19 +119,16 @@ class SqlPeople:
             connection.execute(delete(people).where(people.c.id == person_id))
             connection.execute(delete(state).where(state.c.key == EDIT_KEY.format(person_id=person_id)))
             gone = " ".join(f"{row.platform}:{row.user_id}" for row in accounts)
-            _audit(connection, now, actor, "forget", gone or f"person {person_id}")
+            write_audit(connection, now, actor, "forget", gone or f"person {person_id}")
 
         try:
             await self._database.write(step)
         finally:
-            self.reread(person_id)
+            self.reread()
 
-    def joined(self, person_id: int, was: int | None) -> None:
-        """Note that person `was` was merged into `person_id`; a turn in progress for `was` is recorded for
-        `person_id`."""
-        if was is not None:
-            self._merged[was] = person_id
-        self.reread(*(each for each in (person_id, was) if each is not None))
+    def merged(self, was: int, person_id: int) -> None:
+        """Note that person `was` became `person_id`; a turn in progress for `was` is recorded for `person_id`."""
+        self._merged[was] = person_id
 
     def present(self, person_id: int) -> int:
         """The person's id after all merges."""
@@ -138,11 +136,10 @@ class SqlPeople:
             person_id = self._merged[person_id]
         return person_id
 
-    def reread(self, *people: int) -> None:
-        """Clear the cached accounts and messages, and the cached preferences of these people."""
+    def reread(self) -> None:
+        """Clear the cached accounts, preferences and messages, which linking and forgetting change."""
         self._cache = {}
-        for person_id in people:
-            self._preferences.forget(person_id)
+        self._preferences.clear()
         if self._conversations is not None:
             self._conversations.clear()
 
@@ -233,7 +230,7 @@ class SqlPeople:
 
     async def audit(self, actor: str, action: str, subject: str) -> None:
         now = self._clock()
-        await self._database.write(lambda c: _audit(c, now, actor, action, subject))
+        await self._database.write(lambda c: write_audit(c, now, actor, action, subject))
 
     async def journal(self, limit: int) -> tuple[AuditEntry, ...]:
         newest = select(audit).order_by(audit.c.id.desc()).limit(limit)
@@ -285,7 +282,7 @@ def _admit(connection: Connection, user: UserKey, name: str, role: Role, actor: 
             connection.execute(delete(allowances).where(allowances.c.person_id == known.id, for_good))
     if role == "blocked":
         connection.execute(delete(pairings).where(_from_account(user)))
-    _audit(connection, now, actor, "admit", str(user), role)
+    write_audit(connection, now, actor, "admit", str(user), role)
     found = _find(connection, user)
     assert found is not None
     return found
@@ -313,11 +310,6 @@ def _ask(connection: Connection, pairing: Pairing, waiting_limit: int, now: floa
 
 def _from_account(user: UserKey) -> ColumnElement[bool]:
     return (pairings.c.platform == user.platform) & (pairings.c.user_id == user.user_id)
-
-
-def _audit(connection: Connection, now: float, actor: str, action: str, subject: str, change: str = "") -> None:
-    row = {"at": now, "actor": actor, "action": action, "detail": audit_detail(subject, change)}
-    connection.execute(insert(audit), row)
 
 
 def _matches(row: Row[Any], asked: str | UserKey, now: float) -> bool:

@@ -9,8 +9,8 @@ from sqlalchemy import ColumnElement, Connection, Table, delete, exists, select
 
 from storage.conversation_cache import ConversationCache
 from storage.database import Database
-from storage.hours import HOUR
 from storage.schema import conversations, messages, summaries, turn_hours, turns, usage, usage_hours
+from storage.usage.hours import HOUR
 
 BATCH = 500
 """Rows per transaction, which takes about 5 ms."""

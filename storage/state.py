@@ -8,9 +8,10 @@ from sqlalchemy import BindParameter, Connection, bindparam, delete, insert, lit
 
 from routing.ports import Clock
 from routing.types.messages import ChatKey
-from storage.codec import INBOUND, audit_detail
+from storage.audit import write_audit
+from storage.codec import INBOUND
 from storage.database import Database
-from storage.schema import audit, chats, conversations, inbox, messages, outbox, state
+from storage.schema import chats, conversations, inbox, messages, outbox, state
 
 _HERE: BindParameter[str] = bindparam("here")
 _SINCE: BindParameter[float] = bindparam("since")
@@ -80,13 +81,7 @@ class SqlChats:
         def step(connection: Connection) -> None:
             _set(connection, chat, allowed=allowed)
             action = "allow chat" if allowed else "close chat"
-            row = {
-                "at": now,
-                "actor": actor,
-                "action": action,
-                "detail": audit_detail(f"{chat.platform}:{chat.chat_id}"),
-            }
-            connection.execute(insert(audit), row)
+            write_audit(connection, now, actor, action, f"{chat.platform}:{chat.chat_id}")
 
         await self._change(step)
 

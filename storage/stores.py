@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from routing.ports import Clock
 from routing.types.messages import ChatKey
-from storage.budgets import SqlBudgets
 from storage.confirmations import SqlActions, SqlAllowances
 from storage.conversation_cache import ConversationCache
 from storage.database import Database
@@ -20,8 +19,9 @@ from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 from storage.retention import SqlRetention
 from storage.state import SqlChats, SqlState
-from storage.turns import SqlRatings, SqlTurns
-from storage.usage import SqlSpending, SqlUsage
+from storage.usage.budgets import SqlBudgets
+from storage.usage.spending import SqlSpending, SqlUsage
+from storage.usage.turns import SqlRatings, SqlTurns
 from storage.vectors import SqlVectors
 
 

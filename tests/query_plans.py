@@ -14,7 +14,8 @@ from sqlalchemy import Engine, create_engine, event
 
 from storage import schema
 
-STORES = Path(schema.__file__).parent
+STORAGE = Path(schema.__file__).parent
+STORES = [STORAGE, STORAGE / "usage"]
 GROWING = (
     *("usage", "turns", "messages", "conversations", "summaries", "inbox", "outbox", "pieces", "audit", "actions"),
     *("usage_hours", "turn_hours", "people", "identities", "vectors"),
@@ -76,8 +77,7 @@ def _may_scan(statement: str) -> bool:
 def _from_a_store() -> bool:
     frame = sys._getframe(2)
     while frame is not None:
-        path = Path(frame.f_code.co_filename)
-        if path.parent == STORES:
+        if Path(frame.f_code.co_filename).parent in STORES:
             return True
         if frame.f_back is None:
             return False

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from storage.codec import INBOUND, audit_detail, read_audit_detail
+from storage.audit import audit_detail, read_audit_detail
+from storage.codec import INBOUND
 
 STORED = {
     "user": {"platform": "telegram", "user_id": "1001"},

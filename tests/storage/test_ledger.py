@@ -17,7 +17,7 @@ from storage.ledger import SqlLedger
 from storage.outbox import SqlOutbox
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
-from storage.usage import SqlUsage
+from storage.usage.spending import SqlUsage
 from tests.storage.samples import ANN, HOME, Hand, message, record
 
 

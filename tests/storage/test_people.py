@@ -18,7 +18,7 @@ from storage.outbox import SqlOutbox
 from storage.people import KEPT_SECONDS, SqlPeople
 from storage.preferences import SqlPreferences
 from storage.schema import metadata
-from storage.usage import SqlUsage
+from storage.usage.spending import SqlUsage
 from tests.storage.samples import ANN, BEN, OTHER, Hand, record
 
 

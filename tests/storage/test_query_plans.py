@@ -29,7 +29,7 @@ async def test_a_statement_that_reads_a_whole_growing_table_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query_plans: QueryPlans
 ) -> None:
     stores, _, _ = await opened("sqlite", tmp_path)
-    monkeypatch.setattr("tests.query_plans.STORES", Path(__file__).parent)
+    monkeypatch.setattr("tests.query_plans.STORES", [Path(__file__).parent])
     scan = select(schema.messages.c.text).where(schema.messages.c.turn_id == "a turn")
     await stores.database.read(lambda c: c.execute(scan).all())
     with pytest.raises(AssertionError, match="SCAN messages"):

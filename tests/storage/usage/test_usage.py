@@ -10,7 +10,7 @@ from storage.history import SqlHistory
 from storage.ledger import SqlLedger
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
-from storage.usage import SqlUsage
+from storage.usage.spending import SqlUsage
 from tests.storage.samples import ANN, BEN, HOME, OTHER, Hand, record
 
 

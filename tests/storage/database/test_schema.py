@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from storage.database import Database, is_sqlite, parse_url
 from storage.schema import REVISION, metadata
 
-VERSIONS = Path(__file__).resolve().parents[2] / "migrations" / "versions"
+VERSIONS = Path(__file__).resolve().parents[3] / "migrations" / "versions"
 
 
 async def test_a_migrated_database_is_the_schema(database: Database) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -42,37 +43,57 @@ def _flag(condition: ColumnElement[bool]) -> ColumnElement[int]:
     return case((condition, 1), else_=0)
 
 
-_USAGE: Mapping[str, ColumnElement[Any]] = {
-    "person_id": usage.c.person_id,
-    "conversation_id": usage.c.conversation_id,
-    "tier": usage.c.tier,
-    "model": usage.c.model,
-    "calls": literal(1),
-    "input_tokens": func.coalesce(usage.c.input_tokens, 0),
-    "output_tokens": func.coalesce(usage.c.output_tokens, 0),
-    "cached_tokens": func.coalesce(usage.c.cached_tokens, 0),
-    "cost_nano": func.coalesce(usage.c.cost_nano, 0),
-    "unknown": _flag(usage.c.cost_nano.is_(None)),
-    "charged_nano": func.coalesce(_CHARGED, 0),
-    "uncharged_tokens": case((_CHARGED.is_(None), _TOKENS), else_=0),
-}
-_TURNS: Mapping[str, ColumnElement[Any]] = {
-    "person_id": turns.c.person_id,
-    "tier": turns.c.tier,
-    "council": turns.c.source == "council",
-    "model": turns.c.model,
-    "turns": literal(1),
-    "fallbacks": _flag(turns.c.fallback),
-    "timeouts": _flag(turns.c.timed_out),
-    "escalations": _flag(turns.c.escalated),
-    "first_tokens": _flag(turns.c.first_token_seconds.is_not(None)),
-    "first_token_seconds": func.coalesce(turns.c.first_token_seconds, 0.0),
-    "cost_nano": turns.c.cost_nano,
-    "unknown": turns.c.unknown,
-    "liked": _flag(func.coalesce(turns.c.rating, 0) > 0),
-    "disliked": _flag(func.coalesce(turns.c.rating, 0) < 0),
-}
-_KEYS = ("hour", "person_id", "conversation_id", "tier", "council", "model")
+KEYS = ("hour", "person_id", "conversation_id", "tier", "council", "model")
+"""Columns that name a sum. All other columns but the id are sums."""
+
+
+@dataclass(frozen=True, slots=True)
+class HourlySums:
+    """The table `hours` holds sums of the table `rows`: `values` are its columns, computed from one row."""
+
+    hours: Table
+    rows: Table
+    values: Mapping[str, ColumnElement[Any]]
+
+
+USAGE = HourlySums(
+    usage_hours,
+    usage,
+    {
+        "person_id": usage.c.person_id,
+        "conversation_id": usage.c.conversation_id,
+        "tier": usage.c.tier,
+        "model": usage.c.model,
+        "calls": literal(1),
+        "input_tokens": func.coalesce(usage.c.input_tokens, 0),
+        "output_tokens": func.coalesce(usage.c.output_tokens, 0),
+        "cached_tokens": func.coalesce(usage.c.cached_tokens, 0),
+        "cost_nano": func.coalesce(usage.c.cost_nano, 0),
+        "unknown": _flag(usage.c.cost_nano.is_(None)),
+        "charged_nano": func.coalesce(_CHARGED, 0),
+        "uncharged_tokens": case((_CHARGED.is_(None), _TOKENS), else_=0),
+    },
+)
+TURNS = HourlySums(
+    turn_hours,
+    turns,
+    {
+        "person_id": turns.c.person_id,
+        "tier": turns.c.tier,
+        "council": turns.c.source == "council",
+        "model": turns.c.model,
+        "turns": literal(1),
+        "fallbacks": _flag(turns.c.fallback),
+        "timeouts": _flag(turns.c.timed_out),
+        "escalations": _flag(turns.c.escalated),
+        "first_tokens": _flag(turns.c.first_token_seconds.is_not(None)),
+        "first_token_seconds": func.coalesce(turns.c.first_token_seconds, 0.0),
+        "cost_nano": turns.c.cost_nano,
+        "unknown": turns.c.unknown,
+        "liked": _flag(func.coalesce(turns.c.rating, 0) > 0),
+        "disliked": _flag(func.coalesce(turns.c.rating, 0) < 0),
+    },
+)
 
 
 def usage_sums(*columns: str, **within: Select[Any]) -> Subquery:
@@ -81,12 +102,12 @@ def usage_sums(*columns: str, **within: Select[Any]) -> Subquery:
     Each name in `columns` is a column and the parameter it must equal; each in `within` is a column and the query its
     value must be in. Callers cache the statement and execute it with other parameters, which takes a fifth of the time.
     """
-    return _sums(usage_hours, usage, _USAGE, columns, within)
+    return _sums(USAGE, columns, within)
 
 
 def turn_sums(*columns: str) -> Subquery:
     """The same for turns, from `turn_hours`."""
-    return _sums(turn_hours, turns, _TURNS, columns, {})
+    return _sums(TURNS, columns, {})
 
 
 def between(start: float, end: float | None = None) -> dict[str, float]:
@@ -123,22 +144,17 @@ def spending(row: Row[Any]) -> Spending:
     return Spending(row.model, int(row.calls), *tokens, dollars(int(row.cost_nano)), int(row.unknown))
 
 
-def _sums(
-    hours: Table,
-    rows: Table,
-    of_row: Mapping[str, ColumnElement[Any]],
-    columns: Sequence[str],
-    within: Mapping[str, Select[Any]],
-) -> Subquery:
+def _sums(of: HourlySums, columns: Sequence[str], within: Mapping[str, Select[Any]]) -> Subquery:
     def chosen(table: Table) -> list[ColumnElement[bool]]:
         equal = [table.c[name] == bindparam(name) for name in columns]
         return equal + [table.c[name].in_(values) for name, values in within.items()]
 
+    hours, rows = of.hours, of.rows
     whole = (hours.c.hour >= bindparam("first"), hours.c.hour < bindparam("last"))
-    parts = [select(*(hours.c[name] for name in of_row)).where(*whole, *chosen(hours))]
+    parts = [select(*(hours.c[name] for name in of.values)).where(*whole, *chosen(hours))]
     for after, before in (("start", "start_end"), ("rest", "end")):
         edge = (rows.c.at >= bindparam(after), rows.c.at < bindparam(before))
-        parts.append(select(*(value.label(name) for name, value in of_row.items())).where(*edge, *chosen(rows)))
+        parts.append(select(*(value.label(name) for name, value in of.values.items())).where(*edge, *chosen(rows)))
     return union_all(*parts).subquery()
 
 
@@ -193,19 +209,19 @@ def _add_to_hour(connection: Connection, hours: Table, row: Mapping[str, Any], s
     """Add `sums` to the hour that a row of `usage` or `turns` belongs to. Sums that are not given stay unchanged."""
     more: dict[str, float] = dict.fromkeys(_sum_columns(hours), 0) | dict(sums)
     known = {**row, "hour": int(row["at"] // HOUR), "council": row.get("source") == "council"}
-    key = {name: known[name] for name in _KEYS if name in hours.c}
+    key = {name: known[name] for name in KEYS if name in hours.c}
     given = {f"key_{name}": value for name, value in key.items()} | {f"more_{name}": n for name, n in more.items()}
     if not connection.execute(_increment(hours), given).rowcount:
         connection.execute(insert(hours), key | more)
 
 
 def _sum_columns(hours: Table) -> list[str]:
-    return [column.name for column in hours.c if column.name not in ("id", *_KEYS)]
+    return [column.name for column in hours.c if column.name not in ("id", *KEYS)]
 
 
 @cache
 def _increment(hours: Table) -> Update:
-    same = [hours.c[name] == bindparam(f"key_{name}") for name in _KEYS if name in hours.c]
+    same = [hours.c[name] == bindparam(f"key_{name}") for name in KEYS if name in hours.c]
     first = select(func.min(hours.c.id)).where(*same).scalar_subquery()
     more = {name: hours.c[name] + bindparam(f"more_{name}") for name in _sum_columns(hours)}
     return update(hours).where(hours.c.id == first).values(more)

@@ -14,8 +14,8 @@ from routing.types.tiers import TIERS
 from routing.types.usage import VOICE, Day, Payer, PersonSpending, Spending, Spent, TierSpending
 from storage.codec import dollars
 from storage.database import Database
-from storage.hours import between, by_model, spending, totals, usage_sums
 from storage.schema import conversations, identities, people, usage
+from storage.usage.hours import between, by_model, spending, totals, usage_sums
 
 NEWEST_CALLS = 2_000
 """How many of the newest calls are searched for those of one model."""

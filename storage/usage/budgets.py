@@ -8,9 +8,10 @@ from sqlalchemy import Connection, delete, insert, select
 
 from routing.ports import Clock
 from routing.types.budgets import PersonLimits
-from storage.codec import audit_detail, dollars, nano
+from storage.audit import write_audit
+from storage.codec import dollars, nano
 from storage.database import Database
-from storage.schema import audit, budgets
+from storage.schema import budgets
 
 
 class SqlBudgets:
@@ -34,13 +35,12 @@ class SqlBudgets:
     async def set(self, person_id: int, limits: PersonLimits, actor: str) -> None:
         now = self._clock()
         row = {"person_id": person_id, "daily_nano": nano(limits.daily), "monthly_nano": nano(limits.monthly)}
-        detail = audit_detail(f"person {person_id}", _describe(limits))
 
         def step(connection: Connection) -> None:
             connection.execute(delete(budgets).where(budgets.c.person_id == person_id))
             if limits != PersonLimits():
                 connection.execute(insert(budgets), row)
-            connection.execute(insert(audit), {"at": now, "actor": actor, "action": "budget", "detail": detail})
+            write_audit(connection, now, actor, "budget", f"person {person_id}", _describe(limits))
 
         await self._database.write(step)
 

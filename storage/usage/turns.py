@@ -15,8 +15,8 @@ from routing.types.tiers import TIERS, Tier
 from routing.types.usage import Rating, RecentProblems, TurnReport
 from storage.codec import NAMES, dollars, nano
 from storage.database import Database
-from storage.hours import add_turn, between, rate, turn_sums
 from storage.schema import outbox, pieces, turns
+from storage.usage.hours import add_turn, between, rate, turn_sums
 
 _INSERT = insert(turns)
 _Group = Tier | Literal["council"]

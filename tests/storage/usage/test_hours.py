@@ -17,10 +17,10 @@ from routing.types.llm import Usage
 from routing.types.messages import UserKey
 from routing.types.tiers import TIERS
 from routing.types.usage import CallRecord, Rating
-from storage import hours
 from storage.database import Database, migrate, parse_url
-from storage.schema import turn_hours, turns, usage, usage_hours
+from storage.schema import turn_hours, usage_hours
 from storage.stores import Stores, open_stores
+from storage.usage.hours import HOUR, KEYS, TURNS, USAGE, HourlySums
 from tests.storage.samples import HOME, OTHER, Hand
 
 Sums = dict[tuple[object, ...], tuple[float, ...]]
@@ -32,28 +32,26 @@ def by_hour(connection: Connection, table: Table) -> Sums:
     return added([dict(row) for row in connection.execute(select(*kept)).mappings()])
 
 
-def by_row(connection: Connection, rows: Table, of_row: dict[str, Any]) -> Sums:
+def by_row(connection: Connection, of: HourlySums) -> Sums:
     """The sums computed from the rows."""
-    columns = [rows.c.at, *(value.label(name) for name, value in of_row.items())]
+    columns = [of.rows.c.at, *(value.label(name) for name, value in of.values.items())]
     found = [dict(row) for row in connection.execute(select(*columns)).mappings()]
-    return added([{"hour": int(row.pop("at") // 3600), **row} for row in found])
+    return added([{"hour": int(row.pop("at") // HOUR), **row} for row in found])
 
 
 def added(rows: list[dict[str, Any]]) -> Sums:
     sums: Sums = {}
     for row in rows:
-        key = tuple(row[name] for name in hours._KEYS if name in row)
-        more = tuple(row[name] for name in row if name not in hours._KEYS)
+        key = tuple(row[name] for name in KEYS if name in row)
+        more = tuple(row[name] for name in row if name not in KEYS)
         sums[key] = tuple(map(sum, zip(sums.get(key, (0,) * len(more)), more, strict=True)))
     return sums
 
 
 def differing(connection: Connection) -> list[str]:
     """The sum tables that differ from their rows."""
-    pairs = ((usage_hours, usage, hours._USAGE), (turn_hours, turns, hours._TURNS))
-    return [
-        table.name for table, rows, row in pairs if by_hour(connection, table) != by_row(connection, rows, dict(row))
-    ]
+    both = (USAGE, TURNS)
+    return [each.hours.name for each in both if by_hour(connection, each.hours) != by_row(connection, each)]
 
 
 async def some_turn(stores: Stores, chance: random.Random, person: int, turn_id: str) -> None:

@@ -9,7 +9,7 @@ from routing.types.messages import ChatKey, OutboundMessage
 from storage.database import Database
 from storage.schema import pieces
 from storage.stores import Stores
-from storage.turns import SqlRatings
+from storage.usage.turns import SqlRatings
 from tests.storage.samples import BEN, HOME, OTHER, TOPIC, Hand
 
 

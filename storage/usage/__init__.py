@@ -1,0 +1,1 @@
+"""What turns used and cost: single rows, hourly sums of them, ratings, and limits per person."""
