@@ -17,7 +17,6 @@ from bot.inbox.inbox import Inbox
 from bot.live_config import keep_fresh
 from bot.outbox import OutboxSender
 from bot.platform import Accept, Platform
-from bot.post_turn import build_post_turn_hooks
 from bot.settings import Environment
 from bot.workspace import Workspace
 from handlers.access.approvals import Approvals
@@ -33,10 +32,13 @@ from handlers.confirmations import Confirmations
 from handlers.dependencies import CommandDependencies
 from handlers.dispatch import Dispatcher
 from handlers.edits import Edits
+from handlers.notices.alarms import Alarms
 from handlers.notices.notices import Notices
 from handlers.notices.outages import Outages
+from handlers.post_turn import PostTurnHooks
 from handlers.ratings import Reactions
 from handlers.replies.callback_buttons import VALID_SECONDS, CallbackButtons
+from handlers.replies.critic_notice import CriticNotices
 from handlers.running import RunningTurns
 from handlers.suggestions import Suggestions
 from routing.catalog.discovery import load_discovered
@@ -183,7 +185,9 @@ async def assembled(
     gate = AccessGate(access, RateLimit(parse_limits(settings.user_rate_limit)), approvals)
     buttons = CallbackButtons(kept.outbox, clock)
     edits = Edits(kept.history, kept.state, running, chat)
-    after = build_post_turn_hooks(kept, notices, engine.models, critic)
+    alarms = Alarms(kept.turns, kept.state, notices)
+    doubts = CriticNotices(critic, kept.people, kept.ledger, notices.send, lambda: engine.models.config.contracts)
+    after = PostTurnHooks(alarms.after_turn, doubts.look)
     confirmations = Confirmations(
         kept.actions, kept.allowances, engine.tooling.toolbox, router, kept.preferences, chat.follow_up
     )

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from handlers.notices.notices import Notices
 from routing.ports import StateStore, TurnStore
-from routing.types.history import TurnFacts
+from routing.types.history import TurnFacts, TurnRecord
+from routing.types.messages import InboundMessage
 from routing.types.usage import RecentProblems
 
 LAST = 50
@@ -68,6 +69,11 @@ class Alarms:
         self._missing = 1
         """How many more turns are needed before the newest LAST may be known."""
         self._turn = asyncio.Lock()
+
+    async def after_turn(self, _message: InboundMessage, record: TurnRecord) -> None:
+        """A `handlers.post_turn.Hook`."""
+        if record.facts is not None:
+            await self.look(record.facts)
 
     async def look(self, facts: TurnFacts) -> None:
         """Checks the alarms after a turn. Ignores councils. Raises StorageFault; the next check catches up."""
