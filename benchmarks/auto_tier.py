@@ -23,8 +23,7 @@ from typing import Any
 
 from benchmarks.auto_tier_litellm import RISING, fairest, litellm_classes
 from benchmarks.reporting.section import STANDARD_OUTPUT, Section, answered, grid, load, parser, percentile, write
-from routing.policy.auto.choosing import Chooser as ChooserOfTiers
-from routing.policy.auto.choosing import shipped
+from routing.policy.auto.chooser import Chooser, default_chooser
 from routing.policy.auto.phrases import Phrases
 from routing.types.tiers import DEFAULT_TIER, TIERS, Tier
 
@@ -63,7 +62,7 @@ class Row:
         return UNUSED if hashlib.sha256(self.text.encode()).digest()[0] % 2 else TUNING
 
 
-Chooser = Callable[[Row], Tier]
+Classify = Callable[[Row], Tier]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,20 +86,20 @@ def read(path: Path = SET) -> list[Row]:
 
 
 def ours(row: Row) -> Tier:
-    return shipped().choose(row.text, previous=row.previous, had_code=row.had_code, pictures=row.pictures).tier
+    return default_chooser().choose(row.text, previous=row.previous, had_code=row.had_code, pictures=row.pictures).tier
 
 
-def parts() -> Mapping[str, Chooser]:
+def parts() -> Mapping[str, Classify]:
     """Our chooser without one part."""
-    whole = shipped()
+    whole = default_chooser()
     alone = {
-        "phrases alone": ChooserOfTiers(whole.phrases, None),
-        "learnt alone": ChooserOfTiers(Phrases([]), whole.classifier),
+        "phrases alone": Chooser(whole.phrases, None),
+        "learnt alone": Chooser(Phrases([]), whole.classifier),
     }
     return {name: partial(_by, each) for name, each in alone.items()}
 
 
-def _by(chooser: ChooserOfTiers, row: Row) -> Tier:
+def _by(chooser: Chooser, row: Row) -> Tier:
     return chooser.choose(row.text, previous=row.previous, had_code=row.had_code, pictures=row.pictures).tier
 
 
@@ -112,17 +111,17 @@ def by_length(row: Row) -> Tier:
     return RISING[(len(row.text) > SHORT) + (len(row.text) > LONG)]
 
 
-def measure(chooser: Chooser, rows: Sequence[Row], rounds: int) -> Result:
+def measure(classify: Classify, rows: Sequence[Row], rounds: int) -> Result:
     """Classifies every row. Times are the best of `rounds`, to exclude other programs."""
     for row in rows[:WARM_UP]:
-        chooser(row)
+        classify(row)
     chosen: list[Tier] = []
     times: list[float] = []
     for row in rows:
         spent = []
         for _ in range(rounds):
             began = time.perf_counter()
-            tier = chooser(row)
+            tier = classify(row)
             spent.append((time.perf_counter() - began) * 1e3)
         chosen.append(tier)
         times.append(min(spent))
@@ -167,7 +166,7 @@ def _share(pairs: Sequence[tuple[Row, Tier]]) -> float:
 def run(given: Any) -> Section:
     """All choosers over the same rows."""
     rows = read()
-    contestants: dict[str, Chooser] = {"ours": ours, **parts()}
+    contestants: dict[str, Classify] = {"ours": ours, **parts()}
     contestants |= {"balanced always": lambda _: DEFAULT_TIER, "length": by_length}
     notes = [f"Set of {len(rows)} rows, frozen {FROZEN}, SHA-256 {DIGEST[:16]}. {load().capitalize()}."]
     for name, classify in litellm_classes().items():
@@ -184,7 +183,7 @@ def run(given: Any) -> Section:
     return Section("auto tier", tuple(_lines(found)), tuple(notes), kept, {"set": DIGEST, **found})
 
 
-def _newer(contestants: Mapping[str, Chooser]) -> Iterator[tuple[Path, Sequence[Row], str]]:
+def _newer(contestants: Mapping[str, Classify]) -> Iterator[tuple[Path, Sequence[Row], str]]:
     """The totals of the sets that were written later; nothing about a single row."""
     for path in (LATER, FRESH):
         rows = read(path)

@@ -18,7 +18,7 @@ from importlib import import_module
 from pathlib import Path
 
 from benchmarks.bots.contestants import FLOOR, LITELLM, OURS, Contestant, Process, furnish
-from benchmarks.bots.measure import WARM_UP, Size, busy, met
+from benchmarks.bots.measure import WARM_UP, Size, busy, started_session
 from benchmarks.bots.servers import ROOT, Servers, servers
 from benchmarks.reporting.report import MEMORY_RATIO
 from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser
@@ -146,7 +146,7 @@ def running(contestant: Contestant, both: Servers, size: Size, folder: Path) -> 
     """A bot's memory after its first reply and after the turns."""
     workspace = folder / "workspace"
     furnish(workspace, both)
-    with met(contestant, both, workspace, itertools.count(FIRST_CHAT)) as session:
+    with started_session(contestant, both, workspace, itertools.count(FIRST_CHAT)) as session:
         ready = session.process.rss_mb()
         for user in itertools.islice(session.chats, WARM_UP):
             session.turn(user)

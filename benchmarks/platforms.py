@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.bots.contestants import OURS, Contestant, furnish
-from benchmarks.bots.measure import GREETING, Figures, met
+from benchmarks.bots.measure import GREETING, Figures, started_session
 from benchmarks.bots.servers import TIMEOUT_SECONDS, Servers, servers
 from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser, spread, tell
 from tests.servers.discord import DiscordServer
@@ -82,7 +82,7 @@ async def _measure(servers: Servers, folder: Path, rounds: int) -> Rounds:
             furnish(folder / "workspace", servers)
             figures: Figures = {}
             for start in _STARTS:
-                ready = asyncio.run_coroutine_threadsafe(_met(dc), loop) if bot.variables else None
+                ready = asyncio.run_coroutine_threadsafe(_ready_time(dc), loop) if bot.variables else None
                 figures |= await asyncio.to_thread(_started, start, bot, servers, folder / "workspace", chats, ready)
             found[name].append(figures)
         if dc.violations:
@@ -90,8 +90,8 @@ async def _measure(servers: Servers, folder: Path, rounds: int) -> Rounds:
     return found
 
 
-async def _met(dc: DiscordServer) -> float:
-    """When a later session got READY, in monotonic seconds; afterwards a message was answered."""
+async def _ready_time(dc: DiscordServer) -> float:
+    """When the next session got READY, in monotonic seconds. Returns once a message was answered."""
     known = len(dc.sessions)
     await dc.wait_for(lambda _: len(dc.sessions) > known, TIMEOUT_SECONDS)
     ready = time.monotonic()
@@ -103,8 +103,8 @@ async def _met(dc: DiscordServer) -> float:
 def _started(
     start: str, bot: Contestant, servers: Servers, workspace: Path, chats: Iterator[int], ready: Future[float] | None
 ) -> Figures:
-    """One start, up to the answer to a message that waited; `ready` is what `_met` gives."""
-    with met(bot, servers, workspace, chats) as session:
+    """One start, up to the answer to a message that waited; `ready` is the result of `_ready_time`."""
+    with started_session(bot, servers, workspace, chats) as session:
         figures = {f"{start} {_POLLED}": session.figures["start to first poll, s"]}
         if ready is not None:
             figures[f"{start} {_READY}"] = ready.result(2 * TIMEOUT_SECONDS) - session.process.spawned

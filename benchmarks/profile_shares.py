@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.bots.contestants import Contestant, furnish
-from benchmarks.bots.measure import WARM_UP, Session, Size, busy, met
+from benchmarks.bots.measure import WARM_UP, Session, Size, busy, started_session
 from benchmarks.bots.sampler import FILE
 from benchmarks.bots.servers import servers
 from benchmarks.reporting.section import Section, load
@@ -36,7 +36,8 @@ COMPONENTS = {
 """A stack belongs to the first component that fits any of its frames."""
 _PATTERNS = {name: re.compile(pattern) for name, pattern in COMPONENTS.items()}
 _BOILERPLATE = re.compile(r"<|asyncio/|threading|concurrent/|contextlib|bot/(__main__|cli)|benchmarks/")
-_FUNCTIONS = 90
+_MAX_FUNCTIONS = 90
+"""Maximum number of functions in the table."""
 
 
 def run(size: Size) -> Section:
@@ -45,7 +46,7 @@ def run(size: Size) -> Section:
         target, workspace = Path(folder) / "profile.json", Path(folder) / "workspace"
         furnish(workspace, both)
         ours = Contestant("ours", ("-m", "benchmarks.bots.sampler"), streams=True, variables=((FILE, str(target)),))
-        with met(ours, both, workspace, itertools.count(90_000)) as session:
+        with started_session(ours, both, workspace, itertools.count(90_000)) as session:
             for user in itertools.islice(session.chats, WARM_UP):
                 session.turn(user)
             _written(session, target)
@@ -77,7 +78,7 @@ def _section(spent: Mapping[str, float], turn: float, size: Size) -> Section:
                 functions[name] += seconds
     whole = sum(spent.values())
     rows = [("share of the CPU time", "%", "ms a turn")]
-    for title, counter, count in (("thread", threads, 6), ("", parts, None), ("in", functions, _FUNCTIONS)):
+    for title, counter, count in (("thread", threads, 6), ("", parts, None), ("in", functions, _MAX_FUNCTIONS)):
         for name, seconds in sorted(counter.items(), key=lambda each: -each[1])[:count]:
             share = seconds / whole
             rows.append((f"{title} {name}".strip(), f"{share:.1%}"[:-1], f"{share * turn:.2f}"))

@@ -88,7 +88,7 @@ class App:
         refused = await self._connect(platforms)
         await self.outbox.resume()
         await self.inbox.resume()
-        await self.approvals.answer_let_in()
+        await self.approvals.answer_admitted()
         self.engine.llm.load()
         await self.engine.tooling.start()
         notices = Notices(self.kept.people, self.outbox.post)
@@ -175,7 +175,7 @@ async def assembled(
         running=running,
         health=engine.health,
         tooling=engine.tooling,
-        skills=engine.owned.skills,
+        skills=engine.owner_files.skills,
         forget_files=workspace.forget_files,
         discovered=lambda: asyncio.to_thread(_offered, workspace),
         clock=clock,
@@ -186,8 +186,10 @@ async def assembled(
     buttons = CallbackButtons(kept.outbox, clock)
     edits = Edits(kept.history, kept.state, running, chat)
     alarms = Alarms(kept.turns, kept.state, notices)
-    doubts = CriticNotices(critic, kept.people, kept.ledger, notices.send, lambda: engine.models.config.contracts)
-    after = PostTurnHooks(alarms.after_turn, doubts.look)
+    critic_notices = CriticNotices(
+        critic, kept.people, kept.ledger, notices.send, lambda: engine.models.config.contracts
+    )
+    after = PostTurnHooks(alarms.after_turn, critic_notices.after_turn)
     confirmations = Confirmations(
         kept.actions, kept.allowances, engine.tooling.toolbox, router, kept.preferences, chat.follow_up
     )
@@ -198,7 +200,9 @@ async def assembled(
     )
     reactions = Reactions(kept.people, kept.turns, kept.ratings, kept.ledger)
     inbox = Inbox(kept.inbox, kept.chats, dispatcher, outbox, running, reactions, order)
-    tips = Suggestions(COMMANDS, engine.models, engine.tooling.toolbox, engine.owned.skills, access, kept.preferences)
+    tips = Suggestions(
+        COMMANDS, engine.models, engine.tooling.toolbox, engine.owner_files.skills, access, kept.preferences
+    )
     app = App(
         inbox.accept,
         kept,
@@ -218,7 +222,7 @@ async def assembled(
         await notices.tell_owners("🔁 {names} changed in .env. Restart me to use the new value.", names=names)
 
     chores = Background("[Chores]")
-    chores.spawn(keep_fresh(workspace, engine.models, engine.owned, engine.tooling, restart))
+    chores.spawn(keep_fresh(workspace, engine.models, engine.owner_files, engine.tooling, restart))
     chores.spawn(engine.models.learn_sizes())
     chores.spawn(keyless.keep_looking(engine.models))
     chores.spawn(_sweep(kept, clock, settings.retention_days))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from bot.files import Files
 from bot.health import ProcessHealth
 from bot.health_persistence import HealthPersistence
-from bot.live_config import OwnersFiles
+from bot.live_config import WorkspaceFiles
 from bot.platform import Platform
 from bot.settings import Settings
 from bot.tooling import Tooling, build_tooling, embedder_of
@@ -43,7 +43,7 @@ class Engine:
     models: Models
     llm: LiteLlm
     files: Files
-    owned: OwnersFiles
+    owner_files: WorkspaceFiles
     health: ProcessHealth
     tooling: Tooling
     guard: BudgetGuard
@@ -94,13 +94,13 @@ async def build_engine(
     voice = Transcriber(
         llm, models, guard, prices, kept.ledger, lambda: environment.settings.transcription_model, steady
     )
-    files, owned = Files(platforms, voice), OwnersFiles(workspace)
+    files, owner_files = Files(platforms, voice), WorkspaceFiles(workspace)
     health = ProcessHealth(REVISION, kept.database.size_bytes, kept.outbox, running, models, platforms, steady)
     about = About(COMMANDS, WHY, models, _visible_settings(settings), health, lambda: tooling)
     sandbox = Sandbox(workspace.files, workspace.sandbox_limits())
     council = CouncilSessions(models, ModelCaller(llm, models.health, steady), guard, steady)
     needed = ToolDependencies(
-        workspace.files, sandbox, kept.history, kept.preferences, owned.skills, clock, about, council=council
+        workspace.files, sandbox, kept.history, kept.preferences, owner_files.skills, clock, about, council=council
     )
     embedder = embedder_of(environment, llm, models, steady)
     approval = Approval(kept.actions, kept.allowances, lambda: models.config.allowed_tools, clock)
@@ -111,11 +111,11 @@ async def build_engine(
         caller=caller,
         guard=guard,
         tools=Toolset(tooling.toolbox, tooling.selector),
-        sources=TurnSources(kept.preferences, kept.history, owned, files.picture),
+        sources=TurnSources(kept.preferences, kept.history, owner_files, files.picture),
         clock=clock,
         steady=steady,
     )
-    return Engine(models, llm, files, owned, health, tooling, guard, caller, router, council, local, remembered)
+    return Engine(models, llm, files, owner_files, health, tooling, guard, caller, router, council, local, remembered)
 
 
 def _visible_settings(settings: Settings) -> Mapping[str, str]:

@@ -19,7 +19,7 @@ RELOAD_SECONDS = 5.0
 log = logging.getLogger("bot.live_config")
 
 
-class OwnersFiles:
+class WorkspaceFiles:
     """Implements `routing.ports.OwnerFiles` with the files as last read."""
 
     def __init__(self, workspace: Workspace) -> None:
@@ -46,7 +46,7 @@ class OwnersFiles:
 async def keep_fresh(
     workspace: Workspace,
     models: Models,
-    owned: OwnersFiles,
+    owner_files: WorkspaceFiles,
     tooling: Tooling,
     tell: Callable[[str], Awaitable[None]],
     seconds: float | None = None,
@@ -63,19 +63,19 @@ async def keep_fresh(
             seen = await asyncio.to_thread(workspace.stamps)
             if seen != stamps:
                 stamps = seen
-                waiting = await _reload(workspace, models, owned)
+                waiting = await _reload(workspace, models, owner_files)
                 if waiting:
                     log.warning("[Config] %s changed: restart the bot to use the new value", waiting)
                     await tell(waiting)
             await tooling.refresh()
 
 
-async def _reload(workspace: Workspace, models: Models, owned: OwnersFiles) -> str:
+async def _reload(workspace: Workspace, models: Models, owner_files: WorkspaceFiles) -> str:
     """Reload everything; returns the names of changed variables that need a restart."""
     try:
         waiting = await asyncio.to_thread(workspace.reload_environment)
         config, catalog = await asyncio.to_thread(lambda: (workspace.config(), workspace.catalog()))
-        await asyncio.to_thread(owned.reload)
+        await asyncio.to_thread(owner_files.reload)
     except ConfigError as error:
         log.error("%s The last valid configuration stays in use.", error)
         return ""

@@ -16,7 +16,7 @@ from handlers.replies.footer import fallback_lines, footer
 from handlers.replies.names import plain_name
 from handlers.replies.outcome import answer_text, losses
 from handlers.replies.retry_buttons import buttons, cheaper, retry_button
-from routing.critic.critic import Critic, Doubt
+from routing.critic.critic import Critic, Critique
 from routing.errors import Refused
 from routing.policy.tiers import check_role
 from routing.ports import Clock, HistoryStore, PreferenceStore
@@ -153,14 +153,16 @@ class Chat:
         answer = outcome.completion.text.strip() if outcome.completion is not None else ""
         if not contract.requires_peer_review or not answer or outcome.waiting is not None:
             return []
-        verdicts: Sequence[Doubt] = ()
+        critiques: Sequence[Critique] = ()
         left = min(contract.deadline_seconds, self._router.models.config.turn.seconds) - outcome.seconds
         with suppress(Stopped), ask.stop.guard():
-            verdicts = await self._critic.review(question.text, answer, outcome.choice.model, cost, left)
-        if not verdicts:
+            critiques = await self._critic.review(question.text, answer, outcome.choice.model, cost, left)
+        if not critiques:
             return [ask.say("⚠️ No model of another vendor reviewed this answer.")]
         words = "🔍 Peer review: {model} disagrees: {why}"
-        return [ask.say(words, model=f"`{each.model}`", why=f"`{each.why}`") for each in verdicts if each.why]
+        return [
+            ask.say(words, model=f"`{each.model}`", why=f"`{each.objection}`") for each in critiques if each.objection
+        ]
 
     async def _demo_reply(self, ask: CommandContext, question: Question) -> Reply | None:
         """The reply that replaces the demo model's answer; None if the demo model should answer."""

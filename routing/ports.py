@@ -395,10 +395,10 @@ class PeopleStore(Protocol):
         """Admit the stranger with this code or account; None if the code is wrong or expired, or there is no
         request."""
 
-    async def burn(self, code: str) -> UserKey | None:
+    async def expire_code(self, code: str) -> UserKey | None:
         """Expire a code but keep the request; returns its user, None if the code was not valid."""
 
-    async def let_in(self) -> tuple[Pairing, ...]:
+    async def admitted(self) -> tuple[Pairing, ...]:
         """Requests of admitted people whose messages still wait for an answer."""
 
     async def release(self, user: UserKey) -> None:
@@ -418,7 +418,7 @@ class LinkStore(Protocol):
     async def find(self, code: str) -> Person | None:
         """The person of a valid code."""
 
-    async def burn(self, code: str) -> bool:
+    async def expire_code(self, code: str) -> bool:
         """Invalidate a code; False if it was not valid."""
 
     async def join(

@@ -14,8 +14,8 @@ Unsummarised = tuple[Summary | None, tuple[StoredMessage, ...], int]
 
 MAX_BYTES = 8_000_000
 """Memory for all conversations together: a few hundred long ones, or 16,000 empty ones."""
-_MAX_SHARE = 8
-"""A conversation that needs more than an eighth of that is not kept."""
+_MIN_CONVERSATIONS = 8
+"""The cache has room for at least this many: a conversation larger than MAX_BYTES / 8 is not cached."""
 _ENTRY_BYTES, _MESSAGE_BYTES = 500, 300
 """Memory of an entry and of a message besides its texts, rounded up."""
 
@@ -103,7 +103,7 @@ class ConversationCache:
         return entry
 
     def _put(self, conversation_id: int, entry: _Entry) -> None:
-        if entry.bytes > self._max_bytes // _MAX_SHARE:
+        if entry.bytes > self._max_bytes // _MIN_CONVERSATIONS:
             return
         self._entries[conversation_id] = entry
         self._bytes += entry.bytes

@@ -56,7 +56,7 @@ class SqlLinks:
         user = await self._database.read(step)
         return None if user is None else await self._known.find(user)
 
-    async def burn(self, code: str) -> bool:
+    async def expire_code(self, code: str) -> bool:
         now = self._steady()
 
         def step(connection: Connection) -> bool:

@@ -174,7 +174,7 @@ class SqlPeople:
         rows = await self._database.read(lambda c: c.execute(named).all())
         return {UserKey(row.platform, row.user_id): row.username for row in rows}
 
-    async def let_in(self) -> tuple[Pairing, ...]:
+    async def admitted(self) -> tuple[Pairing, ...]:
         rows = await self._database.read(lambda c: c.execute(select(pairings).where(_HAS_ACCESS)).all())
         return tuple(_pairing(row) for row in rows)
 
@@ -216,7 +216,7 @@ class SqlPeople:
 
         return await self._change(step)
 
-    async def burn(self, code: str) -> UserKey | None:
+    async def expire_code(self, code: str) -> UserKey | None:
         steady = self._steady()
 
         def step(connection: Connection) -> UserKey | None:

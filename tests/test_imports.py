@@ -23,20 +23,20 @@ from tests.stories.harness import bot_harness
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("bot", "handlers", "routing", "storage", "migrations")
 BREACHES = {
-    "The arrows: bot → handlers → routing ← storage ← migrations": (
+    "Layers: bot → handlers → routing ← storage ← migrations": (
         "routing/types/messages.py",
         "import bot.files",
     ),
-    "Inside routing: a package imports only those below it": ("routing/config/runtime.py", "import routing.turn.loop"),
-    "Handlers and storage are strangers": ("handlers/parsing.py", "import storage.schema"),
-    "Only the composition root may see storage": ("bot/workspace.py", "import storage.codec"),
-    "One door for Telegram": ("handlers/parsing.py", "import telegram"),
-    "One door for Discord": ("handlers/parsing.py", "import discord"),
-    "One door for LiteLLM": ("handlers/parsing.py", "import litellm"),
-    "One door for SQLAlchemy and Alembic": ("routing/types/messages.py", "import sqlalchemy"),
-    "One door for the local model's engine": ("storage/codec.py", "import xllamacpp"),
-    "One door for the Model Context Protocol": ("storage/codec.py", "import httpx2"),
-    "One door for the sentence transformers": ("handlers/parsing.py", "import sentence_transformers"),
+    "Layers inside routing": ("routing/config/runtime.py", "import routing.turn.loop"),
+    "handlers and storage do not import each other": ("handlers/parsing.py", "import storage.schema"),
+    "In bot, only the composition root imports storage": ("bot/workspace.py", "import storage.codec"),
+    "Only bot/adapters/telegram imports telegram": ("handlers/parsing.py", "import telegram"),
+    "Only bot/adapters/discord imports discord": ("handlers/parsing.py", "import discord"),
+    "Only routing imports litellm": ("handlers/parsing.py", "import litellm"),
+    "Only storage and migrations import SQLAlchemy and Alembic": ("routing/types/messages.py", "import sqlalchemy"),
+    "Only routing imports xllamacpp": ("storage/codec.py", "import xllamacpp"),
+    "Only handlers imports the MCP SDK": ("storage/codec.py", "import httpx2"),
+    "Only routing imports sentence_transformers": ("handlers/parsing.py", "import sentence_transformers"),
 }
 VENDORS = {
     "litellm": r"routing/llm/adapter\.py",

@@ -65,9 +65,9 @@ def measure(contestant: Contestant, servers: Servers, size: Size, folder: Path, 
     """All figures of one round."""
     workspace = folder / "workspace"
     furnish(workspace, servers)
-    with met(contestant, servers, workspace, chats) as first:
+    with started_session(contestant, servers, workspace, chats) as first:
         request, tools = servers.model.request_bytes()
-    with met(contestant, servers, workspace, chats) as session:
+    with started_session(contestant, servers, workspace, chats) as session:
         session.figures["RSS when ready, MB"] = session.process.rss_mb()
         for user in itertools.islice(chats, WARM_UP):
             session.turn(user)
@@ -82,7 +82,9 @@ def measure(contestant: Contestant, servers: Servers, size: Size, folder: Path, 
 
 
 @contextmanager
-def met(contestant: Contestant, servers: Servers, workspace: Path, chats: Iterator[int]) -> Iterator[Session]:
+def started_session(
+    contestant: Contestant, servers: Servers, workspace: Path, chats: Iterator[int]
+) -> Iterator[Session]:
     """Start with a message waiting; the times to the first poll and to its answer."""
     user = next(chats)
     sent = servers.people.say(user, GREETING)
@@ -101,7 +103,7 @@ def alone(first_chat: int) -> Iterator[Session]:
     with tempfile.TemporaryDirectory() as folder, servers() as both:
         workspace = Path(folder) / "workspace"
         furnish(workspace, both)
-        with met(OURS, both, workspace, itertools.count(first_chat)) as session:
+        with started_session(OURS, both, workspace, itertools.count(first_chat)) as session:
             yield session
 
 

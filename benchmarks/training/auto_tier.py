@@ -23,11 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.auto_tier import FRESH, LATER, TUNING, UNUSED, Row, read
-from routing.policy.auto.classifier import FILE, PLACES, TRAITS, places, traits
+from routing.policy.auto.classifier import BUCKETS, DENSE_FEATURES, FILE, buckets, dense_features
 from routing.policy.auto.phrases import Phrases
-from routing.policy.auto.preprocessing import fold, runs, split
-from routing.policy.auto.preprocessing import read as reading_of
-from routing.policy.auto.scoring import weigh
+from routing.policy.auto.preprocessing import fold, preprocess, runs, split
+from routing.policy.auto.scoring import score
 from routing.types.tiers import TIERS, Tier
 
 SAYINGS = Path(__file__).parent / "sayings"
@@ -45,9 +44,9 @@ WORDS_ALIKE, SIGNS_ALIKE = 5, 9
 """Words, or characters of text without spaces: a training row that shares such a run with a measured message is
 dropped."""
 EPOCHS, BATCH, RATE, RIDGE = 40, 256, 0.02, 5e-5
-LEFT_OUT = 0.3
+DROPOUT = 0.3
 """Dropout of a message's features."""
-TRAITS_LEFT_OUT = 0.15
+DENSE_DROPOUT = 0.15
 OF_FIRST, OF_SECOND, TINY = 0.9, 0.999, 1e-8
 """Adam's parameters."""
 
@@ -59,8 +58,8 @@ _SLOT = re.compile(r"\{(\w+)\}")
 class Lesson:
     """The features of a message, and the accepted tiers."""
 
-    places: NDArray[np.int64]
-    traits: Array
+    buckets: NDArray[np.int64]
+    dense_features: Array
     right: Array
     weight: float
 
@@ -138,18 +137,18 @@ def to_learn_from(seed: int = 0) -> Iterator[Row]:
 
 
 def lesson(row: Row, phrases: Phrases) -> Lesson:
-    reading = reading_of(row.text)
-    found = weigh(reading, phrases.find(reading))
+    message = preprocess(row.text)
+    found = score(message, phrases.find(message))
     right = np.array([tier in row.accepted for tier in TIERS], np.float32)
-    parts = np.array(sorted(places(reading)), np.int64)
+    parts = np.array(sorted(buckets(message)), np.int64)
     weight = SENTENCE_WEIGHT if row.kind == SENTENCE else 1.0
-    return Lesson(parts, np.array(traits(reading, found), np.float32), right, weight)
+    return Lesson(parts, np.array(dense_features(message, found), np.float32), right, weight)
 
 
 def learn(lessons: Sequence[Lesson], seed: int = 0, epochs: int = EPOCHS) -> tuple[Array, Array]:
-    """The weights of the hashed features and of the traits."""
+    """The weights of the hashed features and of the dense ones."""
     rng = np.random.default_rng(seed)
-    theta = np.zeros((PLACES + TRAITS, len(TIERS)), np.float32)
+    theta = np.zeros((BUCKETS + DENSE_FEATURES, len(TIERS)), np.float32)
     first, second = np.zeros_like(theta), np.zeros_like(theta)
     step = 0
     for epoch in range(epochs):
@@ -161,18 +160,18 @@ def learn(lessons: Sequence[Lesson], seed: int = 0, epochs: int = EPOCHS) -> tup
             second += (1 - OF_SECOND) * (slope * slope - second)
             size = RATE * (1 - epoch / epochs) / (1 - OF_FIRST**step)
             theta -= size * first / (np.sqrt(second / (1 - OF_SECOND**step)) + TINY)
-    return theta[:PLACES], theta[PLACES:]
+    return theta[:BUCKETS], theta[BUCKETS:]
 
 
 def _slope(theta: Array, batch: Sequence[Lesson], rng: np.random.Generator) -> Array:
     """The gradient of the mean negative log-likelihood of the accepted tiers."""
-    kept = [each.places[rng.random(len(each.places)) >= LEFT_OUT] for each in batch]
+    kept = [each.buckets[rng.random(len(each.buckets)) >= DROPOUT] for each in batch]
     sizes = np.array([len(each) for each in kept])
     rows, ids = np.repeat(np.arange(len(batch)), sizes), np.concatenate(kept)
     share = (1 / np.sqrt(np.maximum(sizes, 1))).astype(np.float32)[rows]
-    batch_traits = np.stack([each.traits for each in batch])
-    batch_traits[:, 1:] *= rng.random((len(batch), TRAITS - 1)) >= TRAITS_LEFT_OUT
-    scores = batch_traits @ theta[PLACES:]
+    batch_dense = np.stack([each.dense_features for each in batch])
+    batch_dense[:, 1:] *= rng.random((len(batch), DENSE_FEATURES - 1)) >= DENSE_DROPOUT
+    scores = batch_dense @ theta[BUCKETS:]
     np.add.at(scores, rows, theta[ids] * share[:, None])
     parts = np.exp(scores - scores.max(1, keepdims=True))
     likely = parts / parts.sum(1, keepdims=True)
@@ -181,18 +180,18 @@ def _slope(theta: Array, batch: Sequence[Lesson], rng: np.random.Generator) -> A
     error = (likely - wanted) * np.array([each.weight for each in batch], np.float32)[:, None] / len(batch)
     slope = np.zeros_like(theta)
     np.add.at(slope, ids, error[rows] * share[:, None])
-    slope[PLACES:] = batch_traits.T @ error
+    slope[BUCKETS:] = batch_dense.T @ error
     return slope
 
 
-def weights(words: Array, traits: Array) -> tuple[bytes, list[float], list[list[float]]]:
+def weights(words: Array, dense_features: Array) -> tuple[bytes, list[float], list[list[float]]]:
     """The format of `LinearClassifier`: int8, scaled so that the largest weight of each tier is 127."""
     scale = np.maximum(np.abs(words).max(0), 1e-6) / 127
-    return np.round(words / scale).astype(np.int8).tobytes(), scale.tolist(), np.round(traits, 4).tolist()
+    return np.round(words / scale).astype(np.int8).tobytes(), scale.tolist(), np.round(dense_features, 4).tolist()
 
 
-def write(words: Array, traits: Array, file: Path = FILE) -> None:
-    packed, scale, rows = weights(words, traits)
+def write(words: Array, dense_features: Array, file: Path = FILE) -> None:
+    packed, scale, rows = weights(words, dense_features)
     kept = {"words": b64encode(compress(packed, 9)).decode(), "scale": scale, "traits": rows}
     file.write_text(json.dumps(kept) + "\n", "ascii")
 

@@ -70,10 +70,10 @@ class Approvals:
             **values,
         )
 
-    async def answer_let_in(self, welcome: bool = True) -> None:
+    async def answer_admitted(self, welcome: bool = True) -> None:
         """Welcomes admitted strangers and answers the messages they wrote while waiting. Idempotent: each message is
         accepted once."""
-        for each in await self._people.let_in():
+        for each in await self._people.admitted():
             if welcome:
                 await self._notices.welcome(each.user)
             await self._accept(

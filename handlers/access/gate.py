@@ -39,7 +39,7 @@ class AccessGate:
             return await self._reject(message, verdict)
         person = verdict.person
         if verdict.greeting is not None:
-            await self._approvals.answer_let_in(welcome=False)
+            await self._approvals.answer_admitted(welcome=False)
             return Reply(speak(person, message)(verdict.greeting.template, **verdict.greeting.values))
         counts = first_attempt and person.role != "owner"
         if counts and not self._limit.take(_speaker(person, message), message.sent_at, _weight(message)):

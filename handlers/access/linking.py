@@ -88,9 +88,9 @@ class Linking:
             await asyncio.to_thread(self._adopt_files, each.was, each.person_id)
             await self._links.adopted(Adoption(each.was, each.person_id))
 
-    async def burn(self, code: str) -> bool:
+    async def expire_code(self, code: str) -> bool:
         """Invalidates a code that others have seen; False if it was not valid."""
-        return await self._links.burn(code)
+        return await self._links.expire_code(code)
 
     async def unlink(self, person: Person, user: UserKey, by: UserKey) -> None:
         """Separates an account from a person and notifies the remaining accounts. Raises Refused."""

@@ -187,9 +187,9 @@ class Access:
         if stored is not None and matches(code, stored):
             print_owner_code(await self._new_owner_code())
             return OWNER_CODE_BURNED
-        if await self._linking.burn(code):
+        if await self._linking.expire_code(code):
             return LINK_CODE_BURNED
-        stranger = await self._people.burn(code)
+        stranger = await self._people.expire_code(code)
         if stranger is None:
             return ""
         self._issued[stranger] = Pairing(stranger, "", "", expires_at=0.0)

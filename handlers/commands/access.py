@@ -225,7 +225,7 @@ class AccessCommand:
             raise Refused(
                 "No one is waiting with the code {code}; it may have expired. Nothing was changed.", code=typed
             )
-        await self._approvals.answer_let_in()
+        await self._approvals.answer_admitted()
         return await self._confirm_role(ask, Known(found.user, found.name, ""), "user")
 
     async def _allow(self, ask: CommandContext, one: Known) -> Reply:
@@ -247,7 +247,7 @@ class AccessCommand:
         await self._people.admit(user, known.name if known else one.name, role, str(ask.message.user))
         if known is not None and ROLES.index(role) > ROLES.index(known.role):
             await self._linking.end_turns(known.id)  # running turns must not keep the lost permissions
-        await self._approvals.answer_let_in()
+        await self._approvals.answer_admitted()
         return await self._confirm_role(ask, one, role)
 
     async def _confirm_role(self, ask: CommandContext, one: Known, role: Role) -> Reply:

@@ -73,9 +73,9 @@ class Alarms:
     async def after_turn(self, _message: InboundMessage, record: TurnRecord) -> None:
         """A `handlers.post_turn.Hook`."""
         if record.facts is not None:
-            await self.look(record.facts)
+            await self.check(record.facts)
 
-    async def look(self, facts: TurnFacts) -> None:
+    async def check(self, facts: TurnFacts) -> None:
         """Checks the alarms after a turn. Ignores councils. Raises StorageFault; the next check catches up."""
         if facts.source == "council":
             return

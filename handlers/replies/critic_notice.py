@@ -10,7 +10,7 @@ from handlers.parsing import typed_command
 from handlers.replies.retry_buttons import higher
 from handlers.storage_retry import retry_storage
 from routing.config.contracts import TierContract
-from routing.critic.critic import Critic, Doubt
+from routing.critic.critic import Critic, Critique
 from routing.ports import Ledger, PeopleStore
 from routing.types.history import TurnRecord
 from routing.types.messages import InboundMessage, OutboundMessage
@@ -36,7 +36,7 @@ class CriticNotices:
         self._send = send
         self._contracts = contracts
 
-    async def look(self, message: InboundMessage, record: TurnRecord) -> None:
+    async def after_turn(self, message: InboundMessage, record: TurnRecord) -> None:
         """Lets the critic review the answer. Sends its objection, or a notice that a required review was impossible."""
         facts = record.facts
         required = facts is not None and self._contracts()[facts.tier].requires_verifier
@@ -45,21 +45,21 @@ class CriticNotices:
         if not answer or facts is None:
             return
         cost = TurnCost(record.person_id, message.chat)
-        ask = self._critic.verify if required else self._critic.look
-        doubt = await ask(record.question, answer, facts.model, cost)
-        silent = not doubt.why if doubt is not None else not required
-        replies = [] if silent else [await self._words(message, record, doubt)]
+        ask = self._critic.verify if required else self._critic.check
+        critique = await ask(record.question, answer, facts.model, cost)
+        silent = not critique.objection if critique is not None else not required
+        replies = [] if silent else [await self._notice(message, record, critique)]
         calls = tuple(cost.calls)
         if calls or replies:
             spent = TurnRecord(record.turn_id, record.conversation_id, record.person_id, "", calls=calls)
             self._send(await retry_storage(self._ledger.finish, (), replies, spent))
 
-    async def _words(self, message: InboundMessage, record: TurnRecord, doubt: Doubt | None) -> OutboundMessage:
+    async def _notice(self, message: InboundMessage, record: TurnRecord, critique: Critique | None) -> OutboundMessage:
         person = await self._people.find(message.user)
         say = Say((person.language if person else "") or message.language)
         text = say("⚠️ This answer was not verified: no model of another vendor could check it.")
-        if doubt is not None:
-            text = say("🔍 {model} doubts this: {why}", model=f"`{doubt.model}`", why=f"`{doubt.why}`")
+        if critique is not None:
+            text = say("🔍 {model} doubts this: {why}", model=f"`{critique.model}`", why=f"`{critique.objection}`")
         tier = record.facts.tier if record.facts is not None else "balanced"
         return OutboundMessage(
             chat=message.chat,

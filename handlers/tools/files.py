@@ -17,7 +17,7 @@ from handlers.tools.folder import (
     file_in,
     folder_at,
     kind_of,
-    look,
+    lstat_at,
     missing,
     own_folder,
     parts_of,
@@ -98,7 +98,7 @@ class FileTools:
         with self._writing[scope.person.id % LOCKS], self._own(scope) as own:
             self._check_quota(own, _remove_leftovers(own, parts), len(data))
             with folder_at(own, parts[:-1], make=True) as folder:
-                old = look(folder, parts[-1])
+                old = lstat_at(folder, parts[-1])
                 if old:
                     refuse_unless_own(old, parts)
                 _replace(folder, parts, data, old.st_mode & 0o777 if old else 0o600)
@@ -112,7 +112,7 @@ class FileTools:
         with self._own(scope) as own:
             if parts:
                 with folder_at(own, parts[:-1]) as above:
-                    found = look(above, parts[-1])
+                    found = lstat_at(above, parts[-1])
                     if found is None:
                         raise missing(above, parts)
                     if not stat.S_ISDIR(found.st_mode):
@@ -148,7 +148,7 @@ def _listing(folder: int, parts: tuple[str, ...]) -> str:
     names = sorted(pair for pair in names if not pair[1].startswith(UNFINISHED))
     if not names:
         return f"{shown(parts)} is an empty folder."
-    seen = [(name, look(folder, name)) for _, name in names[:MAX_LISTED]]
+    seen = [(name, lstat_at(folder, name)) for _, name in names[:MAX_LISTED]]
     lines = [_line(printable(name), found) for name, found in seen if found]
     more = [f"… and {len(names) - MAX_LISTED:,} more"] if len(names) > MAX_LISTED else []
     return "\n".join([f"{shown(parts)} holds {len(names):,} (times are UTC):", *lines, *more])
@@ -169,7 +169,7 @@ def _remove_leftovers(own: int, parts: tuple[str, ...]) -> os.stat_result | None
         for name in left:
             with suppress(OSError):
                 os.unlink(name, dir_fd=folder)
-        return look(folder, parts[-1])
+        return lstat_at(folder, parts[-1])
     return None
 
 

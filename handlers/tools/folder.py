@@ -26,7 +26,7 @@ MAX_DEPTH = 32
 AS_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 """Flags that open a folder but never follow a link."""
 _NAMES_COMPARED = 2000
-_TURNS = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
+_BIDI_CONTROLS = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 """Bidirectional control characters, which disguise names."""
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _KINDS = {
@@ -90,7 +90,7 @@ def printable(name: str) -> str:
 
 
 def _is_plain(char: str) -> bool:
-    return unicodedata.category(char) not in ("Cc", "Cs", "Zl", "Zp") and char not in _TURNS
+    return unicodedata.category(char) not in ("Cc", "Cs", "Zl", "Zp") and char not in _BIDI_CONTROLS
 
 
 def kind_of(mode: int) -> str:
@@ -109,7 +109,7 @@ def own_folder(files: Path, person_id: int) -> Iterator[int]:
         try:
             with suppress(FileExistsError):
                 os.mkdir(name, 0o700, dir_fd=above)
-            let_in(above, name)
+            restrict_to_owner(above, name)
             own = os.open(name, AS_FOLDER, dir_fd=above)
         finally:
             os.close(above)
@@ -121,7 +121,7 @@ def own_folder(files: Path, person_id: int) -> Iterator[int]:
         os.close(own)
 
 
-def let_in(above: int, name: str) -> None:
+def restrict_to_owner(above: int, name: str) -> None:
     """Sets a folder's permissions to its owner only. Works on a descriptor, because the name may have become a link."""
     handle = os.open(name, AS_FOLDER | os.O_PATH, dir_fd=above)
     try:
@@ -146,22 +146,22 @@ def folder_at(own: int, parts: tuple[str, ...], make: bool = False) -> Iterator[
         os.close(here)
 
 
-def _step(here: int, way: tuple[str, ...], name: str, make: bool) -> int:
+def _step(here: int, path: tuple[str, ...], name: str, make: bool) -> int:
     try:
         if make:
             with suppress(FileExistsError):
                 os.mkdir(name, 0o700, dir_fd=here)
         return os.open(name, AS_FOLDER, dir_fd=here)
     except FileNotFoundError:
-        raise missing(here, way) from None
+        raise missing(here, path) from None
     except NotADirectoryError:
-        found = look(here, name)
+        found = lstat_at(here, name)
         if found is None or stat.S_ISDIR(found.st_mode):
-            raise _changed(way) from None
+            raise _changed(path) from None
         kind = kind_of(found.st_mode)
-        raise ToolFailed(f"{shown(way)} is a {kind}, not a folder" + _mend(kind)) from None
+        raise ToolFailed(f"{shown(path)} is a {kind}, not a folder" + _remedy(kind)) from None
     except OSError as error:
-        raise ToolFailed(f"{shown(way)} can't be opened: {reason(error)}.") from None
+        raise ToolFailed(f"{shown(path)} can't be opened: {reason(error)}.") from None
 
 
 @contextmanager
@@ -174,12 +174,12 @@ def file_in(folder: int, parts: tuple[str, ...]) -> Iterator[int]:
         raise missing(folder, parts) from None
     except OSError as error:
         kind = "link" if error.errno == errno.ELOOP else ""
-        problem = f"is a {kind}{_mend(kind)}" if kind else f"can't be read: {reason(error)}."
+        problem = f"is a {kind}{_remedy(kind)}" if kind else f"can't be read: {reason(error)}."
         raise ToolFailed(f"{shown(parts)} {problem}") from None
     try:
         refuse_unless_own(os.fstat(file), parts)
         # Check name and descriptor together: a second hard link may have been removed in the meantime.
-        if (now := look(folder, name)) is None or now.st_nlink != 1 or not os.path.samestat(now, os.fstat(file)):
+        if (now := lstat_at(folder, name)) is None or now.st_nlink != 1 or not os.path.samestat(now, os.fstat(file)):
             raise _changed(parts)
         yield file
     finally:
@@ -192,12 +192,12 @@ def refuse_unless_own(found: os.stat_result, parts: tuple[str, ...]) -> None:
     if kind == "folder":
         raise ToolFailed(f"{shown(parts)} is a folder: use list_files.")
     if kind != "file":
-        raise ToolFailed(f"{shown(parts)} is a {kind}" + _mend(kind))
+        raise ToolFailed(f"{shown(parts)} is a {kind}" + _remedy(kind))
     if found.st_nlink > 1:
         raise ToolFailed(f"{shown(parts)} is a hard link to another file: make a copy and use that.")
 
 
-def look(folder: int, name: str) -> os.stat_result | None:
+def lstat_at(folder: int, name: str) -> os.stat_result | None:
     """The status of `name` in `folder`, without following links; None if it is missing or inaccessible."""
     try:
         return os.stat(name, dir_fd=folder, follow_symlinks=False)
@@ -224,5 +224,5 @@ def reason(error: OSError) -> str:
     return _REASONS.get(error.errno or 0) or (os.strerror(error.errno) if error.errno else "an error of the disk")
 
 
-def _mend(kind: str) -> str:
+def _remedy(kind: str) -> str:
     return ": links are not followed, use the file itself." if kind == "link" else ": choose another path."

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from routing.catalog.catalog import vendor_of
 from routing.config.contracts import output_limit
 from routing.config.sections import CriticConfig
-from routing.critic.verdict import verdict
+from routing.critic.verdict import parse_verdict
 from routing.errors import ModelError
 from routing.llm.attempt import CallOptions, ModelCaller
 from routing.llm.null_reply import NullLiveReply
@@ -53,15 +53,16 @@ log = logging.getLogger("routing.critic")
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
-    """What a model doubts in another model's answer, in its own unchecked words; empty if nothing."""
+class Critique:
+    """A critic's verdict on another model's answer; `objection` is in its own unverified words, empty if it has
+    none."""
 
     model: str
-    why: str
+    objection: str
 
 
 class Critic:
-    """Asks models for a verdict in a fixed form; anything else counts as no doubt."""
+    """Asks models for a verdict in a fixed format; any other reply counts as no verdict."""
 
     def __init__(
         self,
@@ -86,19 +87,20 @@ class Critic:
         """The model to judge an answer by `author`: of another vendor, with a key, healthy; None if there is none."""
         return next(self._able(author), None)
 
-    async def look(self, question: str, answer: str, author: str, cost: TurnCost) -> Doubt | None:
-        """Ask for a doubt within the time limit and the payer's budget. The call is added to `cost`."""
+    async def check(self, question: str, answer: str, author: str, cost: TurnCost) -> Critique | None:
+        """The critic's objection; None if it has none or there is no verdict. Observes the time limit and the payer's
+        budget. The call is added to `cost`."""
         found = await self.verify(question, answer, author, cost) if self.enabled else None
-        return found if found is not None and found.why else None
+        return found if found is not None and found.objection else None
 
-    async def verify(self, question: str, answer: str, author: str, cost: TurnCost) -> Doubt | None:
-        """The verdict of another vendor's model, which may be that it doubts nothing; None without a verdict."""
+    async def verify(self, question: str, answer: str, author: str, cost: TurnCost) -> Critique | None:
+        """The verdict of another vendor's model; None if there is none."""
         model = self.model(author)
         return None if model is None else await self._ask(model, question, answer, cost, self._seconds)
 
     async def review(
         self, question: str, answer: str, author: str, cost: TurnCost, seconds: float
-    ) -> tuple[Doubt, ...]:
+    ) -> tuple[Critique, ...]:
         """The verdicts of up to two models, each of a different vendor, asked concurrently."""
         catalog = self._models.catalog
         peers: dict[str, str] = {}
@@ -108,7 +110,7 @@ class Critic:
         asked = (self._ask(model, question, answer, cost, min(seconds, REVIEW_SECONDS)) for model in chosen)
         return tuple(found for found in await asyncio.gather(*asked) if found is not None)
 
-    async def _ask(self, model: str, question: str, answer: str, cost: TurnCost, seconds: float) -> Doubt | None:
+    async def _ask(self, model: str, question: str, answer: str, cost: TurnCost, seconds: float) -> Critique | None:
         request = self._request(model, question, answer)
         contract = self._models.config.contracts["balanced"]
         options = CallOptions(contract, Deadline(self._clock, seconds), cost)
@@ -121,11 +123,11 @@ class Critic:
         except ModelError as error:
             log.info("[Critic] %s failed: %s", model, error.raw or error.reason)
             return None
-        why = verdict(completion.text) if completion.finish == "stop" else None
-        if why is None:
+        objection = parse_verdict(completion.text) if completion.finish == "stop" else None
+        if objection is None:
             log.info("[Critic] %s gave no verdict (%s)", model, completion.finish)
             return None
-        return Doubt(model, why)
+        return Critique(model, objection)
 
     def _able(self, author: str) -> Iterator[str]:
         return (each for each in judges(self._models, self._config(), author) if self._ready(each))

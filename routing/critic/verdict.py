@@ -14,8 +14,8 @@ _LINK = re.compile(r"://|www\.|@", re.IGNORECASE)
 _UNSEEN = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
 
-def verdict(text: str) -> str | None:
-    """The reason for doubting the answer, for a code span; empty if there is no doubt; None if it is no verdict."""
+def parse_verdict(text: str) -> str | None:
+    """The objection, safe for a code span; empty if there is none; None if the text is not a verdict."""
     bare = text.strip()
     if bare.startswith("```") and bare.endswith("```"):
         bare = bare.removeprefix("```").removeprefix("json").removesuffix("```")

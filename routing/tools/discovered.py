@@ -48,10 +48,10 @@ class DiscoveredTools:
         self._found = [card.name for card in taken]
         return taken
 
-    def called(self, name: str, *, unseen: bool) -> None:
+    def called(self, name: str, *, undefined: bool) -> None:
         """Record a call. A tool that the model has not seen is added."""
         self._called.add(name)
-        if unseen:
+        if undefined:
             self._add(self._cards[name])
 
     def is_explained(self, name: str) -> bool:

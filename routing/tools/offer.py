@@ -109,7 +109,7 @@ class TurnTools:
         self._room: dict[Size, int] = {}
         base = {card.name for toolkit in toolkits if toolkit.base for card in toolkit.tools}
         relevance = selection.relevance
-        self._additions = DiscoveredTools(
+        self._discovered = DiscoveredTools(
             self._cards, lambda name: math.inf if name in base else relevance.get(name, 0.0)
         )
 
@@ -132,7 +132,7 @@ class TurnTools:
         limits = self._limits(size, window)
         if (size, window) not in self._begun:
             self._begun[size, window] = present(self._candidates(), size, limits)
-        shown = self._additions.extend(self._begun[size, window], size, limits.most_tokens)
+        shown = self._discovered.extend(self._begun[size, window], size, limits.most_tokens)
         self._room[size] = limits.most_tokens
         self._seen[size] = frozenset(spec.name for spec in shown.specs if spec.description)
         return shown
@@ -167,9 +167,9 @@ class TurnTools:
                 f"The user has switched off {name}. Only they can switch it on: /tools on {shlex.quote(name)}."
             )
         if call.name in self._cards:
-            unseen = call.name not in self._seen.get(scope.size, ())
-            self._additions.called(call.name, unseen=unseen)
-            if unseen and self.traits(call.name).changes and not self._additions.is_explained(call.name):
+            undefined = call.name not in self._seen.get(scope.size, ())
+            self._discovered.called(call.name, undefined=undefined)
+            if undefined and self.traits(call.name).changes and not self._discovered.is_explained(call.name):
                 schema = json.dumps(self._cards[call.name].spec(scope.size).parameters, ensure_ascii=False)
                 schema = _line(schema, QUARTERS * self._room.get(scope.size, 0))
                 raise ToolFailed(f"{call.name} was not run yet: call it again as its schema says. Its schema: {schema}")
@@ -177,7 +177,7 @@ class TurnTools:
 
     async def discover(self, query: str, size: Size = "XL") -> str:
         """Search the tools that models of this size don't see. What is found can be called for the rest of the turn."""
-        shown = {*self._seen.get(size, ()), *self._additions.new}
+        shown = {*self._seen.get(size, ()), *self._discovered.new}
         hidden = [card for name, card in self._cards.items() if name not in shown]
         if not hidden:
             return "There are no other tools than those that you see."
@@ -185,7 +185,7 @@ class TurnTools:
         if not found:
             log.info("[ToolRouter] discover_tools found nothing")
             return _nothing([kit for kit in self._toolkits if not {card.name for card in kit.tools} <= shown])
-        self._additions.found(found, size, self._room.get(size, 0))
+        self._discovered.found(found, size, self._room.get(size, 0))
         log.info("[ToolRouter] discover_tools found %s", ", ".join(card.name for card in found))
         lines = "\n".join(
             f"- {card.name}: {_line(card.texts['M'].description, DESCRIBED_CHARACTERS)}" for card in found

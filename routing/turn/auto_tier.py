@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from routing.policy.auto.choosing import shipped
+from routing.policy.auto.chooser import default_chooser
 from routing.policy.auto.decision import EVIDENCE
 from routing.policy.models import Models
 from routing.policy.tiers import open_to
@@ -23,10 +23,10 @@ async def choose(
     models: Models, history: HistoryStore, question: Question, preferences: Preferences, context: Context
 ) -> TierDecision:
     """Return the tier and the reason. A repeated question gets the tier it had the first time."""
-    if not shipped.cache_info().currsize:
-        await asyncio.to_thread(shipped)
+    if not default_chooser.cache_info().currsize:
+        await asyncio.to_thread(default_chooser)
     previous = await history.tiers(question.conversation_id, EARLIER_TURNS, question.replaces)
-    found = shipped().choose(
+    found = default_chooser().choose(
         question.text,
         previous=previous,
         had_code=previous[-1:] == ("coding",) or "```" in context.last_answer(),

@@ -47,7 +47,7 @@ class AsyncDatabase:
         self._version = version
         self._begin = begin
         self._begin_writing = begin_writing
-        self._turn: AbstractAsyncContextManager[None] = asyncio.Lock() if begin else nullcontext()
+        self._lock: AbstractAsyncContextManager[None] = asyncio.Lock() if begin else nullcontext()
         self._outside = OutsideChanges()
         if begin:
             event.listen(engine.sync_engine, "connect", self._outside.reconnected)
@@ -70,7 +70,7 @@ class AsyncDatabase:
             return step(connection)
 
         try:
-            async with self._turn, self._engine.begin() as connection:
+            async with self._lock, self._engine.begin() as connection:
                 return await connection.run_sync(transaction)
         except STEP_ERRORS:
             raise

@@ -21,11 +21,11 @@ from handlers.replies.export import exported
 from handlers.replies.fences import fenced
 from routing.config import jsonfile
 from routing.council.ballots import read_ballot
-from routing.critic.verdict import verdict
+from routing.critic.verdict import parse_verdict
 from routing.errors import ConfigError, Refused
 from routing.llm.error_mapping import explain
 from routing.llm.message_codec import adapt
-from routing.policy.auto.preprocessing import read
+from routing.policy.auto.preprocessing import preprocess
 from routing.policy.tiers import split_prefix
 from routing.tools.selection.clauses import clauses
 from routing.tools.selection.words import words
@@ -112,15 +112,15 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "squeeze": lambda text: squeeze([_message(text)] * 3, Window(2_000, 2_000)),
     "arguments cut": lambda text: shorten_arguments(json.dumps({"a": text, "b": text}), 100),
     "verdict": lambda text: (
-        verdict(text),
-        verdict(json.dumps({"doubt": True, "why": text})),
-        verdict(f"```{text}```"),
+        parse_verdict(text),
+        parse_verdict(json.dumps({"doubt": True, "why": text})),
+        parse_verdict(f"```{text}```"),
     ),
     "ballot": lambda text: read_ballot(text, "A", ["A", "B"]),
     "command": lambda text: (parse_command(text, "bot"), parse_command(f"/retry {text}", "bot")),
     "prefix": _prefix,
     "code": read_code,
-    "choice of tier": read,
+    "choice of tier": preprocess,
     "clauses": clauses,
     "words": words,
     "provider error": lambda text: explain(ValueError(text), "openai/m", _OPENAI),

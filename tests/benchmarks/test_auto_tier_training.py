@@ -21,7 +21,7 @@ from benchmarks.training.auto_tier import (
     wordings,
     write,
 )
-from routing.policy.auto.choosing import Chooser
+from routing.policy.auto.chooser import Chooser
 from routing.policy.auto.classifier import FILE, LinearClassifier
 from routing.policy.auto.phrases import Phrases
 from routing.types.tiers import TIERS

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks import compaction, memory, soak, turns
 from benchmarks.bots.contestants import OURS, furnish
-from benchmarks.bots.measure import met
+from benchmarks.bots.measure import started_session
 from benchmarks.bots.servers import servers
 from benchmarks.phase_timers import PHASES
 from benchmarks.reporting.section import Section, conclude, grid, percentile, show
@@ -102,7 +102,7 @@ def test_turns_and_soak_run_through_one_bot(tmp_path: Path) -> None:
     with servers() as both:
         chats, workspace = itertools.count(90_000), tmp_path / "workspace"
         furnish(workspace, both)
-        with met(OURS, both, workspace, chats) as session:
+        with started_session(OURS, both, workspace, chats) as session:
             found = turns.measure(session, 1)
             results = [message for message in both.model.last_messages() if message["role"] == "tool"]
             samples = soak.talk(session, 30, 10)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.live_config import OwnersFiles, keep_fresh, warn_of_levels
+from bot.live_config import WorkspaceFiles, keep_fresh, warn_of_levels
 from bot.settings import load
 from bot.workspace import Workspace
 from routing.policy.models import Models
@@ -34,18 +34,18 @@ class Stumbling:
 async def test_a_failed_reload_is_logged_once_and_retried(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     workspace = Workspace(load({"WORKSPACE": str(tmp_path)}))
     workspace.prepare()
-    owned, models = OwnersFiles(workspace), Models(workspace.config(), workspace.catalog())
+    owner_files, models = WorkspaceFiles(workspace), Models(workspace.config(), workspace.catalog())
     tooling = Stumbling(tmp_path / "SYSTEM.md")
 
     async def notify(names: str) -> None: ...
 
-    keeping = asyncio.create_task(keep_fresh(workspace, models, owned, tooling, notify, seconds=0))  # type: ignore[arg-type]
+    keeping = asyncio.create_task(keep_fresh(workspace, models, owner_files, tooling, notify, seconds=0))  # type: ignore[arg-type]
     try:
         async with asyncio.timeout(30):
             await tooling.well.wait()
     finally:
         keeping.cancel()
-    assert owned.instructions() == "Be brief, and say so."
+    assert owner_files.instructions() == "Be brief, and say so."
     assert [record.message for record in caplog.records].count(
         "The edit can't be applied. The last valid configuration stays in use."
     ) == 1  # fmt: skip

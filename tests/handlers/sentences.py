@@ -130,7 +130,6 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "WHY_WINDOW[window.source]": tuple(status.WHY_WINDOW.values()),
     "STAGES[each.why]": tuple(tool_offer.STAGES.values()),
     "ORDERS[strategy]": tuple(tool_offer.ORDERS.values()),
-    "doubt": tool_offer.REASONS,
     "SOURCES[toolkit.source]": tuple(tool_list.SOURCES.values()),
     "RULES[rule]": tuple(tool_policy.RULES.values()),
     "SERVER_STATES[state.status]": tuple(tool_list.SERVER_STATES.values()),

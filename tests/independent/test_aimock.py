@@ -1,4 +1,4 @@
-"""What aimock refuses, and turns with tools that it leads over the three wires: the whole bot, strict answers only."""
+"""Tool turns of the whole bot against aimock in strict mode, over three wire formats, and what aimock rejects."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ BEGUN = (
     asks(ToolCall(FIRST, "web.search/v2", '{"q": "c"}'), text="Looking."),
     ChatMessage("tool", "c is old", call_id=FIRST, tool="web.search/v2"),
 )
-"""A turn in progress that another model began."""
+"""An unfinished turn that another model started."""
 
 
 def use_tool(station: Station, **more: Any) -> list[Fixture]:
-    """A call, and the answer once its result is the last word."""
+    """Fixtures: a tool call, then the answer once the tool result was sent."""
     asked: Fixture = {"match": {"userMessage": QUESTION, "hasToolResult": False}}
     done: Fixture = {"match": {"toolResultContains": "42"}, "response": {"content": ANSWER}}
-    if station.kind == "gemini":  # of the spelling that the library writes it reads no result, and no question twice
+    if station.kind == "gemini":  # aimock does not parse the tool results that LiteLLM sends to Gemini
         done = {"match": {"endpoint": "chat"}, "response": {"content": ANSWER}}
     return [asked | {"response": {"toolCalls": [CALL], **more}}, done]
 
 
 @pytest.mark.parametrize("station", STATIONS, ids=lambda station: station.model)
 async def test_a_turn_with_tools(on: BotHarness, aimock: Aimock, station: Station) -> None:
-    """The id that the model gives to its call is one that no provider takes back."""
+    """The model gives its call an id that no provider accepts back."""
     reached_at(on, aimock)
     await aimock.answers(*use_tool(station))
     async with running(on):
@@ -66,7 +66,7 @@ async def test_a_turn_with_tools(on: BotHarness, aimock: Aimock, station: Statio
 
 
 async def test_a_tool_call_is_returned_with_its_thinking(on: BotHarness, aimock: Aimock) -> None:
-    """aimock refuses the second request of the turn unless it begins with the signed thinking of the first."""
+    """aimock rejects the turn's second request unless it starts with the signed thinking of the first."""
     reached_at(on, aimock)
     await aimock.answers(*use_tool(BUDGET, reasoning="Six, seven.", reasoningSignature="c2lnbmVk"))
     async with running(on):
@@ -128,7 +128,7 @@ async def test_aimock_refuses_malformed_requests(aimock: Aimock, kind: ApiType) 
 
 
 async def test_aimock_only_answers_from_fixtures(on: BotHarness, aimock: Aimock) -> None:
-    """So an answer means that the request was the one that the story is about."""
+    """An answer proves that the request matched its fixture."""
     reached_at(on, aimock)
     await aimock.answers(*use_tool(STATIONS[0])[1:])
     async with running(on):

@@ -1,8 +1,8 @@
-"""A conversation that began with names and ids that no other provider accepts goes on in the three wire formats, with
-two stand-ins that are not ours: the whole bot, from its database to the requests that they recorded.
+"""The whole bot continues a conversation whose names and ids only its first provider accepts, in three wire formats,
+against two third-party model servers.
 
-Neither of the two looks at names, ids or pairs. So their journals are what counts here, and what a provider would
-refuse in them is found by our own checks, which are shown to refuse the same conversation without our adaptation.
+Neither server checks names, ids, or pairs of calls and results. So our own checks validate the recorded requests, and
+they are shown to reject the same conversation when it is not adapted.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ LEGAL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 async def told_on(on: BotHarness, party: Party, stations: tuple[Station, ...]) -> list[Sent]:
-    """Two questions at each station, after the conversation elsewhere; what the stand-in got."""
+    """Continue the conversation with two questions at each station; returns the requests that the server received."""
     reached_at(on, party)
     await party.says("Noted.")
     async with running(on):
@@ -70,7 +70,7 @@ def by_station(stations: tuple[Station, ...], sent: list[Sent]) -> list[tuple[St
 
 
 def hold(found: list[Round], kind: ApiType) -> None:
-    """The rounds of the history, whole and legal."""
+    """Check that the history's tool rounds are complete and valid."""
     assert [bool(LEGAL_NAME.fullmatch(each.name)) for each in found] == [True] * 4
     assert [each.name for each in found[:2]] == ["web_search_v2", "unknown"]
     assert found[3].name == "web_search_v2"
@@ -84,8 +84,8 @@ def hold(found: list[Round], kind: ApiType) -> None:
 
 
 async def test_requests_are_valid_and_deterministic(on: BotHarness, judge: Llmock) -> None:
-    """llmock keeps each body as it came. The Claude with a budget goes to it alone: aimock wants thinking before the
-    tools of finished turns, too, where Anthropic lets one leave it out."""
+    """llmock stores each body unchanged. Only llmock gets the Claude model with a thinking budget: unlike Anthropic,
+    aimock also requires thinking before the tool calls of finished turns."""
     stations = (*STATIONS, BUDGET)
     ids = set()
     for station, first, second in by_station(stations, await told_on(on, judge, stations)):
@@ -103,8 +103,8 @@ async def test_requests_are_valid_and_deterministic(on: BotHarness, judge: Llmoc
 
 @pytest.mark.system
 async def test_aimock_understands_the_whole_conversation(on: BotHarness, aimock: Aimock) -> None:
-    """Its journal tells the requests to Anthropic in OpenAI's words, by its own reading. Of Gemini's it reads one
-    spelling of the parts, and the library writes the other; Gemini takes both."""
+    """aimock's journal converts Anthropic requests to OpenAI's format. Of Gemini's two spellings of parts it parses
+    only one, and LiteLLM writes the other."""
     for station, first, second in by_station(STATIONS, await told_on(on, aimock, STATIONS)):
         told, again = (rounds("openai", each.body) for each in (first, second))
         assert told == again
@@ -129,13 +129,13 @@ REFUSED: dict[ApiType, tuple[str, ...]] = {
     "anthropic": (NAME, DANGLING[1]),
     "gemini": (NAME, DANGLING[2], "'web.search/v2' does not match"),
 }
-"""What the library leaves to us: for Anthropic it mends ids and tools' names itself, if not their length."""
+"""The errors in requests that LiteLLM builds alone. For Anthropic it corrects ids and tool names, but not their
+length."""
 
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_the_library_alone_sends_invalid_requests(judge: Llmock, llm: LiteLlm, kind: ApiType) -> None:
-    """The door without its one step: what the library alone makes of it. Of arguments that are no JSON it would make
-    no request at all."""
+    """Without our message codec. The call whose arguments are not JSON is left out, because LiteLLM raises on it."""
     await judge.says("Noted.")
     model = next(station.model for station in STATIONS if station.kind == kind)
     first = replace(HISTORY[1], calls=HISTORY[1].calls[:1])
@@ -151,7 +151,7 @@ async def test_the_library_alone_sends_invalid_requests(judge: Llmock, llm: Lite
 
 
 async def test_llmock_refuses_another_vendors_messages(judge: Llmock) -> None:
-    """The little that it checks of a request."""
+    """llmock checks the roles of Anthropic messages and hardly anything else."""
     raw = [{"role": message.role, "content": message.text} for message in HISTORY]
     body = {"model": "m", "max_tokens": 10, "messages": raw}
     assert "'user' or 'assistant'" in str(await judge.call("POST", "/anthropic/v1/messages", body, status=422))

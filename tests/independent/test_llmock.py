@@ -1,5 +1,5 @@
-"""What llmock's judge says of us: no storm of retries, no Retry-After ignored, nothing tried again that can't succeed,
-no truncated stream taken for an answer. And what it says of a client that does all that, so that it is known to judge.
+"""llmock's verdict on our client: no retry storm, no ignored Retry-After, no retry of permanent errors, no truncated
+stream accepted as an answer. A careless client, which does all of this, proves that llmock detects it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def named(fault: Behaviour) -> str:
 
 @pytest.fixture(params=KINDS)
 def asked(request: pytest.FixtureRequest, judge: Llmock) -> ModelRequest:
-    """A question over each wire."""
+    """A question in each wire format."""
     kind: ApiType = request.param
     model = next(station.model for station in STATIONS if station.kind == kind)
     where = ProviderProfile(kind, kind, judge.base(kind), "sk-mine", 30.0, "X")
@@ -47,12 +47,12 @@ def asked(request: pytest.FixtureRequest, judge: Llmock) -> ModelRequest:
 
 @pytest.fixture
 def caller(llm: LiteLlm) -> ModelCaller:
-    """As the bot has it."""
+    """The caller as the bot builds it."""
     return ModelCaller(llm, ModelHealth(time.time), time.time)
 
 
 async def complete(caller: ModelCaller, asked: ModelRequest) -> Completion | ModelError:
-    """Calls the model as a turn without any other candidate does."""
+    """Call the model as a turn does that has no other candidate."""
     decision, given = TierDecision("balanced", "default", "default"), call_options()
     scope = ToolScope(Person(1, "user", "Ann"), 1, decision)
     choice, fit = ModelChoice(asked.model, None, "configured"), PromptFit(10, 1_000_000, 0)
@@ -112,7 +112,7 @@ async def test_retry_after_is_honoured_with_any_status(caller: ModelCaller, judg
     assert (await judge.verdict()).errors == ()
 
 
-# What does not pass
+# Permanent faults
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ async def test_retry_after_is_honoured_with_any_status(caller: ModelCaller, judg
 async def test_permanent_faults_are_not_retried(
     caller: ModelCaller, judge: Llmock, asked: ModelRequest, fault: Behaviour, attempts: int
 ) -> None:
-    """Giving up is what the judge warns of and does not fail: the next model's turn, or the person's."""
+    """Giving up is only a warning, because the next model or the person may try again."""
     await judge.will(fault)
     assert isinstance(await complete(caller, asked), ModelError)
     found = await judge.verdict()
@@ -147,12 +147,12 @@ async def test_concurrent_calls_cause_no_retry_storm(caller: ModelCaller, judge:
     assert found.errors == ()
 
 
-# What breaks in the middle
+# Broken streams
 
 
 async def test_a_truncated_answer_is_recognised(caller: ModelCaller, judge: Llmock, asked: ModelRequest) -> None:
-    """Its text has been seen, so the person is asked before it is asked for again. The judge sees the wire alone, and
-    calls a truncation accepted until the same request comes again."""
+    """The person has seen the text, so the request is not repeated automatically. llmock counts a truncated answer as
+    accepted until the same request comes again."""
     await judge.will(cut("truncate", SILENT[str(asked.profile.api_type)] + 2))
     broken = await complete(caller, asked)
     assert isinstance(broken, Completion)
@@ -179,7 +179,7 @@ async def test_a_broken_answer_is_recognised(
 
 @pytest.mark.parametrize("after", [0, 2])
 async def test_a_hanging_stream_times_out(caller: ModelCaller, judge: Llmock, asked: ModelRequest, after: int) -> None:
-    """With nothing said there is no answer; with something it is late."""
+    """A stream that hangs before its first token fails; one that hangs later gives a late answer."""
     first = SILENT[str(asked.profile.api_type)] + after
     await judge.will(
         cut("stall", first, stall_seconds=3600)
@@ -192,14 +192,14 @@ async def test_a_hanging_stream_times_out(caller: ModelCaller, judge: Llmock, as
     assert (found.attempts, found.errors, found.warnings) == (1 if after else 2, (), ())
 
 
-# The judge judges: clients that do it wrong
+# Control: a careless client is detected
 
 
 BODY = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "one two three four"}]}
 
 
 async def careless(judge: Llmock, times: int) -> list[str]:
-    """Asks again and again, at once, and takes what comes."""
+    """Repeat the request at once and accept any answer."""
     async with httpx.AsyncClient(base_url=judge.base("openai"), trust_env=False, timeout=30.0) as client:
         return [(await client.post("/chat/completions", json=BODY)).text for _ in range(times)]
 
@@ -221,7 +221,7 @@ async def test_llmock_detects_a_careless_client(judge: Llmock, fault: Behaviour,
 
 
 async def test_ten_attempts_are_not_a_retry_storm(judge: Llmock) -> None:
-    """So much patience is the judge's, not ours: we make two."""
+    """llmock tolerates ten attempts; our client makes two."""
     await judge.will(DOWN)
     await careless(judge, 10)
     assert (await judge.verdict()).errors == ()

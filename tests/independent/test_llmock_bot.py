@@ -1,4 +1,4 @@
-"""The whole bot before llmock's judge: what a person sees of a provider's bad day, and tools, broken ones too."""
+"""The whole bot against llmock: what a person sees of provider faults, and turns with working and broken tools."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from tests.stories.harness import BotHarness, ask, running
 
 
 def served_by(on: BotHarness, judge: Llmock, station: Station) -> None:
-    """The balanced tier is that model, at the judge's."""
+    """Configure the station's model, served by llmock, as the balanced tier."""
     reached_at(on, judge)
     on.config["tiers"] = {"balanced": {"pool": [station.model]}}
 
 
 @pytest.mark.parametrize("station", STATIONS, ids=lambda station: station.model)
 async def test_the_bot_survives_a_failing_provider(on: BotHarness, judge: Llmock, station: Station) -> None:
-    """A queue that is to be waited for, a gateway that fails once, an answer that is cut and asked for again, and an
-    outage: where the person asks again, it is a try at the same call, and counts among its attempts."""
+    """A rate limit, a bad gateway, a truncated answer that the person retries, and an outage. llmock counts the
+    person's retry as another attempt at the same call."""
     served_by(on, judge, station)
     async with running(on):
         await judge.will({"type": "fail", "status": 429, "retry_after": 1}, {"type": "reply", "text": "One."})
@@ -38,7 +38,7 @@ async def test_the_bot_survives_a_failing_provider(on: BotHarness, judge: Llmock
 
 
 async def test_a_long_retry_after_is_reported_and_honoured(on: BotHarness, judge: Llmock) -> None:
-    """A question in the meantime is answered with the remaining time; the provider gets no request."""
+    """Until then, questions are answered with the remaining time, without a request to the provider."""
     served_by(on, judge, STATIONS[0])
     await judge.will(HOUR)
     async with running(on):
@@ -56,7 +56,7 @@ USE = {"type": "reply", "tool_calls": [{"name": "calculate", "arguments": {"expr
 async def test_a_turn_with_working_and_broken_tools(
     on: BotHarness, judge: Llmock, station: Station, fault: str | None
 ) -> None:
-    """The result, or what was wrong, goes back under the call's id."""
+    """The tool result or the error is sent back with the call's id."""
     served_by(on, judge, station)
     broken: list[Behaviour] = [{"type": "tool_fault", "kind": fault}] if fault else []
     await judge.will(USE, *broken, {"type": "reply", "text": "It is 42."})

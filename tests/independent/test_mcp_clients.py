@@ -1,4 +1,4 @@
-"""Our server with clients that are not ours: the TypeScript SDK's, of the protocol of 2025 and of 2026."""
+"""Our MCP server with third-party clients: the TypeScript SDK, protocol versions of 2025 and 2026."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our client with servers that are not ours: the protocol's reference servers, and a server of the newest protocol."""
+"""Our MCP client with third-party servers: the reference servers, and one with the newest protocol version."""
 
 from __future__ import annotations
 

@@ -280,18 +280,18 @@ async def test_the_index_is_kept_while_nothing_changes(
     assert caplog.text.count("[Embeddings] ") == 1
 
 
-@pytest.mark.parametrize(("backend", "doubt"), [("off", "EMBEDDINGS=off"), (NOWHERE, "/nowhere/at-all: ")])
+@pytest.mark.parametrize(("backend", "fallback_reason"), [("off", "EMBEDDINGS=off"), (NOWHERE, "/nowhere/at-all: ")])
 async def test_without_an_encoder_keywords_choose_and_this_is_logged(
-    on: BotHarness, caplog: pytest.LogCaptureFixture, backend: str, doubt: str
+    on: BotHarness, caplog: pytest.LogCaptureFixture, backend: str, fallback_reason: str
 ) -> None:
     on.env["EMBEDDINGS"] = backend
-    async with ready(on, doubt):
+    async with ready(on, fallback_reason):
         for question in ("What's the weather like in Paris?", "Wie wird das Wetter morgen in Berlin?"):
             await ask(on, question)
             assert "get_forecast" in shown(on)
             assert "create_event" not in shown(on)
             assert "weather(keyword:" in decided(caplog)[-1]
-            assert f" | words only: {doubt}" in decided(caplog)[-1]
+            assert f" | words only: {fallback_reason}" in decided(caplog)[-1]
     assert on.rows("select count(*) from vectors") == [(0,)]
 
 

@@ -84,17 +84,21 @@ def shown(on: BotHarness) -> set[str]:
 
 
 @asynccontextmanager
-async def ready(on: BotHarness, doubt: str = "") -> AsyncIterator[App]:
+async def ready(on: BotHarness, fallback_reason: str = "") -> AsyncIterator[App]:
     """Starts a bot and waits for its complete index."""
     async with running(on) as app:
-        await indexed(app, doubt)
+        await indexed(app, fallback_reason)
         yield app
 
 
-async def indexed(app: App, doubt: str = "") -> None:
+async def indexed(app: App, fallback_reason: str = "") -> None:
     """Waits until these are the only fallback reasons."""
     selector = app.engine.tooling.selector
-    await until(lambda: selector.fallback_reason.startswith(doubt) if doubt else not selector.fallback_reason)
+    await until(
+        lambda: (
+            selector.fallback_reason.startswith(fallback_reason) if fallback_reason else not selector.fallback_reason
+        )
+    )
 
 
 async def until(holds: Callable[[], object]) -> None:

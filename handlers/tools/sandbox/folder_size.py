@@ -8,7 +8,7 @@ import stat
 from contextlib import suppress
 from dataclasses import dataclass
 
-from handlers.tools.folder import AS_FOLDER, let_in
+from handlers.tools.folder import AS_FOLDER, restrict_to_owner
 from routing.errors import ToolFailed
 
 _TRIES = 3
@@ -116,7 +116,7 @@ def _opened(parent: int, name: str) -> int | None:
         try:
             return os.open(name, AS_FOLDER, dir_fd=parent)
         except PermissionError:
-            let_in(parent, name)
+            restrict_to_owner(parent, name)
             return os.open(name, AS_FOLDER, dir_fd=parent)
     except OSError as error:
         if error.errno not in (*_CHANGED, *_DENIED):

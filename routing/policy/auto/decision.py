@@ -85,7 +85,7 @@ class AutoDecision:
     signals: tuple[Signal, ...]
 
 
-def decided(wanted: Tier, signals: tuple[Signal, ...], allowed: Collection[Tier]) -> AutoDecision:
+def decide(wanted: Tier, signals: tuple[Signal, ...], allowed: Collection[Tier]) -> AutoDecision:
     """The best allowed tier with its reason; the default tier if none is allowed."""
     tier = next((each for each in _INSTEAD[wanted] if each in allowed), DEFAULT_TIER)
     shown = signals[:MAX_SHOWN_SIGNALS] or ("everyday",)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Self, get_args
 
-from routing.policy.auto.preprocessing import Reading, fold, is_unspaced, split
+from routing.policy.auto.preprocessing import PreparedMessage, fold, is_unspaced, split
 
 TABLE = Path(__file__).with_name("phrases.tsv")
 GAP = 3
@@ -29,8 +29,8 @@ Idea = Literal[
     "object",
     "maths",
     "advanced",
-    "open",
-    "ponder",
+    "unsolved",
+    "philosophy",
     "compare",
     "design",
     "system",
@@ -38,7 +38,7 @@ Idea = Literal[
     "analysis",
     "advice",
     "dispute",
-    "world",
+    "politics",
     "why",
     "let",
     "law",
@@ -46,9 +46,9 @@ Idea = Literal[
     "money",
     "puzzle",
     "code",
-    "tongue",
-    "codish",
-    "mend",
+    "programming_language",
+    "code_like",
+    "fix",
     "more",
     "and",
     "thanks",
@@ -82,10 +82,10 @@ class _Node:
     """A trie node: next whole words, next word beginnings, and a gap of any words."""
 
     whole: dict[str, _Node] = field(default_factory=dict)
-    begun: dict[str, _Node] = field(default_factory=dict)
+    prefixes: dict[str, _Node] = field(default_factory=dict)
     lengths: tuple[int, ...] = ()
     gap: _Node | None = None
-    says: tuple[tuple[Idea, str], ...] = ()
+    matches: tuple[tuple[Idea, str], ...] = ()
 
 
 _NOTHING: dict[str, _Node] = {}
@@ -106,8 +106,10 @@ class Phrases:
             else:
                 self._add(idea, phrase)
         self._unspaced = dict(unspaced)
-        self._firsts = re.compile(f"[{re.escape(''.join({folded[0] for folded in unspaced}))}]") if unspaced else None
-        _measure(self._root)
+        self._first_characters = (
+            re.compile(f"[{re.escape(''.join({folded[0] for folded in unspaced}))}]") if unspaced else None
+        )
+        _finalize(self._root)
 
     @classmethod
     def load(cls, table: Path = TABLE) -> Self:
@@ -115,25 +117,25 @@ class Phrases:
         unknown idea."""
         return cls((idea, phrase) for idea, _, phrase in rows(table))
 
-    def find(self, reading: Reading) -> Hits:
+    def find(self, message: PreparedMessage) -> Hits:
         """Find the phrases in the text, by idea, in text order."""
         found: defaultdict[Idea, list[Hit]] = defaultdict(list)
         often: defaultdict[str, int] = defaultdict(int)
-        for start in range(len(reading.words)):
-            for idea, phrase, end in self._find_from(self._root, reading.words, start):
+        for start in range(len(message.words)):
+            for idea, phrase, end in self._find_from(self._root, message.words, start):
                 often[phrase] += 1
                 if often[phrase] <= OFTEN:
                     found[idea].append(Hit(phrase, start, end))
-        if self._firsts and not reading.text.isascii():
-            for place in self._firsts.finditer(reading.text):
+        if self._first_characters and not message.text.isascii():
+            for place in self._first_characters.finditer(message.text):
                 start = place.start()
-                for said, idea in (*self._unspaced.get(place[0], ()), *self._begun(reading.text, start)):
-                    if often[said] < OFTEN and reading.text.startswith(said, start):
+                for said, idea in (*self._unspaced.get(place[0], ()), *self._unspaced_at(message.text, start)):
+                    if often[said] < OFTEN and message.text.startswith(said, start):
                         often[said] += 1
                         found[idea].append(Hit(said, start, start + len(said), unspaced=True))
         return found
 
-    def _begun(self, text: str, start: int) -> Sequence[tuple[str, Idea]]:
+    def _unspaced_at(self, text: str, start: int) -> Sequence[tuple[str, Idea]]:
         """Phrases that begin with the two characters at `start`."""
         return self._unspaced.get(text[start : start + 2], ()) if start + 1 < len(text) else ()
 
@@ -147,11 +149,11 @@ class Phrases:
             *whole, last = split(fold(part))
             for word in whole:
                 node = node.whole.setdefault(word, _Node())
-            node = (node.begun if part.endswith("*") else node.whole).setdefault(last, _Node())
-        node.says += ((idea, phrase),)
+            node = (node.prefixes if part.endswith("*") else node.whole).setdefault(last, _Node())
+        node.matches += ((idea, phrase),)
 
     def _find_from(self, node: _Node, words: Sequence[str], at: int) -> Iterator[tuple[Idea, str, int]]:
-        for idea, phrase in node.says:
+        for idea, phrase in node.matches:
             yield idea, phrase, at
         if at >= len(words):
             return
@@ -161,7 +163,7 @@ class Phrases:
             for length in node.lengths:
                 if length > len(form):
                     break
-                if (after := node.begun.get(form[:length])) is not None:
+                if (after := node.prefixes.get(form[:length])) is not None:
                     yield from self._find_from(after, words, at + 1)
         if node.gap is not None:
             for skipped in range(GAP + 1):
@@ -185,8 +187,8 @@ def _forms(word: str) -> Iterator[str]:
         yield word[found.end() :]
 
 
-def _measure(node: _Node) -> None:
-    node.lengths = tuple(sorted({len(begun) for begun in node.begun}))
-    for after in (*node.whole.values(), *node.begun.values(), *filter(None, (node.gap,))):
-        _measure(after)
-    node.whole, node.begun = node.whole or _NOTHING, node.begun or _NOTHING
+def _finalize(node: _Node) -> None:
+    node.lengths = tuple(sorted({len(prefix) for prefix in node.prefixes}))
+    for after in (*node.whole.values(), *node.prefixes.values(), *filter(None, (node.gap,))):
+        _finalize(after)
+    node.whole, node.prefixes = node.whole or _NOTHING, node.prefixes or _NOTHING

@@ -38,7 +38,7 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PreparedMessage:
     """`raw` is the part of the message that is read; `text` the same, normalised and without quotations; `words` its
     words except in scripts without spaces; `units` the approximate number of words of the whole message."""
 
@@ -51,13 +51,13 @@ class Reading:
     situation: bool
     """Whether a statement precedes the question."""
 
-    def head(self) -> Reading:
+    def head(self) -> PreparedMessage:
         """The request before a given text: up to the first colon or line break."""
         end = re.search(r"[:：\n]", self.raw)
-        return read(self.raw[: end.start()]) if end and end.start() else self
+        return preprocess(self.raw[: end.start()]) if end and end.start() else self
 
 
-def read(message: str) -> Reading:
+def preprocess(message: str) -> PreparedMessage:
     """Preprocess a message. The work is bounded for any length."""
     raw = message if len(message) <= HEAD + TAIL else f"{message[:HEAD]}\n{message[-TAIL:]}"
     text = fold(_unquoted(raw))
@@ -65,7 +65,7 @@ def read(message: str) -> Reading:
     if len(words) > FIRST_WORDS + LAST_WORDS:
         words = (*words[:FIRST_WORDS], *words[-LAST_WORDS:])
     unread = max(0, len(message) - HEAD - TAIL) / CHARACTERS_A_WORD
-    return Reading(
+    return PreparedMessage(
         raw=raw,
         text=text,
         words=words,

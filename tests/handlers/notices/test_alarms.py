@@ -83,11 +83,11 @@ async def test_an_alarm_is_raised_above_its_limit_not_at_it(
 ) -> None:
     stores = FakeStores(quiet)
     alarms = stores.alarms()
-    await alarms.look(AMISS)
+    await alarms.check(AMISS)
     assert stores.rung() == []
     assert stores.kept == {}
     stores.problems = loud
-    await alarms.look(AMISS)
+    await alarms.check(AMISS)
     (told,) = stores.rung()
     assert told.startswith(words)
     assert "/usage tiers" in told
@@ -96,13 +96,13 @@ async def test_an_alarm_is_raised_above_its_limit_not_at_it(
 
 async def test_the_message_names_the_limit() -> None:
     stores = FakeStores(RecentProblems(50, 20, 20, 20))
-    await stores.alarms().look(AMISS)
+    await stores.alarms().check(AMISS)
     assert [("30%" in each, "15%" in each) for each in stores.rung()] == [(True, False), (False, True), (True, False)]
 
 
 async def test_no_alarm_before_fifty_turns() -> None:
     stores = FakeStores(RecentProblems(49, 49, 49, 49))
-    await stores.alarms().look(AMISS)
+    await stores.alarms().check(AMISS)
     assert stores.rung() == []
 
 
@@ -120,28 +120,28 @@ async def test_an_alarm_repeats_only_after_recovery(
     stores = FakeStores(begun)
     alarms = stores.alarms()
     for _ in range(3):
-        await alarms.look(AMISS)
+        await alarms.check(AMISS)
     assert len(stores.rung()) == 1
     for stores.problems in (above_half, begun):
-        await alarms.look(AMISS)
+        await alarms.check(AMISS)
     assert stores.rung() == [], "without hysteresis it would be raised again and again"
     for stores.problems in (half, begun):
-        await alarms.look(AMISS)
+        await alarms.check(AMISS)
     assert len(stores.rung()) == 1
 
 
 async def test_raised_alarms_survive_a_restart() -> None:
     stores = FakeStores(RecentProblems(50, 30, 0, 0))
-    await stores.alarms().look(AMISS)
+    await stores.alarms().check(AMISS)
     stores.problems = RecentProblems(50, 30, 10, 0)
-    await stores.alarms().look(AMISS)
+    await stores.alarms().check(AMISS)
     first, second = stores.rung()
     assert "fallback model" in first
     assert "missed their deadline" in second
     stores.problems = RecentProblems(50, 0, 10, 0)
-    await stores.alarms().look(AMISS)
+    await stores.alarms().check(AMISS)
     stores.problems = RecentProblems(50, 30, 10, 0)
-    await stores.alarms().look(AMISS)
+    await stores.alarms().check(AMISS)
     assert ["fallback model" in each for each in stores.rung()] == [True]
 
 
@@ -149,9 +149,9 @@ async def test_an_undelivered_alarm_is_sent_later() -> None:
     stores = FakeStores(RecentProblems(50, 30, 0, 0), broken=True)
     alarms = stores.alarms()
     with pytest.raises(StorageFault):
-        await alarms.look(AMISS)
+        await alarms.check(AMISS)
     stores.broken = False
-    await alarms.look(AMISS)
+    await alarms.check(AMISS)
     assert len(stores.rung()) == 1
 
 
@@ -161,8 +161,8 @@ async def test_an_undelivered_alarm_is_sent_later() -> None:
 async def test_one_query_per_problematic_turn(amiss: TurnFacts) -> None:
     stores = FakeStores(RecentProblems(50, 0, 0, 0))
     alarms = stores.alarms()
-    await alarms.look(amiss)
-    await alarms.look(WELL)
+    await alarms.check(amiss)
+    await alarms.check(WELL)
     assert stores.asked == 1
 
 
@@ -170,10 +170,10 @@ async def test_raised_alarms_are_checked_until_recovery() -> None:
     stores = FakeStores(RecentProblems(50, 30, 0, 0))
     alarms = stores.alarms()
     for turn in (AMISS, WELL, WELL):
-        await alarms.look(turn)
+        await alarms.check(turn)
     stores.problems = RecentProblems(50, 7, 0, 0)
     for turn in (WELL, WELL):
-        await alarms.look(turn)
+        await alarms.check(turn)
     assert stores.asked == 4
 
 
@@ -181,15 +181,15 @@ async def test_the_fiftieth_turn_can_raise_an_alarm_even_if_it_went_well() -> No
     stores = FakeStores(RecentProblems(49, 49, 0, 0))
     alarms = stores.alarms()
     for turn in (AMISS, WELL):
-        await alarms.look(turn)
+        await alarms.check(turn)
     stores.problems = RecentProblems(50, 49, 0, 0)
-    await alarms.look(WELL)
+    await alarms.check(WELL)
     assert len(stores.rung()) == 1
 
 
 async def test_a_council_does_not_count() -> None:
     stores = FakeStores(RecentProblems(50, 30, 0, 0))
-    await stores.alarms().look(replace(AMISS, source="council"))
+    await stores.alarms().check(replace(AMISS, source="council"))
     assert (stores.asked, stores.rung()) == (0, [])
 
 
@@ -197,8 +197,8 @@ async def test_nothing_is_read_while_turns_are_missing() -> None:
     stores = FakeStores(RecentProblems(LAST - 3, 0, 0, 0))
     alarms = stores.alarms()
     for _ in range(3):
-        await alarms.look(AMISS)
+        await alarms.check(AMISS)
     assert stores.asked == 1
     stores.problems = RecentProblems(LAST, 16, 0, 0)
-    await alarms.look(WELL)
+    await alarms.check(WELL)
     assert (stores.asked, len(stores.rung())) == (2, 1)

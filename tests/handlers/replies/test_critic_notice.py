@@ -9,7 +9,7 @@ import pytest
 
 from handlers.replies.critic_notice import CriticNotices
 from routing.config.contracts import DEFAULT_CONTRACTS
-from routing.critic.critic import Doubt
+from routing.critic.critic import Critique
 from routing.types.history import TurnFacts, TurnRecord
 from routing.types.llm import ChatMessage
 from routing.types.messages import (
@@ -29,7 +29,7 @@ ASKED = InboundMessage(UserKey("telegram", "1"), ChatKey("telegram", "-5", "7"),
 FACTS = TurnFacts("balanced", "default", "openai/m", 1.0)
 SAID = (ChatMessage("assistant", " Sydney. "),)
 TURN = TurnRecord("t1", 3, 1, "What is the capital?", messages=SAID, calls=(), facts=FACTS)
-DOUBT = Doubt("anthropic/c", "It is Canberra.")
+DOUBT = Critique("anthropic/c", "It is Canberra.")
 CALL = CallRecord("balanced", "anthropic/c", None, 1.0)
 
 
@@ -37,7 +37,7 @@ CALL = CallRecord("balanced", "anthropic/c", None, 1.0)
 class Fakes:
     """A critic with a fixed verdict; records calls, stored and sent messages."""
 
-    doubt: Doubt | None = DOUBT
+    doubt: Critique | None = DOUBT
     enabled: bool = True
     costs: bool = True
     language: str = ""
@@ -45,16 +45,18 @@ class Fakes:
     kept: list[tuple[Sequence[OutboundMessage], TurnRecord]] = field(default_factory=list)
     sent: list[OutboxEntry] = field(default_factory=list)
 
-    async def look(self, message: InboundMessage = ASKED, record: TurnRecord = TURN) -> None:
+    async def after_turn(self, message: InboundMessage = ASKED, record: TurnRecord = TURN) -> None:
         contracts = {tier: replace(each, pool=(f"x/{tier}",)) for tier, each in DEFAULT_CONTRACTS.items()}
-        await CriticNotices(self.Critic(self), self, self, self.sent.extend, lambda: contracts).look(message, record)  # type: ignore[arg-type]
+        critic = self.Critic(self)
+        notices = CriticNotices(critic, self, self, self.sent.extend, lambda: contracts)  # type: ignore[arg-type]
+        await notices.after_turn(message, record)
 
     class Critic:
         def __init__(self, fakes: Fakes) -> None:
             self._fakes = fakes
             self.enabled = fakes.enabled
 
-        async def look(self, question: str, answer: str, author: str, cost: TurnCost) -> Doubt | None:
+        async def check(self, question: str, answer: str, author: str, cost: TurnCost) -> Critique | None:
             self._fakes.asked.append((question, answer, author))
             assert (cost.person_id, cost.chat) == (1, ASKED.chat)
             cost.calls += [CALL] if self._fakes.costs else []
@@ -73,7 +75,7 @@ class Fakes:
 
 async def test_a_notice_offers_the_higher_tier() -> None:
     fakes = Fakes()
-    await fakes.look()
+    await fakes.after_turn()
     assert fakes.asked == [("What is the capital?", "Sydney.", "openai/m")]
     (entry,) = fakes.sent
     assert entry.message.text == "🔍 `anthropic/c` doubts this: `It is Canberra.`"
@@ -84,7 +86,7 @@ async def test_a_notice_offers_the_higher_tier() -> None:
 async def test_the_critics_cost_is_recorded_without_history() -> None:
     for doubt in (DOUBT, None):
         fakes = Fakes(doubt)
-        await fakes.look()
+        await fakes.after_turn()
         ((replies, record),) = fakes.kept
         assert record == TurnRecord("t1", 3, 1, "", calls=(CALL,))
         assert len(replies) == len(fakes.sent) == (doubt is not None)
@@ -92,7 +94,7 @@ async def test_the_critics_cost_is_recorded_without_history() -> None:
 
 async def test_without_a_call_there_is_no_cost() -> None:
     fakes = Fakes(None, costs=False)
-    await fakes.look()
+    await fakes.after_turn()
     assert fakes.kept == []
 
 
@@ -113,7 +115,7 @@ async def test_without_a_call_there_is_no_cost() -> None:
 )  # fmt: skip
 async def test_turns_that_are_not_checked(message: InboundMessage, record: TurnRecord) -> None:
     fakes = Fakes()
-    await fakes.look(message, record)
+    await fakes.after_turn(message, record)
     assert not fakes.asked
     assert not fakes.kept
     assert not fakes.sent
@@ -121,6 +123,6 @@ async def test_turns_that_are_not_checked(message: InboundMessage, record: TurnR
 
 async def test_a_disabled_critic_is_not_called() -> None:
     fakes = Fakes(enabled=False)
-    await fakes.look()
+    await fakes.after_turn()
     assert not fakes.asked
     assert not fakes.kept

@@ -217,7 +217,7 @@ async def test_model_paths_are_for_admins() -> None:
 
 
 @pytest.mark.parametrize(
-    ("role", "doubt", "told"),
+    ("role", "fallback_reason", "told"),
     [
         ("admin", "/home/ann/model: there is no such folder", "/home/ann/model: there is no such folder"),
         ("user", "/home/ann/model: there is no such folder", UNAVAILABLE),
@@ -225,9 +225,9 @@ async def test_model_paths_are_for_admins() -> None:
         *((role, reason, reason) for role in ("admin", "guest") for reason in (*REASONS, OFF)),
     ],
 )
-async def test_errors_of_an_encoder_are_for_admins(role: Role, doubt: str, told: str) -> None:
-    SELECTOR.reason = doubt
+async def test_errors_of_an_encoder_are_for_admins(role: Role, fallback_reason: str, told: str) -> None:
+    SELECTOR.reason = fallback_reason
     line = f"⚠️ Tool matching: words only ({told})"
     assert compared(asked(role=role), SELECTOR, Named()) == line  # type: ignore[arg-type]
-    text = await offers(Decides(ToolSelection(fallback_reason=doubt))).explain(asked(role=role), 1, "x")
+    text = await offers(Decides(ToolSelection(fallback_reason=fallback_reason))).explain(asked(role=role), 1, "x")
     assert text.endswith(f"\n\n{line}")

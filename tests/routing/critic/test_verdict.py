@@ -8,7 +8,7 @@ import pytest
 
 from routing.config import jsonfile
 from routing.config.sections import CriticConfig
-from routing.critic.verdict import MAX_WORDS, plain, verdict
+from routing.critic.verdict import MAX_WORDS, parse_verdict, plain
 from routing.errors import ConfigError
 
 
@@ -26,7 +26,7 @@ def doubts(why: object, **more: object) -> str:
     ],
 )
 def test_a_verdict(text: str, found: str) -> None:
-    assert verdict(text) == found
+    assert parse_verdict(text) == found
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_a_verdict(text: str, found: str) -> None:
     ],
 )
 def test_other_text_is_no_verdict(text: str) -> None:
-    assert verdict(text) is None
+    assert parse_verdict(text) is None
 
 
 @pytest.mark.parametrize(

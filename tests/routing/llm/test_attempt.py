@@ -96,16 +96,16 @@ async def test_a_stream_without_an_end_is_cut_off() -> None:
 
 
 @pytest.mark.parametrize(
-    ("patience", "said"),
+    ("options", "said"),
     [
         (call_options(first=0.01), "no first words within 0.01 s"),
         (call_options(whole=0.01), "no first words within 0.01 s"),
     ],
     ids=["first token", "whole"],
 )
-async def test_a_model_without_a_token_in_time_is_too_slow(patience: CallOptions, said: str) -> None:
+async def test_a_model_without_a_token_in_time_is_too_slow(options: CallOptions, said: str) -> None:
     with pytest.raises(TooSlow, match=said):
-        await running(FakeLlm([asyncio.Event()])).complete(asked(), patience, Seen(), Stop())
+        await running(FakeLlm([asyncio.Event()])).complete(asked(), options, Seen(), Stop())
 
 
 async def test_the_providers_timeout_counts_too() -> None:
@@ -132,8 +132,8 @@ async def test_endless_thinking_is_a_model_failure() -> None:
 
 async def test_text_before_the_deadline_is_kept() -> None:
     half: list[Step] = [TextDelta("half"), asyncio.Event()]
-    for patience in (call_options(whole=0.01), call_options(seconds=0.01, clock=time.time)):
-        kept = await running(FakeLlm(half)).complete(asked(), patience, Seen(), Stop())
+    for options in (call_options(whole=0.01), call_options(seconds=0.01, clock=time.time)):
+        kept = await running(FakeLlm(half)).complete(asked(), options, Seen(), Stop())
         assert (kept.text, kept.finish) == ("half", "late")
 
 

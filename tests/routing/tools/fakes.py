@@ -156,11 +156,11 @@ class Selecting:
         self.store = store or FakeVectors()
         self.selector = ToolSelector(lambda: self.toolkits, embedder, self.store, wait_seconds=wait_seconds)
 
-    async def indexed(self, doubt: str = "") -> Selecting:
+    async def indexed(self, fallback_reason: str = "") -> Selecting:
         """Wait until the index is complete, or as complete as it can be; the background work sends no event."""
         self.selector.start()
         async with asyncio.timeout(60):
-            while self.selector.fallback_reason != doubt:  # noqa: ASYNC110
+            while self.selector.fallback_reason != fallback_reason:  # noqa: ASYNC110
                 await asyncio.sleep(0.001)
         return self
 

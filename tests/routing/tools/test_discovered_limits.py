@@ -26,10 +26,10 @@ def test_discovery_and_base_tools_always_stay(hint: str, words: int, left: list[
     called = ToolCard("called", dict.fromkeys(SIZES, ToolText("word" * words, EMPTY)))
     cards = {each.name: each for each in (searching(), card("calculate"), card("likely"), called)}
     worth = {DISCOVERY: math.inf, "calculate": math.inf}
-    additions = DiscoveredTools(cards, lambda name: worth.get(name, 0.0))
+    discovered = DiscoveredTools(cards, lambda name: worth.get(name, 0.0))
     begun = Shown(tuple(cards[name].spec("S") for name in ("likely", "calculate", DISCOVERY)), hint=hint)
-    additions.called("called", unseen=True)
-    assert [spec.name for spec in additions.extend(begun, "S", 800).specs] == left
+    discovered.called("called", undefined=True)
+    assert [spec.name for spec in discovered.extend(begun, "S", 800).specs] == left
 
 
 async def test_category_lists_leave_space_for_tools() -> None:

@@ -73,7 +73,7 @@ async def test_a_failed_start_is_retried(made: Made, caplog: pytest.LogCaptureFi
 
 
 @pytest.mark.parametrize(
-    ("fate", "doubt"),
+    ("fate", "fallback_reason"),
     [
         (EmbedderFailed("the service is down"), "the service is down"),
         (asyncio.Event(), SLOW),
@@ -85,15 +85,15 @@ async def test_a_failed_start_is_retried(made: Made, caplog: pytest.LogCaptureFi
     ids=["failed", "slow", "unforeseen", "cancelled inside", "too few", "no numbers"],
 )
 async def test_a_message_without_vectors_uses_keywords_and_the_next_uses_vectors(
-    made: Made, fate: Any, doubt: str
+    made: Made, fate: Any, fallback_reason: str
 ) -> None:
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
     embedder.fates = [fate]
     said = await one.selector.match("any forecast of drizzle, is it sunny outside?")
-    assert said.fallback_reason == doubt
+    assert said.fallback_reason == fallback_reason
     assert "secret" not in said.fallback_reason
     assert [(each.toolkit, each.why) for each in said.activated] == [("weather", "keyword")]
-    assert one.selector.fallback_reason == doubt
+    assert one.selector.fallback_reason == fallback_reason
     again = await one.selector.match("any forecast of drizzle, is it sunny outside?")
     assert again.fallback_reason == ""
     assert again.activated[0].why == "embed"

@@ -39,8 +39,8 @@ async def test_only_the_beginning_of_a_long_message_counts(made: Made) -> None:
 async def test_a_fallback_decision_is_not_cached(made: Made) -> None:
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
     embedder.fates = [EmbedderFailed("down"), EmbedderFailed("still down")]
-    doubts = [(await one.selector.match(OPEN)).fallback_reason for _ in range(4)]
-    assert doubts == ["down", "still down", "", ""]
+    reasons = [(await one.selector.match(OPEN)).fallback_reason for _ in range(4)]
+    assert reasons == ["down", "still down", "", ""]
     assert [call for call in embedder.asked if OPEN in call] == [(OPEN,)] * 3
 
 

@@ -1,4 +1,4 @@
-"""The classifier: features, traits, and weights in another format."""
+"""The classifier: hashed and dense features, and weights in another format."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from zlib import compress
 
 import pytest
 
-from routing.policy.auto.choosing import Chooser, shipped
+from routing.policy.auto.chooser import Chooser, default_chooser
 from routing.policy.auto.classifier import (
+    BUCKETS,
     CHARACTERS,
+    DENSE_FEATURES,
     FIRST_WORDS,
     LAST_WORDS,
-    PLACES,
-    TRAITS,
     LinearClassifier,
-    places,
-    traits,
+    buckets,
+    dense_features,
 )
 from routing.policy.auto.phrases import Phrases
-from routing.policy.auto.preprocessing import read
-from routing.policy.auto.scoring import weigh
+from routing.policy.auto.preprocessing import preprocess
+from routing.policy.auto.scoring import score
 from routing.types.tiers import TIERS, Tier
 
 BALANCED: Mapping[Tier, float] = {"balanced": 1.0}
@@ -31,16 +31,16 @@ BALANCED: Mapping[Tier, float] = {"balanced": 1.0}
 
 def classifier_for(word: str, tier: Tier, base: Mapping[Tier, float] = BALANCED) -> LinearClassifier:
     """A classifier that finds a tier in one word, and has the odds `base` for everything."""
-    words = bytearray(PLACES * len(TIERS))
-    for place in places(read(word)):
-        words[place * len(TIERS) + TIERS.index(tier)] = 100
-    nothing = [[0.0] * len(TIERS)] * (TRAITS - 1)
+    words = bytearray(BUCKETS * len(TIERS))
+    for bucket in buckets(preprocess(word)):
+        words[bucket * len(TIERS) + TIERS.index(tier)] = 100
+    nothing = [[0.0] * len(TIERS)] * (DENSE_FEATURES - 1)
     return LinearClassifier(bytes(words), [1.0] * len(TIERS), [[base.get(each, 0.0) for each in TIERS], *nothing])
 
 
-def traits_of(text: str) -> tuple[float, ...]:
-    reading = read(text)
-    return traits(reading, weigh(reading, shipped().phrases.find(reading)))
+def dense_features_of(text: str) -> tuple[float, ...]:
+    message = preprocess(text)
+    return dense_features(message, score(message, default_chooser().phrases.find(message)))
 
 
 @pytest.mark.parametrize(
@@ -56,29 +56,32 @@ def traits_of(text: str) -> tuple[float, ...]:
     ],
 )
 def test_words_of_one_stem_share_features(one: str, other: str) -> None:
-    assert places(read(one)) & places(read(other))
+    assert buckets(preprocess(one)) & buckets(preprocess(other))
 
 
 def test_other_words_share_no_features() -> None:
-    assert not places(read("tenant")) & places(read("omelette"))
+    assert not buckets(preprocess("tenant")) & buckets(preprocess("omelette"))
 
 
 def test_the_number_of_features_is_bounded() -> None:
     short = " ".join(f"{letter}{number}" for number in range(9_999) for letter in "abc")
-    assert len(places(read(short))) <= 3 * (FIRST_WORDS + LAST_WORDS)
-    assert len(places(read("".join(map(chr, range(0x4E00, 0x9000)))))) <= 3 * CHARACTERS
-    assert len(places(read("x" * 100_000))) < 100
+    assert len(buckets(preprocess(short))) <= 3 * (FIRST_WORDS + LAST_WORDS)
+    assert len(buckets(preprocess("".join(map(chr, range(0x4E00, 0x9000)))))) <= 3 * CHARACTERS
+    assert len(buckets(preprocess("x" * 100_000))) < 100
 
 
 @pytest.mark.parametrize("text", ["", "🎉", "\ud800 hi", "ﷺ" * 500])
-def test_every_text_has_traits(text: str) -> None:
-    assert len(traits_of(text)) == TRAITS
-    assert traits_of(text)[0] == 1.0
+def test_every_text_has_dense_features(text: str) -> None:
+    assert len(dense_features_of(text)) == DENSE_FEATURES
+    assert dense_features_of(text)[0] == 1.0
 
 
-def test_traits_distinguish_a_long_story_from_a_short_question() -> None:
-    short, long = traits_of("how far is it?"), traits_of("I have 3 dogs, 2 cats and 5 birds. " * 5 + "Is it many?")
-    assert [place for place in range(TRAITS) if short[place] != long[place]]
+def test_dense_features_distinguish_a_long_story_from_a_short_question() -> None:
+    short, long = (
+        dense_features_of("how far is it?"),
+        dense_features_of("I have 3 dogs, 2 cats and 5 birds. " * 5 + "Is it many?"),
+    )
+    assert [at for at in range(DENSE_FEATURES) if short[at] != long[at]]
     assert short[3] == 1.0
     assert long[3] == 0.0
 
@@ -92,7 +95,7 @@ def test_the_classifier_decides_if_nothing_is_certain(tier: Tier) -> None:
 
 @pytest.mark.parametrize(("heard", "tier"), [(1.0, "coding"), (4.0, "smart")])
 def test_only_a_confident_classifier_overrides_the_phrases(heard: float, tier: Tier) -> None:
-    chooser = Chooser(shipped().phrases, classifier_for("none", "coding", {"smart": heard}))
+    chooser = Chooser(default_chooser().phrases, classifier_for("none", "coding", {"smart": heard}))
     assert chooser.choose("why does my Python function raise an exception?").tier == tier
     assert chooser.choose("name a colour").tier == "smart"
 
@@ -103,16 +106,17 @@ def test_the_reason_is_readable() -> None:
 
 
 def test_certain_features_override_the_classifier() -> None:
-    deaf = Chooser(shipped().phrases, classifier_for("none", "coding"))
+    deaf = Chooser(default_chooser().phrases, classifier_for("none", "coding"))
     assert deaf.choose("Prove that there are infinitely many primes").tier == "deep"
     assert deaf.choose("why?\n```go\nch := make(chan int)\n```").tier == "coding"
     assert (
-        Chooser(shipped().phrases, classifier_for("none", "coding", {"deep": 1.0})).choose("17 * 23").tier == "balanced"
+        Chooser(default_chooser().phrases, classifier_for("none", "coding", {"deep": 1.0})).choose("17 * 23").tier
+        == "balanced"
     )
 
 
 def test_thinking_words_are_matched_as_phrases() -> None:
-    loud = Chooser(shipped().phrases, classifier_for("none", "coding", {"deep": 1.0}))
+    loud = Chooser(default_chooser().phrases, classifier_for("none", "coding", {"deep": 1.0}))
     assert loud.choose("don't think too hard about it, name a colour").tier == "balanced"
     assert loud.choose("name a colour").tier == "deep"
 
@@ -125,12 +129,12 @@ def test_a_hint_of_code_is_enough_after_code() -> None:
 
 
 def test_shares_are_likelihoods() -> None:
-    reading = read("My landlord keeps the deposit, what can I do?")
-    classifier = shipped().classifier
+    message = preprocess("My landlord keeps the deposit, what can I do?")
+    classifier = default_chooser().classifier
     assert classifier is not None
-    prediction = classifier.predict(reading, weigh(reading, {}))
-    assert sum(prediction.shares.values()) == pytest.approx(1.0)
-    assert prediction.tier == max(prediction.shares, key=lambda tier: prediction.shares[tier])
+    prediction = classifier.predict(message, score(message, {}))
+    assert sum(prediction.probabilities.values()) == pytest.approx(1.0)
+    assert prediction.tier == max(prediction.probabilities, key=lambda tier: prediction.probabilities[tier])
 
 
 def test_malformed_weights_are_refused(tmp_path: Path) -> None:

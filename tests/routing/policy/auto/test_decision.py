@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from routing.policy.auto.decision import EVIDENCE, MAX_SHOWN_SIGNALS, Signal, decided
+from routing.policy.auto.decision import EVIDENCE, MAX_SHOWN_SIGNALS, Signal, decide
 from routing.types.tiers import TIERS, Tier
 
 
@@ -30,11 +30,11 @@ def test_every_signal_has_a_text() -> None:
     ],
 )
 def test_the_cheaper_of_two_tiers_is_chosen(wanted: Tier, allowed: Collection[Tier], tier: Tier) -> None:
-    assert decided(wanted, ("code",), allowed).tier == tier
+    assert decide(wanted, ("code",), allowed).tier == tier
 
 
 def test_the_evidence_is_one_short_clause() -> None:
-    assert decided("smart", ("comparison", "long"), TIERS).evidence == "a comparison, long"
-    assert decided("balanced", (), TIERS).evidence == "nothing special"
+    assert decide("smart", ("comparison", "long"), TIERS).evidence == "a comparison, long"
+    assert decide("balanced", (), TIERS).evidence == "nothing special"
     many: tuple[Signal, ...] = ("intent", "comparison", "money", "long")
-    assert decided("deep", many, TIERS).signals == many[:MAX_SHOWN_SIGNALS]
+    assert decide("deep", many, TIERS).signals == many[:MAX_SHOWN_SIGNALS]

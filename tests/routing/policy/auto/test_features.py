@@ -27,7 +27,7 @@ from routing.policy.auto import features
     ],
 )
 def test_code(text: str) -> None:
-    assert features.code(text) >= features.CERTAIN
+    assert features.code_score(text) >= features.CERTAIN
 
 
 @pytest.mark.parametrize(
@@ -43,19 +43,19 @@ def test_code(text: str) -> None:
     ],
 )
 def test_text_without_code(text: str) -> None:
-    assert features.code(text) < features.CERTAIN
+    assert features.code_score(text) < features.CERTAIN
 
 
 @pytest.mark.parametrize(
     "text", ["∫ x dx", "x^2 - 5x + 6 = 0", "sqrt(2)", r"\frac{1}{2}", "f(x) = 3", "n ≤ 5", "x² = 4"]
 )
 def test_formulas(text: str) -> None:
-    assert features.formulas(text) > 0
+    assert features.formula_kinds(text) > 0
 
 
 @pytest.mark.parametrize("text", ["it cost $5 (or so)", "5 km", "a-b", "see (a), then b", "17 * 23"])
 def test_text_without_formulas(text: str) -> None:
-    assert features.formulas(text) == 0
+    assert features.formula_kinds(text) == 0
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_text_without_formulas(text: str) -> None:
     [("P != NP", True), ("证明P不等于NP吗", True), ("an NP-hard problem", True), ("NP", False), ("P and Q", False)],
 )
 def test_hardness(text: str, is_it: bool) -> None:
-    assert features.is_hardness(text) is is_it
+    assert features.mentions_np_hardness(text) is is_it
 
 
 @pytest.mark.parametrize(("text", "is_it"), [("17 * 23", True), ("(3+4)×2 = ?", True), ("17 apples", False)])

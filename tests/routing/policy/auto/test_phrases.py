@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from routing.policy.auto.phrases import IDEAS, Idea, Phrases, rows
-from routing.policy.auto.preprocessing import fold, is_unspaced, read, split
+from routing.policy.auto.preprocessing import fold, is_unspaced, preprocess, split
 
 
 def matches(phrase: str, text: str) -> bool:
-    return bool(Phrases([("intent", phrase)]).find(read(text)).get("intent"))
+    return bool(Phrases([("intent", phrase)]).find(preprocess(text)).get("intent"))
 
 
 @pytest.mark.parametrize(
@@ -41,9 +41,9 @@ def test_a_phrase_in_a_text(phrase: str, text: str, found: bool) -> None:
 
 
 def test_phrase_positions() -> None:
-    (hit,) = Phrases([("intent", "think hard")]).find(read("now think hard about it"))["intent"]
+    (hit,) = Phrases([("intent", "think hard")]).find(preprocess("now think hard about it"))["intent"]
     assert (hit.start, hit.end, hit.unspaced) == (1, 3, False)
-    (hit,) = Phrases([("intent", "仔细想")]).find(read("请仔细想"))["intent"]
+    (hit,) = Phrases([("intent", "仔细想")]).find(preprocess("请仔细想"))["intent"]
     assert (hit.start, hit.end, hit.unspaced) == (1, 4, True)
 
 
@@ -59,7 +59,7 @@ def test_each_phrase_of_the_table_can_be_found() -> None:
         assert phrase == phrase.strip()
         assert spoken.strip(), (idea, phrase)
         assert is_unspaced(phrase) or all(split(fold(part)) for part in spoken.split()), (idea, phrase)
-        assert Phrases([(idea, phrase)]).find(read(spoken)).get(idea), (idea, phrase)
+        assert Phrases([(idea, phrase)]).find(preprocess(spoken)).get(idea), (idea, phrase)
 
 
 def test_the_table_has_each_category_once_per_language() -> None:

@@ -12,7 +12,7 @@ from routing.policy.auto.preprocessing import (
     LAST_WORDS,
     TAIL,
     fold,
-    read,
+    preprocess,
     split,
 )
 
@@ -47,31 +47,31 @@ def test_words(text: str, words: tuple[str, ...]) -> None:
     ],
 )
 def test_quoted_text_is_ignored(text: str, left: str) -> None:
-    assert read(text).text == left
+    assert preprocess(text).text == left
 
 
 def test_units_are_roughly_words() -> None:
-    assert read("one two three").units == 3
-    assert 4 <= read("请设计一个消息队列").units <= 7
-    assert 2 <= read("เขียนโค้ดอ่านไฟล์").units <= 6
-    assert read("word " * 4_000).units > 1_000
+    assert preprocess("one two three").units == 3
+    assert 4 <= preprocess("请设计一个消息队列").units <= 7
+    assert 2 <= preprocess("เขียนโค้ดอ่านไฟล์").units <= 6
+    assert preprocess("word " * 4_000).units > 1_000
 
 
 def test_questions_numbers_and_situations() -> None:
-    reading = read("I have 2 dogs and 3.5 cats. Is it many? Ist es viel？")
-    assert (reading.questions, reading.numbers, reading.situation) == (2, 2, True)
-    assert not read("Is it many, or what").situation
-    assert not read("Is it many?").situation
+    message = preprocess("I have 2 dogs and 3.5 cats. Is it many? Ist es viel？")
+    assert (message.questions, message.numbers, message.situation) == (2, 2, True)
+    assert not preprocess("Is it many, or what").situation
+    assert not preprocess("Is it many?").situation
 
 
 def test_requests_about_a_given_text() -> None:
-    assert read("Translate: prove it").head().text == "translate"
-    assert read("Translate it").head().text == "translate it"
+    assert preprocess("Translate: prove it").head().text == "translate"
+    assert preprocess("Translate it").head().text == "translate it"
 
 
 @given(st.text(st.characters(), max_size=60).map(lambda text: text * 200))
 def test_only_a_bounded_part_is_read(text: str) -> None:
-    reading = read(text)
-    assert len(reading.raw) <= HEAD + TAIL + 1
-    assert len(reading.text) <= 6 * (HEAD + TAIL)
-    assert len(reading.words) <= FIRST_WORDS + LAST_WORDS
+    message = preprocess(text)
+    assert len(message.raw) <= HEAD + TAIL + 1
+    assert len(message.text) <= 6 * (HEAD + TAIL)
+    assert len(message.words) <= FIRST_WORDS + LAST_WORDS

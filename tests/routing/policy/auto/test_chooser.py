@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from routing.policy.auto.choosing import shipped
+from routing.policy.auto.chooser import default_chooser
 from routing.types.tiers import TIERS, Tier
 
 FENCE = "```go\nch := make(chan int)\n```"
@@ -40,7 +40,7 @@ FENCE = "```go\nch := make(chan int)\n```"
     ],
 )
 def test_tiers_of_messages(text: str, tier: Tier) -> None:
-    assert shipped().choose(text).tier == tier
+    assert default_chooser().choose(text).tier == tier
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_tiers_of_messages(text: str, tier: Tier) -> None:
     ],
 )
 def test_misleading_messages(text: str, tier: Tier) -> None:
-    assert shipped().choose(text).tier == tier
+    assert default_chooser().choose(text).tier == tier
 
 
 @pytest.mark.parametrize(
@@ -86,9 +86,9 @@ def test_misleading_messages(text: str, tier: Tier) -> None:
     ],
 )
 def test_hard_thinking_is_recognised_in_many_languages(asked: str) -> None:
-    assert shipped().choose(asked).tier == "smart"
-    assert shipped().choose(f"{asked}: 12 + 7?").signals[0] == "intent"
-    assert shipped().choose(asked, previous=["smart"]).tier == "deep"
+    assert default_chooser().choose(asked).tier == "smart"
+    assert default_chooser().choose(f"{asked}: 12 + 7?").signals[0] == "intent"
+    assert default_chooser().choose(asked, previous=["smart"]).tier == "deep"
 
 
 @pytest.mark.parametrize(
@@ -101,13 +101,13 @@ def test_hard_thinking_is_recognised_in_many_languages(asked: str) -> None:
     ],
 )
 def test_requests_for_a_quick_answer(text: str) -> None:
-    assert shipped().choose(text).tier == "balanced"
+    assert default_chooser().choose(text).tier == "balanced"
 
 
 def test_intent_raises_the_tier_by_one() -> None:
-    assert shipped().choose("Compare renting and buying over ten years").tier == "smart"
-    assert shipped().choose("Think hard. Compare renting and buying over ten years").tier == "deep"
-    assert shipped().choose(f"Think hard about this\n{FENCE}").tier == "deep"
+    assert default_chooser().choose("Compare renting and buying over ten years").tier == "smart"
+    assert default_chooser().choose("Think hard. Compare renting and buying over ten years").tier == "deep"
+    assert default_chooser().choose(f"Think hard about this\n{FENCE}").tier == "deep"
 
 
 @pytest.mark.parametrize(
@@ -134,14 +134,14 @@ def test_intent_raises_the_tier_by_one() -> None:
     ],
 )
 def test_the_conversations_tier_counts(text: str, previous: Sequence[Tier], had_code: bool, tier: Tier) -> None:
-    assert shipped().choose(text, previous=previous, had_code=had_code).tier == tier
+    assert default_chooser().choose(text, previous=previous, had_code=had_code).tier == tier
 
 
 @pytest.mark.parametrize("text", ["restart it", "and the other function?", "and the second loop?"])
 def test_a_hint_of_code_counts_only_after_code(text: str) -> None:
-    without = shipped().choose(text, previous=["smart"])
+    without = default_chooser().choose(text, previous=["smart"])
     assert (without.tier, without.signals) == ("smart", ("follow-up",))
-    assert shipped().choose(text, previous=["smart"], had_code=True).signals == ("code before",)
+    assert default_chooser().choose(text, previous=["smart"], had_code=True).signals == ("code before",)
 
 
 @pytest.mark.parametrize(
@@ -156,22 +156,22 @@ def test_a_hint_of_code_counts_only_after_code(text: str) -> None:
     ],
 )
 def test_reasons(text: str, signal: str) -> None:
-    assert signal in shipped().choose(text, previous=["deep"]).signals
+    assert signal in default_chooser().choose(text, previous=["deep"]).signals
 
 
 def test_a_picture_starts_a_new_topic() -> None:
-    assert shipped().choose("this?", previous=["deep"]).tier == "deep"
-    assert shipped().choose("this?", previous=["deep"], pictures=1).tier == "balanced"
-    assert shipped().choose("", pictures=1).signals == ("picture",)
+    assert default_chooser().choose("this?", previous=["deep"]).tier == "deep"
+    assert default_chooser().choose("this?", previous=["deep"], pictures=1).tier == "balanced"
+    assert default_chooser().choose("", pictures=1).signals == ("picture",)
 
 
 def test_the_end_of_a_long_message_is_read_as_well() -> None:
-    assert shipped().choose(f"{'la ' * 9_000}\nProve P != NP").tier == "deep"
-    assert shipped().choose(f"{'la ' * 9_000}\n```\nx = 1\n```").tier == "coding"
+    assert default_chooser().choose(f"{'la ' * 9_000}\nProve P != NP").tier == "deep"
+    assert default_chooser().choose(f"{'la ' * 9_000}\n```\nx = 1\n```").tier == "coding"
 
 
 def test_disallowed_tiers() -> None:
-    decision = shipped().choose("Prove P != NP", allowed=["balanced", "smart"])
+    decision = default_chooser().choose("Prove P != NP", allowed=["balanced", "smart"])
     assert decision.tier == "smart"
     assert decision.evidence == "a proof; deep is not allowed"
 
@@ -189,8 +189,10 @@ def test_disallowed_tiers() -> None:
 def test_any_text_gets_an_allowed_tier(
     text: str, previous: list[Tier], had_code: bool, allowed: set[Tier], pictures: int
 ) -> None:
-    decision = shipped().choose(text, previous=previous, had_code=had_code, allowed=allowed, pictures=pictures)
+    decision = default_chooser().choose(text, previous=previous, had_code=had_code, allowed=allowed, pictures=pictures)
     assert decision.tier in allowed
     assert decision.evidence
     assert decision.signals
-    assert decision == shipped().choose(text, previous=previous, had_code=had_code, allowed=allowed, pictures=pictures)
+    assert decision == default_chooser().choose(
+        text, previous=previous, had_code=had_code, allowed=allowed, pictures=pictures
+    )
