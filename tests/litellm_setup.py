@@ -9,6 +9,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from routing.catalog.catalog import BUNDLED, Catalog
 from routing.lean_imports import lean
 from routing.llm.adapter import LiteLlm
@@ -41,3 +43,10 @@ async def opened(folder: Path) -> AsyncIterator[LiteLlm]:
     yield made
     await made.close()
     await local.close()
+
+
+@pytest.fixture
+async def llm(tmp_path: Path) -> AsyncIterator[LiteLlm]:
+    """Our adapter, loaded."""
+    async with opened(tmp_path) as made:
+        yield made

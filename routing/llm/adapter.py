@@ -17,7 +17,7 @@ import httpx
 
 from routing.catalog.catalog import Catalog
 from routing.lean_imports import lean, on_demand
-from routing.llm import chat_stream, embeddings, message_codec, patches, thinking, unused
+from routing.llm import chat_stream, embeddings, message_codec, patches, thinking
 from routing.llm.endpoint import where_of
 from routing.llm.error_mapping import explained, refusals, takes_no_tools, time_limit
 from routing.llm.local.runtime import LocalRuntime
@@ -218,10 +218,10 @@ def _import(catalog: Catalog, environment: Mapping[str, str]) -> ModuleType:
     os.environ.update(environment)
     with lean():
         on_demand("openai.resources")
-        with unused.tokenizer_skipped():
+        with patches.tokenizer_skipped():
             litellm = importlib.import_module("litellm")
-        patches.install()
-    unused.drop_second_map(litellm)
+        patches.send_as_given()
+    patches.drop_second_map(litellm)
     for logger in _LOGGERS:
         # Their handlers would write to stderr and bypass our log, which masks secrets.
         logging.getLogger(logger).handlers.clear()

@@ -1,4 +1,4 @@
-"""A small study on disk."""
+"""A small study on disk, and a model server that requires valid requests."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import pytest
 
 from benchmarks.bench_tools.study import Study, read
 from tests.benchmarks.study import PROMPTS, TOOLS
+from tests.servers.fixtures import ms_of_valid_requests
+
+__all__ = ["ms_of_valid_requests"]
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -17,13 +16,6 @@ from tests.servers.model import ModelServer
 
 TOOL = ToolSpec("look", "Look at it.", {"type": "object", "properties": {"at": {"type": "string"}}})
 SHOWN = Shown((TOOL,), (), "More tools: none.")
-
-
-@pytest.fixture
-async def ms() -> AsyncIterator[ModelServer]:
-    async with ModelServer() as server:
-        yield server
-        assert [problem for call in server.calls for problem in call.violations] == []
 
 
 async def ask(url: str, shown: Shown = SHOWN, key: str | None = "sesame") -> Answer:

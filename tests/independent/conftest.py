@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from routing.llm.adapter import LiteLlm
 from tests.independent.aimock import Aimock, installed
 from tests.independent.llmock import Llmock
-from tests.litellm_setup import litellm_without_clients, opened
+from tests.litellm_setup import litellm_without_clients, llm
 from tests.stories.harness import BotHarness, bot_harness
+
+__all__ = ["llm"]
 
 Party = Aimock | Llmock
 
@@ -48,13 +49,6 @@ async def party(request: pytest.FixtureRequest) -> Party:
     process: Party = request.getfixturevalue(f"{request.param}_process")
     await process.reset()
     return process
-
-
-@pytest.fixture
-async def llm(tmp_path: Path) -> AsyncIterator[LiteLlm]:
-    """Our adapter."""
-    async with opened(tmp_path) as made:
-        yield made
 
 
 @pytest.fixture

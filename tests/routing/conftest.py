@@ -1,30 +1,17 @@
 """A model server that requires valid requests, our adapter to it, no pause before retries, and selectors."""
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from routing.llm.adapter import LiteLlm
 from routing.policy import failover
 from routing.types.toolkits import Toolkit
-from tests.litellm_setup import opened
+from tests.litellm_setup import llm
 from tests.routing.tools.fakes import Made, Selecting
-from tests.servers.model import ModelServer
+from tests.servers.fixtures import ms_of_valid_requests
 
-
-@pytest.fixture
-async def ms() -> AsyncIterator[ModelServer]:
-    async with ModelServer() as server:
-        yield server
-        assert [problem for call in server.calls for problem in call.violations] == []
-
-
-@pytest.fixture
-async def llm(tmp_path: Path) -> AsyncIterator[LiteLlm]:
-    async with opened(tmp_path) as made:
-        yield made
+__all__ = ["llm", "ms_of_valid_requests"]
 
 
 @pytest.fixture

@@ -9,15 +9,11 @@ from telegram import Bot
 from tests.servers.discord import DiscordServer
 from tests.servers.discord.sdk import Raw
 from tests.servers.discord.sdk import raw as discord_client
-from tests.servers.model import ModelServer
+from tests.servers.fixtures import dc, ms, tg
 from tests.servers.sdk import a_bot
 from tests.servers.telegram import TelegramServer
 
-
-@pytest.fixture
-async def tg() -> AsyncIterator[TelegramServer]:
-    async with TelegramServer() as server:
-        yield server
+__all__ = ["dc", "ms", "tg"]
 
 
 @pytest.fixture
@@ -33,21 +29,9 @@ async def raw(tg: TelegramServer) -> AsyncIterator[httpx.AsyncClient]:
 
 
 @pytest.fixture
-async def dc() -> AsyncIterator[DiscordServer]:
-    async with DiscordServer() as server:
-        yield server
-
-
-@pytest.fixture
 async def http(dc: DiscordServer) -> AsyncIterator[Raw]:
     async with discord_client(dc) as client:
         yield client
-
-
-@pytest.fixture
-async def ms() -> AsyncIterator[ModelServer]:
-    async with ModelServer() as server:
-        yield server
 
 
 @pytest.fixture

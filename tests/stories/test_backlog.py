@@ -12,7 +12,7 @@ from storage.ledger import SqlLedger
 from tests.servers.discord import DiscordServer
 from tests.stories.discord_bot import hurried, up
 from tests.stories.harness import BotHarness, ask, running
-from tests.stories.test_faults_storage import Faulty
+from tests.stories.test_faults_storage import Fault
 from tests.stories.test_order import settled, texts
 
 __all__ = ["hurried"]
@@ -154,14 +154,14 @@ async def test_people_are_told_once_that_nothing_can_be_saved(
     monkeypatch.setattr("bot.adapters.telegram.descriptor.Pace", lambda: quick)
     for module in ("bot.inbox.inbox", "handlers.storage_retry"):
         monkeypatch.setattr(f"{module}.TELL_SECONDS", 0.0)
-    faulty = Faulty(monkeypatch, store, step)
+    fault = Fault(monkeypatch, store, step)
     async with running(on):
         await ask(on, "before")
-        faulty.times = 10**6
+        fault.times = 10**6
         said = on.tg.say("question")
         told = await on.tg.reply(said, after=said)
         assert "can't save anything at the moment" in told.text
-        faulty.times = 2
+        fault.times = 2
         assert (await on.tg.reply(said, after=told)).text == "You said: question"
         await settled(on)
     assert len(texts(on)) == 3
@@ -173,13 +173,13 @@ async def test_a_known_person_is_told_of_storage_failure_before_the_first_reply(
     """For example after a restart. Strangers, who are never answered, are not told."""
     monkeypatch.setattr("bot.inbox.inbox.TELL_SECONDS", 0.0)
     on.env["BOT_ACCESS"] = "allowlist"
-    faulty = Faulty(monkeypatch, SqlInbox, "accept")
-    faulty.times = 10**6
+    fault = Fault(monkeypatch, SqlInbox, "accept")
+    fault.times = 10**6
     async with running(on):
         on.tg.say("anybody there?", user="mallory")
         said = on.tg.say("question")
         told = await on.tg.reply(said, after=said)
         assert "can't save anything at the moment" in told.text
         assert not on.tg.private("mallory").from_bot()
-        faulty.times = 0
+        fault.times = 0
         assert (await on.tg.reply(said, after=told)).text == "You said: question"

@@ -1,6 +1,6 @@
 """Storage fails mid-work: everything is answered once when it works again. Also the retention of finished messages."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 
@@ -28,8 +28,8 @@ STEPS = [
 ]
 
 
-class Faulty:
-    """Makes the next `times` calls of one storage step fail, before or after it is done."""
+class Fault:
+    """Makes the next `times` calls of one storage step fail before they do anything."""
 
     def __init__(self, patch: pytest.MonkeyPatch, store: type, step: str) -> None:
         self.times = 0
@@ -44,73 +44,72 @@ class Faulty:
         patch.setattr(store, step, failing)
 
 
+Faulty = Callable[[type, str], Fault]
+
+
 @pytest.fixture
-def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shortens the pauses between attempts."""
+def faulty(monkeypatch: pytest.MonkeyPatch) -> Iterator[Faulty]:
+    """Makes faulty steps, with short pauses between attempts. All faults must have happened by the end."""
     monkeypatch.setattr("handlers.storage_retry.PAUSES", (0.01,))
     monkeypatch.setattr("bot.adapters.telegram.descriptor.Pace", lambda: Pace(backoff=0.02))
+    faults: list[Fault] = []
+
+    def fault(store: type, step: str) -> Fault:
+        faults.append(Fault(monkeypatch, store, step))
+        return faults[-1]
+
+    yield fault
+    assert [fault.times for fault in faults] == [0] * len(faults)
 
 
 @pytest.mark.parametrize(("store", "step"), STEPS, ids=lambda each: getattr(each, "__name__", each))
-async def test_any_storage_step_may_fail_for_a_while(
-    on: BotHarness, hurried: None, monkeypatch: pytest.MonkeyPatch, store: type, step: str
-) -> None:
-    faulty = Faulty(monkeypatch, store, step)
+async def test_any_storage_step_may_fail_for_a_while(on: BotHarness, faulty: Faulty, store: type, step: str) -> None:
+    fault = faulty(store, step)
     async with running(on):
         await ask(on, "before")
-        faulty.times = 3
+        fault.times = 3
         said = [on.tg.say(word) for word in ("one", "/whoami", "two")]
         replies = await on.tg.reply(said[0], after=said[0], count=3, timeout=30.0)
         await settled(on)
-    assert faulty.times == 0
     answers = [message.text for message in replies if message.text.startswith("You said")]
     assert answers == ["You said: one", "You said: two"]
     assert len(texts(on)) == 4
     assert [call.last_user_text for call in on.ms.calls] == ["before", "one", "two"]
 
 
-async def test_counting_the_attempts_of_a_resumed_message_may_fail_for_a_while(
-    on: BotHarness, hurried: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_counting_the_attempts_of_a_resumed_message_may_fail_for_a_while(on: BotHarness, faulty: Faulty) -> None:
     gate = on.ms.gate("never said")
     async with BotProcess(on) as bot:
         on.tg.say("one")
         await gate.reached(60.0)
         await bot.kill()
-    faulty = Faulty(monkeypatch, SqlInbox, "begin")
-    faulty.times = 3
+    fault = faulty(SqlInbox, "begin")
+    fault.times = 3
     async with running(on):
         assert (await on.tg.reply(matching="You said")).text == "You said: one"
         await settled(on)
-    assert faulty.times == 0
 
 
-async def test_marking_a_repeated_attempt_may_fail_for_a_while(
-    on: BotHarness, hurried: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    faulty = Faulty(monkeypatch, SqlOutbox, "attempting")
+async def test_marking_a_repeated_attempt_may_fail_for_a_while(on: BotHarness, faulty: Faulty) -> None:
+    fault = faulty(SqlOutbox, "attempting")
     async with running(on):
         await ask(on, "before")
-        faulty.times = 3
+        fault.times = 3
         on.tg.fault("sendMessage", "server_error")
         assert (await ask(on, "one")).text.endswith("You said: one")
         await settled(on)
-    assert faulty.times == 0
 
 
-async def test_a_pressed_button_survives_a_fault(
-    on: BotHarness, hurried: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_pressed_button_survives_a_fault(on: BotHarness, faulty: Faulty) -> None:
     """It was already stored when classifying it failed."""
-    faulty = Faulty(monkeypatch, SqlOutbox, "get")
+    fault = faulty(SqlOutbox, "get")
     async with running(on):
         async with on.ms.outage():
             sorry = await ask(on, "my question")
-        faulty.times = 3
+        fault.times = 3
         on.tg.press("🔁 Retry", message=sorry)
         assert (await on.tg.reply(after=sorry)).text == "You said: my question"
         await settled(on)
-    assert faulty.times == 0
 
 
 async def test_old_open_messages_are_answered_and_finished_ones_deleted(on: BotHarness) -> None:

@@ -30,7 +30,7 @@ async def test_the_request_is_what_the_client_would_have_sent(monkeypatch: pytes
     completions: Any = importlib.import_module(patches.COMPLETIONS)
     rewriting = importlib.import_module("openai._utils").async_maybe_transform
     monkeypatch.setattr(completions, "async_maybe_transform", rewriting)
-    patches.install()
+    patches.send_as_given()
     assert completions.async_maybe_transform is not rewriting
     given = REQUEST | {"seed": client.NOT_GIVEN, "user": client.omit}
     expected = importlib.import_module("openai.types.chat.completion_create_params").CompletionCreateParamsStreaming

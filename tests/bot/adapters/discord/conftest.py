@@ -7,12 +7,9 @@ import pytest
 from tests.bot.adapters.discord.client import Scene, connected
 from tests.bot.adapters.discord.harness import DiscordHarness, running_platform
 from tests.servers.discord import DiscordServer
+from tests.servers.fixtures import dc
 
-
-@pytest.fixture
-async def dc() -> AsyncIterator[DiscordServer]:
-    async with DiscordServer() as server:
-        yield server
+__all__ = ["dc"]
 
 
 @pytest.fixture

@@ -5,13 +5,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.bot.adapters.telegram.harness import TelegramHarness, running_platform
+from tests.servers.fixtures import tg
 from tests.servers.telegram import TelegramServer
 
-
-@pytest.fixture
-async def tg() -> AsyncIterator[TelegramServer]:
-    async with TelegramServer() as server:
-        yield server
+__all__ = ["tg"]
 
 
 @pytest.fixture
