@@ -49,9 +49,9 @@ class Resident:
 
 
 def _imported(*modules: str, left_out: Sequence[str] = ()) -> None:
-    from routing.lean_imports import lean
+    from routing.lean_imports import without_collection
 
-    with lean(*left_out):
+    with without_collection(*left_out):
         for name in modules:
             import_module(name)
 

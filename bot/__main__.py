@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from routing.lean_imports import lean
+from routing.lean_imports import without_collection
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """See `bot.cli.main`."""
-    with lean("httpx._main"):  # httpx's own command line, with rich, click and pygments: 4 MB
+    with without_collection("httpx._main"):  # httpx's own command line, with rich, click and pygments: 4 MB
         from bot import cli
 
     return cli.main(arguments)

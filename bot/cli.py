@@ -14,7 +14,7 @@ from bot.workspace import Workspace
 from handlers.languages import Say
 from handlers.version import VERSION
 from routing.errors import ConfigError, StorageFault
-from routing.lean_imports import lean
+from routing.lean_imports import without_collection
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -129,7 +129,7 @@ def _default_level(command: str) -> str:
 
 
 def _with_database(options: argparse.Namespace, environment: Environment, workspace: Workspace) -> int:
-    with lean():
+    with without_collection():
         from bot import running
         from storage.database.migrate import migrate
 

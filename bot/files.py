@@ -52,7 +52,7 @@ class Files:
             raise Refused(words)
         audio = await self._fetch(attachment)
         try:
-            return await self._transcriber.words(attachment.name, audio, cost, turn_id, conversation_id)
+            return await self._transcriber.transcribe(attachment.name, audio, cost, turn_id, conversation_id)
         except BudgetExceeded:
             raise
         except ModelError as error:

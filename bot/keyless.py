@@ -24,7 +24,7 @@ log = logging.getLogger("bot.keyless")
 async def look(models: Models, seconds: float = FIRST_LOOK_SECONDS) -> None:
     """Find a running Ollama, whose models answer if no model of a provider with a key can be called."""
     base = models.config.profile(PROVIDER).base_url
-    if not models.at_home() or base is None:
+    if not models.only_ollama() or base is None:
         return
     base = base.rstrip("/").removesuffix("/v1")
     # Without the environment's proxies: Ollama is nearby, and a SOCKS proxy would need another package.
@@ -38,7 +38,7 @@ async def keep_looking(models: Models, seconds: float = AGAIN_SECONDS) -> None:
         log.warning("[Models] %s", message)
     while True:
         await asyncio.sleep(seconds)
-        if models.running is None and models.at_home():
+        if models.running is None and models.only_ollama():
             await look(models)
             if models.ollama is not None:
                 log.warning("[Models] %s", sentence(models))

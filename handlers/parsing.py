@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from routing.errors import Refused
-from routing.policy.tiers import open_to, split_prefix
+from routing.policy.tiers import split_prefix, tiers_for
 from routing.types.messages import InboundMessage, UserKey
 from routing.types.people import Role
 from routing.types.tiers import Tier
@@ -84,7 +84,7 @@ def typed_command(message: InboundMessage) -> Typed | None:
 
 def typed_prefix(message: InboundMessage, role: Role = "user") -> tuple[Tier | None, str]:
     """The tier prefix that the sender typed, and the text without it. Raises Refused for a misspelt one."""
-    return split_prefix(message.text, open_to(role)) if message.forwarded_from is None else (None, message.text)
+    return split_prefix(message.text, tiers_for(role)) if message.forwarded_from is None else (None, message.text)
 
 
 def is_stop(text: str) -> bool:

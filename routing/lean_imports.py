@@ -13,7 +13,7 @@ from typing import Any
 
 
 @contextmanager
-def lean(*left_out: str) -> Iterator[None]:
+def without_collection(*left_out: str) -> Iterator[None]:
     """A block of imports without garbage collection, because what they create stays. Later collections ignore it.
 
     litellm creates 310,000 objects: its import takes 1.9 instead of 2.6 s of CPU, and a full collection no longer
@@ -35,7 +35,7 @@ def lean(*left_out: str) -> Iterator[None]:
             gc.freeze()
 
 
-def on_demand(package: str) -> None:
+def import_lazily(package: str) -> None:
     """Run a package's `__init__` when one of the names it defines is first used, not when a module inside it is
     imported. Without effect if the package is imported already or not installed."""
     spec = None if package in sys.modules else find_spec(package)

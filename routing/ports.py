@@ -223,7 +223,7 @@ class PriceList(Protocol):
 class AudioPrices(Protocol):
     """Looks up prices of transcription."""
 
-    def a_second(self, model: str) -> Decimal | None:
+    def per_second(self, model: str) -> Decimal | None:
         """US dollars per second of audio; None if unknown."""
 
 

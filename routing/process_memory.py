@@ -6,7 +6,7 @@ import ctypes
 from contextlib import suppress
 
 
-def give_back() -> None:
+def trim_memory() -> None:
     """Return freed memory to the system: 7 MB after the tool index is built. Only glibc supports it; takes some
     milliseconds."""
     with suppress(OSError, AttributeError, TypeError):

@@ -123,7 +123,7 @@ class Router:
 
     async def affordable(self, person: Person, tier: Tier, tokens: int, cost: TurnCost) -> Tier | None:
         """The best tier of a lower price class that the budget allows, except coding."""
-        preferences = tiers.permitted(await self._sources.preferences.get(person.id), person.role)
+        preferences = tiers.restrict_to_role(await self._sources.preferences.get(person.id), person.role)
         contracts = self.models.config.contracts
         for lower in reversed([each for each in TIERS if contracts[each].is_cheaper(contracts[tier])]):
             choice = self.models.choose(lower, preferences)
@@ -191,7 +191,7 @@ class Router:
         person, fixed = question.person, question.fixed
         settings = fixed.settings if fixed else await self._sources.preferences.settings(person.id)
         stored = fixed.preferences if fixed else await self._sources.preferences.get(person.id)
-        return tiers.permitted(stored, person.role), settings
+        return tiers.restrict_to_role(stored, person.role), settings
 
     async def _today(self, settings: PersonSettings) -> str:
         return f"{datetime.fromtimestamp(self._clock(), await time_zone(settings.time_zone)):%A, %Y-%m-%d}"

@@ -30,7 +30,7 @@ def shortened(text: str, most: int) -> str:
 
 
 @lru_cache(maxsize=8_192)
-def spaced(name: str) -> str:
+def split_identifier(name: str) -> str:
     """Split an identifier into words: `getBoxOffice` → "get Box Office"."""
     return " ".join(_NAME_SEAM.sub(" ", name).split())
 
@@ -52,7 +52,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return by_distance[best] if best <= allowed else None
 
 
-class Pieces:
+class TextPieces:
     """Joins text that arrives in pieces; a surrogate pair may be split between two."""
 
     def __init__(self) -> None:

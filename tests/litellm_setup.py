@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from routing.catalog.catalog import BUNDLED, Catalog
-from routing.lean_imports import lean
+from routing.lean_imports import without_collection
 from routing.llm.adapter import LiteLlm
 from routing.llm.local.runtime import LocalRuntime
 
@@ -26,7 +26,7 @@ OFFLINE = {
 def litellm_without_clients() -> Any:
     """The library, kept from the network and from any `.env`, holding no client of an earlier loop."""
     os.environ.update(OFFLINE)
-    with lean():
+    with without_collection():
         library = importlib.import_module("litellm")
     library.in_memory_llm_clients_cache.flush_cache()
     vars(library).pop("module_level_aclient", None)  # made again when it is asked for

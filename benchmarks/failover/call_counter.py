@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator
 
 from benchmarks.failover.faults import number_of
-from routing.health.breakers import Place, fingerprint
+from routing.health.breakers import BreakerKey, fingerprint
 from routing.health.health import ModelHealth
 from routing.ports import Llm
 from routing.types.llm import ModelRequest, ProviderProfile, StreamEvent, Transcript
@@ -19,7 +19,7 @@ class CallCounter:
     def __init__(self, llm: Llm, health: ModelHealth) -> None:
         self._llm = llm
         self._health = health
-        self._probes: Counter[Place] = Counter()
+        self._probes: Counter[BreakerKey] = Counter()
         self.tries: Counter[int] = Counter()
         self.probes = 0
         self.most_probes = 0
@@ -45,7 +45,7 @@ class CallCounter:
             if probing:
                 self._probes[place] -= 1
 
-    def _begun(self, place: Place, probing: bool) -> None:
+    def _begun(self, place: BreakerKey, probing: bool) -> None:
         self.busy += 1
         self.most_busy = max(self.most_busy, self.busy)
         if probing:

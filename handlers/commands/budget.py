@@ -67,7 +67,7 @@ class BudgetCommand:
             return Reply(ask.say("{head}: there is no limit.", head=head))
         lines = []
         for each in found:
-            opens = ask.say("{left} left, resets in {span}", left=dollars(each.left), span=self._span(each.opens_at))
+            opens = ask.say("{left} left, resets in {span}", left=dollars(each.left), span=self._span(each.resets_at))
             own = ask.say(", personal limit") if each.ceiling.own and person.id != ask.person.id else ""
             lines.append(f"- {status(ask.say, each)} ({opens}{own})")
         notes = [ask.say(THEN[self._budget.limits.at_limit])]

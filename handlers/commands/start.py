@@ -8,7 +8,7 @@ from handlers.context import CommandContext, CommandSpec, Handler, Reply
 from handlers.dependencies import CommandDependencies
 from handlers.replies.demo_model import NOTE
 from routing.policy.models import Models
-from routing.policy.tiers import open_to
+from routing.policy.tiers import tiers_for
 from routing.types.messages import Button
 from routing.types.tiers import Tier
 
@@ -38,7 +38,7 @@ class Start:
         self._models = models
 
     async def __call__(self, ask: CommandContext) -> Reply:
-        tiers = "\n".join(f"- {ask.say(PURPOSES[tier])}" for tier in open_to(ask.person.role))
+        tiers = "\n".join(f"- {ask.say(PURPOSES[tier])}" for tier in tiers_for(ask.person.role))
         parts = [ask.say(WORDS, tiers=tiers)]
         if self._models.without_keys():
             found = self._models.ollama

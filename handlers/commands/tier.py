@@ -70,7 +70,7 @@ class TierCommand:
 
     async def _set(self, ask: CommandContext) -> None:
         name, *more = ask.arguments
-        tier = tiers.parse_preference(name, tiers.open_to(ask.person.role))
+        tier = tiers.parse_preference(name, tiers.tiers_for(ask.person.role))
         if tier is not None:
             tiers.check_role(tier, ask.person.role)
         if more and tier is None:
@@ -158,7 +158,7 @@ def _keyboard(ask: CommandContext, stored: Preferences, default: TierChoice | No
     """Two buttons per row, the current tier ticked. Then the lock, if available, and the way back to the owner's
     default."""
     role = ask.person.role
-    current, usable = _stored(stored, default), (*tiers.open_to(role), AUTO)
+    current, usable = _stored(stored, default), (*tiers.tiers_for(role), AUTO)
     buttons = [Button(f"✅ {tier}" if tier == current else tier, f"/tier {tier}") for tier in usable]
     back: tuple[tuple[Button, ...], ...] = ()
     if default is not None and (stored.auto or stored.tier is not None):

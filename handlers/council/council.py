@@ -17,7 +17,7 @@ from routing.budget.reservation import Reservation
 from routing.catalog.catalog import Catalog
 from routing.config.runtime import RouterConfig
 from routing.council.calling import ModelCalls
-from routing.council.costs import Estimate, charged, estimate, for_books
+from routing.council.costs import Estimate, charged, estimate, priced_calls
 from routing.council.council import Council
 from routing.council.prompts import MAX_QUESTION_CHARACTERS
 from routing.council.seats import MAX_SEATS, MIN_SEATS, USUAL_SEATS, Missing, Seat, members
@@ -155,7 +155,7 @@ class CouncilSessions:
             finally:
                 if own.calls:
                     held.settle(charged(own.calls, plan.assumed, plan.each))
-                cost.calls += for_books(own.calls, plan.each)
+                cost.calls += priced_calls(own.calls, plan.each)
                 cost.consulted += len(own.calls)
                 cost.over = held.reached or cost.over
 

@@ -70,7 +70,7 @@ def _why(say: Say, reached: Reached, now: float) -> tuple[str, dict[str, object]
         return NEVER, values
     if reached.busy:
         return BUSY, values
-    return FULL, values | {"span": span(status.opens_at - now)}
+    return FULL, values | {"span": span(status.resets_at - now)}
 
 
 def _name(say: Say, ceiling: Ceiling) -> str:

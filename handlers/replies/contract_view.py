@@ -7,7 +7,7 @@ from handlers.replies.costs import dollars
 from handlers.replies.duration import span
 from handlers.replies.footer import PASSED
 from routing.budget.guard import BudgetGuard
-from routing.config.contracts import TierContract, lone_vendors
+from routing.config.contracts import TierContract, single_vendor_pools
 from routing.policy.models import Models
 from routing.ports import Clock
 from routing.turn.plan import Plan
@@ -68,7 +68,7 @@ class ContractView:
 
 def _vendor(ask: CommandContext, contract: TierContract) -> list[str]:
     words = "Only one provider here ({vendor}): if it fails, nothing can step in."
-    return [ask.say(words, vendor=vendor) for vendor in lone_vendors([contract]).values()]
+    return [ask.say(words, vendor=vendor) for vendor in single_vendor_pools([contract]).values()]
 
 
 def _times(ask: CommandContext, contract: TierContract, seconds: float) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from handlers.context import CommandContext
 from handlers.languages import Say
 from routing.config.contracts import TierContract
-from routing.policy.tiers import open_to
+from routing.policy.tiers import tiers_for
 from routing.types.messages import Button
 from routing.types.people import Role
 from routing.types.tiers import Tier
@@ -47,7 +47,7 @@ def retry_button(ask: CommandContext, prefix: Tier | None, about: str) -> Button
 
 def higher(say: Say, tier: Tier, contracts: Mapping[Tier, TierContract], about: str, role: Role = "user") -> Rows:
     """A button for the next higher tier that the contract allows. Never offers the coding tier."""
-    able = (each for each in open_to(role) if each != "coding" and contracts[tier].escalates_to(contracts[each]))
+    able = (each for each in tiers_for(role) if each != "coding" and contracts[tier].escalates_to(contracts[each]))
     found = next(able, None)
     if found is None or contracts[found].pool == contracts[tier].pool:
         return ()

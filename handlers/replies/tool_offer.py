@@ -11,7 +11,7 @@ from handlers.context import CommandContext
 from handlers.replies.tool_list import listed, one_line, plain
 from handlers.tools.toolbox import Toolbox
 from routing.config.presentation import Strategy
-from routing.policy.tiers import open_to, split_prefix
+from routing.policy.tiers import split_prefix, tiers_for
 from routing.ports import Embedder, PreferenceStore
 from routing.router import Router
 from routing.tools.fallback_reasons import (
@@ -57,7 +57,7 @@ class ToolOffers:
 
     async def explain(self, ask: CommandContext, conversation_id: int, asked: str) -> str:
         """The full explanation for a message of this person in this conversation."""
-        prefix, text = split_prefix(asked, open_to(ask.person.role))
+        prefix, text = split_prefix(asked, tiers_for(ask.person.role))
         plan = await self._router.plan(ask.person, conversation_id, prefix)
         tools = await self._router.tools(ask.person, conversation_id, text)
         offered = await self._toolbox.offered(ask.person)

@@ -42,7 +42,7 @@ class Accounts:
         self._accounts: dict[Key, Account] = {}
         self._most = MAX_ACCOUNTS
 
-    async def opened(
+    async def current(
         self,
         ceilings: Sequence[Ceiling],
         person_id: int,

@@ -33,7 +33,7 @@ class Budget:
         chat: ChatKey,
         dollars: Decimal | None,
         *,
-        even_so: bool = False,
+        force: bool = False,
         payer: PayerKind = "known",
     ) -> Reservation | Reached:
         """Reserve the expected cost of a call (None: unknown), or return the limit that has no room for it; of several,
@@ -43,8 +43,8 @@ class Budget:
         found = await self._found(person_id, chat, limits, payer)
         # No await from here on, so that two turns can't both take the last of a limit.
         reached = [Reached(each, dollars) for each, _ in found if not each.fits(dollars)]
-        last = max(reached, key=lambda each: (each.never, each.status.opens_at), default=None)
-        if last is not None and not even_so and limits.at_limit != "warn":
+        last = max(reached, key=lambda each: (each.never, each.status.resets_at), default=None)
+        if last is not None and not force and limits.at_limit != "warn":
             return last
         return Reservation([account for _, account in found], dollars, limits.assumed, last)
 
@@ -94,7 +94,7 @@ class Budget:
         self, person_id: int, chat: ChatKey, limits: BudgetLimits, payer: PayerKind
     ) -> list[tuple[BudgetStatus, Account]]:
         ceilings = limits.ceilings(await self.limits_of(person_id), payer)
-        opened = await self._accounts.opened(ceilings, person_id, chat, limits, payer)
+        opened = await self._accounts.current(ceilings, person_id, chat, limits, payer)
         return [
             (BudgetStatus(ceiling, account.spent, account.held, account.unknown, period.end), account)
             for ceiling, (account, period) in zip(ceilings, opened, strict=True)

@@ -16,7 +16,7 @@ MAX_MODELS = 1_000
 """Maximum number of models per tier in memory. People can enter any model name."""
 
 
-class Outputs:
+class OutputLengths:
     """The running mean of a model's output length in a tier, reasoning included. The mean, because errors cancel out
     over many calls; the maximum would refuse people who have money left (a deep answer may take 80,000 tokens and takes
     5,000)."""

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from decimal import Decimal
 
 from routing.budget.budget import Budget
-from routing.budget.estimates import Outputs
+from routing.budget.estimates import OutputLengths
 from routing.budget.reservation import Reservation
 from routing.ports import PriceList
 from routing.types.budgets import BudgetExceeded, Reached
@@ -28,7 +28,7 @@ class BudgetGuard:
     def __init__(self, budget: Budget, prices: Callable[[], Awaitable[PriceList]]) -> None:
         self.budget = budget
         self.prices = prices
-        self._outputs = Outputs()
+        self._outputs = OutputLengths()
 
     async def estimate(self, request: ModelRequest, tokens: int | None = None) -> Decimal | None:
         """The expected cost, in US dollars, of a call with a prompt of `tokens` (None: counted from the request). None
@@ -55,7 +55,7 @@ class BudgetGuard:
         return await self._held(model, dollars, cost)
 
     async def _held(self, model: str, dollars: Decimal | None, cost: TurnCost) -> Reservation:
-        found = await self.budget.reserve(cost.person_id, cost.chat, dollars, even_so=cost.cheapest, payer=cost.payer)
+        found = await self.budget.reserve(cost.person_id, cost.chat, dollars, force=cost.cheapest, payer=cost.payer)
         if isinstance(found, Reached):
             raise BudgetExceeded(model, found, self.budget.limits.at_limit == "cheapest")
         cost.over = found.reached or cost.over

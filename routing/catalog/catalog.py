@@ -65,7 +65,7 @@ class Catalog:
     def nearest(self, name: str, allowed_providers: Collection[str], count: int = 3) -> tuple[str, ...]:
         """The full names most similar to a mistyped one, best first, limited to these providers."""
         scores = {
-            card.name: _likeness(name.strip().lower(), card.name.lower())
+            card.name: _similarity(name.strip().lower(), card.name.lower())
             for card in self.models()
             if card.provider in allowed_providers
         }
@@ -108,7 +108,7 @@ def _ends_word(name: str, cut: int) -> bool:
     return not inside_number
 
 
-def _likeness(query: str, full: str) -> float:
+def _similarity(query: str, full: str) -> float:
     """Similarity (0-100) of the model part; the provider, often forgotten or wrong, only breaks ties."""
     provider, _, model = full.partition("/")
     return 0.99 * fuzz.WRatio(query.rpartition("/")[2], model) + query.startswith(f"{provider}/")

@@ -218,7 +218,7 @@ class _Known:
     again: float = -math.inf
 
 
-class StatedSizes:
+class OllamaModels:
     """Asks Ollama in the background for size, abilities and window of models. Failures are remembered, too, and logged
     at debug level."""
 

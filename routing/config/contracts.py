@@ -92,7 +92,7 @@ def read_contracts(
     return contracts
 
 
-def lone_vendors(contracts: Iterable[TierContract]) -> dict[Tier, str]:
+def single_vendor_pools(contracts: Iterable[TierContract]) -> dict[Tier, str]:
     """The vendor of each pool whose models all have the same one: its outage takes them all. A gateway counts as
     one."""
     vendors = {each.tier: {provider_of(model) for model in each.pool} for each in contracts}

@@ -24,7 +24,7 @@ _LIST = re.compile(r"\[[^\[\]]*\]")
 _NAMED = re.compile(r'"ranking"\s*:\s*\Z', re.IGNORECASE)
 _NAME_REACH = 40
 _PREFIX = re.compile(r"\A(?:answer|label)\b")
-_DRESS = " \t\r\n*_`'\"()<>#:.-"
+_DECORATION = " \t\r\n*_`'\"()<>#:.-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def count(labels: Collection[str], votes: Mapping[str, Ranking]) -> Tally:
     return Tally(scores, tuple(tuple(each for each in scores if scores[each] == level) for level in levels))
 
 
-def unassailable(labels: Collection[str], votes: Mapping[str, Ranking], left: Collection[str]) -> str | None:
+def certain_winner(labels: Collection[str], votes: Mapping[str, Ranking], left: Collection[str]) -> str | None:
     """The label that stays first alone whatever the voters `left` do. None if there is none yet, or if there are more
     outcomes than MAX_OUTCOMES. Tries each outcome: 25 for two voters of three."""
     if prod(_ballots(len(labels) - (voter in labels)) for voter in left) > MAX_OUTCOMES:
@@ -114,4 +114,4 @@ def _sanitised(items: Sequence[object], others: Mapping[str, str]) -> Ranking:
 
 def _bare(entry: str) -> str:
     """`**Answer B**` → `b`."""
-    return _PREFIX.sub("", entry.strip(_DRESS).lower()).strip(_DRESS)
+    return _PREFIX.sub("", entry.strip(_DECORATION).lower()).strip(_DECORATION)

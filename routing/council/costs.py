@@ -77,7 +77,7 @@ def charged(calls: Sequence[CallRecord], assumed: Price | None = None, each: Dec
     )
 
 
-def for_books(calls: Sequence[CallRecord], each: Decimal | None) -> tuple[CallRecord, ...]:
+def priced_calls(calls: Sequence[CallRecord], each: Decimal | None) -> tuple[CallRecord, ...]:
     """The calls, with the charged amount for those without the provider's count."""
     return tuple(replace(call, charged=each) if call.usage is None else call for call in calls)
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from functools import partial
 from random import Random
 
-from routing.council.ballots import Tally, count, read_ballot, unassailable
-from routing.council.prompts import for_chairman, for_member, for_voter, split_dissent, unknown_mark
+from routing.council.ballots import Tally, certain_winner, count, read_ballot
+from routing.council.prompts import for_chairman, for_member, for_voter, split_dissent, unused_delimiter
 from routing.council.seats import Seat, strongest
 from routing.council.verdict import Failure, Form, Member, Progress, Stage, Verdict
 from routing.errors import ModelError
@@ -66,7 +66,7 @@ class Council:
 
     async def _deliberate(self) -> None:
         answers = {seat.model: self._ask_member(seat) for seat in self._seats}
-        await side_by_side(answers, partial(self._tell, "answers"))
+        await run_concurrently(answers, partial(self._tell, "answers"))
         answered = self._answered()
         if len(answered) < MIN_FOR_VOTE:
             self._voters = 0
@@ -111,13 +111,13 @@ class Council:
         for label, member in zip(LABELS, order, strict=False):
             self._members[member.model] = replace(member, label=label)
         texts = (self._question, *(member.answer for member in answered))
-        self._mark = unknown_mark(lambda: f"{self._random.getrandbits(64):016x}", texts)
+        self._mark = unused_delimiter(lambda: f"{self._random.getrandbits(64):016x}", texts)
 
     async def _vote(self) -> None:
         voters = [replace(member, voting="stopped") for member in self._answered()]
         self._members |= {voter.model: voter for voter in voters}
         ballots = {voter.model: self._rank(voter) for voter in voters}
-        waiting = await side_by_side(ballots, partial(self._tell, "ranking"), self._decided)
+        waiting = await run_concurrently(ballots, partial(self._tell, "ranking"), self._decided)
         self._early = bool(waiting)
         self._members |= {model: replace(self._members[model], voting="unneeded") for model in waiting}
 
@@ -137,7 +137,7 @@ class Council:
     def _decided(self, waiting: Sequence[str]) -> bool:
         """Whether the missing ballots can no longer change the leader."""
         left = [self._members[model].label for model in waiting]
-        return unassailable(self._answers(), self._votes(), left) is not None
+        return certain_winner(self._answers(), self._votes(), left) is not None
 
     async def _conclude(self) -> None:
         """Let the strongest member that answered write; one that just failed would fail again."""
@@ -194,7 +194,7 @@ def _form(answers: int, concluded: bool) -> Form:
     return "member" if answers > 1 else "single" if answers else "none"
 
 
-async def side_by_side(
+async def run_concurrently(
     work: Mapping[str, Coroutine[None, None, None]],
     tell: Callable[[tuple[str, ...]], None],
     enough: Callable[[Sequence[str]], bool] = lambda waiting: False,

@@ -90,7 +90,7 @@ def split_dissent(reply: str, mark: str) -> tuple[str, str]:
     return (answer, dissent) if answer else (dissent, "")
 
 
-def unknown_mark(make: Callable[[], str], texts: Iterable[str]) -> str:
+def unused_delimiter(make: Callable[[], str], texts: Iterable[str]) -> str:
     """Generate a mark that is in none of the texts."""
     known = "\n".join(texts)
     mark = make()

@@ -16,7 +16,7 @@ from routing.critic.verdict import parse_verdict
 from routing.errors import ModelError
 from routing.llm.attempt import CallOptions, ModelCaller
 from routing.llm.null_reply import NullLiveReply
-from routing.policy.models import SENDS_NOTHING, Models
+from routing.policy.models import OMITS_PARAMETER, Models
 from routing.ports import Clock
 from routing.turn.truncation import shorten
 from routing.types.deadline import Deadline
@@ -145,7 +145,7 @@ class Critic:
         data = f"{_block('question', mark, asked)}\n{_block('answer', mark, answered)}"
         messages = (ChatMessage("system", SYSTEM.format(mark=mark)), ChatMessage("user", data))
         levels = self._models.catalog.lookup(model).levels
-        effort = None if SENDS_NOTHING in levels or _CLAUDE in model else next(iter(levels), None)
+        effort = None if OMITS_PARAMETER in levels or _CLAUDE in model else next(iter(levels), None)
         short = replace(self._models.config.contracts["balanced"], max_output_tokens=MAX_TOKENS)
         request = self._models.request("balanced", ModelChoice(model, effort, "configured"), messages)
         return replace(request, max_output=output_limit(short, effort))

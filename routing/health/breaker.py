@@ -32,9 +32,9 @@ MAX_SECONDS = 900.0
 the window fail. It opens for FIRST_SECONDS, doubling to MAX_SECONDS."""
 REMEMBERED = 200
 """Maximum number of requests per window; enough for a reliable share."""
-BLAMELESS = (ContextOverflow, PolicyRefused, BadModelRequest)
+REQUEST_ERRORS = (ContextOverflow, PolicyRefused, BadModelRequest)
 """Errors caused by the request. One person's bad pictures must not block a model for everyone."""
-HOPELESS = (KeyRejected, ModelUnknown, OutOfCredit)
+PERMANENT_ERRORS = (KeyRejected, ModelUnknown, OutOfCredit)
 """Errors that would repeat on the next request, so one of them opens the breaker."""
 
 
@@ -51,7 +51,7 @@ CLOSED = BreakerStatus("closed")
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class SavedBreaker:
     """The state saved across restarts: open for `seconds` until `until` (0 if closed); `tries` are (at, failed)."""
 
     until: float = 0.0
@@ -107,12 +107,12 @@ class Breaker:
         await probe.ended.wait()
         return probe.error
 
-    def keep(self) -> Kept:
+    def keep(self) -> SavedBreaker:
         """The state to save. A running probe is not part of it."""
         self._forget_old()
-        return Kept(self._until, self._seconds, self._why, tuple(self._tries))
+        return SavedBreaker(self._until, self._seconds, self._why, tuple(self._tries))
 
-    def restore(self, kept: Kept) -> None:
+    def restore(self, kept: SavedBreaker) -> None:
         """Restore a saved state. Times too far in the future (a wrong clock) are cut."""
         now = self._clock()
         if kept.seconds > 0:
@@ -123,22 +123,22 @@ class Breaker:
 
     def _ended(self, era: int, error: ModelError | None) -> None:
         """Count an attempt that was no probe. Ignores attempts from before the last change of state."""
-        if era != self._era or isinstance(error, BLAMELESS):
+        if era != self._era or isinstance(error, REQUEST_ERRORS):
             return
         self._note(error is not None)
-        if error is not None and (isinstance(error, HOPELESS) or self._is_bad()):
+        if error is not None and (isinstance(error, PERMANENT_ERRORS) or self._is_bad()):
             self._open(error.reason, FIRST_SECONDS)
 
     def _probe_ended(self, probe: _Probe, error: ModelError | None) -> None:
         """Close or reopen the breaker after a probe. An early probe that fails changes nothing."""
-        blameless = isinstance(error, BLAMELESS)
+        blameless = isinstance(error, REQUEST_ERRORS)
         self._free(probe, None if blameless else error)
         if error is None:
             self._close()
         elif not blameless and not probe.early:
             self._open(error.reason, exponential(2, self._seconds, MAX_SECONDS))  # twice the last wait
 
-    def _speaks(self, probe: _Probe) -> int:
+    def _first_token(self, probe: _Probe) -> int:
         """Close the breaker at the first token; returns the era in which the rest of the attempt counts."""
         self._free(probe)
         self._close()
@@ -191,10 +191,10 @@ class Trial:
         self._breaker, self._era, self._probe = breaker, era, probe
         self._open = True
 
-    def speaks(self) -> None:
+    def first_token(self) -> None:
         """The first token arrived: a probe has succeeded, and waiting calls may start."""
         if self._open and self._probe is not None:
-            self._era, self._probe = self._breaker._speaks(self._probe), None
+            self._era, self._probe = self._breaker._first_token(self._probe), None
 
     def end(self, error: ModelError | None = None) -> None:
         """Record the result; only the first call counts."""

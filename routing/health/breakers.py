@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
 
-from routing.health.breaker import CLOSED, Breaker, BreakerStatus, Kept
+from routing.health.breaker import CLOSED, Breaker, BreakerStatus, SavedBreaker
 from routing.ports import Clock
 from routing.types.llm import ProviderProfile
 
 MAX_ENTRIES = 500
 """Maximum number of breakers in memory. People can enter any model name."""
-Place = tuple[str, str]
+BreakerKey = tuple[str, str]
 """A model and the fingerprint of its key and address."""
 
 
@@ -28,7 +28,7 @@ class Breakers:
     def __init__(self, clock: Clock, changed: Callable[[], None] = lambda: None) -> None:
         self._clock = clock
         self._changed = changed
-        self._breakers: dict[Place, Breaker] = {}
+        self._breakers: dict[BreakerKey, Breaker] = {}
 
     def of(self, model: str, key: str) -> Breaker:
         """The breaker of a model under a key's fingerprint."""
@@ -44,17 +44,17 @@ class Breakers:
         found = self._breakers.get((model, key))
         return CLOSED if found is None else found.status()
 
-    def statuses(self) -> dict[Place, BreakerStatus]:
+    def statuses(self) -> dict[BreakerKey, BreakerStatus]:
         """The breakers that are not closed, for /status."""
         every = ((place, each.status()) for place, each in self._breakers.items())
         return {place: status for place, status in every if status is not CLOSED}
 
-    def keep(self) -> dict[Place, Kept]:
+    def keep(self) -> dict[BreakerKey, SavedBreaker]:
         """The breakers with any state to save."""
         every = ((place, each.keep()) for place, each in self._breakers.items())
         return {place: kept for place, kept in every if kept.seconds or kept.tries}
 
-    def restore(self, kept: Mapping[Place, Kept]) -> None:
+    def restore(self, kept: Mapping[BreakerKey, SavedBreaker]) -> None:
         for (model, key), each in kept.items():
             self.of(model, key).restore(each)
 

@@ -16,15 +16,15 @@ from routing.health.concurrency import ConcurrencyLimiter
 from routing.health.cooldown import MAX_WAIT_SECONDS, Cooldowns
 from routing.health.failures import Failures
 from routing.health.latency import Latencies, Slow
-from routing.health.learned_windows import Windows
-from routing.health.local_speed import Pace
+from routing.health.learned_windows import LearnedWindows
+from routing.health.local_speed import LocalSpeed
 from routing.ports import Clock
 from routing.types.llm import ProviderProfile
 from routing.types.tiers import Tier
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class ModelStatus:
     """One model's current health; `cooldown` is when it may be called again (Unix seconds)."""
 
     cooldown: float | None
@@ -49,14 +49,14 @@ class ModelHealth:
         self.breakers = Breakers(clock, changed)
         self.cooldowns = Cooldowns(clock, changed)
         self.latencies = Latencies(clock, changed)
-        self.pace = Pace()
-        self.windows = Windows(clock, changed)
+        self.pace = LocalSpeed()
+        self.windows = LearnedWindows(clock, changed)
         self.parallel = ConcurrencyLimiter(clock, limits or ConcurrencyLimits())
 
-    def of(self, model: str, profile: ProviderProfile, tier: Tier) -> Condition:
+    def of(self, model: str, profile: ProviderProfile, tier: Tier) -> ModelStatus:
         """The health of a model with this profile in this tier."""
         status = self.breakers.status(model, fingerprint(profile))
-        return Condition(self.cooldowns.until(model), status, self.latencies.slow(model, tier))
+        return ModelStatus(self.cooldowns.until(model), status, self.latencies.slow(model, tier))
 
     async def begin(self, model: str, profile: ProviderProfile, probe: bool) -> Trial | None:
         """Start an attempt. Raises ModelError if the model may not be called. With `probe` (no other model is left) an
@@ -77,14 +77,14 @@ class ModelHealth:
         if shared is not None:
             raise type(shared)(model, shared.reason, shared.retry_after, shared.raw)
 
-    def failed(self, error: ModelError) -> None:
+    def record_failure(self, error: ModelError) -> None:
         """Record a failed attempt; its trial has informed the breaker."""
         self.failures.note(error.model, error.reason, self._clock())
         self.cooldowns.note(error)
         if isinstance(error, (KeyRejected, ModelUnknown, OutOfCredit)):
             self._unusable(error)
 
-    def took(self, model: str, contract: TierContract, seconds: float, finished: bool = True) -> None:
+    def record_duration(self, model: str, contract: TierContract, seconds: float, finished: bool = True) -> None:
         """Record the duration of an attempt that answered or, if not `finished`, was cut off."""
         self.latencies.note(model, contract, seconds, finished)
 

@@ -22,7 +22,7 @@ COOLDOWN_SECONDS = 600.0
 judge it again. Equal to the breaker's window."""
 MAX_ENTRIES = 500
 """Maximum number of entries in memory. People can enter any model name."""
-Service = tuple[str, Tier]
+LatencyKey = tuple[str, Tier]
 """A model in a tier: tiers differ in reasoning effort and so in speed."""
 
 
@@ -36,7 +36,7 @@ class Slow:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class SavedLatency:
     """The state of a model in a tier to save: the seconds of its attempts, and whether it is slow."""
 
     seconds: tuple[float, ...] = ()
@@ -49,8 +49,8 @@ class Latencies:
     def __init__(self, clock: Clock, changed: Callable[[], None] = lambda: None) -> None:
         self._clock = clock
         self._changed = changed
-        self._tries: dict[Service, deque[float]] = {}
-        self._slow: dict[Service, Slow] = {}
+        self._tries: dict[LatencyKey, deque[float]] = {}
+        self._slow: dict[LatencyKey, Slow] = {}
 
     def note(self, model: str, contract: TierContract, seconds: float, finished: bool = True) -> None:
         """Record an attempt that answered or, if not `finished`, was cut off. A cut-off attempt counts as at least
@@ -79,13 +79,13 @@ class Latencies:
             return None
         return found
 
-    def keep(self) -> dict[Service, Kept]:
+    def keep(self) -> dict[LatencyKey, SavedLatency]:
         return {
-            service: Kept(tuple(self._tries.get(service, ())), self.slow(*service))
+            service: SavedLatency(tuple(self._tries.get(service, ())), self.slow(*service))
             for service in (*self._tries, *(each for each in tuple(self._slow) if each not in self._tries))
         }
 
-    def restore(self, kept: Mapping[Service, Kept]) -> None:
+    def restore(self, kept: Mapping[LatencyKey, SavedLatency]) -> None:
         """Restore a saved state. Times too far in the future (a wrong clock) are cut."""
         latest = self._clock() + COOLDOWN_SECONDS
         for service, each in kept.items():

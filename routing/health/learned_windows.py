@@ -16,17 +16,17 @@ MIN_TOKENS = 512
 MAX_ENTRIES = 500
 """Maximum number of models in memory. People can enter any model name."""
 
-Kept = tuple[int, float]
+SavedWindow = tuple[int, float]
 """Window in tokens, and its expiry in Unix seconds."""
 
 
-class Windows:
+class LearnedWindows:
     """Learned windows by model, in tokens. `changed` is called for a new one; it must return at once."""
 
     def __init__(self, clock: Clock, changed: Callable[[], None] = lambda: None) -> None:
         self._clock = clock
         self._changed = changed
-        self._learned = Bounded[str, Kept](MAX_ENTRIES)
+        self._learned = Bounded[str, SavedWindow](MAX_ENTRIES)
 
     def of(self, model: str) -> int | None:
         """The learned window; None if there is none."""
@@ -49,11 +49,11 @@ class Windows:
         if self._learned.pop(model, None) is not None:
             self._changed()
 
-    def keep(self) -> dict[str, Kept]:
+    def keep(self) -> dict[str, SavedWindow]:
         now = self._clock()
         return {model: kept for model, kept in self._learned.items() if kept[1] > now}
 
-    def restore(self, kept: Mapping[str, Kept]) -> None:
+    def restore(self, kept: Mapping[str, SavedWindow]) -> None:
         """Restore saved windows. Times too far in the future (a wrong clock) are cut."""
         latest = self._clock() + NAMED_SECONDS
         for model, (tokens, until) in kept.items():

@@ -20,7 +20,7 @@ _SHARE = 0.3
 """Weight of the newest answer in the running mean."""
 
 
-class Pace:
+class LocalSpeed:
     """Running means of seconds to the first token and per token, by model."""
 
     def __init__(self) -> None:

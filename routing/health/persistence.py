@@ -16,8 +16,7 @@ from routing.health import breaker, latency
 from routing.health.breakers import Breakers
 from routing.health.cooldown import Cooldowns
 from routing.health.latency import Latencies
-from routing.health.learned_windows import Kept as KeptWindow
-from routing.health.learned_windows import Windows
+from routing.health.learned_windows import LearnedWindows, SavedWindow
 from routing.text import storable
 from routing.types.tiers import Tier
 
@@ -31,13 +30,13 @@ class _Saved:
     """The saved form: (model, key fingerprint, state), model → until, (model, tier, state), model → (window, until)."""
 
     version: Literal[1]
-    breakers: tuple[tuple[str, str, breaker.Kept], ...]
+    breakers: tuple[tuple[str, str, breaker.SavedBreaker], ...]
     cooldowns: dict[str, float]
-    latencies: tuple[tuple[str, Tier, latency.Kept], ...]
-    windows: dict[str, KeptWindow] = field(default_factory=dict)
+    latencies: tuple[tuple[str, Tier, latency.SavedLatency], ...]
+    windows: dict[str, SavedWindow] = field(default_factory=dict)
 
 
-def dump(breakers: Breakers, cooldowns: Cooldowns, latencies: Latencies, learned: Windows) -> str:
+def dump(breakers: Breakers, cooldowns: Cooldowns, latencies: Latencies, learned: LearnedWindows) -> str:
     """Serialise the state to one line of JSON, with fingerprints instead of keys."""
     saved = _Saved(
         VERSION,
@@ -49,7 +48,7 @@ def dump(breakers: Breakers, cooldowns: Cooldowns, latencies: Latencies, learned
     return storable(json.dumps(_form().dump_python(saved), ensure_ascii=False))
 
 
-def load(text: str, breakers: Breakers, cooldowns: Cooldowns, latencies: Latencies, learned: Windows) -> bool:
+def load(text: str, breakers: Breakers, cooldowns: Cooldowns, latencies: Latencies, learned: LearnedWindows) -> bool:
     """Restore the output of `dump`. Other text, also of another version, is logged and ignored; returns False then."""
     try:
         saved = _form().validate_python(jsonfile.parse(text, "the memory of failures").document)

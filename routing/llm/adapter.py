@@ -16,10 +16,10 @@ from typing import Any
 import httpx
 
 from routing.catalog.catalog import Catalog
-from routing.lean_imports import lean, on_demand
+from routing.lean_imports import import_lazily, without_collection
 from routing.llm import chat_stream, embeddings, message_codec, patches, thinking
-from routing.llm.endpoint import where_of
-from routing.llm.error_mapping import explained, refusals, takes_no_tools, time_limit
+from routing.llm.endpoint import resolve_endpoint
+from routing.llm.error_mapping import mapped_errors, response_errors, takes_no_tools, time_limit
 from routing.llm.local.runtime import LocalRuntime
 from routing.llm.parameters import Target, parameters
 from routing.llm.price_map import PriceMap, cost
@@ -95,7 +95,7 @@ class LiteLlm:
         adapted = message_codec.adapt(request.messages, request.model, request.tools)
         request = replace(request, messages=adapted.messages, tools=adapted.tools)
         async with self._endpoint(request) as where:
-            with explained(request.model, request.profile):
+            with mapped_errors(request.model, request.profile):
                 async with aclosing(chat_stream.reader(await _begin(litellm, request, where))) as reader:
                     async for event in reader:
                         yield event
@@ -111,7 +111,7 @@ class LiteLlm:
     async def _endpoint(self, request: ModelRequest) -> AsyncIterator[dict[str, Any]]:
         """LiteLLM's arguments for the model and its provider. A local model is started and kept for the context."""
         if request.profile.name != LOCAL_PROVIDER:
-            yield where_of(request.model, request.profile)
+            yield resolve_endpoint(request.model, request.profile)
             return
         async with self._local.serve(request.model.partition("/")[2]) as address:
             where = {"model": f"openai/{address.model_name}", "api_base": address.base_url, "api_key": address.api_key}
@@ -154,7 +154,7 @@ class LiteLlm:
         litellm = await asyncio.shield(self.load())
         limits = {"timeout": profile.timeout_seconds, "max_retries": 0}
         async with time_limit(model, profile):
-            response = await litellm.atranscription(file=(name, audio), **limits, **where_of(model, profile))
+            response = await litellm.atranscription(file=(name, audio), **limits, **resolve_endpoint(model, profile))
         counted = getattr(getattr(response, "usage", None), "seconds", None) or getattr(response, "duration", None)
         return Transcript(
             str(response.text), float(counted) if isinstance(counted, int | float) and counted > 0 else None
@@ -163,7 +163,7 @@ class LiteLlm:
     async def embed(self, model: str, profile: ProviderProfile, texts: Sequence[str]) -> Vectors:
         """`routing.ports.EmbeddingModel`."""
         litellm = await asyncio.shield(self.load())
-        return await embeddings.ask(litellm, where_of(model, profile), model, profile, texts)
+        return await embeddings.ask(litellm, resolve_endpoint(model, profile), model, profile, texts)
 
 
 async def _begin(litellm: ModuleType, request: ModelRequest, where: dict[str, Any]) -> Any:
@@ -172,7 +172,7 @@ async def _begin(litellm: ModuleType, request: ModelRequest, where: dict[str, An
     target = _target(litellm, request, where)
     try:
         return await litellm.acompletion(**where, **parameters(request, target))
-    except refusals(litellm) as error:
+    except response_errors(litellm) as error:
         if request.tools and takes_no_tools(error):
             log.info("[LLM] %s can't use tools; calling again without them", request.model)
             return await litellm.acompletion(**where, **parameters(replace(request, tools=()), target))
@@ -216,19 +216,19 @@ def _usage(litellm: ModuleType, request: ModelRequest, counted: Any) -> Usage:
 
 def _import(catalog: Catalog, environment: Mapping[str, str]) -> ModuleType:
     os.environ.update(environment)
-    with lean():
-        on_demand("openai.resources")
-        with patches.tokenizer_skipped():
+    with without_collection():
+        import_lazily("openai.resources")
+        with patches.without_tokenizer():
             litellm = importlib.import_module("litellm")
         patches.send_as_given()
-    patches.drop_second_map(litellm)
+    patches.drop_proxy_price_map(litellm)
     for logger in _LOGGERS:
         # Their handlers would write to stderr and bypass our log, which masks secrets.
         logging.getLogger(logger).handlers.clear()
     client = httpx.AsyncClient(transport=_transport(), trust_env=False, follow_redirects=True)
     for name, value in (_QUIET | {"aclient_session": client}).items():
         setattr(litellm, name, value)
-    _teach_levels(litellm, catalog)
+    _add_levels(litellm, catalog)
     return litellm
 
 
@@ -243,7 +243,7 @@ def _transport() -> Any:
     return handlers.AsyncHTTPHandler.create_aiohttp_transport(ssl_context=handlers.get_ssl_configuration())
 
 
-def _teach_levels(litellm: ModuleType, catalog: Catalog) -> None:
+def _add_levels(litellm: ModuleType, catalog: Catalog) -> None:
     """Add xhigh to the models that support it in our catalogue: LiteLLM drops levels that its map doesn't list."""
     for card in catalog.models():
         entry = litellm.model_cost.get(card.id)

@@ -17,7 +17,7 @@ from routing.health.cooldown import MAX_WAIT_SECONDS
 from routing.health.health import ModelHealth
 from routing.llm.progress import ProgressIndicator
 from routing.ports import Clock, LiveReply, Llm
-from routing.text import Pieces, storable
+from routing.text import TextPieces, storable
 from routing.types.deadline import Deadline
 from routing.types.llm import (
     Completion,
@@ -60,7 +60,7 @@ class _Answer:
     began: float = 0.0
     first_token: float | None = None
     billed: bool = False
-    pieces: Pieces = field(default_factory=Pieces)
+    pieces: TextPieces = field(default_factory=TextPieces)
 
     async def take(self, event: StreamEvent, live: ProgressIndicator) -> None:
         match event:
@@ -191,7 +191,7 @@ class ModelCaller:
                     async for event in events:
                         if answer.first_token is None:
                             answer.first_token = self._clock() - answer.began
-                            trial.speaks()
+                            trial.first_token()
                             limit_seconds = whole
                             if not limit.expired():  # a library may swallow the cancellation
                                 limit.reschedule(now + min(limit_seconds, left))
@@ -200,7 +200,7 @@ class ModelCaller:
             answer.finish = "late"
             if left < limit_seconds:
                 return  # the turn ran out of time, not the model
-            self._health.took(request.model, options.contract, limit_seconds, finished=False)
+            self._health.record_duration(request.model, options.contract, limit_seconds, finished=False)
             no_token = answer.first_token is None
             words = "no first words within {seconds:g} s" if no_token else "no complete answer within {seconds:g} s"
             raise TooSlow(request.model, Reason(words, seconds=limit_seconds)) from None
@@ -210,14 +210,14 @@ class ModelCaller:
             raise EmptyAnswer(request.model, Reason("it gave an empty answer"))
         trial.end()
         seconds = self._clock() - answer.began
-        self._health.took(request.model, options.contract, seconds)
+        self._health.record_duration(request.model, options.contract, seconds)
         if answer.first_token is not None:
             self._health.pace.note(request.model, answer.first_token, seconds, answer.usage)
 
     def _failed(self, error: ModelError, answer: _Answer, trial: Trial) -> None:
         log.warning("[LLM] %s failed: %s", error.model, error.raw or error.reason)
         trial.end(error)
-        self._health.failed(error)
+        self._health.record_failure(error)
         answer.billed = answer.finish == "late" or answer.first_token is not None or answer.usage is not None
 
 

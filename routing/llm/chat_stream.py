@@ -50,7 +50,7 @@ class RawReader(Reader):
         for detail in delta.get("reasoning_details") or ():
             self._thoughts.add(detail)
         if text := delta.get("reasoning_content"):
-            self._thoughts.words(text)
+            self._thoughts.add_text(text)
         return bool(text or delta.get("reasoning") or delta.get("reasoning_details"))
 
 
@@ -75,7 +75,7 @@ class WrappedReader(Reader):
         for block in blocks or ():
             self._thoughts.add(block)
         if thought and not blocks and self._stream.custom_llm_provider not in _GEMINI:
-            self._thoughts.words(thought)
+            self._thoughts.add_text(thought)
         for call in delta.tool_calls or ():
             self._assembly.add(call.model_dump())
             yield CallDelta()

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from routing.llm.error_mapping import refusals, time_limit
+from routing.llm.error_mapping import response_errors, time_limit
 from routing.types.llm import ProviderProfile
 from routing.types.vectors import Vectors
 
@@ -43,7 +43,7 @@ async def _answer(litellm: ModuleType, request: Mapping[str, Any]) -> Any:
         warnings.filterwarnings("ignore", message="Pydantic serializer warnings", category=UserWarning)
         try:
             return await litellm.aembedding(**request, encoding_format="base64")
-        except refusals(litellm) as error:
+        except response_errors(litellm) as error:
             if getattr(error, "status_code", None) not in _REFUSALS or not _NAMED.search(str(error)):
                 raise
     return await litellm.aembedding(**request)

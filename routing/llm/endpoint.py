@@ -13,7 +13,7 @@ _NO_KEY = "none"
 """Sent to custom endpoints without a key; otherwise LiteLLM would send the key from the environment."""
 
 
-def where_of(model: str, profile: ProviderProfile) -> dict[str, Any]:
+def resolve_endpoint(model: str, profile: ProviderProfile) -> dict[str, Any]:
     """LiteLLM's model name, the key, and the address if the provider's default is not used. Raises ModelUnknown for a
     name that could lead to another address, KeyRejected if the key is missing."""
     provider, _, name = model.partition("/")

@@ -136,20 +136,20 @@ PLAIN: dict[type[ModelError], str] = {
 
 
 @contextmanager
-def explained(model: str, profile: ProviderProfile) -> Iterator[None]:
+def mapped_errors(model: str, profile: ProviderProfile) -> Iterator[None]:
     """Raises the ModelError for any exception. LiteLLM also raises the exceptions of its providers' libraries."""
     try:
         yield
     except ModelError:
         raise
     except Exception as error:  # LiteLLM raises whatever its providers' libraries raise
-        raise explain(error, model, profile) from error
+        raise map_error(error, model, profile) from error
 
 
 @asynccontextmanager
 async def time_limit(model: str, profile: ProviderProfile) -> AsyncIterator[None]:
     """`explained`, with the provider's time limit."""
-    with explained(model, profile):
+    with mapped_errors(model, profile):
         try:
             async with asyncio.timeout(profile.timeout_seconds):
                 yield
@@ -158,21 +158,21 @@ async def time_limit(model: str, profile: ProviderProfile) -> AsyncIterator[None
             raise Unreachable(model, Reason("no answer within {seconds:g} s", seconds=seconds)) from error
 
 
-def refusals(litellm: ModuleType) -> tuple[type[Exception], ...]:
+def response_errors(litellm: ModuleType) -> tuple[type[Exception], ...]:
     """What LiteLLM raises for a response that is an error."""
     return litellm.exceptions.openai.OpenAIError, litellm.llms.base_llm.chat.transformation.BaseLLMException
 
 
-def explain(error: BaseException, model: str, profile: ProviderProfile, clock: Clock = time.time) -> ModelError:
+def map_error(error: BaseException, model: str, profile: ProviderProfile, clock: Clock = time.time) -> ModelError:
     """Map an exception to a ModelError by the most specific known class."""
     error = getattr(error, "original_exception", None) or error
     text = " ".join(str(each) for each in _chain(error)).lower()
     kind = _kind(error, text, profile)
     if known := _known_reason(kind, text, model, profile):
-        explained = kind(model, known)
-        if isinstance(explained, ContextOverflow) and (window := _WINDOW.search(text)):
-            explained.window = int(window.group(1))
-        return explained
+        mapped_errors = kind(model, known)
+        if isinstance(mapped_errors, ContextOverflow) and (window := _WINDOW.search(text)):
+            mapped_errors.window = int(window.group(1))
+        return mapped_errors
     wait = _retry_after(error, clock)
     if kind is RateLimited:
         words = Reason("too many requests") if wait is None else Reason("try again in {seconds:g} s", seconds=wait)
@@ -191,9 +191,9 @@ def _unreachable(error: BaseException, model: str, profile: ProviderProfile, wai
         if type(error).__name__ != "Timeout":
             plain = NO_CONNECTION
     raw = _reason(error, profile)
-    explained = Unreachable(model, Reason(plain) if raw else _reason_without_message(error), wait, raw)
-    explained.own = _status(error) >= 500
-    return explained
+    mapped_errors = Unreachable(model, Reason(plain) if raw else _reason_without_message(error), wait, raw)
+    mapped_errors.own = _status(error) >= 500
+    return mapped_errors
 
 
 def _kind(error: BaseException, text: str, profile: ProviderProfile) -> type[ModelError]:

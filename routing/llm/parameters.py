@@ -62,9 +62,9 @@ def _thoughtful(request: ModelRequest, target: Target) -> ModelRequest:
     """Apply Claude's rules: thinking is sent back only within its turn and only while thinking is on. With a fixed
     thinking budget, a turn that another model began without thinking continues without it."""
     messages = request.messages
-    if request.reasoning and not target.adaptive and not thinking.began_with(messages):
+    if request.reasoning and not target.adaptive and not thinking.may_continue_thinking(messages):
         request = replace(request, reasoning=None)
-    kept = thinking.of_this_turn(messages) if request.reasoning else thinking.without(messages)
+    kept = thinking.drop_earlier_turns(messages) if request.reasoning else thinking.without(messages)
     return replace(request, messages=kept)
 
 
@@ -117,7 +117,7 @@ def _message(message: ChatMessage, wire: Wire) -> dict[str, Any]:
 def _answer(message: ChatMessage, wire: Wire) -> dict[str, Any]:
     wired: dict[str, Any] = {"role": "assistant", "content": message.text}
     if message.thinking:
-        wired |= thinking.given_back(message.thinking, wire)
+        wired |= thinking.wire_fields(message.thinking, wire)
     if message.calls:
         wired["content"] = message.text if message.text.strip() else None
         wired["tool_calls"] = [_call(call, wire) for call in message.calls]

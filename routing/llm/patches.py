@@ -17,7 +17,7 @@ TOKENIZER = "anthropic_tokenizer.json"
 
 
 @contextmanager
-def tokenizer_skipped() -> Iterator[None]:
+def without_tokenizer() -> Iterator[None]:
     """Inside the block, LiteLLM's import gets an empty tokenizer."""
     library: Any = json
     load = json.load
@@ -32,7 +32,7 @@ def tokenizer_skipped() -> Iterator[None]:
         library.load = load
 
 
-def drop_second_map(litellm: ModuleType) -> None:
+def drop_proxy_price_map(litellm: ModuleType) -> None:
     """Drop the copy of the price map that only LiteLLM's proxy reads."""
     litellm.litellm_core_utils.get_model_cost_map.GetModelCostMap._loaded_catalog = {}
 

@@ -60,7 +60,7 @@ class PriceMap:
             self._known[key] = self._price(model, profile)
         return self._known[key]
 
-    def a_second(self, model: str) -> Decimal | None:
+    def per_second(self, model: str) -> Decimal | None:
         """The price of one second of audio, in US dollars; None if unknown."""
         profile = self._profile(model.partition("/")[0])
         if profile.name in OWN_MACHINE:

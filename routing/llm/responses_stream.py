@@ -48,7 +48,7 @@ class ResponsesReader(Reader):
             function = {"name": item.get("name"), "arguments": item.get("arguments")}
             self._assembly.add({"id": item.get("call_id"), "function": function})
         elif item.get("type") == "reasoning":
-            self._thoughts.items([item])
+            self._thoughts.add_items([item])
 
     def _end(self, response: dict[str, Any]) -> None:
         if counted := response.get("usage"):

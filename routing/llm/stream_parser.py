@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 
 from routing.llm.thinking import Thoughts
-from routing.llm.tool_call_accumulator import Assembly
+from routing.llm.tool_call_accumulator import ToolCallAccumulator
 from routing.types.llm import Finish, ToolCall
 
 _FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "policy"}
@@ -32,7 +32,7 @@ class Reader:
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
-        self._assembly = Assembly()
+        self._assembly = ToolCallAccumulator()
         self._thoughts = Thoughts()
         self.finish: Finish = "cut"
         self.usage: Any = None

@@ -40,11 +40,11 @@ class Thoughts:
             grows = name in ("thinking", "text", "summary", "data") and isinstance(value, str)
             last[name] = last.get(name, "") + value if grows else value
 
-    def words(self, text: str) -> None:
+    def add_text(self, text: str) -> None:
         """Add thinking that arrived as plain text (`reasoning_content`)."""
         self.add({"type": "reasoning_content", "text": text})
 
-    def items(self, items: Iterable[Mapping[str, Any]]) -> None:
+    def add_items(self, items: Iterable[Mapping[str, Any]]) -> None:
         """Add reasoning items of /responses. Items without encrypted content are skipped: they would need storage at
         OpenAI."""
         for item in items:
@@ -57,7 +57,7 @@ class Thoughts:
         return json.dumps(self._blocks, ensure_ascii=False) if self._blocks else ""
 
 
-def given_back(thinking: str, wire: Wire) -> dict[str, Any]:
+def wire_fields(thinking: str, wire: Wire) -> dict[str, Any]:
     """The fields of a LiteLLM message that carry stored thinking in this wire format."""
     try:
         blocks = [block for block in json.loads(thinking or "[]") if isinstance(block, dict)]
@@ -77,7 +77,7 @@ def given_back(thinking: str, wire: Wire) -> dict[str, Any]:
     return fields
 
 
-def of_this_turn(messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
+def drop_earlier_turns(messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
     """Drop the thinking of earlier turns. Claude doesn't need it, and rejects it after a change of tools or
     instructions."""
     begin = turn_begin(messages)
@@ -88,11 +88,11 @@ def without(messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
     return tuple([_bare(message) for message in messages])
 
 
-def began_with(messages: Sequence[ChatMessage]) -> bool:
+def may_continue_thinking(messages: Sequence[ChatMessage]) -> bool:
     """Whether the current turn may continue with thinking: Claude's fixed-budget mode requires that its first answer
     began with thinking, or that it has none yet."""
     answers = [message for message in messages[turn_begin(messages) :] if message.role == "assistant"]
-    return not answers or bool(given_back(answers[0].thinking, "anthropic"))
+    return not answers or bool(wire_fields(answers[0].thinking, "anthropic"))
 
 
 def turn_begin(messages: Sequence[ChatMessage]) -> int:

@@ -15,20 +15,20 @@ _ENCODED = "__thought__"
 
 
 @dataclass(slots=True)
-class _Growing:
+class _PartialCall:
     id: str = ""
     name: str = ""
     arguments: str = ""
     signature: str = ""
 
 
-class Assembly:
+class ToolCallAccumulator:
     """Handles the variants that providers send: parallel calls; ids and names once, late or in every piece; arguments
     in pieces or as an object; missing or repeated indexes."""
 
     def __init__(self) -> None:
-        self._calls: list[_Growing] = []
-        self._at: dict[Any, _Growing] = {}
+        self._calls: list[_PartialCall] = []
+        self._at: dict[Any, _PartialCall] = {}
 
     def add(self, piece: Mapping[str, Any]) -> None:
         """Add one entry of a delta's `tool_calls`, in OpenAI's format."""
@@ -42,17 +42,17 @@ class Assembly:
         if arguments:
             call.arguments += arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
 
-    def _of(self, index: Any, given: str, name: str) -> _Growing:
+    def _of(self, index: Any, given: str, name: str) -> _PartialCall:
         """Find the call that a piece belongs to. A new id with a name starts a new call, whatever its index. A piece
         without index and id continues the last call if that is incomplete."""
         key = index if index is not None else given
         call = self._at.get(key) if key != "" else self._unfinished(name)
         if call is None or (given and name and call.id and call.id != given):
-            call = self._at[key] = _Growing()
+            call = self._at[key] = _PartialCall()
             self._calls.append(call)
         return call
 
-    def _unfinished(self, name: str) -> _Growing | None:
+    def _unfinished(self, name: str) -> _PartialCall | None:
         last = self._calls[-1] if self._calls else None
         if last is None or not name:
             return last

@@ -43,12 +43,12 @@ class Transcriber:
         """`provider/model`, or empty if transcription is off."""
         return self._model()
 
-    async def words(self, name: str, audio: bytes, turn_cost: TurnCost, turn_id: str, conversation_id: int) -> str:
+    async def transcribe(self, name: str, audio: bytes, turn_cost: TurnCost, turn_id: str, conversation_id: int) -> str:
         """Transcribe the audio. The cost is recorded at once, also if the turn fails later. Raises ModelError,
         including BudgetExceeded."""
         model, began = self.model, self._clock()
         profile = self._models.config.profile(provider_of(model))
-        price = (await self._prices()).a_second(model)
+        price = (await self._prices()).per_second(model)
         estimate = None if price is None else price * (1 + len(audio) // BYTES_PER_SECOND)
         with await self._guard.hold_dollars(model, estimate, turn_cost) as held:
             transcript = await self._llm.transcribe(model, profile, name, audio)

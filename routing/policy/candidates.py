@@ -79,14 +79,14 @@ def candidates(members: Sequence[Member], needs: Needs, now: float) -> Candidate
 
 def obstacle(member: Member, needs: Needs, now: float) -> SkippedModel | None:
     """Why a model can't be called now; None if it can."""
-    return _lacks(member, needs) or _rests(member, now)
+    return _permanent_obstacle(member, needs) or _temporary_obstacle(member, now)
 
 
 def _last_resort(members: Sequence[Member], skipped: Sequence[SkippedModel], needs: Needs, now: float) -> Candidates:
     def rank(member: Member) -> tuple[bool, float]:
-        rests = _rests(member, now)
+        rests = _temporary_obstacle(member, now)
         soon = 0.0 if rests is None else (rests.until or now)
-        return _lacks(member, needs) is not None, soon
+        return _permanent_obstacle(member, needs) is not None, soon
 
     longest = now + MAX_WAIT_SECONDS
     able = [each for each in members if each.has_key and (each.cooldown is None or each.cooldown <= longest)]
@@ -94,7 +94,7 @@ def _last_resort(members: Sequence[Member], skipped: Sequence[SkippedModel], nee
     return Candidates(tuple(each.model for each in order), tuple(skipped), last_resort=True)
 
 
-def _lacks(member: Member, needs: Needs) -> SkippedModel | None:
+def _permanent_obstacle(member: Member, needs: Needs) -> SkippedModel | None:
     """A permanent obstacle."""
     if not member.has_key:
         return SkippedModel(member.model, "key")
@@ -107,7 +107,7 @@ def _lacks(member: Member, needs: Needs) -> SkippedModel | None:
     return None
 
 
-def _rests(member: Member, now: float) -> SkippedModel | None:
+def _temporary_obstacle(member: Member, now: float) -> SkippedModel | None:
     """A temporary obstacle. A running probe may end at any moment."""
     if member.cooldown is not None and member.cooldown > now:
         return SkippedModel(member.model, "cooldown", member.cooldown)

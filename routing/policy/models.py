@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from routing.catalog.cards import ModelCard
 from routing.catalog.catalog import Catalog
-from routing.catalog.ollama import OLLAMA_DEFAULT, KnownWindow, RunningOllama, StatedSizes
+from routing.catalog.ollama import OLLAMA_DEFAULT, KnownWindow, OllamaModels, RunningOllama
 from routing.catalog.sizes import size_of
 from routing.config.contracts import output_limit
 from routing.config.runtime import RouterConfig
@@ -25,7 +25,7 @@ from routing.types.people import Override, Preferences
 from routing.types.tiers import TIERS, Tier
 
 NOTHING = Needs()
-SENDS_NOTHING = "none"
+OMITS_PARAMETER = "none"
 """The reasoning level that omits the parameter."""
 MAX_SIBLINGS = 2
 """Maximum number of other models of the only provider to try after the pool."""
@@ -47,7 +47,7 @@ class Models:
         self,
         config: RouterConfig,
         catalog: Catalog,
-        stated: StatedSizes | None = None,
+        stated: OllamaModels | None = None,
         health: ModelHealth | None = None,
         clock: Clock = time.time,
         library_levels: Callable[[str], tuple[str, ...]] = lambda model: (),
@@ -58,7 +58,7 @@ class Models:
         self.health = health or ModelHealth(clock)
         self.config = config
         self.catalog = catalog
-        self.stated = stated or StatedSizes()
+        self.stated = stated or OllamaModels()
         self.running: RunningOllama | None = None
         """A running Ollama, for tiers whose pool has no key."""
 
@@ -167,9 +167,9 @@ class Models:
         and for models that aren't known to reason."""
         reasoning = self.catalog.lookup(model).reasoning
         level = level.lower() if level else None
-        if level is None or level not in (*self.levels(model), SENDS_NOTHING):
+        if level is None or level not in (*self.levels(model), OMITS_PARAMETER):
             level = reasoning.default if reasoning else None
-        return None if level == SENDS_NOTHING else level
+        return None if level == OMITS_PARAMETER else level
 
     def levels(self, model: str) -> tuple[str, ...]:
         """The known reasoning levels of a model, from the catalogue or else from LiteLLM."""
@@ -180,7 +180,7 @@ class Models:
         """The tier's configured reasoning level if its first model doesn't support it."""
         model, level = self.config.contracts[tier].pool[0], self.config.reasoning[tier]
         levels = self.levels(model)
-        if level is None or level.lower() in (*levels, SENDS_NOTHING):
+        if level is None or level.lower() in (*levels, OMITS_PARAMETER):
             return None
         return IgnoredLevel(model, level, levels)
 
@@ -231,7 +231,7 @@ class Models:
         """The best chat model of a running Ollama; None if a model of some tier can be called."""
         return self.running.best if self.running is not None and self.without_keys() else None
 
-    def at_home(self) -> bool:
+    def only_ollama(self) -> bool:
         """Whether no model of any tier can be called, except Ollama's."""
         providers = {provider_of(each) for pool in self.config.pools.values() for each in pool}
         return not any(self.has_key(each) for each in providers - OLLAMA_NAMES)

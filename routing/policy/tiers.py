@@ -66,29 +66,29 @@ def resolve(
     return TierDecision(DEFAULT_TIER, "default", "default")
 
 
-def open_to(role: Role) -> tuple[Tier, ...]:
+def tiers_for(role: Role) -> tuple[Tier, ...]:
     """The tiers that a role may use: guests all except deep, others all."""
     return TIERS if role in ("owner", "admin", "user") else tuple(tier for tier in TIERS if tier != "deep")
 
 
 def check_role(tier: TierChoice, role: Role) -> None:
     """Raises Refused for a tier that the role may not use, and suggests the best allowed one."""
-    if tier != AUTO and tier not in open_to(role):
+    if tier != AUTO and tier not in tiers_for(role):
         words = "The {tier} tier needs the role user; yours is {role}. The best one for you is smart: /tier smart."
         raise Refused(words, tier=tier, role=role)
 
 
-def permitted(preferences: Preferences, role: Role) -> Preferences:
+def restrict_to_role(preferences: Preferences, role: Role) -> Preferences:
     """The preferences that apply to a role. Guests have no lock, no own models and no deep tier, even if stored."""
     if role in ("owner", "admin", "user"):
         return preferences
-    tier = preferences.tier if preferences.tier in open_to(role) else None
+    tier = preferences.tier if preferences.tier in tiers_for(role) else None
     return replace(preferences, tier=tier, force=False, overrides={})
 
 
 def default_for(role: Role, default: TierChoice | None) -> TierChoice | None:
     """The owner's default tier if the role may use it."""
-    return default if default in (AUTO, *open_to(role)) else None
+    return default if default in (AUTO, *tiers_for(role)) else None
 
 
 def is_auto(preferences: Preferences, default: TierChoice | None) -> bool:

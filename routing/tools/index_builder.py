@@ -15,7 +15,7 @@ from routing.bounded import Bounded
 from routing.error_boundary import ErrorBoundary
 from routing.errors import EmbedderFailed, Reason
 from routing.ports import Embedder, VectorStore
-from routing.process_memory import give_back
+from routing.process_memory import trim_memory
 from routing.tools.fallback_reasons import EMBEDDING, LOADING, OFF
 from routing.types.toolkits import Toolkit
 
@@ -97,7 +97,7 @@ class IndexBuilder:
             await self._embed(catalogue, toolkits, embedder)
         finally:
             self._new += catalogue.computed
-        await asyncio.to_thread(give_back)
+        await asyncio.to_thread(trim_memory)
         await asyncio.sleep(SETTLED_SECONDS)
         await catalogue.forget(embedder.name, self._store)
 

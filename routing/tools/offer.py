@@ -15,7 +15,7 @@ from routing.config.presentation import Presentation
 from routing.errors import ToolFailed
 from routing.policy.models import Models
 from routing.ports import Toolbox, Tools
-from routing.text import spaced
+from routing.text import split_identifier
 from routing.tools.discovered import MAX_FOUND, DiscoveredTools
 from routing.tools.presentation import DISCOVERY, Candidate, Shown, present
 from routing.tools.selector import Activated, ToolSelection, ToolSelector
@@ -195,7 +195,7 @@ class TurnTools:
     async def _fitting(self, query: str, cards: Sequence[ToolCard]) -> list[ToolCard]:
         """Tools that are named, then those of activated toolkits; if there are none, the most likely ones."""
         words = _words(query)
-        found_by = await self._selector.match(spaced(query), self._among)
+        found_by = await self._selector.match(split_identifier(query), self._among)
         odds = found_by.relevance
         meant = {each.toolkit for each in found_by.activated}
         of = {card.name: toolkit.name for toolkit in self._toolkits for card in toolkit.tools}
@@ -230,7 +230,7 @@ def _nothing(toolkits: Sequence[Toolkit]) -> str:
 
 def _words(text: str) -> str:
     """Normalised words, for comparing names."""
-    return " ".join(re.findall(r"[^\W_]+", spaced(text).casefold()))
+    return " ".join(re.findall(r"[^\W_]+", split_identifier(text).casefold()))
 
 
 def _line(text: str, most: int) -> str:

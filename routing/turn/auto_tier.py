@@ -7,7 +7,7 @@ import asyncio
 from routing.policy.auto.chooser import default_chooser
 from routing.policy.auto.decision import EVIDENCE
 from routing.policy.models import Models
-from routing.policy.tiers import open_to
+from routing.policy.tiers import tiers_for
 from routing.ports import HistoryStore
 from routing.turn.context import Context
 from routing.types.decisions import TierDecision
@@ -30,7 +30,7 @@ async def choose(
         question.text,
         previous=previous,
         had_code=previous[-1:] == ("coding",) or "```" in context.last_answer(),
-        allowed=[each for each in allowed(models, preferences) if each in open_to(question.person.role)],
+        allowed=[each for each in allowed(models, preferences) if each in tiers_for(question.person.role)],
         pictures=len(question.pictures),
     )
     signals = tuple(EVIDENCE[each] for each in found.signals)

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from routing.errors import EmptyAnswer, Reason
 from routing.turn.context_window import Window
-from routing.turn.truncation import shorten, squeeze
+from routing.turn.truncation import shorten, shrink_to_fit
 from routing.types.llm import ChatMessage, ToolCall
 from routing.types.tokens import weight
 
@@ -101,7 +101,7 @@ def shorten_results(messages: Sequence[ChatMessage], window: Window) -> tuple[Ch
     return tuple(kept)
 
 
-def leave_out(messages: Sequence[ChatMessage], window: Window) -> tuple[tuple[ChatMessage, ...], int]:
+def drop_oldest(messages: Sequence[ChatMessage], window: Window) -> tuple[tuple[ChatMessage, ...], int]:
     """Drop the oldest messages until the rest fits; return the rest and the number dropped.
 
     Drops whole groups, up to the next user message. System messages and everything from the last user message on stay.
@@ -121,7 +121,7 @@ def leave_out(messages: Sequence[ChatMessage], window: Window) -> tuple[tuple[Ch
             kept += group
         else:
             left -= weight(group)
-    return squeeze(kept, window), len(messages) - len(kept)
+    return shrink_to_fit(kept, window), len(messages) - len(kept)
 
 
 def transcript(messages: Sequence[ChatMessage], most_chars: int) -> tuple[str, ...]:
@@ -160,7 +160,7 @@ async def compact(summarise: Summarise, summary: str, older: Sequence[ChatMessag
 
 def _earlier(summary: str, most: int) -> str:
     room = most - len(_EARLIER_OPEN) - len(_EARLIER_CLOSE)
-    return f"{_EARLIER_OPEN}{shorten(_defused(summary), room)}{_EARLIER_CLOSE}" if summary and room > 0 else ""
+    return f"{_EARLIER_OPEN}{shorten(_neutralised(summary), room)}{_EARLIER_CLOSE}" if summary and room > 0 else ""
 
 
 def _entry(message: ChatMessage) -> str:
@@ -170,7 +170,7 @@ def _entry(message: ChatMessage) -> str:
     lines += [f"{speaker} calls {_call(call)}" for call in message.calls]
     if message.pictures:
         lines.append(f"{speaker} shows pictures: {len(message.pictures)}")
-    return "\n".join(_defused(line).replace("\n", "\n  ") for line in lines)
+    return "\n".join(_neutralised(line).replace("\n", "\n  ") for line in lines)
 
 
 def _call(call: ToolCall) -> str:
@@ -179,6 +179,6 @@ def _call(call: ToolCall) -> str:
     return f"{call.name} {arguments if short else arguments[:_ARGUMENT_CHARACTERS] + '…'}"
 
 
-def _defused(text: str) -> str:
+def _neutralised(text: str) -> str:
     """Neutralise our delimiters inside the data."""
     return _DELIMITER.sub("‹", text)

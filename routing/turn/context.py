@@ -105,7 +105,7 @@ class Context:
         if not window.takes(weight(messages)):
             messages = compaction.shorten_results(messages, window)
         if not window.takes(weight(messages)):
-            messages, left_out = compaction.leave_out(messages, window)
+            messages, left_out = compaction.drop_oldest(messages, window)
             dropped += left_out
         summary = self._summary
         fit = PromptFit(
@@ -130,7 +130,7 @@ class Context:
         if at <= 0 and not self._withheld:
             return 0
         border = self._stored[at - 1].id if at > 0 else before.upto
-        before, older, alone = await self._to_sum_up(before, border)
+        before, older, alone = await self._summary_input(before, border)
         me = self._question.person.id
         try:
             text = await summariser.summary(before.text_for(me), [_plain(each) for each in older])
@@ -162,21 +162,21 @@ class Context:
         """Whether the summary belongs to another person only."""
         return self._summary is not None and self._summary.reader not in (0, self._question.person.id)
 
-    async def _to_sum_up(self, before: Summary, border: int) -> tuple[Summary, Sequence[StoredMessage], bool]:
+    async def _summary_input(self, before: Summary, border: int) -> tuple[Summary, Sequence[StoredMessage], bool]:
         """Return the summary to continue from, the messages after it up to id `border`, and whether the next summary is
         private to one person. If several people take part, it contains no tool calls or results: a private summary is
         dropped and its messages are read again without them."""
         me = self._question.person.id
-        older = await self._behind(before, border)
+        older = await self._unsummarised(before, border)
         several = any(each.person_id not in (0, me) for each in (*older, *self._stored))
         if not several and (not before.text or before.reader == me):
             return before, older, True
         if before.reader:
             before = Summary(before.upto, "", 0)
-            older = await self._behind(before, border)
+            older = await self._unsummarised(before, border)
         return before, _for(older, NO_PERSON), False
 
-    async def _behind(self, before: Summary, border: int) -> Sequence[StoredMessage]:
+    async def _unsummarised(self, before: Summary, border: int) -> Sequence[StoredMessage]:
         """The messages for the next summary: those up to the border, and older ones that neither the last summary nor a
         prompt contains."""
         if not self._unread and before.covers == before.upto:

@@ -156,22 +156,22 @@ def _outcome(plan: CallPlan, completion: Completion, failure: Failure | None, st
     error = failure if isinstance(failure, ModelError) else None
     if error is not None and stop.requested and not isinstance(error, BudgetExceeded):
         error = None
-    last_words = state.last_words()
-    if isinstance(error, BudgetExceeded) and last_words:
+    last_text = state.last_text()
+    if isinstance(error, BudgetExceeded) and last_text:
         state.reach("budget", float(error.reached.status.ceiling.dollars))
     elif error is not None and error.retryable and state.deadline.left < MIN_SECONDS:
         state.reach("seconds", state.deadline.seconds)
     answer: Completion | None = completion
-    if isinstance(error, EmptyAnswer | BudgetExceeded) and last_words:
-        answer = Completion(last_words, "cut", None, 0.0)
+    if isinstance(error, EmptyAnswer | BudgetExceeded) and last_text:
+        answer = Completion(last_text, "cut", None, 0.0)
     elif error is not None:
         answer = None
     elif completion.calls:
-        answer = Completion(last_words, "stopped" if stop.requested else "stop", None, 0.0)
+        answer = Completion(last_text, "stopped" if stop.requested else "stop", None, 0.0)
     elif completion.text.strip():
         state.record_answer(completion.text, plan.choice.model)
     else:
-        answer = replace(completion, text=last_words)
+        answer = replace(completion, text=last_text)
     return Outcome(
         decision=plan.decision,
         choice=plan.choice,

@@ -40,7 +40,7 @@ def plan(
     """Choose the tier, then its model. A switch never leads from a real model to the small local one."""
     skill = skills.found.get(switches.skill) if switches.skill else None
     role = question.person.role
-    usable, default = tiers.open_to(role), tiers.default_for(role, models.config.default_tier)
+    usable, default = tiers.tiers_for(role), tiers.default_for(role, models.config.default_tier)
     own = tiers.resolve(preferences, question.prefix, auto=auto, default=default).tier
     able = [
         each

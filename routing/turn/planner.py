@@ -135,7 +135,7 @@ def _system(turn: TurnInput, state: TurnState, decided: Plan, shown: Shown, wind
 def _scope(turn: TurnInput, state: TurnState, decided: Plan) -> ToolScope:
     """What the tools of this call get to know."""
     tier, question = decided.decision.tier, turn.question
-    usable = tiers.open_to(question.person.role)
+    usable = tiers.tiers_for(question.person.role)
     return ToolScope(
         question.person,
         question.conversation_id,

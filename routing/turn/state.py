@@ -198,7 +198,7 @@ class TurnState:
             return self.messages
         return [*self.messages[:-1], replace(self.messages[-1], text=self.messages[-1].text + LAST_CALL)]
 
-    def last_words(self) -> str:
+    def last_text(self) -> str:
         """The last text that a model wrote before a tool call."""
         return next(
             (each.text for each in reversed(self.messages) if each.role == "assistant" and each.text.strip()), ""

@@ -85,7 +85,7 @@ def shorten_arguments(arguments: str, most: int) -> str:
     return "{}"
 
 
-def squeeze(messages: Sequence[ChatMessage], window: Window) -> tuple[ChatMessage, ...]:
+def shrink_to_fit(messages: Sequence[ChatMessage], window: Window) -> tuple[ChatMessage, ...]:
     """Cut the longest texts and arguments in the middle, all to the same length, until everything fits or is as small
     as possible. Roles, ids and names stay. Pictures are dropped, oldest first, only if 200 characters of each text
     would not fit beside them."""

@@ -186,7 +186,7 @@ class BudgetStatus:
     spent: Decimal
     held: Decimal
     unknown: int
-    opens_at: float
+    resets_at: float
 
     @property
     def left(self) -> Decimal:

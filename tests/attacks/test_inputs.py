@@ -23,7 +23,7 @@ from routing.config import jsonfile
 from routing.council.ballots import read_ballot
 from routing.critic.verdict import parse_verdict
 from routing.errors import ConfigError, Refused
-from routing.llm.error_mapping import explain
+from routing.llm.error_mapping import map_error
 from routing.llm.message_codec import adapt
 from routing.policy.auto.preprocessing import preprocess
 from routing.policy.tiers import split_prefix
@@ -31,7 +31,7 @@ from routing.tools.selection.clauses import clauses
 from routing.tools.selection.words import words
 from routing.turn.compaction import transcript
 from routing.turn.context_window import Window
-from routing.turn.truncation import shorten_arguments, squeeze
+from routing.turn.truncation import shorten_arguments, shrink_to_fit
 from routing.types.history import Conversation, StoredMessage
 from routing.types.llm import ChatMessage, ProviderProfile, Speaker, ToolCall, ToolSpec
 from routing.types.messages import ChatKey
@@ -109,7 +109,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "wire with tools": lambda text: adapt(_tool_round(text), "openai/m", [ToolSpec("read_file", text, {})]),
     "wire as text": lambda text: adapt(_tool_round(text), "openai/m"),
     "compaction": lambda text: transcript([_message(text)] * 3 + _tool_round(text), 20_000),
-    "squeeze": lambda text: squeeze([_message(text)] * 3, Window(2_000, 2_000)),
+    "squeeze": lambda text: shrink_to_fit([_message(text)] * 3, Window(2_000, 2_000)),
     "arguments cut": lambda text: shorten_arguments(json.dumps({"a": text, "b": text}), 100),
     "verdict": lambda text: (
         parse_verdict(text),
@@ -123,7 +123,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "choice of tier": preprocess,
     "clauses": clauses,
     "words": words,
-    "provider error": lambda text: explain(ValueError(text), "openai/m", _OPENAI),
+    "provider error": lambda text: map_error(ValueError(text), "openai/m", _OPENAI),
     "log": Redactor(["secret-1"]).clean,
     "terminal text": printable,
     "json": _config,

@@ -9,7 +9,7 @@ import pytest
 from routing.config.jsonfile import JsonFile, parse
 from routing.config.runtime import read_config
 from routing.errors import ConfigError, ModelUnknown
-from routing.llm.endpoint import where_of
+from routing.llm.endpoint import resolve_endpoint
 from routing.types.llm import ProviderProfile
 from routing.types.model_names import is_model_name
 from routing.types.tiers import TIERS, Tier
@@ -66,7 +66,7 @@ def test_a_name_that_could_be_another_address_is_refused_everywhere(name: str) -
     if not name.startswith("local/"):
         provider = name.partition("/")[0]
         with pytest.raises(ModelUnknown, match="not a valid model name"):
-            where_of(name, ProviderProfile(provider, None, None, "sk-1234567890", 30.0, "KEY"))
+            resolve_endpoint(name, ProviderProfile(provider, None, None, "sk-1234567890", 30.0, "KEY"))
     places: tuple[tuple[dict[str, object], dict[Tier, tuple[str, ...]]], ...] = (
         ({"modelRouter": {"smartModel": name}}, {}),
         ({"tiers": {"smart": {"pool": [name]}}}, {}),
@@ -83,7 +83,7 @@ def test_a_name_that_could_be_another_address_is_refused_everywhere(name: str) -
 def test_a_model_name_in_a_url_path_cannot_add_a_slash() -> None:
     profile = ProviderProfile("mine", "gemini", "http://127.0.0.1/v1beta", "sk-1234567890", 30.0, "KEY")
     with pytest.raises(ModelUnknown):
-        where_of("mine/a/b", profile)
+        resolve_endpoint("mine/a/b", profile)
 
 
 @pytest.mark.parametrize("name", FINE)

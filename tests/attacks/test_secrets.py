@@ -16,7 +16,7 @@ import pytest
 
 from bot.logs import Redactor
 from handlers.tools.mcp.config import read_servers
-from routing.llm.error_mapping import explain
+from routing.llm.error_mapping import map_error
 from routing.types.llm import ProviderProfile
 from tests.handlers.tools.mcp.test_http import UNRULY
 from tests.servers.model.request import ModelRequest
@@ -48,7 +48,7 @@ PROFILE = ProviderProfile("openai", "openai", None, "a configured/key+value 1", 
 
 def shown_error(text: str) -> str:
     """What an owner sees of a provider's error."""
-    return explain(ValueError(text), "openai/m", PROFILE).raw
+    return map_error(ValueError(text), "openai/m", PROFILE).raw
 
 
 @pytest.mark.parametrize("key", [*PREFIXED, *BARE])

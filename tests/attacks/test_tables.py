@@ -22,7 +22,7 @@ from handlers.running import RunningTurns
 from handlers.tools.files import FileTools
 from routing.bounded import MAX_ENTRIES
 from routing.budget.accounts import Accounts
-from routing.budget.estimates import Outputs
+from routing.budget.estimates import OutputLengths
 from routing.errors import Refused
 from routing.health.failures import Failures
 from routing.types.budgets import BudgetLimits, Ceiling
@@ -83,7 +83,7 @@ async def test_tables_stay_bounded_after_thousands_of_chats() -> None:
     )
     turns, flood = RunningTurns(), RateLimiter(Limits(chat=Rate(1, 1.0)), lambda: now)
     sessions, channels, files = Sessions(lambda: now), Channels(unused), FileTools(Path("files"))
-    outputs, failures, limit = Outputs(), Failures(), RateLimit((Window(1, 60.0),))
+    outputs, failures, limit = OutputLengths(), Failures(), RateLimit((Window(1, 60.0),))
     for number in range(CHATS):
         now += 1.0
         chat, user = ChatKey("telegram", str(number), str(number)), UserKey("telegram", str(number))
@@ -93,7 +93,7 @@ async def test_tables_stay_bounded_after_thousands_of_chats() -> None:
             pass
         order.answered([entry])
         await flood.turn(chat.chat_id)
-        await accounts.opened(ceilings, number, chat, BudgetLimits())
+        await accounts.current(ceilings, number, chat, BudgetLimits())
         channels.join([chat])
         limit.take(number, now)
         outputs.note("smart", f"openai/{number}", 1)

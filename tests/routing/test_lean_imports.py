@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from routing.lean_imports import lean, on_demand
+from routing.lean_imports import import_lazily, without_collection
 
 LITELLM_LATER = """
 import sys
@@ -49,7 +49,7 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.mark.parametrize("fails", [False, True])
 def test_imported_objects_are_not_collected_repeatedly(fails: bool, library: Path) -> None:
     before, made = gc.get_freeze_count(), []
-    with suppress(RuntimeError), lean():
+    with suppress(RuntimeError), without_collection():
         importlib.import_module("shelf")
         made += [[number] for number in range(10_000)]
         assert not gc.isenabled()
@@ -61,28 +61,28 @@ def test_imported_objects_are_not_collected_repeatedly(fails: bool, library: Pat
 
 def test_without_a_new_module_nothing_is_excluded_from_collections() -> None:
     before = gc.get_freeze_count()
-    with lean():
+    with without_collection():
         importlib.import_module("json")
     assert gc.get_freeze_count() <= before
 
 
 def test_a_module_that_is_left_out_can_be_imported_later(library: Path) -> None:
-    on_demand("shelf")
-    with lean("shelf.heavy"):
+    import_lazily("shelf")
+    with without_collection("shelf.heavy"):
         assert importlib.import_module("shelf.light").shelf is None
     assert importlib.import_module("shelf.heavy").WEIGHT == 100
 
 
 def test_a_module_that_is_imported_already_is_not_left_out(library: Path) -> None:
     heavy = importlib.import_module("shelf.heavy")
-    with lean("shelf.heavy"):
+    with without_collection("shelf.heavy"):
         assert importlib.import_module("shelf.heavy") is heavy
     assert sys.modules["shelf.heavy"] is heavy
 
 
 def test_a_package_on_demand_runs_when_one_of_its_names_is_used(library: Path) -> None:
     (library / "light.py").write_text("", "utf-8")
-    on_demand("shelf")
+    import_lazily("shelf")
     importlib.import_module("shelf.light")
     assert "shelf.heavy" not in sys.modules
     package = importlib.import_module("shelf")
@@ -92,15 +92,15 @@ def test_a_package_on_demand_runs_when_one_of_its_names_is_used(library: Path) -
 
 def test_an_imported_or_missing_package_is_left_alone(library: Path) -> None:
     package = importlib.import_module("shelf")
-    on_demand("shelf")
-    on_demand("no_such_package")
+    import_lazily("shelf")
+    import_lazily("no_such_package")
     assert sys.modules["shelf"] is package
     assert "no_such_package" not in sys.modules
 
 
 def test_a_package_that_its_parent_imports_is_left_alone(library: Path) -> None:
     (library / "__init__.py").write_text("import shelf.heavy\nLOADED = shelf.heavy\n", "utf-8")
-    on_demand("shelf.heavy")
+    import_lazily("shelf.heavy")
     assert sys.modules["shelf.heavy"] is importlib.import_module("shelf").LOADED
 
 

@@ -8,7 +8,7 @@ import gc
 import pytest
 
 from bot.health import resident_bytes
-from routing.process_memory import give_back
+from routing.process_memory import trim_memory
 
 BLOCK, BLOCKS = 2_000, 20_000
 """Bytes that Python asks the allocator for one by one, and that it does not map by themselves: 40 MB."""
@@ -21,11 +21,11 @@ def test_freed_memory_below_live_objects_is_returned() -> None:
     del blocks
     gc.collect()
     before = resident_bytes()
-    give_back()
+    trim_memory()
     assert resident_bytes() < before - BLOCK * BLOCKS / 2
     assert len(stays) == BLOCKS / 100
 
 
 def test_without_malloc_trim_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
-    give_back()
+    trim_memory()

@@ -24,7 +24,7 @@ async def test_a_slow_model_is_tried_last_and_this_is_shown(on: BotHarness) -> N
         models = app.engine.models
         contract = models.config.contracts["balanced"]
         for _ in range(MIN_TRIES):
-            models.health.took(FIRST, contract, 0.65 * contract.deadline_seconds)
+            models.health.record_duration(FIRST, contract, 0.65 * contract.deadline_seconds)
         answer = await ask(on, "hm")
         assert answer.text == f"You said: hm\n\n↪ {CLAUDE} answered: {FIRST} is slow right now."
         assert (facts(on)["model"], facts(on)["failed"], facts(on)["fallback"]) == (CLAUDE, "[]", 1)

@@ -8,11 +8,11 @@ from bot.adapters.discord.settings import DiscordSettings, Pace
 from bot.adapters.shared.descriptor import CheckContext, PlatformDescriptor, Services
 from bot.ops.checks.finding import Finding
 from bot.platform import Platform
-from routing.lean_imports import lean
+from routing.lean_imports import without_collection
 
 
 def _build(settings: DiscordSettings, services: Services) -> Platform:
-    with lean():
+    with without_collection():
         from bot.adapters.discord.platform import DiscordPlatform
 
     return DiscordPlatform(settings, services, Pace())

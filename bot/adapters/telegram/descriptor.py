@@ -8,11 +8,11 @@ from bot.adapters.shared.descriptor import CheckContext, PlatformDescriptor, Ser
 from bot.adapters.telegram.settings import Pace, TelegramSettings
 from bot.ops.checks.finding import Finding
 from bot.platform import Platform
-from routing.lean_imports import lean
+from routing.lean_imports import without_collection
 
 
 def _build(settings: TelegramSettings, services: Services) -> Platform:
-    with lean("cryptography"):  # only Telegram Passport needs it
+    with without_collection("cryptography"):  # only Telegram Passport needs it
         from bot.adapters.telegram.platform import TelegramPlatform
 
     return TelegramPlatform(settings, services, Pace())

@@ -11,10 +11,10 @@ from bot.ops.checks.finding import Finding, fail, ok, warn
 from bot.ops.checks.inspection import Inspection
 from bot.ops.web import client
 from routing.catalog.discovery import DiscoveredModel, discover
-from routing.catalog.ollama import StatedSizes
+from routing.catalog.ollama import OllamaModels
 from routing.catalog.provider_models import DiscoveryError
 from routing.catalog.sizes import UNKNOWN
-from routing.config.contracts import DEFAULT_FALLBACKS, lone_vendors
+from routing.config.contracts import DEFAULT_FALLBACKS, single_vendor_pools
 from routing.config.runtime import RouterConfig
 from routing.critic.critic import judges
 from routing.errors import ConfigError, KeyRejected, ModelError, ModelUnknown, Unreachable
@@ -58,7 +58,7 @@ async def pools(inspection: Inspection) -> list[Finding]:
         return []
     fix = "Add a model of another provider to tiers.<tier>.pool or to the tier's variable."
     words = "Only one provider here ({vendor}): if it fails, nothing can step in."
-    alone = lone_vendors(models.config.contracts.values()).items()
+    alone = single_vendor_pools(models.config.contracts.values()).items()
     return [
         warn(f"pool {tier}", words.format(vendor=vendor), fix) for tier, vendor in alone if vendor != LOCAL_PROVIDER
     ]
@@ -147,7 +147,7 @@ async def local(inspection: Inspection) -> list[Finding]:
 
 def _models(inspection: Inspection) -> Models | None:
     proxy = inspection.environment.settings.https_proxy
-    stated = StatedSizes(web=lambda: client(proxy), seconds=inspection.network_seconds)
+    stated = OllamaModels(web=lambda: client(proxy), seconds=inspection.network_seconds)
     try:
         return Models(inspection.workspace.config(), inspection.workspace.catalog(), stated)
     except ConfigError:

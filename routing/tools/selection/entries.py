@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from routing.text import spaced
+from routing.text import split_identifier
 from routing.tools.selection.glossary import Glossary
 from routing.tools.selection.index_cache import IndexCache
 from routing.tools.selection.lexical import Places
@@ -53,11 +53,11 @@ def _entries(row: Mapping[str, Any], examples: Mapping[str, Sequence[str]]) -> I
         single = tool is row
         own = () if single else examples.get(f"{group}/{tool['name']}", ())
         # The name is a separate passage: it is often enough, and a long description would dilute it.
-        texts = (_described(tool), _valid(spaced(group)) if single else _described(row))
+        texts = (_described(tool), _valid(split_identifier(group)) if single else _described(row))
         yield Entry(
             name=tool["name"],
             group=group,
-            description=_valid(row.get("description") or spaced(group)),
+            description=_valid(row.get("description") or split_identifier(group)),
             texts=tuple(dict.fromkeys(texts)) if single else texts,
             keywords=tuple(map(_valid, row.get("keywords") or ())),
             parameters=_valid(" ".join(_schema_texts(tool.get("parameters", {})))),
@@ -67,7 +67,7 @@ def _entries(row: Mapping[str, Any], examples: Mapping[str, Sequence[str]]) -> I
 
 
 def _described(row: Mapping[str, Any]) -> str:
-    return _valid(f"{spaced(row['name'])}. {row.get('description') or ''}".strip())
+    return _valid(f"{split_identifier(row['name'])}. {row.get('description') or ''}".strip())
 
 
 def _valid(text: str) -> str:
@@ -87,7 +87,7 @@ def _schema_texts(schema: Any) -> Iterator[str]:
                 yield from map(str, value)
             elif isinstance(value, Mapping | list):
                 if name not in _STRUCTURE:
-                    yield spaced(name)
+                    yield split_identifier(name)
                 yield from _schema_texts(value)
     elif isinstance(schema, list):
         for value in schema:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from routing.text import spaced
+from routing.text import split_identifier
 from routing.tools.selection.entries import Entry, Owners, Passages
 from routing.tools.selection.glossary import Glossary
 from routing.tools.selection.index_cache import IndexCache
@@ -58,7 +58,7 @@ class LexicalFeatures:
         self._keyword_letters = made(
             "letters of keywords", lambda: (letter_ngrams(" ".join(entry.keywords)) for entry in entries)
         )
-        self._names = made("names", lambda: (words(spaced(entry.name)) for entry in entries))
+        self._names = made("names", lambda: (words(split_identifier(entry.name)) for entry in entries))
         self._negatives = made("words of negatives", lambda: (words(text) for text in passages.negatives))
         self._keywords = _keywords(entries)
         self._all = passages

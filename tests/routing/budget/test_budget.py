@@ -117,13 +117,13 @@ async def test_limits_reset_with_the_day_or_month() -> None:
     till = Till(limits(person_day=1, person_month=2))
     await till.spend("1")
     found = await till.refused("0.5")
-    assert (found.status.ceiling.period, found.status.opens_at) == ("day", MIDNIGHT)
+    assert (found.status.ceiling.period, found.status.resets_at) == ("day", MIDNIGHT)
     till.now = MIDNIGHT - 1
     await till.refused("0.5")
     till.now = MIDNIGHT
     await till.spend("1")
     found = await till.refused("0.5")
-    assert (found.status.ceiling.period, found.status.opens_at) == ("month", NEXT_MONTH), "the last to open"
+    assert (found.status.ceiling.period, found.status.resets_at) == ("month", NEXT_MONTH), "the last to open"
     till.now = NEXT_MONTH
     await till.held("1")
 
@@ -131,7 +131,7 @@ async def test_limits_reset_with_the_day_or_month() -> None:
 async def test_days_are_in_the_owners_time_zone() -> None:
     till = Till(limits(person_day=1, zone=ZoneInfo("Asia/Tokyo")))
     await till.spend("1")
-    assert (await till.refused("1")).status.opens_at == MIDNIGHT - 9 * 3600
+    assert (await till.refused("1")).status.resets_at == MIDNIGHT - 9 * 3600
 
 
 async def test_reservations_survive_midnight() -> None:
@@ -195,7 +195,7 @@ async def test_warn_mode_allows_calls_at_the_limit() -> None:
     till = Till(limits(person_day=1, at_limit="cheapest"))
     await till.spend("1")
     await till.refused("0.1")
-    found = await till.budget.reserve(ANN, HOME, Decimal("0.1"), even_so=True)
+    found = await till.budget.reserve(ANN, HOME, Decimal("0.1"), force=True)
     assert isinstance(found, Reservation)
     assert found.reached is not None
     found.settle(cost("0.1"))

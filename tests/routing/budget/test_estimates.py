@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from routing.budget.estimates import MAX_CALLS, PRIOR, Outputs
+from routing.budget.estimates import MAX_CALLS, PRIOR, OutputLengths
 
 
 def test_without_history_the_estimate_is_a_share_of_the_limit() -> None:
-    assert Outputs().expected("balanced", "a/x", 2_000) == 500
+    assert OutputLengths().expected("balanced", "a/x", 2_000) == 500
 
 
 def test_history_replaces_the_share() -> None:
-    outputs = Outputs()
+    outputs = OutputLengths()
     seen = [outputs.expected("deep", "a/x", 80_000)]
     for _ in range(PRIOR):
         outputs.note("deep", "a/x", 1_000)
@@ -21,7 +21,7 @@ def test_history_replaces_the_share() -> None:
 
 
 def test_the_newest_calls_count_most() -> None:
-    outputs = Outputs()
+    outputs = OutputLengths()
     for _ in range(10 * MAX_CALLS):
         outputs.note("smart", "a/x", 100)
     for _ in range(3 * MAX_CALLS):
@@ -30,7 +30,7 @@ def test_the_newest_calls_count_most() -> None:
 
 
 def test_the_estimate_is_capped_by_the_calls_limit() -> None:
-    outputs = Outputs()
+    outputs = OutputLengths()
     for _ in range(PRIOR):
         outputs.note("smart", "a/x", 5_000)
     assert outputs.expected("smart", "a/x", 1_000) == 1_000

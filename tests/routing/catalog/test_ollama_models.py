@@ -19,7 +19,7 @@ from routing.catalog.ollama import (
     OLLAMA_DEFAULT,
     UNLOADED_SECONDS,
     KnownWindow,
-    StatedSizes,
+    OllamaModels,
 )
 from routing.config import jsonfile
 from routing.config.runtime import read_config, variable
@@ -70,19 +70,19 @@ def profile(base: str | None = None, name: str = "ollama", key: str | None = Non
 
 async def stated_size(ollama: Ollama, base: str | None = None, model: str = "ollama/odd") -> str | None:
     """What is known after one request."""
-    sizes = StatedSizes(Clock(), ollama.client)
+    sizes = OllamaModels(Clock(), ollama.client)
     assert sizes.of(model, profile(base, key=KEY)) is None
     await sizes.ask()
     return sizes.of(model, profile(base, key=KEY))
 
 
-def models_at(base: str, sizes: StatedSizes, pool: tuple[str, ...] = ("openai/gpt-5.1",)) -> Models:
+def models_at(base: str, sizes: OllamaModels, pool: tuple[str, ...] = ("openai/gpt-5.1",)) -> Models:
     document = json.dumps({"llm": {"providers": {"ollama": {"baseUrl": base}}}})
     pools: dict[Tier, tuple[str, ...]] = {"balanced": pool}
     return Models(read_config(jsonfile.parse(document, "x.json"), {}, pools), CATALOG, sizes)
 
 
-class Rounds(StatedSizes):
+class Rounds(OllamaModels):
     """Sizes with rounds that a test can wait for."""
 
     def __init__(self) -> None:
@@ -157,7 +157,7 @@ async def test_an_error_answer_is_none(status: int) -> None:
 @pytest.mark.parametrize("base", ["ftp://house", "http://", "http://user:word@house", "http://house:port", "nonsense"])
 async def test_an_invalid_url_does_not_affect_other_servers(base: str) -> None:
     ollama = Ollama()
-    sizes = StatedSizes(Clock(), ollama.client)
+    sizes = OllamaModels(Clock(), ollama.client)
     wrong, right = profile(base), profile()
     assert sizes.of("ollama/odd", wrong) is None is sizes.of("ollama/odd", right)
     await sizes.ask()
@@ -166,7 +166,7 @@ async def test_an_invalid_url_does_not_affect_other_servers(base: str) -> None:
 
 async def test_only_ollama_is_asked() -> None:
     ollama = Ollama()
-    sizes = StatedSizes(Clock(), ollama.client)
+    sizes = OllamaModels(Clock(), ollama.client)
     assert sizes.of("house/odd", profile("http://house", "house")) is None
     await sizes.ask()
     assert ollama.asked == []
@@ -174,7 +174,7 @@ async def test_only_ollama_is_asked() -> None:
 
 async def test_failures_and_answers_are_cached_for_a_while(caplog: pytest.LogCaptureFixture) -> None:
     clock, ollama = Clock(), Ollama(status=404)
-    sizes = StatedSizes(clock, ollama.client)
+    sizes = OllamaModels(clock, ollama.client)
 
     async def after(seconds: float) -> tuple[str | None, int]:
         clock.now += seconds
@@ -201,7 +201,7 @@ async def test_a_client_that_cannot_be_made_is_a_failure_as_well() -> None:
         raise ImportError("no socksio")
 
     made: list[int] = []
-    sizes = StatedSizes(Clock(), unmade)
+    sizes = OllamaModels(Clock(), unmade)
     for _ in range(2):
         assert sizes.of("ollama/odd", profile()) is None
         await sizes.ask()
@@ -216,7 +216,7 @@ async def test_a_silent_server_times_out() -> None:
     server = await asyncio.start_server(silent, "127.0.0.1", 0)
     async with server, asyncio.timeout(10):
         place = profile(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
-        sizes = StatedSizes(Clock(), direct, seconds=0.05)
+        sizes = OllamaModels(Clock(), direct, seconds=0.05)
         assert sizes.of("ollama/odd", place) is None
         await sizes.ask()
         assert sizes.of("ollama/odd", place) is None
@@ -244,7 +244,7 @@ async def test_tier_models_are_looked_up_at_once_and_others_on_use() -> None:
 
 async def test_the_window_is_the_smallest_known() -> None:
     clock, ollama = Clock(), Ollama()
-    models = models_at("http://ollama.test", StatedSizes(clock, ollama.client))
+    models = models_at("http://ollama.test", OllamaModels(clock, ollama.client))
 
     async def window_of(model: str = "ollama/odd") -> tuple[int, str]:
         models.window(model, None)
@@ -272,7 +272,7 @@ async def test_the_window_is_the_smallest_known() -> None:
 async def test_configured_values_are_not_looked_up() -> None:
     catalog = Catalog.parse(json.dumps({"models": {"ollama/odd": {"sizeClass": "XL"}}}), "models.json")
     ollama = Ollama()
-    models = models_at("http://house", StatedSizes(Clock(), ollama.client))
+    models = models_at("http://house", OllamaModels(Clock(), ollama.client))
     models.catalog = catalog
     assert models.size("ollama/odd").source == "owner"
     await models.stated.ask()

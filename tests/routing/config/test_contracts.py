@@ -11,9 +11,9 @@ from routing.config.contracts import (
     DEFAULT_CONTRACTS,
     DEFAULT_FALLBACKS,
     TierContract,
-    lone_vendors,
     output_limit,
     read_contracts,
+    single_vendor_pools,
 )
 from routing.errors import ConfigError
 from routing.types.tiers import TIERS, Tier
@@ -140,9 +140,9 @@ def test_a_pool_of_the_file_is_checked_also_where_the_environments_wins() -> Non
 
 
 def test_a_single_vendor_pool_is_warned_about() -> None:
-    assert lone_vendors(read().values()) == {}
+    assert single_vendor_pools(read().values()) == {}
     found = read({"smart": {"pool": ["a/1", "a/2"]}, "deep": {"pool": ["router/a/1", "router/b/2"]}})
-    assert lone_vendors(found.values()) == {"smart": "a", "deep": "router"}
+    assert single_vendor_pools(found.values()) == {"smart": "a", "deep": "router"}
 
 
 @pytest.mark.parametrize(

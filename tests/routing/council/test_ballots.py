@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from routing.council.ballots import MAX_CHARACTERS, Tally, count, possible, read_ballot, unassailable
+from routing.council.ballots import MAX_CHARACTERS, Tally, certain_winner, count, possible, read_ballot
 
 ABC = ("A", "B", "C")
 HALF = Fraction(1, 2)
@@ -123,7 +123,7 @@ def test_a_tie_has_no_leader_and_is_shown() -> None:
     ],
 )
 def test_when_a_leader_is_certain(votes: Mapping[str, str], left: str, leader: str | None) -> None:
-    assert unassailable(ABC, {voter: tuple(ranking) for voter, ranking in votes.items()}, left) == leader
+    assert certain_winner(ABC, {voter: tuple(ranking) for voter, ranking in votes.items()}, left) == leader
 
 
 def points(ballots: Sequence[str]) -> dict[str, float]:
@@ -169,7 +169,7 @@ def test_a_lead_is_certain_exactly_if_it_cannot_be_lost() -> None:
     for moment in moments:
         seen = dict(moment)
         left = [voter for voter in ABC if voter not in seen]
-        leader = unassailable(ABC, {voter: tuple(ballot) for voter, ballot in seen.items()}, left)
+        leader = certain_winner(ABC, {voter: tuple(ballot) for voter, ballot in seen.items()}, left)
         ends = [winners(end) for end, votes in zip(ALL_BALLOTS, whole, strict=True) if moment <= set(votes)]
         never_beaten = [label for label in ABC if all(end == [label] for end in ends)]
         assert leader == (never_beaten[0] if never_beaten else None), seen
@@ -179,5 +179,5 @@ def test_a_lead_is_certain_exactly_if_it_cannot_be_lost() -> None:
 
 def test_with_seven_voters_every_ballot_is_awaited() -> None:
     labels = "ABCDEFG"
-    assert unassailable(labels, {}, labels) is None
-    assert unassailable(labels, {voter: ("A",) for voter in "BCDEF"}, "G") is None
+    assert certain_winner(labels, {}, labels) is None
+    assert certain_winner(labels, {voter: ("A",) for voter in "BCDEF"}, "G") is None

@@ -124,7 +124,7 @@ def test_unavailable_members_and_reasons() -> None:
     key = known.config.profile("anthropic")
     assert known.obstacle("gemini/gemini-2.5-pro", "deep") == SkippedModel("gemini/gemini-2.5-pro", "key")
     assert known.obstacle(GPT.model, "deep") is None
-    known.health.failed(RateLimited(GPT.model, "busy", 30.0))
+    known.health.record_failure(RateLimited(GPT.model, "busy", 30.0))
     assert known.obstacle(GPT.model, "deep") == SkippedModel(GPT.model, "cooldown", BEGAN + 30.0)
 
     async def refused() -> None:

@@ -11,7 +11,7 @@ import pytest
 from routing.config import jsonfile
 from routing.config.runtime import read_config
 from routing.config.sections import CouncilConfig
-from routing.council.costs import charged, estimate, for_books
+from routing.council.costs import charged, estimate, priced_calls
 from routing.errors import ConfigError
 from routing.types.budgets import Price
 from routing.types.llm import Usage
@@ -55,7 +55,7 @@ def test_cancelled_calls_cost_their_estimate() -> None:
     ended = CallRecord("deep", SUN, None, 1.0)
     assert charged([ended, ended], None, Decimal("0.05")) == Usage(0, 0, cost=Decimal("0.10"))
     assert charged([call("0.1"), ended], DOLLAR, Decimal("0.05")).cost == Decimal("0.15")
-    counted, uncounted = for_books([call("0.1"), ended], Decimal("0.05"))
+    counted, uncounted = priced_calls([call("0.1"), ended], Decimal("0.05"))
     assert counted == call("0.1")
     assert uncounted == replace(ended, charged=Decimal("0.05"))
 

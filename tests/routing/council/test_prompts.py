@@ -13,7 +13,7 @@ from routing.council.prompts import (
     for_member,
     for_voter,
     split_dissent,
-    unknown_mark,
+    unused_delimiter,
 )
 from tests.routing.council.members import BLOCK
 
@@ -91,5 +91,5 @@ def test_dissent_is_kept_apart(reply: str, answer: str, dissent: str) -> None:
 
 def test_a_delimiter_that_occurs_in_the_text_is_not_used() -> None:
     marks = iter(["aa", "bb", "cc"])
-    assert unknown_mark(lambda: next(marks), ["x aa", "bb y"]) == "cc"
-    assert unknown_mark(lambda: "dd", []) == "dd"
+    assert unused_delimiter(lambda: next(marks), ["x aa", "bb y"]) == "cc"
+    assert unused_delimiter(lambda: "dd", []) == "dd"

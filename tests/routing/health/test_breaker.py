@@ -17,7 +17,7 @@ from routing.errors import (
     RateLimited,
     Unreachable,
 )
-from routing.health.breaker import MAX_SECONDS, REMEMBERED, Breaker, BreakerStatus, Kept
+from routing.health.breaker import MAX_SECONDS, REMEMBERED, Breaker, BreakerStatus, SavedBreaker
 from tests.routing.health.breakers import DOWN, REFUSED, Time, opened, tried
 
 BAD, OK = DOWN, None
@@ -195,7 +195,7 @@ def test_a_probes_first_token_closes_it_and_later_errors_count_normally() -> Non
     time.now += 60.0
     probe = breaker.begin()
     assert probe is not None
-    probe.speaks()
+    probe.first_token()
     assert breaker.status().state == "closed"
     assert breaker.begin() is not None
     tried(breaker, BAD, BAD)
@@ -239,6 +239,6 @@ def test_state_is_restored() -> None:
 def test_a_wrong_clock_does_not_keep_it_open() -> None:
     time = Time()
     breaker = made(time)
-    breaker.restore(Kept(time.now + 1e9, 1e9, "x", ((time.now + 1e9, True), (time.now - 1.0, True))))
+    breaker.restore(SavedBreaker(time.now + 1e9, 1e9, "x", ((time.now + 1e9, True), (time.now - 1.0, True))))
     assert breaker.status().until == time.now + MAX_SECONDS
     assert breaker.keep().tries == ((time.now - 1.0, True),)

@@ -90,10 +90,10 @@ class Comparison:
         elif result != "theirs" and kind == "probe":
             self.change(min(900.0, 2 * self.reference.seconds))
 
-    def speaks(self, number: int) -> None:
+    def first_token(self, number: int) -> None:
         number %= len(self.running)
         trial, _, kind = self.running[number]
-        trial.speaks()
+        trial.first_token()
         if kind:
             self.change(0.0)
             self.running[number] = (trial, self.changes, "")
@@ -120,7 +120,7 @@ def test_the_breaker_matches_a_reference_model(actions: list[Action]) -> None:
         elif not comparison.running:
             continue
         elif name == "speaks":
-            comparison.speaks(number)
+            comparison.first_token(number)
         else:
             comparison.end(number, name)
         comparison.check()

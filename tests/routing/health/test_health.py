@@ -34,7 +34,7 @@ async def fails(health: ModelHealth, *errors: ModelError, way: ProviderProfile =
     for error in errors:
         with pytest.raises(type(error)), await begun(health, MODEL, way, probe):
             raise error
-        health.failed(error)
+        health.record_failure(error)
 
 
 async def answers(health: ModelHealth, probe: bool = False) -> None:
@@ -100,7 +100,7 @@ async def test_a_retry_after_applies_to_all_including_probes() -> None:
 
 async def test_a_short_cooldown_is_waited_for_without_alternatives() -> None:
     health = ModelHealth(time.time)
-    health.failed(RateLimited(MODEL, "busy", 0.1))
+    health.record_failure(RateLimited(MODEL, "busy", 0.1))
     with pytest.raises(RateLimited):
         await begun(health, MODEL, WAY, probe=False)
     await answers(health, probe=True)
@@ -143,7 +143,7 @@ async def test_fifty_callers_continue_with_the_probes_first_token() -> None:
         with await begun(health, MODEL, WAY, probe=True) as trial:
             under_way += 1
             await first_word.wait()
-            trial.speaks()
+            trial.first_token()
             await end.wait()
             trial.end()
 
@@ -182,10 +182,10 @@ async def test_state_round_trips_as_text() -> None:
     changes: list[None] = []
     health = ModelHealth(clock, lambda: changes.append(None))
     await fails(health, REFUSED)
-    health.failed(RateLimited("b/2", "busy", 30.0))
+    health.record_failure(RateLimited("b/2", "busy", 30.0))
     contract = DEFAULT_CONTRACTS["balanced"]
     for _ in range(MIN_TRIES):
-        health.took("c/3", contract, contract.deadline_seconds)
+        health.record_duration("c/3", contract, contract.deadline_seconds)
     assert len(changes) == 3, "each of them is worth writing down"
     text = health.keep()
     assert "key-1" not in text
@@ -221,7 +221,7 @@ async def test_changes_during_a_write_are_written_too(monkeypatch: pytest.Monkey
     memory = HealthPersistence(store, clock)
     await fails(memory.health, REFUSED)
     await asyncio.wait_for(store.writing.wait(), 10)
-    memory.health.failed(RateLimited("b/2", "busy", 30.0))
+    memory.health.record_failure(RateLimited("b/2", "busy", 30.0))
     store.writing.clear()
     store.go.set()
     await asyncio.wait_for(store.writing.wait(), 10)

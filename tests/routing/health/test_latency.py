@@ -15,8 +15,8 @@ from routing.health.latency import (
     COOLDOWN_SECONDS,
     MIN_TRIES,
     TRIES,
-    Kept,
     Latencies,
+    SavedLatency,
     Slow,
 )
 from tests.routing.health.breakers import Time
@@ -121,7 +121,7 @@ def test_state_is_restored() -> None:
     assert after.keep() == before.keep()
     after.note("a/2", HUNDRED, 70.0)
     assert after.slow("a/2", "smart")
-    after.restore({("a/3", "deep"): Kept((), Slow(time.now + 1e9, 1.0, 1.0))})
+    after.restore({("a/3", "deep"): SavedLatency((), Slow(time.now + 1e9, 1.0, 1.0))})
     assert after.slow("a/3", "deep") == Slow(time.now + COOLDOWN_SECONDS, 1.0, 1.0)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from routing.config.contracts import DEFAULT_CONTRACTS
-from routing.health.local_speed import UNMEASURED_FIRST, UNMEASURED_TRY, Pace
+from routing.health.local_speed import UNMEASURED_FIRST, UNMEASURED_TRY, LocalSpeed
 from routing.types.llm import Usage
 
 BALANCED = DEFAULT_CONTRACTS["balanced"]  # 25 s to the first word, 45 s a try, 90 s in all, 2,000 tokens
@@ -13,13 +13,13 @@ BALANCED = DEFAULT_CONTRACTS["balanced"]  # 25 s to the first word, 45 s a try, 
 
 @pytest.mark.parametrize("model", ["local/qwen2.5-1.5b", "ollama/qwen2.5:3b"])
 def test_an_unmeasured_model_may_be_loaded_first(model: str) -> None:
-    given = Pace().contract(BALANCED, model, 600)
+    given = LocalSpeed().contract(BALANCED, model, 600)
     assert (given.first_token_seconds, given.try_seconds) == (UNMEASURED_FIRST, UNMEASURED_TRY)
     assert given.deadline_seconds == 600
 
 
 def test_a_time_limit_is_in_whole_seconds() -> None:
-    pace = Pace()
+    pace = LocalSpeed()
     pace.note("local/m", 12.34, 40, Usage(10, 1234))
     given = pace.contract(BALANCED, "local/m", 600)
     seconds = (given.first_token_seconds, given.try_seconds, given.deadline_seconds)
@@ -27,7 +27,7 @@ def test_a_time_limit_is_in_whole_seconds() -> None:
 
 
 def test_other_providers_keep_their_contract() -> None:
-    pace = Pace()
+    pace = LocalSpeed()
     pace.note("openai/gpt-5.1", 20, 40, Usage(10, 10))
     assert pace.contract(BALANCED, "openai/gpt-5.1", 600) == BALANCED
 
@@ -43,13 +43,13 @@ def test_other_providers_keep_their_contract() -> None:
 def test_times_follow_what_was_measured(
     first: float, seconds: float, tokens: int, expected: tuple[float, float]
 ) -> None:
-    pace = Pace()
+    pace = LocalSpeed()
     pace.note("local/m", first, seconds, Usage(10, tokens))
     given = pace.contract(BALANCED, "local/m", 600)
     assert (given.first_token_seconds, given.try_seconds) == pytest.approx(expected)
 
 
 def test_an_answer_without_a_count_measures_nothing() -> None:
-    pace = Pace()
+    pace = LocalSpeed()
     pace.note("local/m", 1, 2, None)
     assert pace.contract(BALANCED, "local/m", 600).try_seconds == UNMEASURED_TRY

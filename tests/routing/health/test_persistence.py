@@ -15,7 +15,7 @@ from routing.health import persistence
 from routing.health.breakers import Breakers
 from routing.health.cooldown import Cooldowns
 from routing.health.latency import Latencies
-from routing.health.learned_windows import Windows
+from routing.health.learned_windows import LearnedWindows
 from tests.routing.health.breakers import DOWN, REFUSED, Time, tried
 
 
@@ -25,7 +25,7 @@ class Parts:
     def __init__(self, time: Time) -> None:
         self.time = time
         self.breakers, self.cooldowns, self.latencies = Breakers(time), Cooldowns(time), Latencies(time)
-        self.windows = Windows(time)
+        self.windows = LearnedWindows(time)
 
     def dump(self) -> str:
         return persistence.dump(self.breakers, self.cooldowns, self.latencies, self.windows)

@@ -18,7 +18,7 @@ from routing.errors import (
     RateLimited,
     Unreachable,
 )
-from routing.llm.error_mapping import BY_NAME, OVERFLOW_WORDS, explain
+from routing.llm.error_mapping import BY_NAME, OVERFLOW_WORDS, map_error
 from routing.types.llm import ProviderProfile
 from tests.litellm_setup import litellm_without_clients
 
@@ -56,7 +56,7 @@ def test_every_exception_of_the_library_is_mapped() -> None:
     ],
 )
 def test_mapping_by_class_name(name: str, kind: type[ModelError]) -> None:
-    error = explain(make(name, "it said no"), "acme/m", ACME)
+    error = map_error(make(name, "it said no"), "acme/m", ACME)
     assert type(error) is kind
     assert error.model == "acme/m"
     assert error.reason
@@ -66,17 +66,17 @@ def test_the_most_specific_class_decides() -> None:
     general = type("BadRequestError", (Exception,), {})
     special = type("ContentPolicyViolationError", (general,), {})
     unnamed = type("Unnamed", (special,), {})
-    assert type(explain(unnamed("no"), "m", ACME)) is PolicyRefused
+    assert type(map_error(unnamed("no"), "m", ACME)) is PolicyRefused
 
 
 def test_a_refused_key_names_the_variable_and_not_the_key() -> None:
-    error = explain(make("AuthenticationError", "Incorrect API key provided: sk-acme-0123456789"), "acme/m", ACME)
+    error = map_error(make("AuthenticationError", "Incorrect API key provided: sk-acme-0123456789"), "acme/m", ACME)
     assert error.reason == "acme refused the key in ACME_API_KEY"
 
 
 @pytest.mark.parametrize("status", [401, 403])
 def test_the_status_refines_a_plain_error(status: int) -> None:
-    assert type(explain(make("BadRequestError", "no", status_code=status), "acme/m", ACME)) is KeyRejected
+    assert type(map_error(make("BadRequestError", "no", status_code=status), "acme/m", ACME)) is KeyRejected
 
 
 @pytest.mark.parametrize("words", OVERFLOW_WORDS)
@@ -84,7 +84,7 @@ def test_an_overflow_is_found_anywhere_in_the_cause_chain_in_any_case(words: str
     inner = ValueError(f"Sorry: {words.upper()} of 1000")
     outer = make("BadRequestError", "bad request")
     outer.__cause__ = inner
-    assert type(explain(outer, "m", ACME)) is ContextOverflow
+    assert type(map_error(outer, "m", ACME)) is ContextOverflow
 
 
 OVERFLOWS = [
@@ -114,18 +114,18 @@ NO_OVERFLOWS = [
 
 @pytest.mark.parametrize("words", OVERFLOWS)
 def test_overflows_are_recognised_by_each_providers_message(words: str) -> None:
-    assert type(explain(make("BadRequestError", words), "m", ACME)) is ContextOverflow
+    assert type(map_error(make("BadRequestError", words), "m", ACME)) is ContextOverflow
 
 
 @pytest.mark.parametrize("words", NO_OVERFLOWS)
 def test_other_length_errors_are_not_overflows(words: str) -> None:
-    assert type(explain(make("BadRequestError", words), "m", ACME)) is BadModelRequest
+    assert type(map_error(make("BadRequestError", words), "m", ACME)) is BadModelRequest
 
 
 def test_a_cyclic_cause_chain_ends() -> None:
     one, other = ValueError("a"), ValueError("b")
     one.__cause__, other.__cause__ = other, one
-    assert type(explain(one, "m", ACME)) is Unreachable
+    assert type(map_error(one, "m", ACME)) is Unreachable
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_a_cyclic_cause_chain_ends() -> None:
 )
 def test_retry_after_comes_from_the_header(headers: dict[str, str] | None, wait: float | None) -> None:
     slow = make("RateLimitError", "slow down", litellm_response_headers=headers)
-    error = explain(slow, "m", ACME, EIGHT.timestamp)
+    error = map_error(slow, "m", ACME, EIGHT.timestamp)
     assert isinstance(error, RateLimited)
     assert error.retry_after == wait
     assert error.retryable
@@ -153,12 +153,12 @@ def test_retry_after_comes_from_the_header(headers: dict[str, str] | None, wait:
 
 def test_the_error_inside_a_broken_stream_counts() -> None:
     broken = make("MidStreamFallbackError", original_exception=make("AuthenticationError", "no"))
-    assert type(explain(broken, "m", ACME)) is KeyRejected
+    assert type(map_error(broken, "m", ACME)) is KeyRejected
 
 
 @pytest.mark.parametrize("words", ["content_policy_violation", "finish: content_filter"])
 def test_policy_refusals_are_recognised_by_message(words: str) -> None:
-    assert type(explain(make("BadRequestError", words), "m", ACME)) is PolicyRefused
+    assert type(map_error(make("BadRequestError", words), "m", ACME)) is PolicyRefused
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_policy_refusals_are_recognised_by_message(words: str) -> None:
     ],
 )
 def test_a_reason_is_one_clause_without_secrets(text: str, reason: str) -> None:
-    error = explain(make("BadRequestError", text), "m", ACME)
+    error = map_error(make("BadRequestError", text), "m", ACME)
     assert (error.raw or error.reason) == reason
 
 
@@ -201,7 +201,7 @@ SAID = [
 @pytest.mark.parametrize(("text", "reason"), SAID)
 def test_a_reason_is_the_vendors_message(text: str, reason: str) -> None:
     error = make("InternalServerError", f"litellm.InternalServerError: {text}")
-    found = explain(error, "acme/m", ACME)
+    found = map_error(error, "acme/m", ACME)
     assert (found.raw or found.reason) == reason
 
 
@@ -210,10 +210,10 @@ def test_a_broken_connection_is_named_as_such(vendor: str) -> None:
     for words in ("", "Cannot connect to host 127.0.0.1:9"):
         error = make("APIConnectionError", f"litellm.APIConnectionError: {vendor} - {words}")
         error.__cause__ = make("ReadError")
-        assert explain(error, "acme/m", ACME).reason == "Connection error"
+        assert map_error(error, "acme/m", ACME).reason == "Connection error"
 
 
 def test_invalid_json_is_reported_as_unreadable() -> None:
     with pytest.raises(json.JSONDecodeError) as broken:
         json.loads('{"half')
-    assert explain(broken.value, "acme/m", ACME).reason == "its answer can't be read"
+    assert map_error(broken.value, "acme/m", ACME).reason == "its answer can't be read"

@@ -248,24 +248,24 @@ ITEM = {"type": "reasoning", "encrypted_content": "e", "summary": []}
 def test_each_wire_gets_its_own_thinking_format() -> None:
     detail = {"type": "reasoning.text", "text": "d"}
     mixed = json.dumps([*json.loads(THINKING), ITEM, detail, *[{"type": "reasoning_content", "text": "c"}] * 2, 5])
-    assert thinking.given_back(mixed, "anthropic") == {"thinking_blocks": json.loads(THINKING)}
-    assert thinking.given_back(mixed, "responses") == {"reasoning_items": [ITEM]}
-    assert thinking.given_back(mixed, "chat") == {"reasoning_content": "cc", "reasoning_details": [detail]}
-    assert thinking.given_back(mixed, "gemini") == thinking.given_back("broken", "chat") == {}
+    assert thinking.wire_fields(mixed, "anthropic") == {"thinking_blocks": json.loads(THINKING)}
+    assert thinking.wire_fields(mixed, "responses") == {"reasoning_items": [ITEM]}
+    assert thinking.wire_fields(mixed, "chat") == {"reasoning_content": "cc", "reasoning_details": [detail]}
+    assert thinking.wire_fields(mixed, "gemini") == thinking.wire_fields("broken", "chat") == {}
 
 
 def test_claudes_thinking_belongs_to_its_turn() -> None:
     old, new = asks(call("a"), thinking=THINKING), asks(call("b", signature="s"), thinking=THINKING)
     messages = (ASKED, old, result("a"), ASKED, new, result("b"))
-    kept = thinking.of_this_turn(messages)
+    kept = thinking.drop_earlier_turns(messages)
     assert (kept[1].thinking, kept[4]) == ("", new)
     assert not any(message.thinking for message in thinking.without(messages))
     assert thinking.without(messages)[4].calls[0].signature == ""
     bare = replace(new, thinking="")
-    assert thinking.began_with(messages)
-    assert thinking.began_with((ASKED, old, ASKED))
-    assert thinking.began_with((ASKED, new, result("b"), bare)), "it thinks once, then calls again"
-    assert not thinking.began_with((ASKED, bare, result("b"), new))
+    assert thinking.may_continue_thinking(messages)
+    assert thinking.may_continue_thinking((ASKED, old, ASKED))
+    assert thinking.may_continue_thinking((ASKED, new, result("b"), bare)), "it thinks once, then calls again"
+    assert not thinking.may_continue_thinking((ASKED, bare, result("b"), new))
 
 
 def test_pieces_become_blocks() -> None:
@@ -285,6 +285,6 @@ def test_pieces_become_blocks() -> None:
         {"type": "redacted_thinking", "data": "y"},
     ]
     items = thinking.Thoughts()
-    items.items([ITEM | {"id": "rs_1"}, {"type": "reasoning", "id": "rs_2", "summary": []}])
+    items.add_items([ITEM | {"id": "rs_1"}, {"type": "reasoning", "id": "rs_2", "summary": []}])
     assert json.loads(items.text()) == [ITEM]
     assert thinking.Thoughts().text() == ""

@@ -7,7 +7,7 @@ from routing.config import jsonfile
 from routing.config.runtime import DEFAULT_SLOTS, read_config
 from routing.errors import BadModelRequest, ContextOverflow, KeyRejected, ModelError, ModelUnknown, RateLimited
 from routing.llm.adapter import LiteLlm
-from routing.llm.error_mapping import explain
+from routing.llm.error_mapping import map_error
 from routing.policy.models import Models
 from routing.types.llm import (
     ApiType,
@@ -271,5 +271,5 @@ async def test_the_bundled_map_knows_a_model_only_under_its_own_provider(llm: Li
 
 
 def test_an_unknown_host_is_unreachable() -> None:
-    error = explain(OSError("nobody home"), "house/x", profile("house", "openai", "http://h"))
+    error = map_error(OSError("nobody home"), "house/x", profile("house", "openai", "http://h"))
     assert (type(error).__name__, error.raw) == ("Unreachable", "nobody home")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from routing.turn.compaction import cut, leave_out, rounds, shorten_results
+from routing.turn.compaction import cut, drop_oldest, rounds, shorten_results
 from routing.turn.context_window import Window
 from routing.types.llm import ChatMessage, ToolCall
 from tests.routing.turn.patterns import SMALL, conversation, whole
@@ -121,7 +121,7 @@ def test_unchanged_messages_are_the_same_objects() -> None:
 )
 def test_the_oldest_rounds_are_dropped_up_to_a_user_message(pattern: str, left: str) -> None:
     messages = conversation(pattern, 3_100)
-    out, count = leave_out(messages, SMALL)
+    out, count = drop_oldest(messages, SMALL)
     assert "".join(message.text[0] for message in out) == left
     assert count == len(pattern) - len(left)
     assert not SMALL.overflows(out)
@@ -130,13 +130,13 @@ def test_the_oldest_rounds_are_dropped_up_to_a_user_message(pattern: str, left: 
 
 def test_fitting_messages_are_unchanged() -> None:
     messages = conversation("suacra", 100)
-    assert leave_out(messages, SMALL) == (tuple(messages), 0)
-    assert leave_out([], SMALL) == ((), 0)
+    assert drop_oldest(messages, SMALL) == (tuple(messages), 0)
+    assert drop_oldest([], SMALL) == ((), 0)
 
 
 def test_a_huge_last_message_is_shortened_in_the_middle() -> None:
     messages = [*conversation("suaua", 1_000), ChatMessage("user", "Question: " + "x" * 1_000_000 + " why?")]
-    out, count = leave_out(messages, SMALL)
+    out, count = drop_oldest(messages, SMALL)
     assert [message.role for message in out] == ["system", "user"]
     assert count == 4
     assert out[0] is messages[0]
@@ -148,7 +148,7 @@ def test_a_huge_last_message_is_shortened_in_the_middle() -> None:
 
 def test_a_long_turn_is_truncated_without_splitting_pairs() -> None:
     messages = conversation("suau" + "cr" * 200, 2_000)
-    out, count = leave_out(messages, SMALL)
+    out, count = drop_oldest(messages, SMALL)
     assert count == 2
     assert whole(out)
     assert len(out) == 402
@@ -169,7 +169,7 @@ def test_any_messages_fit_and_keep_call_pairs_complete(
         for m, size in zip(messages, sizes, strict=False)
     ]
     window = Window(limit, 30_000)
-    out, count = leave_out(longer, window)
+    out, count = drop_oldest(longer, window)
     assert not window.overflows(out)
     assert count == len(longer) - len(out)
     ids = [call.id for m in out for call in m.calls]

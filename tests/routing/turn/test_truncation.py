@@ -14,7 +14,7 @@ from routing.turn.truncation import (
     limit_result,
     shorten,
     shorten_arguments,
-    squeeze,
+    shrink_to_fit,
 )
 from routing.types.llm import ChatMessage, Picture, ToolCall
 
@@ -184,13 +184,13 @@ def test_the_longest_messages_are_cut_to_one_length() -> None:
         ChatMessage("assistant", "short", calls=(ToolCall("1", "f", json.dumps({"x": LONG})),)),
         ChatMessage("tool", "b" * 10_000, call_id="1", tool="f"),
     ]
-    out = squeeze(messages, window)
+    out = shrink_to_fit(messages, window)
     assert not window.overflows(out)
     assert window.tokens(out) > 0.98 * window.threshold
     assert out[0] is messages[0]
     assert out[2].text == "short"
     assert abs(len(out[1].text) - len(out[3].text)) < 10
-    assert squeeze(out, window) == out
+    assert shrink_to_fit(out, window) == out
 
 
 PICTURE = Picture("image/png", b"1")
@@ -200,13 +200,13 @@ def test_pictures_are_dropped_last_oldest_first() -> None:
     window = Window(8_000, 50_000)
     seen = tuple(Picture("image/png", bytes([n])) for n in range(8))
     old, new = ChatMessage("user", "old", seen[:4]), ChatMessage("user", "new " * 5_000, seen[4:])
-    out = squeeze([old, new], window)
+    out = shrink_to_fit([old, new], window)
     assert not window.overflows(out)
     assert out[0].pictures == seen[3:4]
     assert out[0].text == "old\n[pictures left out: 3]"
     assert out[1].pictures == new.pictures
     assert len(out[1].text) > 1_000
-    long = squeeze([ChatMessage("user", "x" * 100_000, seen[:3])], window)
+    long = shrink_to_fit([ChatMessage("user", "x" * 100_000, seen[:3])], window)
     assert long[0].pictures == seen[:3]
     assert not window.overflows(long)
 
@@ -214,7 +214,7 @@ def test_pictures_are_dropped_last_oldest_first() -> None:
 def test_messages_that_cannot_fit_are_minimised() -> None:
     window = Window(1_000, 1)
     calls = (ToolCall("1", "f", '{"x": "yyyyyy"}'),)
-    out = squeeze([ChatMessage("user", "long", (PICTURE,)), ChatMessage("assistant", "", calls=calls)], window)
+    out = shrink_to_fit([ChatMessage("user", "long", (PICTURE,)), ChatMessage("assistant", "", calls=calls)], window)
     assert out[0] == ChatMessage("user", "…")
     assert out[1].calls == (ToolCall("1", "f", "{}"),)
 
@@ -235,6 +235,6 @@ def test_messages_that_cannot_fit_are_minimised() -> None:
 @example([ChatMessage("user", "日" * 1_000_000)], 8_000)
 def test_any_messages_fit(messages: list[ChatMessage], limit: int) -> None:
     window = Window(limit, 50_000)
-    out = squeeze(messages, window)
+    out = shrink_to_fit(messages, window)
     assert not window.overflows(out)
     assert len(out) == len(messages)

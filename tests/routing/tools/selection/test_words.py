@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from routing.text import spaced
+from routing.text import split_identifier
 from routing.tools.selection.words import (
     NGRAM,
     is_unspaced,
@@ -62,7 +62,7 @@ def test_stemming_is_idempotent(text: str) -> None:
     ],
 )
 def test_identifiers_are_split_into_words(name: str, said: str) -> None:
-    assert spaced(name) == said
+    assert split_identifier(name) == said
 
 
 @pytest.mark.parametrize(
