@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import time
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
@@ -53,6 +54,11 @@ async def turn(stores: Stores, person_id: int, conversation_id: int, number: int
     await stores.outbox.sent(reply.id, str(number))
 
 
+async def _chat(stores: Stores, person_id: int, conversation_id: int, numbers: Iterator[int]) -> None:
+    for _ in range(ROUNDS // TOGETHER):
+        await turn(stores, person_id, conversation_id, next(numbers))
+
+
 async def drivers(folder: Path) -> None:
     """Both SQLite drivers, one chat and many."""
     print(
@@ -71,12 +77,8 @@ async def drivers(folder: Path) -> None:
             await turn(stores, person_id, conversation_id, next(numbers))
         alone = (time.perf_counter() - began) / ROUNDS
 
-        async def chat() -> None:
-            for _ in range(ROUNDS // TOGETHER):
-                await turn(stores, person_id, conversation_id, next(numbers))  # noqa: B023
-
         began, cpu = time.perf_counter(), time.process_time()
-        await asyncio.gather(*(chat() for _ in range(TOGETHER)))
+        await asyncio.gather(*(_chat(stores, person_id, conversation_id, numbers) for _ in range(TOGETHER)))
         rate, took = ROUNDS / (time.perf_counter() - began), (time.process_time() - cpu) / ROUNDS
         print(f"{driver:<18} {write * 1e3:>12.2f} {alone * 1e3:>12.2f} {rate:>20.0f} {took * 1e3:>15.2f}")
         await stores.database.close()

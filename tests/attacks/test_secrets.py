@@ -19,10 +19,10 @@ from handlers.tools.mcp.config import read_servers
 from routing.llm.error_mapping import map_error
 from routing.types.llm import ProviderProfile
 from tests.handlers.tools.mcp.test_http import UNRULY
+from tests.polling import until
 from tests.servers.model.request import ModelRequest
 from tests.servers.model.script import Script, ToolCall
 from tests.stories.harness import BotHarness, BotProcess, ask, running
-from tests.stories.kills import until
 
 _TAIL = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0"
 PREFIXED = (

@@ -29,10 +29,10 @@ from routing.types.budgets import BudgetLimits, Ceiling
 from routing.types.messages import ChatKey, InboundMessage, UserKey
 from routing.types.queues import InboxEntry
 from routing.types.stop import Stop
+from tests.polling import until
 from tests.routing.budget.fakes import NOON, Books
 from tests.stories.access import quiet
 from tests.stories.harness import BotHarness, running
-from tests.stories.kills import until
 
 CHATS = 12_000
 LIVE = ("_turns", "_commands", "_behind", "_unmarked", "_queue", "_unanswered", "_users", "_fixed")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from bot.adapters.discord.failures import UNKNOWN_WEBHOOK
+from tests.polling import until
 from tests.servers.model.script import Gate, Script
 from tests.simulator.server import SimcordServer
 from tests.simulator.team import Team
 from tests.stories.discord_bot import hurried, settled
 from tests.stories.harness import BotHarness, BotProcess
-from tests.stories.kills import until
 
 __all__ = ["hurried"]
 UNKNOWN_INTERACTION = 10062

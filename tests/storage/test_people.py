@@ -19,6 +19,7 @@ from storage.people import KEPT_SECONDS, SqlPeople
 from storage.preferences import SqlPreferences
 from storage.schema import metadata
 from storage.usage.spending import SqlUsage
+from tests.polling import until
 from tests.storage.samples import ANN, BEN, OTHER, Hand, record
 
 
@@ -79,8 +80,7 @@ async def test_an_admission_during_a_lookup_is_not_cached_away(database: Databas
     people = SqlPeople(counting, SqlPreferences(database), clock)  # type: ignore[arg-type]
     counting.gate.clear()
     search = asyncio.create_task(people.find(ANN))
-    while counting.reads == 0:  # noqa: ASYNC110
-        await asyncio.sleep(0)
+    await until(lambda: counting.reads)
     await people.admit(ANN, "Ann", "user", "boss")
     counting.gate.set()
     await search

@@ -1,10 +1,10 @@
 """Shared by the stories about access."""
 
-import asyncio
 import re
 import time
 
 from bot.app import App
+from tests.polling import until
 from tests.servers.telegram import Message, User
 from tests.stories.harness import BotHarness
 
@@ -25,9 +25,7 @@ async def quiet(on: BotHarness) -> None:
     """Waits until every message is processed and every answer sent. Polls, because a database sends no signals."""
     unfinished = "select id from inbox where state <> 'done' union all "
     unfinished += "select id from outbox where state in ('pending', 'attempting')"
-    async with asyncio.timeout(30):
-        while on.tg.updates.pending or on.rows(unfinished):  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
+    await until(lambda: not (on.tg.updates.pending or on.rows(unfinished)))
 
 
 def code_in(message: Message) -> str:

@@ -27,8 +27,8 @@ from routing.types.messages import OutboundMessage, UserKey
 from routing.types.people import Role
 from storage.codec import OUTBOUND
 from storage.database.migrate import migrate
-from tests.bot.adapters.console.fake_bot import until
 from tests.bot.adapters.console.terminal import CTRL_D, Tty
+from tests.polling import until
 from tests.servers.discord import DiscordServer
 from tests.stories.chat_clients import (
     NAME,
@@ -209,6 +209,4 @@ async def held(
 
 async def _settled(database: sqlite3.Connection, lines: int) -> None:
     """Waits until this many lines are processed and every reply is sent."""
-    async with asyncio.timeout(TIMEOUT_SECONDS):
-        while database.execute(_SETTLED, (lines,)).fetchone() != (1,):  # noqa: ASYNC110  # a database has no bell
-            await asyncio.sleep(0.02)
+    await until(lambda: database.execute(_SETTLED, (lines,)).fetchone() == (1,), TIMEOUT_SECONDS)

@@ -6,9 +6,9 @@ import pytest
 
 from bot.adapters.discord.settings import Pace
 from bot.app import App
+from tests.polling import until
 from tests.servers.discord import Channel, DiscordServer, Interaction, Message
 from tests.stories.harness import BotHarness
-from tests.stories.kills import until
 
 HURRIED = Pace(
     backoff=0.05,

@@ -29,6 +29,7 @@ from bot.workspace import Workspace
 from routing.catalog.catalog import BUNDLED
 from routing.ports import Clock, StateStore
 from storage.database.migrate import migrate
+from tests.polling import until
 from tests.servers.model import ModelServer
 from tests.servers.telegram import Message, TelegramServer, User
 from tests.shared_files import share_indexes
@@ -291,10 +292,10 @@ class BotProcess:
     async def ended(self, seconds: float = 60.0) -> int:
         """Waits for the exit code."""
         assert self._process is not None
-        async with asyncio.timeout(seconds):
-            while self._process.exitcode is None:  # noqa: ASYNC110
-                await asyncio.sleep(0.02)
-        return self._process.exitcode
+        process = self._process
+        await until(lambda: process.exitcode is not None, seconds)
+        assert process.exitcode is not None
+        return process.exitcode
 
     async def kill(self) -> None:
         """Sends SIGKILL."""

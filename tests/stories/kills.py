@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from random import Random
 
+from tests.polling import until
 from tests.servers.model.request import ModelRequest
 from tests.servers.model.script import Script
 from tests.servers.telegram import Chat, Message
@@ -23,15 +23,6 @@ HELD = Script(first_delay=600.0)
 def answer(question: str) -> str:
     """The model's answer to a question, long enough to be streamed."""
     return f"About {question}: " + "and so on, " * 20 + f"that is {question}."
-
-
-async def until(condition: Callable[[], object]) -> None:
-    """Polls every few milliseconds; raises TimeoutError."""
-    async with asyncio.timeout(TIMEOUT_SECONDS):
-        while True:
-            if condition():
-                return
-            await asyncio.sleep(0.01)
 
 
 async def kill_after_first_part(on: BotHarness, question: str, refused: str) -> Message:

@@ -12,11 +12,11 @@ from typing import Any
 from bot.app import App
 from routing.ports import Clock
 from routing.tools.fallback_reasons import LOADING
+from tests.polling import until
 from tests.servers.model.request import ModelRequest
 from tests.servers.model.script import Script, ToolCall
 from tests.servers.telegram import Message, User
 from tests.stories.harness import BotHarness, running
-from tests.stories.toolkits import until
 
 SERVER = Path(__file__).with_name("office_server.py")
 MAIL = {"to": "bob@example.com", "body": "See you at five."}

@@ -96,8 +96,8 @@ def redirect(streams: tuple[Stream, Stream, Stream]) -> None:
         else:
             os.dup2(stream.fileno(), number)
             stream.close()
-    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
-    sys.stdout, sys.stderr = (open(number, "w", encoding="utf-8", buffering=1) for number in (1, 2))  # noqa: SIM115
+    sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
+    sys.stdout, sys.stderr = (os.fdopen(number, "w", encoding="utf-8", buffering=1) for number in (1, 2))
 
 
 forking = multiprocessing.get_context("forkserver")

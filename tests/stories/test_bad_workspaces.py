@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine
 
+from tests.polling import until
 from tests.stories.bad_workspaces import checksums, fill, held, lived_in, read_only, refused, small_disk
 from tests.stories.harness import BotHarness, BotProcess, ask, running
-from tests.stories.kills import until
 from tests.stories.test_order import texts
 
 

@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from bot import logs
+from tests.polling import until
 from tests.stories.harness import BotHarness, BotProcess
-from tests.stories.kills import until
 
 TOKEN = "123456:TEST-TOKEN"
 ENV_KEY = "sk-test-openai-000000000000"

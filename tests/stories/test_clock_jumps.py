@@ -7,12 +7,12 @@ import time
 import pytest
 
 from tests.litellm_setup import litellm_without_clients
+from tests.polling import until
 from tests.servers.discord import DiscordServer
 from tests.servers.model.script import BEFORE_HEADERS
 from tests.stories.access import code_in, quiet
 from tests.stories.discord_bot import hurried, settled, shown, up
 from tests.stories.harness import OWNER, BotHarness, ask, running
-from tests.stories.kills import until
 from tests.stories.test_linking import written
 from tests.stories.vendors import POOLS, Clock, asked, at, vendors
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from tests.polling import until
 from tests.servers.discord import DiscordServer
 from tests.servers.model.request import ModelRequest
 from tests.stories.access import code_in
 from tests.stories.discord_bot import up
 from tests.stories.harness import OWNER, BotHarness, BotProcess, ask, running
-from tests.stories.kills import until
 from tests.stories.test_order import settled
 
 COMMANDS = [

@@ -8,9 +8,9 @@ import time
 import pytest
 
 from handlers.tools.approval import VALID_SECONDS
+from tests.polling import until
 from tests.servers.discord import DiscordServer
 from tests.stories.harness import BotHarness, BotProcess, ask, press, running
-from tests.stories.kills import until
 from tests.stories.office import (
     ALWAYS,
     ASKED,

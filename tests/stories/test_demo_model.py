@@ -8,8 +8,8 @@ from handlers.replies.demo_model import NOTE, TOPICS, Demo
 from routing.types.decisions import TierDecision
 from routing.types.people import Person
 from routing.types.tools import ToolScope
+from tests.polling import until
 from tests.stories.harness import BotHarness, ask, running
-from tests.stories.kills import until
 
 PLAIN = NOTE.replace("`", "")
 SUNDAY = 1_763_841_600.0

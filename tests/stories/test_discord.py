@@ -6,10 +6,10 @@ import base64
 
 import pytest
 
+from tests.polling import until
 from tests.servers.discord import DiscordServer, Message
 from tests.stories.discord_bot import hurried, up
 from tests.stories.harness import BotHarness, BotProcess, running
-from tests.stories.kills import until
 
 __all__ = ["hurried"]
 

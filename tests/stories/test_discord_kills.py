@@ -10,13 +10,14 @@ from random import Random
 
 import pytest
 
+from tests.polling import until
 from tests.servers.discord import Channel, DiscordServer, Message
 from tests.servers.discord.faults import Kind
 from tests.servers.model.request import ModelRequest
 from tests.servers.model.script import Script
 from tests.stories.discord_bot import SEND, settled, texts
 from tests.stories.harness import OWNER, BotHarness, BotProcess, bot_harness
-from tests.stories.kills import HELD, TIMEOUT_SECONDS, answer, until
+from tests.stories.kills import HELD, TIMEOUT_SECONDS, answer
 
 SEED = 20_251_122
 MANY = 25

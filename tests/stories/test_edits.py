@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.polling import until
 from tests.servers.telegram import Message
 from tests.stories.harness import BotHarness, ask, running
-from tests.stories.kills import until
 
 STALE = "This button is out of date. Send the question again."
 

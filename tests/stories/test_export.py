@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import time
 
+from tests.polling import until
 from tests.servers.telegram import Message
 from tests.stories.forked_cli import forked
 from tests.stories.harness import BotHarness, BotProcess, ask, running
-from tests.stories.kills import until
 
 
 def exported(on: BotHarness, message: Message) -> str:

@@ -4,8 +4,8 @@ import signal
 
 import pytest
 
+from tests.polling import until
 from tests.stories.harness import BotHarness, BotProcess
-from tests.stories.kills import until
 from tests.stories.test_order import texts
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from bot.inbox.inbox import Inbox
+from tests.polling import until
 from tests.stories import power
 from tests.stories.harness import BotHarness, BotProcess, bot_harness, running
-from tests.stories.kills import GROUP, Ordeal, answer, until
+from tests.stories.kills import GROUP, Ordeal, answer
 
 SEED = 20_251_121
 KILLS = 2

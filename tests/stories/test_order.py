@@ -2,9 +2,9 @@
 
 import pytest
 
+from tests.polling import until
 from tests.servers.telegram import Message
 from tests.stories.harness import BotHarness, BotProcess, running
-from tests.stories.kills import until
 
 PEOPLE = [f"person{number}" for number in range(20)]
 

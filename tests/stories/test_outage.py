@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from bot.adapters.telegram.settings import Pace
+from tests.polling import until
 from tests.servers.telegram.faults import Kind
 from tests.stories.harness import BotHarness, BotProcess, ask, running
-from tests.stories.kills import until
 from tests.stories.test_order import settled, texts
 
 QUICK = Pace(backoff=0.05, longest_backoff=0.2, conflict=0.2, longest_conflict=0.4, revoked=0.3, webhook_check=0.2)

@@ -1,8 +1,8 @@
 """The first start prints a code that makes its sender the owner."""
 
+from tests.polling import until
 from tests.stories.access import CODE, Hours, owner_code
 from tests.stories.harness import BotHarness, BotProcess, ask, running
-from tests.stories.kills import until
 
 
 async def test_the_first_start_prints_the_owner_code_once_and_it_works_once(on: BotHarness) -> None:

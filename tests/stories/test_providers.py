@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.litellm_setup import litellm_without_clients
+from tests.polling import until
 from tests.servers.telegram import User
 from tests.stories.harness import OWNER, BotHarness, ask, previewing_early, running
-from tests.stories.kills import until
 from tests.stories.test_compaction import SUMMARY, is_summary, talk
 from tests.stories.vendors import asked, at, vendors
 

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.litellm_setup import litellm_without_clients
+from tests.polling import until
 from tests.servers.discord import DiscordServer
 from tests.servers.telegram import Message
 from tests.stories.access import account
@@ -14,7 +15,6 @@ from tests.stories.councils import ASKED, WRITER, seated
 from tests.stories.discord_bot import hurried as hurried
 from tests.stories.discord_bot import mention, settled, up
 from tests.stories.harness import BotHarness, ask, running
-from tests.stories.kills import until
 
 LONG = "\n\n".join(f"Paragraph {number}: " + "and so on, " * 80 for number in range(12))
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.litellm_setup import litellm_without_clients
+from tests.polling import until
 from tests.servers.discord import DiscordServer
 from tests.servers.model.script import Usage
 from tests.stories.councils import Members, seated
 from tests.stories.discord_bot import hurried as hurried
 from tests.stories.discord_bot import settled, shown, texts, up
 from tests.stories.harness import BotHarness, ask, running
-from tests.stories.kills import until
 from tests.stories.vendors import POOLS, asked, at, vendors
 
 FIRST, CLAUDE, GEMINI = POOLS["balanced"]

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.litellm_setup import litellm_without_clients
+from tests.polling import until
 from tests.servers.discord import DiscordServer
 from tests.servers.telegram import Message
 from tests.stories.councils import ASKED, GPT, part_of, seated
@@ -14,7 +15,6 @@ from tests.stories.councils import at as seat
 from tests.stories.discord_bot import hurried as hurried
 from tests.stories.discord_bot import mention, settled, up
 from tests.stories.harness import BotHarness, ask, running
-from tests.stories.kills import until
 from tests.stories.vendors import POOLS, asked, at, everybody_got_their_own_key, labels, vendors
 
 FIRST, CLAUDE, GEMINI = POOLS["balanced"]

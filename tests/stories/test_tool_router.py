@@ -15,8 +15,9 @@ import pytest
 from routing.tools.presentation import ASK_FOR_CALLS
 from routing.tools.selection.catalogue import Catalogue
 from routing.types.toolkits import Toolkit
+from tests.polling import until
 from tests.stories.harness import BotHarness, ask, running, tool_results
-from tests.stories.toolkits import CALENDAR, NOTES, WEATHER, indexed, ready, shown, task, until, write
+from tests.stories.toolkits import CALENDAR, NOTES, WEATHER, indexed, ready, shown, task, write
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.polling import until
 from tests.servers.waiting import TIMEOUT_SECONDS
 from tests.stories.harness import BotHarness, BotProcess, ask, press, running, tool_results
-from tests.stories.kills import until
 
 needs_bubblewrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 

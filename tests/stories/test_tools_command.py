@@ -309,7 +309,8 @@ async def test_the_tools_command_in_german(taught: BotHarness) -> None:
         assert (await ask(taught, "/tools off wetter")).text.endswith("Es wurde nichts geändert.")
         assert (await ask(taught, "/tools off weather")).text.startswith("⏹ weather ist für dich in jedem Chat aus.")
         assert (await ask(taught, "/tools on weather")).text.startswith("✅ weather ist für dich wieder an.")
-        assert re.search(r"^Werkzeuge: \d+ von \d+ für eine allgemeine Nachricht", (await ask(taught, "/status full")).text, re.M)  # fmt: skip  # noqa: E501
+        status = (await ask(taught, "/status full")).text
+        assert re.search(r"^Werkzeuge: \d+ von \d+ für eine allgemeine Nachricht", status, re.M)
         await ask(taught, "Regen in Rom?")
         status = (await ask(taught, "/status full")).text
     assert re.search(

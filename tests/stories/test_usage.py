@@ -7,11 +7,12 @@ from io import BytesIO
 from PIL import Image
 
 from routing.types.messages import Button, ChatKey, OutboundMessage
+from tests.polling import until
 from tests.servers.discord import DiscordServer
 from tests.stories.discord_bot import shown, up
 from tests.stories.forked_cli import forked
 from tests.stories.harness import BotHarness, BotProcess, ask, running
-from tests.stories.kills import kill_after_first_part, until
+from tests.stories.kills import kill_after_first_part
 
 BAR = (0x00, 0x72, 0xB2)
 """The colour of the most used model."""

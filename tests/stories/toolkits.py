@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
 from bot.app import App
+from tests.polling import until
 from tests.stories.harness import BotHarness, running
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -99,10 +99,3 @@ async def indexed(app: App, fallback_reason: str = "") -> None:
             selector.fallback_reason.startswith(fallback_reason) if fallback_reason else not selector.fallback_reason
         )
     )
-
-
-async def until(holds: Callable[[], object]) -> None:
-    """Polls a condition that sends no signal."""
-    async with asyncio.timeout(60):
-        while not holds():  # noqa: ASYNC110
-            await asyncio.sleep(0.01)

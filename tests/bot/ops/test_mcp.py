@@ -26,6 +26,7 @@ from storage.preferences import SqlPreferences
 from tests.bot.cli import ROOT, tierbot
 from tests.bot.ops.doctor import migrated
 from tests.handlers.tools.mcp.test_server import START, TOKEN
+from tests.polling import until
 from tests.stories.forked_cli import TIMEOUT_SECONDS, Forked, forked
 from tests.stories.harness import BotHarness, BotProcess
 
@@ -178,9 +179,7 @@ async def test_the_server_ends_cleanly(tmp_path: Path, how: str, busy: bool) -> 
     async with talking(tmp_path) as line:
         if busy:
             line.send("tools/call", name="run_command", arguments={"command": "touch begun; exec sleep 7777"})
-            async with asyncio.timeout(TIMEOUT_SECONDS):
-                while not begun.exists():  # noqa: ASYNC110
-                    await asyncio.sleep(0.02)
+            await until(begun.exists, TIMEOUT_SECONDS)
         if how != "end":
             line.process.send_signal(getattr(signal, how))
         code, output, log = await line.ended(close=how == "end")

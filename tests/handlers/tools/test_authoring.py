@@ -88,7 +88,7 @@ class Weather:
     name = "weather"
     category = "weather"
     descriptions: Mapping[Size, str] = {"S": "Weather", "XL": "The weather in a city."}
-    parameters = {"type": "object", "properties": {"city": {"type": "string"}}}  # noqa: RUF012
+    parameters: Mapping[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}}
     role = "guest"
     traits = Traits(parallel=False)
 
@@ -97,7 +97,7 @@ class Weather:
 
 
 class Whose(Weather):
-    async def execute(self, input: Mapping[str, Any], size: Size, scope: ToolScope) -> str:  # type: ignore[override]
+    async def execute(self, input: Mapping[str, Any], size: Size, scope: ToolScope) -> str:  # type: ignore[override]  # either form is a tool
         return f"{scope.person.name} {threading.current_thread() is threading.main_thread()}"
 
 

@@ -33,7 +33,7 @@ from storage.history import SqlHistory
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 from storage.vectors import SqlVectors
-from tests.routing.llm.local.conftest import until
+from tests.polling import until
 from tests.routing.tools.fakes import FakeEmbedder
 
 NOW = 1_800_000_000.0

@@ -7,8 +7,6 @@ import gc
 import os
 import signal
 import sys
-import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,6 +14,7 @@ import pytest
 
 from handlers.tools.sandbox import Sandbox, SandboxLimits
 from tests.handlers.tools.test_sandbox import made
+from tests.polling import until
 
 BOT = """
 import asyncio, sys
@@ -26,7 +25,6 @@ sandbox = Sandbox(Path(sys.argv[1], "files"), SandboxLimits(), sys.argv[2])
 print(sandbox.guard.mark, flush=True)
 asyncio.run(sandbox.run(7, ["sleep", "1000"]))
 """
-TIMEOUT_SECONDS = 60.0
 KILLED_AFTER_MS = range(0, 40, 2)
 
 
@@ -37,18 +35,6 @@ def marked(mark: str) -> list[int]:
             if mark.encode() in place.read_bytes():
                 found.append(int(place.parent.name))
     return found
-
-
-async def until(told: Callable[[], bool]) -> None:
-    """Polls, because the end of another process sends no signal."""
-
-    def look() -> None:
-        last = time.monotonic() + TIMEOUT_SECONDS
-        while not told():
-            assert time.monotonic() < last, "timed out"
-            time.sleep(0.01)
-
-    await asyncio.to_thread(look)
 
 
 async def bot(tmp_path: Path, program: str = "bwrap") -> tuple[asyncio.subprocess.Process, str]:

@@ -97,7 +97,7 @@ def test_a_type_becomes_a_schema_without_references(hint: Any, schema: Mapping[s
     ("hint", "default", "schema"),
     [
         (int, 3, {"type": "integer", "default": 3}),
-        (Optional[int], None, INTEGER),  # noqa: UP045
+        (Optional[int], None, INTEGER),  # noqa: UP045 - the older form is read, too
         (list[Point] | None, None, {"type": "array", "items": POINT}),
         (int | str | None, None, {"anyOf": [INTEGER, TEXT]}),
         (int | None, 5, {"anyOf": [INTEGER, {"type": "null"}], "default": 5}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -18,11 +19,18 @@ NOT_NUMBERS: tuple[object, ...] = (True, None, "1", [1], {})
 ABSURD = (10**400, -(10**400), 1e308, float("inf"), float("-inf"), float("nan"))
 
 
+def refused(kind: Kind[Any], value: object) -> bool:
+    try:
+        kind.read(value)
+    except ValueError:
+        return True
+    return False
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("value", [*NOT_NUMBERS, *ABSURD, -1])
 def test_what_is_no_sensible_number_is_refused(kind: Kind[object], value: object) -> None:
-    with pytest.raises(ValueError):  # noqa: PT011
-        kind.read(value)
+    assert refused(kind, value)
 
 
 @pytest.mark.parametrize(
@@ -31,15 +39,13 @@ def test_what_is_no_sensible_number_is_refused(kind: Kind[object], value: object
 )
 def test_the_limit_itself_is_accepted(kind: Kind[object], most: int) -> None:
     assert kind.read(most) == most
-    with pytest.raises(ValueError):  # noqa: PT011
-        kind.read(most + 1)
+    assert refused(kind, most + 1)
 
 
 def test_zero_is_accepted_only_where_it_means_something() -> None:
     assert TEMPERATURE.read(0) == dollars("", zero=True).read(0) == 0
     for kind in (WHOLE, TOKENS, SECONDS, AMOUNT):
-        with pytest.raises(ValueError):  # noqa: PT011
-            kind.read(0)
+        assert refused(kind, 0)
 
 
 def test_dollars_are_exact() -> None:

@@ -112,8 +112,7 @@ class CouncilRun:
     on_progress: Callable[[Progress], None] = lambda progress: None
 
     async def run(self, seats: Sequence[Seat] = SEATS, question: str = "Is it so?") -> Verdict:
-        clock = lambda: BEGAN + elapsed()  # noqa: E731
-        council = Council(question, seats, self.members, clock, Random(self.seed), self._see)
+        council = Council(question, seats, self.members, lambda: BEGAN + elapsed(), Random(self.seed), self._see)
         return await council.run(self.stop)
 
     def _see(self, progress: Progress) -> None:

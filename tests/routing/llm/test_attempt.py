@@ -34,6 +34,7 @@ from routing.types.llm import (
 )
 from routing.types.stop import Stop
 from tests.fakes import END, FakeLlm, Seen, Step, says
+from tests.polling import until
 from tests.routing.turn.samples import call_options
 
 
@@ -44,7 +45,10 @@ def asked(seconds: float = 30.0) -> ModelRequest:
 
 def running(llm: FakeLlm) -> ModelCaller:
     ticks = iter(range(1000))
-    clock = lambda: float(next(ticks))  # noqa: E731
+
+    def clock() -> float:
+        return float(next(ticks))
+
     return ModelCaller(llm, ModelHealth(clock), clock)
 
 
@@ -215,8 +219,7 @@ class Closing(FakeLlm):
 async def test_a_stop_between_two_events_closes_the_stream() -> None:
     stop, llm = Stop(), Closing()
     work = asyncio.create_task(running(llm).complete(asked(), call_options(), Slow(), stop))
-    while not llm.thinking:  # noqa: ASYNC110
-        await asyncio.sleep(0)
+    await until(lambda: llm.thinking)
     stop.request()
     assert (await work).finish == "stopped"
     assert llm.closed

@@ -26,8 +26,8 @@ DUE = BreakerStatus("open", NOW, "it is down")
 A, B, C = (Member(model, True, True, True, 100_000) for model in ("a/1", "b/2", "c/3"))
 
 
-def chosen(*members: Member, needs: Needs = Needs()) -> Candidates:  # noqa: B008
-    return candidates(members, needs, NOW)
+def chosen(*members: Member, needs: Needs | None = None) -> Candidates:
+    return candidates(members, needs or Needs(), NOW)
 
 
 def test_a_persons_own_model_comes_first_without_duplicates() -> None:

@@ -13,6 +13,7 @@ from routing.tools.selector import ToolSelector
 from routing.types.decisions import SIZES
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 from routing.types.vectors import Floats
+from tests.polling import until
 from tests.routing.tools.selection.catalogue import Matters
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -159,9 +160,7 @@ class Selecting:
     async def indexed(self, fallback_reason: str = "") -> Selecting:
         """Wait until the index is complete, or as complete as it can be; the background work sends no event."""
         self.selector.start()
-        async with asyncio.timeout(60):
-            while self.selector.fallback_reason != fallback_reason:  # noqa: ASYNC110
-                await asyncio.sleep(0.001)
+        await until(lambda: self.selector.fallback_reason == fallback_reason)
         return self
 
     async def found(self, message: str) -> dict[str, Any]:

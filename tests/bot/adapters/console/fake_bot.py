@@ -19,13 +19,6 @@ COMMANDS = (
 TIMEOUT_SECONDS = 20.0
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    """Waits for a condition; raises TimeoutError."""
-    async with asyncio.timeout(TIMEOUT_SECONDS):
-        while not condition():  # noqa: ASYNC110  # a screen reports no changes
-            await asyncio.sleep(0.005)
-
-
 class HandClock:
     """A manual clock in Unix seconds."""
 

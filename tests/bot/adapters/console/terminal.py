@@ -15,7 +15,8 @@ from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
-from tests.bot.adapters.console.fake_bot import TIMEOUT_SECONDS, FakeBot, until
+from tests.bot.adapters.console.fake_bot import TIMEOUT_SECONDS, FakeBot
+from tests.polling import until
 
 ENTER, CTRL_C, CTRL_D, UP = "\r", "\x03", "\x04", "\x1b[A"
 ROWS, COLUMNS = 24, 80

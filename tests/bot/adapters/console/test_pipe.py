@@ -20,8 +20,9 @@ from routing.types.messages import (
     OutboundMessage,
     UserKey,
 )
-from tests.bot.adapters.console.fake_bot import FakeBot, kept, until
+from tests.bot.adapters.console.fake_bot import FakeBot, kept
 from tests.bot.adapters.console.pipes import Ends, _rest, talk, talking
+from tests.polling import until
 
 
 async def test_each_line_gets_its_reply_and_an_empty_line(ends: Ends, history: Path) -> None:

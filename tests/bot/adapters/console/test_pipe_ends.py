@@ -10,8 +10,9 @@ from pathlib import Path
 
 from bot.platform import SendLater
 from routing.errors import StorageFault
-from tests.bot.adapters.console.fake_bot import FakeBot, until
+from tests.bot.adapters.console.fake_bot import FakeBot
 from tests.bot.adapters.console.pipes import Ends, talk, talking
+from tests.polling import until
 
 ROOT = Path(__file__).resolve().parents[4]
 

@@ -10,8 +10,9 @@ import pytest
 
 from bot.adapters.console.saving import saved
 from routing.types.messages import Document, OutboundMessage
-from tests.bot.adapters.console.fake_bot import FakeBot, until
+from tests.bot.adapters.console.fake_bot import FakeBot
 from tests.bot.adapters.console.terminal import ENTER, Terminal, at_prompt, mode
+from tests.polling import until
 
 
 async def handed(terminal: Terminal, document: Document) -> None:

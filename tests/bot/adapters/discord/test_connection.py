@@ -12,10 +12,10 @@ from bot.adapters.discord.settings import DiscordSettings, Pace
 from routing.errors import ConfigError
 from tests.bot.adapters.discord.client import to
 from tests.bot.adapters.discord.harness import DiscordHarness, Kept, running_platform
+from tests.polling import until
 from tests.servers.discord import DiscordServer
 from tests.servers.discord.intents import MESSAGE_CONTENT
 from tests.servers.discord.sdk import pointed
-from tests.stories.kills import until
 
 
 def configured(token: str = "a.b.c", **given: str) -> DiscordSettings:

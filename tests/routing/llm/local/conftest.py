@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,13 +48,6 @@ def served() -> Iterator[LocalAddress]:
     port = json.loads(process.stdout.readline())["port"]
     yield LocalAddress(f"http://127.0.0.1:{port}/v1", "the key", SHIPPED)
     process.communicate(timeout=TIMEOUT_SECONDS)
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Return when `condition` holds."""
-    async with asyncio.timeout(TIMEOUT_SECONDS):
-        while not condition():  # noqa: ASYNC110 - another process can't set an event of ours
-            await asyncio.sleep(0.01)
 
 
 def alive(pid: int) -> bool:

@@ -19,7 +19,8 @@ from routing.errors import ModelUnknown, Unreachable
 from routing.llm.local.runtime import Launch, LocalAddress, LocalRuntime
 from routing.llm.local.weights import SHIPPED
 from routing.process import ROOT
-from tests.routing.llm.local.conftest import TIMEOUT_SECONDS, alive, until
+from tests.polling import until
+from tests.routing.llm.local.conftest import TIMEOUT_SECONDS, alive
 
 MODEL = f"local/{SHIPPED}"
 FAKE = Launch(("sh", "-c", 'read key; echo "{\\"port\\": $$}"; cat >/dev/null'))

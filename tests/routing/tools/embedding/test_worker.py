@@ -14,7 +14,8 @@ from routing.tools.embedding.texts import FEW_TEXTS, load_rows
 from routing.tools.embedding.worker import WorkerTimes
 from routing.tools.fallback_reasons import INDEX_WAIT_SECONDS
 from routing.types.vectors import Floats
-from tests.routing.llm.local.conftest import alive, until
+from tests.polling import until
+from tests.routing.llm.local.conftest import alive
 from tests.routing.tools.embedding.calls import MANY, WAIT_FOR_LOADING, gone, loaded, with_short_timeout
 from tests.routing.tools.embedding.conftest import Make, let_go
 from tests.routing.tools.embedding.loaders import WIDTH, expected

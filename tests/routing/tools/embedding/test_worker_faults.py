@@ -13,7 +13,8 @@ import pytest
 
 from routing.errors import EmbedderFailed
 from routing.tools.embedding.worker import Launch, WorkerEmbedder, WorkerTimes
-from tests.routing.llm.local.conftest import TIMEOUT_SECONDS, HandClock, alive, until
+from tests.polling import until
+from tests.routing.llm.local.conftest import TIMEOUT_SECONDS, HandClock, alive
 from tests.routing.tools.embedding.calls import MANY, failure, gone, loaded, with_short_timeout
 from tests.routing.tools.embedding.conftest import Make
 from tests.routing.tools.embedding.loaders import expected
@@ -51,12 +52,16 @@ async def test_a_kill_at_any_instant_gives_one_answer_or_error(make: Make, turns
     await until(lambda: gone(pid))
 
 
+async def restarted(embedder: WorkerEmbedder, dead: int) -> None:
+    await until(lambda: embedder.pid not in (None, dead))
+
+
 async def test_a_kill_between_calls_restarts_at_once(make: Make) -> None:
     embedder = make()
     for _ in range(3):
         pid = await loaded(embedder)
         os.kill(pid, signal.SIGKILL)
-        await until(lambda: embedder.pid not in (None, pid))  # noqa: B023 - it is over before the next round
+        await restarted(embedder, pid)
         assert gone(pid)
         assert np.array_equal(await embedder.embed(["hi"]), expected(["hi"]))
 
@@ -65,7 +70,7 @@ async def test_a_second_kill_waits_for_the_next_call(make: Make, clock: HandCloc
     embedder = make(times=WorkerTimes(retry_seconds=10.0, loading_seconds=TIMEOUT_SECONDS))
     first = await loaded(embedder)
     os.kill(first, signal.SIGKILL)
-    await until(lambda: embedder.pid not in (None, first))
+    await restarted(embedder, first)
     second = embedder.pid
     assert second is not None
     os.kill(second, signal.SIGKILL)

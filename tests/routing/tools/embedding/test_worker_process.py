@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from routing.process import ROOT
-from tests.routing.llm.local.conftest import TIMEOUT_SECONDS, alive, until
+from tests.polling import until
+from tests.routing.llm.local.conftest import TIMEOUT_SECONDS, alive
 from tests.routing.tools.embedding.loaders import HERE, row
 
 PARENT = """
