@@ -20,7 +20,7 @@ from pathlib import Path
 
 from benchmarks import autocomplete, compaction, platforms, profile_shares, soak, turns
 from benchmarks.bots.contestants import CONTESTANTS
-from benchmarks.bots.measure import TURNS_A_CHAT, WARM_UP, Figures, Size, measure
+from benchmarks.bots.measure import SLOW_SECONDS, SLOW_WAVES, TURNS_A_CHAT, WARM_UP, Figures, Size, measure
 from benchmarks.bots.servers import ANSWER, CHUNKS, servers
 from benchmarks.reporting.plot import plot
 from benchmarks.reporting.report import report
@@ -95,7 +95,8 @@ def _conditions(size: Size, times: int, load: float, seconds: float) -> list[str
         f"rounds' own ratios. Load average at the start {load:.1f}, Python {platform.python_version()}, "
         f"{os.cpu_count()} × {platform.machine()}, which the servers share.",
         f"A round: two starts with a message waiting, {WARM_UP} turns to warm up, {size.turns} serial turns, then "
-        f"{size.turns * 2} turns with {size.chats} chats at a time.",
+        f"{size.turns * 2} turns with {size.chats} chats at a time, and {SLOW_WAVES * size.chats} with a model that "
+        f"takes {SLOW_SECONDS:g} s.",
         f"Conversations have {TURNS_A_CHAT} turns: ours sends 2 to 8 earlier messages with a serial turn (none with a "
         "first turn), 0 to 8 with many chats. The floor stores nothing and sends none.",
         f"The model answers at once with {len(ANSWER)} characters, streamed in {CHUNKS} pieces; its own time is taken "

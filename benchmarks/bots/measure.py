@@ -17,6 +17,9 @@ from benchmarks.bots.servers import TIMEOUT_SECONDS, Reply, Servers, servers
 TURNS_A_CHAT = 5
 """A measured conversation: its questions have 0, 2, 4, 6 and 8 earlier messages."""
 WARM_UP = 10
+SLOW_SECONDS = 3.0
+"""An answer that people see growing: platforms allow about one edit a second."""
+SLOW_WAVES = 2
 GREETING = "hello"
 QUESTION = "How often should I water the tomatoes in August?"
 
@@ -73,6 +76,7 @@ def measure(contestant: Contestant, servers: Servers, size: Size, folder: Path, 
             session.turn(user)
         _serial(session, contestant, size)
         busy(session, size)
+        _slow(session, size)
         session.figures["RSS at the end, MB"] = session.process.rss_mb()
     return session.figures | {
         "very first start to first poll, s": first.figures["start to first poll, s"],
@@ -132,6 +136,24 @@ def busy(session: Session, size: Size) -> None:
     with session.cpu("CPU a turn with many chats, ms", conversations * TURNS_A_CHAT):
         ended = _talk(session, people, size.chats)
     session.figures["turns a second with many chats"] = conversations * TURNS_A_CHAT / (ended - began)
+
+
+def _slow(session: Session, size: Size) -> None:
+    """Second turns of `chats` people at a time, answered by a slow model."""
+    people, model = session.servers.people, session.servers.model
+    users = list(itertools.islice(session.chats, SLOW_WAVES * size.chats))
+    for user in users:
+        session.turn(user)
+        model.will_take(SLOW_SECONDS, f"number {user}.")
+    began = time.monotonic()
+    with session.cpu("CPU a turn with a slow model, ms", len(users)):
+        for first in range(0, len(users), size.chats):
+            waiting = set(users[first : first + size.chats])
+            people.each_says([(user, f"{QUESTION} I am number {user}.") for user in sorted(waiting)])
+            while waiting:
+                waiting -= {reply.user for reply in people.replies()}
+    previews = [people.calls(method, began) for method in ("sendMessageDraft", "editMessageText")]
+    session.figures["previews of a slow answer"] = sum(map(len, previews)) / len(users)
 
 
 def _talk(session: Session, people: list[int], at_a_time: int) -> float:

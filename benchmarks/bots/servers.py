@@ -90,8 +90,12 @@ class People:
 
     def first_call(self, method: str, since: float) -> float:
         """When the bot first called a method after `since`."""
-        calls = self._control.post("requests", method=method, last=100)
-        return min(float(call["at"]) for call in calls if call["at"] >= since)
+        return min(self.calls(method, since))
+
+    def calls(self, method: str, since: float) -> list[float]:
+        """When the bot called a method after `since`: the last 1000 times at most."""
+        calls = self._control.post("requests", method=method, last=1000)
+        return [float(call["at"]) for call in calls if call["at"] >= since]
 
 
 class Model:

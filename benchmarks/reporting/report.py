@@ -54,6 +54,8 @@ ROWS = (
     Row("CPU a turn, ms", ratio=1.5),
     Row("CPU a turn with many chats, ms", ratio=1.5),
     Row("CPU of a first turn, ms"),
+    Row("CPU a turn with a slow model, ms", ratio=1.5),
+    Row("previews of a slow answer"),
     Row("RSS when ready, MB", digits=0),
     Row("RSS at the end, MB", ratio=MEMORY_RATIO, digits=0),
     Row("request for hello without its tools, bytes", most=2000, digits=0),
