@@ -221,6 +221,8 @@ def _import(catalog: Catalog, environment: Mapping[str, str]) -> ModuleType:
         with patches.without_tokenizer():
             litellm = importlib.import_module("litellm")
         patches.send_as_given()
+        patches.skip_metadata()
+        patches.look_up_once()
     patches.drop_proxy_price_map(litellm)
     for logger in _LOGGERS:
         # Their handlers would write to stderr and bypass our log, which masks secrets.

@@ -1,4 +1,5 @@
-"""Changes to LiteLLM and OpenAI's client at run time, which save 19 MB, and 0.3 ms of CPU for each message sent."""
+"""Changes to LiteLLM and OpenAI's client at run time. They save 19 MB, a fifth of the CPU of each call, and 0.3 ms for
+each message sent."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import importlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,6 +16,14 @@ COMPLETIONS = "openai.resources.chat.completions.completions"
 """The module that builds requests for /chat/completions. A test checks it against the installed client."""
 TOKENIZER = "anthropic_tokenizer.json"
 """Of Claude 2. Only LiteLLM's token counter reads it, which is off."""
+
+
+MAIN = "litellm.main"
+STREAMS = "litellm.litellm_core_utils.streaming_handler"
+UTILS = "litellm.utils"
+MAPPED = frozenset({"openai", "anthropic", "gemini", "vertex_ai", "groq", "deepseek", "xai", "openrouter", "mistral"})
+"""Providers whose models LiteLLM looks up in its map alone. It asks Ollama and others, whose answers change."""
+_MODELS = 256
 
 
 @contextmanager
@@ -50,3 +60,36 @@ def send_as_given() -> None:
 
     completions: Any = importlib.import_module(COMPLETIONS)
     completions.async_maybe_transform = as_given
+
+
+def skip_metadata() -> None:
+    """Leave out the cost and the address that LiteLLM adds to each answer. We read neither and price calls ourselves;
+    they take a tenth of a call's CPU."""
+    utils: Any = importlib.import_module(UTILS)
+    streams: Any = importlib.import_module(STREAMS)
+    utils.update_response_metadata = streams.get_api_base = _nothing
+
+
+def _nothing(**_: object) -> None:
+    return None
+
+
+def look_up_once() -> None:
+    """Remember what LiteLLM's map says about a model until the map changes. LiteLLM looks it up eight times in a call,
+    which takes a tenth of the call's CPU."""
+    utils: Any = importlib.import_module(UTILS)
+    main: Any = importlib.import_module(MAIN)
+    look_up = utils.get_model_info_helper
+
+    @lru_cache(_MODELS)
+    def known(model: str, provider: str, _generation: int) -> dict[str, Any]:
+        return dict(look_up(model, provider))
+
+    def remembered(
+        model: str, custom_llm_provider: str | None = None, api_base: str | None = None, api_key: str | None = None
+    ) -> Any:
+        if custom_llm_provider not in MAPPED:
+            return look_up(model, custom_llm_provider, api_base, api_key)
+        return known(model, custom_llm_provider, utils.get_model_cost_mutation_generation()).copy()
+
+    utils.get_model_info_helper = main.get_model_info_helper = remembered
