@@ -41,7 +41,7 @@ async def test_a_failed_reload_is_logged_once_and_retried(tmp_path: Path, caplog
 
     keeping = asyncio.create_task(keep_fresh(workspace, models, owner_files, tooling, notify, seconds=0))  # type: ignore[arg-type]
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await tooling.well.wait()
     finally:
         keeping.cancel()

@@ -64,5 +64,5 @@ def installed() -> tuple[str, Path]:
 
 
 def _version(node: str) -> tuple[int, ...]:
-    said = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=30, check=True).stdout
+    said = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=60, check=True).stdout
     return tuple(int(part) for part in said.strip().lstrip("v").split(".")[:2])

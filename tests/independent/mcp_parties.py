@@ -63,5 +63,5 @@ def program(name: str) -> str:
 
 
 def _major(node: str) -> int:
-    said = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=30, check=True).stdout
+    said = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=60, check=True).stdout
     return int(said.strip().lstrip("v").partition(".")[0])

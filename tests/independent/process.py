@@ -69,7 +69,7 @@ class Program:
 
     async def call(self, method: str, path: str, body: Any = None, *, status: int = 200) -> Any:
         """Make an HTTP call, and check that its status is `status`."""
-        async with httpx.AsyncClient(base_url=self.root, trust_env=False, timeout=30.0) as client:
+        async with httpx.AsyncClient(base_url=self.root, trust_env=False, timeout=60) as client:
             answer = await client.request(method, path, json=body)
         assert answer.status_code == status, answer.text
         return answer.json()

@@ -200,7 +200,7 @@ BODY = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "
 
 async def careless(judge: Llmock, times: int) -> list[str]:
     """Repeat the request at once and accept any answer."""
-    async with httpx.AsyncClient(base_url=judge.base("openai"), trust_env=False, timeout=30.0) as client:
+    async with httpx.AsyncClient(base_url=judge.base("openai"), trust_env=False, timeout=60) as client:
         return [(await client.post("/chat/completions", json=BODY)).text for _ in range(times)]
 
 

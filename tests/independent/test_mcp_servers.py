@@ -73,7 +73,7 @@ def everything_over_http() -> Iterator[str]:
         yield f"http://127.0.0.1:{port}/mcp"
     finally:
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
 
 
 async def test_everything_server_over_http(on: McpHarness) -> None:
@@ -124,7 +124,7 @@ async def test_time(on: McpHarness) -> None:
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     folder = tmp_path / "repository"
-    subprocess.run(["git", "init", "-q", "-b", "trunk", str(folder)], check=True, timeout=30)
+    subprocess.run(["git", "init", "-q", "-b", "trunk", str(folder)], check=True, timeout=60)
     return folder
 
 

@@ -24,7 +24,7 @@ async def bot(tg: TelegramServer) -> AsyncIterator[Bot]:
 
 @pytest.fixture
 async def raw(tg: TelegramServer) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=f"{tg.root}/bot{tg.token}/", timeout=10) as client:
+    async with httpx.AsyncClient(base_url=f"{tg.root}/bot{tg.token}/", timeout=60) as client:
         yield client
 
 
@@ -36,5 +36,5 @@ async def http(dc: DiscordServer) -> AsyncIterator[Raw]:
 
 @pytest.fixture
 async def client() -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(trust_env=False, timeout=30) as http:
+    async with httpx.AsyncClient(trust_env=False, timeout=60) as http:
         yield http

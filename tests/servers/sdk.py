@@ -10,12 +10,12 @@ from tests.servers.telegram import TelegramServer
 Answer = dict[str, Any]
 
 
-def a_bot(tg: TelegramServer, token: str | None = None, read_timeout: float = 10) -> Bot:
+def a_bot(tg: TelegramServer, token: str | None = None) -> Bot:
     return Bot(
         token or tg.token,
         base_url=tg.root + "/bot",
         base_file_url=tg.root + "/file/bot",
-        request=HTTPXRequest(read_timeout=read_timeout),
+        request=HTTPXRequest(read_timeout=60, write_timeout=60, connect_timeout=60, pool_timeout=60),
     )
 
 

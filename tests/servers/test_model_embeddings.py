@@ -44,7 +44,7 @@ ILLEGAL: dict[str, list[tuple[dict[str, Any], str | None]]] = {
 
 @pytest.fixture
 async def client() -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(trust_env=False, timeout=30, headers=KEY) as http:
+    async with httpx.AsyncClient(trust_env=False, timeout=60, headers=KEY) as http:
         yield http
 
 

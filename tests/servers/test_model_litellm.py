@@ -50,7 +50,7 @@ async def complete(litellm: Any, ms: ModelServer, model: str, *, stream: bool, *
     messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hi"}]
     answer = await litellm.acompletion(
         model=model, api_base=base, api_key="sk-test", messages=messages, stream=stream,
-        num_retries=0, max_retries=0, timeout=30, _skip_mcp_handler=True, **options, **more,
+        num_retries=0, max_retries=0, timeout=60, _skip_mcp_handler=True, **options, **more,
     )  # fmt: skip
     heard = Transcript()
     if not stream:

@@ -57,7 +57,7 @@ async def test_users_are_as_given(tg: TelegramServer) -> None:
 @pytest.fixture
 async def control(tg: TelegramServer) -> AsyncIterator[httpx.AsyncClient]:
     tg.extra = Control(tg).handle
-    async with httpx.AsyncClient(base_url=tg.root, timeout=10) as client:
+    async with httpx.AsyncClient(base_url=tg.root, timeout=60) as client:
         yield client
 
 
@@ -118,7 +118,7 @@ async def test_nothing_in_the_server_blocks_the_loop(control: httpx.AsyncClient)
     with blockbuster_ctx():
         async with TelegramServer() as tg:
             said = tg.say_document("a.txt", b"abc")
-            async with httpx.AsyncClient(base_url=tg.root, timeout=10) as client:
+            async with httpx.AsyncClient(base_url=tg.root, timeout=60) as client:
                 api = f"/bot{tg.token}"
                 sent = await client.post(f"{api}/sendPhoto", data={"chat_id": 1001}, files={"photo": JPEG})
                 assert sent.status_code == 200, sent.text

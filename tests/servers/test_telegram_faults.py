@@ -7,6 +7,7 @@ import pytest
 from telegram import Bot
 from telegram.error import BadRequest, Conflict, Forbidden, InvalidToken, NetworkError, RetryAfter, TimedOut
 
+from tests.fakes import later
 from tests.servers.sdk import a_bot
 from tests.servers.telegram import ApiError, Chat, TelegramServer
 from tests.servers.telegram.flood import Flood
@@ -28,15 +29,18 @@ from tests.servers.telegram.flood import Flood
         ("slow", TimedOut, ""),
     ],
 )
-async def test_each_fault(tg: TelegramServer, kind: Any, error: type[Exception], text: str) -> None:
+async def test_each_fault(tg: TelegramServer, bot: Bot, kind: Any, error: type[Exception], text: str) -> None:
     chat = tg.private()
     fault = tg.fault("sendMessage", kind, retry_after=7, skip=1)
-    async with a_bot(tg, read_timeout=0.3) as bot:
-        await bot.send_message(chat.id, "before")
-        with pytest.raises(error, match=f"(?i){text}"):
-            await bot.send_message(chat.id, "struck")
-        await bot.send_message(chat.id, "after")
     done = kind in ("drop_after", "hang_after", "slow")
+    await bot.send_message(chat.id, "before")
+    struck = asyncio.create_task(bot.send_message(chat.id, "struck", read_timeout=20))
+    await tg.wait_for(lambda _: fault.hits and len(chat.messages) == 1 + done)
+    if error is TimedOut:
+        later(30)
+    with pytest.raises(error, match=f"(?i){text}"):
+        await struck
+    await bot.send_message(chat.id, "after")
     assert [message.text for message in chat.messages] == ["before", *["struck"] * done, "after"]
     assert fault.hits == 1
     assert tg.violations == []

@@ -97,7 +97,7 @@ async def _asked(team: Team, where: ChannelHandle) -> tuple[int, str]:
 @asynccontextmanager
 async def loopback_party() -> AsyncIterator[Party]:
     """Our server with this world."""
-    async with DiscordServer() as dc:
+    async with DiscordServer(response_limit=3.0) as dc:
         dc.guild()
         rooms: dict[str, Channel] = {name: dc.channel(name) for name in ("general", *DENIED)}
         names = {name: room.id for name, room in rooms.items()} | {"app": dc.application_id, "bob": dc.user("bob").id}

@@ -26,7 +26,7 @@ from tests.simulator.gateway import Gateway, Json
 
 BASE = "/api/v10"
 TOKEN = "simcord.knows.no-tokens"
-TIMEOUT_SECONDS = 30.0
+TIMEOUT_SECONDS = 60.0
 """Timeout of a wait in seconds."""
 MESSAGE_CONTENT = 1 << 19
 """The flag of an application that may read messages: GATEWAY_MESSAGE_CONTENT_LIMITED."""

@@ -44,7 +44,7 @@ from tests.stories.chat_clients import (
 from tests.stories.harness import BotHarness, bot_harness, running
 from tests.stories.toolkits import indexed
 
-TIMEOUT_SECONDS = 30.0
+TIMEOUT_SECONDS = 60.0
 """Seconds within which a line must be answered."""
 WIDE = Size(rows=24, columns=500)
 """A terminal wide enough that none of our lines wraps."""

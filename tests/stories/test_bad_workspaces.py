@@ -154,7 +154,7 @@ async def test_a_disk_that_fills_up_while_it_runs_loses_nothing(
             await until(lambda: "disk is full" in caplog.text)
             assert texts(on) == []
             ballast.unlink()
-            replies = [message.text for message in await on.tg.reply(count=4, timeout=60.0)]
+            replies = [message.text for message in await on.tg.reply(count=4)]
     assert replies == ["thought through", "You said: q0", "You said: q1", "You said: q2"]
     assert "Traceback" not in caplog.text
     assert len(texts(on)) == 4
@@ -174,7 +174,7 @@ async def test_a_full_disk_and_a_kill_lose_nothing(on: BotHarness) -> None:
         ballast.unlink()
         on.ms.reply("thought again")
         async with running(on):
-            replies = [message.text for message in await on.tg.reply(count=2, timeout=60.0)]
+            replies = [message.text for message in await on.tg.reply(count=2)]
     assert replies == ["thought again", "You said: q0"]
 
 
@@ -195,7 +195,7 @@ async def test_a_database_held_for_a_while_at_work(
         async with held(on.database):
             said = on.tg.say("and now?")
             await until(lambda: "locked" in caplog.text or "can't be saved" in caplog.text)
-        assert (await on.tg.reply(said, after=said, timeout=60.0)).text == "You said: and now?"
+        assert (await on.tg.reply(said, after=said)).text == "You said: and now?"
     assert len(texts(on)) == 2
 
 
@@ -237,7 +237,7 @@ async def test_a_second_process_in_the_same_workspace(on: BotHarness) -> None:
             f"Another tierbot already runs in {on.workspace}. Stop it first, or set WORKSPACE to another folder."
         )
         on.tg.say("hello")
-        assert (await on.tg.reply(timeout=30.0)).text == "You said: hello"
+        assert (await on.tg.reply()).text == "You said: hello"
         assert await bot.terminate() == 0
 
 

@@ -34,13 +34,13 @@ async def test_a_run_at_debug_shows_no_secret(on: BotHarness) -> None:
         found = re.search(r"Owner code: (\S+)", bot.log)
         assert found is not None
         on.tg.say(found[1])
-        assert "owner now" in (await on.tg.reply(timeout=30.0)).text
+        assert "owner now" in (await on.tg.reply()).text
         on.tg.say("let me in", user="bob")
-        pairing = re.search(r"[Cc]ode is `?([\w-]+)", (await on.tg.reply(on.tg.private("bob"), timeout=30.0)).text)
+        pairing = re.search(r"[Cc]ode is `?([\w-]+)", (await on.tg.reply(on.tg.private("bob"))).text)
         assert pairing is not None
         on.ms.fail(401, message=f"Incorrect API key provided: {ENV_KEY}.")
         on.tg.say("hello")
-        await on.tg.reply(matching="OPENAI_API_KEY", timeout=60.0)
+        await on.tg.reply(matching="OPENAI_API_KEY")
         await _own_model_fails(on)
         on.tg.fault("sendMessage", "drop_before")
         on.tg.say("/whoami")
@@ -62,13 +62,13 @@ async def test_a_run_at_debug_shows_no_secret(on: BotHarness) -> None:
 async def _own_model_fails(on: BotHarness) -> None:
     """The provider repeats the key from the configuration file in its error."""
     on.tg.say("/model balanced own/gpt-5.1")
-    await on.tg.reply(matching="own/gpt-5.1", timeout=30.0)
+    await on.tg.reply(matching="own/gpt-5.1")
     on.ms.fail(400, message=f"The key {FILE_KEY} may not do this.")
     on.tg.say("hello")
-    said = await on.tg.reply(matching="own/gpt-5.1", timeout=30.0)
+    said = await on.tg.reply(matching="own/gpt-5.1")
     assert "4711" not in said.text
     on.tg.say("!coding hello")
-    await on.tg.reply(matching="You said: hello", timeout=30.0)
+    await on.tg.reply(matching="You said: hello")
 
 
 @pytest.fixture

@@ -198,7 +198,7 @@ async def test_a_global_rate_limit_longer_than_a_preview_ends(
         await dc.wait_for(lambda _: fault.hits)
         gate.open()
         other = dc.say("and I?", user="bob")
-        await dc.wait_for(lambda _: texts(dc.channel()) and texts(dc.channel())[0].endswith("w59"), 30)
+        await dc.wait_for(lambda _: texts(dc.channel()) and texts(dc.channel())[0].endswith("w59"))
         assert (await dc.reply(other, after=other)).text == "You said: and I?"
         await settled(on)
     assert fault.hits == 1

@@ -21,17 +21,17 @@ def everybody(on: BotHarness) -> None:
 async def menu(on: BotHarness, dc: DiscordServer, command: str) -> Message:
     """A public command answer with buttons, or with a menu for a tier's models."""
     found = await mention(dc, command.partition(" ")[0])
-    await dc.wait_for(lambda _: found.buttons, timeout=10)
+    await dc.wait_for(lambda _: found.buttons)
     if command != "/tier":
         dc.press(found, "coding")
-        await dc.wait_for(lambda _: found.selects, timeout=10)
+        await dc.wait_for(lambda _: found.selects)
     await settled(on)
     return found
 
 
 async def refused(on: BotHarness, dc: DiscordServer, asked: Interaction, sentence: str) -> None:
     """The refusal is shown only to the person who pressed."""
-    await dc.wait_for(lambda _: shown(asked) == [sentence], timeout=10)
+    await dc.wait_for(lambda _: shown(asked) == [sentence])
     await settled(on)
     assert asked.answers[-1].ephemeral
     assert sentence not in texts(dc.channel())

@@ -130,7 +130,7 @@ async def test_a_kill_before_confirmation_sends_the_export_again_with_a_mark(on:
         first = await on.tg.reply(said, after=said)
         await bot.kill()
     async with BotProcess(on) as bot:
-        second = await on.tg.reply(said, after=said, timeout=60)
+        second = await on.tg.reply(said, after=said)
         await until(lambda: on.rows("select 1 from outbox where state != 'sent'") == [])
         assert await bot.terminate() == 0
     assert second.text == f"(recovered) {first.text}"

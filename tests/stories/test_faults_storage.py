@@ -69,7 +69,7 @@ async def test_any_storage_step_may_fail_for_a_while(on: BotHarness, faulty: Fau
         await ask(on, "before")
         fault.times = 3
         said = [on.tg.say(word) for word in ("one", "/whoami", "two")]
-        replies = await on.tg.reply(said[0], after=said[0], count=3, timeout=30.0)
+        replies = await on.tg.reply(said[0], after=said[0], count=3)
         await settled(on)
     answers = [message.text for message in replies if message.text.startswith("You said")]
     assert answers == ["You said: one", "You said: two"]

@@ -14,7 +14,7 @@ async def test_an_old_request_takes_no_role_away(on: BotHarness) -> None:
     on.env["BOT_OWNERS"] = ""
     async with BotProcess(on) as bot:
         on.tg.say("/start")
-        await on.tg.reply(timeout=20)
+        await on.tg.reply()
         owner_code = bot.log.split("Owner code: ")[1][:9]
         assert "You are the owner now" in (await ask(on, owner_code)).text
         assert "No one is waiting" in (await ask(on, f"/access pair telegram:{OWNER}")).text

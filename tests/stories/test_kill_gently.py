@@ -25,7 +25,7 @@ async def test_a_running_turn_gets_a_grace_period(on: BotHarness) -> None:
         assert await bot.ended() == 0
     assert texts(on) == ["one two three four"]
     async with BotProcess(on) as bot:
-        assert [each.text for each in (await on.tg.reply(count=3, timeout=30.0))[1:]] == [
+        assert [each.text for each in (await on.tg.reply(count=3))[1:]] == [
             "You said: next",
             "You said: late",
         ]
@@ -43,7 +43,7 @@ async def test_a_turn_longer_than_the_grace_is_resumed_and_answered_once(on: Bot
     assert texts(on) == []
     on.ms.reply("one two three four")
     async with BotProcess(on) as bot:
-        assert (await on.tg.reply(timeout=30.0)).text == "one two three four"
+        assert (await on.tg.reply()).text == "one two three four"
         assert await bot.terminate() == 0
     assert texts(on) == ["one two three four"]
     assert [call.last_user_text for call in on.ms.calls] == ["count", "count"]
@@ -60,7 +60,7 @@ async def test_a_reply_pending_at_the_stop_is_sent_after_the_restart(on: BotHarn
     assert texts(on) == []
     flood.clear()
     async with BotProcess(on) as bot:
-        assert (await on.tg.reply(timeout=30.0)).text == "You said: hello"
+        assert (await on.tg.reply()).text == "You said: hello"
         assert await bot.terminate() == 0
     assert len(on.ms.calls) == 1
 

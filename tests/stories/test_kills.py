@@ -144,7 +144,7 @@ async def test_an_album_split_by_a_kill_is_one_question(on: BotHarness) -> None:
         await bot.kill()
     on.ms.reply("They differ.")
     async with BotProcess(on) as bot:
-        assert (await on.tg.reply(timeout=30.0)).text == "They differ."
+        assert (await on.tg.reply()).text == "They differ."
         await bot.terminate()
     assert len(on.ms.calls) == 2
     assert json.dumps(on.ms.last.body).count("image_url") == json.dumps(on.ms.calls[0].body).count("image_url") > 1
@@ -160,12 +160,12 @@ async def test_a_message_that_crashes_the_bot_is_given_up_and_can_be_retried(on:
             await gate.reached(60.0)
             await bot.kill()
     async with BotProcess(on) as bot:
-        given_up = await on.tg.reply(timeout=30.0)
+        given_up = await on.tg.reply()
         assert "interrupted 3 times" in given_up.text
         assert len(on.ms.calls) == 3
         on.ms.reply("Cured.")
         on.tg.press("🔁 Retry", message=given_up)
-        assert (await on.tg.reply(after=given_up, timeout=30.0)).text == "Cured."
+        assert (await on.tg.reply(after=given_up)).text == "Cured."
         assert on.ms.last.last_user_text == "poison"
         await bot.terminate()
 

@@ -28,7 +28,7 @@ def squeezed(texts: list[str]) -> str:
 
 async def whole(on: BotHarness, said: Message) -> list[Message]:
     """The messages of the answer, once its end has arrived."""
-    await on.tg.reply(said, after=said, matching=END, timeout=30)
+    await on.tg.reply(said, after=said, matching=END)
     return [message for message in said.chat.from_bot() if message.id > said.id]
 
 
@@ -124,7 +124,7 @@ async def test_the_next_answer_waits_for_a_long_one(on: BotHarness) -> None:
     async with running(on):
         first = on.tg.say("long")
         on.tg.say("short")
-        last = await on.tg.reply(first, after=first, matching="You said: short", timeout=30)
+        last = await on.tg.reply(first, after=first, matching="You said: short")
         texts = [message.text for message in first.chat.from_bot() if message.id > first.id]
     assert texts[-1] == last.text
     assert squeezed(texts[:-1]) == squeezed([CJK])

@@ -170,7 +170,7 @@ async def test_messages_from_downtime_follow_the_unfinished_ones(on: BotHarness)
     for number in range(6, 16):
         on.tg.say(f"q{number}")
     async with running(on):
-        await on.tg.reply(count=16, timeout=30.0)
+        await on.tg.reply(count=16)
         await settled(on)
     assert texts(on) == [f"You said: q{number}" for number in range(16)]
 

@@ -186,7 +186,7 @@ async def test_started_while_telegram_is_away(on: BotHarness) -> None:
         await bot.__aenter__()
         await until(lambda: "no connection to Telegram" in bot.log)
         on.tg.say("hello")
-    assert (await on.tg.reply(timeout=60.0)).text == "You said: hello"
+    assert (await on.tg.reply()).text == "You said: hello"
     assert await bot.terminate() == 0
 
 
@@ -280,7 +280,7 @@ async def test_a_one_minute_outage_of_telegram(on: BotHarness) -> None:
             for number in range(5):
                 on.tg.say(f"q{number}")
             await asyncio.sleep(60)
-        replies = await on.tg.reply(count=6, timeout=60.0)
+        replies = await on.tg.reply(count=6)
         assert await bot.terminate() == 0
     assert [each.text for each in replies] == ["before", *(f"You said: q{number}" for number in range(5))]
     assert len(texts(on)) == 6

@@ -17,7 +17,7 @@ async def test_the_first_start_prints_the_owner_code_once_and_it_works_once(on: 
         assert "owner" in (await ask(on, "/whoami")).text
         assert await bot.terminate() == 0
     async with BotProcess(on) as bot:
-        await on.tg.wait_for(lambda tg: len(tg.calls("getMe")) == 2, timeout=40)
+        await on.tg.wait_for(lambda tg: len(tg.calls("getMe")) == 2)
         assert (await ask(on, "hi")).text == "You said: hi"
         assert await bot.terminate() == 0
         assert "Owner code" not in bot.log

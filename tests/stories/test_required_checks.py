@@ -104,7 +104,7 @@ async def test_an_ephemeral_answer_is_verified_privately(on: BotHarness, dc: Dis
         await up(dc, app)
         elsewhere = dc.channel("general", dc.guild("Elsewhere", has_bot=False))
         first = dc.slash("council", {"council": "What is Australia's capital?"}, where=elsewhere)
-        await dc.wait_for(lambda _: any("Sydney." in text for text in shown(first)), timeout=60.0)
+        await dc.wait_for(lambda _: any("Sydney." in text for text in shown(first)))
         on.ms.reply("Sydney.", when=at("openai"))
         on.ms.reply(DOUBT, when=at("anthropic"))
         asked_again = dc.slash("retry", {"retry": "smart"}, where=elsewhere)

@@ -267,4 +267,4 @@ async def test_the_process_log_has_the_same_lines_without_keys(on: BotHarness) -
 
 async def ask_when_up(on: BotHarness, text: str) -> Message:
     said = on.tg.say(text)
-    return await on.tg.reply(said, after=said, timeout=60)
+    return await on.tg.reply(said, after=said)

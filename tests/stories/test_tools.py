@@ -201,7 +201,7 @@ async def test_a_kill_during_a_tool_loses_nothing(on: BotHarness) -> None:
         await bot.kill()
     on.ms.reply("Here is the answer.")
     async with running(on):
-        answer = await on.tg.reply(question, after=question, timeout=30)
+        answer = await on.tg.reply(question, after=question)
         assert answer.text == "Here is the answer."
     await gone(b"sleep 302")
 

@@ -89,7 +89,7 @@ async def test_a_kill_between_queueing_and_sending_loses_nothing(on: BotHarness)
     assert on.rows("select length(picture) > 1000 from outbox where state != 'sent'") == [(1,)]
     on.tg.clear_faults()
     async with BotProcess(on) as bot:
-        reply = await on.tg.reply(said, after=said, timeout=60)
+        reply = await on.tg.reply(said, after=said)
         await until(lambda: on.rows("select 1 from outbox where state != 'sent'") == [])
         assert await bot.terminate() == 0
     assert reply.text.removeprefix("(recovered) ").startswith("Last 7 days")

@@ -52,7 +52,7 @@ async def test_the_doctor_changes_nothing(on: BotHarness) -> None:
 async def test_the_doctor_works_beside_a_running_bot(on: BotHarness, tmp_path: Path) -> None:
     async with BotProcess(on) as process:
         on.tg.say("hi")
-        await on.tg.reply(timeout=60)
+        await on.tg.reply()
         inspection = inspected(on)
         before = {path for path in on.workspace.rglob("*")}
         written = (on.workspace / "tierbot.db").stat().st_mtime_ns
@@ -63,7 +63,7 @@ async def test_the_doctor_works_beside_a_running_bot(on: BotHarness, tmp_path: P
         strange = [each for each in report if each.status != "ok" and not each.name.startswith(("sandbox", "pool "))]
         assert strange == []
         on.tg.say("again")
-        await on.tg.reply(timeout=60)
+        await on.tg.reply()
         assert await process.terminate() == 0
 
 

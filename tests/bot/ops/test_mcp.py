@@ -213,7 +213,7 @@ async def test_over_http_with_the_token(tmp_path: Path) -> None:
             assert said
         body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": START}
         headers = {"Authorization": f"Bearer {TOKEN}", "Accept": "application/json, text/event-stream"}
-        async with httpx.AsyncClient(trust_env=False, timeout=30) as web:
+        async with httpx.AsyncClient(trust_env=False, timeout=60) as web:
             assert (await web.post(f"http://{where}/mcp", json=body, headers=headers)).status_code == 200
             headers["Authorization"] += "x"
             assert (await web.post(f"http://{where}/mcp", json=body, headers=headers)).status_code == 401

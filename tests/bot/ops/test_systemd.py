@@ -44,7 +44,7 @@ async def systemd(path: Path) -> AsyncIterator[asyncio.Queue[str]]:
 
 
 async def fed(heard: asyncio.Queue[str]) -> str:
-    return await asyncio.wait_for(heard.get(), 20)
+    return await asyncio.wait_for(heard.get(), 60)
 
 
 async def test_ready_is_sent_once_then_the_watchdog_is_notified(
@@ -72,7 +72,7 @@ async def test_one_silent_platform_stops_the_watchdog(tmp_path: Path, monkeypatc
         beat = asyncio.create_task(pulse([well, deaf], clock, heartbeat, every=0.001))
         assert await fed(heard) == "READY=1"
         for _ in range(10):
-            await asyncio.wait_for(looks.acquire(), 20)
+            await asyncio.wait_for(looks.acquire(), 60)
         assert heard.empty()
         assert not heartbeat.exists()
         deaf.progress.last_step = 1001.0

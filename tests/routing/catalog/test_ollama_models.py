@@ -94,7 +94,7 @@ class Rounds(OllamaModels):
         self._ended.release()
 
     async def ended(self) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await self._ended.acquire()
 
 
@@ -214,7 +214,7 @@ async def test_a_silent_server_times_out() -> None:
         writer.close()
 
     server = await asyncio.start_server(silent, "127.0.0.1", 0)
-    async with server, asyncio.timeout(10):
+    async with server, asyncio.timeout(60):
         place = profile(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
         sizes = OllamaModels(Clock(), direct, seconds=0.05)
         assert sizes.of("ollama/odd", place) is None

@@ -173,7 +173,7 @@ async def test_a_caller_waiting_for_a_cancelled_probe_makes_the_next() -> None:
     second = asyncio.create_task(answers(health, probe=True))
     await asyncio.sleep(0)
     first.cancel()
-    await asyncio.wait_for(second, 10)
+    await asyncio.wait_for(second, 60)
     assert state(health) == "closed"
 
 
@@ -220,11 +220,11 @@ async def test_changes_during_a_write_are_written_too(monkeypatch: pytest.Monkey
     clock, store = Time(), FakeState()
     memory = HealthPersistence(store, clock)
     await fails(memory.health, REFUSED)
-    await asyncio.wait_for(store.writing.wait(), 10)
+    await asyncio.wait_for(store.writing.wait(), 60)
     memory.health.record_failure(RateLimited("b/2", "busy", 30.0))
     store.writing.clear()
     store.go.set()
-    await asyncio.wait_for(store.writing.wait(), 10)
+    await asyncio.wait_for(store.writing.wait(), 60)
     killed = ModelHealth(clock)
     killed.restore(str(store.kept[STATE_KEY]))
     assert killed.of("b/2", WAY, "balanced").cooldown == clock.now + 30.0

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 
 import pytest
 
@@ -20,10 +22,11 @@ from routing.errors import (
 )
 from routing.health.health import ModelHealth
 from routing.health.latency import P99_SHARE
-from routing.llm.attempt import CallOptions, ModelCaller
+from routing.llm.attempt import ModelCaller
 from routing.types.llm import (
     CallDelta,
     ChatMessage,
+    Completion,
     ModelRequest,
     ProviderProfile,
     StreamEnd,
@@ -35,6 +38,7 @@ from routing.types.llm import (
 from routing.types.stop import Stop
 from tests.fakes import END, FakeLlm, Seen, Step, says
 from tests.polling import until
+from tests.routing.simulated_time import elapsed, run_instantly
 from tests.routing.turn.samples import call_options
 
 
@@ -99,51 +103,52 @@ async def test_a_stream_without_an_end_is_cut_off() -> None:
     ).finish == "cut"
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (call_options(first=0.01), "no first words within 0.01 s"),
-        (call_options(whole=0.01), "no first words within 0.01 s"),
-    ],
-    ids=["first token", "whole"],
-)
-async def test_a_model_without_a_token_in_time_is_too_slow(options: CallOptions, said: str) -> None:
-    with pytest.raises(TooSlow, match=said):
-        await running(FakeLlm([asyncio.Event()])).complete(asked(), options, Seen(), Stop())
+def complete(
+    llm: FakeLlm, seconds: float = math.inf, first: float = math.inf, whole: float = math.inf, timeout: float = 60.0
+) -> Completion:
+    """The completion in simulated time. The limits are those of the turn, the first token, the attempt, and the
+    provider."""
+
+    async def story() -> Completion:
+        options = call_options(seconds, first, whole, clock=elapsed)
+        return await running(llm).complete(asked(timeout), options, Seen(), Stop())
+
+    return run_instantly(story())
 
 
-async def test_the_providers_timeout_counts_too() -> None:
-    with pytest.raises(Unreachable, match=r"within 0\.01 s"):
-        await running(FakeLlm([asyncio.Event()])).complete(asked(0.01), call_options(), Seen(), Stop())
+@pytest.mark.parametrize("limit", ["first", "whole", "timeout"])
+def test_a_model_without_a_token_in_time_is_too_slow(limit: str) -> None:
+    with pytest.raises(TooSlow, match="no first words within 3 s"):
+        complete(FakeLlm([asyncio.Event()]), **{limit: 3.0})
 
 
 @pytest.mark.parametrize("sign", [ThinkingDelta(), CallDelta(), TextDelta(" ")], ids=lambda sign: type(sign).__name__)
-async def test_any_event_ends_the_wait_for_the_first_token(sign: StreamEvent) -> None:
-    never = asyncio.Event()
-    asyncio.get_running_loop().call_later(0.05, never.set)
-    llm = FakeLlm([sign, never, TextDelta("there"), END])
-    done = await running(llm).complete(asked(), call_options(first=0.02), Seen(), Stop())
+def test_any_event_ends_the_wait_for_the_first_token(sign: StreamEvent) -> None:
+    class Pausing(FakeLlm):
+        async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+            yield sign
+            await asyncio.sleep(10.0)
+            yield TextDelta("there")
+            yield END
+
+    done = complete(Pausing(), first=3.0)
     assert done.text.strip() == "there"
     assert done.first_token is not None
 
 
-async def test_endless_thinking_is_a_model_failure() -> None:
-    with pytest.raises(Unreachable, match=r"no complete answer within 0\.01 s"):
-        await running(FakeLlm([ThinkingDelta(), asyncio.Event()])).complete(
-            asked(), call_options(first=5.0, whole=0.01), Seen(), Stop()
-        )
+def test_endless_thinking_is_a_model_failure() -> None:
+    with pytest.raises(Unreachable, match="no complete answer within 6 s"):
+        complete(FakeLlm([ThinkingDelta(), asyncio.Event()]), first=3.0, whole=6.0)
 
 
-async def test_text_before_the_deadline_is_kept() -> None:
-    half: list[Step] = [TextDelta("half"), asyncio.Event()]
-    for options in (call_options(whole=0.01), call_options(seconds=0.01, clock=time.time)):
-        kept = await running(FakeLlm(half)).complete(asked(), options, Seen(), Stop())
-        assert (kept.text, kept.finish) == ("half", "late")
+@pytest.mark.parametrize("limit", ["seconds", "whole"])
+def test_text_before_the_deadline_is_kept(limit: str) -> None:
+    kept = complete(FakeLlm([TextDelta("half"), asyncio.Event()]), **{limit: 3.0})
+    assert (kept.text, kept.finish) == ("half", "late")
 
 
-async def test_the_turn_deadline_is_not_a_model_failure() -> None:
-    caller = running(FakeLlm([asyncio.Event()]))
-    late = await caller.complete(asked(), call_options(seconds=0.01, clock=time.time), Seen(), Stop())
+def test_the_turn_deadline_is_not_a_model_failure() -> None:
+    late = complete(FakeLlm([asyncio.Event()]), seconds=3.0)
     assert (late.text, late.finish) == ("", "late")
 
 
@@ -154,21 +159,26 @@ async def test_latency_is_recorded() -> None:
     assert 0.0 <= took <= done.seconds
 
 
-async def test_an_answer_that_never_came_was_too_slow() -> None:
-    health = ModelHealth(time.time)
-    silent = ModelCaller(FakeLlm([asyncio.Event()]), health, time.time)
-    with pytest.raises(Unreachable):
-        await silent.complete(asked(), call_options(first=0.01), Seen(), Stop())
-    (took,) = health.latencies.keep()["openai/m", "balanced"].seconds
+def latencies(**limits: float) -> list[float]:
+    """What is recorded of a model that is silent, in simulated time."""
+
+    async def story() -> list[float]:
+        health = ModelHealth(elapsed)
+        silent, options = FakeLlm([asyncio.Event()]), call_options(clock=elapsed, **limits)  # type: ignore[arg-type]
+        with suppress(TooSlow):
+            await ModelCaller(silent, health, elapsed).complete(asked(), options, Seen(), Stop())
+        return [took for kept in health.latencies.keep().values() for took in kept.seconds]
+
+    return run_instantly(story())
+
+
+def test_an_answer_that_never_came_was_too_slow() -> None:
+    (took,) = latencies(first=3.0)
     assert took >= P99_SHARE * DEFAULT_CONTRACTS["balanced"].deadline_seconds
 
 
-async def test_answers_cut_by_the_deadline_record_no_latency() -> None:
-    health = ModelHealth(time.time)
-    await ModelCaller(FakeLlm([asyncio.Event()]), health, time.time).complete(
-        asked(), call_options(0.01), Seen(), Stop()
-    )
-    assert health.latencies.keep() == {}
+def test_answers_cut_by_the_deadline_record_no_latency() -> None:
+    assert latencies(seconds=3.0) == []
 
 
 async def test_stop_keeps_the_text() -> None:
@@ -191,7 +201,7 @@ async def test_stop_before_the_first_token_and_before_the_call() -> None:
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     stop.request()
-    assert (await asyncio.wait_for(work, 10)).finish == "stopped"
+    assert (await asyncio.wait_for(work, 60)).finish == "stopped"
 
 
 class Slow(Seen):
@@ -229,7 +239,7 @@ async def test_cancellation_is_not_a_stop() -> None:
     begun = asyncio.Event()
     llm = FakeLlm([TextDelta("half"), asyncio.Event()])
     work = asyncio.create_task(running(llm).complete(asked(), call_options(), Seen(begun.set), Stop()))
-    await asyncio.wait_for(begun.wait(), 10)
+    await asyncio.wait_for(begun.wait(), 60)
     work.cancel()
     with pytest.raises(asyncio.CancelledError):
         await work

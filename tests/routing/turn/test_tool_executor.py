@@ -24,7 +24,7 @@ def executor(toolbox: FakeToolbox) -> ToolExecutor:
 async def ran(made: ToolExecutor, *calls: ToolCall, seconds: float = 30.0) -> list[str]:
     """The results in the order of the calls."""
     results = made.not_run(calls)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await made.run(calls, SCOPE, seconds, results)
     return [each.content for each in results]
 

@@ -3,12 +3,12 @@
 `with pointed(dc):` (sdk.py) points discord.py at both. Ids are ints everywhere here, snowflakes on the wire.
 
 DiscordServer(token, port=0, *, username="tierbot", privileged=("message_content",), limits=False, clock=time.time,
-              response_limit=3.0, heartbeat_interval=41.25, identify_gap=0.0)
+              response_limit=60.0, heartbeat_interval=41.25, identify_gap=0.0)
     privileged      which of "members", "presences", "message_content" the application has; others close with 4014
     limits          five sends and edits in five seconds a channel, then 429
     clock           Unix seconds; `dc.advance(seconds)` moves the server's time on (tokens, nonces, interactions age)
     identify_gap    seconds that two IDENTIFYs must be apart, 5 at Discord; one too early is answered with op 9
-    response_limit  seconds until an unanswered interaction is unknown (10062)
+    response_limit  seconds until an unanswered interaction is unknown (10062); Discord waits 3, a busy machine longer
 
 The world; people, guilds and channels are created when they are first named
     dc.user(who=None, *, locale="en-US", is_bot=False) -> User       by value, id or name; default Alice (1001)
@@ -54,9 +54,9 @@ What the bot did
     dc.transcript()
 
 Waiting
-    await dc.wait_for(condition(dc), timeout=30)    the first true value
+    await dc.wait_for(condition(dc), timeout=60)    the first true value
     await dc.ready(timeout)                         a session has identified (or resumed) and is connected
-    await dc.reply(to=None, *, after=None, count=1, matching=None, timeout=30) -> Message
+    await dc.reply(to=None, *, after=None, count=1, matching=None, timeout=60) -> Message
                                                     `to`: message, channel, user or interaction; default Alice's DM
     await dc.answered(interaction, timeout) -> Interaction           its first response has come
 

@@ -59,7 +59,7 @@ class Client(discord.Client):
 
     async def until(self, condition: Callable[[], Any]) -> None:
         """Waits until the client has seen it; the server's `wait_for` only checks again when the server changes."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while not condition():
                 self.changed.clear()
                 await self.changed.wait()
@@ -72,7 +72,7 @@ async def running(dc: DiscordServer, client: Client) -> AsyncIterator[Client]:
         async with client:
             task = asyncio.create_task(client.start(dc.token))
             ready = asyncio.create_task(client.wait_until_ready())
-            await asyncio.wait({task, ready}, return_when=asyncio.FIRST_COMPLETED, timeout=30)
+            await asyncio.wait({task, ready}, return_when=asyncio.FIRST_COMPLETED, timeout=60)
             ready.cancel()
             if task.done():
                 task.result()
@@ -130,12 +130,12 @@ class Socket:
         await self.socket.send_json({"op": op, "d": body})
 
     async def event(self, name: str) -> Json:
-        while (frame := await self.socket.receive_json(timeout=10))["t"] != name:
+        while (frame := await self.socket.receive_json(timeout=60))["t"] != name:
             pass
         return dict(frame["d"])
 
     async def close_code(self) -> int | None:
-        while (await self.socket.receive(timeout=10)).type is aiohttp.WSMsgType.TEXT:
+        while (await self.socket.receive(timeout=60)).type is aiohttp.WSMsgType.TEXT:
             pass
         return self.socket.close_code
 

@@ -31,7 +31,7 @@ class DiscordServer(Leaving, Observing):
         privileged: Iterable[str] = ("message_content",),
         limits: bool = False,
         clock: Callable[[], float] = time.time,
-        response_limit: float = 3.0,
+        response_limit: float = 60.0,
         heartbeat_interval: float = 41.25,
         identify_gap: float = 0.0,
     ) -> None:

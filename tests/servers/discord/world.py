@@ -49,7 +49,7 @@ class World(Timeline):
         """The owner of the application."""
         self.shards = 1
         """What GET /gateway/bot recommends."""
-        self.response_limit = 3.0
+        self.response_limit = 60.0
         self._nonces: dict[str, Message] = {}
         self._dms: dict[int, Channel] = {}
 

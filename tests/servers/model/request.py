@@ -137,7 +137,7 @@ class ModelRequest:
             self.outcome = outcome
             self._done.set()
 
-    async def finished(self, timeout: float = 30.0) -> Outcome:
+    async def finished(self, timeout: float = 60.0) -> Outcome:
         """Waits until the outcome is known."""
         async with asyncio.timeout(timeout):
             await self._done.wait()

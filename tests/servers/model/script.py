@@ -78,7 +78,7 @@ class Gate:
         """Releases the waiting answer, and all later ones of the same script."""
         self._open.set()
 
-    async def reached(self, timeout: float = 30.0) -> ModelRequest:
+    async def reached(self, timeout: float = 60.0) -> ModelRequest:
         """The request that waits here (or waited). Raises TimeoutError after `timeout` seconds."""
         async with asyncio.timeout(timeout):
             await self._reached.wait()

@@ -78,7 +78,7 @@ class ModelServer(Leaving, Scripting):
     def for_model(self, name: str) -> list[ModelRequest]:
         return [request for request in self.calls if request.model == name]
 
-    async def wait_requests(self, count: int, timeout: float = 30.0) -> list[ModelRequest]:
+    async def wait_requests(self, count: int, timeout: float = 60.0) -> list[ModelRequest]:
         """Waits until `count` requests for an answer came in; TimeoutError after `timeout` seconds."""
         await self.journal.wait(lambda: len(self.calls) >= count, timeout)
         return self.calls

@@ -16,7 +16,7 @@ COMMANDS = (
     CommandHint("tools", "what I can use"),
     CommandHint("stop", "Stop the answer in progress"),
 )
-TIMEOUT_SECONDS = 20.0
+TIMEOUT_SECONDS = 60.0
 
 
 class HandClock:

@@ -109,7 +109,7 @@ async def connected(
         intents = discord.Intents(guilds=True)
         async with discord.Client(intents=intents, guild_ready_timeout=0.05, max_ratelimit_timeout=30) as client:
             running = asyncio.create_task(client.start(dc.token))
-            await asyncio.wait_for(client.wait_until_ready(), 30)
+            await asyncio.wait_for(client.wait_until_ready(), 60)
             await client.http.bulk_upsert_global_commands(dc.application_id, [ASK])
             made = Scene(dc, client, replace(QUICK, **(pace or {})), answer)
             yield made

@@ -176,7 +176,7 @@ async def test_an_unanswered_command_does_not_show_thinking_for_ever() -> None:
 
 @pytest.mark.parametrize("press", [False, True])
 async def test_nothing_is_acknowledged_before_it_is_stored(press: bool) -> None:
-    async with asking() as (dc, client):
+    async with asking(save_seconds=600.0) as (dc, client):
         client.storage.clear()
         asked = await pressed(dc, client, dc.channel()) if press else dc.slash("status")
         for _ in range(3):  # enough time for a deferral
@@ -192,9 +192,11 @@ async def test_a_slow_store_defers_the_interaction_and_stores_it_later(
 ) -> None:
     async with asking(save_seconds=0.05) as (dc, client):
         client.failures = 1
+        client.storage.clear()
         asked = await dc.answered(dc.slash("status"))
         assert client.failures == 0
         assert client.accepted == []
+        client.storage.set()
         assert f"Discord: interaction {asked.id} is acknowledged before it is saved" in caplog.messages
         assert (await client.received(asked)).text == "/status"
 
@@ -220,7 +222,7 @@ async def test_answers_to_strangers_are_ephemeral() -> None:
 async def test_a_deferral_bypasses_the_bots_rate_limits() -> None:
     async with asking() as (dc, client):
         client.http._global_over.clear()  # as after a global 429
-        asked = await dc.answered(dc.slash("status"), timeout=2.5)
+        asked = await dc.answered(dc.slash("status"))
         assert asked.deferred
         client.http._global_over.set()
 

@@ -42,7 +42,7 @@ class Loop(ReceiveLoop):
 async def test_a_finished_loop_is_restarted(ending: BaseException) -> None:
     loop = Loop(ending)
     loop._begin()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await loop.endless.wait()
     assert loop.noted == ["receive", "renew", "receive"]
     await loop.stop()

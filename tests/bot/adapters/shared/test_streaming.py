@@ -36,7 +36,7 @@ async def test_a_bug_in_a_preview_turns_previews_off_for_the_turn() -> None:
     background = Background("Test")
     live = Live(background)
     live.show("one")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await live.tried.wait()
     await background.close(20)
     live.show("one two")

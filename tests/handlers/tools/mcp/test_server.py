@@ -152,7 +152,7 @@ def serving(host: str = "127.0.0.1") -> Iterator[str]:
         yield where
     finally:
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
 
 
 async def test_our_client_over_http_with_and_without_the_token(on: McpHarness) -> None:
@@ -194,7 +194,7 @@ def addresses() -> Iterator[dict[str, str]]:
 def test_http_authorization(addresses: dict[str, str], host: str, headers: dict[str, str], status: int) -> None:
     body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": START}
     usual = {"Authorization": f"Bearer {TOKEN}", "Accept": "application/json, text/event-stream"}
-    with httpx.Client(trust_env=False, timeout=30) as http:
+    with httpx.Client(trust_env=False, timeout=60) as http:
         answer = http.post(f"http://{addresses[host]}/mcp", json=body, headers={**usual, **headers})
         assert answer.status_code == status, answer.text
 
