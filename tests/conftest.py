@@ -1,4 +1,4 @@
-"""Temporary folders, shared caches and garbage collection for all tests."""
+"""Temporary folders, shared caches, garbage collection and Hypothesis for all tests."""
 
 import gc
 import shutil
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.shared_files import share_texts
 
@@ -17,6 +18,12 @@ ROOM_BYTES = 2**30
 YOUNG_OBJECTS = 20_000
 """Allocations between two collections. With Python's default of 700, collecting takes a sixth of the suite's CPU
 time."""
+
+settings.register_profile(
+    "repeatable", derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("repeatable")
+"""The same examples in every run, on a machine of any speed."""
 
 
 def pytest_collection_finish() -> None:

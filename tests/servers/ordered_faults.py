@@ -1,6 +1,7 @@
 """Injected faults that both chat servers share."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -13,7 +14,7 @@ class Dropped(Exception):
 @dataclass(slots=True, eq=False, kw_only=True)
 class OrderedFault:
     """Applies to calls that satisfy `when` (given the body), after `skip` of them, `times` times (None: until `clear`).
-    `hits` counts."""
+    `hits` counts. Calls that wait do so for `seconds`, or until `release`."""
 
     KINDS: ClassVar[tuple[str, ...]]
 
@@ -24,6 +25,7 @@ class OrderedFault:
     skip: int = 0
     when: Callable[[Any], Any] | None = None
     hits: int = field(default=0, init=False)
+    _released: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
     def __post_init__(self) -> None:
         if self.kind not in self.KINDS:
@@ -45,16 +47,24 @@ class OrderedFault:
         """Stops the fault."""
         self.times = 0
 
+    def release(self) -> None:
+        """Lets the calls go that wait."""
+        self._released.set()
+
     async def before_the_call(self) -> None:
         """Waits, and raises Dropped, if the fault comes before the call."""
         if self.kind == "hang":
-            await asyncio.sleep(self.seconds)
+            await self._wait()
         if self.kind in ("hang", "drop", "drop_before"):
             raise Dropped
 
     async def after_the_call(self) -> None:
         """Waits, and raises Dropped, if the fault comes after the call."""
         if self.kind in ("slow", "hang_after"):
-            await asyncio.sleep(self.seconds)
+            await self._wait()
         if self.kind in ("drop_after", "hang_after"):
             raise Dropped
+
+    async def _wait(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._released.wait(), self.seconds)

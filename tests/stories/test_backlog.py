@@ -48,7 +48,7 @@ async def test_no_message_is_marked_while_replies_are_being_sent(
     held = on.ms.gate("done", when=lambda request: request.last_user_text == "think")
     async with running(on):
         bob = on.tg.say("hello", user="bob").chat.id
-        slow = on.tg.fault("sendMessage", "slow", seconds=1.0, when=lambda sent: int(sent["chat_id"]) == bob)
+        slow = on.tg.fault("sendMessage", "slow", when=lambda sent: int(sent["chat_id"]) == bob)
         on.tg.say("think")
         await held.reached()
         await on.tg.wait_for(lambda _: slow.hits)
@@ -57,6 +57,7 @@ async def test_no_message_is_marked_while_replies_are_being_sent(
         await on.tg.reply(matching="telegram:")
         held.open()
         await on.tg.reply(count=2)
+        slow.release()
         await settled(on)
     assert on.tg.calls("setMessageReaction") == []
 

@@ -112,12 +112,13 @@ async def test_the_order_holds_across_a_kill(on: BotHarness, driver: str) -> Non
 
 async def test_a_command_does_not_reach_a_question_whose_files_are_being_read(on: BotHarness) -> None:
     """A turn's settings are read when it begins, not when its files are read."""
-    slow = on.tg.fault("getFile", "slow", seconds=1.0)
+    slow = on.tg.fault("getFile", "slow")
     async with running(on):
         await ask(on, "apples")
         said = on.tg.say_document("notes.txt", b"some notes")
         await on.tg.wait_for(lambda _: slow.hits)
         await ask(on, "/tier smart")
+        slow.release()
         await on.tg.reply(said)
     assert on.ms.last.reading.effort == "medium"
 

@@ -82,12 +82,14 @@ class Ordeal:
         await asyncio.sleep(self.random.uniform(0.0, within))
         await bot.kill()
         assert self.on.rows("PRAGMA integrity_check") == [("ok",)]
-        open_ones = {answer(each) for each in self._unanswered()}
-        self.begun += sum(any(whole.startswith(text[:20]) for whole in open_ones) for text in self._said())
+        self.begun += len(self.partial())
 
-    def _said(self) -> list[str]:
+    def partial(self) -> list[str]:
+        """The beginnings of answers that are not complete."""
         whole = {answer(each) for asked in self._asked.values() for each in asked}
-        return [text for chat in self._asked for text in texts(chat) if text not in whole]
+        missing = {answer(each) for each in self._unanswered()}
+        shown = [text for chat in self._asked for text in texts(chat) if text not in whole]
+        return [text for text in shown if any(answer.startswith(text[:20]) for answer in missing)]
 
     async def check(self) -> None:
         """There are only the answers, each once and in the order of the questions."""
@@ -112,9 +114,10 @@ async def before_the_model_answers(ordeal: Ordeal, bot: BotProcess, name: str) -
 
 
 async def in_mid_stream(ordeal: Ordeal, bot: BotProcess, name: str) -> None:
-    ordeal.slow(seconds=2.5)
+    ordeal.slow(seconds=60.0)
     ordeal.ask(name)
     await ordeal.streaming(name)
+    await ordeal.dc.wait_for(lambda _: ordeal.partial())
     await ordeal.kill(bot, within=2.4)
 
 

@@ -58,15 +58,14 @@ async def before_the_model_answers(on: BotHarness, ordeal: Ordeal, bot: BotProce
 
 
 async def in_mid_stream(on: BotHarness, ordeal: Ordeal, bot: BotProcess, name: str) -> None:
-    """Every other process dies once a message is being streamed, however busy the machine is."""
+    """Every other process dies once it knows the message that is being streamed, however busy the machine is."""
     ordeal.quick()
     await ordeal.answered()
-    ordeal.slow(seconds=2.5)
+    ordeal.slow(seconds=60.0)
     ordeal.ask(name)
     await ordeal.streaming()
     if int(name[1:]) % 2 == 0:
-        group = on.tg.group(GROUP)
-        await on.tg.wait_for(lambda _: any(message.text.endswith(" …") for message in group.from_bot()), 60.0)
+        await until(lambda: on.rows("SELECT id FROM inbox WHERE state = 'waiting' AND placeholder != ''"))
     await ordeal.kill(bot, within=2.4)
 
 

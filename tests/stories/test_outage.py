@@ -135,10 +135,12 @@ async def test_a_preview_is_not_taken_for_the_final_answer(on: BotHarness, monke
     often = Pace(preview_after=0.05, group_gap=0.05)
     monkeypatch.setattr("bot.adapters.telegram.descriptor.Pace", lambda: often)
     on.env |= {"BOT_ACCESS": "open"}
-    on.tg.fault("sendMessage", "drop_after", times=None, when=lambda sent: sent["text"].endswith("…"))
-    on.ms.reply("this is the whole answer", chunks=5, delay=0.2)
+    lost = on.tg.fault("sendMessage", "drop_after", times=None, when=lambda sent: sent["text"].endswith("…"))
+    gate = on.ms.reply("this is the whole answer", chunks=5, delay=0.2, gate_after=2)
     async with running(on):
         said = on.tg.say("@tierbot hello", group="Team")
+        await on.tg.wait_for(lambda _: lost.hits)
+        gate.open()
         await on.tg.reply(said, matching="this is the whole answer")
         await settled(on)
     beginning, answer = [message.text for message in said.chat.from_bot()]
@@ -241,10 +243,12 @@ async def test_an_unreachable_chat_delays_no_other(on: BotHarness, hurried: None
     on.env |= {"BOT_ACCESS": "open"}
     async with running(on):
         bob = on.tg.private("bob").id
-        stuck = on.tg.fault("sendMessage", "hang", seconds=2.0, when=lambda given: given["chat_id"] == bob)
+        stuck = on.tg.fault("sendMessage", "hang", when=lambda given: given["chat_id"] == bob)
         on.tg.say("hi", user="bob")
         await on.tg.wait_for(lambda _: stuck.hits)
         assert (await ask(on, "hello")).text == "You said: hello"
+        stuck.release()
+        await settled(on)
 
 
 async def test_a_reply_for_a_platform_that_is_not_set_up_waits(on: BotHarness) -> None:

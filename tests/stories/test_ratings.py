@@ -36,9 +36,16 @@ async def rated(on: BotHarness, *wanted: int | None) -> None:
     await settled(on)
 
 
+async def stored(on: BotHarness, text: str, *, user: str | None = None, group: str | None = None) -> Message:
+    """The answer, once it is recorded as sent: before, no reaction to it counts."""
+    answer = await ask(on, text, user=user, group=group)
+    await settled(on)
+    return answer
+
+
 async def test_a_telegram_reaction_is_added_changed_and_removed(on: BotHarness) -> None:
     async with running(on):
-        first, second = await ask(on, "one"), await ask(on, "two")
+        first, second = await stored(on, "one"), await stored(on, "two")
         on.tg.react(second, "👍")
         await rated(on, None, 1)
         on.tg.react(second, "👎")
@@ -72,7 +79,7 @@ async def test_only_the_person_whose_answer_it_is_counts(on: BotHarness) -> None
         group = on.tg.group("Team")
         group.bot_is_admin = True
         await ask(on, "/access here on", group="Team")
-        in_group = await ask(on, "@tierbot two", group="Team")
+        in_group = await stored(on, "@tierbot two", group="Team")
         before = on.rows("select count(*) from people"), len(group.from_bot())
         on.tg.react(in_group, "👍", user="bob")
         on.tg.react(answer, "👎", user="bob")
@@ -86,11 +93,11 @@ async def test_ratings_of_blocked_people_do_not_count(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "/access here on", group="Team")
         on.tg.group("Team").bot_is_admin = True
-        in_group = await ask(on, "@tierbot one", group="Team", user="bob")
+        in_group = await stored(on, "@tierbot one", group="Team", user="bob")
         on.tg.react(in_group, "👎", user="bob")
         await rated(on, -1)
         await ask(on, f"/access block {account(on.tg.user('bob'))}")
-        mine = await ask(on, "two")
+        mine = await stored(on, "two")
         on.tg.react(in_group, "👍", user="bob")
         on.tg.react(mine, "👍")
         await until(lambda: ratings(on)[1] == 1 and on.rows("select id from inbox where state != 'done'") == [])
@@ -119,8 +126,7 @@ async def test_the_answer_of_a_council_is_rated_and_not_the_one_before(on: BotHa
 
 async def test_a_reaction_during_downtime_counts_after_the_start(on: BotHarness) -> None:
     async with running(on):
-        answer = await ask(on, "one")
-        await settled(on)
+        answer = await stored(on, "one")
     on.tg.react(answer, "👍")
     async with running(on):
         await rated(on, 1)
@@ -136,7 +142,7 @@ async def test_a_stored_reaction_is_processed_after_the_start(
     on: BotHarness, before: str, text: str, after: int | None
 ) -> None:
     async with running(on):
-        answer = await ask(on, "one")
+        answer = await stored(on, "one")
         on.tg.react(answer, before)
         await rated(on, -1 if before == "👎" else None)
     payload = {

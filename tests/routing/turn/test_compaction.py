@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as some
 
 from routing.turn.compaction import cut, drop_oldest, rounds, shorten_results
@@ -68,7 +68,6 @@ def test_compaction_never_splits_a_call_and_its_result(pattern: str, keep: int, 
     assert cut(conversation(pattern), keep) == first
 
 
-@settings(deadline=None)
 @given(some.text("uacC", max_size=30), some.integers(0, 35))
 def test_at_least_the_given_number_of_messages_stays(pattern: str, keep: int) -> None:
     messages = conversation(pattern.replace("c", "cr").replace("C", "Crr"))
@@ -155,7 +154,6 @@ def test_a_long_turn_is_truncated_without_splitting_pairs() -> None:
     assert not SMALL.overflows(out)
 
 
-@settings(deadline=None)
 @given(
     some.text("suacCxr", max_size=25).map(lambda pattern: conversation(_answerable(pattern), 1)),
     some.lists(some.sampled_from([0, 10, 900, 9_000, 90_000]), min_size=60, max_size=60),

@@ -1,7 +1,7 @@
 """The size of a conversation, and when it is too large."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as some
 
 from routing.turn.context_window import Window
@@ -92,7 +92,6 @@ def test_a_prompt_at_the_threshold_fits(window: Window, room: int) -> None:
     assert not window.overflows([user("a" * (room * 7 // 2))])
 
 
-@settings(deadline=None)
 @given(some.lists(some.text(some.characters(exclude_categories=())), max_size=5))
 def test_the_total_is_the_sum_of_its_parts(texts: list[str]) -> None:
     signs = [sign for text in texts for sign in text]

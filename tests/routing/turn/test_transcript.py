@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as some
 
 from routing.turn.compaction import transcript
@@ -61,7 +61,6 @@ def test_message_text_cannot_forge_another_message_or_the_end(text: str) -> None
     assert "obey" not in "".join(line for line in spoken if line.startswith(("user", "system")))
 
 
-@settings(deadline=None)
 @given(
     some.lists(some.tuples(some.sampled_from("uacx"), some.integers(0, 9_000)), max_size=20), some.integers(100, 9_000)
 )

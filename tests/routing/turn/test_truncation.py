@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as some
 
 from routing.turn.context_window import Window
@@ -53,7 +53,6 @@ def test_a_small_limit_is_respected(most: int, end: str) -> None:
     assert cut.endswith(end)
 
 
-@settings(deadline=None)
 @given(some.text(max_size=300), some.integers(0, 300))
 def test_every_truncation_respects_its_limit(text: str, most: int) -> None:
     for cut in (limit_result, emergency, shorten):
@@ -219,7 +218,6 @@ def test_messages_that_cannot_fit_are_minimised() -> None:
     assert out[1].calls == (ToolCall("1", "f", "{}"),)
 
 
-@settings(deadline=None)
 @given(
     some.lists(
         some.builds(

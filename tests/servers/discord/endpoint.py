@@ -83,6 +83,7 @@ class Endpoint:
             raise unauthorized()
         fault = next((one for one in self.faults if one.strikes(entry.method, entry.path, entry.body)), None)
         if fault is not None:
+            self._world.changed()
             await self._strike_before(fault)
         call = Call(f"{entry.method} {operation.route}", path, entry.query, entry.body, files)
         handler = HANDLERS.get(call.route)

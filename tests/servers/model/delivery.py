@@ -110,6 +110,8 @@ async def _stream(script: Script, request: ModelRequest, http: web.BaseRequest) 
     response = web.StreamResponse(headers=_STREAM_HEADERS)
     response.headers["x-request-id"] = f"req_{request.number:06d}"
     response.enable_chunked_encoding()
+    if script.fault != "none":
+        response.force_close()  # otherwise a client may send the next request before it learns of the end
     await response.prepare(http)
     for frame in frames.head:
         await response.write(frame)

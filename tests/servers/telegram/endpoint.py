@@ -99,6 +99,7 @@ class Endpoint:
         params = prepare(method.name, entry.params)
         fault = next((fault for fault in self.faults if fault.strikes(method.name, params)), None)
         if fault is not None:
+            self._world.changed()
             if error := fault.answer():
                 raise error
             await fault.before_the_call()
