@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from routing.tools.selection import build_selector
-from routing.tools.selection.entries import NEITHER
+from routing.tools.selection.entries import NO_TOOL
 
 WARM_UP = 3
 MAX_EXAMPLES = 5
@@ -65,7 +65,7 @@ def read_examples(path: Path | None, most: int = MAX_EXAMPLES) -> dict[str, list
     stored = _json(path)
     if not isinstance(stored, dict) or not all(map(_is_texts, stored.values())):
         raise ValueError(f"{path} is no object of examples by name")
-    return {name: texts if name == NEITHER else texts[:most] for name, texts in stored.items()}
+    return {name: texts if name == NO_TOOL else texts[:most] for name, texts in stored.items()}
 
 
 def read_queries(path: Path) -> list[Query]:

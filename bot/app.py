@@ -127,7 +127,7 @@ class App:
 
 
 @asynccontextmanager
-async def assembled(
+async def open_app(
     environment: Environment, workspace: Workspace, clock: Clock = time.time, steady: Clock | None = None
 ) -> AsyncIterator[App]:
     """Build the whole bot; on exit it is stopped and closed. Waits and deadlines use `steady`."""
@@ -137,7 +137,7 @@ async def assembled(
     platforms: dict[str, Platform] = {}
     running = RunningTurns()
     engine = await build_engine(workspace, kept, platforms, running, clock, steady, lambda error: outages.note(error))
-    await keyless.look(engine.models)
+    await keyless.detect_ollama(engine.models)
     router, guard, files = engine.router, engine.guard, engine.files
     critic = Critic(engine.models, engine.caller, lambda: engine.models.config.critic, steady)
     chat = Chat(router, kept.history, kept.preferences, files.text, files.transcribe, clock, critic)
@@ -177,7 +177,7 @@ async def assembled(
         tooling=engine.tooling,
         skills=engine.owner_files.skills,
         forget_files=workspace.forget_files,
-        discovered=lambda: asyncio.to_thread(_offered, workspace),
+        discovered=lambda: asyncio.to_thread(_available_models, workspace),
         clock=clock,
         steady=steady,
         state=kept.state,
@@ -224,7 +224,7 @@ async def assembled(
     chores = Background("[Chores]")
     chores.spawn(keep_fresh(workspace, engine.models, engine.owner_files, engine.tooling, restart))
     chores.spawn(engine.models.learn_sizes())
-    chores.spawn(keyless.keep_looking(engine.models))
+    chores.spawn(keyless.keep_detecting(engine.models))
     chores.spawn(_sweep(kept, clock, settings.retention_days))
     try:
         yield app
@@ -236,7 +236,7 @@ async def assembled(
         await kept.database.close()
 
 
-def _offered(workspace: Workspace) -> frozenset[str]:
+def _available_models(workspace: Workspace) -> frozenset[str]:
     """Models found by the last discovery, and local models."""
     local = (f"{LOCAL_PROVIDER}/{name}" for name in available(workspace.models))
     return load_discovered(workspace.discovered_file) | frozenset(local)

@@ -14,14 +14,14 @@ from routing.errors import Reason
 from routing.policy.models import Models
 from routing.types.model_names import OLLAMA as PROVIDER
 
-FIRST_LOOK_SECONDS = 2.0
+FIRST_TIMEOUT_SECONDS = 2.0
 """Timeout for an Ollama that accepts the connection but is slow. Without one, the connection is refused at once."""
-AGAIN_SECONDS = 30.0
+RETRY_SECONDS = 30.0
 
 log = logging.getLogger("bot.keyless")
 
 
-async def look(models: Models, seconds: float = FIRST_LOOK_SECONDS) -> None:
+async def detect_ollama(models: Models, seconds: float = FIRST_TIMEOUT_SECONDS) -> None:
     """Find a running Ollama, whose models answer if no model of a provider with a key can be called."""
     base = models.config.profile(PROVIDER).base_url
     if not models.only_ollama() or base is None:
@@ -32,19 +32,19 @@ async def look(models: Models, seconds: float = FIRST_LOOK_SECONDS) -> None:
         models.running = await running_ollama(web, base, seconds) or models.running
 
 
-async def keep_looking(models: Models, seconds: float = AGAIN_SECONDS) -> None:
+async def keep_detecting(models: Models, seconds: float = RETRY_SECONDS) -> None:
     """Log which model answers, then keep looking for an Ollama that starts later, until cancelled."""
-    if (message := sentence(models)) is not None:
+    if (message := describe_keyless_model(models)) is not None:
         log.warning("[Models] %s", message)
     while True:
         await asyncio.sleep(seconds)
         if models.running is None and models.only_ollama():
-            await look(models)
+            await detect_ollama(models)
             if models.ollama is not None:
-                log.warning("[Models] %s", sentence(models))
+                log.warning("[Models] %s", describe_keyless_model(models))
 
 
-def sentence(models: Models) -> Reason | None:
+def describe_keyless_model(models: Models) -> Reason | None:
     """Which model answers instead of a provider, for the banner and the log; None if a provider has a key."""
     if not models.without_keys():
         return None

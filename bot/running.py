@@ -9,9 +9,9 @@ import sys
 from getpass import getuser
 
 from bot import keyless
-from bot.adapters.console import CommandHint, ConsolePlatform, PromptOptions, Speaker, Streams
+from bot.adapters.console import CommandHint, ConsolePlatform, ConsoleUser, PromptOptions, Streams
 from bot.adapters.shared.descriptor import Services
-from bot.app import App, assembled
+from bot.app import App, open_app
 from bot.ops.systemd import pulse
 from bot.platform import Platform
 from bot.platforms import PLATFORMS
@@ -41,7 +41,7 @@ async def run(environment: Environment, workspace: Workspace) -> int:
     ended = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
-    async with assembled(environment, workspace) as app:
+    async with open_app(environment, workspace) as app:
         await app.start(platforms_of(settings, app))
         await _print_owner_code(app)
         beat = asyncio.create_task(pulse(list(app.platforms.values()), app.steady, settings.heartbeat_file))
@@ -53,7 +53,7 @@ async def run(environment: Environment, workspace: Workspace) -> int:
 
 async def chat(environment: Environment, workspace: Workspace, name: str | None) -> int:
     """Chat in the terminal or through a pipe. The person at the terminal is an owner."""
-    async with assembled(environment, workspace) as app:
+    async with open_app(environment, workspace) as app:
         user_name = name or getuser()
         user = UserKey("console", user_name)
         if await app.kept.people.find(user) is None:
@@ -64,11 +64,13 @@ async def chat(environment: Environment, workspace: Workspace, name: str | None)
             return person.language if person else ""
 
         platform = ConsolePlatform(
-            Speaker(user_name, app.clock, environment.language, chosen),
+            ConsoleUser(user_name, app.clock, environment.language, chosen),
             app.accept,
             Streams(sys.stdin, sys.stdout, sys.stderr),
             PromptOptions(
-                workspace.console_history, hints(app.engine.models), keyless.sentence(app.engine.models) or ""
+                workspace.console_history,
+                hints(app.engine.models),
+                keyless.describe_keyless_model(app.engine.models) or "",
             ),
             app.inbox.no_replies.wait,
             app.steady,

@@ -219,7 +219,7 @@ _CUSTOM_SYNTAX: Mapping[str, Callable[[str], object]] = {
 """Settings with their own syntax, validated at start."""
 
 
-def strange_names(path: Path) -> tuple[str, ...]:
+def unknown_variables(path: Path) -> tuple[str, ...]:
     """Variables in a `.env` file that are not settings and are probably misspelled."""
     endings = (_KEY_ENDING, _KEY_ENDING + _FILE_ENDING)
     known = {name.upper() for name in Settings.model_fields} | {name + _FILE_ENDING for name in _SECRET}

@@ -14,7 +14,7 @@ from handlers.replies.demo_model import DECLINED, NOTE, TOPICS, Demo, serves
 from handlers.replies.fences import fenced
 from handlers.replies.footer import fallback_lines, footer
 from handlers.replies.names import plain_name
-from handlers.replies.outcome import answer_text, losses
+from handlers.replies.outcome import answer_text, input_warnings
 from handlers.replies.retry_buttons import buttons, cheaper, retry_button
 from routing.critic.critic import Critic, Critique
 from routing.errors import Refused
@@ -124,7 +124,7 @@ class Chat:
         models = self._router.models
         reviewed = await self._peer_review(ask, question, outcome, cost)
         outcome = replace(outcome, calls=tuple(cost.calls))
-        notices = [*reviewed, *self._blind_notice(ask, question, outcome), *losses(ask, outcome)]
+        notices = [*reviewed, *self._blind_notice(ask, question, outcome), *input_warnings(ask, outcome)]
         notices += fallback_lines(ask, outcome, models)
         if outcome.completion is not None and outcome.choice.model == LOCAL_MODEL:
             notices.append(ask.say(NOTE))

@@ -11,12 +11,12 @@ from routing.types.queues import InboxEntry
 from routing.types.usage import Rating
 
 THUMBS: Mapping[str, Rating] = {"👍": 1, "👎": -1}
-_TONES = re.compile("[\U0001f3fb-\U0001f3ff\ufe0f]")
+_SKIN_TONES = re.compile("[\U0001f3fb-\U0001f3ff\ufe0f]")
 
 
 def thumb(emoji: str) -> str:
     """The thumb of an emoji, with the skin tone removed; empty for any other emoji."""
-    plain = _TONES.sub("", emoji)
+    plain = _SKIN_TONES.sub("", emoji)
     return plain if plain in THUMBS else ""
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.bench_tools.study import Prompt
 from routing.tools.selection import build_selector
 from routing.tools.selection.catalogue import rows
-from routing.tools.selection.entries import NEITHER, entries
+from routing.tools.selection.entries import NO_TOOL, entries
 from routing.tools.selection.small_talk import small_talk
 from routing.types.toolkits import Toolkit
 
@@ -35,7 +35,7 @@ def rankings(
     about them, and small talk."""
     ours, examples = rows(beside)
     catalogue = [*catalogue, *ours]
-    selector = build_selector(catalogue, {**examples, NEITHER: small_talk()} if beside else {})
+    selector = build_selector(catalogue, {**examples, NO_TOOL: small_talk()} if beside else {})
     names = [entry.name for entry in entries(catalogue, {})]
     found = []
     for prompt in prompts:

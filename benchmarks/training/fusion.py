@@ -22,7 +22,7 @@ from benchmarks.training.encoder_sources import lines
 from benchmarks.training.small_talk import in_folds
 from benchmarks.training.small_talk_data import UNSURE, small_talk_messages
 from routing.tools.selection.encoder import StaticEncoder
-from routing.tools.selection.entries import NEITHER, Entry, entries
+from routing.tools.selection.entries import NO_TOOL, Entry, entries
 from routing.tools.selection.features import DENSE, LEXICAL, QUESTION, question
 from routing.tools.selection.fusion import WEIGHTS, Fusion, Weights, circumstances
 from routing.tools.selection.glossary import Glossary
@@ -60,7 +60,7 @@ def choices(data: Path, name: str, seed: int = 0, keep: str = "all") -> Iterator
 def _catalogue(data: Path, name: str) -> tuple[tuple[Entry, ...], Sequence[str]]:
     path = data / f"{name}.examples.json"
     examples = read_examples(path if path.exists() else None)
-    return entries(read_catalogue(data / f"{name}.catalog.json"), examples), examples.get(NEITHER, ())
+    return entries(read_catalogue(data / f"{name}.catalog.json"), examples), examples.get(NO_TOOL, ())
 
 
 def _idle(

@@ -40,11 +40,11 @@ from storage.history import SqlHistory
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 
-OF_A_CHAT = ("conversation", "meta")
+NOT_SERVED = ("conversation", "meta")
 """Toolkits that are not served, because they change a chat with the bot or report on the running bot."""
 NO_CONVERSATION = 0
 GRACE_SECONDS = 10.0
-TRIES, AGAIN_SECONDS = 50, 0.1
+MIGRATION_ATTEMPTS, MIGRATION_RETRY_SECONDS = 50, 0.1
 """Retries while another process is creating the database."""
 
 log = logging.getLogger("bot.mcp")
@@ -54,7 +54,7 @@ def offer(environment: Environment, workspace: Workspace, http: str) -> int:
     """Serve until the client disconnects, or SIGTERM or SIGINT. `http` is HOST:PORT; empty means stdin and stdout.
     Raises ConfigError."""
     _prepare(environment, workspace)
-    line = None if http else Line(sys.stdin.fileno())
+    line = None if http else ClosableStdin(sys.stdin.fileno())
     return asyncio.run(_serve(environment, workspace, http, line))
 
 
@@ -72,7 +72,7 @@ def _prepare(environment: Environment, workspace: Workspace) -> None:
         workspace.release()
 
 
-async def _serve(environment: Environment, workspace: Workspace, http: str, line: Line | None) -> int:
+async def _serve(environment: Environment, workspace: Workspace, http: str, line: ClosableStdin | None) -> int:
     settings, database = environment.settings, open_database(environment.settings.database)
     try:
         preferences = SqlPreferences(database)
@@ -80,7 +80,7 @@ async def _serve(environment: Environment, workspace: Workspace, http: str, line
         sandbox = Sandbox(workspace.files, workspace.sandbox_limits())
         history = SqlHistory(database, time.time)
         dependencies = ToolDependencies(workspace.files, sandbox, history, preferences, workspace.skills, time.time)
-        kits = (kit for kit in builtin_source(dependencies).bound_toolkits() if kit.toolkit.name not in OF_A_CHAT)
+        kits = (kit for kit in builtin_source(dependencies).bound_toolkits() if kit.toolkit.name not in NOT_SERVED)
         toolbox = Toolbox(BuiltinSource(kits))
         token = settings.tierbot_mcp_token
         serving = asyncio.create_task(
@@ -95,7 +95,7 @@ async def _serve(environment: Environment, workspace: Workspace, http: str, line
         )
         stop = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, line.hang_up if line else stop.set)
+            asyncio.get_running_loop().add_signal_handler(number, line.close_stdin if line else stop.set)
         await _wait(serving, stop)
         return 0
     finally:
@@ -119,13 +119,13 @@ async def _wait(serving: asyncio.Task[None], stop: asyncio.Event) -> None:
 async def _console(people: PeopleStore) -> Person:
     """The local user, who is an owner as in the terminal."""
     user = UserKey("console", getuser())
-    for tries_left in reversed(range(TRIES)):
+    for tries_left in reversed(range(MIGRATION_ATTEMPTS)):
         try:
             return await people.find(user) or await people.admit(user, user.user_id, "owner", "terminal")
         except StorageFault:
             if not tries_left:
                 raise
-        await asyncio.sleep(AGAIN_SECONDS)
+        await asyncio.sleep(MIGRATION_RETRY_SECONDS)
     raise AssertionError("the last try returns or raises")
 
 
@@ -154,7 +154,7 @@ class Runner:
         return limit_result(storable(result), self._most_chars)
 
 
-class Line:
+class ClosableStdin:
     """Replaces file descriptor `number` (stdin) by a socket that this process can close: a thread blocked in reading
     stdin can't be interrupted otherwise."""
 
@@ -165,7 +165,7 @@ class Line:
         theirs.close()
         Thread(target=self._forward, name="stdin", daemon=True).start()
 
-    def hang_up(self) -> None:
+    def close_stdin(self) -> None:
         """Close stdin, as if the client had disconnected."""
         with suppress(OSError):
             self._ours.shutdown(socket.SHUT_RDWR)
@@ -174,4 +174,4 @@ class Line:
         with suppress(OSError):  # `hang_up` was called first
             while data := os.read(self._client, 65536):
                 self._ours.sendall(data)
-        self.hang_up()
+        self.close_stdin()

@@ -16,7 +16,7 @@ from bot.rendering.telegram import accepted
 
 MAX_TEXT_CHARACTERS = 2000
 """Characters a message; Discord counts code points."""
-_LEAST = 100  # below this, markup and one word might not fit
+_MIN_PIECE = 100  # below this, markup and one word might not fit
 _MARKS = {"bold": "**", "italic": "*", "underline": "__", "strikethrough": "~~", "spoiler": "||"}
 _MAX_HEADING_LEVEL = 3
 _BLOCKS = ("pre", "blockquote", "heading")
@@ -30,7 +30,7 @@ _LITERAL = (
     r"|\[(?=[^\[\]\n]*\]\()|<(?=\#\d|/[^\n:<>]+:\d|a?:\w+:\d|t:-?\d|id:\w))"
 )
 _SPECIAL = re.compile("|".join((_ADDRESS, _MENTION, _LINE_START, _LITERAL)), re.MULTILINE)
-_LOUD = re.compile("@(?=everyone|here)")
+_MENTIONS_ALL = re.compile("@(?=everyone|here)")
 _BRACKET = re.compile(r"(?<!\\)[\[\]]")
 
 
@@ -41,8 +41,8 @@ def pieces(markdown: str, limit: int = MAX_TEXT_CHARACTERS) -> tuple[str, ...]:
     reopened, a block with its language. Text outside code can't ping anyone; code stays as it is, so the message must
     not allow mentions. Raises ValueError for a limit below 100.
     """
-    if limit < _LEAST:
-        raise ValueError(f"a message needs room for at least {_LEAST} characters, not {limit}")
+    if limit < _MIN_PIECE:
+        raise ValueError(f"a message needs room for at least {_MIN_PIECE} characters, not {limit}")
     page = _Page(clean(markdown), limit)
     made = (page.part(start, end) for start, end in page.ranges(limit, page.shorten))
     return tuple(part for part in made if not is_blank(part))
@@ -158,7 +158,7 @@ def _changes(text: str) -> Iterator[_Change]:
     for match in _SPECIAL.finditer(text):
         start, end = match.span()
         if match["address"]:
-            yield from (_Change(loud.start(), loud.end(), "%40") for loud in _LOUD.finditer(text, start, end))
+            yield from (_Change(loud.start(), loud.end(), "%40") for loud in _MENTIONS_ALL.finditer(text, start, end))
         elif match["mention"]:
             yield _Change(end, end, _ZERO_WIDTH)
         elif match["bullet"]:
@@ -173,7 +173,7 @@ def _escaped_address(url: str) -> str:
     """The address as a link target, without characters that end it and without a mention."""
     for character, code in (("(", "%28"), (")", "%29"), ("<", "%3C"), (">", "%3E")):
         url = url.replace(character, code)
-    return _LOUD.sub("%40", url)
+    return _MENTIONS_ALL.sub("%40", url)
 
 
 def _escaped_label(written: str) -> str:

@@ -10,7 +10,7 @@ from handlers.replies.names import plain_name
 from routing.ports import PeopleStore
 
 LOG_LINES = 15
-DID: dict[str, str] = {
+ACTION_TEXTS: dict[str, str] = {
     "owner": "{by} made {name} an owner",
     "admin": "{by} made {name} an admin",
     "user": "{by} let {name} in",
@@ -42,7 +42,7 @@ async def audit_lines(people: PeopleStore, say: Say) -> list[str]:
         names |= dict.fromkeys([f"person {person.id}", *map(str, users)], person.name)
     lines = []
     for entry in await people.journal(LOG_LINES):
-        did = DID.get(entry.change if entry.action == "admit" else entry.action, UNNAMED)
+        did = ACTION_TEXTS.get(entry.change if entry.action == "admit" else entry.action, UNNAMED)
         name = _named(names, entry.subject)
         if entry.action == "budget":
             name = f"{name}: {entry.change}"

@@ -54,7 +54,7 @@ class Linking:
         await self._links.offer(person.id, code, CODE_SECONDS)
         return shown(code)
 
-    async def maker(self, user: UserKey, typed: str, was: Person | None) -> Person:
+    async def code_owner(self, user: UserKey, typed: str, was: Person | None) -> Person:
         """The person who created a code that this account may use. Raises Refused."""
         self.wrong.check(user)
         code = read_code(typed)
@@ -71,7 +71,7 @@ class Linking:
         both have a setting, the creator's is kept. Raises Refused."""
         if was is not None and await self._joined_just_now(user, was):
             return was  # the bot stopped between the link and its reply
-        found = await self.maker(user, typed, was)
+        found = await self.code_owner(user, typed, was)
         accounts = [*await self._links.accounts(found.id), *(await self._links.accounts(was.id) if was else ())]
         if was is not None:
             await self.end_turns(was.id)

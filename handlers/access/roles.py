@@ -151,7 +151,7 @@ class Access:
             await self._people.seen(message.user, message.user_name, message.username, language)
             person = await self._people.find(message.user) or person
         if not message.private:
-            return await self._burned(message, person) or await self._in_group(message, person)
+            return await self._expire_posted_codes(message, person) or await self._in_group(message, person)
         typed = read_code(message.own_text)
         owner_code = await self._state.get(OWNER_CODE) if typed is not None else None
         if typed is not None and owner_code is not None:
@@ -162,10 +162,10 @@ class Access:
 
     def _known(self, person: Person) -> Admitted | Rejected:
         if person.role == "blocked":
-            return self._once(f"blocked {person.id}", Refused("You may not use this bot."))
+            return self._hint_once(f"blocked {person.id}", Refused("You may not use this bot."))
         return Admitted(person)
 
-    async def _burned(self, message: InboundMessage, person: Person | None) -> Rejected | None:
+    async def _expire_posted_codes(self, message: InboundMessage, person: Person | None) -> Rejected | None:
         """Invalidates codes posted in a group, where others can read them. An admin's /access pair is exempt because it
         uses up the code. Comparing codes is slow, so accounts that post many wrong ones are ignored."""
         codes = posted_codes(message.text)
@@ -176,12 +176,12 @@ class Access:
         except Refused:
             return None
         for code in codes:
-            if burned := await self._burn(code):
+            if burned := await self._expire_code(code):
                 return Rejected(Refused(burned))
         self._posted.count(message.user)
         return None
 
-    async def _burn(self, code: str) -> str:
+    async def _expire_code(self, code: str) -> str:
         """Invalidates a code and returns the sentence about it; empty if the code was not valid."""
         stored = await self._state.get(OWNER_CODE)
         if stored is not None and matches(code, stored):
@@ -201,7 +201,7 @@ class Access:
             return Admitted(person)
         if self.mode != "open" and not await self._chats.allowed(message.chat):
             hint = CLOSED_SERVER if message.chat.in_server else CLOSED_GROUP
-            return self._once(f"group {message.chat.chat_id} {message.user}", Refused(hint))
+            return self._hint_once(f"group {message.chat.chat_id} {message.user}", Refused(hint))
         if person is None:
             person = await self._people.admit(message.user, message.user_name, "guest", "allowed group")
         return self._known(person)
@@ -211,7 +211,7 @@ class Access:
         if typed is not None:
             return await self._link(message, typed, guest)
         if self.mode == "allowlist":
-            return self._once(
+            return self._hint_once(
                 f"stranger {message.user}",
                 Refused("This bot is private. Its owner can let you in with: /access allow {user}", user=message.user),
             )
@@ -263,7 +263,7 @@ class Access:
         words = "👑 You are the owner now. Write anything to begin; /help lists the commands."
         return Admitted(person, Greeting(words, {}))
 
-    def _once(self, key: str, refusal: Refused) -> Rejected:
+    def _hint_once(self, key: str, refusal: Refused) -> Rejected:
         """Rejects with a hint at most once an hour per key."""
         now = self._clock()
         hinted = self._hinted.get(key)

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from handlers.access.approvals import Approvals, display_name
-from handlers.access.audit_log import DID, audit_lines
+from handlers.access.audit_log import ACTION_TEXTS, audit_lines
 from handlers.access.codes import read_code
 from handlers.access.linking import CODE_MINUTES, LINKED, MERGES, Linking
 from handlers.access.roles import Access, may
@@ -117,9 +117,9 @@ class AccessCommand:
             raise Refused(
                 "Only admins and owners decide who may use me. You can write /access link or /access forget me."
             )
-        return await self._govern(ask, words)
+        return await self._run_admin_command(ask, words)
 
-    async def _govern(self, ask: CommandContext, words: list[str]) -> Reply:
+    async def _run_admin_command(self, ask: CommandContext, words: list[str]) -> Reply:
         """Runs the subcommands of admins and owners."""
         match words:
             case ["list"] | ["list", _] | ["log"] if not ask.message.private:
@@ -256,7 +256,7 @@ class AccessCommand:
         name = f"{name} (`{one.user}`)" if name and role in ("owner", "admin") else name or f"`{one.user}`"
         if not may(ask.person, "owner"):
             by = plain_name(ask.person.name or ask.message.user_name) or f"`{ask.message.user}`"
-            await self._notices.tell_owners(DID[role], (), by=by, name=name)
+            await self._notices.tell_owners(ACTION_TEXTS[role], (), by=by, name=name)
         return Reply(ask.say(DONE[role], name=name))
 
     async def _here(self, ask: CommandContext, on: bool) -> Reply:
@@ -282,8 +282,10 @@ class AccessCommand:
             text = ask.say(words, code=await self._linking.code(ask.person), minutes=CODE_MINUTES)
             return Reply(text, secret=True)
         if not confirmed:
-            maker = await self._linking.maker(ask.message.user, typed, ask.person)
-            text = ask.say(MERGES, name=plain_name(maker.name) or "?", accounts=await self._linking.names(maker))
+            code_owner = await self._linking.code_owner(ask.message.user, typed, ask.person)
+            text = ask.say(
+                MERGES, name=plain_name(code_owner.name) or "?", accounts=await self._linking.names(code_owner)
+            )
             return Reply(text, ((Button(ask.say("🔗 That is me"), f"/access link {typed} yes"),),))
         person = await self._linking.redeem(ask.message.user, typed, ask.person)
         return Reply(ask.say(LINKED, accounts=await self._linking.names(person)))

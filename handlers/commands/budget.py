@@ -11,7 +11,7 @@ from handlers.dependencies import CommandDependencies
 from handlers.parsing import parse_account
 from handlers.replies.budget_limits import payer_of
 from handlers.replies.costs import dollars, status
-from handlers.replies.duration import span
+from handlers.replies.duration import format_duration
 from routing.budget.budget import Budget
 from routing.config.kinds import MAX_DOLLARS
 from routing.errors import Refused
@@ -77,7 +77,7 @@ class BudgetCommand:
         return Reply("\n".join([f"**{head}**", "", *lines, "", "  \n".join(notes)]))
 
     def _span(self, at: float) -> str:
-        return span(at - self._clock())
+        return format_duration(at - self._clock())
 
     async def _set(self, ask: CommandContext, person: Person, words: Sequence[str]) -> None:
         match [word.lower() for word in words]:

@@ -72,7 +72,7 @@ class CouncilCommand:
         streams = await self._chats.streaming(ask.message.chat)
         if ask.attempts or not streams or plan.needs_confirmation(self._models.config.council.confirm_above):
             return self._offer(ask, plan)
-        return await self._sit(ask, plan)
+        return await self._run_council(ask, plan)
 
     async def _question(self, ask: CommandContext, written: str) -> str:
         """The question as text, with the quoted message and readable attachments. Raises Refused for other
@@ -92,7 +92,7 @@ class CouncilCommand:
             raise Refused("There is nothing to confirm here. Send your question again with /council.")
         await ask.live.working()
         plan = await self._councils.plan(ask.say, question, wanted)
-        return self._offer(ask, plan) if ask.attempts else await self._sit(ask, plan)
+        return self._offer(ask, plan) if ask.attempts else await self._run_council(ask, plan)
 
     def _offer(self, ask: CommandContext, plan: Plan) -> Reply:
         left, n = self._offers.left(ask), len(plan.seats)
@@ -109,7 +109,7 @@ class CouncilCommand:
         no = Button(ask.say("Cancel"), "/council no")
         return Reply("  \n".join([*lines, *self._passed(ask, plan)]), ((yes, no),), apart=True)
 
-    async def _sit(self, ask: CommandContext, plan: Plan) -> Reply:
+    async def _run_council(self, ask: CommandContext, plan: Plan) -> Reply:
         """Runs the council within the payer's limits."""
         cost = cost_of(ask)
         with self._councils.sessions.enter(ask.person.id, ask.message.sent_at):

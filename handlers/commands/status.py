@@ -14,7 +14,7 @@ from handlers.dependencies import CommandDependencies
 from handlers.replies.budget_limits import payer_of
 from handlers.replies.contract_view import ContractView
 from handlers.replies.costs import dollars, statuses
-from handlers.replies.duration import span
+from handlers.replies.duration import format_duration
 from handlers.replies.tool_status import ToolStatus, tool_status
 from routing.catalog.ollama import WindowSource
 from routing.errors import Refused
@@ -218,7 +218,7 @@ class StatusCommand:
             ask.say(
                 "tierbot {version}, up {span}, {memory} MB of memory",
                 version=facts.version,
-                span=span(now - facts.started_at),
+                span=format_duration(now - facts.started_at),
                 memory=round(facts.memory_bytes / 1e6),
             )
         )
@@ -237,7 +237,12 @@ class StatusCommand:
 def _failures(ask: CommandContext, facts: Facts, seconds: float = math.inf) -> list[str]:
     """The last failure of each model that failed within `seconds`."""
     return [
-        ask.say("⚠️ {model} failed {span} ago: {reason}", model=f"`{model}`", span=span(facts.now - at), reason=reason)
+        ask.say(
+            "⚠️ {model} failed {span} ago: {reason}",
+            model=f"`{model}`",
+            span=format_duration(facts.now - at),
+            reason=reason,
+        )
         for model, reason, at in facts.failures
         if facts.now - at <= seconds
     ]
@@ -258,8 +263,12 @@ def _lost(ask: CommandContext, fit: PromptFit) -> list[str]:
 def _links(ask: CommandContext, facts: Facts) -> list[str]:
     lines, now = [], facts.now
     for name, link in facts.links:
-        quiet = ask.say("{span} ago", span=span(now - link.last_update)) if link.last_update else ask.say("never")
+        quiet = (
+            ask.say("{span} ago", span=format_duration(now - link.last_update))
+            if link.last_update
+            else ask.say("never")
+        )
         words = "{platform}: up {span}, last message {quiet}"
-        line = ask.say(words, platform=name, span=span(now - link.up_since), quiet=quiet)
+        line = ask.say(words, platform=name, span=format_duration(now - link.up_since), quiet=quiet)
         lines.append(f"{line}{': ⚠️ ' + ask.say(link.problem) if link.problem else ''}")
     return lines

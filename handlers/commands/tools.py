@@ -9,7 +9,7 @@ from dataclasses import replace
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
 from handlers.dependencies import CommandDependencies
 from handlers.parsing import quoted
-from handlers.replies.tool_list import Held, ToolList, plain
+from handlers.replies.tool_list import ListedToolkit, ToolList, plain
 from handlers.replies.tool_offer import ToolOffers, compared
 from handlers.replies.tool_policy import ToolPolicy
 from routing.errors import Refused
@@ -129,7 +129,7 @@ def _text(ask: CommandContext) -> str:
     return (ask.arguments[0] if len(ask.arguments) == 1 else ask.rest).strip()
 
 
-def _named(ask: CommandContext, held: Sequence[Held], off: Collection[str]) -> str:
+def _named(ask: CommandContext, held: Sequence[ListedToolkit], off: Collection[str]) -> str:
     """The toolkit's exact name, including one that was switched off and no longer exists. Raises Refused."""
     switch, *given = ask.arguments
     switch = switch.lower()
@@ -162,7 +162,7 @@ def _command(switch: str, name: str) -> str:
     return f"/tools {switch} {quoted(name)}"
 
 
-def _keyboard(held: Sequence[Held], off: Collection[str]) -> tuple[tuple[Button, ...], ...]:
+def _keyboard(held: Sequence[ListedToolkit], off: Collection[str]) -> tuple[tuple[Button, ...], ...]:
     """Two buttons per row: toolkits that are off first, then those shown only for some messages."""
     free = [each.toolkit for each in held if not each.kept]
     ranked = sorted(free, key=lambda toolkit: (toolkit.name not in off, toolkit.base))[:BUTTONS]

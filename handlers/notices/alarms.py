@@ -14,7 +14,7 @@ from routing.types.history import TurnFacts, TurnRecord
 from routing.types.messages import InboundMessage
 from routing.types.usage import RecentProblems
 
-LAST = 50
+NEWEST_TURNS = 50
 """Number of newest turns to examine. There is no alarm before that many turns."""
 STATE_KEY = "alarms"
 
@@ -86,8 +86,8 @@ class Alarms:
             rung = await self._known()
             if not (self._missing or rung or facts.fallback or facts.timed_out or facts.escalated):
                 return  # nothing to count and nothing to reset
-            counts = await self._turns.newest(LAST)
-            self._missing = LAST - counts.turns
+            counts = await self._turns.newest(NEWEST_TURNS)
+            self._missing = NEWEST_TURNS - counts.turns
             if self._missing:
                 return
             for alarm in ALARMS:
@@ -95,7 +95,7 @@ class Alarms:
                 if 200 * count <= alarm.most * counts.turns:  # hysteresis, or it would fire again and again
                     rung -= {alarm.name}
                 elif 100 * count > alarm.most * counts.turns and alarm.name not in rung:
-                    await self._ring(alarm, count, counts.turns)
+                    await self._send_alarm(alarm, count, counts.turns)
                     rung |= {alarm.name}
             if rung != self._rung:
                 await self._state.put(STATE_KEY, json.dumps(sorted(rung)))
@@ -107,7 +107,7 @@ class Alarms:
             self._rung = frozenset(json.loads(await self._state.get(STATE_KEY) or "[]"))
         return self._rung
 
-    async def _ring(self, alarm: Alarm, count: int, turns: int) -> None:
+    async def _send_alarm(self, alarm: Alarm, count: int, turns: int) -> None:
         share = round(100 * count / turns)
         log.warning("[Alarm] %s: %d%% of the last %d turns", alarm.name, share, turns)
         await self._notices.tell_owners(alarm.words, (), share=share, turns=turns, most=alarm.most)

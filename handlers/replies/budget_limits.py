@@ -5,7 +5,7 @@ from __future__ import annotations
 from handlers.context import CommandContext
 from handlers.languages import Say
 from handlers.replies.costs import dollars
-from handlers.replies.duration import span
+from handlers.replies.duration import format_duration
 from routing.errors import Refused
 from routing.types.budgets import Ceiling, PayerKind, PeriodKind, Reached, Scope, payer_kind
 from routing.types.usage import TurnCost
@@ -70,7 +70,7 @@ def _why(say: Say, reached: Reached, now: float) -> tuple[str, dict[str, object]
         return NEVER, values
     if reached.busy:
         return BUSY, values
-    return FULL, values | {"span": span(status.resets_at - now)}
+    return FULL, values | {"span": format_duration(status.resets_at - now)}
 
 
 def _name(say: Say, ceiling: Ceiling) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from handlers.context import CommandContext
 from handlers.replies.costs import dollars
-from handlers.replies.duration import span
+from handlers.replies.duration import format_duration
 from handlers.replies.footer import PASSED
 from routing.budget.guard import BudgetGuard
 from routing.config.contracts import TierContract, single_vendor_pools
@@ -61,7 +61,7 @@ class ContractView:
                 lines.append(ask.say("⚠️ Skipped: {model} {reason}.", model=f"`{each.model}`", reason=reason))
                 continue
             words = "⚠️ Skipped for {span}: {model} {reason}."
-            left = span(each.until - self._clock())
+            left = format_duration(each.until - self._clock())
             lines.append(ask.say(words, model=f"`{each.model}`", reason=reason, span=left))
         return lines
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 
-def span(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """`3 d 4 h`, `5 min`, `12 s`."""
     whole = timedelta(seconds=max(0, int(seconds)))
     hours, rest = divmod(whole.seconds, 3600)

@@ -112,7 +112,7 @@ def _limit(ask: CommandContext, limit: Limit) -> str:
     return ask.say(LIMITS[limit.bound], value=value)
 
 
-def losses(ask: CommandContext, outcome: Outcome) -> list[str]:
+def input_warnings(ask: CommandContext, outcome: Outcome) -> list[str]:
     """Warnings about input that the model did not get."""
     warnings = []
     if outcome.fit.cut_question:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from handlers.access.roles import may
 from handlers.context import CommandContext
-from handlers.replies.duration import span
+from handlers.replies.duration import format_duration
 from handlers.tools.dependencies import ToolServices
 from handlers.tools.mcp.connection import ServerState, Status
 from routing.ports import Clock
@@ -31,7 +31,7 @@ _FORMATTING = str.maketrans("", "", "*`[]<>~|\\")
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ListedToolkit:
     """A toolkit as one person sees it. `usable` of its `tools` can be called now."""
 
     toolkit: Toolkit
@@ -53,7 +53,7 @@ class ToolList:
         self._mcp = tooling.mcp
         self._clock = clock
 
-    async def held(self, person: Person) -> tuple[Held, ...]:
+    async def held(self, person: Person) -> tuple[ListedToolkit, ...]:
         """The toolkits that this person may use, including those they switched off."""
         usable = {card.name for toolkit in await self._toolbox.offered(person) for card in toolkit.tools}
         known = usable | set(await self._toolbox.off(person))
@@ -61,7 +61,7 @@ class ToolList:
         for toolkit in self._toolbox.toolkits():
             names = tuple(card.name for card in toolkit.tools if card.name in known)
             if names:
-                found.append(Held(toolkit, names, len(usable.intersection(names))))
+                found.append(ListedToolkit(toolkit, names, len(usable.intersection(names))))
         return tuple(found)
 
     async def shown(self, ask: CommandContext, off: Collection[str]) -> str:
@@ -125,7 +125,7 @@ class ToolList:
             yield f"- {ask.say('and {n} more', n=len(reasons) - MAX_WARNINGS)}"
 
     def _server(self, ask: CommandContext, state: ServerState) -> Iterator[str]:
-        since = span(self._clock() - state.since)
+        since = format_duration(self._clock() - state.since)
         words = ask.say(SERVER_STATES[state.status], span=since, n=state.tools)
         mark = "⚠️ " if state.status == "failed" else ""
         reason = f": {plain(ask.say(state.reason))}" if state.reason else ""
@@ -150,7 +150,7 @@ def listed(ask: CommandContext, entries: Sequence[str], most: int) -> str:
     return ", ".join((*entries[:most], *more))
 
 
-def _line(ask: CommandContext, held: Held, off: bool, room: int) -> str:
+def _line(ask: CommandContext, held: ListedToolkit, off: bool, room: int) -> str:
     toolkit, n = held.toolkit, len(held.tools)
     count = ask.say("1 tool") if n == 1 else ask.say("{n} tools", n=n)
     if held.usable < n:

@@ -17,7 +17,7 @@ from routing.types.tools import ToolScope
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _HALF_A_YEAR = timedelta(days=182)
 _OFFSET = re.compile(r"(?:(?:UTC|GMT) ?)?([+\-−])([0-9]{1,2})(?::?([0-5][0-9]))?", re.IGNORECASE)
-_FARTHEST = timedelta(hours=14)  # the Line Islands; the westernmost offset is -12
+_MAX_OFFSET = timedelta(hours=14)  # the Line Islands; the westernmost offset is -12
 
 
 class ClockTools:
@@ -49,7 +49,7 @@ def _fixed(wanted: str) -> timezone | None:
     if not found:
         return None
     span = timedelta(hours=int(found[2]), minutes=int(found[3] or 0))
-    return timezone(-span if found[1] in "-−" else span) if span <= _FARTHEST else None
+    return timezone(-span if found[1] in "-−" else span) if span <= _MAX_OFFSET else None
 
 
 def _zone(wanted: str, instant: datetime) -> zoneinfo.ZoneInfo:

@@ -16,7 +16,7 @@ from routing.types.tools import ToolScope, Traits
 NAME = "code"
 MAX_COMMAND_BYTES = 100_000
 """Linux allows 128 kB per argument."""
-AROUND_SECONDS = 60.0
+OVERHEAD_SECONDS = 60.0
 """Seconds added to the command's own limit and queueing: for measuring the folder, a slow start and the shutdown."""
 _SHELL = 'for sh in /bin/bash /bin/sh; do [ -x $sh ] && exec $sh -c "$1"; done'
 _INSTEAD: dict[Ended, str] = {
@@ -34,7 +34,9 @@ def build(dependencies: ToolDependencies) -> Tools:
 
 def traits_of(sandbox: Sandbox) -> Traits:
     """The traits of every tool that runs a program."""
-    return Traits(parallel=False, changes=True, seconds=sandbox.wait_seconds + sandbox.limits.seconds + AROUND_SECONDS)
+    return Traits(
+        parallel=False, changes=True, seconds=sandbox.wait_seconds + sandbox.limits.seconds + OVERHEAD_SECONDS
+    )
 
 
 class CodeTools:
@@ -79,7 +81,7 @@ class CodeTools:
         cut = _left_out(ran.cut) if ran.cut else ""
         if ran.ended != "exit":
             printed = f"{ran.output.rstrip()}\n" if ran.output.strip() else ""
-            ending = f"[ended {_passed(ran.ended, self._sandbox.limits)}] {_INSTEAD[ran.ended]}"
+            ending = f"[ended {_describe_limit(ran.ended, self._sandbox.limits)}] {_INSTEAD[ran.ended]}"
             raise ToolFailed(f"{printed}{ending}{cut}")
         if ran.exit_code:
             return f"{_lines(ran.output)}[exit code {ran.exit_code}]{cut}"
@@ -102,7 +104,7 @@ def _lines(text: str) -> str:
     return text if not text or text.endswith("\n") else f"{text}\n"
 
 
-def _passed(ended: Ended, limits: SandboxLimits) -> str:
+def _describe_limit(ended: Ended, limits: SandboxLimits) -> str:
     return {
         "exit": "by itself",
         "seconds": f"after {limits.seconds:g} s: the time limit",

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from handlers.access.roles import may
 from handlers.tools.authoring.decorator import Tools, tool, tools_of
 from handlers.tools.dependencies import About, ToolDependencies
-from handlers.tools.help_search import in_full, meant, named, names, with_tools
+from handlers.tools.help_search import describe_command, describe_toolkit, find_commands, find_toolkits, names
 from routing.errors import StorageFault
 from routing.ports import Facts
 from routing.types.decisions import ModelChoice
@@ -48,7 +48,10 @@ class MetaTools:
         toolkits = [each for each in offered if each.name not in settings.off]
         # this toolkit is left out: the call already answers questions about the bot
         others = [each for each in toolkits if each.name != NAME and not topic.lstrip().startswith("/")]
-        found = [*map(in_full, meant(specs, topic)), *map(with_tools, named(others, topic))]
+        found = [
+            *map(describe_command, find_commands(specs, topic)),
+            *map(describe_toolkit, find_toolkits(others, topic)),
+        ]
         if found:
             return "\n".join(found)
         unknown = [f"Nothing here is called {topic.strip()[:60]!r}. All there is:"] if topic.strip() else []

@@ -45,10 +45,10 @@ class ToolRouter:
     def shown(self, query: str) -> Shown:
         """The tool definitions, the names of the others, and the text about them for the system message."""
         decision = self._selector.decide(query)
-        meant = {each.name for each in decision.chosen}
+        selected = {each.name for each in decision.chosen}
         odds = iter(decision.odds.tolist())
         candidates = [
-            Candidate(card, toolkit.name in meant, next(odds), toolkit.base)
+            Candidate(card, toolkit.name in selected, next(odds), toolkit.base)
             for toolkit in self._toolkits
             for card in toolkit.tools
         ]

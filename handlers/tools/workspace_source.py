@@ -40,7 +40,7 @@ class WorkspaceSource:
         return self._bound
 
     def _tools(self, manifest: Manifest) -> Iterator[Tool]:
-        for name, way in manifest.ways.items():
+        for name, way in manifest.implementations.items():
             if isinstance(way, Program):
                 yield program_tool(name, way, manifest.role, self._sandbox)
             else:

@@ -112,7 +112,7 @@ def _top_k(candidates: Sequence[Candidate], size: Size, limits: Presentation) ->
     hidden = [name for each in candidates if (name := each.card.name) not in shown]
     likely = (name for each in order if (name := each.card.name) not in shown)
     room = QUARTERS * limits.most_tokens - sum(map(weight, specs))
-    fitting = that_fit(likely, room - text_weight(names_line((), len(hidden), plain, DISCOVERY in shown)))
+    fitting = fitting_names(likely, room - text_weight(names_line((), len(hidden), plain, DISCOVERY in shown)))
     names = [name for name in hidden if name in fitting]
     line = names_line(names, len(hidden) - len(names), plain, DISCOVERY in shown)
     rest = (name for name in hidden if name not in fitting)
@@ -199,11 +199,11 @@ def kinds_line(categories: Iterable[str], most_tokens: int) -> str:
     counted = Counter(categories)
     counted.pop("", None)
     likely = (kind for kind, _ in counted.most_common(MAX_KINDS))
-    fitting = that_fit(likely, QUARTERS * most_tokens - text_weight(_KINDS.format("") + SEARCH))
+    fitting = fitting_names(likely, QUARTERS * most_tokens - text_weight(_KINDS.format("") + SEARCH))
     return _KINDS.format(", ".join(kind for kind in counted if kind in fitting)) if fitting else ""
 
 
-def that_fit(names: Iterable[str], room: int) -> Mapping[str, None]:
+def fitting_names(names: Iterable[str], room: int) -> Mapping[str, None]:
     """The first names that fit into `room`, in quarters of a token."""
     fitting: dict[str, None] = {}
     for name in names:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bot.settings import load, strange_names
+from bot.settings import load, unknown_variables
 
 
 def test_discord_is_off_unless_there_is_a_token(tmp_path: Path) -> None:
@@ -32,4 +32,4 @@ def test_the_discord_token_may_be_a_file_and_is_secret(tmp_path: Path) -> None:
     assert {"a.b.secret-1", "secret-2"} <= set(environment.secrets())
     assert "secret-1" not in repr(told)
     (tmp_path / ".env").write_text("DISCORD_TOKEN=x\nDISCORD_BOT_TOKEN_FILE=y\n", encoding="utf-8")
-    assert strange_names(tmp_path / ".env") == ("DISCORD_TOKEN",)
+    assert unknown_variables(tmp_path / ".env") == ("DISCORD_TOKEN",)

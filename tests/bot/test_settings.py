@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.settings import Settings, load, strange_names
+from bot.settings import Settings, load, unknown_variables
 from routing.errors import ConfigError
 from routing.types.messages import UserKey
 from tests.pages import first_cells
@@ -166,7 +166,7 @@ def test_every_secret_setting_is_redacted(tmp_path: Path) -> None:
 
 def test_typos_in_dotenv_are_found(tmp_path: Path) -> None:
     text = "TELEGRAM_TOKEN=x\nLOG_LEVEL=INFO\nGROQ_API_KEY=x\nGROQ_API_KEY_FILE=x\nTELEGRAM_BOT_TOKEN_FILE=x\n"
-    assert strange_names(written(tmp_path / ".env", text)) == ("TELEGRAM_TOKEN",)
+    assert unknown_variables(written(tmp_path / ".env", text)) == ("TELEGRAM_TOKEN",)
 
 
 def test_every_setting_has_a_description() -> None:
@@ -189,5 +189,5 @@ def test_the_example_file_lists_every_setting_commented_out(tmp_path: Path) -> N
     uncommented = "\n".join(
         line.removeprefix("# ") for line in text.splitlines() if line.startswith("# ") and "=" in line
     )
-    assert strange_names(written(tmp_path / "all" / ".env", uncommented)) == ()
+    assert unknown_variables(written(tmp_path / "all" / ".env", uncommented)) == ()
     assert load({"WORKSPACE": str(tmp_path / "all")}).settings.owners

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.app import App, assembled
+from bot.app import App, open_app
 from bot.running import platforms_of
 from bot.settings import load
 from bot.workspace import Workspace
@@ -38,7 +38,7 @@ async def served(on: BotHarness) -> AsyncIterator[App]:
     workspace.prepare()
     await asyncio.to_thread(migrate, environment.settings.database, workspace.backups)
     try:
-        async with assembled(environment, workspace) as app:
+        async with open_app(environment, workspace) as app:
             await app.start(platforms_of(environment.settings, app))
             yield app
     finally:

@@ -121,7 +121,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "topic": tuple(help.TOPICS),
     "spec.summary": tuple(spec.summary for spec in COMMANDS),
     "DONE[role]": tuple(access.DONE.values()),
-    "DID[role]": tuple(audit_log.DID.values()),
+    "ACTION_TEXTS[role]": tuple(audit_log.ACTION_TEXTS.values()),
     "did": (audit_log.UNNAMED,),
     "ACTORS[entry.actor]": tuple(audit_log.ACTORS.values()),
     "WHY[decision.source]": tuple(tier.WHY.values()),

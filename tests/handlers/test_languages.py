@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.console.speaker import not_taken
+from bot.adapters.console.speaker import not_saved_notice
 from handlers import languages
 from handlers.commands import COMMANDS
 from handlers.languages import Say
@@ -95,7 +95,7 @@ def test_unknown_languages_fall_back_to_english() -> None:
     ],
 )
 def test_a_database_that_fails_is_explained_in_german(said: str, words: str) -> None:
-    told = not_taken(fault(sqlite3.OperationalError(said)), Say("de"))
+    told = not_saved_notice(fault(sqlite3.OperationalError(said)), Say("de"))
     reason = f"die Datenbank ist gerade nicht benutzbar ({words})"
     assert told == f"Deine Nachricht ließ sich nicht speichern ({reason}). Bitte schick sie noch einmal."
 

@@ -16,7 +16,7 @@ from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
-from bot.adapters.console import ConsolePlatform, PromptOptions, Speaker, Streams
+from bot.adapters.console import ConsolePlatform, ConsoleUser, PromptOptions, Streams
 from bot.app import App
 from bot.running import chat
 from bot.settings import load
@@ -123,7 +123,7 @@ def screen() -> Iterator[tuple[PipeInput, StringIO]]:
 
 def _prompt(on: BotHarness, app: App) -> ConsolePlatform:
     return ConsolePlatform(
-        Speaker(NAME, app.clock),
+        ConsoleUser(NAME, app.clock),
         app.accept,
         Streams(Tty(), Tty(), Tty()),
         PromptOptions(on.workspace / "console-history"),

@@ -2,7 +2,7 @@
 
 from bot.adapters.console.hints import CommandHint, PromptOptions
 from bot.adapters.console.platform import ConsolePlatform
-from bot.adapters.console.speaker import Speaker, Unanswered
+from bot.adapters.console.speaker import ConsoleUser, Unanswered
 from bot.adapters.console.streams import Streams
 
-__all__ = ["CommandHint", "ConsolePlatform", "PromptOptions", "Speaker", "Streams", "Unanswered"]
+__all__ = ["CommandHint", "ConsolePlatform", "ConsoleUser", "PromptOptions", "Streams", "Unanswered"]

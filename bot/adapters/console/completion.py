@@ -13,15 +13,15 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory, ThreadedHistory
 
 from bot.adapters.console.hints import CommandHint
-from bot.adapters.console.speaker import Speaker
+from bot.adapters.console.speaker import ConsoleUser
 
 
 class CommandCompleter(Completer):
     """Completes slash commands, then their arguments."""
 
-    def __init__(self, commands: Sequence[CommandHint], speaker: Speaker) -> None:
+    def __init__(self, commands: Sequence[CommandHint], console_user: ConsoleUser) -> None:
         self._commands = commands
-        self._speaker = speaker
+        self._speaker = console_user
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
         """Completions of the word before the cursor; none for free text."""

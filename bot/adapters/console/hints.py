@@ -39,7 +39,7 @@ def is_mistyped_exit(line: str, commands: Sequence[CommandHint]) -> bool:
     return line.startswith("/") and nearest(line[1:], known) in LEAVE_NAMES
 
 
-def typed_instead(buttons: Iterable[Iterable[Button]]) -> str:
+def typed_equivalent(buttons: Iterable[Iterable[Button]]) -> str:
     """What to type instead of pressing a button: its command, or `/press` and its number."""
     typed = {button.command: button.command for row in buttons for button in row if not button.press_only}
     numbers = (f"{PRESS} {number} ({label})" for number, (_, label) in enumerate(press_only(buttons), 1))

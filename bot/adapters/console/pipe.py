@@ -8,8 +8,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from bot.adapters.console.hints import LEAVE, CommandHint, is_mistyped_exit, typed_instead
-from bot.adapters.console.speaker import Speaker, Take, Unanswered, body, no_exit_here, not_taken
+from bot.adapters.console.hints import LEAVE, CommandHint, is_mistyped_exit, typed_equivalent
+from bot.adapters.console.speaker import ConsoleUser, Take, Unanswered, body, exit_hint, not_saved_notice
 from bot.adapters.console.streams import BlockingCalls, Streams, lines, write
 from routing.errors import StorageFault, system_reason
 from routing.llm.null_reply import NullLiveReply
@@ -21,13 +21,13 @@ class Pipe:
 
     def __init__(
         self,
-        speaker: Speaker,
+        console_user: ConsoleUser,
         take: Take,
         unanswered: Unanswered | None,
         streams: Streams,
         commands: Sequence[CommandHint],
     ) -> None:
-        self._speaker = speaker
+        self._speaker = console_user
         self._commands = commands
         self._take = take
         self._unanswered = unanswered
@@ -50,7 +50,7 @@ class Pipe:
                 break
             if is_mistyped_exit(typed, self._commands):
                 with suppress(OSError):
-                    await self._print(no_exit_here(typed, self._speaker.say) + "\n\n")
+                    await self._print(exit_hint(typed, self._speaker.say) + "\n\n")
                 continue
             if not typed:
                 continue
@@ -59,7 +59,7 @@ class Pipe:
             try:
                 await self._take(message)
             except StorageFault as error:  # no reply will come
-                await self._complain(not_taken(error, self._speaker.say) + "\n")
+                await self._complain(not_saved_notice(error, self._speaker.say) + "\n")
                 return 1
             await self._reply(message)
             if not self._over.is_set():
@@ -70,7 +70,7 @@ class Pipe:
         """Print the reply to the current line on stdout, and everything else, such as recovered replies, on stderr."""
         if message.document is not None:
             message = replace(message, text=message.document.text)
-        elif commands := typed_instead(message.buttons):
+        elif commands := typed_equivalent(message.buttons):
             typed = self._speaker.say("You can type: {commands}", commands=commands)
             message = replace(message, text=f"{message.text.rstrip()}\n{typed}")
         text = body(message, recovered, self._speaker.say) + "\n\n"

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from bot.adapters.console.hints import PRESS, PromptOptions, press_only
 from bot.adapters.console.pipe import Pipe
-from bot.adapters.console.speaker import PLATFORM, Front, Speaker, Unanswered
+from bot.adapters.console.speaker import PLATFORM, ConsoleInterface, ConsoleUser, Unanswered
 from bot.adapters.console.streams import Streams
 from bot.platform import Accept, KeepPlaceholder, Progress, SendLater, Sent
 from handlers.replies.callback_buttons import token
@@ -36,7 +36,7 @@ class ConsolePlatform:
 
     def __init__(
         self,
-        speaker: Speaker,
+        console_user: ConsoleUser,
         accept: Accept,
         streams: Streams,
         options: PromptOptions,
@@ -44,13 +44,13 @@ class ConsolePlatform:
         steady: Clock | None = None,
     ) -> None:
         self.progress = Progress()
-        self._speaker = speaker
+        self._speaker = console_user
         self._keep = accept
         self._streams = streams
         self._options = options
         self._unanswered = unanswered
-        self._steady = steady or speaker.clock
-        self._front: Front | None = None
+        self._steady = steady or console_user.clock
+        self._front: ConsoleInterface | None = None
         self._pressable: tuple[int, tuple[tuple[int, int], ...]] = (0, ())
 
     async def start(self) -> None:
@@ -118,15 +118,15 @@ class ConsolePlatform:
         press = Press(message.message_id, str(outbox_id))
         return replace(message, kind="press", text=token(outbox_id, *places[int(found[1]) - 1]), press=press)
 
-    def _ready(self) -> Front:
+    def _ready(self) -> ConsoleInterface:
         if self._front is None:
             raise RuntimeError("start() comes before everything else")
         return self._front
 
-    def _pipe(self) -> Front:
+    def _pipe(self) -> ConsoleInterface:
         return Pipe(self._speaker, self._take, self._unanswered, self._streams, self._options.commands)
 
-    def _prompt(self) -> Front:
+    def _prompt(self) -> ConsoleInterface:
         # Imports for 0.1 s, which a pipe does not need.
         from bot.adapters.console.prompt import Prompt
 

@@ -14,11 +14,18 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.patch_stdout import patch_stdout
 
 from bot.adapters.console.completion import CommandCompleter, history
-from bot.adapters.console.hints import LEAVE, LEAVE_NAMES, CommandHint, PromptOptions, is_mistyped_exit, typed_instead
+from bot.adapters.console.hints import (
+    LEAVE,
+    LEAVE_NAMES,
+    CommandHint,
+    PromptOptions,
+    is_mistyped_exit,
+    typed_equivalent,
+)
 from bot.adapters.console.markdown import dim, rendered
 from bot.adapters.console.printable import one_line
 from bot.adapters.console.saving import save_note
-from bot.adapters.console.speaker import Speaker, Take, body, no_exit_here, not_taken
+from bot.adapters.console.speaker import ConsoleUser, Take, body, exit_hint, not_saved_notice
 from bot.adapters.console.views import LINGER_SECONDS, View, Views
 from routing.errors import StorageFault
 from routing.types.messages import InboundMessage, OutboundMessage
@@ -34,18 +41,18 @@ MENU_ROWS = 8
 class Prompt:
     """A line editor with the end of the unfinished answer above it; finished replies are printed above both."""
 
-    def __init__(self, speaker: Speaker, take: Take, options: PromptOptions, stderr: TextIO) -> None:
+    def __init__(self, console_user: ConsoleUser, take: Take, options: PromptOptions, stderr: TextIO) -> None:
         self._options = options
-        self._speaker = speaker
+        self._speaker = console_user
         self._take = take
         self._stderr = stderr
-        self._views = Views(speaker.clock)
+        self._views = Views(console_user.clock)
         self._drawn: StyleAndTextTuples = []
         self._stopped = False
         self._tasks: set[asyncio.Task[None]] = set()
         self._session: PromptSession[str] = PromptSession(
             self._message,
-            completer=CommandCompleter((*options.commands, EXIT), speaker),
+            completer=CommandCompleter((*options.commands, EXIT), console_user),
             complete_while_typing=Condition(lambda: get_app().current_buffer.text.startswith("/")),
             history=history(options.history_file),
             key_bindings=self._keys(),
@@ -65,7 +72,7 @@ class Prompt:
                     if line.lower() in (*LEAVE_NAMES, *LEAVE):
                         break
                     if is_mistyped_exit(line, self._options.commands):
-                        await self._note(no_exit_here(line, self._speaker.say))
+                        await self._note(exit_hint(line, self._speaker.say))
                     elif line:
                         await self._ask(line)
         except EOFError:
@@ -83,7 +90,7 @@ class Prompt:
             exports = self._options.history_file.parent / "exports"
             note = await asyncio.to_thread(save_note, message.document, exports, say)
             text += dim(note, max(width, 2 * len(note)))  # people copy the path, so only the terminal may wrap it
-        if commands := typed_instead(message.buttons):
+        if commands := typed_equivalent(message.buttons):
             text += dim(say("You can type: {commands}", commands=commands), width)
         self._views.drop_closed()
         self._drawn = await self._picture()
@@ -119,7 +126,7 @@ class Prompt:
             await self._take(self._speaker.says(line))
         except StorageFault as error:
             async with in_terminal():
-                self._stderr.write(not_taken(error, self._speaker.say) + "\n")
+                self._stderr.write(not_saved_notice(error, self._speaker.say) + "\n")
                 self._stderr.flush()
 
     async def _note(self, text: str) -> None:

@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Speaker:
+class ConsoleUser:
     """The person at the terminal. `locale` is the language of the terminal, `chosen` the one set with `/settings`."""
 
     name: str
@@ -66,7 +66,7 @@ class Speaker:
         )
 
 
-class Front(Protocol):
+class ConsoleInterface(Protocol):
     """Interface of prompt and pipe."""
 
     async def run(self) -> int:
@@ -94,13 +94,13 @@ def body(message: OutboundMessage, recovered: bool, say: Say) -> str:
     return f"{say('(recovered)')}\n{text}" if recovered else text
 
 
-def not_taken(error: StorageFault, say: Say) -> str:
+def not_saved_notice(error: StorageFault, say: Say) -> str:
     """A sentence about a line that could not be saved."""
     reason = one_line(say(error.reason), 200).rstrip(".")
     return say("Your message could not be saved ({reason}). Please send it again.", reason=reason)
 
 
-def no_exit_here(line: str, say: Say) -> str:
+def exit_hint(line: str, say: Say) -> str:
     """The answer to a mistyped /exit or /quit."""
     words = "There is no command /{name}. Did you mean /{nearest}? /help lists them all."
     return say(words, name=one_line(line[1:]), nearest="exit")

@@ -77,13 +77,13 @@ class Client(discord.Client):
         """Whether the bot can read messages that do not mention it."""
         return self._wanted.message_content
 
-    async def enter(self, token: str) -> None:
+    async def login_once(self, token: str) -> None:
         """Log in; may be called again. Raises LoginFailure, or what a call raises."""
         await self.http.close()
         self.http.connector = discord.utils.MISSING
         await self.login(token)
 
-    def do_without_content(self) -> None:
+    def drop_content_intent(self) -> None:
         """Leave the message content intent out of the next IDENTIFY."""
         self._wanted.message_content = False
 
@@ -109,7 +109,7 @@ class Client(discord.Client):
         first connection."""
         return () if self.ws is None else (self.ws.latency,)
 
-    async def hang_up(self) -> None:
+    async def disconnect(self) -> None:
         """Drop the gateway connections so that `connect` starts a new session; HTTP is not affected."""
         if self.ws is not None:
             with contextlib.suppress(TimeoutError):
@@ -147,7 +147,7 @@ class ShardedClient(Client, discord.AutoShardedClient):
     def heartbeats(self) -> tuple[float, ...]:
         return tuple(latency for _, latency in self.latencies)
 
-    async def hang_up(self) -> None:
+    async def disconnect(self) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_CLOSE_SECONDS):
                 await asyncio.gather(*(shard.disconnect() for shard in self.shards.values()))
@@ -160,7 +160,7 @@ def make_client(settings: DiscordSettings, pace: Pace) -> Client:
 
 
 @contextlib.contextmanager
-def unlocking(client: discord.Client) -> Iterator[None]:
+def release_rate_limit(client: discord.Client) -> Iterator[None]:
     """Context manager for calls that may be cancelled. During a global rate limit the library blocks all calls, and
     cancelling the one that waits would leave them blocked."""
     try:

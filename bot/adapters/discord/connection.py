@@ -149,13 +149,13 @@ class Connection(ReceiveLoop):
         """Stay connected. Returns the seconds until the next attempt; None if there must be none."""
         try:
             if not self._entered:
-                await self._client.enter(secret(self._settings.discord_bot_token))
+                await self._client.login_once(secret(self._settings.discord_bot_token))
                 self._entered = True
             self._backoff.without_content(not self._client.content)
             await self._client.connect()
         except discord.PrivilegedIntentsRequired as error:
             pause = 0.0 if self._client.content else self._backoff.connection_failed(error)
-            self._client.do_without_content()
+            self._client.drop_content_intent()
             return pause
         except (*NETWORK, discord.DiscordException) as error:
             if not (self._first.pending and is_refusal(error)):
@@ -170,7 +170,7 @@ class Connection(ReceiveLoop):
         return pause
 
     async def _renew(self) -> None:
-        await self._client.hang_up()
+        await self._client.disconnect()
         self._beats.clear()
 
     def _look(self, now: float) -> float:

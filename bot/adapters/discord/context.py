@@ -16,7 +16,7 @@ import aiohttp
 import discord
 from discord.http import Route
 
-from bot.adapters.discord.client import Json, unlocking
+from bot.adapters.discord.client import Json, release_rate_limit
 from bot.adapters.discord.failures import CALL_ERRORS, UNKNOWN_WEBHOOK, Offline
 from bot.adapters.discord.settings import Pace
 from bot.adapters.shared.background import Background
@@ -221,7 +221,7 @@ class ClientContext:
         if client.application_id is None or client.is_closed():
             raise Offline("not connected to Discord")
         timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=_CONNECT)
-        with unlocking(client):
+        with release_rate_limit(client):
             return await client.http.request(route, timeout=timeout, **given)
 
 

@@ -7,7 +7,7 @@ import logging
 
 import discord
 
-from bot.adapters.discord.client import NETWORK, Client, unlocking
+from bot.adapters.discord.client import NETWORK, Client, release_rate_limit
 from bot.adapters.discord.messages import REF, with_forwarded
 from bot.adapters.shared.attachments import MAX_BYTES, gone, too_large, unreachable
 from routing.types.messages import Attachment
@@ -37,7 +37,7 @@ async def fetch(client: Client, attachment: Attachment) -> bytes:
 async def _new_address(client: Client, place: str) -> str:
     """A new URL. Raises LookupError if the message no longer has the file, or what a call raises."""
     channel_id, message_id, file_id = place.split("/")
-    with unlocking(client):
+    with release_rate_limit(client):
         payload = dict(await client.http.get_message(int(channel_id), int(message_id)))
     attachments = (one for part in with_forwarded(payload) for one in part.get("attachments") or ())
     found = [one for one in attachments if str(one["id"]) == file_id]

@@ -40,7 +40,7 @@ class BotIdentity:
 Read = Callable[[Json, Place, BotIdentity], InboundMessage | None]
 
 
-def by_person(payload: Json) -> bool:
+def is_from_person(payload: Json) -> bool:
     """Whether a person wrote it, not a webhook or a bot."""
     author = payload.get("author") or {}
     return (
@@ -60,7 +60,7 @@ def read(payload: Json, place: Place, me: BotIdentity) -> InboundMessage | None:
     """The message; None if it is not for this bot."""
     role = place.guild.self_role if place.guild is not None else None
     own_role = role.id if role is not None else None
-    if not by_person(payload) or not _is_for_bot(payload, place, me, own_role):
+    if not is_from_person(payload) or not _is_for_bot(payload, place, me, own_role):
         return None
     mentioned = _mentions(payload, me, own_role)
     text = without_mention(_text(payload), _own_mentions(me.id, own_role))

@@ -31,7 +31,7 @@ from routing.types.messages import Attachment, InboundMessage, OutboundMessage
 
 log = logging.getLogger(__name__)
 _GRACE = 1.0  # seconds that close() leaves to what is on its way
-_EYES = "👀"
+_SEEN_EMOJI = "👀"
 _SILENT = 1 << 12  # a message without a notification
 
 
@@ -164,10 +164,10 @@ class DiscordPlatform:
         started = message.chat.thread_id == message.message_id  # the message that started a thread is in its parent
         channel_id = message.chat.chat_id if started else message.chat.topic or message.chat.chat_id
         try:
-            await self._client.http.add_reaction(int(channel_id), int(message.message_id), _EYES)
+            await self._client.http.add_reaction(int(channel_id), int(message.message_id), _SEEN_EMOJI)
         except discord.Forbidden:
             answers = {"message_id": message.message_id, "fail_if_not_exists": False}
-            await self._context.send(channel_id, body(_EYES, flags=_SILENT) | {"message_reference": answers})
+            await self._context.send(channel_id, body(_SEEN_EMOJI, flags=_SILENT) | {"message_reference": answers})
 
     def _alert(self, template: str, /, **values: object) -> None:
         self._context.background.spawn(self._alerts.connection(template, **values))

@@ -110,7 +110,7 @@ class Receiver:
     def _put(self, payload: Json, read: messages.Read) -> None:
         """Most messages on servers are not for the bot and end here."""
         channel_id, place = int(payload["channel_id"]), self._find(payload)
-        if not messages.by_person(payload):
+        if not messages.is_from_person(payload):
             return
         if place is None and not messages.addresses(payload, self._me()):
             return  # a thread that the bot has not joined

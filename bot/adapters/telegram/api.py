@@ -152,7 +152,7 @@ class Api(Bot):
     __slots__ = ("_calls", "_polls")
 
     def __init__(self, settings: TelegramSettings, pace: Pace) -> None:
-        quiet()
+        silence_loggers()
         root = settings.telegram_api_root.rstrip("/")
         # Loading the certificates takes 20 to 60 ms: done once for both pools, and not at all for plain HTTP.
         verify = httpx.create_ssl_context() if root.startswith("https") else False
@@ -183,7 +183,7 @@ class Api(Bot):
                 await self._polls.shutdown()
         await self._polls.initialize()
 
-    async def hang_up(self) -> None:
+    async def disconnect(self) -> None:
         """Close all connections."""
         await asyncio.gather(self._polls.shutdown(), self._calls.shutdown(), return_exceptions=True)
 
@@ -193,7 +193,7 @@ def upload(name: str, data: bytes) -> InputFile:
     return InputFile(data, filename=name)
 
 
-def quiet() -> None:
+def silence_loggers() -> None:
     """Keep the token out of the log: these loggers write full URLs at INFO or DEBUG."""
     for name in ("httpx", "httpcore"):
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -9,7 +9,7 @@ from telegram.error import Forbidden, InvalidToken, TelegramError
 
 from bot.adapters.shared.descriptor import CheckContext, secret
 from bot.adapters.shared.doctor import PlatformSilent, clock, unreachable
-from bot.adapters.telegram.api import Json, Request, quiet
+from bot.adapters.telegram.api import Json, Request, silence_loggers
 from bot.adapters.telegram.settings import TelegramSettings
 from bot.ops.checks.finding import Finding, ok, warn
 from routing.errors import ConfigError
@@ -34,7 +34,7 @@ async def check(settings: TelegramSettings, context: CheckContext) -> list[Findi
 async def _ask(settings: TelegramSettings, seconds: float, dates: list[str]) -> tuple[Json, Json]:
     """The results of getMe and getWebhookInfo; fills `dates`. Raises ConfigError for a refused token, PlatformSilent
     if there is no answer."""
-    quiet()
+    silence_loggers()
 
     proxy = settings.telegram_proxy_used()
     request = Request(seconds, seconds, proxy, note=lambda headers: dates.append(headers.get("Date", "")))

@@ -37,13 +37,13 @@ MAX_SUMMARY_CHARACTERS = 256
 _DEFAULT_LANGUAGE = "en"
 _SCOPES = (BotCommandScopeAllPrivateChats(), BotCommandScopeAllGroupChats())
 _GRACE = 1.0  # seconds that close() gives to pending acknowledgements
-_EYES = [{"type": "emoji", "emoji": "👀"}]
+_SEEN_EMOJI = [{"type": "emoji", "emoji": "👀"}]
 
 
-class Source(Protocol):
+class UpdateSource(Protocol):
     """Where updates come from: polling or a webhook."""
 
-    async def greet(self) -> None:
+    async def announce(self) -> None:
         """Tell Telegram how to deliver updates. Raises TelegramError or ConfigError."""
 
     def start(self, take: Take) -> None: ...
@@ -85,7 +85,7 @@ class TelegramPlatform:
     async def close(self) -> None:
         await self.stop_receiving()
         await self._context.background.close(_GRACE)
-        await self._api.hang_up()
+        await self._api.disconnect()
 
     def send(self, message: OutboundMessage, outbox_id: int, first_piece: int, recovered: bool) -> AsyncIterator[Sent]:
         return self._outbound.send(message, outbox_id, first_piece, recovered)
@@ -95,12 +95,12 @@ class TelegramPlatform:
 
     async def waiting(self, message: InboundMessage) -> None:
         where = {"chat_id": message.chat.chat_id, "message_id": message.message_id}
-        await self._context.best_effort(message.chat.chat_id, "setMessageReaction", where | {"reaction": _EYES})
+        await self._context.best_effort(message.chat.chat_id, "setMessageReaction", where | {"reaction": _SEEN_EMOJI})
 
     async def fetch(self, attachment: Attachment) -> bytes:
         return await files.fetch(self._api, attachment)
 
-    def _make_source(self) -> Source:
+    def _make_source(self) -> UpdateSource:
         if not self._settings.telegram_webhook_url:
             return Poller(self._api, self.progress, self._steady, self._pace)
         from bot.adapters.telegram.webhook import Webhook  # imports a web server, which polling does not need
@@ -111,7 +111,7 @@ class TelegramPlatform:
         """Greet until Telegram answers, then receive."""
         backoff = TelegramBackoff(self.progress, self._pace)
         try:
-            while (user := await self._greet(backoff)) is None:
+            while (user := await self._announce(backoff)) is None:
                 pass
             self.progress.last_step = self._steady()
         except ConfigError as error:
@@ -147,10 +147,10 @@ class TelegramPlatform:
             for scope in _SCOPES:
                 await self._api.set_my_commands(commands, scope=scope, language_code=code)
 
-    async def _greet(self, backoff: TelegramBackoff) -> User | None:
+    async def _announce(self, backoff: TelegramBackoff) -> User | None:
         """The bot's account, once updates can be received; None after a failure and its pause."""
         try:
-            user, _ = await asyncio.gather(self._api.get_me(), self._source.greet())
+            user, _ = await asyncio.gather(self._api.get_me(), self._source.announce())
         except InvalidToken:
             if self._first.pending:
                 raise ConfigError(_refused(self._settings.telegram_api_root)) from None

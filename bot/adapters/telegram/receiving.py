@@ -104,7 +104,7 @@ class Poller(ReceiveLoop):
         self._updated_at = 0.0
         self._taking = False
 
-    async def greet(self) -> None:
+    async def announce(self) -> None:
         """Delete a webhook, which would prevent polling. Raises TelegramError."""
         await self._api.delete_webhook(drop_pending_updates=False)
 

@@ -42,7 +42,7 @@ class Webhook:
         self._runner: web.AppRunner | None = None
         self._check: asyncio.Task[None] | None = None
 
-    async def greet(self) -> None:
+    async def announce(self) -> None:
         """Listen, then tell Telegram the address. Raises TelegramError, or ConfigError if it is not available."""
         await self._listen()
         await self._api.set_webhook(

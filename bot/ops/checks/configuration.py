@@ -9,7 +9,7 @@ from rapidfuzz import process
 
 from bot.ops.checks.finding import Finding, fail, ok, warn
 from bot.ops.checks.inspection import Inspection
-from bot.settings import Settings, strange_names
+from bot.settings import Settings, unknown_variables
 from routing.catalog.catalog import Catalog
 from routing.catalog.discovery import PROVIDERS, load_discovered
 from routing.config import jsonfile
@@ -31,7 +31,7 @@ async def settings(inspection: Inspection) -> list[Finding]:
     path = inspection.workspace.root / ".env"
     if ignored_env(inspection.workspace.root):
         found.append(warn("environment", f"{IGNORED_ENV} is ignored", f"Move its lines to {path}."))
-    found += [_unknown_variable(name, str(path)) for name in strange_names(path)]
+    found += [_unknown_variable(name, str(path)) for name in unknown_variables(path)]
     return found or [ok("environment", "no unknown names")]
 
 

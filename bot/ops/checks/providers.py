@@ -44,7 +44,7 @@ async def tiers(inspection: Inspection) -> list[Finding]:
         llm = LiteLlm(LocalRuntime(inspection.workspace.models), models.catalog)
         await llm.ready()  # its model map may have models that the catalogue lacks
         models = Models(models.config, models.catalog, library_levels=llm.levels)
-    await keyless.look(models, inspection.network_seconds)
+    await keyless.detect_ollama(models, inspection.network_seconds)
     chosen = {tier: models.configured(tier, Preferences()) for tier in TIERS}
     asked = dict.fromkeys(model for choice in chosen.values() for model in (choice.model, *choice.fallbacks))
     failed = await _ask_models(inspection, models, list(asked))

@@ -19,7 +19,11 @@ def sandbox_check(program: str = "bwrap", user: Callable[[], int] = os.geteuid) 
         tried = Sandbox(inspection.workspace.files, inspection.workspace.sandbox_limits(), program)
         if off := await tried.reason_off():
             return [warn("sandbox", f"run_command and run_python_code are off: {off}", _fix(off))]
-        shut = "" if tried.form is None or tried.form.proc else "; commands see no /proc (this service forbids it)"
+        shut = (
+            ""
+            if tried.isolation is None or tried.isolation.proc
+            else "; commands see no /proc (this service forbids it)"
+        )
         found = [ok("sandbox", f"{await _version(program)} works{shut}")]
         if tried.limits.network:
             fix = "Only safe if you trust everyone you let in; sandbox.network false turns it off."

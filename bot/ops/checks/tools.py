@@ -130,7 +130,7 @@ def _missing_servers(inspection: Inspection, found: Found) -> Iterator[Finding]:
     except ConfigError:  # reported by the check of the servers
         return
     for file, manifest in found.manifests.items():
-        for tool, way in manifest.ways.items():
+        for tool, way in manifest.implementations.items():
             if isinstance(way, McpTool) and way.server not in servers:
                 detail = f"{file}: the tool {tool} belongs to the MCP server {way.server}, which is not in mcp.json"
                 yield warn("toolkits", detail, "Add the server to mcp.json, or fix its name.")

@@ -10,27 +10,27 @@ from routing.errors import ConfigError, Reason
 from routing.text import nearest
 
 
-def only(section: JsonObject, known: Iterable[str]) -> None:
+def check_known(section: JsonObject, known: Iterable[str]) -> None:
     """Raises ConfigError for unknown fields."""
     for key in section.values:
         if key not in known:
-            raise section.file.fault((*section.path, key), "is not a known field{hint}", hint=meant(key, known))
+            raise section.file.fault((*section.path, key), "is not a known field{hint}", hint=did_you_mean(key, known))
 
 
-def meant(word: str, known: Iterable[str]) -> Reason | str:
+def did_you_mean(word: str, known: Iterable[str]) -> Reason | str:
     """`; did you mean …?`, or nothing if no name is similar."""
     near = nearest(word, known)
     return Reason("; did you mean {name}?", name=near) if near else ""
 
 
-def needed(section: JsonObject, key: str) -> str:
+def required_text(section: JsonObject, key: str) -> str:
     """A required text."""
     if key not in section.values:
         raise section.file.fault((*section.path, key), "is missing: it must be a non-empty string")
     return section.text(key, "").strip()
 
 
-def optional(section: JsonObject, key: str) -> str:
+def optional_text(section: JsonObject, key: str) -> str:
     """An optional text; empty if absent."""
     return section.text(key, "").strip() if key in section.values else ""
 
@@ -61,7 +61,7 @@ def objects(section: JsonObject, key: str) -> tuple[JsonObject, ...]:
 
 
 @contextmanager
-def placed(section: JsonObject, key: str) -> Iterator[None]:
+def fault_in(section: JsonObject, key: str) -> Iterator[None]:
     """Attributes errors raised in the block to this field."""
     try:
         yield

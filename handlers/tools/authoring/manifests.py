@@ -8,9 +8,17 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from handlers.tools.authoring.json_fields import meant, needed, objects, only, optional, placed, texts
+from handlers.tools.authoring.json_fields import (
+    check_known,
+    did_you_mean,
+    fault_in,
+    objects,
+    optional_text,
+    required_text,
+    texts,
+)
 from handlers.tools.authoring.registration import legal_name
-from handlers.tools.authoring.tasks import Way, card_in, examples_in, way_in
+from handlers.tools.authoring.tasks import Implementation, card_in, examples_in, implementation_in
 from handlers.tools.mcp.hints import NO_LABEL, is_label
 from routing.config import jsonfile
 from routing.config.jsonfile import JsonFile, JsonObject
@@ -34,7 +42,7 @@ class Manifest:
 
     toolkit: Toolkit
     role: Role = "user"
-    ways: Mapping[str, Way] = field(default_factory=dict)
+    implementations: Mapping[str, Implementation] = field(default_factory=dict)
     warnings: tuple[Reason, ...] = ()
 
 
@@ -48,13 +56,13 @@ def read_toolkit(path: Path, source: ToolkitSource = "workspace", proven: bool =
     """Loads a toolkit file. Raises ConfigError with the file, the line and the reason. Reads files and, unless
     `proven`, imports a slow library, so don't call it on the event loop."""
     root = _load(path).root()
-    only(root, _TOOLKIT)
-    name, category, examples = needed(root, "name"), optional(root, "category"), examples_in(root)
-    with placed(root, "name"):
+    check_known(root, _TOOLKIT)
+    name, category, examples = required_text(root, "name"), optional_text(root, "category"), examples_in(root)
+    with fault_in(root, "name"):
         legal_name(name, Reason("the toolkit"))
     role = _role(root)
     tools: dict[str, ToolCard] = {}
-    ways: dict[str, Way] = {}
+    implementations: dict[str, Implementation] = {}
     warnings: list[Reason] = []
     if not is_label(category):
         warnings, category = [Reason("{file}: {reason}; it is ignored.", file=root.file.origin, reason=NO_LABEL)], ""
@@ -63,20 +71,22 @@ def read_toolkit(path: Path, source: ToolkitSource = "workspace", proven: bool =
         tools[card.name] = card
         warnings += ignored
         if source == "workspace":
-            ways[card.name] = way_in(task)
+            implementations[card.name] = implementation_in(task)
     for tool in examples if isinstance(examples, Mapping) else ():
         if tool not in tools:
-            raise root.file.fault(("examples", tool), "is for no tool of this toolkit{hint}", hint=meant(tool, tools))
+            raise root.file.fault(
+                ("examples", tool), "is for no tool of this toolkit{hint}", hint=did_you_mean(tool, tools)
+            )
     toolkit = Toolkit(
         name=name,
-        description=needed(root, "description"),
+        description=required_text(root, "description"),
         category=category,
         keywords=texts(root, "keywords"),
         tools=tuple(tools.values()),
         base=root.flag("base", False),
         source=source,
     )
-    return Manifest(toolkit, role, ways, tuple(warnings))
+    return Manifest(toolkit, role, implementations, tuple(warnings))
 
 
 def _role(root: JsonObject) -> Role:

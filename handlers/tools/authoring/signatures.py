@@ -51,7 +51,7 @@ class Signature:
         self.scoped = scoped
         self._tool = tool
         reader: Any = arguments  # neither `__signature__` nor a TypeAdapter of a function is typed
-        reader.__annotations__ = {each.name: _mended(each.annotation) for each in parameters}
+        reader.__annotations__ = {each.name: _compatible(each.annotation) for each in parameters}
         try:
             reader.__signature__ = inspect.Signature(parameters)
             self._reader: TypeAdapter[dict[str, Any]] = TypeAdapter(reader)
@@ -175,7 +175,7 @@ def arguments_of(docstring: str) -> dict[str, str]:
     return found
 
 
-def _mended(hint: Any, inside: tuple[Any, ...] = ()) -> Any:
+def _compatible(hint: Any, inside: tuple[Any, ...] = ()) -> Any:
     """Replaces TypedDicts that pydantic rejects before Python 3.12."""
     if hint in inside:
         return hint
@@ -185,7 +185,7 @@ def _mended(hint: Any, inside: tuple[Any, ...] = ()) -> Any:
         remade: Any = typing_extensions.TypedDict
         return remade(hint.__name__, fields)
     arguments = get_args(hint)
-    new = tuple(_mended(each, inside) if isinstance(each, type) or get_args(each) else each for each in arguments)
+    new = tuple(_compatible(each, inside) if isinstance(each, type) or get_args(each) else each for each in arguments)
     if new == arguments:
         return hint
     origin = get_origin(hint)
@@ -198,5 +198,5 @@ def _key(hint: Any, is_required: bool, inside: tuple[Any, ...]) -> Any:
     wrapper = get_origin(hint)
     if wrapper in (typing.Required, typing.NotRequired):
         hint, is_required = get_args(hint)[0], wrapper is typing.Required
-    mended = _mended(hint, inside)
-    return typing_extensions.Required[mended] if is_required else typing_extensions.NotRequired[mended]
+    replaced = _compatible(hint, inside)
+    return typing_extensions.Required[replaced] if is_required else typing_extensions.NotRequired[replaced]

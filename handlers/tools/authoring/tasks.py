@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from handlers.tools.authoring.json_fields import listed, needed, only, optional, placed, texts
+from handlers.tools.authoring.json_fields import check_known, fault_in, listed, optional_text, required_text, texts
 from handlers.tools.authoring.registration import card_of, check_free
 from handlers.tools.authoring.schemas import IllegalSchema, plain
 from handlers.tools.mcp.hints import TIERS, Schema, as_it_is, read_hints
@@ -45,7 +45,7 @@ class McpTool:
     confirm: bool = False
 
 
-Way = Program | McpTool
+Implementation = Program | McpTool
 
 
 def card_in(
@@ -53,13 +53,13 @@ def card_in(
 ) -> tuple[ToolCard, tuple[Reason, ...]]:
     """The tool's card and the ignored hints. `category` and `examples` come from the toolkit. Raises ConfigError."""
     function, hints = _function(task), _beside(task, "capabilityHints")
-    name = needed(function, "name")
+    name = required_text(function, "name")
     schema = function.child("parameters")
-    own = ToolText(needed(function, "description"), _NO_PARAMETERS if schema is None else schema.values)
+    own = ToolText(required_text(function, "description"), _NO_PARAMETERS if schema is None else schema.values)
     hinted = read_hints(hints and _checked(hints).values, own, as_it_is if proven else _usable)
     descriptions = {size: hinted.texts.get(size, own) for size in SIZES}
     said = texts(function, "examples") or texts(task, "examples")
-    with placed(function, "name"):
+    with fault_in(function, "name"):
         check_free(name, taken)
         card = card_of(
             name,
@@ -74,18 +74,18 @@ def card_in(
     return card, tuple(Reason(words, file=task.file.origin, name=name, reason=reason) for reason in hinted.ignored)
 
 
-def way_in(task: JsonObject) -> Way:
+def implementation_in(task: JsonObject) -> Implementation:
     """How the tool runs. Raises ConfigError if the task does not say."""
     execute = _beside(task, "execute")
     if execute is None:
         how = '{"command": ["program", "argument"]}, {"mcp": "server/tool"}'
         raise task.file.fault((*task.path, "execute"), "is missing: say how it runs, {how}", how=how)
-    only(execute, _EXECUTE)
+    check_known(execute, _EXECUTE)
     confirm = execute.flag("confirm", False)
     if ("mcp" in execute.values) == ("command" in execute.values):
         raise task.file.fault(execute.path, "must have one of command and mcp")
     if "mcp" in execute.values:
-        server, _, tool = needed(execute, "mcp").partition("/")
+        server, _, tool = required_text(execute, "mcp").partition("/")
         if not server or not tool:
             raise task.file.fault((*execute.path, "mcp"), 'must name a server and a tool of it, as "server/tool"')
         return McpTool(server, tool, confirm)
@@ -107,12 +107,12 @@ def examples_in(root: JsonObject) -> Examples:
 
 def _function(task: JsonObject) -> JsonObject:
     """The function schema, which may be the task itself."""
-    only(task, _TASK)
+    check_known(task, _TASK)
     if task.values.get("type", "function") != "function":
         raise task.file.fault((*task.path, "type"), 'must be "function"')
     function = task.child("function")
     if function is not None:
-        only(function, _FUNCTION)
+        check_known(function, _FUNCTION)
     return function or task
 
 
@@ -123,17 +123,17 @@ def _beside(task: JsonObject, key: str) -> JsonObject | None:
 
 def _checked(hints: JsonObject) -> JsonObject:
     """Rejects misspelt hints, which would have no effect."""
-    only(hints, _HINTS)
-    optional(hints, "category")
+    check_known(hints, _HINTS)
+    optional_text(hints, "category")
     if not isinstance(hints.values.get("priority", 0), int | float):
         raise hints.file.fault((*hints.path, "priority"), "must be a number")
     tiers = hints.child("tiers")
     if tiers is not None:
-        only(tiers, TIERS)
+        check_known(tiers, TIERS)
         for tier in tiers.values:
             hint = tiers.child(tier)
             if hint is not None:
-                only(hint, _HINT)
+                check_known(hint, _HINT)
     return hints
 
 

@@ -164,7 +164,7 @@ class McpClient:
         self._changed()
 
     def _connection(self, server: Server, prefix: str) -> Connection:
-        return Connection(server, prefix, self._dial, self._changed, self._clock, self._limits)
+        return Connection(server, prefix, self._create_session, self._changed, self._clock, self._limits)
 
     def _tool(self, name: str) -> Tool:
         async def execute(scope: ToolScope, /, **arguments: object) -> str:
@@ -172,7 +172,7 @@ class McpClient:
 
         return Tool(name, execute, self.role(name), self.traits(name))
 
-    async def _dial(self, server: Server, prefix: str) -> Session:
+    async def _create_session(self, server: Server, prefix: str) -> Session:
         async with self._importing:  # one thread is enough for all of them
             module = await asyncio.to_thread(import_module, "handlers.tools.mcp.session")
         session: Session = module.Session(server, prefix, self._taken, self._limits)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # they import the SDK
     from handlers.tools.mcp.session import Session
 
 Status = Literal["connected", "connecting", "failed", "disabled"]
-Dial = Callable[[Server, str], "Awaitable[Session]"]
+CreateSession = Callable[[Server, str], "Awaitable[Session]"]
 """Creates a session for a server and its prefix."""
 
 _WAIT_SECONDS = 5.0
@@ -53,12 +53,18 @@ class Connection:
     """Connects to one server in the background, and reconnects whenever the connection is lost."""
 
     def __init__(
-        self, server: Server, prefix: str, dial: Dial, changed: Callable[[], None], clock: Clock, limits: Limits
+        self,
+        server: Server,
+        prefix: str,
+        create_session: CreateSession,
+        changed: Callable[[], None],
+        clock: Clock,
+        limits: Limits,
     ) -> None:
         self.server = server
         self.prefix = prefix
         self.last_offer: Offer | None = None  # the server may have gone since
-        self._dial = dial
+        self._create_session = create_session
         self._changed = changed
         self._clock = clock
         self._limits = limits
@@ -117,7 +123,7 @@ class Connection:
         while True:
             began = monotonic()
             try:
-                session = await self._dial(self.server, self.prefix)
+                session = await self._create_session(self.server, self.prefix)
             except ImportError as missing:
                 words = "the package mcp can't be imported ({error})"
                 return self._set_status("failed", Reason(words, error=missing))

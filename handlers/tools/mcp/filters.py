@@ -79,7 +79,7 @@ class ServerMessages(ReadFilter):
 
     def __init__(self, limits: Limits) -> None:
         super().__init__()
-        self.woken = asyncio.Event()
+        self.wake = asyncio.Event()
         """Set when the session has work; the session clears it."""
         self.changed = False
         """Whether the server reported that its tools have changed."""
@@ -100,7 +100,7 @@ class ServerMessages(ReadFilter):
 
     def end(self) -> None:
         self.over.set()
-        self.woken.set()
+        self.wake.set()
 
     def begin_list(self) -> None:
         """Start a new list with the next page."""
@@ -115,7 +115,7 @@ class ServerMessages(ReadFilter):
             case types.JSONRPCNotification(method=method):
                 if method == _LIST_CHANGED:
                     self.changed = True
-                    self.woken.set()
+                    self.wake.set()
                 return method in _NOTIFICATIONS
             case types.JSONRPCRequest():
                 return self._may_ask(monotonic())

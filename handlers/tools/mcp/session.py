@@ -169,7 +169,7 @@ class Session:
     def _request_refresh(self) -> None:
         """List the tools again soon. A server that does not answer that either is reconnected."""
         self._refresh_requested = True
-        self._messages.woken.set()
+        self._messages.wake.set()
 
     def _call_failure(self, tool: str, error: MCPError) -> ToolFailed:
         if error.code == types.CONNECTION_CLOSED:
@@ -185,8 +185,8 @@ class Session:
         """List the tools again whenever they may have changed, until the stream ends."""
         messages = self._messages
         while not messages.over.is_set():
-            await messages.woken.wait()
-            messages.woken.clear()
+            await messages.wake.wait()
+            messages.wake.clear()
             if messages.over.is_set() or not (messages.changed or self._refresh_requested):
                 continue
             await anyio.sleep(self._limits.debounce_seconds)

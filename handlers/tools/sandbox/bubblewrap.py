@@ -45,7 +45,7 @@ _ROOT_BEFORE = "mount --bind /dev /dev && mount -o remount,bind,ro /dev && " + _
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class Isolation:
     """The bubblewrap features this machine allows. Without `proc`, commands see no /proc at all, never the machine's.
     `locked` also disables user namespaces, in addition to the system call filter. With `hidden`, commands can't read
     where their mounts come from; without /proc they can't either."""
@@ -55,12 +55,12 @@ class Form:
     hidden: bool
 
 
-FORMS = (
-    Form(proc=True, locked=True, hidden=True),
-    Form(proc=True, locked=False, hidden=True),
-    Form(proc=True, locked=True, hidden=False),
-    Form(proc=True, locked=False, hidden=False),
-    Form(proc=False, locked=False, hidden=False),
+ISOLATIONS = (
+    Isolation(proc=True, locked=True, hidden=True),
+    Isolation(proc=True, locked=False, hidden=True),
+    Isolation(proc=True, locked=True, hidden=False),
+    Isolation(proc=True, locked=False, hidden=False),
+    Isolation(proc=False, locked=False, hidden=False),
 )
 """Best first. The last works in hardened services and containers. `hidden` needs capabilities that Ubuntu's AppArmor
 profile for bubblewrap denies."""
@@ -78,7 +78,7 @@ class Bubblewrap:
 
     program: str
     mark: str
-    form: Form
+    isolation: Isolation
     limits: SandboxLimits
     private: tuple[Path, ...] = ()
 
@@ -92,8 +92,8 @@ class Bubblewrap:
             fds.callback(os.close, passed[-1])
             return str(passed[-1])
 
-        options = [*_namespaces(self.form, self.limits), *_system(self.private), *_scratch(self.form)]
-        if self.form.proc:
+        options = [*_namespaces(self.isolation, self.limits), *_system(self.private), *_scratch(self.isolation)]
+        if self.isolation.proc:
             for name in _OF_THE_MACHINE:
                 options += ["--ro-bind-data", data(b""), f"/proc/{name}"]
         for name, text in _TEXTS.items():
@@ -103,7 +103,7 @@ class Bubblewrap:
         options += ["--bind-fd", str(folder), MOUNT, "--chdir", MOUNT, "--remount-ro", "/"]
         filter_fd = data(seccomp.program())
         entering: list[str] = []
-        if self.form.hidden:
+        if self.isolation.hidden:
             entering = [str(interpreter()), "-ISc", Path(entry.__file__).read_text("utf-8"), filter_fd]
         else:
             options += ["--seccomp", filter_fd]
@@ -122,14 +122,14 @@ def sealed(content: bytes) -> int:
     return handle
 
 
-def _namespaces(form: Form, limits: SandboxLimits) -> Iterator[str]:
+def _namespaces(isolation: Isolation, limits: SandboxLimits) -> Iterator[str]:
     yield from ("--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000", "--cap-drop", "ALL")
     yield from ("--die-with-parent", "--new-session", "--hostname", "sandbox", "--clearenv")
     for name, value in {"PATH": _path(), "HOME": MOUNT, "LANG": "C.UTF-8", "TERM": "dumb"}.items():
         yield from ("--setenv", name, value)
-    if form.locked:
+    if isolation.locked:
         yield "--disable-userns"
-    for capability in entry.CAPABILITIES if form.hidden else ():
+    for capability in entry.CAPABILITIES if isolation.hidden else ():
         yield from ("--cap-add", capability)
     if limits.network:
         yield "--share-net"
@@ -173,11 +173,11 @@ def _outermost(paths: Sequence[Path]) -> list[Path]:
     return [path for path in dict.fromkeys(paths) if not any(other in path.parents for other in paths)]
 
 
-def _scratch(form: Form) -> Iterator[str]:
+def _scratch(isolation: Isolation) -> Iterator[str]:
     """Mounts that are created for each command."""
-    if form.proc:
+    if isolation.proc:
         yield from ("--proc", "/proc", "--remount-ro", "/proc")
-    if form.hidden:  # hides bubblewrap's own process, which keeps the mounts
+    if isolation.hidden:  # hides bubblewrap's own process, which keeps the mounts
         yield from ("--tmpfs", "/proc/1", "--remount-ro", "/proc/1")
     yield from ("--dev", "/dev")
     yield from ("--perms", "1777", "--size", str(SHARED_BYTES), "--tmpfs", "/dev/shm")

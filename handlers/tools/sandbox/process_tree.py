@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-Family = Callable[[int, int], Iterator[int]]
+ProcessTree = Callable[[int, int], Iterator[int]]
 """A process and its descendants, up to a maximum count. The sandbox's first process adopts orphans, so none is
 missed."""
 
@@ -42,16 +42,16 @@ def by_parents(root: int, most: int) -> Iterator[int]:
         waiting += children[pid]
 
 
-FAMILIES: tuple[Family, ...] = (by_children, by_parents)
+PROCESS_TREES: tuple[ProcessTree, ...] = (by_children, by_parents)
 """The faster one first."""
 _MAX_PROCESSES = 10_000
 
 
-def sees(family: Family) -> bool:
+def is_visible(process_tree: ProcessTree) -> bool:
     """Whether it finds a child of this process. If not, process and memory limits can't be enforced."""
     child = subprocess.Popen(["sleep", "60"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd="/", env={})
     try:
-        return child.pid in family(os.getpid(), _MAX_PROCESSES)
+        return child.pid in process_tree(os.getpid(), _MAX_PROCESSES)
     finally:
         child.kill()
         child.wait()

@@ -10,7 +10,7 @@ from pathlib import Path
 from handlers.tools.sandbox.bubblewrap import OPEN_FILES
 from handlers.tools.sandbox.folder_size import Moved, Size, measure
 from handlers.tools.sandbox.limits import MIB, Ended, SandboxLimits
-from handlers.tools.sandbox.process_tree import Family
+from handlers.tools.sandbox.process_tree import ProcessTree
 
 _BUBBLEWRAPS = 2
 """One waits outside; the other is the first process inside."""
@@ -49,7 +49,7 @@ class ResourceMonitor:
     limits: SandboxLimits
     before: Machine
     size: Size
-    family: Family
+    process_tree: ProcessTree
     taken: dict[int, int]
     _others: int = field(init=False)
     _seen: Size = field(init=False)
@@ -81,7 +81,7 @@ class ResourceMonitor:
         return "disk" if too_much else None
 
     def _family(self) -> list[int]:
-        return list(self.family(self.root, 4 * self.limits.processes))
+        return list(self.process_tree(self.root, 4 * self.limits.processes))
 
     def _too_large(self) -> bool:
         return sum(map(_proportional, self._family())) > self.limits.memory_bytes

@@ -20,12 +20,12 @@ from typing import ParamSpec, TypeVar
 
 from handlers.tools.folder import own_folder
 from handlers.tools.sandbox import seccomp
-from handlers.tools.sandbox.bubblewrap import FORMS, Bubblewrap, Form, interpreter, sealed
+from handlers.tools.sandbox.bubblewrap import ISOLATIONS, Bubblewrap, Isolation, interpreter, sealed
 from handlers.tools.sandbox.folder_size import measure_or_fail
 from handlers.tools.sandbox.guard import Guard
 from handlers.tools.sandbox.limits import ExecResult, SandboxLimits
 from handlers.tools.sandbox.process import BrokenSandbox, opened
-from handlers.tools.sandbox.process_tree import FAMILIES, Family, sees
+from handlers.tools.sandbox.process_tree import PROCESS_TREES, ProcessTree, is_visible
 from handlers.tools.sandbox.queue import Busy, FairQueue
 from handlers.tools.sandbox.resource_monitor import ResourceMonitor, machine
 from handlers.tools.sandbox.transcript import Transcript
@@ -66,24 +66,24 @@ NO_PROCESSES = Reason("the bot can't see its processes in /proc, so it can't lim
 
 class Sandbox:
     """`files` contains one folder per person, `files/<person id>/`, created on demand. `program` is bubblewrap's name
-    or path. The first working entry of `families` is used to find its processes."""
+    or path. The first working entry of `process_trees` is used to find its processes."""
 
     def __init__(
         self,
         files: Path,
         limits: SandboxLimits,
         program: str = "bwrap",
-        families: Sequence[Family] = FAMILIES,
+        process_trees: Sequence[ProcessTree] = PROCESS_TREES,
         wait_seconds: float = WAIT_SECONDS,
         again_seconds: float = AGAIN_SECONDS,
     ) -> None:
         self.limits = limits
-        self.form: Form | None = None
+        self.isolation: Isolation | None = None
         self.wait_seconds = wait_seconds
         self._files = files
         self._program = program
-        self._families = families
-        self._family = families[0]
+        self._process_trees = process_trees
+        self._family = process_trees[0]
         self._off: str | None = None
         self._next_probe = -math.inf
         self._again_seconds = again_seconds
@@ -98,7 +98,7 @@ class Sandbox:
         cached: a success permanently, a temporary failure for a minute."""
         loop = asyncio.get_running_loop()
         async with self._probing:
-            if self.form is None and loop.time() >= self._next_probe:
+            if self.isolation is None and loop.time() >= self._next_probe:
                 self._off = await self._in_thread(self._lasting)
                 self._next_probe = math.inf
                 if self._off is None:
@@ -111,10 +111,10 @@ class Sandbox:
         everything inside and returns when the last process is gone."""
         if off := await self.reason_off():
             raise ToolFailed(f"Nothing can be run here: {off}. Only the owner can fix that; go on without it.")
-        assert self.form is not None
+        assert self.isolation is not None
         try:
             async with self._places.taken(person_id, self.wait_seconds):
-                return await self._stoppable(_Order(self._files, person_id, argv, stdin, self._as(self.form)))
+                return await self._stoppable(_Order(self._files, person_id, argv, stdin, self._as(self.isolation)))
         except Busy:
             reason = (
                 f"The sandbox was busy with other commands for {self.wait_seconds:.0f} s, so this one was not started"
@@ -124,10 +124,10 @@ class Sandbox:
             log.warning("[Sandbox] %s", error)
             raise ToolFailed("The sandbox broke before the command was over. Try once more.") from None
 
-    def _as(self, form: Form) -> Bubblewrap:
+    def _as(self, isolation: Isolation) -> Bubblewrap:
         venv = () if sys.prefix == sys.base_prefix else (Path(sys.prefix),)
         files = self._files.absolute()
-        return Bubblewrap(self._program, self.guard.mark, form, self.limits, (files.parent, files, _SOURCE, *venv))
+        return Bubblewrap(self._program, self.guard.mark, isolation, self.limits, (files.parent, files, _SOURCE, *venv))
 
     async def _stoppable(self, order: _Order) -> ExecResult:
         """Runs the command in a task that is never cancelled, so that a second cancellation can't leave processes
@@ -182,15 +182,15 @@ class Sandbox:
     async def _probe(self) -> Reason | None:
         problems: list[str] = []
         try:
-            seeing = await self._in_thread(lambda: next(filter(sees, self._families), None))
+            seeing = await self._in_thread(lambda: next(filter(is_visible, self._process_trees), None))
             if seeing is None:
                 return NO_PROCESSES
             self._family = seeing
-            for form in FORMS:
-                problem = await self._problem(form)
+            for isolation in ISOLATIONS:
+                problem = await self._problem(isolation)
                 if problem is None:
-                    self.form = form
-                    if form.proc and not form.hidden:
+                    self.isolation = isolation
+                    if isolation.proc and not isolation.hidden:
                         log.warning("[Sandbox] Commands can read the path of the workspace here: %s", problems[0])
                     return None
                 problems.append(problem)
@@ -201,9 +201,9 @@ class Sandbox:
             return Reason(words, error=problems[0])
         return Reason("bubblewrap can't work here ({error})", error=problems[0])
 
-    async def _problem(self, form: Form) -> str | None:
-        """The error when Python runs inside this form; None if it works."""
-        bubblewrap = self._as(form)
+    async def _problem(self, isolation: Isolation) -> str | None:
+        """The error when Python runs with this isolation; None if it works."""
+        bubblewrap = self._as(isolation)
         bubblewrap = replace(bubblewrap, limits=replace(self.limits, seconds=PROBE_SECONDS))
         empty = await self._in_thread(tempfile.TemporaryDirectory, prefix="tierbot-")
         try:

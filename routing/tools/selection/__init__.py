@@ -11,7 +11,7 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from routing.tools.selection.encoder import FOLDER, StaticEncoder
-from routing.tools.selection.entries import NEITHER, entries
+from routing.tools.selection.entries import NO_TOOL, entries
 from routing.tools.selection.fusion import Fusion
 from routing.tools.selection.glossary import Glossary
 from routing.tools.selection.index_cache import IndexCache, fingerprint
@@ -23,7 +23,7 @@ def build_selector(
 ) -> EncodingRanker:
     """A ranker for a catalogue of toolkits or tools and example messages for each; the key `__none__` holds messages
     that need no tool. The index is stored in the file `cache` for the next start."""
-    given, negatives = entries(catalog, examples), examples.get(NEITHER, ())
+    given, negatives = entries(catalog, examples), examples.get(NO_TOOL, ())
     source = fingerprint(given, negatives, sorted(FOLDER.glob("*.*"))) if cache else ""
     index = IndexCache.load(cache, source) if cache else IndexCache()
     ranker = Ranker(given, negatives, Glossary.load(), Fusion.load(), cache=index)

@@ -14,7 +14,7 @@ from routing.tools.selection.index_cache import IndexCache
 from routing.tools.selection.lexical import Places
 from routing.types.vectors import Floats
 
-NEITHER = "__none__"
+NO_TOOL = "__none__"
 """Key of the examples that need no tool."""
 MAX_TURNS = 4
 """If each entry has 1 to this many passages, `Owners.best` compares all first passages with all second ones and so on,
@@ -94,7 +94,7 @@ def _schema_texts(schema: Any) -> Iterator[str]:
             yield from _schema_texts(value)
 
 
-class Owners:
+class PassageOwners:
     """Maps passages to their entries. Values of passages have shape (passages,) or (texts, passages)."""
 
     def __init__(self, owners: Sequence[int], count: int) -> None:
@@ -161,9 +161,9 @@ class Passages:
     """All passages of a catalogue, in the original language and glossed in English."""
 
     described: tuple[str, ...]
-    described_by: Owners
+    described_by: PassageOwners
     examples: tuple[str, ...]
-    examples_by: Owners
+    examples_by: PassageOwners
     descriptions: tuple[str, ...]
     negatives: tuple[str, ...]
 
@@ -185,9 +185,9 @@ class Passages:
         descriptions = ((glossary.gloss(entry.description), at) for at, entry in enumerate(entries))
         return cls(
             described=described,
-            described_by=Owners(described_by, len(entries)),
+            described_by=PassageOwners(described_by, len(entries)),
             examples=examples,
-            examples_by=Owners(examples_by, len(entries)),
+            examples_by=PassageOwners(examples_by, len(entries)),
             descriptions=cache.passages("descriptions", lambda: descriptions)[0],
             negatives=cache.passages("negatives", lambda: both(negatives))[0],
         )

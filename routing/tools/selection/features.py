@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from routing.text import split_identifier
-from routing.tools.selection.entries import Entry, Owners, Passages
+from routing.tools.selection.entries import Entry, PassageOwners, Passages
 from routing.tools.selection.glossary import Glossary
 from routing.tools.selection.index_cache import IndexCache
 from routing.tools.selection.words import letter_ngrams, words
@@ -52,7 +52,7 @@ class LexicalFeatures:
         self._passages = made(
             "words of passages", lambda: (words(text) for text in (*passages.described, *passages.examples))
         )
-        self._passages_by = Owners([*passages.described_by.passages, *passages.examples_by.passages], count)
+        self._passages_by = PassageOwners([*passages.described_by.passages, *passages.examples_by.passages], count)
         self._letters = made("letters", lambda: (letter_ngrams(text) for text in passages.described))
         self._example_letters = made("letters of examples", lambda: (letter_ngrams(text) for text in passages.examples))
         self._keyword_letters = made(

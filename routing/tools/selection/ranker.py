@@ -11,7 +11,7 @@ import numpy as np
 
 from routing.ports import Encoder
 from routing.tools.selection.clauses import clauses
-from routing.tools.selection.entries import Entry, Owners, Passages
+from routing.tools.selection.entries import Entry, PassageOwners, Passages
 from routing.tools.selection.features import DenseFeatures, LexicalFeatures, Vectors, question
 from routing.tools.selection.fusion import POLICY, Fusion, Policy
 from routing.tools.selection.glossary import Glossary
@@ -76,7 +76,7 @@ class Ranker:
         self.names = tuple(dict.fromkeys(entry.group for entry in entries))
         self.passages = Passages.of(entries, negatives, glossary, cache)
         place = {name: at for at, name in enumerate(self.names)}
-        self._groups = Owners([place[entry.group] for entry in entries], len(self.names))
+        self._groups = PassageOwners([place[entry.group] for entry in entries], len(self.names))
         self._glossary = glossary
         self._fusion = fusion
         self._policy = policy

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from handlers.notices.alarms import LAST, Alarms
+from handlers.notices.alarms import NEWEST_TURNS, Alarms
 from handlers.notices.notices import Notices
 from routing.errors import StorageFault
 from routing.types.history import TurnFacts
@@ -31,7 +31,7 @@ class FakeStores:
     broken: bool = False
 
     async def newest(self, limit: int) -> RecentProblems:
-        assert limit == LAST
+        assert limit == NEWEST_TURNS
         self.asked += 1
         return self.problems
 
@@ -194,11 +194,11 @@ async def test_a_council_does_not_count() -> None:
 
 
 async def test_nothing_is_read_while_turns_are_missing() -> None:
-    stores = FakeStores(RecentProblems(LAST - 3, 0, 0, 0))
+    stores = FakeStores(RecentProblems(NEWEST_TURNS - 3, 0, 0, 0))
     alarms = stores.alarms()
     for _ in range(3):
         await alarms.check(AMISS)
     assert stores.asked == 1
-    stores.problems = RecentProblems(LAST, 16, 0, 0)
+    stores.problems = RecentProblems(NEWEST_TURNS, 16, 0, 0)
     await alarms.check(WELL)
     assert (stores.asked, len(stores.rung())) == (2, 1)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from handlers.replies.duration import span
+from handlers.replies.duration import format_duration
 
 
 @pytest.mark.parametrize(
@@ -17,4 +17,4 @@ from handlers.replies.duration import span
     ],
 )
 def test_the_two_largest_units_count(seconds: float, shown: str) -> None:
-    assert span(seconds) == shown
+    assert format_duration(seconds) == shown

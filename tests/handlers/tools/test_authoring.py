@@ -286,7 +286,7 @@ def test_the_documented_toolkit_is_valid(tmp_path: Path) -> None:
     manifest = read_toolkit(path)
     assert [tool.name for tool in manifest.toolkit.tools] == ["count_words"]
     assert manifest.warnings == ()
-    way = manifest.ways["count_words"]
+    way = manifest.implementations["count_words"]
     assert isinstance(way, Program)
     ran = subprocess.run([sys.executable, *way.argv[1:]], input='{"text": "a b c"}', capture_output=True, text=True)
     assert ran.stdout == "3\n"

@@ -10,7 +10,7 @@ import pytest
 
 from handlers.tools.authoring.decorator import runnable, tools_of
 from handlers.tools.authoring.manifests import our_toolkit
-from handlers.tools.code import AROUND_SECONDS, MAX_COMMAND_BYTES, NAME, CodeTools
+from handlers.tools.code import MAX_COMMAND_BYTES, NAME, OVERHEAD_SECONDS, CodeTools
 from handlers.tools.sandbox import Cut, Ended, ExecResult, Sandbox, SandboxLimits
 from handlers.tools.sandbox.transcript import Transcript
 from handlers.tools.tool_source import BoundToolkit
@@ -130,7 +130,7 @@ def test_the_description_says_whether_there_is_a_network(tmp_path: Path, network
 
 def test_queueing_does_not_count_as_run_time(tmp_path: Path) -> None:
     sandbox = Sandbox(tmp_path, SandboxLimits(seconds=45), wait_seconds=200)
-    assert {runnable(tool).traits.seconds for tool in tools_of(CodeTools(sandbox))} == {200 + 45 + AROUND_SECONDS}
+    assert {runnable(tool).traits.seconds for tool in tools_of(CodeTools(sandbox))} == {200 + 45 + OVERHEAD_SECONDS}
 
 
 async def test_it_runs_for_the_person_who_asked() -> None:

@@ -35,7 +35,10 @@ def test_a_toolkit_is_read(tmp_path: Path) -> None:
     assert (weather.category, weather.priority, weather.examples) == ("outdoors", 2.0, ("Will it rain?",))
     assert (tide.category, tide.priority, tide.examples) == ("nature", 0.0, ("When is high tide?",))
     assert tide.texts["S"].parameters == {"type": "object", "properties": {}}
-    assert manifest.ways == {"get_weather": Program(("python3", "-c", "x")), "get_tide": McpTool("sea", "tide/now")}
+    assert manifest.implementations == {
+        "get_weather": Program(("python3", "-c", "x")),
+        "get_tide": McpTool("sea", "tide/now"),
+    }
     assert (manifest.role, manifest.warnings) == ("user", ())
 
 

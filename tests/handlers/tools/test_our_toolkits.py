@@ -27,7 +27,7 @@ def test_our_toolkits_are_valid_in_every_size(name: str) -> None:
     assert manifest == read_toolkit(FOLDER / f"{name}.json", "ours", proven=True)
     assert manifest.toolkit.name == name
     assert manifest.warnings == ()
-    assert manifest.ways == {}
+    assert manifest.implementations == {}
     assert manifest.toolkit.base == (name not in WHEN_RELEVANT)
     assert manifest.toolkit.category
     for tool in manifest.toolkit.tools:

@@ -21,7 +21,7 @@ from tests.handlers.tools.test_code import FixedResult
 def programs(folder: Path, ran: ExecResult) -> tuple[FixedResult, Any]:
     sandbox = FixedResult(ran, SandboxLimits(seconds=30))
     manifest = read_toolkit(written(folder, {**document(), "role": "admin"}))
-    way = manifest.ways["get_weather"]
+    way = manifest.implementations["get_weather"]
     assert isinstance(way, Program)
     return sandbox, program_tool("get_weather", way, manifest.role, sandbox)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from handlers.tools.sandbox import ExecResult, Sandbox, SandboxLimits
-from handlers.tools.sandbox.bubblewrap import FORMS, interpreter
+from handlers.tools.sandbox.bubblewrap import ISOLATIONS, interpreter
 
 ANN, BEN = 7, 8
 
@@ -118,7 +118,7 @@ async def test_python_is_the_bots_own_version(tmp_path: Path) -> None:
 @pytest.mark.system
 async def test_without_proc_commands_work_and_the_hosts_proc_is_hidden(tmp_path: Path) -> None:
     sandbox = await made(tmp_path)
-    sandbox.form = FORMS[-1]
+    sandbox.isolation = ISOLATIONS[-1]
     ran = await python(sandbox, "import os; print(os.path.exists('/proc'), os.getpid() < 20, os.listdir('/files'))")
     assert (ran.output, ran.exit_code) == ("False True []\n", 0)
 

@@ -114,6 +114,6 @@ async def test_mounts_do_not_reveal_the_workspace_path(tmp_path: Path) -> None:
     look += "cat /proc/*/task/*/mountinfo /proc/mounts; ls /proc/1; df; pwd"
     ran = await shell(sandbox, f"({look}) 2>/dev/null")
     assert ran.output == "/files\n"
-    assert sandbox.form is not None
-    sandbox.form = replace(sandbox.form, hidden=False)  # as under an AppArmor profile: finds what is there
+    assert sandbox.isolation is not None
+    sandbox.isolation = replace(sandbox.isolation, hidden=False)  # as under an AppArmor profile: finds what is there
     assert str(home(tmp_path)) in (await shell(sandbox, f"({look}) 2>/dev/null")).output.replace("//deleted", "")

@@ -187,7 +187,7 @@ async def test_without_the_kernels_lists_of_children_the_limits_hold(tmp_path: P
         yield root
 
     await made(tmp_path, SMALL)
-    sandbox = Sandbox(home(tmp_path).parent, SMALL, families=(only_root, *([] if blind else [by_parents])))
+    sandbox = Sandbox(home(tmp_path).parent, SMALL, process_trees=(only_root, *([] if blind else [by_parents])))
     if blind:
         assert "can't see its processes" in str(await sandbox.reason_off())
         return

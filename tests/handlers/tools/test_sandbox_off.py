@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from handlers.tools.sandbox import Sandbox, SandboxLimits
-from handlers.tools.sandbox.bubblewrap import FORMS
+from handlers.tools.sandbox.bubblewrap import ISOLATIONS
 from routing.errors import ToolFailed
 from tests.handlers.tools.test_sandbox import made, shell
 
@@ -34,7 +34,7 @@ async def test_a_kernel_refusal_is_reported_and_probed_once(tmp_path: Path) -> N
     assert told[0] == told[1]
     assert told[0] is not None
     assert "setting up uid map: Permission denied" in told[0]
-    assert calls.read_text() == "x\n" * len(FORMS)
+    assert calls.read_text() == "x\n" * len(ISOLATIONS)
     assert not (tmp_path / "files").exists()
 
 
@@ -45,7 +45,7 @@ async def test_a_probe_that_failed_is_tried_again_later(tmp_path: Path) -> None:
     sandbox = Sandbox(tmp_path / "files", SandboxLimits(), str(program), again_seconds=0)
     for tries in (1, 2):
         assert await sandbox.reason_off() is not None
-        assert calls.read_text() == "x\n" * len(FORMS) * tries
+        assert calls.read_text() == "x\n" * len(ISOLATIONS) * tries
 
 
 @pytest.mark.system

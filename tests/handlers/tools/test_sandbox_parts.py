@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from handlers.tools.sandbox import Cut, SandboxLimits, seccomp
-from handlers.tools.sandbox.bubblewrap import FORMS, Bubblewrap
+from handlers.tools.sandbox.bubblewrap import ISOLATIONS, Bubblewrap
 from handlers.tools.sandbox.folder_size import Moved, Size, measure
 from handlers.tools.sandbox.limits import MIB
 from handlers.tools.sandbox.process_tree import by_children
@@ -229,7 +229,7 @@ def test_a_full_folder_may_shrink_but_not_grow(before: Size, now: Size, over: bo
 
 def command_line(private: tuple[Path, ...] = (), limits: SandboxLimits | None = None, free: int = 5_000_000) -> str:
     with ExitStack() as fds:
-        bubblewrap = Bubblewrap("bwrap", "mark", FORMS[0], limits or SandboxLimits(), private)
+        bubblewrap = Bubblewrap("bwrap", "mark", ISOLATIONS[0], limits or SandboxLimits(), private)
         command, passed = bubblewrap.command(90, free, 91, fds)
         assert (passed[0], passed[-1]) == (90, 91)
     return " ".join(command)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from handlers.context import CommandSpec
-from handlers.tools.help_search import meant, named
+from handlers.tools.help_search import find_commands, find_toolkits
 from routing.types.decisions import SIZES
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 
@@ -32,15 +32,15 @@ ALL = (FILES, THEIRS, LONGER, SPACED)
     ],
 )
 def test_toolkits(topic: str, found: list[Toolkit]) -> None:
-    assert named(ALL, topic) == found
+    assert find_toolkits(ALL, topic) == found
 
 
 def test_an_unknown_server_is_not_matched_to_a_known_one() -> None:
-    assert named((FILES,), "mcp:files") == []
-    assert named((FILES,), "help with mcp:files") == []
+    assert find_toolkits((FILES,), "mcp:files") == []
+    assert find_toolkits((FILES,), "help with mcp:files") == []
 
 
 def test_commands() -> None:
     spec = CommandSpec("export", "Your files as an archive", ())
-    assert meant([spec], "files") == [spec]
-    assert meant([spec], "mcp:files") == []
+    assert find_commands([spec], "files") == [spec]
+    assert find_commands([spec], "mcp:files") == []

@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import TextIO
 
-from bot.adapters.console import CommandHint, ConsolePlatform, PromptOptions, Speaker, Streams, Unanswered
+from bot.adapters.console import CommandHint, ConsolePlatform, ConsoleUser, PromptOptions, Streams, Unanswered
 from routing.types.messages import Button, InboundMessage, OutboundMessage
 
 COMMANDS = (
@@ -62,7 +62,7 @@ class FakeBot:
     ) -> ConsolePlatform:
         """Builds the platform with this bot behind it."""
         self._platform = ConsolePlatform(
-            Speaker("ann", self.clock, self.locale, self.chosen),
+            ConsoleUser("ann", self.clock, self.locale, self.chosen),
             self.accept,
             Streams(stdin, stdout, stderr),
             PromptOptions(history, COMMANDS, self.notice),

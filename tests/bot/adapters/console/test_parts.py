@@ -12,10 +12,10 @@ from prompt_toolkit.completion import CompleteEvent, Completion
 from prompt_toolkit.document import Document
 
 from bot.adapters.console.completion import CommandCompleter
-from bot.adapters.console.hints import CommandHint, typed_instead
+from bot.adapters.console.hints import CommandHint, typed_equivalent
 from bot.adapters.console.markdown import dim, rendered
 from bot.adapters.console.printable import one_line, printable
-from bot.adapters.console.speaker import Speaker
+from bot.adapters.console.speaker import ConsoleUser
 from bot.adapters.console.views import LINGER_SECONDS, Views
 from bot.rendering import formulas
 from bot.running import hints
@@ -28,7 +28,7 @@ from routing.policy.models import Models
 from routing.types.messages import Button
 from tests.bot.adapters.console.fake_bot import COMMANDS, HandClock
 
-SPEAKER = Speaker("ann", HandClock())
+SPEAKER = ConsoleUser("ann", HandClock())
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 PIECES = [
     "**",
@@ -97,8 +97,8 @@ def test_a_completion_replaces_the_typed_part_of_a_word() -> None:
 
 def test_each_button_is_listed_once() -> None:
     one, two = Button("1", "/tier smart"), Button("2", "/tier deep")
-    assert typed_instead(((one, two), (one,))) == "/tier smart · /tier deep"
-    assert typed_instead(()) == ""
+    assert typed_equivalent(((one, two), (one,))) == "/tier smart · /tier deep"
+    assert typed_equivalent(()) == ""
 
 
 @pytest.mark.parametrize(

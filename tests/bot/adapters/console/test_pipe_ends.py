@@ -87,13 +87,13 @@ def test_a_process_ends_though_its_input_stays_open(ends: Ends) -> None:
     script = """
 import asyncio, sys, time
 from pathlib import Path
-from bot.adapters.console import ConsolePlatform, PromptOptions, Speaker, Streams
+from bot.adapters.console import ConsolePlatform, PromptOptions, ConsoleUser, Streams
 
 async def main():
     arrived = asyncio.Event()
     async def accept(messages):
         arrived.set()
-    platform = ConsolePlatform(Speaker("ann", time.time), accept, Streams(sys.stdin, sys.stdout, sys.stderr),
+    platform = ConsolePlatform(ConsoleUser("ann", time.time), accept, Streams(sys.stdin, sys.stdout, sys.stderr),
         PromptOptions(Path("unused")))
     await platform.start()
     running = asyncio.create_task(platform.run())

@@ -39,7 +39,7 @@ async def test_malformed_responses_are_library_errors() -> None:
         assert isinstance(failed, SendLater)
         assert failed.maybe_sent
     assert await api.call("sendMessage", {"chat_id": 1, "text": "x"}) == {"message_id": 5}
-    await api.hang_up()
+    await api.disconnect()
     await runner.cleanup()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from routing.tools.selection.entries import NEITHER
+from routing.tools.selection.entries import NO_TOOL
 from routing.tools.selection.features import DENSE, LEXICAL, QUESTION
 from routing.tools.selection.fusion import Fusion, Policy, Weights
 from routing.tools.selection.words import written
@@ -36,7 +36,7 @@ EXAMPLES = {
     "weather": ["will it rain tomorrow"],
     "alarm/set_alarm": ["get me out of bed at six"],
     "playMusic": ["put on some jazz"],
-    NEITHER: ["how are you", "thank you very much"],
+    NO_TOOL: ["how are you", "thank you very much"],
 }
 MATTERS = (
     frozenset({"weather", "forecast", "forecasts", "rain", "storms", "sunny", "drizzle"}),

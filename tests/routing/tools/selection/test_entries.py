@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from routing.tools.selection.entries import NEITHER, Entry, entries
+from routing.tools.selection.entries import NO_TOOL, Entry, entries
 from tests.routing.tools.selection.catalogue import CATALOGUE, EXAMPLES
 
 FLAT = {"name": "getBoxOffice", "description": "Sales of films."}
@@ -40,7 +40,7 @@ def test_a_tool_alone_is_its_own_group() -> None:
 
 
 def test_examples_of_a_toolkit_serve_all_its_tools_and_those_of_a_tool_only_it() -> None:
-    said = {"weather": ["rain"], "weather/weather_alerts": ["storm"], "get_weather": ["nobody"], NEITHER: ["hello"]}
+    said = {"weather": ["rain"], "weather/weather_alerts": ["storm"], "get_weather": ["nobody"], NO_TOOL: ["hello"]}
     first, second, *others = entries(CATALOGUE, said)
     assert (first.examples, second.examples) == (("rain",), ("rain", "storm"))
     assert all(not entry.examples for entry in others)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from routing.tools.selection.entries import NEITHER, Entry, Passages, entries
+from routing.tools.selection.entries import NO_TOOL, Entry, Passages, entries
 from routing.tools.selection.glossary import Glossary
 from routing.tools.selection.index_cache import IndexCache, fingerprint
 from routing.tools.selection.lexical import Postings
@@ -85,7 +85,7 @@ def test_new_vectors_are_returned_unchanged() -> None:
 
 
 def test_a_catalogue_is_tokenised_once(path: Path) -> None:
-    given, negatives, glossary = entries(CATALOGUE, EXAMPLES), EXAMPLES[NEITHER], Glossary.load()
+    given, negatives, glossary = entries(CATALOGUE, EXAMPLES), EXAMPLES[NO_TOOL], Glossary.load()
     index = IndexCache()
     made = Passages.of(given, negatives, glossary, index)
     index.save(path, "these")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from routing.tools.selection import build_selector
-from routing.tools.selection.entries import NEITHER, entries
+from routing.tools.selection.entries import NO_TOOL, entries
 from routing.tools.selection.features import DENSE, LEXICAL
 from routing.tools.selection.fusion import Fusion, Policy
 from routing.tools.selection.glossary import Glossary
@@ -37,7 +37,7 @@ def selector(glossary: Glossary, encoder: Matters) -> EncodingRanker:
 
 
 def made_of(glossary: Glossary, fusion: Fusion = FUSION, policy: Policy = OPEN) -> Ranker:
-    return Ranker(entries(CATALOGUE, EXAMPLES), EXAMPLES[NEITHER], glossary, fusion, policy)
+    return Ranker(entries(CATALOGUE, EXAMPLES), EXAMPLES[NO_TOOL], glossary, fusion, policy)
 
 
 def stages(decision: Decision) -> dict[str, str]:
