@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, Row, Update, and_, bindparam, case, delete, func, insert, literal, select, update
+from sqlalchemy import Connection, Row, String, Update, and_, bindparam, case, delete, func, insert, select, update
 
 from routing.ports import Clock
 from routing.types.messages import OutboundMessage
@@ -52,6 +52,10 @@ _AGAIN = (
 )
 _DEAD = update(outbox).where(_THIS).values(state="dead", error=bindparam("new_error"), payload=bindparam("new_payload"))
 _PAYLOAD = select(outbox.c.payload).where(_THIS)
+_ADD_PIECE = insert(pieces).from_select(
+    ["outbox_id", "message_id"],
+    select(outbox.c.id, bindparam("new_message", type_=String)).where(_THIS, outbox.c.turn_id != ""),
+)
 _QUEUE = insert(outbox)
 
 
@@ -109,12 +113,12 @@ class SqlOutbox:
         self, change: Update, outbox_id: int, message_id: str, ended: bool = False, **values: object
     ) -> None:
         """Record each message that shows part of an answer, so that a reaction to any of them rates the turn."""
-        part = select(outbox.c.id, literal(message_id)).where(outbox.c.id == outbox_id, outbox.c.turn_id != "")
+        sent = {"outbox_id": outbox_id, "new_message": message_id}
 
         def step(connection: Connection) -> None:
             payload = {"new_payload": _final_payload(connection, outbox_id)} if ended else {}
-            connection.execute(change, {"outbox_id": outbox_id, "new_message": message_id} | values | payload)
-            connection.execute(insert(pieces).from_select(["outbox_id", "message_id"], part))
+            connection.execute(change, sent | values | payload)
+            connection.execute(_ADD_PIECE, sent)
 
         await self._database.write(step, urgent=not ended)
 

@@ -133,8 +133,9 @@ class SqliteDatabase:
         """Run all steps in one transaction. If it raises, none has taken effect."""
         run = _run if len(jobs) == 1 else _in_savepoint
         with self._engine.connect() as connection, connection.begin():
-            connection.exec_driver_sql("BEGIN IMMEDIATE" if any(job.writes for job in jobs) else "BEGIN")
-            self._outside.note(_raw(connection).execute(VERSION).fetchone())
+            raw = _raw(connection)
+            raw.execute("BEGIN IMMEDIATE" if any(job.writes for job in jobs) else "BEGIN")
+            self._outside.note(raw.execute(VERSION).fetchone())
             return [run(connection, job) for job in jobs]
 
     async def size_bytes(self) -> int:

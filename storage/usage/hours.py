@@ -209,19 +209,25 @@ def _add_to_hour(connection: Connection, hours: Table, row: Mapping[str, Any], s
     """Add `sums` to the hour that a row of `usage` or `turns` belongs to. Sums that are not given stay unchanged."""
     more: dict[str, float] = dict.fromkeys(_sum_columns(hours), 0) | dict(sums)
     known = {**row, "hour": int(row["at"] // HOUR), "council": row.get("source") == "council"}
-    key = {name: known[name] for name in KEYS if name in hours.c}
+    key = {name: known[name] for name in _key_columns(hours)}
     given = {f"key_{name}": value for name, value in key.items()} | {f"more_{name}": n for name, n in more.items()}
     if not connection.execute(_increment(hours), given).rowcount:
         connection.execute(insert(hours), key | more)
 
 
+@cache
+def _key_columns(hours: Table) -> list[str]:
+    return [name for name in KEYS if name in hours.c]
+
+
+@cache
 def _sum_columns(hours: Table) -> list[str]:
     return [column.name for column in hours.c if column.name not in ("id", *KEYS)]
 
 
 @cache
 def _increment(hours: Table) -> Update:
-    same = [hours.c[name] == bindparam(f"key_{name}") for name in KEYS if name in hours.c]
+    same = [hours.c[name] == bindparam(f"key_{name}") for name in _key_columns(hours)]
     first = select(func.min(hours.c.id)).where(*same).scalar_subquery()
     more = {name: hours.c[name] + bindparam(f"more_{name}") for name in _sum_columns(hours)}
     return update(hours).where(hours.c.id == first).values(more)
