@@ -21,7 +21,7 @@ from routing.tools.presentation import DISCOVERY, Candidate, Shown, present
 from routing.tools.selector import Activated, ToolSelection, ToolSelector
 from routing.types.decisions import Size
 from routing.types.llm import ToolCall
-from routing.types.toolkits import QUARTERS, ToolCard, Toolkit
+from routing.types.toolkits import QUARTERS, ToolCard, Toolkit, weight
 from routing.types.tools import ToolScope, Traits
 from routing.types.turns import Question
 
@@ -139,12 +139,14 @@ class TurnTools:
 
     def offer(self, model: str, shown: Shown) -> ToolOffer:
         """Figures about what the model was shown."""
+        size = self._models.size(model).size
+        weights = (self._cards[each.name].weights[size] if each.description else weight(each) for each in shown.specs)
         return ToolOffer(
             model=model,
-            size=self._models.size(model).size,
+            size=size,
             shown=sum(bool(spec.description) for spec in shown.specs),
             total=len(self._cards),
-            tokens=shown.tokens,
+            tokens=shown.weighed(weights),
             activated=self._selection.activated,
             fallback_reason=self._selection.fallback_reason,
             takes_tools=self._models.takes_tools(model),

@@ -50,7 +50,11 @@ class Shown:
     @property
     def tokens(self) -> int:
         """Estimated cost in one request."""
-        return -(-(sum(map(weight, self.specs)) + text_weight(self.hint)) // QUARTERS)
+        return self.weighed(map(weight, self.specs))
+
+    def weighed(self, weights: Iterable[int]) -> int:
+        """The same, with the known weights of the definitions."""
+        return -(-(sum(weights) + text_weight(self.hint)) // QUARTERS)
 
 
 def tokens(specs: Sequence[ToolSpec]) -> int:

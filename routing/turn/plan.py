@@ -1,4 +1,4 @@
-"""Chooses the tier, model and skill of a turn."""
+"""Chooses the tier, skill and model of a turn."""
 
 from __future__ import annotations
 
@@ -37,7 +37,20 @@ def plan(
     switches: Switches,
     auto: TierDecision | None = None,
 ) -> Plan:
-    """Choose the tier, then its model. A switch never leads from a real model to the small local one."""
+    """Choose the tier and the skill, then the tier's model."""
+    decision, skill = decide(models, skills, question, preferences, switches, auto)
+    return Plan(decision, models.choose(decision.tier, preferences), skill)
+
+
+def decide(
+    models: Models,
+    skills: Skills,
+    question: Question,
+    preferences: Preferences,
+    switches: Switches,
+    auto: TierDecision | None = None,
+) -> tuple[TierDecision, Skill | None]:
+    """Choose the tier and the skill. A switch never leads from a real model to the small local one."""
     skill = skills.found.get(switches.skill) if switches.skill else None
     role = question.person.role
     usable, default = tiers.tiers_for(role), tiers.default_for(role, models.config.default_tier)
@@ -47,8 +60,7 @@ def plan(
         for each in _switches(switches, skill)
         if each.tier in usable and serves(models, preferences, each.tier, own)
     ]
-    decision = tiers.resolve(preferences, question.prefix, able, auto, default)
-    return Plan(decision, models.choose(decision.tier, preferences), skill)
+    return tiers.resolve(preferences, question.prefix, able, auto, default), skill
 
 
 def in_turn(fixed: Switches, now: Switches, messages: Sequence[ChatMessage]) -> Switches:

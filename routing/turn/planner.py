@@ -12,12 +12,13 @@ from routing.policy.candidates import Needs
 from routing.policy.cheapest import cheapest
 from routing.tools.presentation import Shown
 from routing.turn.context_window import Window
-from routing.turn.plan import Plan, in_turn, plan, serves
+from routing.turn.plan import Plan, decide, in_turn, serves
 from routing.turn.state import CallPlan, TurnInput, TurnState
 from routing.turn.system_prompt import Instructions
 from routing.types.budgets import BudgetExceeded
 from routing.types.decisions import ModelChoice, TierDecision
 from routing.types.llm import ChatMessage
+from routing.types.skills import Skill
 from routing.types.tiers import Tier
 from routing.types.tokens import estimate
 from routing.types.tools import ToolScope
@@ -34,46 +35,45 @@ async def plan_call(turn: TurnInput, state: TurnState) -> CallPlan:
     have excluded models. Raises BudgetExceeded if the cheapest model should answer and no price is known."""
     await state.shorten_context()
     models = turn.models
-    decided = _escalated(turn, state, await _tier(turn, state))
-    decided = replace(decided, choice=await _model(turn, state, decided))
-    model = decided.choice.model
-    usual = models.config.contracts[decided.decision.tier]
+    decision, skill = await _tier(turn, state)
+    decision = _escalated(turn, state, decision)
+    choice = await _model(turn, state, decision.tier)
+    model = choice.model
+    usual = models.config.contracts[decision.tier]
     contract = models.health.pace.contract(usual, model, state.bounds.seconds)
     state.deadline.allow(min(contract.deadline_seconds, state.bounds.seconds))
-    window = Window(models.window(model, decided.choice.reasoning), models.config.compaction.most_tokens)
+    window = Window(models.window(model, choice.reasoning), models.config.compaction.most_tokens)
     shown = state.tools.begin_call(model, window.limit)
-    decided = replace(decided, tools=state.tools.offer(model, shown))
+    decided = Plan(decision, choice, skill, state.tools.offer(model, shown))
     system = _system(turn, state, decided, shown, window.limit)
-    if state.plan is None or state.plan.decision != decided.decision:
-        decision = decided.decision
+    if state.plan is None or state.plan.decision != decision:
         log.info("[ContextBuilding] Resolved tier: %s (source: %s)", decision.tier, decision.evidence)
     vision = models.catalog.lookup(model).supports_vision
     messages, fit = await state.context.prompt(system, state.prompt(), window, vision)
     request = models.request(
-        decided.decision.tier,
-        decided.choice,
+        decision.tier,
+        choice,
         messages,
         shown.specs,
         state.may_call_tools,
         room=max(MIN_ANSWER, window.limit - fit.tokens),
     )
     state.record_plan(turn.question.conversation_id, decided)
-    widest = max((models.window(each, None) for each in decided.choice.fallbacks), default=0)
+    widest = max((models.window(each, None) for each in choice.fallbacks), default=0)
     scope = _scope(turn, state, decided)
-    return CallPlan(decided.decision, contract, decided.choice, request, scope, fit, window.limit, widest)
+    return CallPlan(decision, contract, choice, request, scope, fit, window.limit, widest)
 
 
-async def _tier(turn: TurnInput, state: TurnState) -> Plan:
+async def _tier(turn: TurnInput, state: TurnState) -> tuple[TierDecision, Skill | None]:
     question = turn.question
     switches = await state.context.switches()
     if question.fixed is not None:
         switches = in_turn(question.fixed.switches, switches, state.messages)
-    return plan(turn.models, turn.skills, question, turn.preferences, switches, turn.auto)
+    return decide(turn.models, turn.skills, question, turn.preferences, switches, turn.auto)
 
 
-def _escalated(turn: TurnInput, state: TurnState, decided: Plan) -> Plan:
+def _escalated(turn: TurnInput, state: TurnState, before: TierDecision) -> TierDecision:
     """Work on code lifts the rest of the turn to the coding tier."""
-    before = decided.decision
     if (
         state.escalated is None
         and state.messages
@@ -84,8 +84,8 @@ def _escalated(turn: TurnInput, state: TurnState, decided: Plan) -> Plan:
         log.info("[DynamicTier] Detected coding activity, upgrading tier: %s -> %s", before.tier, ESCALATED)
         state.escalate(TierDecision(ESCALATED, "dynamic", "coding activity"))
     if state.escalated is None or not escalation.upgrades(before.tier, before.source, enabled=True):
-        return decided
-    return Plan(state.escalated, turn.models.choose(ESCALATED, turn.preferences), decided.skill)
+        return before
+    return state.escalated
 
 
 def _without_calls(messages: Sequence[ChatMessage], ids: set[str]) -> Sequence[ChatMessage]:
@@ -94,7 +94,7 @@ def _without_calls(messages: Sequence[ChatMessage], ids: set[str]) -> Sequence[C
     return [replace(each, calls=tuple(call for call in each.calls if call.id not in ids)) for each in messages]
 
 
-async def _model(turn: TurnInput, state: TurnState, decided: Plan) -> ModelChoice:
+async def _model(turn: TurnInput, state: TurnState, tier: Tier) -> ModelChoice:
     """The model that can take this call and has not failed in this turn."""
     question, models, cost = turn.question, turn.models, state.cost
     needs = Needs(
@@ -102,7 +102,7 @@ async def _model(turn: TurnInput, state: TurnState, decided: Plan) -> ModelChoic
         tools=state.tools.needed or any(each.calls for each in state.messages),
         tokens=max(state.above + 1, int(estimate([ChatMessage("user", question.text)]))),
     )
-    choice = models.choose(decided.decision.tier, turn.preferences, needs, state.excluded)
+    choice = models.choose(tier, turn.preferences, needs, state.excluded)
     if not cost.cheapest or cost.over is None:
         return choice
     cheap = cheapest(models, turn.preferences, needs, state.excluded, await turn.prices())

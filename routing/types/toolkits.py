@@ -32,7 +32,7 @@ class ToolText:
 @dataclass(frozen=True, slots=True)
 class ToolCard:
     """A tool with its texts for all four size classes, S the shortest. `examples` are requests that need it; `priority`
-    breaks ties in relevance. `weights` of the definitions are computed once, because thousands are compared per
+    breaks ties in relevance. The definitions and their `weights` are computed once, because thousands are compared per
     message."""
 
     name: str
@@ -41,14 +41,16 @@ class ToolCard:
     examples: tuple[str, ...] = ()
     priority: float = 0.0
     weights: Mapping[Size, int] = field(init=False, repr=False, compare=False)
+    _specs: Mapping[Size, ToolSpec] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "weights", {size: weight(self.spec(size)) for size in self.texts})
+        specs = {size: ToolSpec(self.name, text.description, text.parameters) for size, text in self.texts.items()}
+        object.__setattr__(self, "_specs", specs)
+        object.__setattr__(self, "weights", {size: weight(spec) for size, spec in specs.items()})
 
     def spec(self, size: Size) -> ToolSpec:
         """The definition for a model of this size class."""
-        text = self.texts[size]
-        return ToolSpec(self.name, text.description, text.parameters)
+        return self._specs[size]
 
 
 @dataclass(frozen=True, slots=True)
