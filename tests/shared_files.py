@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -43,9 +44,9 @@ _indexes: dict[str, Arrays] = {}
 
 
 def _glossary() -> Glossary:
-    made = _load_glossary()
-    made.gloss = lru_cache(GLOSSES)(made.gloss)  # type: ignore[method-assign]
-    return made
+    made: Any = _load_glossary()
+    made.gloss = lru_cache(GLOSSES)(made.gloss)
+    return cast(Glossary, made)
 
 
 def _catalog(path: Path) -> Catalog:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,11 +36,11 @@ async def test_a_failed_reload_is_logged_once_and_retried(tmp_path: Path, caplog
     workspace = Workspace(load({"WORKSPACE": str(tmp_path)}))
     workspace.prepare()
     owner_files, models = WorkspaceFiles(workspace), Models(workspace.config(), workspace.catalog())
-    tooling = Stumbling(tmp_path / "SYSTEM.md")
+    tooling: Any = Stumbling(tmp_path / "SYSTEM.md")
 
     async def notify(names: str) -> None: ...
 
-    keeping = asyncio.create_task(keep_fresh(workspace, models, owner_files, tooling, notify, seconds=0))  # type: ignore[arg-type]
+    keeping = asyncio.create_task(keep_fresh(workspace, models, owner_files, tooling, notify, seconds=0))
     try:
         async with asyncio.timeout(60):
             await tooling.well.wait()

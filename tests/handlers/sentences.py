@@ -7,7 +7,7 @@ import errno
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import get_args
 
@@ -240,9 +240,9 @@ def _texts(values: list[ast.expr]) -> list[ast.expr]:
     return [each for each in values if isinstance(each, ast.Constant | ast.IfExp)]
 
 
-def _assigned(nodes: object) -> dict[str, list[ast.expr]]:
+def _assigned(nodes: Iterable[ast.AST]) -> dict[str, list[ast.expr]]:
     found: dict[str, list[ast.expr]] = {}
-    for node in nodes:  # type: ignore[attr-defined]
+    for node in nodes:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             found.setdefault(node.targets[0].id, []).append(node.value)
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from handlers.commands import COMMANDS
 from handlers.suggestions import Suggestions
@@ -47,6 +48,6 @@ def models(cards: Mapping[str, object] | None = None) -> Models:
 
 def suggestions(known: Known | None = None, cards: Mapping[str, object] | None = None) -> Suggestions:
     """Suggestions for every command of the bot."""
-    stores = known or Known()
+    stores: Any = known or Known()
     box = FakeToolbox({})
-    return Suggestions(COMMANDS, models(cards), box, lambda: SKILLS, stores, stores)  # type: ignore[arg-type]
+    return Suggestions(COMMANDS, models(cards), box, lambda: SKILLS, stores, stores)

@@ -4,6 +4,7 @@ import inspect
 import re
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import Any
 
 import pytest
 
@@ -43,7 +44,8 @@ class Anything:
 
 
 def test_every_spec_has_its_own_handler() -> None:
-    dependencies = CommandDependencies(**dict.fromkeys(inspect.signature(CommandDependencies).parameters, Anything()))  # type: ignore[arg-type]
+    anything: dict[str, Any] = dict.fromkeys(inspect.signature(CommandDependencies).parameters, Anything())
+    dependencies = CommandDependencies(**anything)
     table = build_commands(dependencies)
     assert list(table) == [spec.name for spec in COMMANDS]
     assert all(table[spec.name][0] is spec and callable(table[spec.name][1]) for spec in COMMANDS)

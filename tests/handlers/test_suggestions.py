@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from typing import Any, cast
 
 import pytest
 
@@ -103,8 +104,8 @@ class Box:
 
 
 def with_box(known: Known) -> Suggestions:
-    stores = (known, known)
-    return Suggestions(COMMANDS, models(CARDS), Box(), lambda: SKILLS, *stores)  # type: ignore[arg-type]
+    stores: Any = known
+    return Suggestions(COMMANDS, models(CARDS), cast(Any, Box()), lambda: SKILLS, stores, stores)
 
 
 async def test_toolkits_are_suggested_with_the_effective_switch() -> None:

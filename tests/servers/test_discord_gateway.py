@@ -1,7 +1,7 @@
 """The loopback Discord's gateway, with discord.py and with raw frames."""
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import aiohttp
 import discord
@@ -111,7 +111,7 @@ async def test_without_the_content_intent_only_messages_to_the_bot_are_readable(
     async with DiscordServer(privileged=()) as dc:
         dc.guild()
         async with running(dc, Client(content=False)) as client:
-            own = await client.get_channel(dc.channel().id).send("mine")  # type: ignore[union-attr]
+            own = await cast(Any, client.get_channel(dc.channel().id)).send("mine")
             dc.say("private", attachments=[("a.txt", b"abc")])
             dc.say("unread", channel="general", attachments=[("a.txt", b"abc")])
             dc.say("for you", channel="general", mention=True)

@@ -12,6 +12,7 @@ import pytest
 
 from tests.servers.model import ModelServer
 from tests.servers.model.client import KEY, WIRES, answer_text, ask, events, finish, streamed
+from tests.servers.model.scripting import Call
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -56,8 +57,8 @@ async def test_finish_reasons(
 
 
 async def test_tool_calls_on_every_wire(ms: ModelServer, client: httpx.AsyncClient) -> None:
-    calls = [("read_file", {"path": "a.py"}), ("shell", '{"broken', "call_own")]
-    ms.call_tools(calls, text="Looking.", times=None)  # type: ignore[arg-type]
+    calls: list[Call] = [("read_file", {"path": "a.py"}), ("shell", '{"broken', "call_own")]
+    ms.call_tools(calls, text="Looking.", times=None)
     chat = (await client.request(**ask(ms, "chat", stream=False))).json()["choices"][0]["message"]
     assert chat["content"] == "Looking."
     assert [call["function"]["arguments"] for call in chat["tool_calls"]] == ['{"path": "a.py"}', '{"broken']

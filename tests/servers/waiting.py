@@ -50,6 +50,7 @@ class Waiting(Changes, Generic[SourceT, MessageT]):
                 raise AssertionError(f"not true within {timeout} s\n{self.log()}")
         return value
 
+    # The forms overlap, because 1 is an int, too. Type checkers take the first that fits.
     @overload
     async def reply(  # type: ignore[overload-overlap]
         self,

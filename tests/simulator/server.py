@@ -59,7 +59,8 @@ class SimcordServer:
 
     def __init__(self, approved: discord.Intents | None = None) -> None:
         self.env = simcord.Env(discord.Client(intents=discord.Intents.all()))
-        self.env.backend.clock = Now()  # type: ignore[assignment]  # of the same form
+        backend: Any = self.env.backend
+        backend.clock = Now()
         self.gaps: list[str] = []
         self.refusals: list[tuple[str, int]] = []
         """Calls that were answered with an error: "METHOD /path", and Discord's code, or HTTP's if there is none."""

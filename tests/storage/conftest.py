@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,9 +37,9 @@ class Server:
 
     def run(self, program: str, *arguments: str) -> None:
         command = [str(self.programs / program), *arguments]
-        where = {"cwd": self.folder, "env": {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}}
+        where: Any = {"cwd": self.folder, "env": {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}}
         with (self.folder / "log").open("ab") as log:
-            subprocess.run(command, check=True, timeout=100, stdout=log, stderr=log, user=self.user, **where)  # type: ignore[call-overload]
+            subprocess.run(command, check=True, timeout=100, stdout=log, stderr=log, user=self.user, **where)
 
     def sql(self, statement: str) -> None:
         self.run("psql", "-h", str(self.folder), "-U", "postgres", "-d", "postgres", "-qc", statement)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from routing.types.history import TurnRecord
 from routing.types.llm import ChatMessage
 from routing.types.messages import Attachment, ChatKey, InboundMessage, Press, UserKey
@@ -25,9 +27,9 @@ def message(update: str, text: str = "hi", chat: ChatKey = HOME) -> InboundMessa
     return InboundMessage(ANN, chat, "42", update, text, 5.0, attachments=(PHOTO,), press=Press("q", "m"))
 
 
-def record(conversation: int, person: int, question: str, answer: str = "", **more: object) -> TurnRecord:
-    spent: dict[str, object] = {"tier": "smart", "model": "openai/m", "usage": None, "seconds": 1.5}
+def record(conversation: int, person: int, question: str, answer: str = "", **more: Any) -> TurnRecord:
+    spent: dict[str, Any] = {"tier": "smart", "model": "openai/m", "usage": None, "seconds": 1.5}
     spent |= {name: more.pop(name) for name in tuple(more) if name in spent}
     messages = (ChatMessage("assistant", answer, made_by="openai/m"),) if answer else ()
-    calls = (CallRecord(**spent),) if answer else ()  # type: ignore[arg-type]
-    return TurnRecord("t", conversation, person, question, messages=messages, calls=calls, **more)  # type: ignore[arg-type]
+    calls = (CallRecord(**spent),) if answer else ()
+    return TurnRecord("t", conversation, person, question, messages=messages, calls=calls, **more)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import TypeVar
 
 import pytest
-from sqlalchemy import Connection
 
 from routing.types.history import StoredMessage, Summary
 from routing.types.llm import ChatMessage, ToolCall
@@ -18,6 +17,7 @@ from storage.database import Database, open_database
 from storage.history import SqlHistory
 from storage.ledger import SqlLedger
 from storage.stores import Stores, open_stores
+from tests.storage.fakes import Counting, Late
 from tests.storage.samples import ANN, BEN, HOME, OTHER, PHOTO, Hand, record
 
 LIMIT = 7
@@ -43,23 +43,9 @@ async def shows_what_is_stored(stores: Stores, clock: Hand, *conversations: int)
         assert await stores.history.unsummarised(each, LIMIT) == stored
 
 
-class Counting:
-    """Counts reads."""
-
-    reads = 0
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self.write, self.on_outside_change = database.write, database.on_outside_change
-
-    async def read(self, step: Callable[[Connection], T]) -> T:
-        self.reads += 1
-        return await self._database.read(step)
-
-
 async def test_a_conversation_is_read_once(database: Database, clock: Hand, ann: int) -> None:
     counting = Counting(database)
-    stores = open_stores(counting, clock)  # type: ignore[arg-type]
+    stores = open_stores(counting, clock)
     conversation = (await stores.history.current(HOME)).id
     for number in range(5):
         assert len(await texts(stores, conversation)) == min(2 * number, LIMIT)
@@ -138,30 +124,14 @@ async def test_a_cancelled_turn_shows_if_it_was_stored(stores: Stores, ann: int,
     assert await texts(stores, here) == [each.text for each in stored]
 
 
-class Late:
-    """The first read returns only when allowed."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self.write, self.on_outside_change = database.write, database.on_outside_change
-        self.has_read, self.may_return = asyncio.Event(), asyncio.Event()
-
-    async def read(self, step: Callable[[Connection], T]) -> T:
-        found = await self._database.read(step)
-        if not self.has_read.is_set():
-            self.has_read.set()
-            await self.may_return.wait()
-        return found
-
-
 @pytest.mark.parametrize("change", ["turn", "summary", "forget", "outside"])
 async def test_a_read_overtaken_by_a_change_is_not_kept(
     database: Database, clock: Hand, stores: Stores, ann: int, here: int, change: str
 ) -> None:
     late = Late(database)
-    slow = open_stores(late, clock)  # type: ignore[arg-type]
+    slow = open_stores(late, clock)
     reading = asyncio.create_task(slow.history.unsummarised(here, LIMIT))
-    await late.has_read.wait()
+    await late.have_read.wait()
     if change == "turn":
         await slow.ledger.finish([], [], record(here, ann, "two", "zwei"))
     elif change == "summary":

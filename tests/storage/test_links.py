@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 
-from sqlalchemy import func, select
+from sqlalchemy import Connection, func, select
 
 from routing.types.budgets import PersonLimits
 from routing.types.history import Summary, TurnFacts
@@ -27,7 +28,7 @@ async def kept_of(database: Database, person_id: int) -> set[str]:
     for table in metadata.sorted_tables:
         if "person_id" in table.c:
             count = select(func.count()).select_from(table).where(table.c.person_id == person_id)
-            if await database.read(lambda c, count=count: c.execute(count).scalar_one()):  # type: ignore[misc]
+            if await database.read(partial(Connection.scalar, statement=count)):
                 found.add(table.name)
     return found
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import select
 
 from routing.types.messages import OutboundMessage, UserKey
 from routing.types.people import Pairing
@@ -20,6 +18,7 @@ from storage.preferences import SqlPreferences
 from storage.schema import metadata
 from storage.usage.spending import SqlUsage
 from tests.polling import until
+from tests.storage.fakes import Counting
 from tests.storage.samples import ANN, BEN, OTHER, Hand, record
 
 
@@ -39,28 +38,9 @@ async def test_people_are_admitted_changed_and_found(database: Database, clock: 
     ]  # fmt: skip
 
 
-class Counting:
-    """Counts the lookups, and can pause after one."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self.reads = 0
-        self.gate = asyncio.Event()
-        self.gate.set()
-
-    async def read(self, step: Callable[[Connection], Any]) -> Any:
-        self.reads += 1
-        found = await self._database.read(step)
-        await self.gate.wait()
-        return found
-
-    async def write(self, step: Callable[[Connection], Any]) -> Any:
-        return await self._database.write(step)
-
-
 async def test_an_unknown_account_is_cached_until_admitted(database: Database, clock: Hand) -> None:
     counting = Counting(database)
-    people = SqlPeople(counting, SqlPreferences(database), clock)  # type: ignore[arg-type]
+    people = SqlPeople(counting, SqlPreferences(database), clock)
     for _ in range(3):
         assert await people.find(ANN) is None
     assert counting.reads == 1
@@ -77,7 +57,7 @@ async def test_an_unknown_account_is_cached_until_admitted(database: Database, c
 
 async def test_an_admission_during_a_lookup_is_not_cached_away(database: Database, clock: Hand) -> None:
     counting = Counting(database)
-    people = SqlPeople(counting, SqlPreferences(database), clock)  # type: ignore[arg-type]
+    people = SqlPeople(counting, SqlPreferences(database), clock)
     counting.gate.clear()
     search = asyncio.create_task(people.find(ANN))
     await until(lambda: counting.reads)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import TypeVar
 
 import pytest
-from sqlalchemy import Connection
 
 from routing.types.messages import ChatKey, UserKey
 from storage import history, people, preferences, state
@@ -16,6 +14,7 @@ from storage.history import SqlHistory
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 from storage.state import SqlChats
+from tests.storage.fakes import Late
 from tests.storage.samples import ANN, Hand
 
 CACHE_SIZE = 20
@@ -64,29 +63,13 @@ async def test_the_cache_of_accounts_and_groups_is_bounded(
     assert (await everyone.usernames())[accounts[0]] == "name0"
 
 
-class Late:
-    """Reads return slightly old data, as a second connection may."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self.write = database.write
-        self.both, self.may_return = asyncio.Barrier(3), asyncio.Event()
-
-    async def read(self, step: Callable[[Connection], T]) -> T:
-        found = await self._database.read(step)
-        if not self.may_return.is_set():
-            await self.both.wait()
-            await self.may_return.wait()
-        return found
-
-
 async def test_a_read_overtaken_by_a_change_is_not_cached(database: Database, clock: Hand) -> None:
     ann = await SqlPeople(database, SqlPreferences(database), clock).admit(ANN, "Ann", "user", "t")
     talk = await SqlHistory(database, clock).current(ChatKey("telegram", "1"))
-    late = Late(database)
-    settings, talks = SqlPreferences(late), SqlHistory(late, clock)  # type: ignore[arg-type]
+    late = Late(database, 2)
+    settings, talks = SqlPreferences(late), SqlHistory(late, clock)
     preferences, switches = asyncio.create_task(settings.get(ann.id)), asyncio.create_task(talks.switches(talk.id))
-    await late.both.wait()
+    await late.have_read.wait()
     await settings.set_tier(ann.id, "smart", True)
     await talks.set_skill(talk.id, "poet")
     late.may_return.set()

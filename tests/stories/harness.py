@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from blockbuster import BlockBuster
@@ -48,7 +49,7 @@ class BotHarness:
     ms: ModelServer
     workspace: Path
     env: dict[str, str] = field(default_factory=dict)
-    config: dict[str, object] = field(default_factory=dict)
+    config: dict[str, Any] = field(default_factory=dict)
     killed: bool = False
     """Whether a bot was killed: the next one may repeat an edit."""
     menus: bool = False

@@ -4,6 +4,7 @@ import json
 import logging
 import re
 from collections.abc import Iterator
+from typing import Literal
 
 import httpx
 import pytest
@@ -84,9 +85,9 @@ def logging_restored() -> Iterator[None]:
 @pytest.mark.parametrize("style", ["text", "json"])
 @pytest.mark.parametrize("secret", [TOKEN, ENV_KEY, FILE_KEY, "päss-wörd"])
 def test_a_traceback_and_an_address_show_no_secret(
-    logging_restored: None, capsys: pytest.CaptureFixture[str], style: str, secret: str
+    logging_restored: None, capsys: pytest.CaptureFixture[str], style: Literal["text", "json"], secret: str
 ) -> None:
-    logs.configure("DEBUG", style, [secret, PROXY_PASSWORD])  # type: ignore[arg-type]
+    logs.configure("DEBUG", style, [secret, PROXY_PASSWORD])
     log = logging.getLogger("bot.story")
     try:
         try:

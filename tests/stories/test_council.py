@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from routing.council.verdict import Stage
 from tests.fakes import later
 from tests.litellm_setup import litellm_without_clients
 from tests.servers.model import Gate
@@ -44,9 +45,9 @@ async def shown(on: BotHarness, *lines: str) -> None:
     await on.tg.wait_for(lambda tg: any(all(line in draft.text for line in lines) for draft in tg.drafts))
 
 
-async def held(on: BotHarness, vendor: str, part: str) -> tuple[Message, Gate]:
+async def held(on: BotHarness, vendor: str, part: Stage) -> tuple[Message, Gate]:
     """A council with one member blocked in this part until the gate opens, once the others have answered."""
-    gate = on.ms.gate(when=at(vendor, part))  # type: ignore[arg-type]
+    gate = on.ms.gate(when=at(vendor, part))
     said = on.tg.say(ASKED)
     await gate.reached(60.0)
     await shown(on, "answers 2/3" if part == "answers" else "ranking 2/3", f"⏳ {MEMBERS[vendor]}")

@@ -85,7 +85,7 @@ async def test_an_expensive_council_waits_for_its_button_also_after_a_restart(on
         assert 'members: 2\nquestion: "Tabs or spaces?"\ntier: "deep"' in asked.text
         assert councils(on) == 0
         assert ONCE in labels(asked)
-        assert "has NOT run" in on.rows("select text from messages where role = 'tool'")[0][0]  # type: ignore[operator]
+        assert "has NOT run" in str(on.rows("select text from messages where role = 'tool'")[0][0])
     async with running(on):
         answer = await pressed(on, ONCE, asked)
         assert answer.text.startswith("Done: All agree.\n\n🏛 2 of 2 answered.")

@@ -8,6 +8,7 @@ import pytest
 
 from tests.polling import until
 from tests.servers.discord import DiscordServer, Message
+from tests.servers.discord.faults import Kind
 from tests.stories.discord_bot import hurried, up
 from tests.stories.harness import BotHarness, BotProcess, running
 
@@ -176,10 +177,10 @@ async def test_a_gateway_that_fails_loses_and_doubles_nothing(
 
 
 @pytest.mark.parametrize("kind", ["rate_limit", "rate_limit_global"])
-async def test_a_rate_limit_only_delays_an_answer(on: BotHarness, dc: DiscordServer, kind: str) -> None:
+async def test_a_rate_limit_only_delays_an_answer(on: BotHarness, dc: DiscordServer, kind: Kind) -> None:
     async with running(on) as app:
         await up(dc, app)
-        dc.fault("POST /channels/*/messages", kind, times=2, retry_after=0.3)  # type: ignore[arg-type]
+        dc.fault("POST /channels/*/messages", kind, times=2, retry_after=0.3)
         said = dc.say("hello")
         assert (await answered(dc, said)).text == "You said: hello"
     assert len(said.channel.from_bot()) == 1

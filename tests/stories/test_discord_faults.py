@@ -11,6 +11,7 @@ from bot.adapters.discord.outbound import TOO_LATE_FOR_ONE
 from bot.adapters.discord.parts import RECOVERED
 from handlers.languages import Say
 from tests.servers.discord import DiscordServer, Fault, Interaction, User
+from tests.servers.discord.faults import Kind
 from tests.servers.model import Gate
 from tests.stories.discord_bot import CALLBACK, SEND, SENDING, hurried, mention, settled, shown, texts, up
 from tests.stories.harness import BotHarness, running
@@ -122,14 +123,14 @@ async def test_an_unknown_interaction_is_still_answered(
 
 
 @pytest.mark.parametrize("kind", ["rate_limit", "rate_limit_global"])
-async def test_each_429_costs_one_call_and_keeps_the_order(on: BotHarness, dc: DiscordServer, kind: str) -> None:
+async def test_each_429_costs_one_call_and_keeps_the_order(on: BotHarness, dc: DiscordServer, kind: Kind) -> None:
     """A long answer and the next question: each refused call is repeated once when allowed."""
     pieces = [f"part {number} " + "and so on " * 150 for number in range(3)]
     on.ms.reply("\n\n".join(pieces))
     on.ms.reply("The second answer.")
     async with running(on) as app:
         await up(dc, app)
-        fault = dc.fault(SEND, kind, times=3, retry_after=0.3)  # type: ignore[arg-type]
+        fault = dc.fault(SEND, kind, times=3, retry_after=0.3)
         dc.say("first", channel="general", mention=True)
         dc.say("second", channel="general", mention=True)
         await dc.wait_for(lambda _: texts(dc.channel())[-1:] == ["The second answer."])

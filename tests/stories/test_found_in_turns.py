@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.servers.telegram import TelegramServer
+from tests.servers.telegram import Message, TelegramServer
 from tests.stories.harness import BotHarness, ask, running, tool_results
 from tests.stories.test_compaction import is_summary, talk
 
@@ -234,8 +234,8 @@ async def test_in_a_group_tool_results_stay_with_their_person(on: BotHarness) ->
         assert "Someone else" in refused.text
 
 
-def _file(tg: TelegramServer, message: object) -> str:
-    return tg.document(message).data.decode()  # type: ignore[arg-type]
+def _file(tg: TelegramServer, message: Message) -> str:
+    return tg.document(message).data.decode()
 
 
 async def test_forgetting_or_blocking_ends_a_running_turn(on: BotHarness) -> None:

@@ -69,9 +69,9 @@ async def test_a_rejected_reply_is_sent_again(on: BotHarness) -> None:
     ],
 )
 async def test_a_reply_that_may_have_arrived_is_sent_again_with_a_mark(
-    on: BotHarness, hurried: None, kind: str, expected: list[str]
+    on: BotHarness, hurried: None, kind: Kind, expected: list[str]
 ) -> None:
-    on.tg.fault("sendMessage", kind)  # type: ignore[arg-type]
+    on.tg.fault("sendMessage", kind)
     async with running(on):
         on.tg.say("hello")
         await on.tg.reply(matching="(recovered)")

@@ -19,8 +19,8 @@ def own_clients() -> None:
 
 async def test_status_shows_deadline_attempts_and_price(on: BotHarness) -> None:
     vendors(on, smart={"deadlineSeconds": 30.0, "attempts": 2})
-    on.config["tiers"]["coding"]["deadlineSeconds"] = 40.0  # type: ignore[index]
-    on.config["tiers"]["deep"]["deadlineSeconds"] = 50.0  # type: ignore[index]
+    on.config["tiers"]["coding"]["deadlineSeconds"] = 40.0
+    on.config["tiers"]["deep"]["deadlineSeconds"] = 50.0
     on.config["turn"] = {"deadlineSeconds": 25}
     async with running(on):
         shown = (await ask(on, "/tier smart")).text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 
@@ -30,9 +31,13 @@ class Kept:
         self.rated.append((turn_id, person_id, rating))
         return self.known
 
+    def command(self) -> RateCommand:
+        stores: Any = self
+        return RateCommand(stores, stores)
+
     async def say(self, text: str, button: Button | None = None, language: str = "en") -> str:
         ask = replace(asked(text, language=language), button=button)
-        return (await RateCommand(self, self)(ask)).text  # type: ignore[arg-type]
+        return (await self.command()(ask)).text
 
 
 @pytest.mark.parametrize(
@@ -54,7 +59,7 @@ async def test_the_newest_answer_is_rated(word: str, rating: Rating | None, repl
 
 async def test_without_arguments_the_buttons_rate_the_newest_answer() -> None:
     kept = Kept()
-    reply = await RateCommand(kept, kept)(asked("/rate"))  # type: ignore[arg-type]
+    reply = await kept.command()(asked("/rate"))
     assert reply.buttons == ((Button("👍", "/rate 👍", "t1"), Button("👎", "/rate 👎", "t1")),)
     assert kept.rated == []
     kept.last = "t2"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -50,7 +51,9 @@ def command(kept: Kept, *names: str) -> ToolsCommand:
     kits = [bound(name, Tool(f"tool_{n}", does), base=base.get(name, False)) for n, name in enumerate(names)]
     box = Toolbox(BuiltinSource([*kits, bound("conversation", Tool("discover_tools", does), base=True)]))
     parts = tooling(box, WorkspaceToolkits(Path("/nowhere")), Servers())
-    return ToolsCommand(kept, None, None, ToolList(parts, lambda: 0.0), parts.selector, None, NoPolicy())  # type: ignore[arg-type]
+    unused: Any = None
+    settings, policy = cast(Any, kept), cast(Any, NoPolicy())
+    return ToolsCommand(settings, unused, unused, ToolList(parts, lambda: 0.0), parts.selector, None, policy)
 
 
 async def test_concurrent_switches_are_both_applied() -> None:

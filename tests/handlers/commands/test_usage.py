@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from io import BytesIO
+from typing import Any, cast
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -109,11 +110,11 @@ def kept() -> Kept:
 def command(kept: Kept, **ceilings: object) -> UsageCommand:
     till = Till(limits(zone=ZoneInfo("Pacific/Auckland"), **ceilings))
     budget = Budget(lambda: till.limits, kept, till.own, lambda: NOON)
-    return UsageCommand(kept, kept, Turns(kept), People(), budget, lambda: NOON)  # type: ignore[arg-type]
+    return UsageCommand(kept, kept, Turns(kept), cast(Any, People()), budget, lambda: NOON)
 
 
-def usage(words: str = "", **who: object) -> CommandContext:
-    return asked(f"/usage {words}".strip(), **who)  # type: ignore[arg-type]
+def usage(words: str = "", **who: Any) -> CommandContext:
+    return asked(f"/usage {words}".strip(), **who)
 
 
 async def test_own_usage_by_model_and_tier(kept: Kept) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 
@@ -53,7 +54,8 @@ class FakeStores:
         self.posted += messages
 
     def alarms(self) -> Alarms:
-        return Alarms(self, self, Notices(self, self.post))  # type: ignore[arg-type]
+        fakes: Any = self
+        return Alarms(fakes, fakes, Notices(fakes, fakes.post))
 
     def rung(self) -> list[str]:
         found = [each.text for each in self.posted]

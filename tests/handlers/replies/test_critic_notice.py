@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 import pytest
 
@@ -47,8 +48,8 @@ class Fakes:
 
     async def after_turn(self, message: InboundMessage = ASKED, record: TurnRecord = TURN) -> None:
         contracts = {tier: replace(each, pool=(f"x/{tier}",)) for tier, each in DEFAULT_CONTRACTS.items()}
-        critic = self.Critic(self)
-        notices = CriticNotices(critic, self, self, self.sent.extend, lambda: contracts)  # type: ignore[arg-type]
+        critic, fakes = cast(Any, self.Critic(self)), cast(Any, self)
+        notices = CriticNotices(critic, fakes, fakes, self.sent.extend, lambda: contracts)
         await notices.after_turn(message, record)
 
     class Critic:

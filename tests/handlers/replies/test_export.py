@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -21,8 +22,8 @@ TALK = Conversation(7, ChatKey("telegram", "1001"), BEGAN)
 ENGLISH = Say("en")
 
 
-def stored(role: Speaker, text: str, minutes: int = 0, **more: object) -> StoredMessage:
-    return StoredMessage(minutes, role, text, BEGAN + 60 * minutes, **more)  # type: ignore[arg-type]
+def stored(role: Speaker, text: str, minutes: int = 0, **more: Any) -> StoredMessage:
+    return StoredMessage(minutes, role, text, BEGAN + 60 * minutes, **more)
 
 
 def written(*messages: StoredMessage, zone: str = "UTC", say: Say = ENGLISH) -> str:

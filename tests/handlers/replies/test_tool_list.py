@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -26,6 +26,7 @@ from routing.types.people import Person
 from routing.types.toolkits import ToolCard, Toolkit, ToolkitSource, ToolText
 from routing.types.tools import ToolScope
 from tests.handlers.contexts import asked
+from tests.routing.tools.fakes import FakeVectors
 
 NOW = 1_000.0
 
@@ -50,10 +51,10 @@ async def missing() -> str | None:
     return "its *program* is missing"
 
 
-def bound(name: str, *tools: Tool, about: str = "Does things.", **facts: object) -> BoundToolkit:
+def bound(name: str, *tools: Tool, about: str = "Does things.", **facts: Any) -> BoundToolkit:
     text = ToolText("Does it.", {"type": "object", "properties": {}})
     cards = tuple(ToolCard(tool.name, dict.fromkeys(SIZES, text)) for tool in tools)
-    return BoundToolkit(Toolkit(name, about, tools=cards, **facts), tools)  # type: ignore[arg-type]
+    return BoundToolkit(Toolkit(name, about, tools=cards, **facts), tools)
 
 
 def box() -> Toolbox:
@@ -81,7 +82,7 @@ class Tooling:
 
 
 def tooling(toolbox: Toolbox, toolkits: WorkspaceToolkits, mcp: McpClient) -> ToolServices:
-    selector = ToolSelector(toolbox.toolkits, None, None)  # type: ignore[arg-type]  # nothing is embedded
+    selector = ToolSelector(toolbox.toolkits, None, FakeVectors())
     return Tooling(toolbox, selector, toolkits, mcp)
 
 

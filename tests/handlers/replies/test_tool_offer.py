@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import get_args
+from typing import Any, cast, get_args
 
 import pytest
 
@@ -36,6 +36,7 @@ from routing.types.people import Person, PersonSettings, Role
 from routing.types.tiers import Tier
 from tests.handlers.contexts import asked
 from tests.handlers.replies.test_tool_list import bound, does
+from tests.routing.tools.fakes import FakeEmbedder, FakeVectors
 
 MODEL = "openai/gpt-5.1"
 BOX = Toolbox(
@@ -64,7 +65,7 @@ class Unavailable(ToolSelector):
         return ToolSelection(tuple(each for each in self.finds if among is None or each.toolkit in among))
 
 
-SELECTOR = Unavailable(BOX.toolkits, None, None)  # type: ignore[arg-type]  # nothing is embedded
+SELECTOR = Unavailable(BOX.toolkits, None, FakeVectors())
 
 NOTHING = ToolSelection()
 
@@ -103,12 +104,11 @@ class Kept:
         return PersonSettings(off=frozenset({"kit8"}))
 
 
-class Named:
-    name = "sentence-transformers:/home/ann/model@0123"
+EMBEDDER = FakeEmbedder(name="sentence-transformers:/home/ann/model@0123")
 
 
-def offers(router: Decides) -> ToolOffers:
-    return ToolOffers(router, BOX, SELECTOR, Kept())  # type: ignore[arg-type]
+def offers(router: Any) -> ToolOffers:
+    return ToolOffers(router, BOX, SELECTOR, cast(Any, Kept()))
 
 
 def offer(*names: str) -> ToolOffer:
@@ -210,10 +210,10 @@ async def test_a_prefix_selects_the_tier_and_is_removed() -> None:
 
 async def test_model_paths_are_for_admins() -> None:
     SELECTOR.reason = ""  # as when everything is embedded
-    assert "(`sentence-transformers:/home/ann/model@0123`)" in compared(asked(role="admin"), SELECTOR, Named())  # type: ignore[arg-type]
-    assert "embeddings (`sentence-transformers`)" in compared(asked(role="user"), SELECTOR, Named())  # type: ignore[arg-type]
+    assert "(`sentence-transformers:/home/ann/model@0123`)" in compared(asked(role="admin"), SELECTOR, EMBEDDER)
+    assert "embeddings (`sentence-transformers`)" in compared(asked(role="user"), SELECTOR, EMBEDDER)
     SELECTOR.reason = "the model can't be loaded."
-    assert compared(asked(), SELECTOR, Named()) == "⚠️ Tool matching: words only (the model can't be loaded)"  # type: ignore[arg-type]
+    assert compared(asked(), SELECTOR, EMBEDDER) == "⚠️ Tool matching: words only (the model can't be loaded)"
 
 
 @pytest.mark.parametrize(
@@ -228,6 +228,6 @@ async def test_model_paths_are_for_admins() -> None:
 async def test_errors_of_an_encoder_are_for_admins(role: Role, fallback_reason: str, told: str) -> None:
     SELECTOR.reason = fallback_reason
     line = f"⚠️ Tool matching: words only ({told})"
-    assert compared(asked(role=role), SELECTOR, Named()) == line  # type: ignore[arg-type]
+    assert compared(asked(role=role), SELECTOR, EMBEDDER) == line
     text = await offers(Decides(ToolSelection(fallback_reason=fallback_reason))).explain(asked(role=role), 1, "x")
     assert text.endswith(f"\n\n{line}")

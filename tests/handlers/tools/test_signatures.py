@@ -134,7 +134,7 @@ def starred(*numbers: int) -> str:
     return ""
 
 
-def untyped(a) -> str:  # type: ignore[no-untyped-def]
+def untyped(a) -> str:  # type: ignore[no-untyped-def]  # as authors may forget it
     return ""
 
 
@@ -146,7 +146,7 @@ def called_back(a: Callable[[], None]) -> str:
     return ""
 
 
-def unknown(a: Missing) -> str:  # type: ignore[name-defined]  # noqa: F821
+def unknown(a: Missing) -> str:  # type: ignore[name-defined]  # noqa: F821 - refused below
     return ""
 
 

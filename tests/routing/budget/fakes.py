@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from types import MappingProxyType
+from typing import Any
 
 from routing.budget.budget import Budget
 from routing.budget.reservation import Reservation
@@ -109,7 +110,7 @@ def cost(dollars: str | None, tokens: int = 0) -> Usage:
     return Usage(tokens, 0, cost=None if dollars is None else Decimal(dollars))
 
 
-def limits(**more: object) -> BudgetLimits:
+def limits(**more: Any) -> BudgetLimits:
     """`person_day="1"`, or any other field of the limits."""
     found: dict[tuple[Scope, PeriodKind], Decimal] = {}
     scopes: tuple[Scope, ...] = ("person", "chat", "all")
@@ -119,4 +120,4 @@ def limits(**more: object) -> BudgetLimits:
             value = more.pop(f"{scope}_{period}", None)
             if value is not None:
                 found[scope, period] = Decimal(str(value))
-    return BudgetLimits(MappingProxyType(found), **more)  # type: ignore[arg-type]
+    return BudgetLimits(MappingProxyType(found), **more)

@@ -18,7 +18,7 @@ from routing.health.health import ModelHealth
 from routing.llm.attempt import ModelCaller
 from routing.policy.models import Models
 from routing.types.decisions import SkippedModel
-from routing.types.llm import ChatMessage, StreamEnd, TextDelta, Usage
+from routing.types.llm import ChatMessage, Finish, StreamEnd, TextDelta, Usage
 from tests.fakes import END, FakeLlm, Step, says
 from tests.routing.council.members import BEGAN
 from tests.routing.simulated_time import elapsed, run_instantly
@@ -94,8 +94,8 @@ def test_councils_have_their_own_time_limits() -> None:
 
 
 @pytest.mark.parametrize("finish", ["length", "cut"])
-def test_a_partial_answer_is_marked(finish: str) -> None:
-    end = StreamEnd(finish, Usage(1, 2))  # type: ignore[arg-type]
+def test_a_partial_answer_is_marked(finish: Finish) -> None:
+    end = StreamEnd(finish, Usage(1, 2))
     assert called(GPT, [TextDelta("half"), end])[0] == "half" + BROKEN
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
@@ -10,7 +11,7 @@ import pytest
 from routing.council.council import ANSWER_SECONDS
 from routing.council.seats import Seat
 from routing.council.verdict import Failure, Progress, Voting
-from routing.errors import KeyRejected, Unreachable
+from routing.errors import KeyRejected, ModelError, Unreachable
 from tests.routing.council.members import BLOCK, MOON, SEATS, STAR, SUN, Call, CouncilRun, Members, verdict_of
 from tests.routing.simulated_time import run_instantly
 
@@ -174,12 +175,14 @@ def test_the_chair_is_the_strongest_of_those_who_answered() -> None:
         (lambda call: f"dissent-{mark(call)}", Failure("empty")),
     ],
 )
-def test_without_a_synthesis_the_best_answer_is_used(synthesis: object, failure: Failure) -> None:
+def test_without_a_synthesis_the_best_answer_is_used(
+    synthesis: str | ModelError | Callable[[Call], str], failure: Failure
+) -> None:
     ballots = {SUN: [STAR, MOON], MOON: [STAR, SUN], STAR: [MOON, SUN]}
-    verdict = verdict_of(Members(ballots=ballots, synthesis=synthesis))  # type: ignore[arg-type]
+    verdict = verdict_of(Members(ballots=ballots, synthesis=synthesis))
     assert (verdict.form, verdict.answer, verdict.writer) == ("member", f"{STAR} says yes", STAR)
     assert (verdict.failure, verdict.chairman) == (failure, SUN)
-    unranked = verdict_of(Members(answers={SUN: BROKEN}, synthesis=synthesis))  # type: ignore[arg-type]
+    unranked = verdict_of(Members(answers={SUN: BROKEN}, synthesis=synthesis))
     assert (unranked.form, unranked.writer) == ("member", MOON), "the strongest, because there are no rankings"
 
 

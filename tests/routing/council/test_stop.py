@@ -26,8 +26,10 @@ def stopped(members: Members, when: When) -> Verdict:
 
         run.on_progress = watch
         verdict = await run.run()
-        assert asyncio.current_task().cancelling() == 0  # type: ignore[union-attr]
-        assert asyncio.all_tasks() == {asyncio.current_task()}
+        task = asyncio.current_task()
+        assert task is not None
+        assert task.cancelling() == 0
+        assert asyncio.all_tasks() == {task}
         return verdict
 
     return run_instantly(story())

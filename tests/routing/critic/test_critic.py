@@ -7,6 +7,7 @@ import json
 import re
 import time
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -40,14 +41,14 @@ class Bench:
     """A critic and its dependencies."""
 
     def __init__(
-        self, *calls: list[Step], config: CriticConfig = ON, keys: dict[str, str] | None = None, **more: object
+        self, *calls: list[Step], config: CriticConfig = ON, keys: dict[str, str] | None = None, **more: Any
     ) -> None:
         file = jsonfile.parse(json.dumps({}), "runtime-config.json")
         self.llm = FakeLlm(*calls)
         self.models = Models(read_config(file, KEYS if keys is None else keys, {}), CATALOG)
         guard, clock = more.pop("guard", None), more.pop("clock", time.time)
-        caller = ModelCaller(self.llm, self.models.health, clock, guard)  # type: ignore[arg-type]
-        self.critic = Critic(self.models, caller, lambda: config, clock, **more)  # type: ignore[arg-type]
+        caller = ModelCaller(self.llm, self.models.health, clock, guard)
+        self.critic = Critic(self.models, caller, lambda: config, clock, **more)
         self.cost = turn_cost()
 
     async def check(self, answer: str = "Sydney.", author: str = GPT) -> Critique | None:

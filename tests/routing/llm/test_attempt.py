@@ -27,6 +27,7 @@ from routing.types.llm import (
     CallDelta,
     ChatMessage,
     Completion,
+    Finish,
     ModelRequest,
     ProviderProfile,
     StreamEnd,
@@ -79,15 +80,15 @@ async def test_an_error_before_the_first_token_is_raised(error: ModelError) -> N
 
 
 @pytest.mark.parametrize("finish", ["stop", "cut"])
-async def test_no_events_are_an_empty_answer(finish: str) -> None:
-    silent: list[Step] = [ThinkingDelta(), TextDelta("  \n"), StreamEnd(finish, None)]  # type: ignore[arg-type]
+async def test_no_events_are_an_empty_answer(finish: Finish) -> None:
+    silent: list[Step] = [ThinkingDelta(), TextDelta("  \n"), StreamEnd(finish, None)]
     with pytest.raises(EmptyAnswer):
         await running(FakeLlm(silent)).complete(asked(), call_options(), Seen(), Stop())
 
 
 @pytest.mark.parametrize("finish", ["length", "policy"])
-async def test_an_answer_without_text_but_with_a_finish_reason_is_not_empty(finish: str) -> None:
-    llm = FakeLlm([StreamEnd(finish, None)])  # type: ignore[arg-type]
+async def test_an_answer_without_text_but_with_a_finish_reason_is_not_empty(finish: Finish) -> None:
+    llm = FakeLlm([StreamEnd(finish, None)])
     assert (await running(llm).complete(asked(), call_options(), Seen(), Stop())).finish == finish
 
 
@@ -186,7 +187,9 @@ async def test_stop_keeps_the_text() -> None:
     llm = FakeLlm([TextDelta("half"), asyncio.Event(), TextDelta("never"), END])
     completion = await running(llm).complete(asked(), call_options(), Seen(stop.request), stop)
     assert (completion.text, completion.finish) == ("half", "stopped")
-    assert asyncio.current_task().cancelling() == 0  # type: ignore[union-attr]
+    task = asyncio.current_task()
+    assert task is not None
+    assert task.cancelling() == 0
 
 
 async def test_stop_before_the_first_token_and_before_the_call() -> None:

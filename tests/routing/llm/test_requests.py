@@ -1,5 +1,7 @@
 """The requests that LiteLLM sends for us, and how it reads the answers; through its real code."""
 
+from typing import cast
+
 import pytest
 
 from routing.catalog.catalog import BUNDLED, Catalog
@@ -85,7 +87,7 @@ ALL_LEVELS = [
 async def test_every_level_of_every_model_of_the_three_reaches_the_wire(llm: LiteLlm, ms: ModelServer) -> None:
     lost = []
     for model, level in ALL_LEVELS:
-        kind: ApiType = provider_of(model)  # type: ignore[assignment]
+        kind = cast(ApiType, provider_of(model))
         where = profile(kind, kind, base(ms, kind))
         try:
             await collect(llm, request(model, where, level))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -13,15 +13,15 @@ from routing.errors import ModelError
 from routing.policy.failover import MIN_SECONDS, PAUSE_SECONDS, Situation, Step, after
 
 Failure = ModelError | Literal["length"]
-PLENTY = {"attempts": 3, "seconds_left": 60.0}
+PLENTY: dict[str, Any] = {"attempts": 3, "seconds_left": 60.0}
 
 
 def failed(name: str, wait: float | None = None) -> Failure:
     return "length" if name == "length" else getattr(errors, name)("a/1", "x", wait)
 
 
-def at(candidates: int = 3, asked: int = 1, tries: int = 1, **more: object) -> Situation:
-    return Situation(candidates, asked, tries, **{**PLENTY, **more})  # type: ignore[arg-type]
+def at(candidates: int = 3, asked: int = 1, tries: int = 1, **more: Any) -> Situation:
+    return Situation(candidates, asked, tries, **{**PLENTY, **more})
 
 
 FIRST, LAST, ONLY = at(), at(asked=3), at(candidates=1)
@@ -98,8 +98,8 @@ KINDS = tuple(name for name, kind in vars(errors).items() if isinstance(kind, ty
 
 
 def test_every_kind_of_failure_has_a_row() -> None:
-    marks = test_the_next_step_after_each_failure.pytestmark  # type: ignore[attr-defined]
-    rows = {row[0] for mark in marks for row in mark.args[1]}
+    story: Any = test_the_next_step_after_each_failure
+    rows = {row[0] for mark in story.pytestmark for row in mark.args[1]}
     assert set(KINDS) | {"length"} == rows
 
 

@@ -63,7 +63,10 @@ def test_the_first_model_with_a_key_is_used_and_the_rest_are_fallbacks() -> None
     pool = ("mistral/mistral-large-4", "anthropic/claude-opus-4-5", "openai/gpt-4.1", "gemini/gemini-2.5-pro")
     choice = Models(config(pools={"deep": pool}), CATALOG).choose("deep", Preferences())
     assert (choice.model, choice.source) == ("anthropic/claude-opus-4-5", "fallback")
-    assert choice.reasoning == CATALOG.lookup("anthropic/claude-opus-4-5").reasoning.default  # type: ignore[union-attr]
+    card = CATALOG.lookup("anthropic/claude-opus-4-5")
+    assert card is not None
+    assert card.reasoning is not None
+    assert choice.reasoning == card.reasoning.default
     assert choice.fallbacks == ("openai/gpt-4.1",)
     assert choice.keyless == ("mistral/mistral-large-4", "gemini/gemini-2.5-pro")
 

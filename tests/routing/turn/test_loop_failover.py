@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -32,6 +32,7 @@ from routing.types.llm import (
     ModelRequest,
     ProviderProfile,
     StreamEnd,
+    StreamEvent,
 )
 from routing.types.people import Person
 from routing.types.stop import Stop
@@ -152,7 +153,7 @@ class Moving(FakeLlm):
         super().__init__([], *calls)
         self._first = first
 
-    def stream(self, request: ModelRequest):  # type: ignore[no-untyped-def]
+    def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         if not self.asked:
             self._calls[0] = self._first()
         return super().stream(request)

@@ -25,9 +25,9 @@ async def test_a_council_takes_no_time_and_no_calls_of_the_turn() -> None:
     now, planner = [0.0], Planner(TurnBounds(model_calls=3, seconds=60.0))
 
     async def council(given: Mapping[str, Any]) -> str:
-        loop = asyncio.get_running_loop()
+        loop: Any = asyncio.get_running_loop()
         usual = loop.time
-        loop.time = lambda: usual() + 500.0  # type: ignore[method-assign]
+        loop.time = lambda: usual() + 500.0
         now[0] += 500.0
         planner.cost.calls += [CallRecord("deep", "openai/m", None, 1.0)] * 7
         planner.cost.consulted += 7

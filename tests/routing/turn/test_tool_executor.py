@@ -69,9 +69,9 @@ async def test_no_tool_outlives_its_turn() -> None:
 
 async def test_a_tool_with_its_own_limit_does_not_use_turn_time() -> None:
     async def long(given: Mapping[str, Any]) -> str:
-        loop = asyncio.get_running_loop()
+        loop: Any = asyncio.get_running_loop()
         usual = loop.time
-        loop.time = lambda: usual() + 100.0  # type: ignore[method-assign]
+        loop.time = lambda: usual() + 100.0
         return "long"
 
     async def short(given: Mapping[str, Any]) -> str:

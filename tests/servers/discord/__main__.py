@@ -15,8 +15,9 @@ import asyncio
 import re
 import shlex
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
+from tests.servers.discord.faults import Kind
 from tests.servers.discord.message import Message
 from tests.servers.discord.server import TOKEN, DiscordServer
 from tests.servers.discord.transcript import line
@@ -68,7 +69,9 @@ def obey(dc: DiscordServer, text: str) -> Any:
         return _slash(dc, text)
     if text.startswith("!"):
         return _order(dc, text)
-    who, said = re.fullmatch(r"(?:(\w+): )?(.*)", text, re.S).groups()  # type: ignore[union-attr]
+    spoken = re.fullmatch(r"(?:(\w+): )?(.*)", text, re.S)
+    assert spoken is not None
+    who, said = spoken.groups()
     if said.startswith("@"):
         channel, _, rest = said.removeprefix("@").partition(" ")
         return dc.say(rest, user=who, channel=channel, mention=True)
@@ -87,7 +90,7 @@ def _order(dc: DiscordServer, text: str) -> Any:
         case "!thread", [name, *said]:
             return dc.say(" ".join(said), thread=dc.thread(name), mention=True)
         case "!fault", [call, kind]:
-            return dc.fault(call, kind)  # type: ignore[arg-type]
+            return dc.fault(call, cast(Kind, kind))
         case "!kick", [*guild]:
             return dc.kick(*guild)
         case "!forbid" | "!allow", [channel, *permissions]:

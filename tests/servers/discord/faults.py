@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from tests.servers.discord.errors import ApiError
 from tests.servers.ordered_faults import OrderedFault
@@ -46,7 +46,7 @@ class Fault(OrderedFault):
     error_after        the call was done and is answered with `status`, 504 if none is given
     """
 
-    KINDS = Kind.__args__  # type: ignore[attr-defined]
+    KINDS = get_args(Kind)
 
     call: str
     retry_after: float = 1.0

@@ -1,7 +1,7 @@
 """Injected faults, instead of, before or after the real answer."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from tests.servers.ordered_faults import OrderedFault
 from tests.servers.telegram.errors import ApiError, bad_request
@@ -39,7 +39,7 @@ class Fault(OrderedFault):
     drip          the call is done at once and answered byte by byte, each after `seconds`
     """
 
-    KINDS = Kind.__args__  # type: ignore[attr-defined]
+    KINDS = get_args(Kind)
 
     method: str
     retry_after: int = 1

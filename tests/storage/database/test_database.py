@@ -16,8 +16,8 @@ from storage.schema import metadata
 
 
 async def test_every_table_exists_and_the_size_is_known(database: Database) -> None:
-    def count(c: object) -> int:
-        return sum(c.execute(select(func.count()).select_from(t)).scalar_one() for t in metadata.tables.values())  # type: ignore[attr-defined]
+    def count(c: Connection) -> int:
+        return sum(c.execute(select(func.count()).select_from(t)).scalar_one() for t in metadata.tables.values())
 
     assert await database.read(count) == 0
     assert await database.size_bytes() > 10_000

@@ -12,6 +12,7 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, Table, func, select
 
+from routing.types.decisions import TierSource
 from routing.types.history import TurnFacts, TurnRecord
 from routing.types.llm import Usage
 from routing.types.messages import UserKey
@@ -62,10 +63,10 @@ async def some_turn(stores: Stores, chance: random.Random, person: int, turn_id:
         counted = chance.choice([None, Usage(chance.randrange(99), chance.randrange(99), 7, 0, cost)])
         calls.append(CallRecord(chance.choice(TIERS), "a/x", counted, 1.0, charged=chance.choice([None, Decimal(1)])))
     first = chance.choice([None, 0.5])
-    marks = {name: chance.random() < 0.3 for name in ("fallback", "timed_out", "escalated")}
-    source = chance.choice(["default", "council"])
+    marks: dict[str, Any] = {name: chance.random() < 0.3 for name in ("fallback", "timed_out", "escalated")}
+    sources: tuple[TierSource, ...] = ("default", "council")
     model = chance.choice(["", "a/x", "b/y"])
-    facts = TurnFacts(chance.choice(TIERS), source, model, 2.0, first_token_seconds=first, **marks)  # type: ignore[arg-type]
+    facts = TurnFacts(chance.choice(TIERS), chance.choice(sources), model, 2.0, first_token_seconds=first, **marks)
     here = await stores.history.current(chance.choice([HOME, OTHER]))
     await stores.ledger.finish([], [], TurnRecord(turn_id, here.id, person, "q", calls=tuple(calls), facts=facts))
 
@@ -105,7 +106,7 @@ async def test_hourly_sums_match_the_rows(database: Database, clock: Hand, seed:
     await happened(stores, clock, seed)
     assert await database.read(differing) == []
     counts = select(func.sum(usage_hours.c.calls)), select(func.sum(turn_hours.c.liked + turn_hours.c.disliked))
-    assert all([await database.read(lambda c, each=each: c.execute(each).scalar()) for each in counts])  # type: ignore[misc]
+    assert all(await database.read(lambda c: [c.execute(each).scalar() for each in counts]))
 
 
 async def test_old_rows_are_counted_by_the_migration(database_url: str, database: Database, clock: Hand) -> None:

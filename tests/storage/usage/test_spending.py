@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -33,7 +34,7 @@ async def ben(stores: Stores) -> int:
     return (await stores.people.admit(BEN, "Ben", "user", "t")).id
 
 
-async def spend(stores: Stores, person: int, chat: ChatKey, usage: Usage | None, **more: object) -> None:
+async def spend(stores: Stores, person: int, chat: ChatKey, usage: Usage | None, **more: Any) -> None:
     here = await stores.history.current(chat)
     await stores.ledger.finish([], [], record(here.id, person, "q", "a", usage=usage, **more))
 
@@ -135,8 +136,8 @@ async def turn(stores: Stores, person: int, turn_id: str, facts: TurnFacts, *cos
     await stores.ledger.finish([], [], TurnRecord(turn_id, here.id, person, "q", calls=calls, facts=facts))
 
 
-def went(tier: Tier, seconds: float, model: str = "a/x", **more: object) -> TurnFacts:
-    return TurnFacts(tier, "default", model, seconds, **more)  # type: ignore[arg-type]
+def went(tier: Tier, seconds: float, model: str = "a/x", **more: Any) -> TurnFacts:
+    return TurnFacts(tier, "default", model, seconds, **more)
 
 
 async def test_turns_are_counted_by_tier_and_model(stores: Stores, clock: Hand, ann: int, ben: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -11,7 +12,7 @@ from routing.errors import StorageFault
 from routing.types.messages import ChatKey
 from tests.bot.adapters.discord.client import Scene, inbound, scene, to
 from tests.servers.discord import DiscordServer
-from tests.servers.discord.faults import Kind
+from tests.servers.discord.faults import Fault, Kind
 
 FAILURES: tuple[Kind, ...] = ("drop", "drop_after", "refuse", "cloudflare")
 
@@ -159,6 +160,10 @@ async def test_without_streaming_there_is_only_typing(dc: DiscordServer, here: S
     assert dc.dm().from_bot() == []
 
 
+def once(fault: Fault) -> Callable[[object], bool]:
+    return lambda _: fault.hits == 1
+
+
 async def test_a_failing_preview_does_not_affect_the_final_text(dc: DiscordServer, here: Scene) -> None:
     for number, kind in enumerate(FAILURES):
         question = dc.say("hm?", channel=f"room-{kind.replace('_', '-')}", mention=True)
@@ -167,7 +172,7 @@ async def test_a_failing_preview_does_not_affect_the_final_text(dc: DiscordServe
         live = here.live(inbound(question))
         await live.working()
         live.show("half")
-        await dc.wait_for(lambda _, fault=fault: fault.hits == 1)  # type: ignore[misc]
+        await dc.wait_for(once(fault))
         dc.clear_faults()
         placeholder = await live.close()
         await here.send(to(question.channel, "whole", edits=placeholder), outbox_id=10 + number)

@@ -12,6 +12,7 @@ from routing.types.messages import Document, OutboundMessage, Picture
 from tests.bot.adapters.telegram.harness import TelegramHarness, running_platform, to
 from tests.bot.adapters.telegram.test_outbound import BUTTONS
 from tests.servers.telegram import Chat, Message, TelegramServer
+from tests.servers.telegram.faults import Kind
 
 TALK = Document("talk.md", "# Talk ✓\n")
 CHART = Picture("usage.png", b"\x89PNG\r\n\x1a\n and more")
@@ -81,10 +82,10 @@ async def test_refused_entities_make_a_plain_caption(
     [("hang_after", True, 30), ("drop_before", True, 30), ("server_error", False, None), ("too_many", False, 17)],
 )
 async def test_what_a_failure_tells_the_outbox(
-    tg: TelegramServer, sent: SentFile, kind: str, maybe_sent: bool, seconds: float | None
+    tg: TelegramServer, sent: SentFile, kind: Kind, maybe_sent: bool, seconds: float | None
 ) -> None:
     async with running_platform(tg, pace={"answer": 0.3}) as harness:
-        tg.fault(sent.method, kind, retry_after=17, seconds=2)  # type: ignore[arg-type]
+        tg.fault(sent.method, kind, retry_after=17, seconds=2)
         with pytest.raises(SendLater) as caught:
             await harness.send(sent.to(tg.private(), "hello"))
         assert (caught.value.maybe_sent, caught.value.seconds) == (maybe_sent, seconds)

@@ -9,6 +9,7 @@ from routing.types.messages import Document
 from tests.bot.adapters.telegram.harness import TelegramHarness, running_platform, to
 from tests.bot.adapters.telegram.test_outbound import BUTTONS
 from tests.servers.telegram import TelegramServer
+from tests.servers.telegram.faults import Kind
 
 TALK = Document("talk.md", "# Talk ✓\n")
 
@@ -91,9 +92,9 @@ async def test_a_document_obeys_flood_control() -> None:
     ],
 )
 async def test_a_refused_file_is_explained(
-    tg: TelegramServer, harness: TelegramHarness, kind: str, said: str, reason: str
+    tg: TelegramServer, harness: TelegramHarness, kind: Kind, said: str, reason: str
 ) -> None:
-    tg.fault("sendDocument", kind, text=said)  # type: ignore[arg-type]
+    tg.fault("sendDocument", kind, text=said)
     with pytest.raises(SendRefused, match=f"(?i){reason}"):
         await harness.send(to(tg.private(), "here it is", document=TALK))
     (told,) = tg.private().from_bot()
@@ -149,10 +150,10 @@ async def test_code_sent_instead_of_a_refused_file_is_marked_once(
 
 
 @pytest.mark.parametrize("kind", ["too_many", "server_error", "hang_after"])
-async def test_code_sent_instead_of_a_refused_file_resumes_after_an_interruption(kind: str) -> None:
+async def test_code_sent_instead_of_a_refused_file_resumes_after_an_interruption(kind: Kind) -> None:
     async with TelegramServer() as tg, running_platform(tg, pace={"answer": 0.3}) as harness:
         tg.fault("sendDocument", "bad_request", text="not enough rights to send documents to the chat", times=None)
-        tg.fault("sendMessage", kind, skip=2, retry_after=1, seconds=2)  # type: ignore[arg-type]
+        tg.fault("sendMessage", kind, skip=2, retry_after=1, seconds=2)
         reply = to(tg.private(), f"Run it:\n\n```python\n{CODE}```", attached=ATTACHED)
         with pytest.raises(SendLater) as caught:
             await harness.send(reply)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from typing import Any
 
 from routing.errors import StorageFault
 from routing.types.messages import InboundMessage
 from tests.bot.adapters.telegram.harness import TelegramHarness, running_platform, to
 from tests.servers.telegram import Message, TelegramServer
-from tests.servers.telegram.faults import Kind
+from tests.servers.telegram.faults import Fault, Kind
 
 FAILURES: tuple[Kind, ...] = ("server_error", "drop_before", "drop_after", "too_many", "forbidden", "bad_request")
 
 
-async def ask(harness: TelegramHarness, text: str = "hm?", **where: object) -> tuple[Message, InboundMessage]:
-    said = harness.server.say(text, **where)  # type: ignore[arg-type]
+async def ask(harness: TelegramHarness, text: str = "hm?", **where: Any) -> tuple[Message, InboundMessage]:
+    said = harness.server.say(text, **where)
     return said, await harness.received(said)
 
 
@@ -158,6 +160,10 @@ async def test_without_streaming_there_is_only_typing(tg: TelegramServer, harnes
     assert said.chat.from_bot() == []
 
 
+def once(fault: Fault) -> Callable[[object], bool]:
+    return lambda _: fault.hits == 1
+
+
 async def test_a_failing_preview_does_not_affect_the_final_text(tg: TelegramServer, harness: TelegramHarness) -> None:
     for kind in FAILURES:
         said, inbound = await ask(harness, "@tierbot hm?", group=f"Team {kind}")
@@ -166,7 +172,7 @@ async def test_a_failing_preview_does_not_affect_the_final_text(tg: TelegramServ
         live = harness.live(inbound)
         await live.working()
         live.show("half")
-        await tg.wait_for(lambda _, fault=fault: fault.hits == 1)  # type: ignore[misc]
+        await tg.wait_for(once(fault))
         placeholder = await live.close()
         if kind != "too_many":
             await harness.send(to(said.chat, "whole", edits=placeholder))

@@ -8,6 +8,7 @@ from bot.platform import SendLater, SendRefused
 from routing.types.messages import Button, ChatKey
 from tests.bot.adapters.telegram.harness import TelegramHarness, running_platform, to
 from tests.servers.telegram import TelegramServer
+from tests.servers.telegram.faults import Kind
 
 BUTTONS = ((Button("Balanced", "/tier balanced"), Button("Smart", "/tier smart")), (Button("Auto", "/tier auto"),))
 CODE = "```python\n" + "print('line')\n" * 400 + "```"
@@ -173,9 +174,9 @@ async def test_an_unreachable_person_is_a_final_failure(tg: TelegramServer, harn
         ("too_many", False, 17),
     ],
 )
-async def test_what_a_failed_send_tells_the_outbox(kind: str, maybe_sent: bool, seconds: float | None) -> None:
+async def test_what_a_failed_send_tells_the_outbox(kind: Kind, maybe_sent: bool, seconds: float | None) -> None:
     async with TelegramServer() as tg, running_platform(tg, pace={"answer": 0.3}) as harness:
-        tg.fault("sendMessage", kind, retry_after=17, seconds=2)  # type: ignore[arg-type]
+        tg.fault("sendMessage", kind, retry_after=17, seconds=2)
         with pytest.raises(SendLater) as caught:
             await harness.send(to(tg.private(), "hello"))
         assert (caught.value.maybe_sent, caught.value.seconds) == (maybe_sent, seconds)

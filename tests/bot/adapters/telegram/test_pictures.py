@@ -8,6 +8,7 @@ from routing.types.messages import Document, Picture
 from tests.bot.adapters.telegram.harness import TelegramHarness, to
 from tests.bot.adapters.telegram.test_outbound import BUTTONS
 from tests.servers.telegram import TelegramServer
+from tests.servers.telegram.faults import Kind
 
 CHART = Picture("usage.png", b"\x89PNG\r\n\x1a\n and more")
 TALK = Document("talk.md", "# Talk")
@@ -45,11 +46,11 @@ async def test_the_picture_is_first_and_the_document_last(tg: TelegramServer, ha
 
 @pytest.mark.parametrize("kind", ["bad_request", "too_large"])
 async def test_a_refused_picture_does_not_stop_the_text(
-    tg: TelegramServer, harness: TelegramHarness, kind: str
+    tg: TelegramServer, harness: TelegramHarness, kind: Kind
 ) -> None:
     reason = "not enough rights to send photos to the chat" if kind == "bad_request" else "the file is too large"
     for _ in range(2):
-        tg.fault("sendPhoto", kind, text=reason)  # type: ignore[arg-type]
+        tg.fault("sendPhoto", kind, text=reason)
     reply = to(tg.private(), "see **this**", picture=CHART, buttons=BUTTONS)
     (sent,) = await harness.send(reply)
     (told,) = tg.private().from_bot()

@@ -12,6 +12,7 @@ from routing.errors import ConfigError
 from routing.types.messages import ChatKey, UserKey
 from tests.bot.adapters.telegram.harness import TelegramHarness, running_platform, to
 from tests.servers.telegram import TelegramServer
+from tests.servers.telegram.faults import Kind
 
 
 async def test_a_private_message_arrives_and_its_answer_goes_back(tg: TelegramServer, harness: TelegramHarness) -> None:
@@ -112,8 +113,8 @@ async def test_polling_honours_retry_after(tg: TelegramServer) -> None:
 
 
 @pytest.mark.parametrize("kind", ["drop_before", "drop_after", "server_error"])
-async def test_failed_polls_are_retried(tg: TelegramServer, kind: str) -> None:
-    tg.fault("getUpdates", kind, times=2)  # type: ignore[arg-type]
+async def test_failed_polls_are_retried(tg: TelegramServer, kind: Kind) -> None:
+    tg.fault("getUpdates", kind, times=2)
     async with running_platform(tg) as harness:
         assert (await harness.received(tg.say("through"))).text == "through"
 

@@ -13,6 +13,7 @@ import pytest
 
 from handlers.tools.mcp.client import McpClient
 from routing.errors import ToolFailed
+from routing.types.people import Role
 from routing.types.tools import Traits
 from tests.handlers.tools.mcp.harness import McpHarness, mcp_harness, scope
 
@@ -93,9 +94,10 @@ async def test_servers_are_limited_to_roles(on: McpHarness) -> None:
     await on.started("all", "mine")
     assert await on.call("all_echo", role="user") == "echo {}"
     assert (on.client.role("all_echo"), on.client.role("mine_echo"), on.client.role("x")) == ("user", "owner", "owner")
-    for name, role in (("mine_echo", "admin"), ("all_echo", "guest")):
+    refused: tuple[tuple[str, Role], ...] = (("mine_echo", "admin"), ("all_echo", "guest"))
+    for name, role in refused:
         with pytest.raises(ToolFailed, match=f"There is no tool {name} here"):
-            await on.call(name, role=role)  # type: ignore[arg-type]
+            await on.call(name, role=role)
 
 
 async def test_taken_and_illegal_names(tmp_path: Path) -> None:

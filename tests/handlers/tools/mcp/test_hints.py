@@ -11,6 +11,7 @@ from handlers.tools.mcp.hints import NO_LABEL, Hinted, read_hints, with_hints, w
 from handlers.tools.mcp.listing import read_listing
 from routing.config.presentation import PRESENTATIONS
 from routing.tools.presentation import Candidate, present
+from routing.types.decisions import SIZES, Size
 from routing.types.toolkits import ToolCard, ToolText
 
 PLAIN = ToolText("Finds.", {"type": "object", "properties": {}})
@@ -82,8 +83,10 @@ def test_a_size_cannot_require_optional_parameters(required: list[str]) -> None:
 
 
 def test_hints_round_trip() -> None:
-    texts = {size: ToolText(f"For {size}.", SCHEMA) for size in ("S", "M", "L")} | {"XL": ToolText("For L.", SCHEMA)}
-    card = ToolCard("find", texts, category="web", priority=1.5)  # type: ignore[arg-type]
+    texts: dict[Size, ToolText] = {size: ToolText(f"For {size}.", SCHEMA) for size in SIZES} | {
+        "XL": ToolText("For L.", SCHEMA)
+    }
+    card = ToolCard("find", texts, category="web", priority=1.5)
     assert with_hints("find", texts["XL"], read_hints(write_hints(card), texts["XL"])) == card
 
 

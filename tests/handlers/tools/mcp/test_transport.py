@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from mcp import types
@@ -45,12 +46,12 @@ async def test_lines_that_are_too_long_become_errors_for_their_requests(chunk: i
 
 
 async def test_an_endless_line_takes_no_memory() -> None:
-    pipe = asyncio.StreamReader(limit=1_000)
+    pipe: Any = asyncio.StreamReader(limit=1_000)
     reading = asyncio.create_task(anext(read_messages(pipe, SMALL), None))
     for _ in range(1_000):
         pipe.feed_data(b"x" * 1_000)
         await asyncio.sleep(0)
-    assert len(pipe._buffer) < 5_000  # type: ignore[attr-defined]
+    assert len(pipe._buffer) < 5_000
     pipe.feed_eof()
     assert await reading is None
 

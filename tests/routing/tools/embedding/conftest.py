@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,9 +28,9 @@ async def make(clock: HandClock) -> AsyncIterator[Make]:
     made: list[WorkerEmbedder] = []
 
     def embedder(
-        loader: str = "load", model: str = "double", times: WorkerTimes | None = None, **launch: object
+        loader: str = "load", model: str = "double", times: WorkerTimes | None = None, **launch: Any
     ) -> WorkerEmbedder:
-        started = Launch(model, f"{HERE}:{loader}", **launch)  # type: ignore[arg-type]
+        started = Launch(model, f"{HERE}:{loader}", **launch)
         made.append(WorkerEmbedder("worker:double", started, clock, times or WorkerTimes()))
         return made[-1]
 
