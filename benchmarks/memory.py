@@ -91,7 +91,7 @@ COMPONENTS = (
     Component(
         "our modules",
         START,
-        partial(_imported, "bot.running", "storage.database.migrate", "bot.adapters.telegram.platform"),
+        partial(_imported, "bot.running", "bot.app", "storage.database.migrate", "bot.adapters.telegram.platform"),
     ),
     Component("Markdown", AFTER, partial(_imported, "bot.rendering.parser", "markdown_it")),
     Component("numpy", AFTER, partial(_imported, "numpy")),

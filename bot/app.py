@@ -1,22 +1,21 @@
-"""The composition root: builds everything once and owns its lifetime."""
+"""The composition root: builds everything except what `bot.messaging` has, once, and owns its lifetime."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from bot import keyless
 from bot.adapters.shared.background import Background
+from bot.adapters.shared.descriptor import Commands
 from bot.engine import Engine, build_engine
 from bot.inbox.command_order import CommandOrder
 from bot.inbox.inbox import Inbox
 from bot.live_config import keep_fresh
-from bot.outbox import OutboxSender
-from bot.platform import Accept, Platform
+from bot.messaging import Messaging
 from bot.settings import Environment
 from bot.workspace import Workspace
 from handlers.access.approvals import Approvals
@@ -33,7 +32,6 @@ from handlers.dependencies import CommandDependencies
 from handlers.dispatch import Dispatcher
 from handlers.edits import Edits
 from handlers.notices.alarms import Alarms
-from handlers.notices.notices import Notices
 from handlers.notices.outages import Outages
 from handlers.post_turn import PostTurnHooks
 from handlers.ratings import Reactions
@@ -44,13 +42,11 @@ from handlers.suggestions import Suggestions
 from routing.catalog.discovery import load_discovered
 from routing.critic.critic import Critic
 from routing.error_boundary import ErrorBoundary
-from routing.errors import ConfigError, Reason, StorageFault
+from routing.errors import StorageFault
 from routing.llm.local.weights import available
 from routing.ports import Clock
-from routing.types.deadline import steady_clock
 from routing.types.model_names import LOCAL_PROVIDER
-from storage.database import open_database
-from storage.stores import Stores, open_stores
+from storage.stores import Stores
 
 GRACE_SECONDS = 10.0
 LAST_SENDS_SECONDS = 1.0
@@ -66,33 +62,28 @@ log = logging.getLogger("bot.app")
 class App:
     """The running bot, for `run` and `chat`."""
 
-    accept: Accept
-    kept: Stores
+    messaging: Messaging
     access: Access
     approvals: Approvals
     linking: Linking
     inbox: Inbox
-    outbox: OutboxSender
     engine: Engine
-    platforms: dict[str, Platform]
-    clock: Clock
-    steady: Clock
     suggestions: Suggestions
 
-    async def start(self, platforms: Sequence[Platform]) -> None:
-        """Connect the platforms, resume what an earlier process left, then load the model library."""
-        unreadable = await self.kept.inbox.set_aside(), await self.kept.outbox.set_aside()
-        self.platforms.update({platform.name: platform for platform in platforms})
+    async def start(self) -> None:
+        """Take messages from the platforms, resume what an earlier process left, then load the model library."""
+        kept = self.messaging.kept
+        unreadable = await kept.inbox.set_aside(), await kept.outbox.set_aside()
         await self.access.appoint()
         await self.linking.adopt()
-        refused = await self._connect(platforms)
-        await self.outbox.resume()
+        self.messaging.begin(self.inbox.accept, Commands(COMMANDS, self.suggestions))
+        await self.messaging.outbox.resume()
         await self.inbox.resume()
         await self.approvals.answer_admitted()
         self.engine.llm.load()
         await self.engine.tooling.start()
-        notices = Notices(self.kept.people, self.outbox.post)
-        for reason in refused:
+        notices = self.messaging.notices
+        for reason in self.messaging.refused:
             await notices.tell_owners("⚠️ {reason}", reason=reason)
         if any(unreadable):
             words = (
@@ -102,53 +93,27 @@ class App:
             )
             await notices.tell_owners(words, messages=unreadable[0], replies=unreadable[1])
 
-    async def _connect(self, platforms: Sequence[Platform]) -> list[Reason]:
-        """Start all platforms; returns the errors of those that can't work. Raises ConfigError if none can."""
-        results = await asyncio.gather(*(platform.start() for platform in platforms), return_exceptions=True)
-        failed = {at: result for at, result in enumerate(results) if isinstance(result, BaseException)}
-        reasons = []
-        for at, error in failed.items():
-            if not isinstance(error, ConfigError) or len(failed) == len(platforms):
-                raise error
-            log.error("%s", error)
-            del self.platforms[platforms[at].name]  # its replies stay in the outbox
-            await platforms[at].close()
-            reasons.append(error.reason)
-        return reasons
-
     async def stop(self) -> None:
         """Stop receiving, let running turns end, and send finished replies. The next start continues with the rest."""
         now = asyncio.get_running_loop().time
         ends = now() + GRACE_SECONDS
-        receiving = [platform.stop_receiving() for platform in self.platforms.values()]
+        receiving = [platform.stop_receiving() for platform in self.messaging.platforms.values()]
         await asyncio.gather(self.inbox.drain(GRACE_SECONDS), *receiving)
-        await self.outbox.drain(max(ends - now(), LAST_SENDS_SECONDS))
-        await asyncio.gather(*(platform.close() for platform in self.platforms.values()))
+        await self.messaging.outbox.drain(max(ends - now(), LAST_SENDS_SECONDS))
 
 
 @asynccontextmanager
-async def open_app(
-    environment: Environment, workspace: Workspace, clock: Clock = time.time, steady: Clock | None = None
-) -> AsyncIterator[App]:
-    """Build the whole bot; on exit it is stopped and closed. Waits and deadlines use `steady`."""
-    steady = steady or steady_clock()
-    settings = environment.settings
-    kept = open_stores(open_database(settings.database), clock, steady, lambda chat: outbox.sends_at_once(chat))
-    platforms: dict[str, Platform] = {}
+async def open_app(environment: Environment, workspace: Workspace, messaging: Messaging) -> AsyncIterator[App]:
+    """Build the rest of the bot; on exit it is stopped and closed."""
+    settings, kept, notices = environment.settings, messaging.kept, messaging.notices
+    clock, steady = messaging.clock, messaging.steady
     running = RunningTurns()
-    engine = await build_engine(workspace, kept, platforms, running, clock, steady, lambda error: outages.note(error))
+    engine = await build_engine(workspace, messaging, running, lambda error: outages.note(error))
     await keyless.detect_ollama(engine.models)
     router, guard, files = engine.router, engine.guard, engine.files
     critic = Critic(engine.models, engine.caller, lambda: engine.models.config.critic, steady)
     chat = Chat(router, kept.history, kept.preferences, files.text, files.transcribe, clock, critic)
-    outbox = OutboxSender(
-        kept.outbox,
-        platforms,
-        lambda chat, why: notices.undeliverable(chat, why),
-        lambda message: notices.unconfirmed(message),
-        clock,
-    )
-    notices, wrong = Notices(kept.people, outbox.post, outbox.take), WrongCodes(steady)
+    wrong = WrongCodes(steady)
     outages = Outages(notices, kept.state, steady)
     linking = Linking(kept.links, running, workspace.adopt_files, notices, wrong, clock, guard.budget.reread)
     access = Access(settings.bot_access, settings.owners, kept.people, kept.chats, kept.state, linking, steady)
@@ -199,24 +164,11 @@ async def open_app(
         kept.inbox, kept.people, kept.links, kept.preferences, kept.history, settings.bot_access == "open"
     )
     reactions = Reactions(kept.people, kept.turns, kept.ratings, kept.ledger)
-    inbox = Inbox(kept.inbox, kept.chats, dispatcher, outbox, running, reactions, order)
+    inbox = Inbox(kept.inbox, kept.chats, dispatcher, messaging.outbox, running, reactions, order)
     tips = Suggestions(
         COMMANDS, engine.models, engine.tooling.toolbox, engine.owner_files.skills, access, kept.preferences
     )
-    app = App(
-        inbox.accept,
-        kept,
-        access,
-        approvals,
-        linking,
-        inbox,
-        outbox,
-        engine,
-        platforms,
-        clock,
-        steady,
-        tips,
-    )
+    app = App(messaging, access, approvals, linking, inbox, engine, tips)
 
     async def restart(names: str) -> None:
         await notices.tell_owners("🔁 {names} changed in .env. Restart me to use the new value.", names=names)
@@ -233,7 +185,6 @@ async def open_app(
         await after.close()
         await chores.close(0)
         await engine.close()
-        await kept.database.close()
 
 
 def _available_models(workspace: Workspace) -> frozenset[str]:

@@ -130,7 +130,6 @@ def _default_level(command: str) -> str:
 
 def _with_database(options: argparse.Namespace, environment: Environment, workspace: Workspace) -> int:
     with without_collection():
-        from bot import running
         from storage.database.migrate import migrate
 
     before = migrate(environment.settings.database, workspace.backups)
@@ -138,7 +137,11 @@ def _with_database(options: argparse.Namespace, environment: Environment, worksp
         print(f"Migrated from {before}." if before else "The database is at the current revision.")
         return 0
     if options.command == "chat":
-        return asyncio.run(running.chat(environment, workspace, options.name))
+        with without_collection():
+            from bot import terminal
+        return asyncio.run(terminal.chat(environment, workspace, options.name))
+    with without_collection():
+        from bot import running
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         return runner.run(running.run(environment, workspace))
 

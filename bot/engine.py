@@ -9,7 +9,7 @@ from bot.files import Files
 from bot.health import ProcessHealth
 from bot.health_persistence import HealthPersistence
 from bot.live_config import WorkspaceFiles
-from bot.platform import Platform
+from bot.messaging import Messaging
 from bot.settings import Settings
 from bot.tooling import Tooling, build_tooling, embedder_of
 from bot.workspace import Workspace
@@ -29,11 +29,9 @@ from routing.llm.local.runtime import LocalRuntime
 from routing.llm.price_map import PriceMap
 from routing.llm.transcription import Transcriber
 from routing.policy.models import Models
-from routing.ports import Clock
 from routing.router import Router, TurnSources
 from routing.tools.offer import Toolset
 from storage.schema import REVISION
-from storage.stores import Stores
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +60,11 @@ class Engine:
 
 
 async def build_engine(
-    workspace: Workspace,
-    kept: Stores,
-    platforms: Mapping[str, Platform],
-    running: RunningTurns,
-    clock: Clock,
-    steady: Clock,
-    unusable: Callable[[ModelError], None],
+    workspace: Workspace, messaging: Messaging, running: RunningTurns, unusable: Callable[[ModelError], None]
 ) -> Engine:
     """`unusable` is called with errors that only the owner can fix."""
     environment, config = workspace.environment, workspace.config()
+    kept, platforms, clock, steady = messaging.kept, messaging.platforms, messaging.clock, messaging.steady
     settings = environment.settings
     remembered = HealthPersistence(kept.state, steady, config.parallel, unusable)
     models = Models(
@@ -97,7 +90,7 @@ async def build_engine(
     files, owner_files = Files(platforms, voice), WorkspaceFiles(workspace)
     health = ProcessHealth(REVISION, kept.database.size_bytes, kept.outbox, running, models, platforms, steady)
     about = About(COMMANDS, WHY, models, _visible_settings(settings), health, lambda: tooling)
-    sandbox = Sandbox(workspace.files, workspace.sandbox_limits())
+    sandbox = Sandbox(workspace.files, config.sandbox)
     council = CouncilSessions(models, ModelCaller(llm, models.health, steady), guard, steady)
     needed = ToolDependencies(
         workspace.files, sandbox, kept.history, kept.preferences, owner_files.skills, clock, about, council=council

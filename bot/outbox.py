@@ -10,6 +10,7 @@ from itertools import count
 
 from bot.adapters.shared.background import Background
 from bot.adapters.shared.keyed_queue import KeyedQueue
+from bot.no_reply import NoReplyEvents
 from bot.platform import Platform, SendLater, SendRefused
 from handlers.storage_retry import retry_storage
 from routing.backoff import exponential
@@ -52,6 +53,7 @@ class OutboxSender:
     ) -> None:
         self._store = store
         self.platforms = platforms
+        self.no_replies = NoReplyEvents()
         self._undeliverable = undeliverable
         self._unconfirmed = unconfirmed
         self._noted = Bounded[ChatKey, bool]()

@@ -17,7 +17,8 @@ from handlers.tools.workspace_source import WorkspaceSource
 from routing.llm.adapter import LiteLlm
 from routing.policy.models import Models
 from routing.ports import Clock, Embedder, VectorStore
-from routing.tools.embedding.backend import build_embedder, read_backend
+from routing.tools.embedding.backend import read_backend
+from routing.tools.embedding.builder import build_embedder
 from routing.tools.selector import ToolSelector
 
 

@@ -9,14 +9,12 @@ import shutil
 import stat
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from bot.settings import Environment
-from handlers.tools.sandbox import SandboxLimits, read_limits
 from routing.catalog.catalog import BUNDLED, Catalog
 from routing.catalog.ollama import address as ollama_address
 from routing.config import jsonfile
@@ -25,9 +23,6 @@ from routing.config.runtime import RouterConfig, read_config
 from routing.config.skills import read_skills
 from routing.errors import ConfigError
 from routing.types.skills import Skills
-
-SHARE_OF_RESULT = 0.9
-"""Share of the maximum tool result for a command's output; the rest is for its exit status."""
 
 log = logging.getLogger("bot.workspace")
 
@@ -160,12 +155,6 @@ class Workspace:
         waiting = self.environment.reload()
         self.conceal(self.environment.secrets())
         return waiting
-
-    def sandbox_limits(self, file: JsonFile | None = None) -> SandboxLimits:
-        """Limits for sandboxed commands; changes need a restart."""
-        file = file or self.config_source()
-        limits = read_limits(file.root().section("sandbox"))
-        return replace(limits, output_chars=int(SHARE_OF_RESULT * self.config(file).most_result_chars))
 
     def config_source(self) -> JsonFile:
         """runtime-config.json; empty if it does not exist."""

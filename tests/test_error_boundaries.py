@@ -37,7 +37,7 @@ OUTCOMES = {
     "bot/adapters/discord/receiving.py": ["start of the backfill: logged"],
     "bot/adapters/shared/background.py": ["background task: logged"],
     "bot/adapters/shared/connection.py": ["receive loop: logged and restarted"],
-    "bot/app.py": ["start of a platform: raised unless a ConfigError"],
+    "bot/messaging.py": ["start of a platform: raised unless a ConfigError"],
     "bot/ops/doctor.py": ["check: a failed finding"],
     "handlers/post_turn.py": ["check after a turn: logged"],
     "handlers/tools/mcp/connection.py": ["session with a server: a bug is logged"],

@@ -13,7 +13,6 @@ from bot.adapters.shared.background import Background
 from bot.adapters.shared.keyed_queue import KeyedQueue
 from bot.inbox.admission import Admission
 from bot.inbox.command_order import CommandOrder
-from bot.inbox.no_reply import NoReplyEvents
 from bot.outbox import OutboxSender
 from bot.platform import SendFailed
 from handlers.dispatch import Dispatcher
@@ -79,7 +78,6 @@ class Inbox:
         reactions: Reactions,
         order: CommandOrder,
     ) -> None:
-        self.no_replies = NoReplyEvents()
         self._store = store
         self._chats = chats
         self._dispatcher = dispatcher
@@ -296,7 +294,7 @@ class Inbox:
         if replies:
             self._answered[chat] = True
         else:
-            self.no_replies.note(first.message)
+            self._outbox.no_replies.note(first.message)
 
 
 def _may_continue(message: InboundMessage) -> bool:

@@ -77,7 +77,7 @@ async def _serve(environment: Environment, workspace: Workspace, http: str, line
     try:
         preferences = SqlPreferences(database)
         person = await _console(SqlPeople(database, preferences, time.time))
-        sandbox = Sandbox(workspace.files, workspace.sandbox_limits())
+        sandbox = Sandbox(workspace.files, workspace.config().sandbox)
         history = SqlHistory(database, time.time)
         dependencies = ToolDependencies(workspace.files, sandbox, history, preferences, workspace.skills, time.time)
         kits = (kit for kit in builtin_source(dependencies).bound_toolkits() if kit.toolkit.name not in NOT_SERVED)

@@ -11,6 +11,7 @@ from routing.config.contracts import DEFAULT_FALLBACKS as DEFAULT_FALLBACKS
 from routing.config.jsonfile import JsonFile, JsonObject
 from routing.config.kinds import MODEL, TEMPERATURE, TEXT_OR_NULL, keys_of, number, one_of, optional
 from routing.config.presentation import Presentation, read_presentations
+from routing.config.sandbox import SandboxLimits, read_limits
 from routing.config.sections import (
     BUDGET_KEYS,
     MAX_RESULT_CHARACTERS,
@@ -79,6 +80,7 @@ class RouterConfig:
     budget: BudgetLimits
     critic: CriticConfig
     council: CouncilConfig
+    sandbox: SandboxLimits
     compaction: Compaction
     most_result_chars: int
     presentations: Mapping[Size, Presentation]
@@ -121,6 +123,7 @@ def read_config(
     slots = {slot: router.value(f"{slot}Model", MODEL, DEFAULT_SLOTS[slot][0]) for slot in SLOTS}
     contracts = read_contracts(root, {tier: slots[tier] for tier in TIERS}, pools)
     profiles = _profiles(root.section("llm").section("providers"), keys, ollama)
+    most_result_chars = tools.whole("maxResultChars", MAX_RESULT_CHARACTERS)
     return RouterConfig(
         profiles=profiles,
         reasoning={tier: _level(router, tier, contracts[tier].pool[0]) for tier in TIERS},
@@ -134,8 +137,9 @@ def read_config(
         budget=read_budget(root.section("budget")),
         critic=root.section("critic").fill(CriticConfig()),
         council=council.fill(CouncilConfig()),
+        sandbox=read_limits(root.section("sandbox"), most_result_chars),
         compaction=root.section("compaction").fill(Compaction()),
-        most_result_chars=tools.whole("maxResultChars", MAX_RESULT_CHARACTERS),
+        most_result_chars=most_result_chars,
         presentations=read_presentations(tools),
         allowed_tools=_allowed_tools(tools),
         allowed=frozenset(allowed or (*ALWAYS_ALLOWED, *profiles)),

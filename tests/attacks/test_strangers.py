@@ -152,13 +152,13 @@ async def test_a_slash_command_keeps_the_username(on: BotHarness, dc: DiscordSer
         await dc.reply(said, after=said)
         asked = dc.slash("whoami", user="bob")
         await dc.wait_for(lambda _: any(not each.loading for each in asked.answers))
-        waiting = await app.kept.people.waiting()
+        waiting = await app.messaging.kept.people.waiting()
         assert [each.username for each in waiting] == ["bob"]
         asked = dc.slash("access", {"access": f"allow {waiting[0].user}"})
         await dc.wait_for(lambda _: any(not each.loading for each in asked.answers))
         asked = dc.slash("whoami", user="bob")
         await dc.wait_for(lambda _: any(not each.loading for each in asked.answers))
-        assert "bob" in (await app.kept.people.usernames()).values()
+        assert "bob" in (await app.messaging.kept.people.usernames()).values()
 
 
 async def test_an_ambiguous_name_is_asked_back(on: BotHarness) -> None:
@@ -209,11 +209,11 @@ async def test_lists_stay_private_and_the_only_owner_stays(on: BotHarness) -> No
 async def test_a_missed_owner_code_comes_with_instructions(on: BotHarness) -> None:
     on.env["BOT_OWNERS"] = ""
     async with running(on) as app:
-        missed = await app.access.owner_code(app.platforms)
+        missed = await app.access.owner_code(app.messaging.platforms)
         assert "a restart prints a new one" in (await ask(on, "AAAA-AAAA")).text
         assert "each start prints a new one" in (await ask(on, "hello")).text
     async with running(on) as app:
-        code = await app.access.owner_code(app.platforms)
+        code = await app.access.owner_code(app.messaging.platforms)
         assert code is not None
         assert code != missed
         assert (await ask(on, code)).text.startswith("👑")

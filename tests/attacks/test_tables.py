@@ -109,6 +109,6 @@ async def test_queues_of_answered_chats_are_removed(on: BotHarness) -> None:
         for number in range(20):
             on.tg.say("hi" if number % 2 else "/whoami", user=f"user{number}")
         await quiet(on)
-        parts = (app.inbox, app.outbox, app.inbox._order, app.inbox._running)
+        parts = (app.inbox, app.messaging.outbox, app.inbox._order, app.inbox._running)
         await until(lambda: not any(getattr(part, name, None) for part in parts for name in ("chats", *LIVE)))
         assert len(app.inbox._answered) <= ANSWERED_CHATS

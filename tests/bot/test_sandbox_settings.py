@@ -18,7 +18,7 @@ def limits(tmp_path: Path, document: dict[str, object]) -> SandboxLimits:
     workspace = Workspace(load({"WORKSPACE": str(tmp_path)}))
     workspace.config_file.parent.mkdir(parents=True, exist_ok=True)
     workspace.config_file.write_text(json.dumps(document), encoding="utf-8")
-    return workspace.sandbox_limits()
+    return workspace.config().sandbox
 
 
 def test_defaults_apply_without_a_section(tmp_path: Path) -> None:

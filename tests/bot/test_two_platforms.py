@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.app import App, open_app
-from bot.running import platforms_of
+from bot.app import App
+from bot.running import started
 from bot.settings import load
 from bot.workspace import Workspace
 from routing.errors import ConfigError
@@ -38,8 +38,7 @@ async def served(on: BotHarness) -> AsyncIterator[App]:
     workspace.prepare()
     await asyncio.to_thread(migrate, environment.settings.database, workspace.backups)
     try:
-        async with open_app(environment, workspace) as app:
-            await app.start(platforms_of(environment.settings, app))
+        async with started(environment, workspace) as app:
             yield app
     finally:
         workspace.release()
@@ -47,7 +46,7 @@ async def served(on: BotHarness) -> AsyncIterator[App]:
 
 async def test_both_platforms_answer(tmp_path: Path) -> None:
     async with both(tmp_path / "workspace") as (on, dc), served(on) as app:
-        assert list(app.platforms) == ["telegram", "discord"]
+        assert list(app.messaging.platforms) == ["telegram", "discord"]
         there, here = on.tg.say("hello there"), dc.say("hello here")
         assert "hello there" in (await on.tg.reply(there, after=there)).text
         assert "hello here" in (await dc.reply(here)).text
@@ -57,7 +56,7 @@ async def test_a_refused_discord_token_is_reported_on_telegram_which_keeps_worki
     async with both(tmp_path / "workspace") as (on, dc):
         dc.revoke()
         async with served(on) as app:
-            assert list(app.platforms) == ["telegram"]
+            assert list(app.messaging.platforms) == ["telegram"]
             await on.tg.reply(matching="⚠️ Discord refuses DISCORD_BOT_TOKEN")
             there = on.tg.say("hello there")
             await on.tg.reply(there, after=there, matching="hello there")
@@ -67,7 +66,7 @@ async def test_a_refused_telegram_token_is_reported_on_discord_which_keeps_worki
     async with both(tmp_path / "workspace") as (on, dc):
         on.tg.revoke()
         async with served(on) as app:
-            assert list(app.platforms) == ["discord"]
+            assert list(app.messaging.platforms) == ["discord"]
             await dc.reply(matching="⚠️ Telegram refuses TELEGRAM_BOT_TOKEN")
             await dc.reply(dc.say("hello here"), matching="hello here")
 
@@ -85,7 +84,7 @@ async def test_telegram_works_while_discord_is_unreachable(tmp_path: Path) -> No
     async with both(tmp_path / "workspace") as (on, dc):
         await dc.go_down()
         async with served(on) as app:
-            assert list(app.platforms) == ["telegram", "discord"]
+            assert list(app.messaging.platforms) == ["telegram", "discord"]
             there = on.tg.say("hello there")
             assert "hello there" in (await on.tg.reply(there, after=there)).text
             await dc.come_back()

@@ -39,6 +39,6 @@ def account(user: User) -> str:
 
 
 async def owner_code(app: App) -> str:
-    code = await app.access.owner_code(app.platforms)
+    code = await app.access.owner_code(app.messaging.platforms)
     assert code is not None
     return code

@@ -18,8 +18,8 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 
 from bot.adapters.console import ConsolePlatform, ConsoleUser, PromptOptions, Streams
 from bot.app import App
-from bot.running import chat
 from bot.settings import load
+from bot.terminal import chat
 from bot.workspace import Workspace
 from routing.ports import Clock
 from routing.tools.fallback_reasons import OFF
@@ -102,7 +102,7 @@ async def terminal(
         with screen() as (keys, shown):
             async with running(on, clock) as app:
                 platform = _prompt(on, app)
-                app.platforms[platform.name] = platform
+                app.messaging.platforms[platform.name] = platform
                 await platform.start()
                 talk = asyncio.create_task(platform.run())
                 try:
@@ -123,8 +123,8 @@ def screen() -> Iterator[tuple[PipeInput, StringIO]]:
 
 def _prompt(on: BotHarness, app: App) -> ConsolePlatform:
     return ConsolePlatform(
-        ConsoleUser(NAME, app.clock),
-        app.accept,
+        ConsoleUser(NAME, app.messaging.clock),
+        app.inbox.accept,
         Streams(Tty(), Tty(), Tty()),
         PromptOptions(on.workspace / "console-history"),
     )
@@ -186,9 +186,9 @@ async def held(
     """Says the lines one by one to a new bot, each answered before the next. The clock stands still, so that answers do
     not depend on speed. The other person is a user."""
     async with PLATFORMS[platform](folder / platform, lambda: now, language, room) as (on, app, place):
-        await app.kept.people.admit(place.user, NAME, role, "story")
+        await app.messaging.kept.people.admit(place.user, NAME, role, "story")
         if room == "aloud":
-            await app.kept.people.admit(place.other, OTHERS_NAME, "user", "story")
+            await app.messaging.kept.people.admit(place.other, OTHERS_NAME, "user", "story")
         await app.engine.llm.load()
         await indexed(app, OFF)
         answers: list[Answer] = []

@@ -31,12 +31,18 @@ def checksums(folder: Path) -> dict[str, str]:
 
 
 async def refused(on: BotHarness, **env: str) -> str:
-    """`tierbot run` in this process, in vain: exit code 2 and one sentence, which is returned; no file changed."""
+    """`tierbot run` in this process, in vain: see `refusal`; no file changed."""
     before = checksums(on.workspace)
-    code, log = await asyncio.to_thread(_run, on.environment() | env)
-    assert code == 2, log
+    said = await refusal(on, **env)
     after = checksums(on.workspace)
     assert {name: after.get(name) for name in before} == before
+    return said
+
+
+async def refusal(on: BotHarness, **env: str) -> str:
+    """`tierbot run` in this process, in vain: exit code 2 and one sentence, which is returned."""
+    code, log = await asyncio.to_thread(_run, on.environment() | env)
+    assert code == 2, log
     (line,) = log.splitlines()
     assert line.startswith("tierbot: ")
     assert line.endswith("."), log

@@ -23,8 +23,8 @@ from blockbuster import BlockBuster
 
 from bot.adapters.shared.registration import register_if_changed
 from bot.adapters.telegram.settings import Pace
-from bot.app import App, open_app
-from bot.running import platforms_of
+from bot.app import App
+from bot.running import started
 from bot.settings import load
 from bot.workspace import Workspace
 from routing.catalog.catalog import BUNDLED
@@ -126,8 +126,7 @@ async def running(on: BotHarness, clock: Clock = time.time, steady: Clock | None
         await asyncio.to_thread(_migrate, on, environment.settings.database, workspace.backups)
         _telling.set(on.menus)
         with _patched():
-            async with open_app(environment, workspace, clock, steady or clock) as app:
-                await app.start(platforms_of(environment.settings, app))
+            async with started(environment, workspace, clock, steady or clock) as app:
                 with _nothing_blocks():
                     yield app
     finally:

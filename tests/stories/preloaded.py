@@ -24,7 +24,15 @@ Stream = Path | Connection
 Process = ForkServerProcess
 _LIBRARIES = (
     *("openai.resources.chat", "telegram.ext", "discord", "alembic.command", "mcp.server", "numpy"),
-    *("bot.__main__", "bot.app", "bot.running", "bot.ops.doctor", "bot.ops.mcp", "bot.rendering.markdown"),
+    *(
+        "bot.__main__",
+        "bot.app",
+        "bot.running",
+        "bot.terminal",
+        "bot.ops.doctor",
+        "bot.ops.mcp",
+        "bot.rendering.markdown",
+    ),
     *(f"bot.adapters.{each}.platform" for each in ("telegram", "discord", "console")),
     *("routing.tools.selection.catalogue", "routing.tools.embedding.static"),
 )

@@ -166,7 +166,7 @@ async def test_allowlist_mode_names_the_admission_command(on: BotHarness) -> Non
 async def test_open_access_makes_everybody_a_user(on: BotHarness) -> None:
     on.env |= {"BOT_ACCESS": "open", "BOT_OWNERS": ""}
     async with running(on) as app:
-        assert await app.access.owner_code(app.platforms) is None
+        assert await app.access.owner_code(app.messaging.platforms) is None
         assert (await ask(on, "hi", user="bob")).text == "You said: hi"
         assert "role user" in (await ask(on, "/whoami", user="bob")).text
         assert "Only admins and owners" in (await ask(on, "/access list", user="bob")).text

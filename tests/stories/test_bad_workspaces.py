@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import create_engine
 
 from tests.polling import until
-from tests.stories.bad_workspaces import checksums, fill, held, lived_in, read_only, refused, small_disk
+from tests.stories.bad_workspaces import checksums, fill, held, lived_in, read_only, refusal, refused, small_disk
 from tests.stories.harness import BotHarness, BotProcess, ask, running
 from tests.stories.test_order import texts
 
@@ -233,7 +233,7 @@ async def test_a_database_newer_than_the_program(on: BotHarness) -> None:
 async def test_a_second_process_in_the_same_workspace(on: BotHarness) -> None:
     async with BotProcess(on) as bot:
         await on.tg.wait_for(lambda tg: tg.updates.is_polled, 30.0)
-        assert await refused(on) == (
+        assert await refusal(on) == (
             f"Another tierbot already runs in {on.workspace}. Stop it first, or set WORKSPACE to another folder."
         )
         on.tg.say("hello")

@@ -27,7 +27,7 @@ async def test_the_owner_code_works_for_somebody_known(on: BotHarness) -> None:
         await ask(on, "hello")
     on.env["BOT_ACCESS"] = "pairing"
     async with running(on) as app:
-        code = await app.access.owner_code(app.platforms)
+        code = await app.access.owner_code(app.messaging.platforms)
         calls = len(on.ms.calls)
         assert "You are the owner now" in (await ask(on, str(code))).text
         assert len(on.ms.calls) == calls

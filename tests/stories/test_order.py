@@ -185,7 +185,7 @@ async def test_a_platform_that_fails_on_one_message_answers_the_next(on: BotHarn
         await gate.reached()
         waiting: list[Message] = [on.tg.say("two"), on.tg.say("three")]
         await on.tg.wait_for(lambda _: waiting[-1].emoji)
-        telegram: Any = app.platforms["telegram"]
+        telegram: Any = app.messaging.platforms["telegram"]
         live = telegram.live
 
         def fails_once(*given: object) -> object:

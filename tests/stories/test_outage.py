@@ -205,7 +205,7 @@ async def test_a_second_poller_is_reported_as_the_platforms_problem(on: BotHarne
     async with running(on) as app:
         await ask(on, "hello")
         on.tg.updates.interrupt("other getUpdates request; make sure that only one bot instance is running")
-        telegram = app.platforms["telegram"]
+        telegram = app.messaging.platforms["telegram"]
         await until(lambda: "another program is polling" in telegram.progress.problem)
 
 
@@ -216,7 +216,7 @@ async def test_a_token_revoked_at_runtime_is_reported_and_retried(on: BotHarness
         await gate.reached()
         on.tg.revoke()
         gate.open()
-        telegram = app.platforms["telegram"]
+        telegram = app.messaging.platforms["telegram"]
         await until(lambda: "TELEGRAM_BOT_TOKEN" in telegram.progress.problem)
         on.tg.restore()
         assert (await on.tg.reply()).text == "kept"

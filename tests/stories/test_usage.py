@@ -128,7 +128,9 @@ async def test_a_usage_button_leaves_its_message_unchanged(on: BotHarness) -> No
     async with running(on) as app:
         asked = await ask(on, "hello")
         chat = ChatKey("telegram", str(asked.chat.id))
-        await app.outbox.post([OutboundMessage(chat, "Shall I?", owner=1, buttons=((Button("Yes", "/usage"),),))])
+        await app.messaging.outbox.post(
+            [OutboundMessage(chat, "Shall I?", owner=1, buttons=((Button("Yes", "/usage"),),))]
+        )
         offer = await on.tg.reply(matching="Shall I?")
         on.tg.press("Yes", message=offer)
         reply = await on.tg.reply(matching="Last 24 hours")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 import discord
@@ -16,11 +16,10 @@ from bot.adapters.discord.commands import as_typed, suggest
 from bot.adapters.discord.context import EPHEMERAL, TOKEN_SECONDS, ClientContext, InteractionRef, created
 from bot.adapters.discord.failures import CALL_ERRORS, reason
 from bot.adapters.shared.background import Background
+from bot.adapters.shared.descriptor import Commands
 from bot.platform import Accept
-from handlers.context import CommandSpec
 from handlers.parsing import parse_command
 from handlers.storage_retry import retry_storage
-from handlers.suggestions import Suggestions
 from routing.types.messages import ChatKey, InboundMessage, Press, UserKey
 
 COMMAND, COMPONENT, AUTOCOMPLETE = 2, 3, 4
@@ -88,15 +87,13 @@ class Interactions:
         self,
         context: ClientContext,
         accept: Accept,
-        specs: Sequence[CommandSpec],
-        suggestions: Suggestions,
+        commands: Callable[[], Awaitable[Commands]],
         unanswered: Unanswered,
         save_seconds: float = SAVE_SECONDS,
     ) -> None:
         self._context = context
         self._accept = accept
-        self._specs = {spec.name: spec for spec in specs}
-        self._suggestions = suggestions
+        self._commands = commands
         self._unanswered = unanswered
         self._save_seconds = save_seconds
         self._watching = Background("Discord")
@@ -169,7 +166,8 @@ class Interactions:
         return True
 
     async def _autocomplete(self, payload: Json) -> None:
-        words = await suggest(payload["data"], UserKey(PLATFORM, str(_user(payload)["id"])), self._suggestions)
+        suggestions = (await self._commands()).suggestions
+        words = await suggest(payload["data"], UserKey(PLATFORM, str(_user(payload)["id"])), suggestions)
         choices = [app_commands.Choice(name=word, value=word) for word in words]
         await self._try(self._interaction(payload).response.autocomplete(choices))
 
@@ -197,10 +195,11 @@ class Interactions:
     async def _is_private(self, text: str, user_id: str) -> bool:
         """Whether only one person sees the answer. This includes refusals of strangers."""
         command = parse_command(text, "")
-        spec = self._specs.get(command.name) if command else None
+        commands = await self._commands()
+        spec = next((spec for spec in commands.specs if command and spec.name == command.name), None)
         if command is None or spec is None or spec.for_one(command.rest):
             return True
-        return await self._suggestions.is_stranger(UserKey(PLATFORM, user_id))
+        return await commands.suggestions.is_stranger(UserKey(PLATFORM, user_id))
 
 
 def _chosen(data: Json) -> str:

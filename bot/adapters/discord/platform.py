@@ -48,9 +48,7 @@ class DiscordPlatform:
         self._client = client = make_client(settings, pace)
         self._context = ClientContext(client, pace, self._steady)
         self._outbound = Outbound(self._context)
-        self._interactions = Interactions(
-            self._context, services.accept, services.specs, services.suggestions, services.unanswered
-        )
+        self._interactions = Interactions(self._context, services.accept, services.commands, services.unanswered)
         self._alerts = OwnerAlerts(services.tell, services.state)
         self._guilds = Guilds(client, services.state, services.tell, self._alerts, settings.discord_threads)
         for listener in (self.on_ready, self.on_guild_join, self.on_guild_remove):
@@ -175,7 +173,7 @@ class DiscordPlatform:
     async def _register(self) -> None:
         application_id = self._client.application_id
         assert application_id is not None, "known since the login"
-        tree = commands.tree(self._services.specs)
+        tree = commands.tree((await self._services.commands()).specs)
         try:
             if await register_if_changed(
                 self._services.state,

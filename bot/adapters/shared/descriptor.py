@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from bot.ops.checks.finding import Finding
 from bot.platform import Accept, Platform
-from handlers.context import CommandSpec
-from handlers.suggestions import Suggestions
 from routing.errors import ConfigError
 from routing.ports import ChatStore, Clock, KnownChats, StateStore
 from routing.types.messages import InboundMessage
+
+if TYPE_CHECKING:  # imported after the platforms are connected
+    from handlers.context import CommandSpec
+    from handlers.suggestions import Suggestions
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -58,15 +60,22 @@ class Chats(ChatStore, KnownChats, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Commands:
+    """The commands for a platform's menu, and suggestions for their arguments."""
+
+    specs: Sequence[CommandSpec]
+    suggestions: Suggestions
+
+
+@dataclass(frozen=True, slots=True)
 class Services:
     """What the bot offers a platform. `accept` makes messages durable. `unanswered` returns only when it is certain
-    that a message gets no reply."""
+    that a message gets no reply. `accept` and `commands` wait until the bot has started."""
 
     accept: Accept
     state: StateStore
     chats: Chats
-    specs: Sequence[CommandSpec]
-    suggestions: Suggestions
+    commands: Callable[[], Awaitable[Commands]]
     unanswered: Callable[[InboundMessage], Coroutine[None, None, None]]
     tell: Tell
     clock: Clock

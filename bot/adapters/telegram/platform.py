@@ -133,9 +133,8 @@ class TelegramPlatform:
     async def _settle(self, bot_id: int) -> None:
         """Import the Markdown converter (0.1 s) before the first answer needs it, and set the command menu."""
         await asyncio.to_thread(pieces, "**warm**")
-        menus = {
-            language: _commands(self._services.specs, Say(language)) for language in languages() if len(language) == 2
-        }
+        specs = (await self._services.commands()).specs
+        menus = {language: _commands(specs, Say(language)) for language in languages() if len(language) == 2}
         try:
             await register_if_changed(self._services.state, MENU_KEY, [bot_id, menus], lambda: self._set_menus(menus))
         except TelegramError as error:

@@ -53,7 +53,6 @@ async def files(inspection: Inspection) -> list[Finding]:
     def reads(file: JsonFile) -> None:
         nonlocal unknown
         unknown = workspace.config(file).unknown_keys
-        workspace.sandbox_limits(file)
 
     faults = _faults("runtime-config.json", workspace.config_source, reads)
     if any(finding.status == "fail" for finding in faults):

@@ -16,7 +16,7 @@ def sandbox_check(program: str = "bwrap", user: Callable[[], int] = os.geteuid) 
 
     async def sandbox(inspection: Inspection) -> list[Finding]:
         """Run a command in the sandbox, in a temporary folder."""
-        tried = Sandbox(inspection.workspace.files, inspection.workspace.sandbox_limits(), program)
+        tried = Sandbox(inspection.workspace.files, inspection.workspace.config().sandbox, program)
         if off := await tried.reason_off():
             return [warn("sandbox", f"run_command and run_python_code are off: {off}", _fix(off))]
         shut = (

@@ -20,7 +20,8 @@ from routing.errors import ConfigError, EmbedderFailed
 from routing.llm.adapter import LiteLlm
 from routing.llm.local.runtime import LocalRuntime
 from routing.ports import Clock, Embedder, EmbeddingModel
-from routing.tools.embedding.backend import Backend, build_embedder, read_backend
+from routing.tools.embedding.backend import Backend, read_backend
+from routing.tools.embedding.builder import build_embedder
 from routing.tools.embedding.texts import FEW_TEXTS
 from routing.types.llm import ProviderProfile
 from routing.types.toolkits import Toolkit

@@ -1,6 +1,7 @@
 """Runs untrusted code in bubblewrap: one folder, no network, strict limits."""
 
-from handlers.tools.sandbox.limits import Cut, Ended, ExecResult, SandboxLimits, read_limits
+from handlers.tools.sandbox.result import Cut, Ended, ExecResult
 from handlers.tools.sandbox.sandbox import Sandbox
+from routing.config.sandbox import SandboxLimits
 
-__all__ = ["Cut", "Ended", "ExecResult", "Sandbox", "SandboxLimits", "read_limits"]
+__all__ = ["Cut", "Ended", "ExecResult", "Sandbox", "SandboxLimits"]

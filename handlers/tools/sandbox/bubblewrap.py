@@ -13,7 +13,7 @@ from pathlib import Path
 
 from handlers.tools.folder import MOUNT
 from handlers.tools.sandbox import entry, seccomp
-from handlers.tools.sandbox.limits import MIB, SandboxLimits
+from routing.config.sandbox import MIB, SandboxLimits
 
 OPEN_FILES = 128
 """Per process. Each socket takes kernel memory."""

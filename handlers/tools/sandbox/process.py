@@ -11,8 +11,8 @@ from concurrent.futures import Executor
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Protocol, TypeVar
 
-from handlers.tools.sandbox.limits import Ended
 from handlers.tools.sandbox.resource_monitor import ResourceMonitor
+from handlers.tools.sandbox.result import Ended
 from handlers.tools.sandbox.transcript import Transcript
 
 TICK_SECONDS = 0.05

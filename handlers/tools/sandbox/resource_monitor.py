@@ -9,8 +9,9 @@ from pathlib import Path
 
 from handlers.tools.sandbox.bubblewrap import OPEN_FILES
 from handlers.tools.sandbox.folder_size import Moved, Size, measure
-from handlers.tools.sandbox.limits import MIB, Ended, SandboxLimits
 from handlers.tools.sandbox.process_tree import ProcessTree
+from handlers.tools.sandbox.result import Ended
+from routing.config.sandbox import MIB, SandboxLimits
 
 _BUBBLEWRAPS = 2
 """One waits outside; the other is the first process inside."""

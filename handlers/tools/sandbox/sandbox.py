@@ -23,12 +23,13 @@ from handlers.tools.sandbox import seccomp
 from handlers.tools.sandbox.bubblewrap import ISOLATIONS, Bubblewrap, Isolation, interpreter, sealed
 from handlers.tools.sandbox.folder_size import measure_or_fail
 from handlers.tools.sandbox.guard import Guard
-from handlers.tools.sandbox.limits import ExecResult, SandboxLimits
 from handlers.tools.sandbox.process import BrokenSandbox, opened
 from handlers.tools.sandbox.process_tree import PROCESS_TREES, ProcessTree, is_visible
 from handlers.tools.sandbox.queue import Busy, FairQueue
 from handlers.tools.sandbox.resource_monitor import ResourceMonitor, machine
+from handlers.tools.sandbox.result import ExecResult
 from handlers.tools.sandbox.transcript import Transcript
+from routing.config.sandbox import SandboxLimits
 from routing.errors import Reason, ToolFailed, system_reason
 
 log = logging.getLogger("handlers.tools")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 
-from handlers.tools.sandbox.limits import Cut
+from handlers.tools.sandbox.result import Cut
 
 MAX_BYTES = 10_000_000
 """The command is stopped after this much output."""

@@ -1,20 +1,13 @@
-"""Parses the setting EMBEDDINGS and builds the embedder."""
+"""Parses the setting EMBEDDINGS."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
 from routing.errors import ConfigError
-from routing.ports import Clock, Embedder, EmbeddingModel
 from routing.text import nearest
-from routing.tools.embedding.remote import RemoteEmbedder
-from routing.tools.embedding.static import StaticEmbedder
-from routing.tools.embedding.worker import Launch, WorkerEmbedder
-from routing.types.llm import ProviderProfile
 from routing.types.model_names import LOCAL_PROVIDER
 
 Kind = Literal["static", "off", "sentence-transformers", "litellm"]
@@ -53,7 +46,7 @@ def read_backend(text: str) -> Backend:
     if not model:
         raise ConfigError(f"EMBEDDINGS={text.strip()} lacks a model. It takes {_TAKES}.")
     if kind == "sentence-transformers":
-        _folder(model)
+        folder_of(model)
     provider, _, name = model.partition("/")
     if kind == "litellm" and not (provider and name):
         raise ConfigError(f"EMBEDDINGS={text.strip()}: {model} must look like provider/model.")
@@ -62,22 +55,7 @@ def read_backend(text: str) -> Backend:
     return Backend(kind, model)
 
 
-def build_embedder(
-    backend: Backend, client: EmbeddingModel, profile: Callable[[str], ProviderProfile], clock: Clock
-) -> Embedder | None:
-    """None for "off". Loads and starts nothing before the first call. `profile` returns the settings of a provider."""
-    match backend.kind:
-        case "off":
-            return None
-        case "static":
-            return StaticEmbedder()
-        case "litellm":
-            return RemoteEmbedder(backend.model, client, profile)
-        case "sentence-transformers":
-            return WorkerEmbedder(_name(backend), Launch(_place(backend.model)), clock)
-
-
-def _folder(model: str) -> Path | None:
+def folder_of(model: str) -> Path | None:
     """The folder of this name; None for a model of the Hugging Face Hub. Raises ConfigError if the system can't check
     it."""
     try:
@@ -91,20 +69,3 @@ def _folder(model: str) -> Path | None:
     raise ConfigError(
         f"EMBEDDINGS=sentence-transformers:{shown} names no model: {reason}. Give a model's name, or its folder."
     )
-
-
-def _place(model: str) -> str:
-    """A folder as an absolute path, because the process has another working folder; other names unchanged."""
-    folder = _folder(model)
-    return str(folder.resolve()) if folder else model
-
-
-def _name(backend: Backend) -> str:
-    """Contains a hash of the sizes and times of a folder's files, which change with its weights."""
-    name = f"{backend.kind}:{backend.model}"
-    folder = _folder(backend.model)
-    if folder is None:
-        return name
-    files = sorted(path for pattern in ("*", "*/*") for path in folder.glob(pattern) if path.is_file())
-    state = [(path.relative_to(folder).as_posix(), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
-    return f"{name}@{hashlib.sha256(repr(state).encode()).hexdigest()[:12]}"

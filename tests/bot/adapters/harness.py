@@ -7,7 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, Self
 
-from bot.adapters.shared.descriptor import Services
+from bot.adapters.shared.descriptor import Commands, Services
 from bot.platform import Platform, Sent
 from handlers.commands import COMMANDS
 from routing.errors import StorageFault
@@ -70,8 +70,7 @@ class PlatformHarness:
             accept=self._accept,
             state=state,
             chats=chats,
-            specs=COMMANDS,
-            suggestions=suggestions(),
+            commands=self._commands,
             unanswered=self._unanswered,
             tell=self._tell,
             clock=clock,
@@ -105,6 +104,9 @@ class PlatformHarness:
 
     def _unseen(self, messages: Sequence[InboundMessage]) -> Sequence[InboundMessage]:
         return messages
+
+    async def _commands(self) -> Commands:
+        return Commands(COMMANDS, suggestions())
 
     async def _unanswered(self, message: InboundMessage) -> None:
         await self.server.wait_for(lambda _: False, timeout=1000)

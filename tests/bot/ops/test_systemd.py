@@ -121,7 +121,7 @@ async def stepped(progress: Progress, since: float) -> None:
 async def test_a_disconnected_bot_still_reports_progress(on: BotHarness) -> None:
     await on.tg.go_down()
     async with running(on) as app:
-        progress = app.platforms["telegram"].progress
+        progress = app.messaging.platforms["telegram"].progress
         await stepped(progress, 0.0)
         await stepped(progress, progress.last_step)
         await on.tg.come_back()
@@ -129,7 +129,7 @@ async def test_a_disconnected_bot_still_reports_progress(on: BotHarness) -> None
 
 async def test_each_poll_reports_progress(on: BotHarness) -> None:
     async with running(on) as app:
-        progress = app.platforms["telegram"].progress
+        progress = app.messaging.platforms["telegram"].progress
         await stepped(progress, 0.0)
         before = progress.last_step
         on.tg.say("hello")

@@ -15,10 +15,10 @@ import pytest
 from handlers.tools.sandbox import Cut, SandboxLimits, seccomp
 from handlers.tools.sandbox.bubblewrap import ISOLATIONS, Bubblewrap
 from handlers.tools.sandbox.folder_size import Moved, Size, measure
-from handlers.tools.sandbox.limits import MIB
 from handlers.tools.sandbox.process_tree import by_children
 from handlers.tools.sandbox.resource_monitor import ResourceMonitor, machine
 from handlers.tools.sandbox.transcript import MAX_BYTES, TAIL_SHARE, Transcript, shown
+from routing.config.sandbox import MIB
 
 ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 ALLOWED = 0x7FFF0000

@@ -18,7 +18,7 @@ from bot.adapters.console.printable import one_line, printable
 from bot.adapters.console.speaker import ConsoleUser
 from bot.adapters.console.views import LINGER_SECONDS, Views
 from bot.rendering import formulas
-from bot.running import hints
+from bot.terminal import hints
 from handlers.languages import Say
 from routing.catalog.catalog import BUNDLED, Catalog
 from routing.catalog.ollama import RunningOllama

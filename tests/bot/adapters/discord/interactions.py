@@ -13,7 +13,8 @@ from bot.adapters.discord.commands import tree
 from bot.adapters.discord.context import ClientContext
 from bot.adapters.discord.interactions import SAVE_SECONDS, Interactions
 from bot.adapters.discord.settings import Pace
-from bot.inbox.no_reply import NoReplyEvents
+from bot.adapters.shared.descriptor import Commands
+from bot.no_reply import NoReplyEvents
 from handlers.commands import COMMANDS
 from handlers.suggestions import Suggestions
 from routing.errors import StorageFault
@@ -36,13 +37,15 @@ class Asked(discord.Client):
         self.storage.set()
         self.no_replies = NoReplyEvents()
         self.context = ClientContext(self, Pace(), lambda: dc.now())
-        self.interactions = Interactions(
-            self.context, self._accept, COMMANDS, offered, self.no_replies.wait, save_seconds
-        )
+        self.interactions = Interactions(self.context, self._accept, self._commands, self.no_replies.wait, save_seconds)
+        self._offered = offered
         self._connection.parsers["INTERACTION_CREATE"] = self._hand_over
 
     def _hand_over(self, payload: Any) -> None:
         self.context.background.spawn(self.interactions.take(payload))
+
+    async def _commands(self) -> Commands:
+        return Commands(COMMANDS, self._offered)
 
     async def _accept(self, messages: Sequence[InboundMessage]) -> None:
         if self.failures:

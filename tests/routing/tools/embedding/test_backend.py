@@ -12,7 +12,8 @@ import pytest
 
 from routing.errors import ConfigError, EmbedderFailed
 from routing.ports import Embedder
-from routing.tools.embedding.backend import Backend, build_embedder, read_backend
+from routing.tools.embedding.backend import Backend, read_backend
+from routing.tools.embedding.builder import build_embedder
 from routing.tools.embedding.texts import FEW_TEXTS
 from routing.tools.embedding.worker import Launch
 from routing.types.llm import ProviderProfile
@@ -119,7 +120,7 @@ async def test_vectors_of_a_folder_are_kept_under_its_files(tmp_path: Path) -> N
 async def test_a_folder_is_relative_to_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "model").mkdir()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("routing.tools.embedding.backend.Launch", partial(Launch, loader=f"{HERE}:load_badly"))
+    monkeypatch.setattr("routing.tools.embedding.builder.Launch", partial(Launch, loader=f"{HERE}:load_badly"))
     from_here, in_full = built("sentence-transformers:model"), built(f"sentence-transformers:{tmp_path}/model")
     assert from_here is not None
     assert in_full is not None
@@ -137,7 +138,7 @@ def test_an_unused_profile_is_not_looked_up() -> None:
 
 
 def test_importing_it_loads_no_heavy_library() -> None:
-    code = f"import sys, routing.tools.embedding.backend; print(*[name for name in {LATE!r} if name in sys.modules])"
+    code = f"import sys, routing.tools.embedding.builder; print(*[name for name in {LATE!r} if name in sys.modules])"
     shown = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert shown.stdout.split() == []
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from routing.errors import EmbedderFailed
-from routing.tools.embedding.backend import build_embedder, read_backend
+from routing.tools.embedding.backend import read_backend
+from routing.tools.embedding.builder import build_embedder
 from routing.tools.embedding.static import FOLDER, StaticEmbedder
 from routing.tools.embedding.worker import WorkerEmbedder
 from routing.types.vectors import Floats

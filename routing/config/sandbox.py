@@ -1,19 +1,16 @@
-"""The limits of a sandboxed command and its result."""
+"""The limits of sandboxed commands, `sandbox` in the configuration."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from routing.config.jsonfile import JsonObject
 
 MIB = 1024 * 1024
-
+SHARE_OF_RESULT = 0.9
+"""Share of the maximum tool result for a command's output; the rest is for its exit status."""
 ENDING_CHARACTERS = 500
 """Reserved for how a command ended and what was cut from its output. At most 300 are needed."""
-
-Ended = Literal["exit", "seconds", "memory", "processes", "disk", "output"]
-"""Why a command ended: normally, or which limit stopped it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +37,9 @@ class SandboxLimits:
         return max(self.output_chars - ENDING_CHARACTERS, self.output_chars // 2)
 
 
-def read_limits(section: JsonObject) -> SandboxLimits:
-    """Reads `sandbox` from the configuration: seconds, memoryMb, processes, folderMb, files, network. Raises
-    ConfigError."""
+def read_limits(section: JsonObject, most_result_chars: int) -> SandboxLimits:
+    """Reads seconds, memoryMb, processes, folderMb, files, network. `most_result_chars` is the maximum length of a
+    tool's result. Raises ConfigError."""
     usual = SandboxLimits()
     return SandboxLimits(
         seconds=float(section.whole("seconds", int(usual.seconds))),
@@ -50,27 +47,6 @@ def read_limits(section: JsonObject) -> SandboxLimits:
         processes=section.whole("processes", usual.processes),
         disk_bytes=section.whole("folderMb", usual.disk_bytes // MIB) * MIB,
         files=section.whole("files", usual.files),
+        output_chars=int(SHARE_OF_RESULT * most_result_chars),
         network=section.flag("network", usual.network),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """A truncated output, in characters: the `total` length and the `first` and `last` parts shown."""
-
-    total: int
-    first: int
-    last: int
-
-
-@dataclass(frozen=True, slots=True)
-class ExecResult:
-    """A finished command. `output` combines standard output and errors in order, without control characters except line
-    breaks and tabs. `exit_code` is 128 + n after signal n, and None if a limit stopped the command. `seconds` is
-    wall-clock time. `cut` is set if the middle of the output is missing."""
-
-    output: str
-    exit_code: int | None
-    ended: Ended
-    seconds: float
-    cut: Cut | None = None

@@ -1,0 +1,93 @@
+"""Receives and sends messages: the storage, the platforms and the outbox, which start before the rest of the bot."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+from bot.adapters.shared.descriptor import Commands, Services
+from bot.outbox import OutboxSender
+from bot.platform import Accept, Platform
+from handlers.notices.notices import Notices
+from routing.errors import ConfigError, Reason
+from routing.ports import Clock
+from routing.types.messages import InboundMessage
+from storage.database import open_database
+from storage.stores import open_stores
+
+log = logging.getLogger("bot.messaging")
+
+
+class Messaging:
+    """Waits and deadlines use `steady`.
+
+    The platforms connect and receive while `bot.app` is imported and built. Until it takes messages, those received
+    wait, and are not acknowledged. `refused` are the errors of platforms that can't work.
+    """
+
+    def __init__(self, database: str, clock: Clock, steady: Clock) -> None:
+        self.clock, self.steady = clock, steady
+        self.kept = open_stores(open_database(database), clock, steady, lambda chat: self.outbox.sends_at_once(chat))
+        self.platforms: dict[str, Platform] = {}
+        self.refused: list[Reason] = []
+        self.outbox = OutboxSender(
+            self.kept.outbox,
+            self.platforms,
+            lambda chat, why: self.notices.undeliverable(chat, why),
+            lambda message: self.notices.unconfirmed(message),
+            clock,
+        )
+        self.notices = Notices(self.kept.people, self.outbox.post, self.outbox.take)
+        self._bot: asyncio.Future[tuple[Accept, Commands]] = asyncio.get_running_loop().create_future()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Disconnect the platforms and close the database."""
+        self._bot.cancel()  # without an app, nothing waits for it any longer
+        await asyncio.gather(*(platform.close() for platform in self.platforms.values()))
+        await self.kept.database.close()
+
+    def services(self) -> Services:
+        """What the platforms need of the bot."""
+        return Services(
+            accept=self._accept,
+            state=self.kept.state,
+            chats=self.kept.chats,
+            commands=self._commands,
+            unanswered=self.outbox.no_replies.wait,
+            tell=self.notices.tell_owners,
+            clock=self.clock,
+            steady=self.steady,
+        )
+
+    async def connect(self, platforms: Sequence[Platform]) -> None:
+        """Start the platforms. Raises ConfigError if none can work."""
+        self.platforms.update({platform.name: platform for platform in platforms})
+        results = await asyncio.gather(*(platform.start() for platform in platforms), return_exceptions=True)
+        failed = {at: result for at, result in enumerate(results) if isinstance(result, BaseException)}
+        for at, error in failed.items():
+            if not isinstance(error, ConfigError) or len(failed) == len(platforms):
+                raise error
+            log.error("%s", error)
+            del self.platforms[platforms[at].name]  # its replies stay in the outbox
+            await platforms[at].close()
+            self.refused.append(error.reason)
+
+    def begin(self, accept: Accept, commands: Commands) -> None:
+        """From now on, messages are accepted."""
+        self._bot.set_result((accept, commands))
+
+    async def _accept(self, messages: Sequence[InboundMessage]) -> None:
+        accept, _ = await asyncio.shield(self._bot)
+        await accept(messages)
+
+    async def _commands(self) -> Commands:
+        _, commands = await asyncio.shield(self._bot)
+        return commands

@@ -1,0 +1,31 @@
+"""The result of a sandboxed command."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Ended = Literal["exit", "seconds", "memory", "processes", "disk", "output"]
+"""Why a command ended: normally, or which limit stopped it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A truncated output, in characters: the `total` length and the `first` and `last` parts shown."""
+
+    total: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExecResult:
+    """A finished command. `output` combines standard output and errors in order, without control characters except line
+    breaks and tabs. `exit_code` is 128 + n after signal n, and None if a limit stopped the command. `seconds` is
+    wall-clock time. `cut` is set if the middle of the output is missing."""
+
+    output: str
+    exit_code: int | None
+    ended: Ended
+    seconds: float
+    cut: Cut | None = None

@@ -1,0 +1,45 @@
+"""Builds the embedder that EMBEDDINGS names."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+from routing.ports import Clock, Embedder, EmbeddingModel
+from routing.tools.embedding.backend import Backend, folder_of
+from routing.tools.embedding.remote import RemoteEmbedder
+from routing.tools.embedding.static import StaticEmbedder
+from routing.tools.embedding.worker import Launch, WorkerEmbedder
+from routing.types.llm import ProviderProfile
+
+
+def build_embedder(
+    backend: Backend, client: EmbeddingModel, profile: Callable[[str], ProviderProfile], clock: Clock
+) -> Embedder | None:
+    """None for "off". Loads and starts nothing before the first call. `profile` returns the settings of a provider."""
+    match backend.kind:
+        case "off":
+            return None
+        case "static":
+            return StaticEmbedder()
+        case "litellm":
+            return RemoteEmbedder(backend.model, client, profile)
+        case "sentence-transformers":
+            return WorkerEmbedder(_name(backend), Launch(_place(backend.model)), clock)
+
+
+def _place(model: str) -> str:
+    """A folder as an absolute path, because the process has another working folder; other names unchanged."""
+    folder = folder_of(model)
+    return str(folder.resolve()) if folder else model
+
+
+def _name(backend: Backend) -> str:
+    """Contains a hash of the sizes and times of a folder's files, which change with its weights."""
+    name = f"{backend.kind}:{backend.model}"
+    folder = folder_of(backend.model)
+    if folder is None:
+        return name
+    files = sorted(path for pattern in ("*", "*/*") for path in folder.glob(pattern) if path.is_file())
+    state = [(path.relative_to(folder).as_posix(), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    return f"{name}@{hashlib.sha256(repr(state).encode()).hexdigest()[:12]}"
