@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import json
 import logging
 import sys
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, TextIO
 
 from routing.redaction import Secrets, masked
 from routing.tracing import turn_id
 
 _QUIET = ("httpx", "httpcore", "telegram", "aiohttp.access", "LiteLLM", "openai", "asyncio", "alembic")
+
+DELAY_SECONDS = 0.05
+"""Maximum wait of a line below WARNING."""
 
 
 class Redactor(logging.Filter):
@@ -62,10 +67,54 @@ class _Json(logging.Formatter):
         return self._redactor.clean(json.dumps(line, ensure_ascii=False))
 
 
+class GroupingHandler(logging.StreamHandler[io.StringIO]):
+    """Writes the lines of an event loop together. Each write lets other threads run, which costs the loop more than the
+    line. Warnings and lines of other threads are written at once, after those that wait."""
+
+    def __init__(self, target: TextIO) -> None:
+        super().__init__(io.StringIO())
+        self._target = target
+        self._loop: asyncio.AbstractEventLoop | None = None
+        """The loop that will write the waiting lines."""
+        self._urgent = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._urgent = record.levelno >= logging.WARNING
+        super().emit(record)
+
+    def flush(self) -> None:
+        """Called after each record, and at the end of the process."""
+        loop = None if self._urgent else _running_loop()
+        if loop is None:
+            self._write()
+        elif self._loop is not loop:
+            self._loop = loop
+            loop.call_later(DELAY_SECONDS, self._write)
+
+    def _write(self) -> None:
+        self.acquire()
+        try:
+            self._loop = None
+            waiting = self.stream.getvalue()
+            self.stream.seek(0)
+            self.stream.truncate()
+            self._target.write(waiting)
+            self._target.flush()
+        finally:
+            self.release()
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
 def configure(level: str, style: Literal["text", "json"], secrets: Iterable[str]) -> Redactor:
     """Log to standard error. Libraries log from WARNING on, because their INFO lines contain tokens."""
     redactor = Redactor(secrets)
-    handler = logging.StreamHandler(sys.stderr)
+    handler = GroupingHandler(sys.stderr)
     handler.addFilter(redactor)
     handler.setFormatter(_Json(redactor) if style == "json" else _Text(redactor))
     logging.basicConfig(level=level, handlers=[handler], force=True)

@@ -32,11 +32,17 @@ _SHAPES = re.compile(
     r"|(?<![A-Za-z0-9_\-.])[A-Za-z0-9_\-]{20,40}+\.[A-Za-z0-9_\-]{5,8}+\.[A-Za-z0-9_\-]{25,}+"  # Discord
     r"|(?<![A-Za-z0-9_\-.])eyJ[A-Za-z0-9_\-]{8,}+(?:\.[A-Za-z0-9_\-]++){1,2}"  # JSON Web Token
 )
+_STARTS = re.compile(rf"(?:{'|'.join(_PREFIXES)})[-_.]|AIza|AKIA|ASIA|eyJ")
+_SHORTEST_WORD = 37
+"""Characters of the shortest key that `_SHAPES` finds without one of `_STARTS`."""
 _HEADER = re.compile(r"(?i)\b(?:bearer|basic|token|x-api-key|api-key)[ :=]++[\"']?+([A-Za-z0-9_\-.~+/=*…]{8,}+)")
 _QUERY = re.compile(
     r"(?i)((?:api[_-]?|access[_-]?|auth[_-]?|secret[_-]?|private[_-]?)?+(?:key|token|secret|password|passwd|signature)"
     r"[\"']?+\s?+[=:]\s?+[\"']?+)(?!\*\*\*)[^\s\"'&,;<>(){}]{6,}+"
 )
+_NAMED = ("key", "token", "secret", "passw", "nature")
+"""Every match of `_QUERY` contains one of these when folded. To look for them is 20 times as fast, and most lines have
+none."""
 _USER = re.compile(r"(?<=://)[^\s/?#@\"'<>]++@")
 _OPAQUE = re.compile(r"(?<![A-Za-z0-9_\-+/])(?=[A-Za-z_\-+/]*+[0-9])[A-Za-z0-9_\-+]{32,}+=*+")
 """Long runs with a digit: keys of Azure, Mistral and Together and AWS secrets have no prefix."""
@@ -45,9 +51,13 @@ _OPAQUE = re.compile(r"(?<![A-Za-z0-9_\-+/])(?=[A-Za-z_\-+/]*+[0-9])[A-Za-z0-9_\
 def masked(text: str) -> str:
     """Mask everything that looks like a key, for logs and messages."""
     text = _USER.sub(f"{HIDDEN}@", text)
-    text = _QUERY.sub(rf"\1{HIDDEN}", text)
+    folded = text.casefold()
+    if any(word in folded for word in _NAMED):
+        text = _QUERY.sub(rf"\1{HIDDEN}", text)
     text = _HEADER.sub(lambda found: found[0].replace(found[1], HIDDEN), text)
-    return _SHAPES.sub(HIDDEN, text)
+    if _STARTS.search(text) or any(len(word) >= _SHORTEST_WORD for word in text.split()):
+        text = _SHAPES.sub(HIDDEN, text)
+    return text
 
 
 def masked_words(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import logging
 import os
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.logs import Redactor, configure
+from bot.logs import GroupingHandler, Redactor, configure
 from routing.catalog.catalog import BUNDLED, Catalog
 from routing.llm.adapter import LiteLlm
 from routing.llm.local.runtime import LocalRuntime
@@ -115,3 +116,53 @@ def test_litellm_logs_only_through_our_handlers(tmp_path: Path) -> None:
     process.join()
     assert (process.exitcode, output.read_text()) == (0, "")
     assert [line.partition("LiteLLM: ")[2] for line in errors.read_text().splitlines()] == ["refused ***"]
+
+
+class Terminal(io.StringIO):
+    """Counts what is written to it, and announces it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writes: list[str] = []
+        self.written = asyncio.Event()
+
+    def write(self, text: str) -> int:
+        self.writes.append(text)
+        self.written.set()
+        return super().write(text)
+
+
+@pytest.fixture
+def terminal() -> Terminal:
+    target = Terminal()
+    logging.basicConfig(level="INFO", format="%(message)s", handlers=[GroupingHandler(target)], force=True)
+    return target
+
+
+async def test_the_lines_of_a_loop_are_written_together(terminal: Terminal) -> None:
+    logging.info("one")
+    logging.info("two")
+    assert terminal.writes == []
+    await terminal.written.wait()
+    assert terminal.writes == ["one\ntwo\n"]
+
+
+async def test_a_warning_is_written_at_once_after_the_lines_that_wait(terminal: Terminal) -> None:
+    logging.info("one")
+    logging.warning("two")
+    assert terminal.writes == ["one\ntwo\n"]
+
+
+async def test_lines_of_other_threads_are_written_at_once(terminal: Terminal) -> None:
+    await asyncio.to_thread(logging.info, "one")
+    assert terminal.writes == ["one\n"]
+
+
+def test_lines_that_wait_are_written_at_the_end_of_the_process(terminal: Terminal) -> None:
+    async def work() -> None:
+        logging.info("one")
+
+    for _ in range(2):
+        asyncio.run(work())
+    logging.getLogger().handlers[0].flush()  # as logging.shutdown does
+    assert terminal.writes == ["one\none\n"]
