@@ -32,6 +32,7 @@ MESSAGE_CONTENT = 1 << 19
 """The flag of an application that may read messages: GATEWAY_MESSAGE_CONTENT_LIMITED."""
 
 TOO_MANY, RETRY_AFTER = 429, 0.3
+UNKNOWN_MESSAGE, UNKNOWN_WEBHOOK = 10008, 10015
 """The status of a rate-limited call, and the seconds to wait."""
 
 T = TypeVar("T")
@@ -172,6 +173,8 @@ class SimcordServer:
             self.gaps.append(str(gap))
             return self._response(gap.to_json(), gap.status)
         except simcord.BackendError as error:
+            if error.code == UNKNOWN_MESSAGE and path.endswith("/@original") and not self._acknowledged(path):
+                error = simcord.BackendError(404, UNKNOWN_WEBHOOK, "Unknown Webhook")  # as Discord says
             self.refusals.append((call, error.code or error.status))
             return self._refused(error)
         except (KeyError, TypeError, ValueError) as error:
@@ -180,6 +183,10 @@ class SimcordServer:
         if path == "/oauth2/applications/@me":  # simcord says no flags, whatever was approved
             answer["flags"] = MESSAGE_CONTENT if self._content else 0
         return self._response(answer)
+
+    def _acknowledged(self, path: str) -> bool:
+        """Whether the interaction whose token is in the path has been answered."""
+        return self.env.backend.interaction_by_token(path.split("/")[3]).responded
 
     def _refused(self, error: simcord.BackendError) -> web.Response:
         """simcord does not count calls. The Via header shows the client that Discord refused it."""

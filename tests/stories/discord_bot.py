@@ -16,7 +16,6 @@ HURRIED = Pace(
     revoked=0.3,
     watch=0.05,
     identify_gap=0.0,
-    silence=1.0,
     preview_after=0.05,
     edit_gap=0.1,
 )

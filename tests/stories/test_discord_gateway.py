@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from bot.adapters.discord.connection import NO_CONTENT, REVOKED
 from tests.servers.discord import DiscordServer
 from tests.servers.discord.intents import GUILDS
-from tests.stories.discord_bot import hurried, mention, owner_notified, settled, texts, up
+from tests.stories.discord_bot import HURRIED, hurried, mention, owner_notified, settled, texts, up
 from tests.stories.harness import BotHarness, ask, running
 
 __all__ = ["hurried"]
@@ -33,11 +34,11 @@ def everybody(on: BotHarness) -> None:
     ],
     ids=["silent", "reconnect", "invalid, resumable", "invalid"],
 )
-@pytest.mark.usefixtures("hurried")
 async def test_messages_during_a_disconnect_are_answered_once(
-    on: BotHarness, dc: DiscordServer, fail: Fail, resumes: bool
+    on: BotHarness, dc: DiscordServer, fail: Fail, resumes: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By RESUME, or by reading the channels after a new IDENTIFY: in private, in a channel and in a thread."""
+    monkeypatch.setattr("bot.adapters.discord.descriptor.Pace", lambda: replace(HURRIED, silence=1.0))
     dc.heartbeat_interval = 0.1
     async with running(on) as app:
         await up(dc, app)
