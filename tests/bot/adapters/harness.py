@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Any, Self
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any, Self, TypeVar
 
 from bot.adapters.shared.descriptor import Commands, Services
 from bot.platform import Platform, Sent
@@ -13,9 +14,27 @@ from handlers.commands import COMMANDS
 from routing.errors import StorageFault
 from routing.ports import Clock
 from routing.types.messages import InboundMessage, OutboundMessage
+from tests.fakes import later
 from tests.handlers.suggestions import suggestions
 from tests.servers.discord import DiscordServer
+from tests.servers.ordered_faults import OrderedFault
 from tests.servers.telegram import TelegramServer
+
+T = TypeVar("T")
+
+
+async def answered_or_late(
+    server: DiscordServer | TelegramServer, fault: OrderedFault, call: Awaitable[T], limit: float = 30.0
+) -> T:
+    """The outcome of a call that a fault hits. If there is no answer, its `limit` in seconds passes at once."""
+    calling = asyncio.ensure_future(call)
+    await server.wait_for(lambda _: fault.hits)
+    if fault.kind in ("hang", "hang_after"):
+        later(limit)
+    try:
+        return await calling
+    finally:
+        fault.release()
 
 
 class States:

@@ -9,6 +9,7 @@ from bot.platform import SendLater, SendRefused
 from routing.types.messages import ChatKey, OutboundMessage
 from tests.bot.adapters.discord.client import Scene, scene, to
 from tests.bot.adapters.discord.harness import DiscordHarness, running_platform
+from tests.bot.adapters.harness import answered_or_late
 from tests.servers.discord import DiscordServer
 from tests.servers.discord.faults import Kind
 
@@ -28,10 +29,10 @@ POST = "POST /channels/*/messages"
     ],
 )
 async def test_what_a_failed_send_tells_the_outbox(kind: Kind, maybe_sent: bool, seconds: float | None) -> None:
-    async with scene(answer=0.3) as here:
-        here.dc.fault(POST, kind, retry_after=45, seconds=2, status=503)
+    async with scene() as here:
+        fault = here.dc.fault(POST, kind, retry_after=45, seconds=3600, status=503)
         with pytest.raises(SendLater) as caught:
-            await here.send(to(here.dc.dm(), "hello"))
+            await answered_or_late(here.dc, fault, here.send(to(here.dc.dm(), "hello")))
         assert (caught.value.maybe_sent, caught.value.seconds) == (maybe_sent, seconds)
         assert caught.value.protected == maybe_sent, "the nonce"
 

@@ -9,6 +9,7 @@ import pytest
 
 from bot.platform import SendLater, SendRefused
 from routing.types.messages import Document, OutboundMessage, Picture
+from tests.bot.adapters.harness import answered_or_late
 from tests.bot.adapters.telegram.harness import TelegramHarness, running_platform, to
 from tests.bot.adapters.telegram.test_outbound import BUTTONS
 from tests.servers.telegram import Chat, Message, TelegramServer
@@ -84,10 +85,10 @@ async def test_refused_entities_make_a_plain_caption(
 async def test_what_a_failure_tells_the_outbox(
     tg: TelegramServer, sent: SentFile, kind: Kind, maybe_sent: bool, seconds: float | None
 ) -> None:
-    async with running_platform(tg, pace={"answer": 0.3}) as harness:
-        tg.fault(sent.method, kind, retry_after=17, seconds=2)
+    async with running_platform(tg) as harness:
+        fault = tg.fault(sent.method, kind, retry_after=17, seconds=3600)
         with pytest.raises(SendLater) as caught:
-            await harness.send(sent.to(tg.private(), "hello"))
+            await answered_or_late(tg, fault, harness.send(sent.to(tg.private(), "hello")), 120.0)
         assert (caught.value.maybe_sent, caught.value.seconds) == (maybe_sent, seconds)
         assert tg.calls("sendMessage") == []
 

@@ -6,6 +6,7 @@ import pytest
 
 from bot.platform import SendLater, SendRefused
 from routing.types.messages import Document
+from tests.bot.adapters.harness import answered_or_late
 from tests.bot.adapters.telegram.harness import TelegramHarness, running_platform, to
 from tests.bot.adapters.telegram.test_outbound import BUTTONS
 from tests.servers.telegram import TelegramServer
@@ -151,12 +152,12 @@ async def test_code_sent_instead_of_a_refused_file_is_marked_once(
 
 @pytest.mark.parametrize("kind", ["too_many", "server_error", "hang_after"])
 async def test_code_sent_instead_of_a_refused_file_resumes_after_an_interruption(kind: Kind) -> None:
-    async with TelegramServer() as tg, running_platform(tg, pace={"answer": 0.3}) as harness:
+    async with TelegramServer() as tg, running_platform(tg) as harness:
         tg.fault("sendDocument", "bad_request", text="not enough rights to send documents to the chat", times=None)
-        tg.fault("sendMessage", kind, skip=2, retry_after=1, seconds=2)
+        fault = tg.fault("sendMessage", kind, skip=2, retry_after=1, seconds=3600)
         reply = to(tg.private(), f"Run it:\n\n```python\n{CODE}```", attached=ATTACHED)
         with pytest.raises(SendLater) as caught:
-            await harness.send(reply)
+            await answered_or_late(tg, fault, harness.send(reply))
         await harness.send(reply, again=caught.value.maybe_sent)
         told, *code = tg.private().from_bot()
         assert "⚠️ main.py" in told.text

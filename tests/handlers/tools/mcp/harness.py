@@ -21,7 +21,7 @@ UNRULY = Path(__file__).with_name("unruly.py")
 CALL_SECONDS = 20.0
 """The time limit of a server's calls."""
 QUICK = Limits(
-    start_seconds=5, first_delay=0.01, longest_delay=0.05, debounce_seconds=0.01, refresh_seconds=0.01, end_seconds=0.3
+    start_seconds=60, first_delay=0.01, longest_delay=0.05, debounce_seconds=0.01, refresh_seconds=0.01, end_seconds=0.3
 )
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "LANG": "C.UTF-8", "OPENAI_API_KEY": "sk-the-bots"}
 
