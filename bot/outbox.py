@@ -10,14 +10,13 @@ from itertools import count
 
 from bot.adapters.shared.background import Background
 from bot.adapters.shared.keyed_queue import KeyedQueue
-from bot.no_reply import NoReplyEvents
 from bot.platform import Platform, SendLater, SendRefused
 from handlers.storage_retry import retry_storage
 from routing.backoff import exponential
 from routing.bounded import Bounded
 from routing.errors import StorageFault
 from routing.ports import Clock, OutboxStore
-from routing.types.messages import ChatKey, OutboundMessage
+from routing.types.messages import ChatKey, InboundMessage, OutboundMessage
 from routing.types.queues import OutboxEntry
 
 LAST_RECORDS_SECONDS = 1.0
@@ -38,6 +37,26 @@ Unconfirmed = Callable[[OutboundMessage], Awaitable[None]]
 """Tells the person that this reply may be missing or may have arrived twice."""
 
 log = logging.getLogger("bot.outbox")
+
+
+class NoReplyEvents:
+    """Tells platforms that a message gets no reply."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, asyncio.Event] = {}
+
+    async def wait(self, message: InboundMessage) -> None:
+        """Return once it is certain that the message gets no reply."""
+        event = self._waiting.setdefault(message.update_id, asyncio.Event())
+        try:
+            await event.wait()
+        finally:
+            self._waiting.pop(message.update_id, None)
+
+    def note(self, message: InboundMessage) -> None:
+        """Record that this message gets no reply."""
+        if message.update_id in self._waiting:
+            self._waiting[message.update_id].set()
 
 
 class OutboxSender:

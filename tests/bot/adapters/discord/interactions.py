@@ -14,7 +14,7 @@ from bot.adapters.discord.context import ClientContext
 from bot.adapters.discord.interactions import SAVE_SECONDS, Interactions
 from bot.adapters.discord.settings import Pace
 from bot.adapters.shared.descriptor import Commands
-from bot.no_reply import NoReplyEvents
+from bot.outbox import NoReplyEvents
 from handlers.commands import COMMANDS
 from handlers.suggestions import Suggestions
 from routing.errors import StorageFault
