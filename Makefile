@@ -21,7 +21,7 @@ model: $(VENV)/.base $(BIN)/tierbot
 embeddings: $(VENV)/.sentence-transformers
 
 # Attacks through the bot, and those on the sandbox and the webhook beside the other tests of these.
-ATTACKS := tests/attacks tests/bot/adapters/telegram/test_webhook.py $(wildcard tests/handlers/tools/test_sandbox*.py)
+ATTACKS := tests/attacks tests/bot/adapters/telegram/test_webhook.py tests/handlers/tools/sandbox
 # The benchmarks, the servers that the tests talk to, other people's servers and clients, real local models and torch.
 SUPPORT := tests/benchmarks tests/servers tests/independent tests/simulator \
 	$(addprefix tests/routing/llm/local/,test_answers.py test_first_minute.py) \

@@ -13,7 +13,7 @@ from bot.ops.checks.sandbox import sandbox, sandbox_check
 from bot.ops.doctor import CHECKS
 from bot.settings import load
 from bot.workspace import Workspace
-from tests.handlers.tools.test_sandbox import made
+from tests.handlers.tools.sandbox.test_sandbox import made
 
 
 def inspection(tmp_path: Path) -> Inspection:

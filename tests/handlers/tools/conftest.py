@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from handlers.tools.files import FileTools
-from tests.handlers.tools.outside import SECRET
-from tests.handlers.tools.test_sandbox import home
+from tests.handlers.tools.sandbox.outside import SECRET
+from tests.handlers.tools.sandbox.test_sandbox import home
 
 
 @pytest.fixture

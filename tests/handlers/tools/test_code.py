@@ -20,7 +20,7 @@ from routing.turn.truncation import limit_result
 from routing.types.decisions import SIZES, TierDecision
 from routing.types.people import Person
 from routing.types.tools import ToolScope
-from tests.handlers.tools.test_sandbox import ANN, home, made, running, unique
+from tests.handlers.tools.sandbox.test_sandbox import ANN, home, made, running, unique
 
 SCOPE = ToolScope(Person(ANN, "user", "Ann"), 1, TierDecision("balanced", "default", ""))
 

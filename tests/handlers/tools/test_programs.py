@@ -13,8 +13,8 @@ from handlers.tools.authoring.tasks import Program
 from handlers.tools.sandbox import Cut, Ended, ExecResult, SandboxLimits
 from handlers.tools.workspace_source import program_tool
 from routing.errors import ToolFailed
+from tests.handlers.tools.authoring.manifest import document, written
 from tests.handlers.tools.files import ADA
-from tests.handlers.tools.manifest import document, written
 from tests.handlers.tools.test_code import FixedResult
 
 

@@ -18,7 +18,7 @@ from routing.errors import ToolFailed
 from routing.types.llm import ToolCall
 from routing.types.people import Role
 from routing.types.tools import Traits
-from tests.handlers.tools.manifest import schema
+from tests.handlers.tools.authoring.manifest import schema
 from tests.handlers.tools.mcp.harness import McpHarness, mcp_harness, scope
 from tests.handlers.tools.test_code import FixedResult
 

@@ -14,7 +14,7 @@ from handlers.tools.sandbox import Sandbox, SandboxLimits, resource_monitor
 from handlers.tools.sandbox.bubblewrap import SHARED_BYTES, TMP_BYTES
 from handlers.tools.sandbox.process_tree import by_parents
 from routing.config.sandbox import MIB
-from tests.handlers.tools.test_sandbox import home, made, python, running, shell, unique
+from tests.handlers.tools.sandbox.test_sandbox import home, made, python, running, shell, unique
 
 SMALL = SandboxLimits(memory_bytes=96 * MIB, disk_bytes=8 * MIB, files=100, processes=20)
 

@@ -13,7 +13,7 @@ from pydantic import Field
 from handlers.tools.authoring.decorator import tool
 from handlers.tools.authoring.registration import native_tool, register
 from routing.errors import ConfigError
-from tests.handlers.tools.argument_types import Colour, Node, Opening, Pair, Point
+from tests.handlers.tools.authoring.argument_types import Colour, Node, Opening, Pair, Point
 
 INTEGER, TEXT = {"type": "integer"}, {"type": "string"}
 POINT = {

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.handlers.tools.outside import OPEN
-from tests.handlers.tools.test_sandbox import made, python
+from tests.handlers.tools.sandbox.outside import OPEN
+from tests.handlers.tools.sandbox.test_sandbox import made, python
 
 pytestmark = pytest.mark.system
 

@@ -15,8 +15,8 @@ from handlers.tools.authoring.decorator import runnable, tool
 from handlers.tools.authoring.manifests import read_toolkit
 from handlers.tools.authoring.registration import register
 from routing.errors import ConfigError
-from tests.handlers.tools.manifest import document, written
-from tests.handlers.tools.test_registration import Given, parameters
+from tests.handlers.tools.authoring.manifest import document, written
+from tests.handlers.tools.authoring.test_registration import Given, parameters
 
 HALF = "Sun \ud83d"
 NO_LIST = r'examples that are not a list of non-blank strings: give examples=\["…", "…"\], or leave them out'

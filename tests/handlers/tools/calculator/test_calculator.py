@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handlers.tools.calculator.calculator import calculate
-from tests.handlers.tools.calculator import refusal, result
+from tests.handlers.tools.calculator.expressions import refusal, result
 
 
 @pytest.mark.parametrize(

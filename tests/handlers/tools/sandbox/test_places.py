@@ -9,7 +9,7 @@ import pytest
 
 from handlers.tools.sandbox.queue import Busy, FairQueue
 from routing.errors import ToolFailed
-from tests.handlers.tools.test_sandbox import BEN, home, made, pipes, read_pipe, shell
+from tests.handlers.tools.sandbox.test_sandbox import BEN, home, made, pipes, read_pipe, shell
 
 
 @pytest.mark.system

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.handlers.tools.calculator import TOO_LARGE, refusal, result
+from tests.handlers.tools.calculator.expressions import TOO_LARGE, refusal, result
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 
 
 @pytest.mark.parametrize(

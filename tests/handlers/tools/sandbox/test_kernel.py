@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.handlers.tools.outside import SECRET, outside
-from tests.handlers.tools.test_sandbox import home, made, python, shell
+from tests.handlers.tools.sandbox.outside import SECRET, outside
+from tests.handlers.tools.sandbox.test_sandbox import home, made, python, shell
 
 pytestmark = pytest.mark.system
 

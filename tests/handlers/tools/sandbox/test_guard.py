@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from handlers.tools.sandbox import Sandbox, SandboxLimits
-from tests.handlers.tools.test_sandbox import made
+from tests.handlers.tools.sandbox.test_sandbox import made
 from tests.polling import until
 
 BOT = """
@@ -42,7 +42,7 @@ async def bot(tmp_path: Path, program: str = "bwrap") -> tuple[asyncio.subproces
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", BOT, str(tmp_path), program),
         stdout=asyncio.subprocess.PIPE,
-        cwd=Path(__file__).parents[3],
+        cwd=Path(__file__).parents[4],
     )
     assert process.stdout is not None
     return process, (await process.stdout.readline()).decode().strip()

@@ -14,7 +14,7 @@ from handlers.tools.authoring.tasks import McpTool, Program
 from handlers.tools.mcp.hints import NO_LABEL
 from routing.errors import ConfigError
 from routing.types.decisions import SIZES
-from tests.handlers.tools.manifest import document, written
+from tests.handlers.tools.authoring.manifest import document, written
 
 Change = Callable[[dict[str, Any]], object]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from handlers.tools.calculator.functions import CONSTANTS, FUNCTIONS
 from routing.errors import ToolFailed
-from tests.handlers.tools.calculator import TOO_LARGE, refusal, result
+from tests.handlers.tools.calculator.expressions import TOO_LARGE, refusal, result
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from routing.types.decisions import Size
 from routing.types.llm import ToolCall
 from routing.types.toolkits import ToolCard, Toolkit
 from routing.types.tools import ToolScope, Traits
-from tests.handlers.tools.argument_types import Colour, Node, Opening, Point
+from tests.handlers.tools.authoring.argument_types import Colour, Node, Opening, Point
 from tests.handlers.tools.files import ADA
 
 
@@ -260,7 +260,7 @@ def test_a_decorated_function_can_be_called() -> None:
 
 
 async def test_the_examples_of_the_documentation_work() -> None:
-    text = (Path(__file__).parents[3] / "docs" / "tools.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[4] / "docs" / "tools.md").read_text(encoding="utf-8")
     function, methods, kind = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     names: dict[str, Any] = {}
     exec(compile(function, "docs/tools.md", "exec"), names)
@@ -279,7 +279,7 @@ async def test_the_examples_of_the_documentation_work() -> None:
 
 
 def test_the_documented_toolkit_is_valid(tmp_path: Path) -> None:
-    text = (Path(__file__).parents[3] / "docs" / "tools.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[4] / "docs" / "tools.md").read_text(encoding="utf-8")
     (toolkit,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
     path = tmp_path / "words.json"
     path.write_text(toolkit, encoding="utf-8")

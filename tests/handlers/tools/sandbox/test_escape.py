@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from routing.errors import ToolFailed
-from tests.handlers.tools.outside import RENAME_EXCHANGE, SECRET, outside, outsider
-from tests.handlers.tools.test_sandbox import BEN, home, made, pipes, python, read_pipe, shell
+from tests.handlers.tools.sandbox.outside import RENAME_EXCHANGE, SECRET, outside, outsider
+from tests.handlers.tools.sandbox.test_sandbox import BEN, home, made, pipes, python, read_pipe, shell
 
 pytestmark = pytest.mark.system
 
@@ -52,7 +52,7 @@ async def test_nothing_of_the_bot_can_be_imported(tmp_path: Path) -> None:
 import importlib.util
 print([name for name in ("bot", "handlers", "routing", "storage", "json") if importlib.util.find_spec(name)])
 """
-    assert "handlers" in await outside(sys.executable, "-c", code, cwd=Path(__file__).parents[3])
+    assert "handlers" in await outside(sys.executable, "-c", code, cwd=Path(__file__).parents[4])
     assert (await python(await made(tmp_path), code)).output == "['json']\n"
 
 

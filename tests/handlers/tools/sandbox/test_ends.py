@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.handlers.tools.test_sandbox import made, pipes, read_pipe, running, shell, unique
+from tests.handlers.tools.sandbox.test_sandbox import made, pipes, read_pipe, running, shell, unique
 
 
 @pytest.mark.system

@@ -11,7 +11,7 @@ import pytest
 from handlers.tools.sandbox import Sandbox, SandboxLimits
 from handlers.tools.sandbox.bubblewrap import ISOLATIONS
 from routing.errors import ToolFailed
-from tests.handlers.tools.test_sandbox import made, shell
+from tests.handlers.tools.sandbox.test_sandbox import made, shell
 
 
 async def test_without_bubblewrap_the_sandbox_is_off_with_instructions(tmp_path: Path) -> None:
