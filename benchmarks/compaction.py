@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import random
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import delete
 
 from benchmarks.bots.contestants import KEY
-from benchmarks.conversations import fill
 from benchmarks.phase_timers import PHASES, AtOnce, Watch, WatchedHistory, WatchedSummariser
-from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser, percentile, tell
+from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser, percentile, sampled, tell
 from routing.catalog.catalog import BUNDLED, Catalog
 from routing.config import jsonfile
 from routing.config.runtime import read_config
 from routing.policy.models import Models
 from routing.turn.context import MAX_MESSAGES, Context
-from routing.types.messages import Attachment
+from routing.types.history import TurnRecord
+from routing.types.llm import ChatMessage, ToolCall
+from routing.types.messages import Attachment, ChatKey, UserKey
 from routing.types.people import Person
 from routing.types.turns import Question
 from storage.database import Database, open_database
 from storage.database.migrate import migrate
+from storage.history import SqlHistory
+from storage.ledger import SqlLedger
+from storage.people import SqlPeople
+from storage.preferences import SqlPreferences
 from storage.schema import summaries
 
 LIMIT_MS, LIMITED = 50.0, 1_000
@@ -35,6 +42,17 @@ SIZES = (1_000, 5_000)
 TIMES, QUICK = 21, 3
 KEEP = 20
 HEADINGS = ("messages", "wall p50, ms", "wall p95, ms", "CPU p50, ms", *PHASES, "summary calls", "limit", "")
+
+MESSAGES_A_CYCLE = 8
+"""Two plain turns of two messages, and one with a tool call of four."""
+_QUESTION, _ANSWER, _RESULT = 70, 450, 500
+"""Median lengths in characters; a tenth of the messages is three times as long."""
+_SPREAD = 0.85
+_LINES = (
+    "however the garden is in the sun from the morning to 12:30 and it was **dry** for a week, though they said that ",
+    "because of `cron` in /srv/data/log.txt it costs €14.90 a month as in August; naïve or not, look at this one ",
+    "the water for the tomatoes should be on at six in the evening, and with a hose that is done in ten minutes ",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +122,35 @@ async def _no_picture(_: Attachment) -> None:
     return None
 
 
+async def fill(database: Database, size: int) -> int:
+    """Stores a conversation with realistic lengths, some turns with tools. `size` is the number of messages, a
+    multiple of eight. Returns the conversation's id."""
+    people = SqlPeople(database, SqlPreferences(database), time.time)
+    person = await people.admit(UserKey("telegram", str(size)), "Ada", "user", "benchmark")
+    conversation = await SqlHistory(database, time.time).begin(ChatKey("telegram", str(size)))
+    ledger, dice = SqlLedger(database, time.time), random.Random(size)
+    for number in range(size // MESSAGES_A_CYCLE * 3):
+        answer = _with_a_tool(number, dice) if number % 3 == 2 else (_answer(dice),)
+        question = _text(_QUESTION, dice)
+        await ledger.finish([], [], TurnRecord(f"{number:08x}", conversation.id, person.id, question, messages=answer))
+    return conversation.id
+
+
+def _with_a_tool(number: int, dice: random.Random) -> tuple[ChatMessage, ...]:
+    call = ToolCall(f"call_{number:024d}", "read_file", '{"path": "notes/garden.md"}')
+    asked = ChatMessage("assistant", "", calls=(call,), made_by="openai/gpt-5.1")
+    return asked, ChatMessage("tool", _text(_RESULT, dice), call_id=call.id, tool=call.name), _answer(dice)
+
+
+def _answer(dice: random.Random) -> ChatMessage:
+    return ChatMessage("assistant", _text(_ANSWER, dice), made_by="openai/gpt-5.1")
+
+
+def _text(median: int, dice: random.Random) -> str:
+    length = max(2, int(dice.lognormvariate(math.log(median), _SPREAD)))
+    return "\n".join(dice.choices(_LINES, k=1 + length // 100))[:length]
+
+
 def report(found: Samples, conditions: str) -> Section:
     """The table and its verdict."""
     lines: list[tuple[str, ...]] = [HEADINGS]
@@ -124,8 +171,7 @@ def report(found: Samples, conditions: str) -> Section:
         f"Reading and writing are SQLite with a full sync; the newest {KEEP} messages stay. A prompt holds "
         f"{MAX_MESSAGES:,} messages at most; older ones are read only for the summary.",
     )
-    figures_of = {str(size): [asdict(sample) for sample in samples] for size, samples in found.items()}
-    return Section("compaction", tuple(lines), notes, False not in verdicts, {"samples": figures_of})
+    return sampled("compaction", lines, notes, verdicts, found)
 
 
 if __name__ == "__main__":

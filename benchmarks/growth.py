@@ -22,7 +22,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import Connection, Integer, cast, func, insert, select
 
 from benchmarks.databases import MODELS, turn
-from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser, percentile
+from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser, percentile, sampled
 from routing.types.budgets import Period, days
 from routing.types.messages import ChatKey, UserKey
 from routing.types.tiers import TIERS
@@ -302,8 +302,7 @@ def report(size: int, found: Mapping[str, Sequence[Sample]], megabytes: Sequence
         f"A difference of {SLACK_MS:g} ms counts as none. What has no limit reads everyone's hours of a "
         "period, a week of replies, or every open conversation.",
     )
-    figures = {name: [{"wall": each.wall, "cpu": each.cpu} for each in samples] for name, samples in found.items()}
-    return Section("growth", tuple(lines), notes, False not in verdicts, {"samples": figures})
+    return sampled("growth", lines, notes, verdicts, found)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from benchmarks.bots.contestants import Process
 from benchmarks.bots.measure import WARM_UP, Session, alone
 from benchmarks.bots.servers import ANSWER, CHUNKS, Call
-from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser, percentile, tell
+from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser, percentile, sampled, tell
 
 SAMPLES, QUICK = 60, 5
 LIMIT = 3.0
@@ -149,8 +149,7 @@ def report(found: Samples, conditions: str) -> Section:
         f"{', '.join(name for name, _ in CALLS)}. The model answers at once, {len(ANSWER)} characters in {CHUNKS} "
         "pieces.",
     )
-    figures_of = {name: [{"cpu": each.cpu, "wall": each.wall} for each in samples] for name, samples in found.items()}
-    return Section("turns", tuple(lines), notes, False not in verdicts, {"samples": figures_of})
+    return sampled("turns", lines, notes, verdicts, found)
 
 
 if __name__ == "__main__":

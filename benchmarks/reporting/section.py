@@ -8,7 +8,7 @@ import os
 import statistics
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,18 @@ class Section:
     def text(self) -> str:
         """The table and its notes; Markdown."""
         return "\n".join([grid(self.lines), "", *self.notes])
+
+
+def sampled(
+    name: str,
+    lines: Sequence[tuple[str, ...]],
+    notes: tuple[str, ...],
+    verdicts: Sequence[bool | None],
+    samples: Mapping[Any, Sequence[Any]],
+) -> Section:
+    """A part whose limits are kept if no verdict is False. `samples` are the measured dataclasses by kind."""
+    figures = {str(kind): [asdict(each) for each in measured] for kind, measured in samples.items()}
+    return Section(name, tuple(lines), notes, False not in verdicts, {"samples": figures})
 
 
 def grid(lines: Sequence[Sequence[str]]) -> str:
