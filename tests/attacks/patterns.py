@@ -11,10 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-
-# Private: the standard library has no public parser of patterns.
-from re import _constants as codes  # type: ignore[attr-defined]
-from re import _parser as parser  # type: ignore[attr-defined]
+from re import _constants as codes  # type: ignore[attr-defined]  # re has no public parser
+from re import _parser as parser  # type: ignore[attr-defined]  # re has no public parser
 from types import ModuleType
 from typing import Any
 

@@ -50,8 +50,8 @@ class Waiting(Changes, Generic[SourceT, MessageT]):
                 raise AssertionError(f"not true within {timeout} s\n{self.log()}")
         return value
 
-    # The forms overlap, because 1 is an int, too. Type checkers take the first that fits.
     @overload
+    # The forms overlap, because 1 is an int, too. Type checkers take the first that fits.
     async def reply(  # type: ignore[overload-overlap]
         self,
         to: SourceT | None = None,

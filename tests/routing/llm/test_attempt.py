@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import AsyncGenerator
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
@@ -160,12 +161,12 @@ async def test_latency_is_recorded() -> None:
     assert 0.0 <= took <= done.seconds
 
 
-def latencies(**limits: float) -> list[float]:
+def latencies(**limits: Any) -> list[float]:
     """What is recorded of a model that is silent, in simulated time."""
 
     async def story() -> list[float]:
         health = ModelHealth(elapsed)
-        silent, options = FakeLlm([asyncio.Event()]), call_options(clock=elapsed, **limits)  # type: ignore[arg-type]
+        silent, options = FakeLlm([asyncio.Event()]), call_options(clock=elapsed, **limits)
         with suppress(TooSlow):
             await ModelCaller(silent, health, elapsed).complete(asked(), options, Seen(), Stop())
         return [took for kept in health.latencies.keep().values() for took in kept.seconds]
