@@ -1,9 +1,10 @@
 """Runs every part of the benchmark; the exit code is 1 if a limit is exceeded.
 
-First our bot beside the floor bot; then ours alone: turns with tools, compaction, autocomplete, Discord beside
-Telegram, and memory over many turns. Each part also runs alone: `python -m benchmarks.turns`, `benchmarks.compaction`,
-`benchmarks.autocomplete`, `benchmarks.platforms`, `benchmarks.soak`. A backlog of thousands of messages and the
-table of what the memory consists of only run alone: `python -m benchmarks.backlog`, `benchmarks.memory`.
+First our bot beside the floor bot; then ours alone: turns with tools, compaction, autocomplete, and Discord beside
+Telegram. Each part also runs alone: `python -m benchmarks.turns`, `benchmarks.compaction`, `benchmarks.autocomplete`,
+`benchmarks.platforms`. What takes longer runs only alone: memory over many turns (`benchmarks.soak`), a backlog of
+thousands of messages (`benchmarks.backlog`), a million stored ones (`benchmarks.growth`), and what the memory consists of
+(`benchmarks.memory`).
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks import autocomplete, compaction, platforms, profile_shares, soak, turns
-from benchmarks.bots.contestants import CONTESTANTS
+from benchmarks import autocomplete, compaction, platforms, profile_shares, turns
+from benchmarks.bots.contestants import COMPARED, CONTESTANTS
 from benchmarks.bots.measure import SLOW_SECONDS, SLOW_WAVES, TURNS_A_CHAT, WARM_UP, Figures, Size, measure
 from benchmarks.bots.servers import ANSWER, CHUNKS, servers
 from benchmarks.reporting.plot import plot
@@ -49,8 +50,6 @@ def _measured(options: argparse.Namespace) -> Iterator[Section]:
     yield compaction.run(compaction.SIZES, compaction.QUICK if quick else compaction.TIMES)
     yield autocomplete.run(autocomplete.QUICK if quick else autocomplete.TIMES)
     yield platforms.run(platforms.QUICK if quick else options.rounds)
-    if options.soak:
-        yield soak.run(soak.QUICK if quick else options.soak)
 
 
 def beside_the_floor(size: Size, times: int, picture: Path | None = None) -> Section:
@@ -64,12 +63,12 @@ def beside_the_floor(size: Size, times: int, picture: Path | None = None) -> Sec
 
 
 def run(size: Size, times: int, folder: Path) -> dict[str, list[Figures]]:
-    """Every contestant in every round, one after the other, through the same two servers."""
+    """The compared bots in every round, one after the other, through the same two servers; the other one once."""
     rounds: dict[str, list[Figures]] = {each.name: [] for each in CONTESTANTS}
     chats = itertools.count(20_000)
     with servers() as both:
         for number in range(times):
-            for each in CONTESTANTS:
+            for each in CONTESTANTS if number == 0 else COMPARED:
                 tell(f"round {number + 1} of {times}: {each.name}")
                 rounds[each.name].append(measure(each, both, size, folder, chats))
     return rounds
@@ -82,18 +81,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=int, default=3, help="times that every bot is measured (%(default)s)")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the first table to FILE (.png, .svg, .pdf)")
     parser.add_argument("--profile", action="store_true", help="only print where our bot's CPU goes")
-    parser.add_argument(
-        "--soak", type=int, default=soak.TURNS, metavar="TURNS", help="0 leaves the long run out (%(default)s)"
-    )
     return parser
 
 
 def _conditions(size: Size, times: int, load: float, seconds: float) -> list[str]:
     """The notes needed to read the table."""
     return [
-        f"{times} interleaved rounds in {seconds:.0f} s; medians, in brackets the spread; a ratio is the median of the "
-        f"rounds' own ratios. Load average at the start {load:.1f}, Python {platform.python_version()}, "
-        f"{os.cpu_count()} × {platform.machine()}, which the servers share.",
+        f"{times} interleaved rounds (one of the streaming floor) in {seconds:.0f} s; medians, in brackets the spread; a "
+        f"ratio is the median of the rounds' own ratios. Load average at the start {load:.1f}, Python "
+        f"{platform.python_version()}, {os.cpu_count()} × {platform.machine()}, which the servers share.",
         f"A round: two starts with a message waiting, {WARM_UP} turns to warm up, {size.turns} serial turns, then "
         f"{size.turns * 2} turns with {size.chats} chats at a time, and {SLOW_WAVES * size.chats} with a model that "
         f"takes {SLOW_SECONDS:g} s.",

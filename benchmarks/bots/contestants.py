@@ -48,6 +48,8 @@ OURS = Contestant("ours", ("-m", "bot", "run"), streams=True)
 FLOOR = Contestant("floor", ("-m", "benchmarks.bots.floor"), streams=False)
 FLOOR_STREAMING = Contestant("floor, streaming", ("-m", "benchmarks.bots.floor", "--stream"), streams=True)
 CONTESTANTS = (FLOOR, FLOOR_STREAMING, OURS)
+COMPARED = (FLOOR, OURS)
+"""Measured in every round."""
 
 
 def furnish(workspace: Path, servers: Servers) -> None:

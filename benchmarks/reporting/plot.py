@@ -7,6 +7,7 @@ from pathlib import Path
 from benchmarks.bots.contestants import CONTESTANTS
 from benchmarks.reporting.report import ROWS, Rounds, middle
 
+_COLUMNS = 5
 _COLOURS = ("#9aa5b1", "#c3cad2", "#2f6fde")
 
 
@@ -18,8 +19,10 @@ def plot(path: Path, rounds: Rounds) -> None:
     from matplotlib import pyplot
 
     rows = [row for row in ROWS if row.limit()]
-    figure, grid = pyplot.subplots(3, 3, figsize=(12, 9), layout="constrained")
-    for axes, row in zip(grid.flat, rows, strict=True):
+    figure, grid = pyplot.subplots(-(-len(rows) // _COLUMNS), _COLUMNS, figsize=(16, 6), layout="constrained")
+    for axes in grid.flat[len(rows) :]:
+        axes.set_axis_off()
+    for axes, row in zip(grid.flat, rows, strict=False):
         values = [[each[row.figure] for each in rounds[bot.name]] for bot in CONTESTANTS]
         heights = [middle(rounds[bot.name], row.figure) for bot in CONTESTANTS]
         below = [height - min(spread) for height, spread in zip(heights, values, strict=True)]
