@@ -3,8 +3,8 @@
 First our bot beside the floor bot; then ours alone: turns with tools, compaction, autocomplete, and Discord beside
 Telegram. Each part also runs alone: `python -m benchmarks.turns`, `benchmarks.compaction`, `benchmarks.autocomplete`,
 `benchmarks.platforms`. What takes longer runs only alone: memory over many turns (`benchmarks.soak`), a backlog of
-thousands of messages (`benchmarks.backlog`), a million stored ones (`benchmarks.growth`), and what the memory consists of
-(`benchmarks.memory`).
+thousands of messages (`benchmarks.backlog`), a million stored ones (`benchmarks.growth`), and what the memory consists
+of (`benchmarks.memory`).
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ def _parser() -> argparse.ArgumentParser:
 def _conditions(size: Size, times: int, load: float, seconds: float) -> list[str]:
     """The notes needed to read the table."""
     return [
-        f"{times} interleaved rounds (one of the streaming floor) in {seconds:.0f} s; medians, in brackets the spread; a "
-        f"ratio is the median of the rounds' own ratios. Load average at the start {load:.1f}, Python "
+        f"{times} interleaved rounds (one of the streaming floor) in {seconds:.0f} s; medians, in brackets the spread; "
+        f"a ratio is the median of the rounds' own ratios. Load average at the start {load:.1f}, Python "
         f"{platform.python_version()}, {os.cpu_count()} × {platform.machine()}, which the servers share.",
         f"A round: two starts with a message waiting, {WARM_UP} turns to warm up, {size.turns} serial turns, then "
         f"{size.turns * 2} turns with {size.chats} chats at a time, and {SLOW_WAVES * size.chats} with a model that "

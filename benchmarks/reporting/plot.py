@@ -29,7 +29,7 @@ def plot(path: Path, rounds: Rounds) -> None:
         above = [max(spread) - height for height, spread in zip(heights, values, strict=True)]
         names = [bot.name for bot in CONTESTANTS]
         axes.bar(names, heights, yerr=[below, above], color=_COLOURS, capsize=4)
-        axes.set_title(f"{row.figure}\nlimit: {row.limit()}", fontsize=10)
+        axes.set_title(f"{row.figure}\nlimit: {row.limit()}", fontsize=9)
         axes.tick_params(labelsize=8)
         axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=120)
