@@ -216,7 +216,7 @@ STEPS: Mapping[str, Step] = {
     "/usage 30d": lambda f, n: f.stores.spending.by_day(days(f.now, MONTH, ZoneInfo("UTC")), f.person(n)),
     "/usage tiers 30d": lambda f, n: f.stores.turns.by_tier(f.now - MONTH * DAY, person_id=f.person(n)),
     "/access": _people,
-    "/access log": lambda f, n: f.stores.people.journal(20),
+    "/access log": lambda f, n: f.stores.people.audit_log(20),
 }
 PERIODS: Mapping[str, Step] = {
     "/access forget": _forget,

@@ -72,8 +72,8 @@ class App:
 
     async def start(self) -> None:
         """Take messages from the platforms, resume what an earlier process left, then load the model library."""
-        kept = self.messaging.kept
-        unreadable = await kept.inbox.set_aside(), await kept.outbox.set_aside()
+        stores = self.messaging.stores
+        unreadable = await stores.inbox.set_aside(), await stores.outbox.set_aside()
         await self.access.appoint()
         await self.linking.adopt()
         self.messaging.begin(self.inbox.accept, Commands(COMMANDS, self.suggestions))
@@ -105,30 +105,30 @@ class App:
 @asynccontextmanager
 async def open_app(environment: Environment, workspace: Workspace, messaging: Messaging) -> AsyncIterator[App]:
     """Build the rest of the bot; on exit it is stopped and closed."""
-    settings, kept, notices = environment.settings, messaging.kept, messaging.notices
+    settings, stores, notices = environment.settings, messaging.stores, messaging.notices
     clock, steady = messaging.clock, messaging.steady
     running = RunningTurns()
     engine = await build_engine(workspace, messaging, running, lambda error: outages.note(error))
     await keyless.detect_ollama(engine.models)
     router, guard, files = engine.router, engine.guard, engine.files
     critic = Critic(engine.models, engine.caller, lambda: engine.models.config.critic, steady)
-    chat = Chat(router, kept.history, kept.preferences, files.text, files.transcribe, clock, critic)
+    chat = Chat(router, stores.history, stores.preferences, files.text, files.transcribe, clock, critic)
     wrong = WrongCodes(steady)
-    outages = Outages(notices, kept.state, steady)
-    linking = Linking(kept.links, running, workspace.adopt_files, notices, wrong, clock, guard.budget.reread)
-    access = Access(settings.bot_access, settings.owners, kept.people, kept.chats, kept.state, linking, steady)
-    approvals = Approvals(kept.people, notices, lambda messages: inbox.accept(messages), steady)
+    outages = Outages(notices, stores.state, steady)
+    linking = Linking(stores.links, running, workspace.adopt_files, notices, wrong, clock, guard.budget.reread)
+    access = Access(settings.bot_access, settings.owners, stores.people, stores.chats, stores.state, linking, steady)
+    approvals = Approvals(stores.people, notices, lambda messages: inbox.accept(messages), steady)
     dependencies = CommandDependencies(
-        preferences=kept.preferences,
-        allowances=kept.allowances,
-        history=kept.history,
-        usage=kept.usage,
-        spending=kept.spending,
-        turns=kept.turns,
-        ratings=kept.ratings,
+        preferences=stores.preferences,
+        allowances=stores.allowances,
+        history=stores.history,
+        usage=stores.usage,
+        spending=stores.spending,
+        turns=stores.turns,
+        ratings=stores.ratings,
         guard=guard,
-        people=kept.people,
-        chats=kept.chats,
+        people=stores.people,
+        chats=stores.chats,
         access=access,
         linking=linking,
         notices=notices,
@@ -145,28 +145,28 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
         discovered=lambda: asyncio.to_thread(_available_models, workspace),
         clock=clock,
         steady=steady,
-        state=kept.state,
+        state=stores.state,
     )
     gate = AccessGate(access, RateLimit(parse_limits(settings.user_rate_limit)), approvals)
-    buttons = CallbackButtons(kept.outbox, clock)
-    edits = Edits(kept.history, kept.state, running, chat)
-    alarms = Alarms(kept.turns, kept.state, notices)
+    buttons = CallbackButtons(stores.outbox, clock)
+    edits = Edits(stores.history, stores.state, running, chat)
+    alarms = Alarms(stores.turns, stores.state, notices)
     critic_notices = CriticNotices(
-        critic, kept.people, kept.ledger, notices.send, lambda: engine.models.config.contracts
+        critic, stores.people, stores.ledger, notices.send, lambda: engine.models.config.contracts
     )
     after = PostTurnHooks(alarms.after_turn, critic_notices.after_turn)
     confirmations = Confirmations(
-        kept.actions, kept.allowances, engine.tooling.toolbox, router, kept.preferences, chat.follow_up
+        stores.actions, stores.allowances, engine.tooling.toolbox, router, stores.preferences, chat.follow_up
     )
     commands = build_commands(dependencies) | {CONFIRM.name: (CONFIRM, confirmations)}
-    dispatcher = Dispatcher(gate, buttons, commands, chat, edits, kept.ledger, after)
+    dispatcher = Dispatcher(gate, buttons, commands, chat, edits, stores.ledger, after)
     order = CommandOrder(
-        kept.inbox, kept.people, kept.links, kept.preferences, kept.history, settings.bot_access == "open"
+        stores.inbox, stores.people, stores.links, stores.preferences, stores.history, settings.bot_access == "open"
     )
-    reactions = Reactions(kept.people, kept.turns, kept.ratings, kept.ledger)
-    inbox = Inbox(kept.inbox, kept.chats, dispatcher, messaging.outbox, running, reactions, order)
+    reactions = Reactions(stores.people, stores.turns, stores.ratings, stores.ledger)
+    inbox = Inbox(stores.inbox, stores.chats, dispatcher, messaging.outbox, running, reactions, order)
     tips = Suggestions(
-        COMMANDS, engine.models, engine.tooling.toolbox, engine.owner_files.skills, access, kept.preferences
+        COMMANDS, engine.models, engine.tooling.toolbox, engine.owner_files.skills, access, stores.preferences
     )
     app = App(messaging, access, approvals, linking, inbox, engine, tips)
 
@@ -177,7 +177,7 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
     chores.spawn(keep_fresh(workspace, engine.models, engine.owner_files, engine.tooling, restart))
     chores.spawn(engine.models.learn_sizes())
     chores.spawn(keyless.keep_detecting(engine.models))
-    chores.spawn(_sweep(kept, clock, settings.retention_days))
+    chores.spawn(_sweep(stores, clock, settings.retention_days))
     try:
         yield app
     finally:
@@ -193,19 +193,21 @@ def _available_models(workspace: Workspace) -> frozenset[str]:
     return load_discovered(workspace.discovered_file) | frozenset(local)
 
 
-async def _sweep(kept: Stores, clock: Clock, retention_days: int | None) -> None:
+async def _sweep(stores: Stores, clock: Clock, retention_days: int | None) -> None:
     """Delete old inbox, outbox and action records every hour, and what is older than `retention_days`.
 
     A step that fails is logged and tried again an hour later; the other steps still run."""
 
     async def prune() -> None:
-        if retention_days and (deleted := await kept.retention.prune(clock() - retention_days * DAY_SECONDS, clock())):
+        if retention_days and (
+            deleted := await stores.retention.prune(clock() - retention_days * DAY_SECONDS, clock())
+        ):
             log.info("Deleted %d rows older than %d days", deleted, retention_days)
 
     steps: dict[str, Callable[[], Awaitable[None]]] = {
-        "inbox": lambda: kept.inbox.sweep(clock() - INBOX_KEPT_SECONDS),
-        "outbox": lambda: kept.outbox.sweep(clock() - VALID_SECONDS),
-        "actions": lambda: kept.actions.sweep(clock() - VALID_SECONDS),
+        "inbox": lambda: stores.inbox.sweep(clock() - INBOX_KEPT_SECONDS),
+        "outbox": lambda: stores.outbox.sweep(clock() - VALID_SECONDS),
+        "actions": lambda: stores.actions.sweep(clock() - VALID_SECONDS),
         "retention": prune,
     }
     while True:

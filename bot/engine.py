@@ -49,14 +49,14 @@ class Engine:
     router: Router
     council: CouncilSessions
     local: LocalRuntime
-    remembered: HealthPersistence
+    health_persistence: HealthPersistence
 
     async def close(self) -> None:
         """End all child processes and save the health of the models."""
         await self.tooling.close()
         await self.llm.close()
         await self.local.close()
-        await self.remembered.close()
+        await self.health_persistence.close()
 
 
 async def build_engine(
@@ -64,51 +64,53 @@ async def build_engine(
 ) -> Engine:
     """`unusable` is called with errors that only the owner can fix."""
     environment, config = workspace.environment, workspace.config()
-    kept, platforms, clock, steady = messaging.kept, messaging.platforms, messaging.clock, messaging.steady
+    stores, platforms, clock, steady = messaging.stores, messaging.platforms, messaging.clock, messaging.steady
     settings = environment.settings
-    remembered = HealthPersistence(kept.state, steady, config.parallel, unusable)
+    health_persistence = HealthPersistence(stores.state, steady, config.parallel, unusable)
     models = Models(
         config,
         workspace.catalog(),
-        health=remembered.health,
+        health=health_persistence.health,
         clock=steady,
         library_levels=lambda model: llm.levels(model),
     )
-    await remembered.recall()
+    await health_persistence.load()
     local = LocalRuntime(workspace.models)
     llm = LiteLlm(local, models.catalog, settings.https_proxy)
-    budget = Budget(lambda: models.config.budget, kept.spending, kept.budgets, clock)
-    kept.database.on_outside_change(budget.reread)
+    budget = Budget(lambda: models.config.budget, stores.spending, stores.budgets, clock)
+    stores.database.on_outside_change(budget.reread)
 
     def prices() -> Awaitable[PriceMap]:
         return llm.prices(models.config.profile)
 
     guard = BudgetGuard(budget, prices)
     voice = Transcriber(
-        llm, models, guard, prices, kept.ledger, lambda: environment.settings.transcription_model, steady
+        llm, models, guard, prices, stores.ledger, lambda: environment.settings.transcription_model, steady
     )
     files, owner_files = Files(platforms, voice), WorkspaceFiles(workspace)
-    health = ProcessHealth(REVISION, kept.database.size_bytes, kept.outbox, running, models, platforms, steady)
+    health = ProcessHealth(REVISION, stores.database.size_bytes, stores.outbox, running, models, platforms, steady)
     about = About(COMMANDS, WHY, models, _visible_settings(settings), health, lambda: tooling)
     sandbox = Sandbox(workspace.files, config.sandbox)
     council = CouncilSessions(models, ModelCaller(llm, models.health, steady), guard, steady)
     needed = ToolDependencies(
-        workspace.files, sandbox, kept.history, kept.preferences, owner_files.skills, clock, about, council=council
+        workspace.files, sandbox, stores.history, stores.preferences, owner_files.skills, clock, about, council=council
     )
     embedder = embedder_of(environment, llm, models, steady)
-    approval = Approval(kept.actions, kept.allowances, lambda: models.config.allowed_tools, clock)
-    tooling = build_tooling(environment, workspace, needed, embedder, kept.vectors, approval)
+    approval = Approval(stores.actions, stores.allowances, lambda: models.config.allowed_tools, clock)
+    tooling = build_tooling(environment, workspace, needed, embedder, stores.vectors, approval)
     caller = ModelCaller(llm, models.health, steady, guard)
     router = Router(
         models=models,
         caller=caller,
         guard=guard,
         tools=Toolset(tooling.toolbox, tooling.selector),
-        sources=TurnSources(kept.preferences, kept.history, owner_files, files.picture),
+        sources=TurnSources(stores.preferences, stores.history, owner_files, files.picture),
         clock=clock,
         steady=steady,
     )
-    return Engine(models, llm, files, owner_files, health, tooling, guard, caller, router, council, local, remembered)
+    return Engine(
+        models, llm, files, owner_files, health, tooling, guard, caller, router, council, local, health_persistence
+    )
 
 
 def _visible_settings(settings: Settings) -> Mapping[str, str]:

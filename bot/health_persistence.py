@@ -12,7 +12,7 @@ from routing.health.health import ModelHealth
 from routing.ports import Clock, StateStore
 
 STATE_KEY = "model_health"
-SOON_SECONDS = 0.2
+WRITE_DELAY_SECONDS = 0.2
 """Changes within this time are saved together, because an outage opens many circuit breakers."""
 
 log = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ class HealthPersistence:
         self._writing: asyncio.Task[None] | None = None
         self._stale = False
 
-    async def recall(self) -> None:
+    async def load(self) -> None:
         """Load the state saved by an earlier process."""
         text = await self._state.get(STATE_KEY)
         if text is not None:
@@ -53,7 +53,7 @@ class HealthPersistence:
 
     async def _soon(self) -> None:
         while self._stale:  # it may change again during the write
-            await asyncio.sleep(SOON_SECONDS)
+            await asyncio.sleep(WRITE_DELAY_SECONDS)
             await self._write()
 
     async def _write(self) -> None:

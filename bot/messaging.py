@@ -30,17 +30,17 @@ class Messaging:
 
     def __init__(self, database: str, clock: Clock, steady: Clock) -> None:
         self.clock, self.steady = clock, steady
-        self.kept = open_stores(open_database(database), clock, steady, lambda chat: self.outbox.sends_at_once(chat))
+        self.stores = open_stores(open_database(database), clock, steady, lambda chat: self.outbox.sends_at_once(chat))
         self.platforms: dict[str, Platform] = {}
         self.refused: list[Reason] = []
         self.outbox = OutboxSender(
-            self.kept.outbox,
+            self.stores.outbox,
             self.platforms,
             lambda chat, why: self.notices.undeliverable(chat, why),
             lambda message: self.notices.unconfirmed(message),
             clock,
         )
-        self.notices = Notices(self.kept.people, self.outbox.post, self.outbox.take)
+        self.notices = Notices(self.stores.people, self.outbox.post, self.outbox.take)
         self._bot: asyncio.Future[tuple[Accept, Commands]] = asyncio.get_running_loop().create_future()
 
     async def __aenter__(self) -> Self:
@@ -52,14 +52,14 @@ class Messaging:
         """Disconnect the platforms and close the database."""
         self._bot.cancel()  # without an app, nothing waits for it any longer
         await asyncio.gather(*(platform.close() for platform in self.platforms.values()))
-        await self.kept.database.close()
+        await self.stores.database.close()
 
     def services(self) -> Services:
         """What the platforms need of the bot."""
         return Services(
             accept=self._accept,
-            state=self.kept.state,
-            chats=self.kept.chats,
+            state=self.stores.state,
+            chats=self.stores.chats,
             commands=self._commands,
             unanswered=self.outbox.no_replies.wait,
             tell=self.notices.tell_owners,

@@ -138,7 +138,7 @@ class OutboxSender:
                     return
             pause = pause_after(later, failures, ambiguous)
             log.warning("[Outbox] %s; trying again in %.1f s", later, pause)
-            await retry_storage(self._store.again, entry.id, self._clock() + pause, ambiguous, str(later))
+            await retry_storage(self._store.retry_later, entry.id, self._clock() + pause, ambiguous, str(later))
             await asyncio.sleep(pause)
             refreshed = await retry_storage(self._store.get, entry.id)
             if refreshed is None or refreshed.state not in ("pending", "attempting"):

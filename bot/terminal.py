@@ -25,7 +25,7 @@ async def chat(environment: Environment, workspace: Workspace, name: str | None)
         Messaging(environment.settings.database, time.time, steady_clock()) as messaging,
         open_app(environment, workspace, messaging) as app,
     ):
-        people = messaging.kept.people
+        people = messaging.stores.people
         user_name = name or getuser()
         user = UserKey("console", user_name)
         if await people.find(user) is None:

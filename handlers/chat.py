@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from handlers.confirmations import card, conversation, pressed, unanswered
+from handlers.confirmations import call_messages, card, press_message, raw_result
 from handlers.context import CommandContext, Reply
 from handlers.parsing import typed_prefix
 from handlers.replies.budget_limits import cost_of, refusal
@@ -101,14 +101,14 @@ class Chat:
     async def follow_up(self, ask: CommandContext, action: PendingAction, result: str, cost: TurnCost) -> Reply:
         """Implements `handlers.confirmations.FollowUp`: the model answers with the result of a confirmed tool. If no
         model answers, the person gets the result itself."""
-        text = pressed(ask, action)
+        text = press_message(ask, action)
         question = Question(ask.person, action.conversation_id, text, prefix=action.tier)
-        reply = await self.turn(ask, question, conversation(action, result), cost)
+        reply = await self.turn(ask, question, call_messages(action, result), cost)
         facts = reply.record.facts if reply.record is not None else None
         if facts is not None and facts.model:
             return reply
         words = ask.say("{tool} returned:", tool=f"`{action.tool}`")
-        return replace(reply, text=f"{words}\n\n{unanswered(result)}\n\n{reply.text}")
+        return replace(reply, text=f"{words}\n\n{raw_result(result)}\n\n{reply.text}")
 
     async def turn(
         self, ask: CommandContext, question: Question, begun: Sequence[ChatMessage] = (), cost: TurnCost | None = None

@@ -157,8 +157,8 @@ class Confirmations:
         version = self._toolbox.version(action.tool)
         if choice == "once" or version is None or (choice == "always" and not may(ask.person, "owner")):
             return
-        conversation = action.conversation_id if choice == "conversation" else None
-        await self._allowances.allow(ask.person.id, Allowance(action.tool, version, conversation))
+        call_messages = action.conversation_id if choice == "conversation" else None
+        await self._allowances.allow(ask.person.id, Allowance(action.tool, version, call_messages))
 
     async def _run(self, ask: CommandContext, action: PendingAction) -> Reply:
         await ask.live.working()
@@ -196,8 +196,8 @@ class Confirmations:
             ask.turn_id,
             action.conversation_id,
             ask.person.id,
-            pressed(ask, action),
-            messages=(*conversation(action, INTERRUPTED), ChatMessage("assistant", text)),
+            press_message(ask, action),
+            messages=(*call_messages(action, INTERRUPTED), ChatMessage("assistant", text)),
         )
         return Reply(text, record=record)
 
@@ -216,18 +216,18 @@ class _Confirmed:
         return await self._toolbox.run_confirmed(self._action, scope)
 
 
-def conversation(action: PendingAction, result: str) -> tuple[ChatMessage, ChatMessage]:
+def call_messages(action: PendingAction, result: str) -> tuple[ChatMessage, ChatMessage]:
     """The call and its result as chat messages for the model."""
     call = _call(action)
     return ChatMessage("assistant", "", calls=(call,)), ChatMessage("tool", result, call_id=call.id, tool=call.name)
 
 
-def pressed(ask: CommandContext, action: PendingAction) -> str:
+def press_message(ask: CommandContext, action: PendingAction) -> str:
     """The button press as a user message."""
     return ask.say("I confirm {tool}.", tool=f"`{action.tool}`")
 
 
-def unanswered(result: str) -> str:
+def raw_result(result: str) -> str:
     """The raw result, shown when no model answered."""
     return fenced(_visible(limit_result(result, MAX_RESULT_CHARACTERS), keep="\n\t"))
 

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from handlers.access.gate import AccessGate, speak
+from handlers.access.gate import AccessGate, say_for
 from handlers.access.roles import may
 from handlers.chat import Chat
 from handlers.context import CommandContext, CommandSpec, Handler, Reply, unknown_command
@@ -111,7 +111,7 @@ class Dispatcher:
             else:
                 log.exception("The result of a message could not be saved")
                 words = "⚠️ I couldn't save my answer (turn {turn}). Please ask in other words; the log has the details."
-            sorry = Reply(speak(None, message)(words, turn=turn_id.get()), apart=True)
+            sorry = Reply(say_for(None, message)(words, turn=turn_id.get()), apart=True)
             return await self._keep(entries, message, sorry, unfinished or await live.close())
         self._after(message, reply)
         return kept
@@ -127,7 +127,7 @@ class Dispatcher:
         try:
             ask = await self._admitted(message, entry, live, stop)
         except Refused as refusal:
-            return Reply(speak(None, message)(refusal.template, **refusal.values))
+            return Reply(say_for(None, message)(refusal.template, **refusal.values))
         if isinstance(ask, Reply):
             return ask
         typed = typed_command(message)
@@ -190,7 +190,7 @@ class Dispatcher:
             return NOTHING
         person = await self._gate.admit(message, first_attempt=not entry.attempts)
         if isinstance(person, Person):
-            say = speak(person, message)
+            say = say_for(person, message)
             return CommandContext(
                 turn_id.get(), message, person, say, live, stop, attempts=entry.attempts, fixed=entry.fixed
             )

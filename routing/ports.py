@@ -405,7 +405,7 @@ class PeopleStore(Protocol):
         """Delete a request that was handled."""
 
     async def audit(self, actor: str, action: str, subject: str) -> None: ...
-    async def journal(self, limit: int) -> tuple[AuditEntry, ...]:
+    async def audit_log(self, limit: int) -> tuple[AuditEntry, ...]:
         """The newest audit entries, newest first."""
 
 
@@ -427,7 +427,7 @@ class LinkStore(Protocol):
         """Add the account to the person of the code, with all data of its previous person; use up the code and queue
         the notices. Recorded in the audit log."""
 
-    async def part(
+    async def unlink(
         self, person_id: int, user: UserKey, actor: str, notices: Sequence[OutboundMessage] = ()
     ) -> tuple[OutboxEntry, ...]:
         """Make the account a stranger's again and invalidate the person's code; recorded in the audit log."""
@@ -539,7 +539,7 @@ class OutboxStore(Protocol):
         """Record a delivered piece; the next one is not ambiguous yet."""
 
     async def sent(self, outbox_id: int, message_id: str) -> None: ...
-    async def again(self, outbox_id: int, not_before: float, ambiguous: int, error: str) -> None:
+    async def retry_later(self, outbox_id: int, not_before: float, ambiguous: int, error: str) -> None:
         """Record a failed attempt; `ambiguous` is the new count."""
 
     async def dead(self, outbox_id: int, error: str) -> None: ...

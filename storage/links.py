@@ -81,7 +81,7 @@ class SqlLinks:
             self._known.merged(was, person_id)
         return queued
 
-    async def part(
+    async def unlink(
         self, person_id: int, user: UserKey, actor: str, notices: Sequence[OutboundMessage] = ()
     ) -> tuple[OutboxEntry, ...]:
         now = self._clock()

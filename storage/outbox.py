@@ -89,7 +89,7 @@ class SqlOutbox:
     async def sent(self, outbox_id: int, message_id: str) -> None:
         await self._record_message(_SENT, outbox_id, message_id, ended=True)
 
-    async def again(self, outbox_id: int, not_before: float, ambiguous: int, error: str) -> None:
+    async def retry_later(self, outbox_id: int, not_before: float, ambiguous: int, error: str) -> None:
         await self._change(_AGAIN, outbox_id, new_time=not_before, new_ambiguous=ambiguous, new_error=error)
 
     async def dead(self, outbox_id: int, error: str) -> None:

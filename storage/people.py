@@ -232,7 +232,7 @@ class SqlPeople:
         now = self._clock()
         await self._database.write(lambda c: write_audit(c, now, actor, action, subject))
 
-    async def journal(self, limit: int) -> tuple[AuditEntry, ...]:
+    async def audit_log(self, limit: int) -> tuple[AuditEntry, ...]:
         newest = select(audit).order_by(audit.c.id.desc()).limit(limit)
         rows = await self._database.read(lambda c: c.execute(newest).all())
         return tuple(AuditEntry(r.at, r.actor, r.action, *read_audit_detail(r.action, r.detail)) for r in rows)

@@ -13,7 +13,7 @@ from bot.platform import Platform
 from routing.ports import Clock
 
 PULSE_SECONDS = 10.0
-DEAF_SECONDS = 150.0
+STUCK_SECONDS = 150.0
 """A platform without a step for this long is stuck. Longer than the platforms' own watchdogs (120 s)."""
 
 log = logging.getLogger("bot.systemd")
@@ -29,7 +29,7 @@ async def pulse(
     systemd = SystemdNotifier()
     systemd.notify("READY=1")
     while True:
-        if all(clock() - platform.progress.last_step < DEAF_SECONDS for platform in platforms):
+        if all(clock() - platform.progress.last_step < STUCK_SECONDS for platform in platforms):
             systemd.notify("WATCHDOG=1")
             heartbeat = _touch(heartbeat)
         await asyncio.sleep(every)

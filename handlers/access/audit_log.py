@@ -41,7 +41,7 @@ async def audit_lines(people: PeopleStore, say: Say) -> list[str]:
     for person, users in await people.everyone():
         names |= dict.fromkeys([f"person {person.id}", *map(str, users)], person.name)
     lines = []
-    for entry in await people.journal(LOG_LINES):
+    for entry in await people.audit_log(LOG_LINES):
         did = ACTION_TEXTS.get(entry.change if entry.action == "admit" else entry.action, UNNAMED)
         name = _named(names, entry.subject)
         if entry.action == "budget":

@@ -40,7 +40,7 @@ class AccessGate:
         person = verdict.person
         if verdict.greeting is not None:
             await self._approvals.answer_admitted(welcome=False)
-            return Reply(speak(person, message)(verdict.greeting.template, **verdict.greeting.values))
+            return Reply(say_for(person, message)(verdict.greeting.template, **verdict.greeting.values))
         counts = first_attempt and person.role != "owner"
         if counts and not self._limit.take(_speaker(person, message), message.sent_at, _weight(message)):
             return None
@@ -51,11 +51,11 @@ class AccessGate:
             await self._approvals.announce(verdict.stranger)
         if verdict.refusal is None or not self._limit.take(message.user, message.sent_at):
             return None
-        return Reply(speak(None, message)(verdict.refusal.template, **verdict.refusal.values), secret=True)
+        return Reply(say_for(None, message)(verdict.refusal.template, **verdict.refusal.values), secret=True)
 
 
-def speak(person: Person | None, message: InboundMessage) -> Say:
-    """Speaks the person's language, or that of their platform."""
+def say_for(person: Person | None, message: InboundMessage) -> Say:
+    """Translations into the person's language, or that of their platform."""
     return Say((person.language if person else "") or message.language)
 
 

@@ -107,7 +107,7 @@ class Linking:
         await self._running.end(user)
         words = "✂️ {by} unlinked {user} from your accounts. It is a separate account now."
         notices = self._notices.to(words, _without(accounts, by), person.language, user=user, by=by)
-        self._notices.send(await self._links.part(person.id, user, str(by), notices))
+        self._notices.send(await self._links.unlink(person.id, user, str(by), notices))
 
     async def names(self, person: Person) -> str:
         """A person's accounts as one line of Markdown."""

@@ -54,16 +54,16 @@ class CouncilCommand:
         self._offers = Offers()
 
     async def __call__(self, ask: CommandContext) -> Reply:
-        left, brought = self._offers.left(ask), ask.button.about if ask.button is not None else ""
+        pending, brought = self._offers.pending(ask), ask.button.about if ask.button is not None else ""
         if (confirmed := _confirmed(ask.rest)) is not None:
-            question, wanted = (brought, confirmed) if brought else (left.question, left.wanted)
+            question, wanted = (brought, confirmed) if brought else (pending.question, pending.wanted)
             return await self._confirmed(ask, question, wanted)
         match ask.rest.lower():
             case "no":
-                left.question = ""
+                pending.question = ""
                 return Reply(ask.say("Cancelled. Nothing was asked."))
             case "votes":
-                return _votes(ask, brought or left.votes)
+                return _votes(ask, brought or pending.votes)
         wanted, written = read_wanted(ask.rest)
         question = await self._question(ask, written)
         if not question:
@@ -86,7 +86,7 @@ class CouncilCommand:
 
     async def _confirmed(self, ask: CommandContext, question: str, wanted: Wanted) -> Reply:
         """Runs a confirmed council. After an interruption it asks for another confirmation."""
-        if self._offers.used(ask):
+        if self._offers.is_confirmed(ask):
             raise Refused("This was already asked. To ask it again, send it again with /council.")
         if not question:
             raise Refused("There is nothing to confirm here. Send your question again with /council.")
@@ -95,8 +95,8 @@ class CouncilCommand:
         return self._offer(ask, plan) if ask.attempts else await self._run_council(ask, plan)
 
     def _offer(self, ask: CommandContext, plan: Plan) -> Reply:
-        left, n = self._offers.left(ask), len(plan.seats)
-        left.question, left.wanted = plan.question, plan.wanted
+        pending, n = self._offers.pending(ask), len(plan.seats)
+        pending.question, pending.wanted = plan.question, plan.wanted
         lines = [
             ask.say("🏛 Shall I ask {n} models: {models}?", n=n, models=names(seat.model for seat in plan.seats)),
             estimate_line(ask.say, plan.reckoned),
@@ -114,8 +114,8 @@ class CouncilCommand:
         cost = cost_of(ask)
         with self._councils.sessions.enter(ask.person.id, ask.message.sent_at):
             held = await self._councils.hold(ask.say, plan, cost, ask.message.sent_at)
-            self._offers.use(ask)
-            self._offers.left(ask).question = ""
+            self._offers.confirm(ask)
+            self._offers.pending(ask).question = ""
             verdict = await self._councils.run(
                 plan, held, cost, ask.stop, lambda now: ask.live.show(progress(ask.say, now, plan.reckoned))
             )
@@ -136,9 +136,9 @@ class CouncilCommand:
         text = "  \n".join([verdict_text(ask.say, verdict), *beyond, *self._passed(ask, plan)])
         if not verdict.answered:
             return Reply(text, record=record)
-        left = self._offers.left(ask)
-        left.votes = document_text(ask.say, plan.question, verdict)
-        return Reply(text, ((Button(ask.say("🗳 Votes"), "/council votes", left.votes),),), record)
+        pending = self._offers.pending(ask)
+        pending.votes = document_text(ask.say, plan.question, verdict)
+        return Reply(text, ((Button(ask.say("🗳 Votes"), "/council votes", pending.votes),),), record)
 
     def _passed(self, ask: CommandContext, plan: Plan) -> list[str]:
         skipped = skipped_members(ask.say, self._models, plan.skipped)

@@ -20,7 +20,7 @@ from routing.council.calling import ModelCalls
 from routing.council.costs import Estimate, charged, estimate, priced_calls
 from routing.council.council import Council
 from routing.council.prompts import MAX_QUESTION_CHARACTERS
-from routing.council.seats import MAX_SEATS, MIN_SEATS, USUAL_SEATS, Missing, Seat, members
+from routing.council.seats import MAX_SEATS, MIN_SEATS, USUAL_SEATS, Seat, TooFewMembers, members
 from routing.council.verdict import Progress, Verdict
 from routing.errors import Refused
 from routing.llm.attempt import ModelCaller
@@ -118,7 +118,7 @@ class CouncilSessions:
         config, catalog, has_key = self.models.config, self.models.catalog, self.models.has_key
         if self._counted is None or self._counted[0] is not config or self._counted[1] is not catalog:
             found = members(config.pools, catalog, lambda model: has_key(provider_of(model)))
-            self._counted = config, catalog, not isinstance(found, Missing)
+            self._counted = config, catalog, not isinstance(found, TooFewMembers)
         return self._counted[2]
 
     async def plan(self, say: Say, question: str, wanted: Wanted = ANYBODY) -> Plan:
@@ -163,10 +163,12 @@ class CouncilSessions:
         pools, catalog = self.models.config.pools, self.models.catalog
         asked, tier = wanted.members or USUAL_SEATS, wanted.tier
         found = members(pools, catalog, lambda model: self.models.obstacle(model, "deep") is None, tier, asked)
-        if isinstance(found, Missing):
+        if isinstance(found, TooFewMembers):
             raise self._refusal(say, found)
         everybody = members(pools, catalog, lambda model: True, tier, asked)
-        absent = [seat.model for seat in everybody if seat not in found] if not isinstance(everybody, Missing) else []
+        absent = (
+            [seat.model for seat in everybody if seat not in found] if not isinstance(everybody, TooFewMembers) else []
+        )
         reasons = [each for model in absent if (each := self.models.obstacle(model, "deep")) is not None]
         if wanted.members is not None and len(found) < wanted.members:
             raise self._too_few(say, wanted.members, found, reasons)
@@ -184,7 +186,7 @@ class CouncilSessions:
             else say("The tiers have no more models; the owner can add some to their pools."),
         )
 
-    def _refusal(self, say: Say, missing: Missing) -> Refused:
+    def _refusal(self, say: Say, missing: TooFewMembers) -> Refused:
         reasons = (self.models.obstacle(model, "deep") for model in missing.skipped)
         skipped = skipped_members(say, self.models, (each for each in reasons if each is not None))
         found = names(seat.model for seat in missing.found) or say("none")

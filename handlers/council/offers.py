@@ -31,19 +31,19 @@ class Offers:
 
     def __init__(self) -> None:
         self._left = Bounded[tuple[int, ChatKey], PendingCouncil](MAX_PENDING)
-        self._used = Bounded[tuple[ChatKey, str], bool](MAX_CONFIRMED)
+        self._confirmed = Bounded[tuple[ChatKey, str], bool](MAX_CONFIRMED)
 
-    def use(self, ask: CommandContext) -> None:
+    def confirm(self, ask: CommandContext) -> None:
         """Records a confirmed offer, if a button was pressed for it."""
         if press := ask.message.press:
-            self._used[ask.message.chat, press.message_id] = True
+            self._confirmed[ask.message.chat, press.message_id] = True
 
-    def used(self, ask: CommandContext) -> bool:
+    def is_confirmed(self, ask: CommandContext) -> bool:
         """Whether the offer of the pressed button was already confirmed."""
         press = ask.message.press
-        return press is not None and (ask.message.chat, press.message_id) in self._used
+        return press is not None and (ask.message.chat, press.message_id) in self._confirmed
 
-    def left(self, ask: CommandContext) -> PendingCouncil:
+    def pending(self, ask: CommandContext) -> PendingCouncil:
         """The state for this person and chat. Callers change it in place."""
         key = (ask.person.id, ask.message.chat)
         pending = self._left[key] = self._left.get(key) or PendingCouncil()

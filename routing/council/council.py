@@ -11,7 +11,7 @@ from random import Random
 from routing.council.ballots import Tally, certain_winner, count, read_ballot
 from routing.council.prompts import for_chairman, for_member, for_voter, split_dissent, unused_delimiter
 from routing.council.seats import Seat, strongest
-from routing.council.verdict import Failure, Form, Member, Progress, Stage, Verdict
+from routing.council.verdict import AnswerSource, Failure, Member, Progress, Stage, Verdict
 from routing.errors import ModelError
 from routing.ports import AskModel, Clock
 from routing.text import storable
@@ -188,7 +188,7 @@ class Council:
         return {each.label: each.ranking for each in self._members.values() if each.ranking}
 
 
-def _form(answers: int, concluded: bool) -> Form:
+def _form(answers: int, concluded: bool) -> AnswerSource:
     if concluded:
         return "synthesis"
     return "member" if answers > 1 else "single" if answers else "none"

@@ -28,7 +28,7 @@ class Seat:
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class TooFewMembers:
     """Why there is no council: too few models, or only one vendor. `found` are usable models, `skipped` those that are
     not ready."""
 
@@ -43,7 +43,7 @@ def members(
     ready: Callable[[str], bool],
     tier: Tier | None = None,
     most: int = USUAL_SEATS,
-) -> tuple[Seat, ...] | Missing:
+) -> tuple[Seat, ...] | TooFewMembers:
     """Select up to `most` members, first those of the wanted `tier`, then by strength. `pools` are those of the tiers
     that the person may use; `ready` tells whether a model can be called (it has a key). Tiny models are excluded."""
     known = tuple(_seats(pools, catalog, tier))
@@ -52,7 +52,7 @@ def members(
     if len({seat.vendor for seat in chosen}) >= MIN_SEATS:
         return chosen
     skipped = tuple(seat.model for seat in known if seat not in found)
-    return Missing("models" if len(found) < MIN_SEATS else "vendors", found, skipped)
+    return TooFewMembers("models" if len(found) < MIN_SEATS else "vendors", found, skipped)
 
 
 def strength(seat: Seat) -> int:

@@ -10,7 +10,7 @@ from routing.council.ballots import Ranking, Tally
 from routing.council.seats import Seat
 from routing.types.usage import CallRecord, known_cost
 
-Form = Literal["synthesis", "member", "single", "none"]
+AnswerSource = Literal["synthesis", "member", "single", "none"]
 """The source of the answer: the chair; one of several members, because the chair failed; the only member that
 answered; none."""
 Stage = Literal["answers", "ranking", "synthesis"]
@@ -64,7 +64,7 @@ class Verdict:
     by labels. `early`: the vote ended before the last ballot. `failure` is why the chair wrote nothing. `members` are
     in seat order; `calls` are all paid calls; `seconds` is the total time."""
 
-    form: Form
+    form: AnswerSource
     answer: str
     writer: str
     members: tuple[Member, ...]

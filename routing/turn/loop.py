@@ -90,7 +90,7 @@ class TurnLoop:
             if shorter is not None:
                 return shorter
             step = _step(failure, plan, state)
-        if step.do != "stop" and await _paused(step, plan, live, stop):
+        if step.do != "stop" and await _pause(step, plan, live, stop):
             return await self._retry(step, failure, plan, turn, state)
         if isinstance(failure, ContextOverflow) and not stop.requested:
             self._caller.forget_window(failure.model)
@@ -119,7 +119,7 @@ class TurnLoop:
         log.info("[Failover] %s: %s (%s)", model, step.do, step.why)
         if step.do == "next":
             error = (failure.reason, step.why, failure.raw) if isinstance(failure, ModelError) else ("", step.why)
-            state.give_up([model, *_alike(failure, plan)], Failed(model, *error))
+            state.give_up([model, *_like_failures(failure, plan)], Failed(model, *error))
         else:
             state.repeat()
         if step.why == "larger window":
@@ -141,9 +141,9 @@ class TurnLoop:
         if state.limit is None and not plan.request.may_call:
             state.reach("calls", state.bounds.model_calls)
         if state.limit is None:
-            live.show(_below(completion.text, _activity(calls)))
+            live.show(_append_line(completion.text, _activity(calls)))
             await live.working()
-            scope = replace(plan.scope, show=lambda line: live.show(_below(completion.text, line)))
+            scope = replace(plan.scope, show=lambda line: live.show(_append_line(completion.text, line)))
             with suppress(Stopped), stop.guard():
                 await executor.run(calls, scope, max(0.1, state.deadline.left), results)
             state.deadline.wait(executor.own_seconds)
@@ -194,7 +194,7 @@ def _step(failure: Failure, plan: CallPlan, state: TurnState) -> Step:
     answer = state.answer
     situation = Situation(
         candidates=answer.candidates,
-        asked=answer.asked + len(_alike(failure, plan)),
+        asked=answer.asked + len(_like_failures(failure, plan)),
         tries=answer.tries,
         attempts=plan.contract.attempts,
         seconds_left=state.deadline.left,
@@ -206,7 +206,7 @@ def _step(failure: Failure, plan: CallPlan, state: TurnState) -> Step:
     return after(failure, situation, random.random())
 
 
-def _alike(failure: Failure, plan: CallPlan) -> list[str]:
+def _like_failures(failure: Failure, plan: CallPlan) -> list[str]:
     """The fallbacks that would fail in the same way, with the same key or account."""
     if not (isinstance(failure, ModelError) and failure.shared):
         return []
@@ -218,7 +218,7 @@ def _differs(request: ModelRequest, before: ModelRequest) -> bool:
     return (request.model, request.messages, request.tools) != (before.model, before.messages, before.tools)
 
 
-async def _paused(step: Step, plan: CallPlan, live: LiveReply, stop: Stop) -> bool:
+async def _pause(step: Step, plan: CallPlan, live: LiveReply, stop: Stop) -> bool:
     """Wait as the step says, visibly if the provider asked for it; False: the person ended the turn."""
     if step.why == "asked to wait":
         live.show(waiting_line(plan.choice.model, step.seconds))
@@ -236,5 +236,5 @@ def _activity(calls: Sequence[ToolCall]) -> str:
     return f"⚙️ {', '.join(f'`{name}`' for name in names[:TOOLS_NAMED])}{more} …"
 
 
-def _below(text: str, line: str) -> str:
+def _append_line(text: str, line: str) -> str:
     return f"{text.strip()}\n\n{line}" if text.strip() else line

@@ -73,7 +73,7 @@ async def test_forwarded_codes_are_ignored(on: BotHarness, dc: DiscordServer) ->
         assert "I have no owner yet" in await forward(on, first, user="bob")
         assert on.rows(PEOPLE) == []
         await ask(on, first)
-        await app.messaging.kept.people.admit(UserKey("discord", str(dc.user("eve").id)), "Eve", "user", "test")
+        await app.messaging.stores.people.admit(UserKey("discord", str(dc.user("eve").id)), "Eve", "user", "test")
         await ask(on, f"/access allow {account(on.tg.user('bob'))}")
         said = dc.say("/access link", user="eve")
         lure = (await dc.reply(said, after=said)).text.split("`")[1]

@@ -152,13 +152,13 @@ async def test_a_slash_command_keeps_the_username(on: BotHarness, dc: DiscordSer
         await dc.reply(said, after=said)
         asked = dc.slash("whoami", user="bob")
         await dc.wait_for(lambda _: any(not each.loading for each in asked.answers))
-        waiting = await app.messaging.kept.people.waiting()
+        waiting = await app.messaging.stores.people.waiting()
         assert [each.username for each in waiting] == ["bob"]
         asked = dc.slash("access", {"access": f"allow {waiting[0].user}"})
         await dc.wait_for(lambda _: any(not each.loading for each in asked.answers))
         asked = dc.slash("whoami", user="bob")
         await dc.wait_for(lambda _: any(not each.loading for each in asked.answers))
-        assert "bob" in (await app.messaging.kept.people.usernames()).values()
+        assert "bob" in (await app.messaging.stores.people.usernames()).values()
 
 
 async def test_an_ambiguous_name_is_asked_back(on: BotHarness) -> None:

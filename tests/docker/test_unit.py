@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from bot.app import GRACE_SECONDS
-from bot.ops.systemd import DEAF_SECONDS, PULSE_SECONDS
+from bot.ops.systemd import PULSE_SECONDS, STUCK_SECONDS
 from handlers.tools.sandbox import SandboxLimits
 from handlers.tools.sandbox.bubblewrap import SPARE_PROCESSES
-from handlers.tools.sandbox.sandbox import TOGETHER
+from handlers.tools.sandbox.sandbox import MAX_RUNNING
 
 UNIT = Path(__file__).resolve().parents[2] / "docker" / "tierbot.service"
 MAX_EXPOSED = 2.6
@@ -68,7 +68,7 @@ def test_the_exposure_score_is_low(tmp_path: Path) -> None:
 def test_the_watchdog_interval_exceeds_the_heartbeat() -> None:
     assert setting("Type") == ["notify"]
     assert setting("NotifyAccess") == ["main"]
-    assert int(setting("WatchdogSec")[0]) > DEAF_SECONDS > PULSE_SECONDS * 3
+    assert int(setting("WatchdogSec")[0]) > STUCK_SECONDS > PULSE_SECONDS * 3
 
 
 def test_a_stop_leaves_time_for_running_turns_and_replies() -> None:
@@ -113,7 +113,7 @@ def test_namespaces_the_sandbox_does_not_need_are_denied() -> None:
 
 def test_commands_have_room_for_their_processes() -> None:
     each = SandboxLimits().processes + SPARE_PROCESSES
-    assert int(setting("TasksMax")[0]) > TOGETHER * each + 100  # the bot and its model also have threads
+    assert int(setting("TasksMax")[0]) > MAX_RUNNING * each + 100  # the bot and its model also have threads
 
 
 def test_credential_names_match_the_settings() -> None:

@@ -177,13 +177,13 @@ def sources() -> Iterator[Path]:
 
 
 def template_at(call: ast.Call, faulty: bool) -> int | None:
-    """Position of the template in say(…), ask.say(…), Refused(…), notices.tell_owners(…), Say(…)(…), speak(…)(…) and,
+    """Position of the template in say(…), ask.say(…), Refused(…), notices.tell_owners(…), Say(…)(…), say_for(…)(…) and,
     in a module that is `faulty`, file.fault(path, …) and the like; None for other calls."""
     match call.func:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return 0 if name in SPEAKERS else FAULTS.get(name) if faulty else None
         case ast.Call(func=ast.Name(id=name)):
-            return 0 if name in ("Say", "speak") else None
+            return 0 if name in ("Say", "say_for") else None
     return None
 
 

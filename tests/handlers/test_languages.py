@@ -38,7 +38,7 @@ def test_the_collector_sees_each_way_to_speak(tmp_path: Path) -> None:
                 ask.say(words)
                 raise Refused("f", x=1)
             async def g(self):
-                speak(p, m)(LATER)
+                say_for(p, m)(LATER)
                 await self.notices.tell_owners("h", (Button("i", "/x"),))
                 say(strange.thing)
             """

@@ -70,7 +70,7 @@ async def test_linking_moves_all_data_to_the_other_person(database: Database, cl
     found = await stores.people.find(FAR)
     assert found is not None
     assert found.id == ann
-    (linked,) = await stores.people.journal(1)
+    (linked,) = await stores.people.audit_log(1)
     assert (linked.action, linked.subject) == ("link", "discord:2")
     assert linked.change == f"person {ann}, was person {ben}"
 
@@ -164,7 +164,7 @@ async def test_linking_ends_a_pairing_request(database: Database, clock: Hand) -
     assert await stores.people.waiting() == ()
     assert await stores.links.find("NEW") is None
     await stores.links.offer(ann, "AGAIN", 600.0)
-    await stores.links.part(ann, FAR, "t")
+    await stores.links.unlink(ann, FAR, "t")
     assert await stores.links.find("AGAIN") is None, "the unlinked account is announced again"
     assert await stores.people.find(FAR) is None
     assert await stores.links.accounts(ann) == (Account(ANN, 0.0),)

@@ -21,7 +21,7 @@ async def test_outbox_state_transitions(database: Database, clock: Hand) -> None
     again = await outbox.get(one.id)
     assert again is not None
     assert (again.state, again.attempts, again.pieces_sent) == ("pending", 1, 1)
-    await outbox.again(one.id, clock.now + 30, 1, "time-out")
+    await outbox.retry_later(one.id, clock.now + 30, 1, "time-out")
     later = next(iter(await outbox.unsent()))
     assert (later.id, later.state, later.ambiguous, later.not_before) == (one.id, "pending", 1, clock.now + 30)
     await outbox.sent(one.id, "m2")
@@ -49,7 +49,7 @@ async def test_possible_deliveries_are_remembered_until_confirmed(database: Data
     assert await ambiguous() == 0
     await outbox.attempting(added.id)  # the process died in between
     assert await ambiguous() == 1
-    await outbox.again(added.id, clock.now, 2, "time-out")
+    await outbox.retry_later(added.id, clock.now, 2, "time-out")
     await outbox.attempting(added.id)
     await outbox.attempting(added.id)
     assert await ambiguous() == 2, "a kill does not count as a failed attempt"
@@ -65,7 +65,7 @@ async def test_a_picture_is_stored_byte_for_byte_until_sent(database: Database, 
     assert added.message == message
     assert [each.message for each in await outbox.unsent()] == [message, plain.message]
     await outbox.piece_sent(added.id, 1, "m1")
-    await outbox.again(added.id, clock.now, 1, "time-out")
+    await outbox.retry_later(added.id, clock.now, 1, "time-out")
     again = await outbox.get(added.id)
     assert again is not None
     assert again.message == message

@@ -33,7 +33,7 @@ async def test_people_are_admitted_changed_and_found(database: Database, clock: 
     assert [(p.role, len(p.name), accounts) for p, accounts in everyone] == [
         ("owner", 3, (ANN,)), ("guest", 200, (BEN,)),
     ]  # fmt: skip
-    assert [(row.action, row.subject, row.change) for row in await people.journal(2)] == [
+    assert [(row.action, row.subject, row.change) for row in await people.audit_log(2)] == [
         ("admit", "telegram:2", "guest"), ("admit", "telegram:1", "owner"),
     ]  # fmt: skip
 

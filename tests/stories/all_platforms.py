@@ -186,9 +186,9 @@ async def held(
     """Says the lines one by one to a new bot, each answered before the next. The clock stands still, so that answers do
     not depend on speed. The other person is a user."""
     async with PLATFORMS[platform](folder / platform, lambda: now, language, room) as (on, app, place):
-        await app.messaging.kept.people.admit(place.user, NAME, role, "story")
+        await app.messaging.stores.people.admit(place.user, NAME, role, "story")
         if room == "aloud":
-            await app.messaging.kept.people.admit(place.other, OTHERS_NAME, "user", "story")
+            await app.messaging.stores.people.admit(place.other, OTHERS_NAME, "user", "story")
         await app.engine.llm.load()
         await indexed(app, OFF)
         answers: list[Answer] = []

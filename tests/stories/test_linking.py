@@ -221,7 +221,7 @@ async def test_a_link_interrupted_by_a_crash_is_finished_at_the_next_start(on: B
         mine = on.rows(f"select person_id from identities where user_id = '{on.tg.user('bob').id}'")[0][0]
         bobby = on.rows("select user_id from identities where platform = 'discord'")[0][0]
         asked = await written(dc, f"/access link {given}", "bobby")
-        await app.messaging.kept.links.join(given.replace("-", ""), UserKey("discord", str(bobby)), "crash")
+        await app.messaging.stores.links.join(given.replace("-", ""), UserKey("discord", str(bobby)), "crash")
         assert folder.exists(), "the bot ends here"
     async with running(on) as app:
         await up(dc, app)
@@ -265,7 +265,7 @@ async def test_each_person_in_a_closed_group_is_told_once(on: BotHarness) -> Non
 async def test_a_terminal_owner_leaves_the_owner_code_valid(on: BotHarness) -> None:
     on.env["BOT_OWNERS"] = ""
     async with running(on) as app:
-        await app.messaging.kept.people.admit(UserKey("console", "root"), "root", "owner", "terminal")
+        await app.messaging.stores.people.admit(UserKey("console", "root"), "root", "owner", "terminal")
         assert await app.access.owner_code(app.messaging.platforms) is not None
-        await app.messaging.kept.people.admit(UserKey("telegram", "5"), "Ann", "owner", "test")
+        await app.messaging.stores.people.admit(UserKey("telegram", "5"), "Ann", "owner", "test")
         assert await app.access.owner_code(app.messaging.platforms) is None

@@ -92,7 +92,7 @@ async def test_a_bug_in_a_background_chore_is_logged(
         raise ValueError("a bug of a chore")
 
     monkeypatch.setattr(Models, "learn_sizes", fails)
-    monkeypatch.setattr("bot.keyless.keep_looking", fails)
+    monkeypatch.setattr("bot.keyless.keep_detecting", fails)
     async with running(on):
         assert (await ask(on, "hello")).text == "You said: hello"
     assert [record.getMessage() for record in caplog.records if "[Chores]" in record.getMessage()] == [

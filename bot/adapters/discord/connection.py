@@ -173,7 +173,7 @@ class Connection(ReceiveLoop):
         await self._client.disconnect()
         self._beats.clear()
 
-    def _look(self, now: float) -> float:
+    def _last_heard(self, now: float) -> float:
         """Only acknowledged heartbeats count, because other events do not show that our own messages arrive."""
         for shard, took in enumerate(self._client.heartbeats()):
             if shard not in self._beats or self._beats[shard][0] != took:

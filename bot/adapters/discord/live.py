@@ -11,14 +11,14 @@ import discord
 from bot.adapters.discord.client import Json
 from bot.adapters.discord.context import EPHEMERAL, ClientContext, InteractionRef, body
 from bot.adapters.discord.failures import CALL_ERRORS, Refusal, may_have_arrived, refused_as, retry_after
-from bot.adapters.shared.streaming import CONTINUES, FAREWELL, NEVER, StreamedReply
+from bot.adapters.shared.streaming import CLOSE_SECONDS, CONTINUATION_MARK, NEVER, StreamedReply
 from bot.platform import KeepPlaceholder
 from bot.rendering.discord import MAX_TEXT_CHARACTERS, preview
 from routing.errors import StorageFault
 from routing.text import shortened
 from routing.types.messages import InboundMessage
 
-ROOM = MAX_TEXT_CHARACTERS - len(CONTINUES)
+ROOM = MAX_TEXT_CHARACTERS - len(CONTINUATION_MARK)
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ class Draft:
             return
         self._may_exist = False
         try:
-            async with asyncio.timeout(FAREWELL):
+            async with asyncio.timeout(CLOSE_SECONDS):
                 await self._begin(preview(markdown, ROOM))
         except (*CALL_ERRORS, StorageFault):  # a failed search must not delay the final text
             log.debug("a preview may not have been deleted", exc_info=True)
@@ -87,7 +87,7 @@ class Draft:
     async def _begin(self, text: str) -> None:
         """Create the message. If the response is lost, its nonce finds the message again."""
         nonce = blake2s(self._message.update_id.encode()).hexdigest()[:24]
-        text += CONTINUES
+        text += CONTINUATION_MARK
         content: Json = body(text) | {"nonce": nonce, "enforce_nonce": True}
         if self._quotes:
             content["message_reference"] = {"message_id": self._message.message_id, "fail_if_not_exists": False}

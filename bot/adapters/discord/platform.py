@@ -135,7 +135,7 @@ class DiscordPlatform:
     async def on_ready(self) -> None:
         """The client knows its servers and their channels."""
         if not self._stopping:
-            self._context.background.spawn(self._look_around())
+            self._context.background.spawn(self._check_guilds())
 
     async def on_guild_join(self, guild: discord.Guild) -> None:
         """The bot was added to a server."""
@@ -146,7 +146,7 @@ class DiscordPlatform:
         """The bot was removed from a server."""
         self._context.background.spawn(self._guilds.compare(left=guild.name))
 
-    async def _look_around(self) -> None:
+    async def _check_guilds(self) -> None:
         await self._guilds.compare()
         await self._guilds.check_permissions(await retry_storage(self._backfill.known))
 

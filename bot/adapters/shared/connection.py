@@ -121,7 +121,7 @@ class ReceiveLoop(ABC):
     async def _renew(self) -> None:
         """Drop the connections, so that `_receive` opens new ones."""
 
-    def _look(self, now: float) -> float:
+    def _last_heard(self, now: float) -> float:
         """When the platform was last heard. Called in each round of the watchdog."""
         return self._heard_at
 
@@ -129,7 +129,7 @@ class ReceiveLoop(ABC):
         log = _logger(self._platform)
         while True:
             await asyncio.sleep(self._pace.watch)
-            silent = self._clock() - self._look(self._clock())
+            silent = self._clock() - self._last_heard(self._clock())
             if self._task is None:
                 continue
             if self._task.done():

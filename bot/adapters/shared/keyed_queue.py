@@ -17,7 +17,7 @@ T = TypeVar("T")
 Job = Callable[[], Awaitable[None]]
 
 
-class _Lane(Generic[T]):
+class _Queue(Generic[T]):
     """What waits for one key; the event is set when something is added."""
 
     def __init__(self) -> None:
@@ -39,51 +39,51 @@ class KeyedQueue(Generic[K, T]):
         self._owner = owner
         self._handle = handle
         self._on_idle = on_idle
-        self._lanes: dict[K, _Lane[T]] = {}
+        self._queues: dict[K, _Queue[T]] = {}
         self._closing = False
 
     def __contains__(self, key: K) -> bool:
         """Whether something waits or is under way for this key."""
-        return key in self._lanes
+        return key in self._queues
 
     def __len__(self) -> int:
         """The number of keys with work."""
-        return len(self._lanes)
+        return len(self._queues)
 
     @property
     def waiting(self) -> int:
         """The number of items that no handler has taken."""
-        return sum(len(lane.items) for lane in self._lanes.values())
+        return sum(len(queue.items) for queue in self._queues.values())
 
     def items(self, key: K) -> Collection[T]:
         """What waits for this key, in order."""
-        return self._lanes[key].items if key in self._lanes else ()
+        return self._queues[key].items if key in self._queues else ()
 
     def put(self, key: K, item: T, *, ahead: bool = False) -> None:
         """Add an item behind the others of its key, or `ahead` of them. Ignored once closed."""
         if self._closing:
             return
-        lane = self._lanes.get(key)
-        if lane is None:
-            lane = self._lanes[key] = _Lane()
-            lane.task = asyncio.get_running_loop().create_task(self._run(key, lane), name=f"{self._owner} {key}")
-        (lane.items.appendleft if ahead else lane.items.append)(item)
-        lane.added.set()
+        queue = self._queues.get(key)
+        if queue is None:
+            queue = self._queues[key] = _Queue()
+            queue.task = asyncio.get_running_loop().create_task(self._run(key, queue), name=f"{self._owner} {key}")
+        (queue.items.appendleft if ahead else queue.items.append)(item)
+        queue.added.set()
 
     def take(self, key: K) -> T:
         """The next item of this key. Raises LookupError if there is none."""
-        return self._lanes[key].items.popleft()
+        return self._queues[key].items.popleft()
 
     async def peek(self, key: K, seconds: float) -> T | None:
         """The next item of this key without taking it; None if none comes within `seconds`."""
-        lane = self._lanes[key]
-        if not lane.items:
-            lane.added.clear()
+        queue = self._queues[key]
+        if not queue.items:
+            queue.added.clear()
             try:
-                await asyncio.wait_for(lane.added.wait(), seconds)
+                await asyncio.wait_for(queue.added.wait(), seconds)
             except TimeoutError:
                 return None
-        return lane.items[0]
+        return queue.items[0]
 
     async def join(self, seconds: float) -> None:
         """Wait at most `seconds` until nothing is left to do."""
@@ -101,14 +101,14 @@ class KeyedQueue(Generic[K, T]):
         await asyncio.gather(*running, return_exceptions=True)
 
     def _running(self) -> set[asyncio.Task[None]]:
-        return {lane.task for lane in self._lanes.values() if not lane.task.done()}
+        return {queue.task for queue in self._queues.values() if not queue.task.done()}
 
-    async def _run(self, key: K, lane: _Lane[T]) -> None:
-        while lane.items:
+    async def _run(self, key: K, queue: _Queue[T]) -> None:
+        while queue.items:
             if self._closing:
                 return
             with ErrorBoundary(log, "%s: an item for %s failed", self._owner, key):
                 await self._handle(key)
-        del self._lanes[key]
-        if not self._lanes and self._on_idle is not None:
+        del self._queues[key]
+        if not self._queues and self._on_idle is not None:
             await self._on_idle()

@@ -12,9 +12,9 @@ from bot.adapters.shared.descriptor import CommonPace
 from routing.errors import StorageFault
 
 NEVER = math.inf
-FAREWELL = 5.0
+CLOSE_SECONDS = 5.0
 """Seconds that `_finish` waits for a preview on its way, so that none arrives after the final text."""
-CONTINUES = " …"
+CONTINUATION_MARK = " …"
 """Ends a new preview message: if the platform's reply is lost, it stays and must not look like the whole answer."""
 
 Spawn = Callable[[Coroutine[None, None, None]], asyncio.Task[None]]
@@ -87,7 +87,7 @@ class StreamedReply(ABC):
         if self._timer is not None:
             self._timer.cancel()
         if self._task is not None and self._previewing:
-            await asyncio.wait({self._task}, timeout=FAREWELL)
+            await asyncio.wait({self._task}, timeout=CLOSE_SECONDS)
             if self._task is not None:
                 self._task.cancel()
 

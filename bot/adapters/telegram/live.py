@@ -8,7 +8,7 @@ from typing import Any
 
 from telegram.error import BadRequest, Forbidden, InvalidToken, TelegramError
 
-from bot.adapters.shared.streaming import CONTINUES, NEVER, StreamedReply
+from bot.adapters.shared.streaming import CONTINUATION_MARK, NEVER, StreamedReply
 from bot.adapters.telegram.api import Json
 from bot.adapters.telegram.context import ClientContext, address, body
 from bot.adapters.telegram.failures import Refusal, may_have_arrived, refusal
@@ -114,8 +114,8 @@ class TelegramLive(StreamedReply):
             await self._call("editMessageText", data | body(piece))
             self._context.shown[chat_id, self._placeholder] = piece
             return
-        piece = preview(self._text, MAX_TEXT_UNITS - len(CONTINUES))
-        piece = Piece(piece.text + CONTINUES, piece.entities)
+        piece = preview(self._text, MAX_TEXT_UNITS - len(CONTINUATION_MARK))
+        piece = Piece(piece.text + CONTINUATION_MARK, piece.entities)
         data = self._where() | body(piece) | {"link_preview_options": NO_PREVIEW}
         if not self._message.private and self._message.press is None:
             reply = {"message_id": int(self._message.message_id), "allow_sending_without_reply": True}

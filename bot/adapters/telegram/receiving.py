@@ -173,6 +173,6 @@ class Poller(ReceiveLoop):
     async def _renew(self) -> None:
         await self._api.renew_polling()
 
-    def _look(self, now: float) -> float:
+    def _last_heard(self, now: float) -> float:
         """Saving updates may take long, which says nothing about the connection."""
         return now if self._taking else self._heard_at

@@ -71,7 +71,7 @@ class Webhook:
     def start(self, take: Take) -> None:
         """Accept deliveries from now on. Earlier ones got a 503, and Telegram repeats them."""
         self._take = take
-        self._check = asyncio.create_task(self._look_after())
+        self._check = asyncio.create_task(self._monitor_deliveries())
 
     async def stop(self) -> None:
         """Accept no more deliveries; Telegram repeats them after the next start."""
@@ -106,7 +106,7 @@ class Webhook:
         self._progress.problem = ""
         return web.Response()
 
-    async def _look_after(self) -> None:
+    async def _monitor_deliveries(self) -> None:
         """Ask Telegram regularly whether its deliveries arrive, because silence may also mean a wrong address."""
         while True:
             await asyncio.sleep(self._every)

@@ -67,12 +67,12 @@ def card_of(
     schemas = _by_size(name, Reason("parameters"), parameters, f'{{"XL": {_EMPTY}}}')
     schemas = {size: typed_schema(name, each) if is_typed(each) else each for size, each in schemas.items()}
     written = {size: _written(name, size, schema, proven) for size, schema in schemas.items()}
-    texts = {size: ToolText(_for(size, given).strip(), _for(size, written)) for size in SIZES}
+    texts = {size: ToolText(_nearest_size(size, given).strip(), _nearest_size(size, written)) for size in SIZES}
     _compare(name, texts)
     if not isinstance(category, str):
         words = 'The tool {tool} has a category that is not a string: give category="…", or leave it out.'
         raise ConfigError(words, tool=name)
-    _whole(name, Reason("a category"), category)
+    _check_encodable(name, Reason("a category"), category)
     return ToolCard(name, texts, category, _examples(name, examples), _priority(name, priority))
 
 
@@ -124,7 +124,7 @@ def _descriptions(tool: str, descriptions: object) -> dict[Size, str]:
         if not isinstance(text, str) or not text.strip():
             words = "The tool {tool} has an empty description for {size}: say in a sentence what it does, and when."
             raise ConfigError(words, tool=tool, size=size)
-        _whole(tool, Reason("a description for {size}", size=size), text)
+        _check_encodable(tool, Reason("a description for {size}", size=size), text)
     return found
 
 
@@ -137,7 +137,7 @@ def _written(tool: str, size: Size, schema: object, proven: bool) -> dict[str, A
     except IllegalSchema as error:
         words = "The schema of the tool {tool} for {size} {reason}."
         raise ConfigError(words, tool=tool, size=size, reason=error.reason) from None
-    _whole(tool, Reason("a schema for {size}", size=size), json.dumps(written, ensure_ascii=False))
+    _check_encodable(tool, Reason("a schema for {size}", size=size), json.dumps(written, ensure_ascii=False))
     unknown = [name for name in required(written) if name not in names(written)]
     if unknown:
         raise ConfigError(
@@ -160,7 +160,7 @@ def _examples(tool: str, given: object) -> tuple[str, ...]:
             tool=tool,
         )
     for each in examples:
-        _whole(tool, Reason("an example"), each)
+        _check_encodable(tool, Reason("an example"), each)
     return examples
 
 
@@ -175,7 +175,7 @@ def _priority(tool: str, given: Any) -> float:
     return number
 
 
-def _whole(tool: str, what: Reason, text: str) -> None:
+def _check_encodable(tool: str, what: Reason, text: str) -> None:
     """Raises ConfigError for a text that can't be encoded as UTF-8, since no provider accepts it."""
     try:
         text.encode()
@@ -187,7 +187,7 @@ def _whole(tool: str, what: Reason, text: str) -> None:
         ) from None
 
 
-def _for(size: Size, given: Mapping[Size, T]) -> T:
+def _nearest_size(size: Size, given: Mapping[Size, T]) -> T:
     """The value for the size class, else for the next larger one, else for the next smaller one."""
     place = SIZES.index(size)
     return next(given[each] for each in (*SIZES[place:], *reversed(SIZES[:place])) if each in given)

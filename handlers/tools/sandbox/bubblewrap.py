@@ -35,7 +35,7 @@ _TEXTS = {
     "hosts": "127.0.0.1 localhost\n::1 localhost\n",
     "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
 }
-_OF_THE_MACHINE = tuple(name for name in ("cmdline", "keys", "key-users") if Path("/proc", name).exists())
+_HOST_PATHS = tuple(name for name in ("cmdline", "keys", "key-users") if Path("/proc", name).exists())
 """/proc files about the machine's boot and keys. They are shown empty."""
 _BEFORE = 'echo 1000 2>/dev/null >/proc/self/oom_score_adj; exec nice -n 10 "$@"'
 """If memory or CPU runs short, sandboxed code is killed first and scheduled last."""
@@ -94,7 +94,7 @@ class Bubblewrap:
 
         options = [*_namespaces(self.isolation, self.limits), *_system(self.private), *_scratch(self.isolation)]
         if self.isolation.proc:
-            for name in _OF_THE_MACHINE:
+            for name in _HOST_PATHS:
                 options += ["--ro-bind-data", data(b""), f"/proc/{name}"]
         for name, text in _TEXTS.items():
             options += ["--perms", "0644", "--ro-bind-data", data(text.encode()), f"/etc/{name}"]

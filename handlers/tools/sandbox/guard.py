@@ -38,7 +38,7 @@ class Guard:
     def mark(self) -> str:
         return f"tierbot-{self._nonce}"
 
-    def stand(self) -> None:
+    def start(self) -> None:
         """Starts the guard, or restarts it if the shell was killed. Blocks for a millisecond."""
         with self._starting:
             if self._shell is None or self._shell.poll() is not None:

@@ -65,10 +65,10 @@ class SandboxProcess:
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
 
-        def look(function: Callable[[], T]) -> asyncio.Future[T]:
+        def check(function: Callable[[], T]) -> asyncio.Future[T]:
             return loop.run_in_executor(threads, function)
 
-        looks = {asyncio.create_task(_load(monitor, look, done)), asyncio.create_task(_disk(monitor, look, done))}
+        looks = {asyncio.create_task(_load(monitor, check, done)), asyncio.create_task(_disk(monitor, check, done))}
         flood = asyncio.create_task(self._flooded.wait())
         waited: set[asyncio.Future[Any]] = {self._exit, stop, flood, *looks}
         try:
@@ -166,28 +166,28 @@ async def opened(
         pipe.close()
 
 
-class _Look(Protocol):
+class _Check(Protocol):
     def __call__(self, function: Callable[[], T], /) -> Awaitable[T]: ...
 
 
-async def _load(monitor: ResourceMonitor, look: _Look, done: asyncio.Future[None]) -> Ended | None:
+async def _load(monitor: ResourceMonitor, check: _Check, done: asyncio.Future[None]) -> Ended | None:
     while not done.done():
-        if passed := await look(monitor.load):
+        if passed := await check(monitor.load):
             return passed
         await asyncio.wait({done}, timeout=TICK_SECONDS)
     return None
 
 
-async def _disk(monitor: ResourceMonitor, look: _Look, done: asyncio.Future[None]) -> Ended | None:
+async def _disk(monitor: ResourceMonitor, check: _Check, done: asyncio.Future[None]) -> Ended | None:
     loop = asyncio.get_running_loop()
     while not done.done():
         began = loop.time()
-        if passed := await look(monitor.disk):
+        if passed := await check(monitor.disk):
             return passed
         following = loop.time() + DISK_SECONDS
         pause = max(FILLING_SECONDS, loop.time() - began)
         await asyncio.wait({done}, timeout=pause)
-        while not done.done() and loop.time() < following and not await look(monitor.filling):
+        while not done.done() and loop.time() < following and not await check(monitor.filling):
             await asyncio.wait({done}, timeout=FILLING_SECONDS)
     return None
 

@@ -34,12 +34,12 @@ from routing.errors import Reason, ToolFailed, system_reason
 
 log = logging.getLogger("handlers.tools")
 
-TOGETHER, EACH = 4, 2
+MAX_RUNNING, MAX_PER_PERSON = 4, 2
 """Maximum number of parallel commands, in total and per person. Time in the queue does not count towards the limit."""
 WAIT_SECONDS = 60.0
 """Maximum wait for a slot."""
 PROBE_SECONDS = 10.0
-AGAIN_SECONDS = 60.0
+RETRY_SECONDS = 60.0
 """Wait before another attempt after a temporary failure such as a full disk."""
 _TOO_FULL = 128 + signal.SIGXFSZ
 """Exit code of a shell that exceeded the file size limit."""
@@ -76,7 +76,7 @@ class Sandbox:
         program: str = "bwrap",
         process_trees: Sequence[ProcessTree] = PROCESS_TREES,
         wait_seconds: float = WAIT_SECONDS,
-        again_seconds: float = AGAIN_SECONDS,
+        retry_seconds: float = RETRY_SECONDS,
     ) -> None:
         self.limits = limits
         self.isolation: Isolation | None = None
@@ -87,12 +87,12 @@ class Sandbox:
         self._family = process_trees[0]
         self._off: str | None = None
         self._next_probe = -math.inf
-        self._again_seconds = again_seconds
+        self._retry_seconds = retry_seconds
         self._probing = asyncio.Lock()
-        self._places = FairQueue(TOGETHER, EACH)
+        self._places = FairQueue(MAX_RUNNING, MAX_PER_PERSON)
         self._taken: dict[int, int] = {}
         self.guard = Guard()
-        self._threads = ThreadPoolExecutor(3 * TOGETHER, thread_name_prefix="sandbox")
+        self._threads = ThreadPoolExecutor(3 * MAX_RUNNING, thread_name_prefix="sandbox")
 
     async def reason_off(self) -> str | None:
         """Why commands can't run and how to fix that, as a clause; None if they can. Determined by a probe that is
@@ -104,7 +104,7 @@ class Sandbox:
                 self._next_probe = math.inf
                 if self._off is None:
                     self._off = await self._probe()
-                    self._next_probe = loop.time() + self._again_seconds
+                    self._next_probe = loop.time() + self._retry_seconds
             return self._off
 
     async def run(self, person_id: int, argv: Sequence[str], stdin: bytes = b"") -> ExecResult:
@@ -155,7 +155,7 @@ class Sandbox:
             before = await self._in_thread(machine, folder)
             stdin = await self._in_thread(sealed, order.stdin)
             fds.callback(os.close, stdin)
-            await self._in_thread(self.guard.stand)
+            await self._in_thread(self.guard.start)
             room = limits.disk_bytes - size.bytes
             status, status_end = os.pipe()
             command, passed = await self._in_thread(bubblewrap.command, folder, room, status_end, fds)

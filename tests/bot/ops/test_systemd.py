@@ -12,7 +12,7 @@ from typing import cast
 
 import pytest
 
-from bot.ops.systemd import DEAF_SECONDS, pulse
+from bot.ops.systemd import STUCK_SECONDS, pulse
 from bot.platform import Platform, Progress
 from tests.stories.harness import BotHarness, BotProcess, bot_harness, running
 
@@ -52,7 +52,7 @@ async def test_ready_is_sent_once_then_the_watchdog_is_notified(
 ) -> None:
     monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
     async with systemd(tmp_path / "notify") as heard:
-        beat = asyncio.create_task(pulse([platform(1000.0)], lambda: 1000.0 + DEAF_SECONDS - 1, every=0.001))
+        beat = asyncio.create_task(pulse([platform(1000.0)], lambda: 1000.0 + STUCK_SECONDS - 1, every=0.001))
         assert [await fed(heard) for _ in range(4)] == ["READY=1", "WATCHDOG=1", "WATCHDOG=1", "WATCHDOG=1"]
         beat.cancel()
 
@@ -64,7 +64,7 @@ async def test_one_silent_platform_stops_the_watchdog(tmp_path: Path, monkeypatc
 
     def clock() -> float:
         looks.release()
-        return 1000.0 + DEAF_SECONDS
+        return 1000.0 + STUCK_SECONDS
 
     async with systemd(tmp_path / "notify") as heard:
         well.progress.last_step = 1001.0

@@ -160,12 +160,12 @@ def test_a_failed_council_frees_its_slot() -> None:
 
 def test_stored_offers_belong_to_a_person_in_a_chat_and_expire() -> None:
     offers, ask = Offers(), asked("/council x")
-    offers.left(ask).question = "mine"
+    offers.pending(ask).question = "mine"
     elsewhere = [
         replace(ask, message=replace(ask.message, chat=ChatKey("console", str(number)))) for number in range(2, 400)
     ]
-    assert offers.left(elsewhere[0]).question == ""
-    assert offers.left(ask).question == "mine"
+    assert offers.pending(elsewhere[0]).question == ""
+    assert offers.pending(ask).question == "mine"
     for each in elsewhere[:MAX_PENDING]:
-        offers.left(each)
-    assert offers.left(ask).question == ""
+        offers.pending(each)
+    assert offers.pending(ask).question == ""

@@ -9,19 +9,19 @@ import pytest
 from routing.catalog.catalog import BUNDLED, Catalog
 from routing.config.contracts import DEFAULT_FALLBACKS
 from routing.config.runtime import DEFAULT_SLOTS
-from routing.council.seats import Missing, Seat, members, strongest
+from routing.council.seats import Seat, TooFewMembers, members, strongest
 from routing.types.tiers import TIERS, Tier
 
 CATALOG = Catalog.load(BUNDLED)
 DEFAULTS: dict[Tier, tuple[str, ...]] = {tier: (DEFAULT_SLOTS[tier][0], *DEFAULT_FALLBACKS[tier]) for tier in TIERS}
 
 
-def chosen(pools: Mapping[Tier, Sequence[str]], without: Collection[str] = ()) -> tuple[Seat, ...] | Missing:
+def chosen(pools: Mapping[Tier, Sequence[str]], without: Collection[str] = ()) -> tuple[Seat, ...] | TooFewMembers:
     return members(pools, CATALOG, lambda model: model.partition("/")[0] not in without)
 
 
-def models(seats: tuple[Seat, ...] | Missing) -> list[str]:
-    assert not isinstance(seats, Missing)
+def models(seats: tuple[Seat, ...] | TooFewMembers) -> list[str]:
+    assert not isinstance(seats, TooFewMembers)
     return [seat.model for seat in seats]
 
 
@@ -61,29 +61,29 @@ def test_a_vendor_without_a_key_leaves_its_seat_to_others() -> None:
 
 def test_the_vendor_is_behind_a_gateway() -> None:
     many = chosen({"deep": ["openrouter/openai/gpt-5.2", "openai/gpt-5.1", "openrouter/anthropic/claude-opus-4-5"]})
-    assert not isinstance(many, Missing)
+    assert not isinstance(many, TooFewMembers)
     assert [seat.vendor for seat in many] == ["openai", "openai", "anthropic"]
     google = chosen({"deep": ["openrouter/google/gemini-2.5-pro", "gemini/gemini-2.5-flash"]})
-    assert isinstance(google, Missing)
+    assert isinstance(google, TooFewMembers)
     assert google.why == "vendors"
     unknown = chosen({"deep": ["openrouter/meadow/one", "openrouter/meadow/two", "openrouter/forest/one"]})
-    assert not isinstance(unknown, Missing)
+    assert not isinstance(unknown, TooFewMembers)
     assert [seat.vendor for seat in unknown] == ["meadow", "meadow", "forest"]
 
 
 def test_a_model_that_follows_only_short_instructions_has_no_seat() -> None:
     none = chosen({"deep": ["openai/gpt-5.2", "local/smollm2-135m-instruct"]})
-    assert isinstance(none, Missing)
+    assert isinstance(none, TooFewMembers)
     assert none.why == "models"
     assert none.skipped == ()
 
 
 def test_reasons_for_too_few_members() -> None:
-    assert chosen({}) == Missing("models", (), ())
+    assert chosen({}) == TooFewMembers("models", (), ())
     one = Seat("a/1", "a", "deep")
-    assert chosen({"deep": ["a/1", "b/1"]}, without=["b"]) == Missing("models", (one,), ("b/1",))
+    assert chosen({"deep": ["a/1", "b/1"]}, without=["b"]) == TooFewMembers("models", (one,), ("b/1",))
     same = (one, Seat("a/2", "a", "deep"))
-    assert chosen({"deep": ["a/1", "a/2"], "smart": ["c/1"]}, without=["c"]) == Missing("vendors", same, ("c/1",))
+    assert chosen({"deep": ["a/1", "a/2"], "smart": ["c/1"]}, without=["c"]) == TooFewMembers("vendors", same, ("c/1",))
 
 
 def test_the_chair_is_the_strongest_and_of_equals_the_first() -> None:

@@ -216,7 +216,7 @@ class FakeState:
 
 
 async def test_changes_during_a_write_are_written_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.health_persistence.SOON_SECONDS", 0.0)
+    monkeypatch.setattr("bot.health_persistence.WRITE_DELAY_SECONDS", 0.0)
     clock, store = Time(), FakeState()
     memory = HealthPersistence(store, clock)
     await fails(memory.health, REFUSED)
@@ -239,7 +239,7 @@ async def test_closing_writes_pending_changes() -> None:
     await fails(memory.health, DOWN, DOWN)
     await memory.close()
     again = HealthPersistence(store, clock)
-    await again.recall()
+    await again.load()
     await fails(again.health, DOWN)
     assert state(again.health) == "open", "the third in a row, across a restart"
     await again.close()

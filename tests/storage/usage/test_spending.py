@@ -122,7 +122,7 @@ async def test_budget_overrides_are_set_changed_and_removed(stores: Stores, ann:
     }  # fmt: skip
     await budgets.set(ann, PersonLimits(), "telegram:1")
     assert list(await budgets.everyone()) == [ben]
-    assert [(row.actor, row.action, row.subject, row.change) for row in await stores.people.journal(4)] == [
+    assert [(row.actor, row.action, row.subject, row.change) for row in await stores.people.audit_log(4)] == [
         ("telegram:1", "budget", f"person {ann}", "as everyone"),
         ("telegram:1", "budget", f"person {ann}", "$1E-9 a day, $40 a month"),
         ("telegram:1", "budget", f"person {ben}", "$0 a month"),

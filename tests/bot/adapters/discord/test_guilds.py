@@ -21,7 +21,7 @@ async def met(harness: DiscordHarness, dc: DiscordServer) -> None:
     """Until the client knows every server."""
     await dc.wait_for(lambda _: harness.log.lines)
     await harness.platform._client.wait_until_ready()
-    await harness.platform._look_around()
+    await harness.platform._check_guilds()
 
 
 async def test_a_removal_while_offline_is_reported_once_by_name(dc: DiscordServer) -> None:

@@ -88,12 +88,12 @@ async def guard(mark: str) -> int:
 async def test_a_killed_guard_is_replaced_and_the_last_ends_with_its_sandbox(tmp_path: Path) -> None:
     sandbox = Sandbox(tmp_path, SandboxLimits())
     mark = sandbox.guard.mark
-    await asyncio.to_thread(sandbox.guard.stand)
-    await asyncio.to_thread(sandbox.guard.stand)
+    await asyncio.to_thread(sandbox.guard.start)
+    await asyncio.to_thread(sandbox.guard.start)
     first = await guard(mark)
     os.kill(first, signal.SIGKILL)
     await until(lambda: not guards(mark))
-    await asyncio.to_thread(sandbox.guard.stand)
+    await asyncio.to_thread(sandbox.guard.start)
     assert await guard(mark) != first
     del sandbox
 

@@ -42,7 +42,7 @@ async def test_a_probe_that_failed_is_tried_again_later(tmp_path: Path) -> None:
     program, calls = tmp_path / "bwrap", tmp_path / "calls"
     program.write_text(f"#!/bin/sh\necho x >> {calls}\nexit 1\n")
     program.chmod(0o755)
-    sandbox = Sandbox(tmp_path / "files", SandboxLimits(), str(program), again_seconds=0)
+    sandbox = Sandbox(tmp_path / "files", SandboxLimits(), str(program), retry_seconds=0)
     for tries in (1, 2):
         assert await sandbox.reason_off() is not None
         assert calls.read_text() == "x\n" * len(ISOLATIONS) * tries
@@ -51,7 +51,7 @@ async def test_a_probe_that_failed_is_tried_again_later(tmp_path: Path) -> None:
 @pytest.mark.system
 async def test_a_failed_probe_folder_is_a_temporary_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     await made(tmp_path)
-    sandbox = Sandbox(tmp_path / "files", SandboxLimits(), again_seconds=0)
+    sandbox = Sandbox(tmp_path / "files", SandboxLimits(), retry_seconds=0)
     with monkeypatch.context() as full:
         full.setattr(tempfile, "tempdir", "/nonexistent")
         assert "No such file or directory" in str(await sandbox.reason_off())
