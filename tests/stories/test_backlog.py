@@ -9,6 +9,7 @@ import pytest
 from bot.adapters.telegram.settings import Pace
 from storage.inbox import SqlInbox
 from storage.ledger import SqlLedger
+from tests.polling import until
 from tests.servers.discord import DiscordServer
 from tests.stories.discord_bot import hurried, up
 from tests.stories.harness import BotHarness, ask, running
@@ -114,7 +115,7 @@ async def test_a_turn_that_waits_for_a_busy_process_does_not_begin_while_it_ends
         on.tg.say("think")
         await gate.reached()
         waits = on.tg.say("hello", user="bob")
-        await on.tg.wait_for(lambda _: on.rows("select count(*) from inbox") == [(2,)])
+        await until(lambda: on.rows("select count(*) from inbox") == [(2,)])
         ending = asyncio.create_task(app.inbox.drain(30.0))
         await asyncio.sleep(0)
         gate.open()

@@ -13,6 +13,7 @@ from random import Random
 import pytest
 
 from bot.adapters.telegram.settings import Pace
+from routing.types.tiers import TIERS
 from tests.servers.discord import Channel, DiscordServer
 from tests.servers.discord.faults import Kind as DiscordKind
 from tests.servers.model.request import ModelRequest
@@ -27,6 +28,9 @@ from tests.stories.vendors import DEADLINE, vendors
 
 SEED = 20_261_122
 ROUNDS = 15
+QUICK = {
+    tier: {"deadlineSeconds": 20.0 + at, "trySeconds": 10.0, "firstTokenSeconds": 9.0} for at, tier in enumerate(TIERS)
+}
 SHARE = 0.3
 """The share of all calls that fail."""
 OUTAGE_SECONDS = 60.0
@@ -218,7 +222,7 @@ async def test_a_campaign_of_faults_and_clock_jumps(
     monkeypatch.setattr("bot.adapters.telegram.descriptor.Pace", lambda: quick)
     monkeypatch.setattr("bot.adapters.discord.descriptor.Pace", lambda: HURRIED)
     monkeypatch.setattr("bot.adapters.shared.outbound.AMBIGUOUS_SECONDS", 0.5)
-    vendors(on)
+    vendors(on, **QUICK)
     on.env |= {"BOT_ACCESS": "open"}
     campaign, clock = Campaign(on, dc, 2 * max(DEADLINE.values()) + OUTAGE_SECONDS), Jumping()
     on.ms.default = moody(campaign.random)
@@ -238,7 +242,7 @@ async def test_a_campaign_of_faults_and_clock_jumps(
 @pytest.mark.timeout(1800)
 async def test_a_campaign_of_faults_and_kills(on: BotHarness, dc: DiscordServer) -> None:
     """The same with a process that is killed at a random instant of each round, with the waits of real platforms."""
-    vendors(on)
+    vendors(on, **QUICK)
     on.env |= {"BOT_ACCESS": "open"}
     campaign = Campaign(on, dc, 2 * max(DEADLINE.values()) + KILLED_OUTAGE_SECONDS)
     on.ms.default = moody(campaign.random)

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from tests.litellm_setup import litellm_without_clients
+from tests.polling import until
 from tests.servers.model import Script, Usage
 from tests.stories.access import account
 from tests.stories.councils import ASKED, CLAUDE, GEMINI, GPT, MEMBERS, at, seated
@@ -102,7 +103,7 @@ async def test_a_person_has_one_council_at_a_time(on: BotHarness) -> None:
         elsewhere = await ask(on, ASKED, group="Team")
         assert elsewhere.text.startswith("You already have a council running")
         in_line = on.tg.say("/council And tea or coffee?")
-        await on.tg.wait_for(lambda _: on.rows("select count(*) from inbox") == [(4,)])
+        await until(lambda: on.rows("select count(*) from inbox") == [(4,)])
         clock.ahead = 5.0
         gate.open()
         assert (await on.tg.reply(first, after=first)).text.startswith("All agree.")

@@ -6,17 +6,21 @@ tests/routing/llm/test_error_mapping.py, the output limits one in tests/routing/
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 
 import pytest
 
 from routing.config.contracts import ALLOWANCE, DEFAULT_CONTRACTS
+from routing.health.breaker import Trial
 from routing.types.tiers import TIERS, Tier
+from tests.fakes import later
 from tests.litellm_setup import litellm_without_clients
 from tests.servers.model import ModelServer
-from tests.stories.harness import BotHarness, running
-from tests.stories.vendors import FIRST_TOKEN, POOLS, SOON, ask_tier, asked, at, facts, labels, vendors
+from tests.servers.model.script import Gate
+from tests.stories.harness import BotHarness, previewing_early, running
+from tests.stories.vendors import FIRST_TOKEN, POOLS, SOON, Clock, ask_tier, asked, at, facts, labels, vendors
 
 FIRST = at("openai")
 EFFORT: dict[Tier, str] = {"balanced": "medium", "smart": "high", "coding": "medium", "deep": "xhigh"}
@@ -31,8 +35,8 @@ def own_clients() -> None:
     litellm_without_clients()
 
 
-def begins_and_says_nothing(ms: ModelServer) -> None:
-    ms.reply("never", gate_after=0, when=FIRST)
+def begins_and_says_nothing(ms: ModelServer) -> Gate:
+    return ms.reply("never", gate_after=0, when=FIRST)
 
 
 def resets(ms: ModelServer) -> None:
@@ -65,10 +69,15 @@ def tokens(on: BotHarness) -> list[int | None]:
 async def test_the_next_model_answers_and_one_line_says_why(on: BotHarness, tier: Tier) -> None:
     play, reason = FAULTS[tier]
     vendors(on, **(SOON if reason == LATE else {}))
-    play(on.ms)
+    gate, clock = play(on.ms), Clock()
     first, second = POOLS[tier][:2]
-    async with running(on):
-        answer = await ask_tier(on, tier)
+    async with running(on, clock):
+        asking = asyncio.create_task(ask_tier(on, tier))
+        if isinstance(gate, Gate) and reason == LATE:
+            await gate.reached()
+            clock.ahead = FIRST_TOKEN
+            later(FIRST_TOKEN)
+        answer = await asking
     assert answer.text == f"You said: hm\n\n↪ {second} answered: {first}: {reason}."
     assert labels(answer) == []
     assert asked(on) == [first, second]
@@ -103,25 +112,35 @@ async def test_a_break_after_two_chunks_keeps_the_text_and_never_switches(
         assert turns == [("user", "hm"), ("assistant", "one two t"), ("user", "go on")]
 
 
-async def test_a_stall_after_the_first_token_keeps_the_text(on: BotHarness) -> None:
+async def test_a_stall_after_the_first_token_keeps_the_text(on: BotHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     tier: Tier = "smart"
+    previewing_early(monkeypatch)
     times = {"trySeconds": FIRST_TOKEN, "firstTokenSeconds": FIRST_TOKEN}
     vendors(on, **dict.fromkeys(TIERS, times))
     on.ms.reply("one two three four", chunks=4, gate_after=2, when=FIRST)
     async with running(on):
-        cut = await ask_tier(on, tier)
+        asking = asyncio.create_task(ask_tier(on, tier))
+        await on.tg.wait_for(lambda tg: any("one two t" in draft.text for draft in tg.drafts))
+        later(FIRST_TOKEN)
+        cut = await asking
     assert cut.text.startswith("one two t\n\n✂️ Stopped at the")
     assert asked(on) == [POOLS[tier][0]]
     assert labels(cut)[0] == "▶ Continue"
     assert facts(on)["timed_out"] == 1
 
 
-async def test_thinking_counts_as_the_first_token(on: BotHarness) -> None:
+async def test_thinking_counts_as_the_first_token(on: BotHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     tier: Tier = "coding"
     vendors(on, **SOON)
-    on.ms.reasoning("Let me think about it.", "hi", delay=1.2 * FIRST_TOKEN / 7, chunks=8, when=FIRST)
+    thinking = asyncio.Event()
+    monkeypatch.setattr(Trial, "first_token", lambda trial: thinking.set())
+    gate = on.ms.reasoning("Let me think about it.", "hi", chunks=8, gate_after=4, when=FIRST)
     async with running(on):
-        assert (await ask_tier(on, tier)).text == "hi"
+        asking = asyncio.create_task(ask_tier(on, tier))
+        await thinking.wait()
+        later(FIRST_TOKEN)
+        gate.open()
+        assert (await asking).text == "hi"
     assert asked(on) == [POOLS[tier][0]]
 
 

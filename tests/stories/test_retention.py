@@ -10,6 +10,7 @@ import pytest
 from routing.policy.models import Models
 from storage.inbox import SqlInbox
 from storage.retention import SqlRetention
+from tests.polling import until
 from tests.stories.harness import BotHarness, ask, running
 
 DAYS = 86_400
@@ -27,7 +28,7 @@ async def test_old_messages_are_deleted_while_the_bot_runs(on: BotHarness) -> No
         assert on.rows("select count(*) from messages") == [(4,)], "without the setting, everything is kept"
     on.env["RETENTION_DAYS"] = "30"
     async with running(on):
-        await on.tg.wait_for(lambda _: on.rows("select count(*) from messages") == [(2,)])
+        await until(lambda: on.rows("select count(*) from messages") == [(2,)])
         listed = (await ask(on, "/history")).text
         assert "a recent question" in listed
         assert "an old question" not in listed
@@ -74,7 +75,7 @@ async def test_a_bug_in_one_round_of_the_sweep_does_not_end_it(
     monkeypatch.setattr(SqlInbox, "sweep", fails_always)
     monkeypatch.setattr(SqlRetention, "prune", fails_once)
     async with running(on):
-        await on.tg.wait_for(lambda _: on.rows("select count(*) from messages") == [(0,)] and rounds[0] > 4)
+        await until(lambda: on.rows("select count(*) from messages") == [(0,)] and rounds[0] > 4)
     logged = [record for record in caplog.records if record.name == "bot.app"]
     failed = {record.getMessage() for record in logged if record.levelno == logging.ERROR}
     assert failed == {
