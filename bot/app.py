@@ -32,11 +32,11 @@ from handlers.dependencies import CommandDependencies
 from handlers.dispatch import Dispatcher
 from handlers.edits import Edits
 from handlers.notices.alarms import Alarms
+from handlers.notices.critic_notice import CriticNotices
 from handlers.notices.outages import Outages
 from handlers.post_turn import PostTurnHooks
 from handlers.ratings import Reactions
 from handlers.replies.callback_buttons import VALID_SECONDS, CallbackButtons
-from handlers.replies.critic_notice import CriticNotices
 from handlers.running import RunningTurns
 from handlers.suggestions import Suggestions
 from routing.catalog.discovery import load_discovered

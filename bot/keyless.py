@@ -8,7 +8,7 @@ import logging
 import httpx
 
 from handlers.commands.start import OLLAMA
-from handlers.replies.demo_model import NOTE
+from handlers.demo_model import NOTE
 from routing.catalog.ollama import running_ollama
 from routing.errors import Reason
 from routing.policy.models import Models

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from handlers.confirmations import call_messages, card, press_message, raw_result
 from handlers.context import CommandContext, Reply
+from handlers.demo_model import DECLINED, NOTE, TOPICS, Demo, serves
 from handlers.parsing import typed_prefix
 from handlers.replies.budget_limits import cost_of, refusal
-from handlers.replies.demo_model import DECLINED, NOTE, TOPICS, Demo, serves
 from handlers.replies.fences import fenced
 from handlers.replies.footer import fallback_lines, footer
 from handlers.replies.names import plain_name

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bot import logs
+from bot.findings import Finding, fail
 from bot.ops.checks import configuration, database, machine, platforms, providers, sandbox, tools
-from bot.ops.checks.finding import Finding, fail
 from bot.ops.checks.inspection import Check, Inspection
 from bot.platforms import PLATFORMS
 from bot.settings import Environment

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
+from handlers.demo_model import NOTE
 from handlers.dependencies import CommandDependencies
-from handlers.replies.demo_model import NOTE
 from routing.policy.models import Models
 from routing.policy.tiers import tiers_for
 from routing.types.messages import Button

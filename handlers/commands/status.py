@@ -15,7 +15,7 @@ from handlers.replies.budget_limits import payer_of
 from handlers.replies.contract_view import ContractView
 from handlers.replies.costs import dollars, statuses
 from handlers.replies.duration import format_duration
-from handlers.replies.tool_status import ToolStatus, tool_status
+from handlers.tool_reports.tool_status import ToolStatus, tool_status
 from routing.catalog.ollama import WindowSource
 from routing.errors import Refused
 from routing.health.failures import percentile

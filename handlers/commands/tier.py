@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from handlers.access.roles import may
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
+from handlers.demo_model import NOTE
 from handlers.dependencies import CommandDependencies
 from handlers.replies.contract_view import ContractView
-from handlers.replies.demo_model import NOTE
 from routing.errors import Refused
 from routing.policy import tiers
 from routing.ports import HistoryStore, PreferenceStore

@@ -9,9 +9,9 @@ from dataclasses import replace
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
 from handlers.dependencies import CommandDependencies
 from handlers.parsing import quoted
-from handlers.replies.tool_list import ListedToolkit, ToolList, plain
-from handlers.replies.tool_offer import ToolOffers, compared
-from handlers.replies.tool_policy import ToolPolicy
+from handlers.tool_reports.tool_list import ListedToolkit, ToolList, plain
+from handlers.tool_reports.tool_offer import ToolOffers, compared
+from handlers.tool_reports.tool_policy import ToolPolicy
 from routing.errors import Refused
 from routing.ports import Embedder, HistoryStore, PreferenceStore
 from routing.text import nearest

@@ -21,6 +21,7 @@ from bot.adapters.shared import attachments
 from bot.adapters.telegram import messages as telegram_messages
 from bot.adapters.telegram.failures import REASONS as TELEGRAM_REASONS
 from bot.adapters.telegram.receiving import TelegramBackoff
+from handlers import demo_model as demo
 from handlers.access import audit_log
 from handlers.access.linking import LINKED, MERGES
 from handlers.access.roles import LINK_CODE_BURNED, OWNER_CODE_BURNED, PAIRING_CODE_BURNED, AccessMode
@@ -28,9 +29,9 @@ from handlers.commands import COMMANDS, access, budget, help, start, status, tie
 from handlers.council import replies as council
 from handlers.notices import alarms, outages
 from handlers.replies import budget_limits as limits
-from handlers.replies import demo_model as demo
-from handlers.replies import footer, tool_list, tool_offer, tool_policy
+from handlers.replies import footer
 from handlers.replies import outcome as wording
+from handlers.tool_reports import tool_list, tool_offer, tool_policy
 from handlers.tools.authoring.manifests import ROLE
 from handlers.tools.conversation import NO_SKILLS
 from handlers.tools.council import UNAVAILABLE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handlers.replies.demo_model import NOTE, TOPICS, Demo
+from handlers.demo_model import NOTE, TOPICS, Demo
 from routing.types.decisions import TierDecision
 from routing.types.people import Person
 from routing.types.tools import ToolScope

@@ -15,7 +15,7 @@ from bot.adapters.discord.connection import is_refusal, refused, why
 from bot.adapters.discord.settings import DiscordSettings
 from bot.adapters.shared.descriptor import CheckContext, secret
 from bot.adapters.shared.doctor import PlatformSilent, clock, unreachable
-from bot.ops.checks.finding import Finding, fail, ok, warn
+from bot.findings import Finding, fail, ok, warn
 from routing.errors import ConfigError
 
 FEW_STARTS = 50

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from bot.ops.checks.finding import Finding
+from bot.findings import Finding
 from bot.platform import Accept, Platform
 from routing.errors import ConfigError
 from routing.ports import ChatStore, Clock, KnownChats, StateStore

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Sequence
 from email.utils import parsedate_to_datetime
 
-from bot.ops.checks.finding import Finding, fail, ok, warn
+from bot.findings import Finding, fail, ok, warn
 from routing.errors import TierbotError
 
 MAX_DRIFT_SECONDS = 30.0

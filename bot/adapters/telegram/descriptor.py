@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from bot.adapters.shared.descriptor import CheckContext, PlatformDescriptor, Services
 from bot.adapters.telegram.settings import Pace, TelegramSettings
-from bot.ops.checks.finding import Finding
+from bot.findings import Finding
 from bot.platform import Platform
 from routing.lean_imports import without_collection
 

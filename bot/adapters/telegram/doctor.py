@@ -11,7 +11,7 @@ from bot.adapters.shared.descriptor import CheckContext, secret
 from bot.adapters.shared.doctor import PlatformSilent, clock, unreachable
 from bot.adapters.telegram.api import Json, Request, silence_loggers
 from bot.adapters.telegram.settings import TelegramSettings
-from bot.ops.checks.finding import Finding, ok, warn
+from bot.findings import Finding, ok, warn
 from routing.errors import ConfigError
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rapidfuzz import process
 
-from bot.ops.checks.finding import Finding, fail, ok, warn
+from bot.findings import Finding, fail, ok, warn
 from bot.ops.checks.inspection import Inspection
 from bot.settings import Settings, unknown_variables
 from routing.catalog.catalog import Catalog

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.ops.checks.finding import Finding, fail, ok, size, warn
+from bot.findings import Finding, fail, ok, size, warn
 from bot.ops.checks.inspection import Inspection
 from handlers.access.roles import AccessMode
 from routing.errors import ConfigError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from bot.ops.checks.finding import Finding
+from bot.findings import Finding
 from bot.settings import Environment
 from bot.workspace import Workspace
 from routing.ports import Clock

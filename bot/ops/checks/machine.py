@@ -8,7 +8,7 @@ import shutil
 import time
 from pathlib import Path
 
-from bot.ops.checks.finding import Finding, fail, ok, size, warn
+from bot.findings import Finding, fail, ok, size, warn
 from bot.ops.checks.inspection import Inspection
 from bot.workspace import open_to_others
 from handlers.version import VERSION

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bot.adapters.shared.descriptor import CheckContext, PlatformDescriptor
-from bot.ops.checks.finding import Finding, ok, warn
+from bot.findings import Finding, ok, warn
 from bot.ops.checks.inspection import Check, Inspection
 from bot.platforms import PLATFORMS
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from bot import keyless
-from bot.ops.checks.finding import Finding, fail, ok, warn
+from bot.findings import Finding, fail, ok, warn
 from bot.ops.checks.inspection import Inspection
 from bot.ops.web import client
 from routing.catalog.discovery import DiscoveredModel, discover

@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable
 
-from bot.ops.checks.finding import Finding, ok, warn
+from bot.findings import Finding, ok, warn
 from bot.ops.checks.inspection import Check, Inspection
 from handlers.tools.sandbox import Sandbox
 

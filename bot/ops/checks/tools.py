@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from bot.ops.checks.finding import Finding, ok, warn
+from bot.findings import Finding, ok, warn
 from bot.ops.checks.inspection import Check, Inspection
 from handlers.tools import TOOLKITS
 from handlers.tools.authoring.manifests import our_toolkit

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from handlers.tools.authoring.hints import NO_LABEL, is_label
 from handlers.tools.authoring.json_fields import (
     check_known,
     did_you_mean,
@@ -19,7 +20,6 @@ from handlers.tools.authoring.json_fields import (
 )
 from handlers.tools.authoring.registration import legal_name
 from handlers.tools.authoring.tasks import Implementation, card_in, examples_in, implementation_in
-from handlers.tools.mcp.hints import NO_LABEL, is_label
 from routing.config import jsonfile
 from routing.config.jsonfile import JsonFile, JsonObject
 from routing.config.kinds import one_of

@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from handlers.tools.authoring.hints import TIERS, Schema, as_it_is, read_hints
 from handlers.tools.authoring.json_fields import check_known, fault_in, listed, optional_text, required_text, texts
 from handlers.tools.authoring.registration import card_of, check_free
 from handlers.tools.authoring.schemas import IllegalSchema, plain
-from handlers.tools.mcp.hints import TIERS, Schema, as_it_is, read_hints
 from routing.config.jsonfile import JsonObject
 from routing.errors import Reason
 from routing.types.decisions import SIZES

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
 
+from handlers.tools.authoring.hints import HINTS, RAW, Hinted, read_hints, with_hints
 from handlers.tools.mcp.config import Limits, Server
-from handlers.tools.mcp.hints import HINTS, RAW, Hinted, read_hints, with_hints
 from handlers.tools.mcp.naming import NAMESPACE, tool_names
 from handlers.tools.mcp.schemas import is_deeper, schema_fault
 from handlers.tools.mcp.text import cleaned_schema, readable, shown

@@ -21,8 +21,8 @@ from pydantic import ValidationError
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from handlers.tools.authoring.hints import HINTS, RAW, write_hints
 from handlers.tools.mcp.filters import ReadFilter, StreamFilter
-from handlers.tools.mcp.hints import HINTS, RAW, write_hints
 from handlers.tools.mcp.text import hidden_fault
 from routing.error_boundary import ErrorBoundary
 from routing.errors import ConfigError, TierbotError

@@ -6,7 +6,7 @@ import sqlite3
 import time
 from pathlib import Path
 
-from bot.ops.checks.finding import Finding
+from bot.findings import Finding
 from bot.ops.checks.inspection import Inspection
 from bot.ops.doctor import examine
 from bot.settings import load

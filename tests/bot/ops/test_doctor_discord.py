@@ -11,7 +11,7 @@ import pytest
 from bot.adapters.discord.doctor import Report, ask, findings
 from bot.adapters.discord.settings import DiscordSettings
 from bot.adapters.shared.doctor import PlatformSilent
-from bot.ops.checks.finding import Finding
+from bot.findings import Finding
 from bot.ops.checks.inspection import Inspection
 from bot.ops.checks.platforms import check_of
 from bot.ops.doctor import examine

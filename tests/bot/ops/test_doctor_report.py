@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.findings import Finding, ok
 from bot.ops import doctor as doctor_module
-from bot.ops.checks.finding import Finding, ok
 from bot.ops.checks.inspection import Inspection
 from bot.ops.doctor import CHECKS, examine
 from tests.bot.cli import tierbot
@@ -109,7 +109,6 @@ def test_every_check_module_is_listed() -> None:
     folder = Path(doctor_module.__file__).parent / "checks"
     modules = {f"bot.ops.checks.{path.stem}" for path in folder.glob("*.py")} - {
         "bot.ops.checks.__init__",
-        "bot.ops.checks.finding",
         "bot.ops.checks.inspection",
     }
     assert {check.__module__ for check in CHECKS} == modules

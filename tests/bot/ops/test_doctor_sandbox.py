@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.ops.checks.finding import Finding
+from bot.findings import Finding
 from bot.ops.checks.inspection import Inspection
 from bot.ops.checks.sandbox import sandbox, sandbox_check
 from bot.ops.doctor import CHECKS

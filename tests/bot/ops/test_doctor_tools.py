@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bot.findings import Finding
 from bot.ops.checks import tools
-from bot.ops.checks.finding import Finding
 from handlers.tools import TOOLKITS
 from handlers.tools.mcp.client import McpClient
 from handlers.tools.mcp.config import Limits

@@ -12,7 +12,7 @@ import pytest
 from handlers.commands.tools import BUTTONS, ToolsCommand
 from handlers.context import CommandContext
 from handlers.parsing import parse_command
-from handlers.replies.tool_list import ToolList
+from handlers.tool_reports.tool_list import ToolList
 from handlers.tools.authoring.tool import Tool
 from handlers.tools.tool_source import BuiltinSource
 from handlers.tools.toolbox import Toolbox
@@ -20,7 +20,7 @@ from handlers.tools.workspace import WorkspaceToolkits
 from routing.errors import Refused
 from routing.types.people import PersonSettings
 from tests.handlers.contexts import asked
-from tests.handlers.replies.test_tool_list import Servers, bound, does, tooling
+from tests.handlers.tool_reports.test_tool_list import Servers, bound, does, tooling
 
 ODD = "my 'odd' [server]"
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from handlers.tools.authoring.hints import NO_LABEL
 from handlers.tools.authoring.manifests import MAX_BYTES, read_toolkit
 from handlers.tools.authoring.tasks import McpTool, Program
-from handlers.tools.mcp.hints import NO_LABEL
 from routing.errors import ConfigError
 from routing.types.decisions import SIZES
 from tests.handlers.tools.authoring.manifest import document, written

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from handlers.context import CommandContext
 from handlers.dependencies import CommandDependencies
-from handlers.replies.tool_list import ToolList, plain
-from handlers.replies.tool_offer import ToolOffers, compared
-from handlers.replies.tool_policy import ToolPolicy
+from handlers.tool_reports.tool_list import ToolList, plain
+from handlers.tool_reports.tool_offer import ToolOffers, compared
+from handlers.tool_reports.tool_policy import ToolPolicy
 from handlers.tools.dependencies import ToolServices
 from routing.ports import Embedder
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from handlers.tools.authoring.hints import NO_LABEL, Hinted, read_hints, with_hints, write_hints
 from handlers.tools.mcp.config import DEFAULT_LIMITS, Server
-from handlers.tools.mcp.hints import NO_LABEL, Hinted, read_hints, with_hints, write_hints
 from handlers.tools.mcp.listing import read_listing
 from routing.config.presentation import PRESENTATIONS
 from routing.tools.presentation import Candidate, present

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from handlers.access.roles import may
 from handlers.context import CommandContext, Reply
-from handlers.replies.tool_list import listed
+from handlers.tool_reports.tool_list import listed
 from handlers.tools.approval import Rule
 from handlers.tools.toolbox import Toolbox
 from routing.errors import Refused

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from handlers.access.roles import may
 from handlers.context import CommandContext
-from handlers.replies.tool_list import listed, one_line, plain
+from handlers.tool_reports.tool_list import listed, one_line, plain
 from handlers.tools.toolbox import Toolbox
 from routing.config.presentation import Strategy
 from routing.policy.tiers import split_prefix, tiers_for

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import pytest
 
-from handlers.replies.tool_list import MAX_WARNINGS, SERVER_STATES, SOURCES, ToolList, listed, plain
+from handlers.tool_reports.tool_list import MAX_WARNINGS, SERVER_STATES, SOURCES, ToolList, listed, plain
 from handlers.tools.authoring.tool import Tool
 from handlers.tools.dependencies import ToolServices
 from handlers.tools.mcp.client import McpClient

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from handlers.replies.critic_notice import CriticNotices
+from handlers.notices.critic_notice import CriticNotices
 from routing.config.contracts import DEFAULT_CONTRACTS
 from routing.critic.critic import Critique
 from routing.types.history import TurnFacts, TurnRecord

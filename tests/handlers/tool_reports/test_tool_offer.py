@@ -8,7 +8,7 @@ from typing import Any, cast, get_args
 
 import pytest
 
-from handlers.replies.tool_offer import (
+from handlers.tool_reports.tool_offer import (
     MAX_ACTIVATED,
     MAX_NAMED,
     NEAREST,
@@ -35,7 +35,7 @@ from routing.types.decisions import ModelChoice, TierDecision
 from routing.types.people import Person, PersonSettings, Role
 from routing.types.tiers import Tier
 from tests.handlers.contexts import asked
-from tests.handlers.replies.test_tool_list import bound, does
+from tests.handlers.tool_reports.test_tool_list import bound, does
 from tests.routing.tools.fakes import FakeEmbedder, FakeVectors
 
 MODEL = "openai/gpt-5.1"
