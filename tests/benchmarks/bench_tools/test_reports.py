@@ -22,7 +22,7 @@ from benchmarks.reporting.intervals import Interval
 from routing.types.decisions import SIZES
 from tests.benchmarks.study import Scripted, ranking
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_the_tokenizer_is_the_real_one() -> None:
