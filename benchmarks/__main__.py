@@ -25,7 +25,7 @@ from benchmarks.bots.measure import SLOW_SECONDS, SLOW_WAVES, TURNS_A_CHAT, WARM
 from benchmarks.bots.servers import ANSWER, CHUNKS, servers
 from benchmarks.reporting.plot import plot
 from benchmarks.reporting.report import report
-from benchmarks.reporting.section import Section, conclude, show, tell
+from benchmarks.reporting.section import Section, conclude, print_progress, show
 from benchmarks.reporting.section import parser as common
 
 QUICK = Size(turns=20, chats=5)
@@ -69,7 +69,7 @@ def run(size: Size, times: int, folder: Path) -> dict[str, list[Figures]]:
     with servers() as both:
         for number in range(times):
             for each in CONTESTANTS if number == 0 else COMPARED:
-                tell(f"round {number + 1} of {times}: {each.name}")
+                print_progress(f"round {number + 1} of {times}: {each.name}")
                 rounds[each.name].append(measure(each, both, size, folder, chats))
     return rounds
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.bots.contestants import KEY
-from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser, percentile, tell
+from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser, percentile, print_progress
 from bot.adapters.discord.commands import suggest
 from handlers.commands import COMMANDS
 from handlers.suggestions import MAX_SUGGESTIONS, Suggestions
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run(times: int) -> Section:
     """Complete every text several times, over a catalogue of 1,000 models."""
-    tell("autocomplete")
+    print_progress("autocomplete")
     before = load()
     with tempfile.TemporaryDirectory() as folder:
         found = asyncio.run(_measure(Path(folder), times))

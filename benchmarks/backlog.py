@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from benchmarks.bots.measure import QUESTION, Session, alone
 from benchmarks.bots.servers import TIMEOUT_SECONDS, Reply
-from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser, percentile, tell
+from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser, percentile, print_progress
 
 MESSAGES, QUICK = 10_000, 400
 CHATS = 200
@@ -82,7 +82,7 @@ def drain(session: Session, messages: int) -> Drain:
             if reply.user in people:
                 left -= 1
                 if left % PROGRESS_INTERVAL == 0:
-                    tell(f"backlog: {messages - left} of {messages} after {reply.at - began:.0f} s")
+                    print_progress(f"backlog: {messages - left} of {messages} after {reply.at - began:.0f} s")
             elif reply.user in asked:
                 taken.append(reply.at - asked.pop(reply.user))
         peak = max(peak, session.process.rss_mb())

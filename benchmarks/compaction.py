@@ -17,7 +17,7 @@ from sqlalchemy import delete
 
 from benchmarks.bots.contestants import KEY
 from benchmarks.phase_timers import PHASES, AtOnce, Watch, WatchedHistory, WatchedSummariser
-from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser, percentile, sampled, tell
+from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser, percentile, print_progress, sampled
 from routing.catalog.catalog import BUNDLED, Catalog
 from routing.config import jsonfile
 from routing.config.runtime import read_config
@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run(sizes: Sequence[int], times: int) -> Section:
     """Compact conversations of each size in a separate database."""
-    tell("compaction")
+    print_progress("compaction")
     before = load()
     with tempfile.TemporaryDirectory() as folder:
         found = asyncio.run(_measure(Path(folder), sizes, times))

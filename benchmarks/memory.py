@@ -17,7 +17,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks.bots.contestants import FLOOR, LITELLM, OURS, Contestant, Process, furnish
+from benchmarks.bots.contestants import FLOOR, LITELLM, OURS, Contestant, Process, prepare_workspace
 from benchmarks.bots.measure import WARM_UP, Size, busy, started_session
 from benchmarks.bots.servers import ROOT, Servers, servers
 from benchmarks.reporting.report import MEMORY_RATIO
@@ -145,7 +145,7 @@ def load_all() -> None:
 def running(contestant: Contestant, both: Servers, size: Size, folder: Path) -> list[Resident]:
     """A bot's memory after its first reply and after the turns."""
     workspace = folder / "workspace"
-    furnish(workspace, both)
+    prepare_workspace(workspace, both)
     with started_session(contestant, both, workspace, itertools.count(FIRST_CHAT)) as session:
         ready = session.process.rss_mb()
         for user in itertools.islice(session.chats, WARM_UP):

@@ -13,10 +13,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks.bots.contestants import OURS, Contestant, furnish
+from benchmarks.bots.contestants import OURS, Contestant, prepare_workspace
 from benchmarks.bots.measure import GREETING, Figures, started_session
 from benchmarks.bots.servers import TIMEOUT_SECONDS, Servers, servers
-from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser, spread, tell
+from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser, print_progress, spread
 from tests.servers.discord import DiscordServer
 
 ROUNDS, QUICK = 3, 1
@@ -78,8 +78,8 @@ async def _measure(servers: Servers, folder: Path, rounds: int) -> Rounds:
         variables = {"DISCORD_BOT_TOKEN": dc.token, "DISCORD_API_ROOT": dc.root, "DISCORD_GATEWAY_URL": dc.gateway}
         bots = {ALONE: OURS, BOTH: replace(OURS, variables=tuple(variables.items()))}
         for number, (name, bot) in itertools.product(range(rounds), bots.items()):
-            tell(f"platforms: {name}, round {number + 1} of {rounds}")
-            furnish(folder / "workspace", servers)
+            print_progress(f"platforms: {name}, round {number + 1} of {rounds}")
+            prepare_workspace(folder / "workspace", servers)
             figures: Figures = {}
             for start in _STARTS:
                 ready = asyncio.run_coroutine_threadsafe(_ready_time(dc), loop) if bot.variables else None

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchmarks.bots.contestants import Contestant, furnish
+from benchmarks.bots.contestants import Contestant, prepare_workspace
 from benchmarks.bots.measure import WARM_UP, Session, Size, busy, started_session
 from benchmarks.bots.sampler import FILE
 from benchmarks.bots.servers import servers
@@ -44,7 +44,7 @@ def run(size: Size) -> Section:
     """Profile our bot with many chats at a time."""
     with tempfile.TemporaryDirectory() as folder, servers() as both:
         target, workspace = Path(folder) / "profile.json", Path(folder) / "workspace"
-        furnish(workspace, both)
+        prepare_workspace(workspace, both)
         ours = Contestant("ours", ("-m", "benchmarks.bots.sampler"), streams=True, variables=((FILE, str(target)),))
         with started_session(ours, both, workspace, itertools.count(90_000)) as session:
             for user in itertools.islice(session.chats, WARM_UP):

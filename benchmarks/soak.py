@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from benchmarks.bots.measure import QUESTION, Session, alone
 from benchmarks.bots.servers import TIMEOUT_SECONDS, Call, Model, Reply
-from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser, tell
+from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser, print_progress
 from benchmarks.turns import CALLS
 
 TURNS, QUICK = 10_000, 200
@@ -76,7 +76,9 @@ def talk(session: Session, turns: int, every: int) -> list[Memory]:
             if len(answered) % every == 0:
                 samples.append(Memory(len(answered), session.process.rss_mb()))
             if len(answered) % TELL_EVERY == 0:
-                tell(f"soak: {len(answered)} of {turns} turns, {samples[-1].megabytes if samples else 0:.1f} MB")
+                print_progress(
+                    f"soak: {len(answered)} of {turns} turns, {samples[-1].megabytes if samples else 0:.1f} MB"
+                )
         onward = [(reply.user, _ask(model, number)) for reply, number in zip(new, numbers, strict=False)]
         if onward:
             session.servers.people.each_says(onward)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from benchmarks.bots.contestants import Process
 from benchmarks.bots.measure import WARM_UP, Session, alone
 from benchmarks.bots.servers import ANSWER, CHUNKS, Call
-from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser, percentile, sampled, tell
+from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser, percentile, print_progress, sampled
 
 SAMPLES, QUICK = 60, 5
 LIMIT = 3.0
@@ -83,7 +83,7 @@ def measure(session: Session, samples: int) -> Samples:
     found: Samples = {kind.name: [] for kind in KINDS}
     for number in range(samples):
         if number % 20 == 0:
-            tell(f"turns with tools: {number} of {samples}")
+            print_progress(f"turns with tools: {number} of {samples}")
         for kind in _turned(KINDS, number):
             found[kind.name].append(_sample(session, kind))
     return found

@@ -34,7 +34,7 @@ def litellm_without_clients() -> Any:
 
 
 @asynccontextmanager
-async def opened(folder: Path) -> AsyncIterator[LiteLlm]:
+async def loaded_adapter(folder: Path) -> AsyncIterator[LiteLlm]:
     """Our door, loaded, with the bundled catalogue; local models would be in `folder`."""
     local = LocalRuntime(folder)
     made = LiteLlm(local, Catalog.load(BUNDLED))
@@ -48,5 +48,5 @@ async def opened(folder: Path) -> AsyncIterator[LiteLlm]:
 @pytest.fixture
 async def llm(tmp_path: Path) -> AsyncIterator[LiteLlm]:
     """Our adapter, loaded."""
-    async with opened(tmp_path) as made:
+    async with loaded_adapter(tmp_path) as made:
         yield made

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from benchmarks import child
 from benchmarks.bench_tools import charts, limits, lines, report
-from benchmarks.bench_tools.calls import Asked, Score, asked, score
+from benchmarks.bench_tools.calls import ModelAnswer, Score, asked, score
 from benchmarks.bench_tools.endpoint import Endpoint, Unanswered
 from benchmarks.bench_tools.lines import Lines
 from benchmarks.bench_tools.ranking import Ranking, rankings
@@ -25,7 +25,7 @@ from benchmarks.bench_tools.recall import Row, Showing, row, showings
 from benchmarks.bench_tools.strategies import WAYS, our_toolkits
 from benchmarks.bench_tools.study import Study, Unreadable, read
 from benchmarks.bench_tools.tokenizer import counter
-from benchmarks.reporting.section import Section, load, show, tell
+from benchmarks.reporting.section import Section, load, print_progress, show
 from routing.catalog.sizes import size_of
 from routing.types.decisions import SIZES
 
@@ -84,14 +84,14 @@ def _answers(given: argparse.Namespace, study: Study, found: Sequence[Showing], 
     key = os.environ.get(given.key_env) if given.key_env else None
     if given.key_env and not key:
         raise Unanswered(f"{given.key_env} is not set: it should hold the endpoint's key.")
-    answered: list[Asked] = []
+    answered: list[ModelAnswer] = []
     model = Endpoint(given.endpoint, given.model, key)
     try:
         for each in asked(model, found):
             answered.append(each)
             out.write("answer", lines.answer(given.model, each))
             if len(answered) % len(study.prompts) == 0:
-                tell(f"{given.model}: {each.showing.way}, class {each.showing.size}")
+                print_progress(f"{given.model}: {each.showing.way}, class {each.showing.size}")
     finally:
         model.close()
     parts = {way: [each for each in answered if each.showing.way == way] for way in given.ways}
@@ -121,7 +121,7 @@ def _plotted(
 ) -> None:
     if path is not None:
         charts.plot(path, rows, by_form, scores)
-        tell(f"{path} drawn.")
+        print_progress(f"{path} drawn.")
 
 
 def _parser() -> argparse.ArgumentParser:

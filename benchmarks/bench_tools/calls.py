@@ -19,7 +19,7 @@ class Model(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ModelAnswer:
     """A showing and the model's answer to it."""
 
     showing: Showing
@@ -31,10 +31,10 @@ class Asked:
         return self.showing.reachable and self.answer.called == self.showing.prompt.tool
 
 
-def asked(model: Model, found: Sequence[Showing]) -> Iterator[Asked]:
+def asked(model: Model, found: Sequence[Showing]) -> Iterator[ModelAnswer]:
     """One after the other."""
     for showing in found:
-        yield Asked(showing, model.ask(showing.prompt.text, showing.presented.shown))
+        yield ModelAnswer(showing, model.ask(showing.prompt.text, showing.presented.shown))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Score:
     seconds: Interval
 
 
-def score(found: Sequence[Asked], families: Mapping[str, str]) -> Score:
+def score(found: Sequence[ModelAnswer], families: Mapping[str, str]) -> Score:
     """Of answers to showings in the same way, at least one."""
     calls = [each.answer.called for each in found]
     outcomes = [(families.get(each.answer.called or "") == each.showing.prompt.family, each.right) for each in found]
@@ -74,6 +74,6 @@ def score(found: Sequence[Asked], families: Mapping[str, str]) -> Score:
     )
 
 
-def _is_invented(asked: Asked, families: Mapping[str, str]) -> bool:
+def _is_invented(asked: ModelAnswer, families: Mapping[str, str]) -> bool:
     presented = {spec.name for spec in asked.showing.presented.shown.specs}
     return asked.answer.called not in (None, DISCOVERY, *families, *presented)

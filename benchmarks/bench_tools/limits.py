@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import child
-from benchmarks.reporting.section import VERDICTS, Section, load, tell
+from benchmarks.reporting.section import VERDICTS, Section, load, print_progress
 from routing.tools.selection import build_selector
 
 SMALL, LARGE = "assistant", "sealtools"
@@ -82,7 +82,7 @@ def probes(data: Path, cache: Path | None, rounds: int, measured: Measure | None
                 continue
             run(data, catalogue, cache)
         for number in range(rounds):
-            tell(f"limits: {name}, {number + 1} of {rounds}")
+            print_progress(f"limits: {name}, {number + 1} of {rounds}")
             found.setdefault(name, []).append(run(data, catalogue, kept))
     return found
 

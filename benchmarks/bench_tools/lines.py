@@ -8,7 +8,7 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import IO, Any, Self
 
-from benchmarks.bench_tools.calls import Asked
+from benchmarks.bench_tools.calls import ModelAnswer
 from benchmarks.bench_tools.ranking import Ranking
 from benchmarks.bench_tools.recall import Showing
 
@@ -53,7 +53,7 @@ def showing(found: Showing) -> dict[str, Any]:
     }
 
 
-def answer(model: str, found: Asked) -> dict[str, Any]:
+def answer(model: str, found: ModelAnswer) -> dict[str, Any]:
     """What it called."""
     given = found.answer
     return {

@@ -52,7 +52,7 @@ COMPARED = (FLOOR, OURS)
 """Measured in every round."""
 
 
-def furnish(workspace: Path, servers: Servers) -> None:
+def prepare_workspace(workspace: Path, servers: Servers) -> None:
     """A fresh workspace whose OpenAI is the loopback server."""
     shutil.rmtree(workspace, ignore_errors=True)
     config = workspace / "preferences" / "runtime-config.json"
@@ -91,7 +91,7 @@ class Process:
 
 
 @contextmanager
-def started(contestant: Contestant, servers: Servers, workspace: Path) -> Iterator[Process]:
+def start_process(contestant: Contestant, servers: Servers, workspace: Path) -> Iterator[Process]:
     """Start a bot; at the end of the block it is asked to end, and waited for. Its log goes to a file."""
     command = [sys.executable, *contestant.command]
     environment = contestant.environment(servers, workspace)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.bots.contestants import OURS, Contestant, Process, furnish, started
+from benchmarks.bots.contestants import OURS, Contestant, Process, prepare_workspace, start_process
 from benchmarks.bots.servers import TIMEOUT_SECONDS, Reply, Servers, servers
 
 TURNS_A_CHAT = 5
@@ -67,7 +67,7 @@ class Session:
 def measure(contestant: Contestant, servers: Servers, size: Size, folder: Path, chats: Iterator[int]) -> Figures:
     """All figures of one round."""
     workspace = folder / "workspace"
-    furnish(workspace, servers)
+    prepare_workspace(workspace, servers)
     with started_session(contestant, servers, workspace, chats) as first:
         request, tools = servers.model.request_bytes()
     with started_session(contestant, servers, workspace, chats) as session:
@@ -92,7 +92,7 @@ def started_session(
     """Start with a message waiting; the times to the first poll and to its answer."""
     user = next(chats)
     sent = servers.people.say(user, GREETING)
-    with started(contestant, servers, workspace) as process:
+    with start_process(contestant, servers, workspace) as process:
         session = Session(servers, process, chats)
         replied = session.reply(user, sent)
         polled = servers.people.first_call("getUpdates", process.spawned)
@@ -106,7 +106,7 @@ def alone(first_chat: int) -> Iterator[Session]:
     """Our own bot, with servers and a workspace that go with it; people are numbered from `first_chat`."""
     with tempfile.TemporaryDirectory() as folder, servers() as both:
         workspace = Path(folder) / "workspace"
-        furnish(workspace, both)
+        prepare_workspace(workspace, both)
         with started_session(OURS, both, workspace, itertools.count(first_chat)) as session:
             yield session
 

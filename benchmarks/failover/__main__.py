@@ -20,10 +20,10 @@ from pathlib import Path
 
 from benchmarks.bots.servers import ANSWER, CHUNKS, Control, servers
 from benchmarks.failover import crowd, healthy
-from benchmarks.failover.faults import Plan, Scripted, drawn, script
+from benchmarks.failover.faults import Plan, Scripted, draw_plan, script
 from benchmarks.failover.healthy import IN_PROCESS, LOOPBACK, Pair
 from benchmarks.failover.turns import NAMES, TurnRunner, models
-from benchmarks.reporting.section import Section, conclude, load, parser, show, tell
+from benchmarks.reporting.section import Section, conclude, load, parser, print_progress, show
 from routing.catalog.catalog import BUNDLED, Catalog
 from routing.health.health import ModelHealth
 from routing.llm.adapter import LiteLlm
@@ -60,7 +60,7 @@ async def _measured(given: argparse.Namespace, root: str, folder: Path) -> list[
             LOOPBACK: await healthy.measure(litellm, root, given.rounds, 1),
         }
         first = show(healthy.report(found, f"{before} at the start"), given.json)
-        plan, before, control = drawn(given.turns), load(), Control(root)
+        plan, before, control = draw_plan(given.turns), load(), Control(root)
         crowds = [
             await _in_process("in this process, one pool", plan, 1),
             await _in_process(f"in this process, {MANY} pools", plan, MANY),
@@ -71,13 +71,13 @@ async def _measured(given: argparse.Namespace, root: str, folder: Path) -> list[
 
 
 async def _in_process(name: str, plan: Plan, among: int) -> crowd.Crowd:
-    tell(name)
+    print_progress(name)
     return await crowd.run(name, Scripted(plan, PAUSE), plan, among)
 
 
 async def _on_the_wire(name: str, litellm: LiteLlm, control: Control, root: str, plan: Plan, among: int) -> crowd.Crowd:
     """Makes the first call of each vendor, which takes the library a while."""
-    tell(name)
+    print_progress(name)
     await asyncio.to_thread(control.post, "reset")
     await asyncio.to_thread(control.post, "default", text=ANSWER, chunks=CHUNKS)
     health = ModelHealth(time.time)

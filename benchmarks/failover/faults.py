@@ -60,7 +60,7 @@ Plan = Mapping[int, tuple[str, ...]]
 """By turn number, the faults of its first attempts; later attempts succeed."""
 
 
-def drawn(turns: int, share: float = SHARE, seed: int = SEED) -> Plan:
+def draw_plan(turns: int, share: float = SHARE, seed: int = SEED) -> Plan:
     """Each attempt meets a fault with this probability; all faults are equally likely."""
     rng = random.Random(seed)
     plan = {}

@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from benchmarks.failover.faults import Scripted
-from benchmarks.failover.turns import QUESTION, TurnRunner, bare, decided, models
+from benchmarks.failover.turns import QUESTION, TurnRunner, bare, decision_for, models
 from benchmarks.reporting.intervals import RESAMPLES, SEED, Interval
-from benchmarks.reporting.section import VERDICTS, Section, tell
+from benchmarks.reporting.section import VERDICTS, Section, print_progress
 from routing.health.health import ModelHealth
 from routing.ports import Llm
 
@@ -43,7 +43,7 @@ async def measure(llm: Llm, root: str, rounds: int, batch: int) -> Pair:
     """One sample of each per round, alternating the order. Raises RuntimeError if the answers differ."""
     health = ModelHealth(time.time)
     choice, runner = models(health, root), TurnRunner(llm, health)
-    request = decided(choice, QUESTION).request
+    request = decision_for(choice, QUESTION).request
     expected = await bare(llm, request)
 
     async def as_turn() -> None:
@@ -61,7 +61,7 @@ async def measure(llm: Llm, root: str, rounds: int, batch: int) -> Pair:
     contestants: list[tuple[Callable[[], Awaitable[None]], Samples]] = [(as_call, pair.bare), (as_turn, pair.turn)]
     for number in range(rounds):
         if number % 100 == 0:
-            tell(f"healthy turns: round {number} of {rounds}")
+            print_progress(f"healthy turns: round {number} of {rounds}")
         for work, samples in contestants if number % 2 else reversed(contestants):
             await _sample(work, samples, batch)
     return pair
@@ -80,8 +80,8 @@ def added(without: Sequence[float], with_it: Sequence[float]) -> Interval:
     rng, pairs = random.Random(SEED), list(zip(without, with_it, strict=True))
     found = []
     for _ in range(RESAMPLES):
-        drawn = rng.choices(pairs, k=len(pairs))
-        found.append(statistics.median(b for _, b in drawn) - statistics.median(a for a, _ in drawn))
+        draw_plan = rng.choices(pairs, k=len(pairs))
+        found.append(statistics.median(b for _, b in draw_plan) - statistics.median(a for a, _ in draw_plan))
     found.sort()
     tail = round(RESAMPLES * 0.025)
     return Interval(statistics.median(with_it) - statistics.median(without), found[tail], found[-tail - 1])

@@ -69,7 +69,7 @@ def _catalog() -> Catalog:
     return Catalog.load(BUNDLED)
 
 
-def decided(models: Models, text: str, excluded: Collection[str] = ()) -> CallPlan:
+def decision_for(models: Models, text: str, excluded: Collection[str] = ()) -> CallPlan:
     """Plans one call, choosing a model as often as the bot does."""
     for _ in range(CHOICES):
         choice = models.choose(TIER, Preferences(), Needs(), excluded)
@@ -118,7 +118,7 @@ class TurnRunner:
         cost = TurnCost(person_id, ChatKey("cli", str(person_id)))
 
         async def plan(turn: TurnInput, state: TurnState) -> CallPlan:
-            planned = decided(models, text, state.excluded)
+            planned = decision_for(models, text, state.excluded)
             state.deadline.allow(planned.contract.deadline_seconds)
             return planned
 

@@ -113,6 +113,6 @@ def show(section: Section, target: Path | None) -> Section:
     return section
 
 
-def tell(progress: str) -> None:
+def print_progress(progress: str) -> None:
     """One progress line."""
     print(progress, file=sys.stderr, flush=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import child
-from benchmarks.reporting.section import load, tell
+from benchmarks.reporting.section import load, print_progress
 from benchmarks.selectors.contestants import CONTESTANTS, OURS, Contestant
 from benchmarks.selectors.sets import SETS
 from benchmarks.selectors.simple import MIN_COSINE, encoder_name
@@ -51,7 +51,7 @@ def compare(data: Path, name: str, left_out: Sequence[str] = ()) -> dict[str, di
     for each in CONTESTANTS:
         if each.name in left_out:
             continue
-        tell(f"{name}: {each.name}")
+        print_progress(f"{name}: {each.name}")
         results[each.name] = _measured(each, data, name, shares)
         if each is OURS:
             slices = results[each.name]["slices"]

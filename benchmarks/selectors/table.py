@@ -19,7 +19,7 @@ FALSE = "false_activation"
 
 def tables(results: Results, missing: Mapping[str, str]) -> str:
     """All tables. `missing` holds what is not installed, by contestant."""
-    parts = [grid(found(results)), grid(in_vain(results)), grid(costs(results))]
+    parts = [grid(found(results)), grid(false_activations(results)), grid(costs(results))]
     notes = [f"{name}: {NOT_INSTALLED} ({packages})." for name, packages in missing.items()]
     return "\n\n".join([*parts, *notes])
 
@@ -41,7 +41,7 @@ def found(results: Results) -> list[tuple[str, ...]]:
     return lines
 
 
-def in_vain(results: Results) -> list[tuple[str, ...]]:
+def false_activations(results: Results) -> list[tuple[str, ...]]:
     """Share of the queries without a tool for which something is shown."""
     headings = ("false activation", "queries", "number", *(each.name for each in CONTESTANTS))
     lines: list[tuple[str, ...]] = [headings]

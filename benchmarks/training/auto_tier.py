@@ -30,7 +30,7 @@ from routing.policy.auto.scoring import score
 from routing.types.tiers import TIERS, Tier
 
 SAYINGS = Path(__file__).parent / "sayings"
-A_LANGUAGE: Mapping[tuple[Tier, ...], int] = {
+ROWS_PER_LANGUAGE: Mapping[tuple[Tier, ...], int] = {
     ("balanced",): 120,
     ("smart",): 120,
     ("smart", "deep"): 12,
@@ -47,7 +47,7 @@ EPOCHS, BATCH, RATE, RIDGE = 40, 256, 0.02, 5e-5
 DROPOUT = 0.3
 """Dropout of a message's features."""
 DENSE_DROPOUT = 0.15
-OF_FIRST, OF_SECOND, TINY = 0.9, 0.999, 1e-8
+BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 """Adam's parameters."""
 
 Array = NDArray[np.float32]
@@ -64,7 +64,7 @@ class Lesson:
     weight: float
 
 
-def sayings(file: Path) -> tuple[dict[str, list[str]], dict[tuple[Tier, ...], list[str]]]:
+def read_sayings(file: Path) -> tuple[dict[str, list[str]], dict[tuple[Tier, ...], list[str]]]:
     """The lists and the sentences of one language. Raises ValueError for an unknown tier or list."""
     lists: defaultdict[str, list[str]] = defaultdict(list)
     sentences: defaultdict[tuple[Tier, ...], list[str]] = defaultdict(list)
@@ -90,18 +90,18 @@ def _tiers(names: str, file: Path) -> tuple[Tier, ...]:
     return found
 
 
-def made(seed: int = 0) -> Iterator[Row]:
+def generate(seed: int = 0) -> Iterator[Row]:
     """Rows of every language: each sentence in turn, its slots filled at random, without duplicates."""
     for file in sorted(SAYINGS.glob("*.txt")):
         rng = random.Random(f"{seed} {file.stem}")
-        lists, sentences = sayings(file)
+        lists, sentences = read_sayings(file)
         for accepted, templates in sentences.items():
             shuffled = rng.sample(templates, len(templates))
             seen: set[str] = set()
-            for turn in range(4 * A_LANGUAGE[accepted]):
+            for turn in range(4 * ROWS_PER_LANGUAGE[accepted]):
                 sentence = shuffled[turn % len(templates)]
                 text = _filled(sentence, lists, rng)
-                if text not in seen and len(seen) < A_LANGUAGE[accepted]:
+                if text not in seen and len(seen) < ROWS_PER_LANGUAGE[accepted]:
                     seen.add(text)
                     yield Row(_written(text, rng), accepted, file.stem, SENTENCE if text == sentence else "made")
 
@@ -128,11 +128,11 @@ def wordings(text: str) -> set[str]:
     return found
 
 
-def to_learn_from(seed: int = 0) -> Iterator[Row]:
+def training_rows(seed: int = 0) -> Iterator[Row]:
     """The generated rows, except those that share wording with a measured message, and the half for tuning."""
     measured = [*(row for row in read() if row.half == UNUSED), *read(LATER), *read(FRESH)]
     taken = {wording for row in measured for wording in wordings(row.text)}
-    yield from (row for row in made(seed) if not taken & wordings(row.text))
+    yield from (row for row in generate(seed) if not taken & wordings(row.text))
     yield from (row for row in read() if row.half == TUNING and not row.previous and not row.pictures)
 
 
@@ -156,10 +156,10 @@ def learn(lessons: Sequence[Lesson], seed: int = 0, epochs: int = EPOCHS) -> tup
         for start in range(0, len(order), BATCH):
             slope = _slope(theta, [lessons[each] for each in order[start : start + BATCH]], rng) + RIDGE * theta
             step += 1
-            first += (1 - OF_FIRST) * (slope - first)
-            second += (1 - OF_SECOND) * (slope * slope - second)
-            size = RATE * (1 - epoch / epochs) / (1 - OF_FIRST**step)
-            theta -= size * first / (np.sqrt(second / (1 - OF_SECOND**step)) + TINY)
+            first += (1 - BETA1) * (slope - first)
+            second += (1 - BETA2) * (slope * slope - second)
+            size = RATE * (1 - epoch / epochs) / (1 - BETA1**step)
+            theta -= size * first / (np.sqrt(second / (1 - BETA2**step)) + EPSILON)
     return theta[:BUCKETS], theta[BUCKETS:]
 
 
@@ -203,7 +203,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=FILE)
     given = parser.parse_args()
     phrases = Phrases.load()
-    lessons = [lesson(row, phrases) for row in to_learn_from(given.seed)]
+    lessons = [lesson(row, phrases) for row in training_rows(given.seed)]
     write(*learn(lessons, given.seed), given.out)
     print(f"{len(lessons)} rows; {given.out.stat().st_size / 1e3:.0f} kB")
 

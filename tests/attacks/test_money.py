@@ -11,7 +11,7 @@ from tests.servers.model.script import Usage
 from tests.servers.telegram import User
 from tests.stories.discord_bot import up
 from tests.stories.harness import BotHarness, ask, running
-from tests.stories.test_media import with_ears
+from tests.stories.test_media import with_transcription
 
 BOB = User(1002, "Bob")
 DEAR = Usage(20_000, 2_000)
@@ -28,7 +28,7 @@ def test_each_voice_of_an_album_counts_for_the_rate_limit() -> None:
 
 
 async def test_each_voice_of_one_message_counts(on: BotHarness, dc: DiscordServer) -> None:
-    listener = with_ears(on)
+    listener = with_transcription(on)
     on.env |= {"BOT_ACCESS": "open", "USER_RATE_LIMIT": "4/hour"}
     async with running(on) as app:
         await up(dc, app)
@@ -40,7 +40,7 @@ async def test_each_voice_of_one_message_counts(on: BotHarness, dc: DiscordServe
 
 
 async def test_an_edited_caption_counts_for_the_rate_limit(on: BotHarness) -> None:
-    listener = with_ears(on)
+    listener = with_transcription(on)
     on.env |= {"BOT_ACCESS": "open", "USER_RATE_LIMIT": "1/hour"}
     async with running(on):
         said = on.tg.say_voice(user="bob")
@@ -51,7 +51,7 @@ async def test_an_edited_caption_counts_for_the_rate_limit(on: BotHarness) -> No
 
 
 async def test_a_voice_message_is_priced_reserved_and_listed(on: BotHarness) -> None:
-    listener = with_ears(on)
+    listener = with_transcription(on)
     async with running(on):
         on.tg.say_voice(b"OggS" + b"x" * 20_000)
         await on.tg.reply()
@@ -68,7 +68,7 @@ async def test_a_voice_message_is_priced_reserved_and_listed(on: BotHarness) -> 
 
 
 async def test_a_voice_message_costs_what_its_seconds_cost(on: BotHarness) -> None:
-    with_ears(on)
+    with_transcription(on)
     mine = {"apiType": "openai", "baseUrl": on.ms.openai_base, "apiKey": "sk-mine-000000000000"}
     openai = {"apiType": "openai", "baseUrl": f"{on.tg.root}/v1"}
     on.config["llm"] = {"providers": {"mine": mine, "openai": openai}}

@@ -30,7 +30,7 @@ from routing.types.messages import ChatKey, InboundMessage, UserKey
 from routing.types.queues import InboxEntry
 from routing.types.stop import Stop
 from tests.polling import until
-from tests.routing.budget.fakes import NOON, Books
+from tests.routing.budget.fakes import NOON, FakeSpendingStore
 from tests.stories.access import quiet
 from tests.stories.harness import BotHarness, running
 
@@ -76,7 +76,7 @@ def entries(thing: object) -> int:
 
 async def test_tables_stay_bounded_after_thousands_of_chats() -> None:
     now = NOON
-    accounts, ceilings = Accounts(Books(), lambda: now), [Ceiling("person", "day", Decimal(1))]
+    accounts, ceilings = Accounts(FakeSpendingStore(), lambda: now), [Ceiling("person", "day", Decimal(1))]
     unused: Any = None  # the stores are read only when a command comes
     order = CommandOrder(
         inbox=unused, people=unused, links=unused, preferences=unused, history=unused, open_access=False

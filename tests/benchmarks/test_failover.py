@@ -10,9 +10,9 @@ import pytest
 
 from benchmarks.failover import crowd, healthy
 from benchmarks.failover.crowd import LATE_SECONDS, Crowd, Ended, what
-from benchmarks.failover.faults import FAULTS, SHARE, drawn, number_of, text_of
+from benchmarks.failover.faults import FAULTS, SHARE, draw_plan, number_of, text_of
 from benchmarks.failover.healthy import LIMIT_MS, Pair, Samples, added
-from benchmarks.failover.turns import CHOICES, TIER, decided, models
+from benchmarks.failover.turns import CHOICES, TIER, decision_for, models
 from routing.errors import ModelError, Unreachable
 from routing.health.health import ModelHealth
 from routing.types.decisions import ModelChoice, TierDecision
@@ -42,8 +42,8 @@ def test_the_overhead_limit_is_one_millisecond_of_cpu(more: float, kept: bool) -
 
 
 def test_faults_are_drawn_evenly_and_reproducibly() -> None:
-    plan = drawn(5_000)
-    assert plan == drawn(5_000) != drawn(5_000, seed=8)
+    plan = draw_plan(5_000)
+    assert plan == draw_plan(5_000) != draw_plan(5_000, seed=8)
     first = sum(bool(faults) for faults in plan.values())
     second = sum(len(faults) > 1 for faults in plan.values())
     assert first / 5_000 == pytest.approx(SHARE, abs=0.02)
@@ -55,7 +55,7 @@ def test_faults_are_drawn_evenly_and_reproducibly() -> None:
 
 def test_a_request_carries_its_turn_number_and_matches_the_bots_planning() -> None:
     every = models(ModelHealth(lambda: 0.0))
-    brief = decided(every, text_of(17))
+    brief = decision_for(every, text_of(17))
     assert number_of(brief.request) == 17
     assert CHOICES > 1
     assert (brief.choice.model, *brief.choice.fallbacks) == every.config.contracts[TIER].pool

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import compaction, memory, soak, turns
-from benchmarks.bots.contestants import OURS, furnish
+from benchmarks.bots.contestants import OURS, prepare_workspace
 from benchmarks.bots.measure import started_session
 from benchmarks.bots.servers import servers
 from benchmarks.phase_timers import PHASES
@@ -101,7 +101,7 @@ def test_the_slope_is_in_megabytes_per_thousand_turns() -> None:
 def test_turns_and_soak_run_through_one_bot(tmp_path: Path) -> None:
     with servers() as both:
         chats, workspace = itertools.count(90_000), tmp_path / "workspace"
-        furnish(workspace, both)
+        prepare_workspace(workspace, both)
         with started_session(OURS, both, workspace, chats) as session:
             found = turns.measure(session, 1)
             results = [message for message in both.model.last_messages() if message["role"] == "tool"]

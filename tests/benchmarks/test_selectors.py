@@ -236,7 +236,7 @@ def results(ours: float, simple: float) -> table.Results:
 def test_the_tables_show_recall_false_positives_and_cost() -> None:
     made = results(0.95, 0.7)
     assert table.found(made)[1:] == [("set", "en", "7", "0.950", "4.0%", "0.700", "4.0%", "0.800", "–")]
-    assert table.in_vain(made)[1:] == [("set", "en", "2", "0.500", "–", "–", "–")]
+    assert table.false_activations(made)[1:] == [("set", "en", "2", "0.500", "–", "–", "–")]
     cost = ("1.23", "1.00", "0.50", "70")
     assert table.costs(made)[1:] == [("set", name, *cost) for name in ("ours", "simple", "BM25")]
     assert all(len(line) == len(part[0]) for part in (table.found(made), table.costs(made)) for line in part)

@@ -15,7 +15,7 @@ from bot.workspace import Workspace
 from routing.policy.models import Models
 
 
-class Stumbling:
+class FailingTooling:
     """Tools whose refresh fails twice; in between the owner writes new instructions."""
 
     def __init__(self, instructions: Path) -> None:
@@ -36,7 +36,7 @@ async def test_a_failed_reload_is_logged_once_and_retried(tmp_path: Path, caplog
     workspace = Workspace(load({"WORKSPACE": str(tmp_path)}))
     workspace.prepare()
     owner_files, models = WorkspaceFiles(workspace), Models(workspace.config(), workspace.catalog())
-    tooling: Any = Stumbling(tmp_path / "SYSTEM.md")
+    tooling: Any = FailingTooling(tmp_path / "SYSTEM.md")
 
     async def notify(names: str) -> None: ...
 

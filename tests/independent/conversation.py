@@ -78,7 +78,7 @@ BUDGET = Station("anthropic", "anthropic/claude-haiku-4-5")
 """A Claude with a thinking budget."""
 
 
-def reached_at(on: BotHarness, party: Program) -> None:
+def point_providers_at(on: BotHarness, party: Program) -> None:
     """Point all three providers at the stand-in."""
     on.config["llm"] = {
         "providers": {
@@ -107,7 +107,7 @@ def stored(on: BotHarness) -> list[tuple[object, ...]]:
     return on.rows("SELECT * FROM messages WHERE turn_id = 'mars' ORDER BY id")
 
 
-def judged(sent: Sent) -> list[str]:
+def provider_faults(sent: Sent) -> list[str]:
     """Our checks of a recorded body: what a real provider would refuse."""
     request = ModelRequest(0, 0.0, "POST", sent.path, {"anthropic-version": "not kept"}, {}, _to(sent), body=sent.body)
     return violations(request)

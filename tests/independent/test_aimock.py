@@ -19,7 +19,7 @@ from routing.types.llm import (
     ToolSpec,
 )
 from tests.independent.aimock import Aimock, Fixture
-from tests.independent.conversation import BUDGET, FIRST, STATIONS, Station, asks, reached_at, rounds
+from tests.independent.conversation import BUDGET, FIRST, STATIONS, Station, asks, point_providers_at, rounds
 from tests.stories.harness import BotHarness, ask, running
 
 pytestmark = pytest.mark.system
@@ -46,7 +46,7 @@ def use_tool(station: Station, **more: Any) -> list[Fixture]:
 @pytest.mark.parametrize("station", STATIONS, ids=lambda station: station.model)
 async def test_a_turn_with_tools(on: BotHarness, aimock: Aimock, station: Station) -> None:
     """The model gives its call an id that no provider accepts back."""
-    reached_at(on, aimock)
+    point_providers_at(on, aimock)
     await aimock.answers(*use_tool(station))
     async with running(on):
         await ask(on, f"/model balanced {station.model}")
@@ -67,7 +67,7 @@ async def test_a_turn_with_tools(on: BotHarness, aimock: Aimock, station: Statio
 
 async def test_a_tool_call_is_returned_with_its_thinking(on: BotHarness, aimock: Aimock) -> None:
     """aimock rejects the turn's second request unless it starts with the signed thinking of the first."""
-    reached_at(on, aimock)
+    point_providers_at(on, aimock)
     await aimock.answers(*use_tool(BUDGET, reasoning="Six, seven.", reasoningSignature="c2lnbmVk"))
     async with running(on):
         await ask(on, f"/model balanced {BUDGET.model}")
@@ -129,7 +129,7 @@ async def test_aimock_refuses_malformed_requests(aimock: Aimock, kind: ApiType) 
 
 async def test_aimock_only_answers_from_fixtures(on: BotHarness, aimock: Aimock) -> None:
     """An answer proves that the request matched its fixture."""
-    reached_at(on, aimock)
+    point_providers_at(on, aimock)
     await aimock.answers(*use_tool(STATIONS[0])[1:])
     async with running(on):
         assert "no fixture matched" in (await ask(on, QUESTION)).text

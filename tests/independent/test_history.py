@@ -30,8 +30,8 @@ from tests.independent.conversation import (
     Round,
     Station,
     begin,
-    judged,
-    reached_at,
+    point_providers_at,
+    provider_faults,
     rounds,
     stored,
     turns,
@@ -45,9 +45,9 @@ LEGAL_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 LEGAL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-async def told_on(on: BotHarness, party: Party, stations: tuple[Station, ...]) -> list[Sent]:
+async def continued_requests(on: BotHarness, party: Party, stations: tuple[Station, ...]) -> list[Sent]:
     """Continue the conversation with two questions at each station; returns the requests that the server received."""
-    reached_at(on, party)
+    point_providers_at(on, party)
     await party.says("Noted.")
     async with running(on):
         await ask(on, "Hello?")
@@ -69,7 +69,7 @@ def by_station(stations: tuple[Station, ...], sent: list[Sent]) -> list[tuple[St
     return list(zip(stations, sent[::2], sent[1::2], strict=True))
 
 
-def hold(found: list[Round], kind: ApiType) -> None:
+def check_rounds(found: list[Round], kind: ApiType) -> None:
     """Check that the history's tool rounds are complete and valid."""
     assert [bool(LEGAL_NAME.fullmatch(each.name)) for each in found] == [True] * 4
     assert [each.name for each in found[:2]] == ["web_search_v2", "unknown"]
@@ -88,10 +88,10 @@ async def test_requests_are_valid_and_deterministic(on: BotHarness, judge: Llmoc
     aimock also requires thinking before the tool calls of finished turns."""
     stations = (*STATIONS, BUDGET)
     ids = set()
-    for station, first, second in by_station(stations, await told_on(on, judge, stations)):
-        assert judged(first) == judged(second) == []
+    for station, first, second in by_station(stations, await continued_requests(on, judge, stations)):
+        assert provider_faults(first) == provider_faults(second) == []
         told, again = (rounds(station.kind, each.body) for each in (first, second))
-        hold(told, station.kind)
+        check_rounds(told, station.kind)
         assert told == again, "the same names and ids in two requests"
         assert turns(second)[: len(turns(first))] == turns(first)
         if station.kind != "gemini":
@@ -105,16 +105,16 @@ async def test_requests_are_valid_and_deterministic(on: BotHarness, judge: Llmoc
 async def test_aimock_understands_the_whole_conversation(on: BotHarness, aimock: Aimock) -> None:
     """aimock's journal converts Anthropic requests to OpenAI's format. Of Gemini's two spellings of parts it parses
     only one, and LiteLLM writes the other."""
-    for station, first, second in by_station(STATIONS, await told_on(on, aimock, STATIONS)):
+    for station, first, second in by_station(STATIONS, await continued_requests(on, aimock, STATIONS)):
         told, again = (rounds("openai", each.body) for each in (first, second))
         assert told == again
         if station.kind == "gemini":
             said = [message["content"] for message in second.body["messages"] if message["role"] == "user"]
             assert [text for text in said if text][-2:] == [f"What says {station.model}?", "And now?"]
         else:
-            hold(told, station.kind)
+            check_rounds(told, station.kind)
         if station.kind == "openai":
-            assert judged(first) == judged(second) == []
+            assert provider_faults(first) == provider_faults(second) == []
         if station.kind == "anthropic":
             assert first.headers["anthropic-version"]
             assert "foreign" not in str((first.body, second.body))
@@ -146,7 +146,7 @@ async def test_the_library_alone_sends_invalid_requests(judge: Llmock, llm: Lite
     stream = await litellm_without_clients().acompletion(model=model, api_key="x", api_base=where.base_url, **wired)
     assert [piece async for piece in stream]
     (sent,) = await judge.sent()
-    found = "\n".join(judged(sent))
+    found = "\n".join(provider_faults(sent))
     assert [words for words in REFUSED[kind] if words not in found] == [], found
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.independent.conversation import STATIONS, Station, judged, reached_at, rounds
+from tests.independent.conversation import STATIONS, Station, point_providers_at, provider_faults, rounds
 from tests.independent.llmock import DOWN, HOUR, SILENT, Behaviour, Llmock, Verdict, cut
 from tests.stories.harness import BotHarness, ask, running
 
 
-def served_by(on: BotHarness, judge: Llmock, station: Station) -> None:
+def serve_from(on: BotHarness, judge: Llmock, station: Station) -> None:
     """Configure the station's model, served by llmock, as the balanced tier."""
-    reached_at(on, judge)
+    point_providers_at(on, judge)
     on.config["tiers"] = {"balanced": {"pool": [station.model]}}
 
 
@@ -19,7 +19,7 @@ def served_by(on: BotHarness, judge: Llmock, station: Station) -> None:
 async def test_the_bot_survives_a_failing_provider(on: BotHarness, judge: Llmock, station: Station) -> None:
     """A rate limit, a bad gateway, a truncated answer that the person retries, and an outage. llmock counts the
     person's retry as another attempt at the same call."""
-    served_by(on, judge, station)
+    serve_from(on, judge, station)
     async with running(on):
         await judge.will({"type": "fail", "status": 429, "retry_after": 1}, {"type": "reply", "text": "One."})
         assert (await ask(on, "first")).text == "One."
@@ -39,7 +39,7 @@ async def test_the_bot_survives_a_failing_provider(on: BotHarness, judge: Llmock
 
 async def test_a_long_retry_after_is_reported_and_honoured(on: BotHarness, judge: Llmock) -> None:
     """Until then, questions are answered with the remaining time, without a request to the provider."""
-    served_by(on, judge, STATIONS[0])
+    serve_from(on, judge, STATIONS[0])
     await judge.will(HOUR)
     async with running(on):
         assert "try again in 3600 s" in (await ask(on, "first")).text
@@ -57,13 +57,13 @@ async def test_a_turn_with_working_and_broken_tools(
     on: BotHarness, judge: Llmock, station: Station, fault: str | None
 ) -> None:
     """The tool result or the error is sent back with the call's id."""
-    served_by(on, judge, station)
+    serve_from(on, judge, station)
     broken: list[Behaviour] = [{"type": "tool_fault", "kind": fault}] if fault else []
     await judge.will(USE, *broken, {"type": "reply", "text": "It is 42."})
     async with running(on):
         assert (await ask(on, "What is six times seven?")).text == "It is 42."
     first, second = await judge.sent()
-    assert judged(first) == judged(second) == []
+    assert provider_faults(first) == provider_faults(second) == []
     (told,) = rounds(station.kind, second.body)
     if fault == "unknown_tool":
         assert told.name == "llmock_unknown_tool"

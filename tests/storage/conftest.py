@@ -19,7 +19,7 @@ from storage.database import Database, open_database
 from storage.database.migrate import migrate
 from storage.stores import Stores, open_stores
 from tests.query_plans import no_growing_table_is_scanned, query_plans
-from tests.storage.samples import ANN, Hand
+from tests.storage.samples import ANN, ManualClock
 
 __all__ = ["no_growing_table_is_scanned", "query_plans"]
 
@@ -135,12 +135,12 @@ async def database(database_url: str) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-def clock() -> Hand:
-    return Hand()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
-def stores(database: Database, clock: Hand) -> Stores:
+def stores(database: Database, clock: ManualClock) -> Stores:
     return open_stores(database, clock)
 
 

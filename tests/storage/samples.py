@@ -14,7 +14,7 @@ HOME, OTHER, TOPIC = ChatKey("telegram", "1"), ChatKey("telegram", "9"), ChatKey
 PHOTO = Attachment("image", "a.png", "image/png", 5, "telegram:abc")
 
 
-class Hand:
+class ManualClock:
     """A manual clock."""
 
     now = 1_000_000.0

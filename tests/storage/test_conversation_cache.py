@@ -18,7 +18,7 @@ from storage.history import SqlHistory
 from storage.ledger import SqlLedger
 from storage.stores import Stores, open_stores
 from tests.storage.fakes import Counting, Late
-from tests.storage.samples import ANN, BEN, HOME, OTHER, PHOTO, Hand, record
+from tests.storage.samples import ANN, BEN, HOME, OTHER, PHOTO, ManualClock, record
 
 LIMIT = 7
 T = TypeVar("T")
@@ -37,13 +37,13 @@ async def texts(stores: Stores, conversation: int) -> list[str]:
     return [each.text for each in (await stores.history.unsummarised(conversation, LIMIT))[1]]
 
 
-async def shows_what_is_stored(stores: Stores, clock: Hand, *conversations: int) -> None:
+async def shows_what_is_stored(stores: Stores, clock: ManualClock, *conversations: int) -> None:
     for each in conversations:
         stored = await SqlHistory(stores.database, clock).unsummarised(each, LIMIT)
         assert await stores.history.unsummarised(each, LIMIT) == stored
 
 
-async def test_a_conversation_is_read_once(database: Database, clock: Hand, ann: int) -> None:
+async def test_a_conversation_is_read_once(database: Database, clock: ManualClock, ann: int) -> None:
     counting = Counting(database)
     stores = open_stores(counting, clock)
     conversation = (await stores.history.current(HOME)).id
@@ -53,7 +53,7 @@ async def test_a_conversation_is_read_once(database: Database, clock: Hand, ann:
     assert counting.reads == 1
 
 
-async def test_all_changes_show(stores: Stores, clock: Hand, ann: int) -> None:
+async def test_all_changes_show(stores: Stores, clock: ManualClock, ann: int) -> None:
     dice = random.Random(17)
     ben = (await stores.people.admit(BEN, "Ben", "user", "t")).id
     talks = [(await stores.history.current(chat)).id for chat in (HOME, OTHER)]
@@ -91,7 +91,7 @@ async def test_all_changes_show(stores: Stores, clock: Hand, ann: int) -> None:
     await shows_what_is_stored(stores, clock, *talks)
 
 
-async def test_a_linked_account_shows(stores: Stores, clock: Hand, ann: int, here: int) -> None:
+async def test_a_linked_account_shows(stores: Stores, clock: ManualClock, ann: int, here: int) -> None:
     ben = (await stores.people.admit(BEN, "Ben", "user", "t")).id
     await stores.ledger.finish([], [], record(here, ben, "two", "zwei"))
     await stores.links.offer(ann, "CODE", 600.0)
@@ -99,7 +99,9 @@ async def test_a_linked_account_shows(stores: Stores, clock: Hand, ann: int, her
     assert {each.person_id for each in (await stores.history.unsummarised(here, LIMIT))[1]} == {ann}
 
 
-async def test_forgotten_people_and_their_summaries_are_gone(stores: Stores, clock: Hand, ann: int, here: int) -> None:
+async def test_forgotten_people_and_their_summaries_are_gone(
+    stores: Stores, clock: ManualClock, ann: int, here: int
+) -> None:
     ben = (await stores.people.admit(BEN, "Ben", "user", "t")).id
     await stores.ledger.finish([], [], record(here, ben, "two", "zwei"))
     await stores.people.forget(ben, "t")
@@ -109,7 +111,7 @@ async def test_forgotten_people_and_their_summaries_are_gone(stores: Stores, clo
     assert await texts(stores, here) == ["one", "eins"], "a turn of someone forgotten meanwhile"
 
 
-async def test_deleted_old_messages_are_gone(stores: Stores, clock: Hand, here: int) -> None:
+async def test_deleted_old_messages_are_gone(stores: Stores, clock: ManualClock, here: int) -> None:
     clock.now += 1.0
     await stores.retention.prune(clock.now, clock.now)
     assert await texts(stores, here) == []
@@ -126,7 +128,7 @@ async def test_a_cancelled_turn_shows_if_it_was_stored(stores: Stores, ann: int,
 
 @pytest.mark.parametrize("change", ["turn", "summary", "forget", "outside"])
 async def test_a_read_overtaken_by_a_change_is_not_kept(
-    database: Database, clock: Hand, stores: Stores, ann: int, here: int, change: str
+    database: Database, clock: ManualClock, stores: Stores, ann: int, here: int, change: str
 ) -> None:
     late = Late(database)
     slow = open_stores(late, clock)
@@ -147,7 +149,7 @@ async def test_a_read_overtaken_by_a_change_is_not_kept(
 
 
 @pytest.fixture
-async def beside(database_url: str, clock: Hand) -> AsyncIterator[Stores]:
+async def beside(database_url: str, clock: ManualClock) -> AsyncIterator[Stores]:
     """Another process with the same database."""
     database = open_database(database_url)
     yield open_stores(database, clock)
@@ -244,7 +246,7 @@ async def test_memory_is_bounded() -> None:
     assert conversation_cache.MAX_BYTES == 8_000_000
 
 
-async def test_without_a_cache_each_read_is_fresh(database: Database, clock: Hand, ann: int) -> None:
+async def test_without_a_cache_each_read_is_fresh(database: Database, clock: ManualClock, ann: int) -> None:
     history, ledger = SqlHistory(database, clock), SqlLedger(database, clock)
     conversation = (await history.current(HOME)).id
     assert (await history.unsummarised(conversation, LIMIT))[2] == 0

@@ -16,10 +16,10 @@ from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 from storage.schema import summaries
 from storage.stores import open_stores
-from tests.storage.samples import ANN, HOME, OTHER, PHOTO, TOPIC, Hand, record
+from tests.storage.samples import ANN, HOME, OTHER, PHOTO, TOPIC, ManualClock, record
 
 
-async def test_history_is_per_conversation_and_can_be_undone(database: Database, clock: Hand) -> None:
+async def test_history_is_per_conversation_and_can_be_undone(database: Database, clock: ManualClock) -> None:
     history, ledger = SqlHistory(database, clock), SqlLedger(database, clock)
     ann = await SqlPeople(database, SqlPreferences(database), clock).admit(ANN, "Ann", "user", "t")
     first = await history.current(HOME)
@@ -40,7 +40,7 @@ async def test_history_is_per_conversation_and_can_be_undone(database: Database,
     assert total == 2
 
 
-async def test_history_is_read_from_its_end_and_before_a_message(database: Database, clock: Hand) -> None:
+async def test_history_is_read_from_its_end_and_before_a_message(database: Database, clock: ManualClock) -> None:
     history, ledger = SqlHistory(database, clock), SqlLedger(database, clock)
     ann = await SqlPeople(database, SqlPreferences(database), clock).admit(ANN, "Ann", "user", "t")
     here = await history.current(HOME)
@@ -61,7 +61,7 @@ async def test_history_is_read_from_its_end_and_before_a_message(database: Datab
 
 
 async def test_a_private_summary_keeps_its_reader_through_the_migration(
-    database_url: str, database: Database, clock: Hand
+    database_url: str, database: Database, clock: ManualClock
 ) -> None:
     """Earlier, a line before the text said who may read it."""
     stores = open_stores(database, clock)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from storage.database import Database
 from storage.inbox import SqlInbox
 from storage.ledger import SqlLedger
-from tests.storage.samples import Hand, message
+from tests.storage.samples import ManualClock, message
 
 
-async def test_the_inbox_stores_each_update_once_in_order(database: Database, clock: Hand) -> None:
+async def test_the_inbox_stores_each_update_once_in_order(database: Database, clock: ManualClock) -> None:
     inbox, ledger = SqlInbox(database, clock), SqlLedger(database, clock)
     first = await inbox.accept([message("1"), message("2"), message("1")])
     assert [entry.message for entry in first] == [message("1"), message("2")]

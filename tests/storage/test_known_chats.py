@@ -11,10 +11,10 @@ from storage.outbox import SqlOutbox
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 from storage.state import SqlChats
-from tests.storage.samples import ANN, HOME, OTHER, TOPIC, Hand, message, record
+from tests.storage.samples import ANN, HOME, OTHER, TOPIC, ManualClock, message, record
 
 
-async def test_chats_become_known_by_answers_or_by_an_owner(database: Database, clock: Hand) -> None:
+async def test_chats_become_known_by_answers_or_by_an_owner(database: Database, clock: ManualClock) -> None:
     history, chats, ledger = SqlHistory(database, clock), SqlChats(database, clock), SqlLedger(database, clock)
     person = await SqlPeople(database, SqlPreferences(database), clock).admit(ANN, "Ann", "user", "test")
     began = clock.now
@@ -36,7 +36,7 @@ async def test_chats_become_known_by_answers_or_by_an_owner(database: Database, 
     assert set(await chats.known("telegram", began)) == {OTHER, TOPIC, late, allowed, HOME, answered}
 
 
-async def test_a_chat_whose_first_question_waits_is_known(database: Database, clock: Hand) -> None:
+async def test_a_chat_whose_first_question_waits_is_known(database: Database, clock: ManualClock) -> None:
     chats, inbox = SqlChats(database, clock), SqlInbox(database, clock)
     (entry,) = await inbox.accept([message("1", chat=TOPIC)])
     assert await chats.known("telegram", clock.now) == (TOPIC,)

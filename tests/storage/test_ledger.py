@@ -18,10 +18,10 @@ from storage.outbox import SqlOutbox
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 from storage.usage.spending import SqlUsage
-from tests.storage.samples import ANN, HOME, Hand, message, record
+from tests.storage.samples import ANN, HOME, ManualClock, message, record
 
 
-async def test_a_turn_is_stored_atomically(database: Database, clock: Hand) -> None:
+async def test_a_turn_is_stored_atomically(database: Database, clock: ManualClock) -> None:
     inbox, outbox, history = SqlInbox(database, clock), SqlOutbox(database, clock), SqlHistory(database, clock)
     people = SqlPeople(database, SqlPreferences(database), clock)
     ann = await people.admit(ANN, "Ann", "user", "t")
@@ -35,7 +35,7 @@ async def test_a_turn_is_stored_atomically(database: Database, clock: Hand) -> N
     assert (await history.messages(here.id, 5))[1] == 0
 
 
-async def test_texts_and_large_numbers_are_stored_unchanged(database: Database, clock: Hand) -> None:
+async def test_texts_and_large_numbers_are_stored_unchanged(database: Database, clock: ManualClock) -> None:
     people, history, ledger = (
         SqlPeople(database, SqlPreferences(database), clock),
         SqlHistory(database, clock),

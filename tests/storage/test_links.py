@@ -17,7 +17,7 @@ from routing.types.tools import Allowance, PendingAction
 from storage.database import Database
 from storage.schema import metadata
 from storage.stores import Stores, open_stores
-from tests.storage.samples import ANN, BEN, OTHER, Hand, record
+from tests.storage.samples import ANN, BEN, OTHER, ManualClock, record
 
 FAR = UserKey("discord", "2")
 
@@ -52,7 +52,7 @@ async def filled(stores: Stores, user: UserKey, name: str) -> int:
     return person
 
 
-async def test_linking_moves_all_data_to_the_other_person(database: Database, clock: Hand) -> None:
+async def test_linking_moves_all_data_to_the_other_person(database: Database, clock: ManualClock) -> None:
     stores = open_stores(database, clock)
     ann, ben = await filled(stores, ANN, "an"), await filled(stores, FAR, "be")
     await stores.preferences.set_override(ben, "deep", Override("openai/be"))
@@ -75,7 +75,7 @@ async def test_linking_moves_all_data_to_the_other_person(database: Database, cl
     assert linked.change == f"person {ann}, was person {ben}"
 
 
-async def test_settings_are_merged_one_by_one(database: Database, clock: Hand) -> None:
+async def test_settings_are_merged_one_by_one(database: Database, clock: ManualClock) -> None:
     stores = open_stores(database, clock)
     ann = (await stores.people.admit(ANN, "an", "user", "t")).id
     ben = (await stores.people.admit(FAR, "be", "user", "t")).id
@@ -91,7 +91,7 @@ async def test_settings_are_merged_one_by_one(database: Database, clock: Hand) -
     assert (chosen.tier, chosen.force) == ("smart", False)
 
 
-async def test_files_to_adopt_are_listed_until_done(database: Database, clock: Hand) -> None:
+async def test_files_to_adopt_are_listed_until_done(database: Database, clock: ManualClock) -> None:
     stores = open_stores(database, clock)
     ann = (await stores.people.admit(ANN, "an", "user", "t")).id
     ben = (await stores.people.admit(FAR, "be", "user", "t")).id
@@ -105,7 +105,7 @@ async def test_files_to_adopt_are_listed_until_done(database: Database, clock: H
     assert await stores.links.adoptions() == ()
 
 
-async def test_a_running_turn_is_stored_under_the_linked_person(database: Database, clock: Hand) -> None:
+async def test_a_running_turn_is_stored_under_the_linked_person(database: Database, clock: ManualClock) -> None:
     stores = open_stores(database, clock)
     ann = (await stores.people.admit(ANN, "an", "user", "t")).id
     ben = (await stores.people.admit(FAR, "be", "user", "t")).id
@@ -121,7 +121,7 @@ async def test_a_running_turn_is_stored_under_the_linked_person(database: Databa
     assert [each.calls for each in await stores.usage.by_model(person_id=ann)] == [1]
 
 
-async def test_a_turn_that_ends_while_accounts_are_linked_is_stored(database: Database, clock: Hand) -> None:
+async def test_a_turn_that_ends_while_accounts_are_linked_is_stored(database: Database, clock: ManualClock) -> None:
     """Both share a transaction on SQLite; the person's new id is known only after it."""
     stores = open_stores(database, clock)
     ann = (await stores.people.admit(ANN, "an", "user", "t")).id
@@ -139,7 +139,7 @@ async def test_a_turn_that_ends_while_accounts_are_linked_is_stored(database: Da
     assert [each.calls for each in await stores.usage.by_model(person_id=ann)] == [1]
 
 
-async def test_a_setting_of_only_one_person_is_kept(database: Database, clock: Hand) -> None:
+async def test_a_setting_of_only_one_person_is_kept(database: Database, clock: ManualClock) -> None:
     stores = open_stores(database, clock)
     ann = (await stores.people.admit(ANN, "an", "user", "t")).id
     ben = (await stores.people.admit(FAR, "be", "user", "t")).id
@@ -150,7 +150,7 @@ async def test_a_setting_of_only_one_person_is_kept(database: Database, clock: H
     assert (await stores.preferences.get(ann)).tier == "deep"
 
 
-async def test_linking_ends_a_pairing_request(database: Database, clock: Hand) -> None:
+async def test_linking_ends_a_pairing_request(database: Database, clock: ManualClock) -> None:
     stores = open_stores(database, clock)
     ann = (await stores.people.admit(ANN, "an", "user", "t")).id
     await stores.people.ask(Pairing(FAR, "be", "PAIRING", clock.now + 600), 3)
@@ -173,7 +173,7 @@ async def test_linking_ends_a_pairing_request(database: Database, clock: Hand) -
     assert await stores.links.find("LATE") is None
 
 
-async def test_forgetting_deletes_everything(database: Database, clock: Hand) -> None:
+async def test_forgetting_deletes_everything(database: Database, clock: ManualClock) -> None:
     stores = open_stores(database, clock)
     ben = await filled(stores, BEN, "be")
     assert await stores.links.find("be" * 4) is not None

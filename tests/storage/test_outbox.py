@@ -5,10 +5,10 @@ from __future__ import annotations
 from routing.types.messages import Button, Document, OutboundMessage, Picture
 from storage.database import Database
 from storage.outbox import SqlOutbox
-from tests.storage.samples import HOME, TOPIC, Hand
+from tests.storage.samples import HOME, TOPIC, ManualClock
 
 
-async def test_outbox_state_transitions(database: Database, clock: Hand) -> None:
+async def test_outbox_state_transitions(database: Database, clock: ManualClock) -> None:
     outbox = SqlOutbox(database, clock)
     button = ((Button("✅", "/tier deep"),),)
     await outbox.add([OutboundMessage(HOME, "one", owner=1, buttons=button), OutboundMessage(TOPIC, "two", edits="5")])
@@ -36,7 +36,7 @@ async def test_outbox_state_transitions(database: Database, clock: Hand) -> None
     assert await outbox.unsent() == (three,)
 
 
-async def test_possible_deliveries_are_remembered_until_confirmed(database: Database, clock: Hand) -> None:
+async def test_possible_deliveries_are_remembered_until_confirmed(database: Database, clock: ManualClock) -> None:
     outbox = SqlOutbox(database, clock)
     (added,) = await outbox.add([OutboundMessage(HOME, "one")])
 
@@ -57,7 +57,7 @@ async def test_possible_deliveries_are_remembered_until_confirmed(database: Data
     assert await ambiguous() == 0
 
 
-async def test_a_picture_is_stored_byte_for_byte_until_sent(database: Database, clock: Hand) -> None:
+async def test_a_picture_is_stored_byte_for_byte_until_sent(database: Database, clock: ManualClock) -> None:
     outbox = SqlOutbox(database, clock)
     picture = Picture("usage.png", bytes(range(256)) * 300)
     message = OutboundMessage(HOME, "Last week", document=Document("a.md", "x"), picture=picture)

@@ -19,10 +19,10 @@ from storage.schema import metadata
 from storage.usage.spending import SqlUsage
 from tests.polling import until
 from tests.storage.fakes import Counting
-from tests.storage.samples import ANN, BEN, OTHER, Hand, record
+from tests.storage.samples import ANN, BEN, OTHER, ManualClock, record
 
 
-async def test_people_are_admitted_changed_and_found(database: Database, clock: Hand) -> None:
+async def test_people_are_admitted_changed_and_found(database: Database, clock: ManualClock) -> None:
     people = SqlPeople(database, SqlPreferences(database), clock)
     assert await people.find(ANN) is None
     ann = await people.admit(ANN, "Ann", "user", "boss")
@@ -38,7 +38,7 @@ async def test_people_are_admitted_changed_and_found(database: Database, clock: 
     ]  # fmt: skip
 
 
-async def test_an_unknown_account_is_cached_until_admitted(database: Database, clock: Hand) -> None:
+async def test_an_unknown_account_is_cached_until_admitted(database: Database, clock: ManualClock) -> None:
     counting = Counting(database)
     people = SqlPeople(counting, SqlPreferences(database), clock)
     for _ in range(3):
@@ -55,7 +55,7 @@ async def test_an_unknown_account_is_cached_until_admitted(database: Database, c
     assert counting.reads == 4
 
 
-async def test_an_admission_during_a_lookup_is_not_cached_away(database: Database, clock: Hand) -> None:
+async def test_an_admission_during_a_lookup_is_not_cached_away(database: Database, clock: ManualClock) -> None:
     counting = Counting(database)
     people = SqlPeople(counting, SqlPreferences(database), clock)
     counting.gate.clear()
@@ -67,7 +67,7 @@ async def test_an_admission_during_a_lookup_is_not_cached_away(database: Databas
     assert await people.find(ANN) is not None
 
 
-async def test_pairing_requests_are_limited_and_expire(database: Database, clock: Hand) -> None:
+async def test_pairing_requests_are_limited_and_expire(database: Database, clock: ManualClock) -> None:
     people = SqlPeople(database, SqlPreferences(database), clock)
 
     def asks(number: int, code: str) -> Pairing:
@@ -102,7 +102,7 @@ async def test_pairing_requests_are_limited_and_expire(database: Database, clock
     assert [each.user.user_id for each in await people.waiting()] == ["4", "5"], "the oldest request was dropped"
 
 
-async def test_forgetting_leaves_only_the_audit_record(database: Database, clock: Hand) -> None:
+async def test_forgetting_leaves_only_the_audit_record(database: Database, clock: ManualClock) -> None:
     people, ledger, history = (
         SqlPeople(database, SqlPreferences(database), clock),
         SqlLedger(database, clock),

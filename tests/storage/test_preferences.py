@@ -6,10 +6,10 @@ from routing.types.people import Override, PersonSettings, Preferences
 from storage.database import Database
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
-from tests.storage.samples import ANN, BEN, Hand
+from tests.storage.samples import ANN, BEN, ManualClock
 
 
-async def test_preferences_start_empty_and_are_set_one_by_one(database: Database, clock: Hand) -> None:
+async def test_preferences_start_empty_and_are_set_one_by_one(database: Database, clock: ManualClock) -> None:
     store = SqlPreferences(database)
     people = SqlPeople(database, store, clock)
     ann, ben = await people.admit(ANN, "Ann", "user", "t"), await people.admit(BEN, "Ben", "user", "t")

@@ -15,7 +15,7 @@ from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 from storage.state import SqlChats
 from tests.storage.fakes import Late
-from tests.storage.samples import ANN, Hand
+from tests.storage.samples import ANN, ManualClock
 
 CACHE_SIZE = 20
 T = TypeVar("T")
@@ -27,7 +27,7 @@ def kept(store: object) -> int:
 
 
 async def test_the_cache_is_bounded_and_reloads(
-    database: Database, clock: Hand, monkeypatch: pytest.MonkeyPatch
+    database: Database, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (history, preferences):
         monkeypatch.setattr(module, "_CACHE_SIZE", CACHE_SIZE)
@@ -47,7 +47,7 @@ async def test_the_cache_is_bounded_and_reloads(
 
 
 async def test_the_cache_of_accounts_and_groups_is_bounded(
-    database: Database, clock: Hand, monkeypatch: pytest.MonkeyPatch
+    database: Database, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (people, state):
         monkeypatch.setattr(module, "_CACHE_SIZE", CACHE_SIZE)
@@ -63,7 +63,7 @@ async def test_the_cache_of_accounts_and_groups_is_bounded(
     assert (await everyone.usernames())[accounts[0]] == "name0"
 
 
-async def test_a_read_overtaken_by_a_change_is_not_cached(database: Database, clock: Hand) -> None:
+async def test_a_read_overtaken_by_a_change_is_not_cached(database: Database, clock: ManualClock) -> None:
     ann = await SqlPeople(database, SqlPreferences(database), clock).admit(ANN, "Ann", "user", "t")
     talk = await SqlHistory(database, clock).current(ChatKey("telegram", "1"))
     late = Late(database, 2)

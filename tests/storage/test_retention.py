@@ -10,7 +10,7 @@ from routing.types.llm import Usage
 from storage import retention
 from storage.schema import conversations, messages, summaries, turn_hours, turns, usage, usage_hours
 from storage.stores import Stores
-from tests.storage.samples import ANN, HOME, Hand, record
+from tests.storage.samples import ANN, HOME, ManualClock, record
 
 DAY = 86_400.0
 FACTS = TurnFacts("smart", "default", "openai/m", 1.0)
@@ -31,7 +31,7 @@ async def day_of_talk(stores: Stores, ann: int) -> None:
 
 
 async def test_only_old_rows_are_deleted(
-    stores: Stores, ann: int, clock: Hand, monkeypatch: pytest.MonkeyPatch
+    stores: Stores, ann: int, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retention, "BATCH", 2)
     monkeypatch.setattr(retention, "PAUSE_SECONDS", 0.0)
@@ -49,7 +49,7 @@ async def test_only_old_rows_are_deleted(
     assert await stores.retention.prune(clock.now - DAY, clock.now) == 0
 
 
-async def test_a_summary_does_not_outlive_its_messages(stores: Stores, ann: int, clock: Hand) -> None:
+async def test_a_summary_does_not_outlive_its_messages(stores: Stores, ann: int, clock: ManualClock) -> None:
     """It would hide later messages, whose ids start again."""
     here = await stores.history.current(HOME)
     await stores.ledger.finish([], [], record(here.id, ann, "old", "old"))
@@ -64,7 +64,7 @@ async def test_a_summary_does_not_outlive_its_messages(stores: Stores, ann: int,
 
 @pytest.mark.parametrize("way", ["retention", "forget"])
 async def test_the_space_of_deleted_messages_is_used_again(
-    stores: Stores, clock: Hand, way: str, database_url: str
+    stores: Stores, clock: ManualClock, way: str, database_url: str
 ) -> None:
     if not database_url.startswith("sqlite"):
         return  # PostgreSQL's autovacuum does it

@@ -6,10 +6,10 @@ from routing.types.messages import ChatKey
 from storage.database import Database
 from storage.history import SqlHistory
 from storage.state import SqlChats, SqlState
-from tests.storage.samples import HOME, OTHER, TOPIC, Hand
+from tests.storage.samples import HOME, OTHER, TOPIC, ManualClock
 
 
-async def test_state_values_and_chats(database: Database, clock: Hand) -> None:
+async def test_state_values_and_chats(database: Database, clock: ManualClock) -> None:
     state, chats, history = SqlState(database), SqlChats(database, clock), SqlHistory(database, clock)
     assert await state.get("x") is None
     for value in ("1", "2", None, None):

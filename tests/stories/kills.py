@@ -41,7 +41,7 @@ async def kill_after_first_part(on: BotHarness, question: str, refused: str) -> 
     return said
 
 
-class Ordeal:
+class KillSweep:
     """Asks in private chats and a group, kills and restarts the bot, and checks the guarantees."""
 
     def __init__(self, on: BotHarness, seed: int, power_cuts: bool = False) -> None:

@@ -202,7 +202,7 @@ class Campaign:
         print(f"the longest round {self._longest:.0f} s")
 
 
-class Jumping:
+class JumpingClock:
     """The system clock, set by hand."""
 
     def __init__(self) -> None:
@@ -224,7 +224,7 @@ async def test_a_campaign_of_faults_and_clock_jumps(
     monkeypatch.setattr("bot.adapters.shared.outbound.AMBIGUOUS_SECONDS", 0.5)
     vendors(on, **QUICK)
     on.env |= {"BOT_ACCESS": "open"}
-    campaign, clock = Campaign(on, dc, 2 * max(DEADLINE.values()) + OUTAGE_SECONDS), Jumping()
+    campaign, clock = Campaign(on, dc, 2 * max(DEADLINE.values()) + OUTAGE_SECONDS), JumpingClock()
     on.ms.default = moody(campaign.random)
     async with running(on, clock, time.monotonic) as app:
         await up(dc, app)

@@ -24,7 +24,7 @@ MANY = 25
 PEOPLE = ("alice", "bob")
 
 
-class Ordeal:
+class KillSweep:
     """Questions in private chats, a channel and a thread while the bot is killed."""
 
     def __init__(self, on: BotHarness, dc: DiscordServer, seed: int) -> None:
@@ -103,46 +103,46 @@ def _question(request: ModelRequest) -> str:
     return request.last_user_text
 
 
-Strike = Callable[[Ordeal, BotProcess, str], Awaitable[None]]
+Strike = Callable[[KillSweep, BotProcess, str], Awaitable[None]]
 
 
-async def before_the_model_answers(ordeal: Ordeal, bot: BotProcess, name: str) -> None:
-    ordeal.hold()
-    ordeal.ask(name)
-    await ordeal.delivered(name)
-    await ordeal.kill(bot, within=0.3)
+async def before_the_model_answers(sweep: KillSweep, bot: BotProcess, name: str) -> None:
+    sweep.hold()
+    sweep.ask(name)
+    await sweep.delivered(name)
+    await sweep.kill(bot, within=0.3)
 
 
-async def in_mid_stream(ordeal: Ordeal, bot: BotProcess, name: str) -> None:
-    ordeal.slow(seconds=60.0)
-    ordeal.ask(name)
-    await ordeal.streaming(name)
-    await ordeal.dc.wait_for(lambda _: ordeal.partial())
-    await ordeal.kill(bot, within=2.4)
+async def in_mid_stream(sweep: KillSweep, bot: BotProcess, name: str) -> None:
+    sweep.slow(seconds=60.0)
+    sweep.ask(name)
+    await sweep.streaming(name)
+    await sweep.dc.wait_for(lambda _: sweep.partial())
+    await sweep.kill(bot, within=2.4)
 
 
-async def while_a_message_begins(ordeal: Ordeal, bot: BotProcess, name: str) -> None:
+async def while_a_message_begins(sweep: KillSweep, bot: BotProcess, name: str) -> None:
     """Discord accepts a message, and the bot dies before it learns its id."""
-    ordeal.slow(seconds=2.5)
-    kept = ordeal.dc.fault(SEND, "hang_after", times=None)
-    ordeal.ask(name)
-    await ordeal.dc.wait_for(lambda _: kept.hits, TIMEOUT_SECONDS)
-    await ordeal.kill(bot, within=0.3)
+    sweep.slow(seconds=2.5)
+    kept = sweep.dc.fault(SEND, "hang_after", times=None)
+    sweep.ask(name)
+    await sweep.dc.wait_for(lambda _: kept.hits, TIMEOUT_SECONDS)
+    await sweep.kill(bot, within=0.3)
     kept.clear()
 
 
-async def between_answer_and_send(ordeal: Ordeal, bot: BotProcess, name: str) -> None:
+async def between_answer_and_send(sweep: KillSweep, bot: BotProcess, name: str) -> None:
     """Discord withholds a response: of a message that arrived, or of one that did not."""
-    ordeal.quick()
+    sweep.quick()
     kinds: tuple[Kind, ...] = ("hang_after", "hang")
     refusals: tuple[Kind, ...] = ("rate_limit", "server_error")
-    kept = [ordeal.dc.fault(SEND, kind, skip=ordeal.random.randrange(3)) for kind in kinds]
-    kept.append(ordeal.dc.fault(SEND, "slow", times=None, seconds=0.3))
-    ordeal.ask(name)
-    await ordeal.dc.wait_for(lambda _: all(fault.hits for fault in kept[:2]), TIMEOUT_SECONDS)
-    await ordeal.kill(bot, within=0.3)
-    ordeal.dc.clear_faults()
-    ordeal.dc.fault(SEND, ordeal.random.choice(refusals), times=3)
+    kept = [sweep.dc.fault(SEND, kind, skip=sweep.random.randrange(3)) for kind in kinds]
+    kept.append(sweep.dc.fault(SEND, "slow", times=None, seconds=0.3))
+    sweep.ask(name)
+    await sweep.dc.wait_for(lambda _: all(fault.hits for fault in kept[:2]), TIMEOUT_SECONDS)
+    await sweep.kill(bot, within=0.3)
+    sweep.dc.clear_faults()
+    sweep.dc.fault(SEND, sweep.random.choice(refusals), times=3)
 
 
 STRIKES: tuple[Strike, ...] = (
@@ -163,29 +163,29 @@ async def discord_alone(workspace: Path) -> AsyncIterator[tuple[BotHarness, Disc
         assert dc.violations == []
 
 
-async def endure(workspace: Path, strikes: list[Strike], seed: int) -> Ordeal:
+async def run_sweep(workspace: Path, strikes: list[Strike], seed: int) -> KillSweep:
     """Repeats: start, finish the questions of the last process, ask, kill. Checks the result at the end."""
     print(f"seed {seed}")  # pytest shows it if the story fails
     async with discord_alone(workspace) as (on, dc):
-        ordeal = Ordeal(on, dc, seed)
+        sweep = KillSweep(on, dc, seed)
         for number, strike in enumerate(strikes):
             async with BotProcess(on) as bot:
                 await dc.ready(TIMEOUT_SECONDS)
-                ordeal.quick()
-                await ordeal.answered()
-                await strike(ordeal, bot, f"q{number}")
-        ordeal.quick()
+                sweep.quick()
+                await sweep.answered()
+                await strike(sweep, bot, f"q{number}")
+        sweep.quick()
         async with BotProcess(on) as bot:
-            await ordeal.answered()
-            await ordeal.check()
+            await sweep.answered()
+            await sweep.check()
             assert await bot.terminate() == 0
-    return ordeal
+    return sweep
 
 
 async def test_a_kill_on_discord_loses_nothing(tmp_path: Path) -> None:
     """Two bots in parallel, because a start uses seconds of one core."""
     halves: tuple[list[Strike], ...] = ([in_mid_stream, while_a_message_begins], [between_answer_and_send])
-    ordeals = await asyncio.gather(*(endure(tmp_path / str(n), half, SEED + n) for n, half in enumerate(halves)))
+    ordeals = await asyncio.gather(*(run_sweep(tmp_path / str(n), half, SEED + n) for n, half in enumerate(halves)))
     assert ordeals[0].begun, "at least one answer was partially streamed"
 
 
@@ -193,4 +193,4 @@ async def test_a_kill_on_discord_loses_nothing(tmp_path: Path) -> None:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("strike", STRIKES)
 async def test_many_kills_on_discord(tmp_path: Path, strike: Strike) -> None:
-    await asyncio.gather(*(endure(tmp_path / str(n), [strike] * (MANY // 2), SEED + 2 + n) for n in range(2)))
+    await asyncio.gather(*(run_sweep(tmp_path / str(n), [strike] * (MANY // 2), SEED + 2 + n) for n in range(2)))

@@ -11,98 +11,100 @@ from bot.inbox.inbox import Inbox
 from tests.polling import until
 from tests.stories import power
 from tests.stories.harness import BotHarness, BotProcess, bot_harness, running
-from tests.stories.kills import GROUP, Ordeal, answer
+from tests.stories.kills import GROUP, KillSweep, answer
 
 SEED = 20_251_121
 KILLS = 2
 MANY = 50
 
-Strike = Callable[[BotHarness, Ordeal, BotProcess, str], Awaitable[None]]
+Strike = Callable[[BotHarness, KillSweep, BotProcess, str], Awaitable[None]]
 
 
-async def endure(workspace: Path, strike: Strike, kills: int, seed: int, power_cuts: bool = False) -> list[Ordeal]:
+async def run_sweep(
+    workspace: Path, strike: Strike, kills: int, seed: int, power_cuts: bool = False
+) -> list[KillSweep]:
     """Two bots in parallel with half of the kills each, because a start uses seconds of one core."""
-    each = (_endure(workspace / str(n), strike, kills // 2, seed + n, power_cuts) for n in range(2))
+    each = (_run_sweep(workspace / str(n), strike, kills // 2, seed + n, power_cuts) for n in range(2))
     return await asyncio.gather(*each)
 
 
-async def _endure(workspace: Path, strike: Strike, kills: int, seed: int, power_cuts: bool) -> Ordeal:
+async def _run_sweep(workspace: Path, strike: Strike, kills: int, seed: int, power_cuts: bool) -> KillSweep:
     """Repeats: start, finish the questions of the last process, ask, kill. At the end everything must be answered."""
     print(f"seed {seed}")  # pytest shows it if the story fails
     async with bot_harness(workspace) as on:
-        ordeal = Ordeal(on, seed, power_cuts)
+        sweep = KillSweep(on, seed, power_cuts)
         for number in range(kills):
             async with BotProcess(on, constants=power.CONSTANTS if power_cuts else {}) as bot:
-                await ordeal.listening()
-                await strike(on, ordeal, bot, f"q{number}")
-        ordeal.quick()
+                await sweep.listening()
+                await strike(on, sweep, bot, f"q{number}")
+        sweep.quick()
         async with BotProcess(on) as bot:
-            await ordeal.answered()
+            await sweep.answered()
             assert await bot.terminate() == 0
-        ordeal.check(marked=strike is not before_the_model_answers)
-    return ordeal
+        sweep.check(marked=strike is not before_the_model_answers)
+    return sweep
 
 
-async def before_the_model_answers(on: BotHarness, ordeal: Ordeal, bot: BotProcess, name: str) -> None:
+async def before_the_model_answers(on: BotHarness, sweep: KillSweep, bot: BotProcess, name: str) -> None:
     """Every other process dies soon after its start, with the previous one's questions still open."""
     if int(name[1:]) % 2:
-        await ordeal.kill(bot, within=1.5)
+        await sweep.kill(bot, within=1.5)
         return
-    ordeal.quick()
-    await ordeal.answered()
-    await ordeal.recorded()  # otherwise an answer may be repeated with the mark
-    ordeal.hold()
-    ordeal.ask(name)
-    await ordeal.delivered()
-    await ordeal.kill(bot, within=0.3)
+    sweep.quick()
+    await sweep.answered()
+    await sweep.recorded()  # otherwise an answer may be repeated with the mark
+    sweep.hold()
+    sweep.ask(name)
+    await sweep.delivered()
+    await sweep.kill(bot, within=0.3)
 
 
-async def in_mid_stream(on: BotHarness, ordeal: Ordeal, bot: BotProcess, name: str) -> None:
+async def in_mid_stream(on: BotHarness, sweep: KillSweep, bot: BotProcess, name: str) -> None:
     """Every other process dies once it knows the message that is being streamed, however busy the machine is."""
-    ordeal.quick()
-    await ordeal.answered()
-    ordeal.slow(seconds=60.0)
-    ordeal.ask(name)
-    await ordeal.streaming()
+    sweep.quick()
+    await sweep.answered()
+    sweep.slow(seconds=60.0)
+    sweep.ask(name)
+    await sweep.streaming()
     if int(name[1:]) % 2 == 0:
         await until(lambda: on.rows("SELECT id FROM inbox WHERE state = 'waiting' AND placeholder != ''"))
-    await ordeal.kill(bot, within=2.4)
+    await sweep.kill(bot, within=2.4)
 
 
-async def between_answer_and_send(on: BotHarness, ordeal: Ordeal, bot: BotProcess, name: str) -> None:
+async def between_answer_and_send(on: BotHarness, sweep: KillSweep, bot: BotProcess, name: str) -> None:
     """Telegram withholds a response: of a message that arrived, or of one that did not. The next process's first sends
     are refused."""
-    await ordeal.answered()
-    kept = [on.tg.fault("sendMessage", kind, skip=ordeal.random.randrange(3)) for kind in ("hang_after", "hang")]
+    await sweep.answered()
+    kept = [on.tg.fault("sendMessage", kind, skip=sweep.random.randrange(3)) for kind in ("hang_after", "hang")]
     kept.append(on.tg.fault("sendMessage", "slow", times=None, seconds=0.3))
-    ordeal.ask(name)
+    sweep.ask(name)
     await on.tg.wait_for(lambda _: all(fault.hits for fault in kept[:2]), 60.0)
-    await ordeal.kill(bot, within=0.3)
+    await sweep.kill(bot, within=0.3)
     on.tg.clear_faults()
-    on.tg.fault("sendMessage", ordeal.random.choice(["too_many", "server_error"]), times=3)
+    on.tg.fault("sendMessage", sweep.random.choice(["too_many", "server_error"]), times=3)
 
 
 STRIKES = (before_the_model_answers, in_mid_stream, between_answer_and_send)
 
 
 async def test_a_kill_before_the_answer(tmp_path: Path) -> None:
-    await endure(tmp_path, before_the_model_answers, KILLS, SEED)
+    await run_sweep(tmp_path, before_the_model_answers, KILLS, SEED)
 
 
 async def test_a_kill_mid_stream(tmp_path: Path) -> None:
-    ordeals = await endure(tmp_path, in_mid_stream, KILLS, SEED)
-    assert any(ordeal.placeholders for ordeal in ordeals)
+    ordeals = await run_sweep(tmp_path, in_mid_stream, KILLS, SEED)
+    assert any(sweep.placeholders for sweep in ordeals)
 
 
 async def test_a_kill_between_answer_and_send(tmp_path: Path) -> None:
-    ordeals = await endure(tmp_path, between_answer_and_send, KILLS, SEED)
-    assert all(ordeal.recovered for ordeal in ordeals)
+    ordeals = await run_sweep(tmp_path, between_answer_and_send, KILLS, SEED)
+    assert all(sweep.recovered for sweep in ordeals)
 
 
 @pytest.mark.parametrize("strike", STRIKES)
 async def test_a_power_cut_costs_what_a_kill_does(tmp_path: Path, strike: Strike) -> None:
     """What is acted on is on disk: nothing is lost, and only a reply whose delivery was not stored is repeated."""
-    await endure(tmp_path, strike, KILLS, SEED + 4, power_cuts=True)
+    await run_sweep(tmp_path, strike, KILLS, SEED + 4, power_cuts=True)
 
 
 @pytest.mark.slow
@@ -110,7 +112,7 @@ async def test_a_power_cut_costs_what_a_kill_does(tmp_path: Path, strike: Strike
 @pytest.mark.parametrize("power_cuts", [False, True], ids=["kills", "power cuts"])
 @pytest.mark.parametrize("strike", STRIKES)
 async def test_many_kills(tmp_path: Path, strike: Strike, power_cuts: bool) -> None:
-    await endure(tmp_path, strike, MANY, SEED + 2, power_cuts)
+    await run_sweep(tmp_path, strike, MANY, SEED + 2, power_cuts)
 
 
 async def test_a_half_streamed_message_becomes_the_answer(on: BotHarness) -> None:

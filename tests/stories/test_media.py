@@ -208,7 +208,7 @@ class Listener:
         return web.json_response({"text": "what I said aloud", "usage": {"type": "duration", "seconds": 90}})
 
 
-def with_ears(on: BotHarness, status: int = 200) -> Listener:
+def with_transcription(on: BotHarness, status: int = 200) -> Listener:
     on.tg.extra = listener = Listener(status)
     on.env["TRANSCRIPTION_MODEL"] = "ears/whisper-1"
     openai = {"apiType": "openai", "baseUrl": on.ms.openai_base}
@@ -218,7 +218,7 @@ def with_ears(on: BotHarness, status: int = 200) -> Listener:
 
 
 async def test_a_voice_message_is_transcribed(on: BotHarness) -> None:
-    listener = with_ears(on)
+    listener = with_transcription(on)
     async with running(on):
         on.tg.say_voice(b"OggS sounds")
         assert (await on.tg.reply()).text == "You said: what I said aloud"
@@ -226,7 +226,7 @@ async def test_a_voice_message_is_transcribed(on: BotHarness) -> None:
 
 
 async def test_a_failed_transcription_is_reported_and_reaches_no_model(on: BotHarness) -> None:
-    with_ears(on, 500)
+    with_transcription(on, 500)
     async with running(on):
         on.tg.say_voice()
         answer = await on.tg.reply()

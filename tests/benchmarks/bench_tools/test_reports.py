@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.bench_tools import charts, lines, report
-from benchmarks.bench_tools.calls import Asked, asked, score
+from benchmarks.bench_tools.calls import ModelAnswer, asked, score
 from benchmarks.bench_tools.endpoint import Answer
 from benchmarks.bench_tools.recall import Showing, row, showings
 from benchmarks.bench_tools.strategies import WAYS
@@ -39,7 +39,7 @@ def test_every_figure_is_a_line_of_json(tmp_path: Path, study: Study) -> None:
     with lines.Lines(path) as out:
         out.write("rank", lines.rank("tools", found))
         out.write("showing", lines.showing(showing))
-        out.write("answer", lines.answer("m", Asked(showing, Answer("web_3", None, 0.1))))
+        out.write("answer", lines.answer("m", ModelAnswer(showing, Answer("web_3", None, 0.1))))
         written = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     assert [each["kind"] for each in written] == ["rank", "showing", "answer"]
     assert written[0]["rank"] == 1
@@ -55,10 +55,10 @@ def test_error_bars_are_never_negative() -> None:
 
 
 def test_the_command_writes_tables_jsonl_and_a_chart(folder: Path) -> None:
-    out, drawn = folder / "out.jsonl", folder / "drawn.png"
+    out, draw_plan = folder / "out.jsonl", folder / "drawn.png"
     command = [sys.executable, "-m", "benchmarks.bench_tools", "--study", str(folder), "--rounds", "0"]
     ended = subprocess.run(
-        [*command, "--out", str(out), "--plot", str(drawn)],
+        [*command, "--out", str(out), "--plot", str(draw_plan)],
         cwd=ROOT,
         env={**os.environ, "MPLCONFIGDIR": str(folder)},
         capture_output=True,
@@ -71,7 +71,7 @@ def test_the_command_writes_tables_jsonl_and_a_chart(folder: Path) -> None:
     assert kinds.count("rank") == 6
     assert kinds.count("showing") == len(WAYS) * len(SIZES) * 2
     assert all(f"| {way}" in ended.stdout for way in WAYS)
-    assert drawn.stat().st_size > 1_000
+    assert draw_plan.stat().st_size > 1_000
 
 
 def test_a_missing_study_is_reported_in_one_sentence(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,11 +13,11 @@ from benchmarks.auto_tier import FRESH, LATER, UNUSED, read
 from benchmarks.training.auto_tier import (
     SAYINGS,
     SENTENCE,
+    generate,
     learn,
     lesson,
-    made,
-    sayings,
-    to_learn_from,
+    read_sayings,
+    training_rows,
     wordings,
     write,
 )
@@ -26,7 +26,7 @@ from routing.policy.auto.classifier import FILE, LinearClassifier
 from routing.policy.auto.phrases import Phrases
 from routing.types.tiers import TIERS
 
-ROWS = list(made())
+ROWS = list(generate())
 
 
 def test_the_training_data_is_large_and_varied() -> None:
@@ -38,7 +38,7 @@ def test_the_training_data_is_large_and_varied() -> None:
 
 def test_no_benchmark_row_is_in_the_training_data() -> None:
     measured = [*(row for row in read() if row.half == UNUSED), *read(LATER), *read(FRESH)]
-    learnt = list(to_learn_from())
+    learnt = list(training_rows())
     assert not {row.text.casefold() for row in measured} & {row.text.casefold() for row in learnt}
     told = {wording for row in measured for wording in wordings(row.text)}
     assert not [row.text for row in learnt if row.kind in ("made", SENTENCE) and wordings(row.text) & told]
@@ -51,19 +51,19 @@ def test_overlap_is_five_words_or_nine_characters() -> None:
 
 
 def test_the_same_seed_makes_the_same_rows() -> None:
-    assert list(islice(made(3), 50)) == list(islice(made(3), 50)) != list(islice(made(4), 50))
+    assert list(islice(generate(3), 50)) == list(islice(generate(3), 50)) != list(islice(generate(4), 50))
 
 
 @pytest.mark.parametrize("line", ["> huge\nhello", "> smart\nmy {nobody} is here"])
 def test_malformed_training_lines_are_refused(tmp_path: Path, line: str) -> None:
     (tmp_path / "xx.txt").write_text(line, "utf-8")
     with pytest.raises(ValueError, match=r"xx\.txt"):
-        sayings(tmp_path / "xx.txt")
+        read_sayings(tmp_path / "xx.txt")
 
 
 def test_every_word_list_is_used() -> None:
     for file in SAYINGS.glob("*.txt"):
-        lists, sentences = sayings(file)
+        lists, sentences = read_sayings(file)
         said = " ".join(each for several in sentences.values() for each in several)
         assert not [name for name in lists if f"{{{name}}}" not in said], file.name
 

@@ -224,7 +224,7 @@ async def test_an_incomplete_encoder_is_named(on: BotHarness, tmp_path: Path) ->
     assert "the shipped encoder can't be read" in found[0].detail
 
 
-class Odd:
+class FaultyEmbedder:
     """An embedder that never answers, or fails."""
 
     name = "odd"
@@ -249,7 +249,7 @@ class Odd:
 
 @pytest.mark.parametrize(("answers", "said"), [(False, "no vector after 0 s"), (True, "odd knows no English words")])
 async def test_an_unusable_embedder_is_named_and_closed(on: BotHarness, answers: bool, said: str) -> None:
-    odd = Odd(answers)
+    odd = FaultyEmbedder(answers)
     found = await tools.embeddings_check(lambda *_: odd, 30.0 if answers else 0.01)(inspected(on))
     assert (found[0].status, said in found[0].detail) == ("warn", True)
     assert found[0].fix

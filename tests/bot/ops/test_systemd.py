@@ -18,14 +18,14 @@ from tests.stories.harness import BotHarness, BotProcess, bot_harness, running
 
 
 @dataclass
-class Stepping:
+class FakePlatform:
     """A platform that only has progress."""
 
     progress: Progress = field(default_factory=Progress)
 
 
 def platform(last_step: float) -> Platform:
-    return cast(Platform, Stepping(Progress(last_step=last_step)))
+    return cast(Platform, FakePlatform(Progress(last_step=last_step)))
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ from routing.types.messages import UserKey
 ANN, BEN = UserKey("telegram", "1"), UserKey("telegram", "2")
 
 
-class Hand:
+class ManualClock:
     """A manual clock."""
 
     now = 1000.0
@@ -38,7 +38,7 @@ def test_invalid_limits_name_the_variable(text: str) -> None:
 
 
 def test_the_limit_is_announced_once_with_its_end() -> None:
-    clock = Hand()
+    clock = ManualClock()
     limit = RateLimit(parse_limits("2/minute"))
     assert limit.take(ANN, clock.now)
     clock.now += 20
@@ -54,7 +54,7 @@ def test_the_limit_is_announced_once_with_its_end() -> None:
 
 
 def test_the_longest_wait_of_all_windows_counts() -> None:
-    clock = Hand()
+    clock = ManualClock()
     limit = RateLimit(parse_limits("2/minute,3/hour"))
     for _ in range(3):
         assert limit.take(ANN, clock.now)
@@ -64,7 +64,7 @@ def test_the_longest_wait_of_all_windows_counts() -> None:
 
 
 def test_refused_messages_do_not_count() -> None:
-    clock = Hand()
+    clock = ManualClock()
     limit = RateLimit(parse_limits("1/minute"))
     assert limit.take(ANN, clock.now)
     with pytest.raises(Refused):

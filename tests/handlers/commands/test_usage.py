@@ -31,7 +31,7 @@ from routing.types.usage import (
     TurnReport,
 )
 from tests.handlers.contexts import asked
-from tests.routing.budget.fakes import ANN, BEN, NOON, OTHER, Books, Till, limits
+from tests.routing.budget.fakes import ANN, BEN, NOON, OTHER, BudgetFixture, FakeSpendingStore, limits
 
 DAY = 86_400.0
 SPENT = Spending("a/x", 3, 300, 60, 30, Decimal("0.0123"), 1)
@@ -40,7 +40,7 @@ FREE = Spending("house/z", 1, 10, 20, 0, Decimal(0), 1)
 SMART = TurnReport("smart", "", 20, 5, 1, 2, 0, 9.0, 18.4, 1.05, Decimal("0.39"), 1, 3, 2)
 
 
-class Kept(Books):
+class Kept(FakeSpendingStore):
     """Fixed answers; records the queries."""
 
     def __init__(self) -> None:
@@ -108,7 +108,7 @@ def kept() -> Kept:
 
 
 def command(kept: Kept, **ceilings: object) -> UsageCommand:
-    till = Till(limits(zone=ZoneInfo("Pacific/Auckland"), **ceilings))
+    till = BudgetFixture(limits(zone=ZoneInfo("Pacific/Auckland"), **ceilings))
     budget = Budget(lambda: till.limits, kept, till.own, lambda: NOON)
     return UsageCommand(kept, kept, Turns(kept), cast(Any, People()), budget, lambda: NOON)
 

@@ -23,7 +23,7 @@ NOON = 1_795_003_200.0
 
 
 @dataclass(slots=True)
-class Books:
+class FakeSpendingStore:
     """The recorded usage. `gate` holds back the answer to a query after it was computed; `arrived` counts the waiting
     queries."""
 
@@ -62,7 +62,7 @@ class Books:
 
 
 @dataclass(slots=True)
-class Own:
+class FakeBudgetStore:
     """The limits of single people."""
 
     limits: dict[int, PersonLimits] = field(default_factory=dict)
@@ -74,12 +74,12 @@ class Own:
         self.limits[person_id] = limits
 
 
-class Till:
+class BudgetFixture:
     """A budget and its dependencies."""
 
     def __init__(self, limits: BudgetLimits) -> None:
         self.now = NOON
-        self.books, self.own, self.limits = Books(), Own(), limits
+        self.books, self.own, self.limits = FakeSpendingStore(), FakeBudgetStore(), limits
         self.budget = self.restarted()
 
     def restarted(self) -> Budget:

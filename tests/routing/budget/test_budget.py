@@ -11,14 +11,14 @@ import pytest
 from routing.budget.accounts import NOTHING
 from routing.budget.reservation import Reservation
 from routing.types.budgets import PersonLimits, Reached
-from tests.routing.budget.fakes import ANN, BEN, HOME, NOON, OTHER, TOPIC, Till, cost, limits
+from tests.routing.budget.fakes import ANN, BEN, HOME, NOON, OTHER, TOPIC, BudgetFixture, cost, limits
 
 MIDNIGHT = NOON + 12 * 3600.0
 NEXT_MONTH = NOON + 12.5 * 86_400.0
 
 
 async def test_without_limits_nothing_is_read_or_refused() -> None:
-    till = Till(limits())
+    till = BudgetFixture(limits())
     (await till.held("1000")).settle(cost("1000"))
     await till.held(None)
     assert till.books.asked == 0
@@ -26,7 +26,7 @@ async def test_without_limits_nothing_is_read_or_refused() -> None:
 
 
 async def test_two_turns_cannot_both_use_the_last_budget() -> None:
-    till = Till(limits(person_day=1))
+    till = BudgetFixture(limits(person_day=1))
     till.books.gate = asyncio.Event()
     turns = [asyncio.create_task(till.ask("0.6", ANN, HOME)) for _ in range(20)]
     for _ in turns:  # all of them have looked at the books before one of them hears what is in there
@@ -41,7 +41,7 @@ async def test_two_turns_cannot_both_use_the_last_budget() -> None:
 
 async def test_a_late_ledger_read_loses_no_reservation() -> None:
     """One turn reads, spends and writes while another still waits for the same sum."""
-    till = Till(limits(person_day=1))
+    till = BudgetFixture(limits(person_day=1))
     till.books.gate = asyncio.Event()
     slow = asyncio.create_task(till.ask("0.5", ANN, HOME))
     await till.books.arrived.acquire()
@@ -54,7 +54,7 @@ async def test_a_late_ledger_read_loses_no_reservation() -> None:
 @pytest.mark.parametrize("period", ["day", "month"])
 @pytest.mark.parametrize("scope", ["person", "chat", "all"])
 async def test_each_limit_counts_its_own_scope(scope: str, period: str) -> None:
-    till = Till(limits(**{f"{scope}_{period}": 1}))
+    till = BudgetFixture(limits(**{f"{scope}_{period}": 1}))
     await till.spend("0.9")
     for person, chat in ((ANN, HOME), (BEN, HOME), (ANN, OTHER), (BEN, OTHER), (ANN, TOPIC), (BEN, TOPIC)):
         paid = {"person": person == ANN, "chat": chat != OTHER, "all": True}[scope]
@@ -66,7 +66,7 @@ async def test_each_limit_counts_its_own_scope(scope: str, period: str) -> None:
 
 
 async def test_a_reservation_affects_and_releases_every_limit() -> None:
-    till = Till(limits(person_day=1, chat_day=1, all_day=1, person_month=1, chat_month=1, all_month=1))
+    till = BudgetFixture(limits(person_day=1, chat_day=1, all_day=1, person_month=1, chat_month=1, all_month=1))
     held = await till.held("0.7")
     assert [each.held for each in await till.budget.statuses(ANN, HOME)] == [Decimal("0.7")] * 6
     held.settle(cost("0.3"))
@@ -78,7 +78,7 @@ async def test_a_reservation_affects_and_releases_every_limit() -> None:
 
 
 async def test_a_failed_or_cancelled_turn_releases_its_reservation() -> None:
-    till = Till(limits(person_day=1))
+    till = BudgetFixture(limits(person_day=1))
     with pytest.raises(ZeroDivisionError), await till.held("1"):
         raise ZeroDivisionError
     begun, never = asyncio.Event(), asyncio.Event()
@@ -102,7 +102,7 @@ async def test_a_failed_or_cancelled_turn_releases_its_reservation() -> None:
 
 
 async def test_the_ledger_is_read_once_per_day_and_after_a_restart() -> None:
-    till = Till(limits(person_day=1, all_month=10))
+    till = BudgetFixture(limits(person_day=1, all_month=10))
     for _ in range(4):
         await till.spend("0.2")
     assert till.books.asked == 1
@@ -114,7 +114,7 @@ async def test_the_ledger_is_read_once_per_day_and_after_a_restart() -> None:
 
 
 async def test_limits_reset_with_the_day_or_month() -> None:
-    till = Till(limits(person_day=1, person_month=2))
+    till = BudgetFixture(limits(person_day=1, person_month=2))
     await till.spend("1")
     found = await till.refused("0.5")
     assert (found.status.ceiling.period, found.status.resets_at) == ("day", MIDNIGHT)
@@ -129,13 +129,13 @@ async def test_limits_reset_with_the_day_or_month() -> None:
 
 
 async def test_days_are_in_the_owners_time_zone() -> None:
-    till = Till(limits(person_day=1, zone=ZoneInfo("Asia/Tokyo")))
+    till = BudgetFixture(limits(person_day=1, zone=ZoneInfo("Asia/Tokyo")))
     await till.spend("1")
     assert (await till.refused("1")).status.resets_at == MIDNIGHT - 9 * 3600
 
 
 async def test_reservations_survive_midnight() -> None:
-    till = Till(limits(person_day=1))
+    till = BudgetFixture(limits(person_day=1))
     held = await till.held("0.7")
     till.now = MIDNIGHT
     await till.refused("0.5")
@@ -144,7 +144,7 @@ async def test_reservations_survive_midnight() -> None:
 
 
 async def test_the_refusal_names_the_limit() -> None:
-    till = Till(limits(person_day=1, chat_day=5))
+    till = BudgetFixture(limits(person_day=1, chat_day=5))
     await till.spend("0.25")
     found = await till.refused("0.8")
     assert (found.status.ceiling.scope, found.status.left, found.needs) == (
@@ -165,7 +165,7 @@ async def test_the_refusal_names_the_limit() -> None:
 
 
 async def test_a_free_call_always_passes_and_one_of_unknown_price_until_nothing_is_left() -> None:
-    till = Till(limits(person_day=1))
+    till = BudgetFixture(limits(person_day=1))
     (await till.held(None)).settle(cost(None, 500))
     (await till.held("0.9")).settle(cost("1.4"))
     await till.held("0")
@@ -175,7 +175,7 @@ async def test_a_free_call_always_passes_and_one_of_unknown_price_until_nothing_
 
 
 async def test_unknown_prices_may_be_estimated() -> None:
-    till = Till(limits(person_day=1, unknown=Decimal(100)))
+    till = BudgetFixture(limits(person_day=1, unknown=Decimal(100)))
     till.books.rows.append((NOON - 60, ANN, HOME, None, 4_000))
     assert (await till.budget.statuses(ANN, HOME))[0].spent == Decimal("0.4")
     (await till.held("0.2")).settle(cost(None, 3_000))
@@ -185,14 +185,14 @@ async def test_unknown_prices_may_be_estimated() -> None:
 
 
 async def test_an_uncounted_call_costs_its_estimate() -> None:
-    till = Till(limits(person_day=1))
+    till = BudgetFixture(limits(person_day=1))
     (await till.held("0.6")).settle(None)
     status = (await till.budget.statuses(ANN, HOME))[0]
     assert (status.spent, status.unknown) == (Decimal("0.6"), 1)
 
 
 async def test_warn_mode_allows_calls_at_the_limit() -> None:
-    till = Till(limits(person_day=1, at_limit="cheapest"))
+    till = BudgetFixture(limits(person_day=1, at_limit="cheapest"))
     await till.spend("1")
     await till.refused("0.1")
     found = await till.budget.reserve(ANN, HOME, Decimal("0.1"), force=True)
@@ -208,7 +208,7 @@ async def test_warn_mode_allows_calls_at_the_limit() -> None:
 
 
 async def test_a_persons_own_limit() -> None:
-    till = Till(limits(person_day=1))
+    till = BudgetFixture(limits(person_day=1))
     await till.refused("1.5")
     await till.budget.set_limits(ANN, PersonLimits(daily=Decimal(2)), "owner")
     held = await till.held("1.5")
@@ -224,7 +224,7 @@ async def test_a_persons_own_limit() -> None:
 
 
 async def test_linked_people_are_read_again() -> None:
-    till = Till(limits(person_day=1, all_day=9))
+    till = BudgetFixture(limits(person_day=1, all_day=9))
     await till.spend("0.5", ANN)
     await till.spend("0.4", BEN)
     held = await till.held("0.05", ANN)
@@ -238,7 +238,7 @@ async def test_linked_people_are_read_again() -> None:
 
 
 async def test_a_changed_configuration_applies_at_once() -> None:
-    till = Till(limits(person_day=1))
+    till = BudgetFixture(limits(person_day=1))
     await till.spend("0.5")
     till.limits = limits(person_day="0.4", chat_day=9)
     assert [each.spent for each in await till.budget.statuses(ANN, HOME)] == [Decimal("0.5")] * 2

@@ -62,7 +62,7 @@ MAP = the_map()
 BUNDLE = Catalog.load(BUNDLED)
 
 
-def theirs(card: ModelCard) -> dict[str, Any] | None:
+def map_entry(card: ModelCard) -> dict[str, Any] | None:
     """The map's entry: under the full or the plain name, else the entry of the same model elsewhere."""
     for key in (card.name, card.id):
         if key in MAP and MAP[key]["litellm_provider"] == card.provider:
@@ -81,7 +81,7 @@ def levels(entry: dict[str, Any], card: ModelCard) -> tuple[str, ...]:
 def differences() -> dict[tuple[str, str], tuple[object, object]]:
     found: dict[tuple[str, str], tuple[object, object]] = {}
     for card in BUNDLE.models():
-        entry = theirs(card)
+        entry = map_entry(card)
         if entry is None:
             continue
         pairs: dict[str, tuple[object, object]] = {
@@ -110,27 +110,27 @@ def test_models_missing_from_litellms_map_are_listed() -> None:
 def test_a_retired_model_is_bundled_only_for_a_reason() -> None:
     retired = set()
     for card in BUNDLE.models():
-        if (theirs(card) or {}).get("deprecation_date", "9999") <= MAP_DAY:
+        if (map_entry(card) or {}).get("deprecation_date", "9999") <= MAP_DAY:
             retired.add(card.id)
     assert retired == set(RETIRED)
 
 
 def test_bundled_models_have_prices_except_local_ones() -> None:
-    unpriced = {card.name for card in BUNDLE.models() if "input_cost_per_token" not in (theirs(card) or {})}
+    unpriced = {card.name for card in BUNDLE.models() if "input_cost_per_token" not in (map_entry(card) or {})}
     assert all(name.startswith(("ollama/", "local/")) for name in unpriced), sorted(unpriced)
 
 
 def test_none_is_a_level_only_where_sending_nothing_means_no_reasoning() -> None:
     for card in BUNDLE.models():
         if "none" in card.levels and card.provider != "mistral":  # its documentation: reasoning is opt-in
-            entry = theirs(card)
+            entry = map_entry(card)
             assert entry is not None
             assert entry["default_reasoning_effort"] == "none", card.id
 
 
 def test_xhigh_is_a_level_only_where_the_vendor_has_it() -> None:
     with_it = {card.id for card in BUNDLE.models() if "xhigh" in card.levels}
-    declared = {card.id for card in BUNDLE.models() if (theirs(card) or {}).get("supports_xhigh_reasoning_effort")}
+    declared = {card.id for card in BUNDLE.models() if (map_entry(card) or {}).get("supports_xhigh_reasoning_effort")}
     # OpenAI has it for every model after gpt-5.1-codex-max; the map forgets the codex of 5.2.
     assert with_it - declared == {"gpt-5.2-codex"}
     assert declared - with_it == set()

@@ -25,7 +25,7 @@ from routing.types.budgets import Price
 from routing.types.llm import StreamEnd, TextDelta, Usage
 from routing.types.usage import TurnCost
 from tests.fakes import FakeLlm, Step, says
-from tests.routing.budget.fakes import Till, limits
+from tests.routing.budget.fakes import BudgetFixture, limits
 from tests.routing.simulated_time import elapsed, run_instantly
 from tests.routing.turn.samples import turn_cost
 
@@ -188,7 +188,7 @@ async def test_at_a_budget_limit_no_critic_is_called(at_limit: str) -> None:
     async def prices() -> PriceList:
         return lambda model: Price.flat(Decimal(1000))
 
-    till = Till(limits(person_day="0.01", at_limit=at_limit))
+    till = BudgetFixture(limits(person_day="0.01", at_limit=at_limit))
     bench = Bench(DOUBT, guard=BudgetGuard(till.budget, prices))
     assert await bench.check() is None
     assert bench.llm.made == 0

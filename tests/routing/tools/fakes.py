@@ -14,7 +14,7 @@ from routing.types.decisions import SIZES
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 from routing.types.vectors import Floats
 from tests.polling import until
-from tests.routing.tools.selection.catalogue import Matters
+from tests.routing.tools.selection.catalogue import TopicEncoder
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 
@@ -73,7 +73,7 @@ class Broken(tuple[Toolkit, ...]):
         return super().__iter__()
 
 
-Fate = BaseException | asyncio.Event | Callable[[Floats], Floats]
+Outcome = BaseException | asyncio.Event | Callable[[Floats], Floats]
 """Raised, awaited, or applied to the rows."""
 
 
@@ -81,7 +81,7 @@ class FakeEmbedder:
     """Knows groups of related words. Each of the `fates` applies to one call; `asked` are the texts by call; `reached`
     is set when a call waits."""
 
-    def __init__(self, *fates: Fate | None, name: str = "matters:1") -> None:
+    def __init__(self, *fates: Outcome | None, name: str = "matters:1") -> None:
         self.name = name
         self.fates = list(fates)
         self.asked: list[tuple[str, ...]] = []
@@ -90,7 +90,7 @@ class FakeEmbedder:
 
     async def embed(self, texts: Sequence[str]) -> Floats:
         self.asked.append(tuple(texts))
-        rows = Matters().encode(texts)
+        rows = TopicEncoder().encode(texts)
         fate = self.fates.pop(0) if self.fates else None
         if isinstance(fate, BaseException):
             raise fate

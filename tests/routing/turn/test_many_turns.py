@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.failover.call_counter import CallCounter
 from benchmarks.failover.crowd import pools, what
-from benchmarks.failover.faults import FAULTS, Plan, Scripted, drawn, text_of
+from benchmarks.failover.faults import FAULTS, Plan, Scripted, draw_plan, text_of
 from benchmarks.failover.turns import TIER, VENDORS, Line, TurnRunner, models
 from routing.config.sections import ConcurrencyLimits
 from routing.errors import KeyRejected
@@ -87,7 +87,7 @@ def clock() -> float:
 @pytest.mark.parametrize("seed", range(3))
 def test_no_turn_is_lost_or_late(seed: int, among: int) -> None:
     async def story() -> Counter[str]:
-        crowd = Crowd(drawn(TURNS, seed=seed), pools(among))
+        crowd = Crowd(draw_plan(TURNS, seed=seed), pools(among))
         ended = await asyncio.gather(*crowd.begin())
         contract = crowd.of(0).config.contracts[TIER]
         assert len(ended) == TURNS

@@ -22,7 +22,7 @@ from storage.database import Database, migrate, parse_url
 from storage.schema import turn_hours, usage_hours
 from storage.stores import Stores, open_stores
 from storage.usage.hours import HOUR, KEYS, TURNS, USAGE, HourlySums
-from tests.storage.samples import HOME, OTHER, Hand
+from tests.storage.samples import HOME, OTHER, ManualClock
 
 Sums = dict[tuple[object, ...], tuple[float, ...]]
 
@@ -71,7 +71,7 @@ async def some_turn(stores: Stores, chance: random.Random, person: int, turn_id:
     await stores.ledger.finish([], [], TurnRecord(turn_id, here.id, person, "q", calls=tuple(calls), facts=facts))
 
 
-async def happened(stores: Stores, clock: Hand, seed: int, count: int = 60) -> None:
+async def happened(stores: Stores, clock: ManualClock, seed: int, count: int = 60) -> None:
     """Random turns, ratings, links and deletions while hours pass and clocks are set back."""
     chance = random.Random(seed)
     had: list[tuple[str, int]] = []
@@ -101,7 +101,7 @@ async def happened(stores: Stores, clock: Hand, seed: int, count: int = 60) -> N
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_hourly_sums_match_the_rows(database: Database, clock: Hand, seed: int) -> None:
+async def test_hourly_sums_match_the_rows(database: Database, clock: ManualClock, seed: int) -> None:
     stores = open_stores(database, clock)
     await happened(stores, clock, seed)
     assert await database.read(differing) == []
@@ -109,7 +109,7 @@ async def test_hourly_sums_match_the_rows(database: Database, clock: Hand, seed:
     assert all(await database.read(lambda c: [c.execute(each).scalar() for each in counts]))
 
 
-async def test_old_rows_are_counted_by_the_migration(database_url: str, database: Database, clock: Hand) -> None:
+async def test_old_rows_are_counted_by_the_migration(database_url: str, database: Database, clock: ManualClock) -> None:
     await happened(open_stores(database, clock), clock, 1)
 
     def step(connection: Connection) -> str:

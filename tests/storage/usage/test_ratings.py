@@ -10,7 +10,7 @@ from storage.database import Database
 from storage.schema import pieces
 from storage.stores import Stores
 from storage.usage.turns import SqlRatings
-from tests.storage.samples import BEN, HOME, OTHER, TOPIC, Hand
+from tests.storage.samples import BEN, HOME, OTHER, TOPIC, ManualClock
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ async def test_only_the_current_rating_can_be_removed(stores: Stores, ratings: S
 
 
 async def test_expired_answers_are_deleted_completely(
-    stores: Stores, ratings: SqlRatings, database: Database, clock: Hand, ann: int
+    stores: Stores, ratings: SqlRatings, database: Database, clock: ManualClock, ann: int
 ) -> None:
     await answer(stores, ann, "t1", HOME, "1", "2")
     await stores.outbox.sweep(clock.now + 1)

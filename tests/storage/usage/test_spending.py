@@ -18,7 +18,7 @@ from routing.types.messages import ChatKey
 from routing.types.tiers import Tier
 from routing.types.usage import CallRecord, Payer, Rating, Spent
 from storage.stores import Stores
-from tests.storage.samples import BEN, HOME, OTHER, TOPIC, Hand, record
+from tests.storage.samples import BEN, HOME, OTHER, TOPIC, ManualClock, record
 
 CENT = Decimal("0.01")
 UTC = ZoneInfo("UTC")
@@ -39,7 +39,7 @@ async def spend(stores: Stores, person: int, chat: ChatKey, usage: Usage | None,
     await stores.ledger.finish([], [], record(here.id, person, "q", "a", usage=usage, **more))
 
 
-async def test_sums_by_person_chat_and_in_total(stores: Stores, clock: Hand, ann: int, ben: int) -> None:
+async def test_sums_by_person_chat_and_in_total(stores: Stores, clock: ManualClock, ann: int, ben: int) -> None:
     now = clock.now
     clock.now = now - HOUR
     await spend(stores, ann, HOME, paid(CENT))
@@ -68,7 +68,9 @@ async def test_money_is_exact_to_the_nano_dollar(stores: Stores, ann: int) -> No
     assert found.dollars == Decimal("1.00000001")
 
 
-async def test_spending_is_listed_by_person_highest_first(stores: Stores, clock: Hand, ann: int, ben: int) -> None:
+async def test_spending_is_listed_by_person_highest_first(
+    stores: Stores, clock: ManualClock, ann: int, ben: int
+) -> None:
     await spend(stores, ann, HOME, paid(5 * CENT))
     await spend(stores, ben, HOME, paid(CENT), model="x/y")
     await spend(stores, ben, HOME, paid(CENT))
@@ -93,7 +95,7 @@ async def test_spending_by_tier_is_in_tier_order(stores: Stores, ann: int, ben: 
     assert await stores.spending.by_tier(since=2e9) == ()
 
 
-async def test_spending_by_day_in_a_time_zone(stores: Stores, clock: Hand, ann: int, ben: int) -> None:
+async def test_spending_by_day_in_a_time_zone(stores: Stores, clock: ManualClock, ann: int, ben: int) -> None:
     zone = ZoneInfo("Europe/Berlin")
     clock.now = 1_774_738_800.0 + 12 * HOUR  # 2026-03-29 in Berlin, a day of 23 hours
     asked = days(clock.now, 3, zone)
@@ -140,7 +142,7 @@ def went(tier: Tier, seconds: float, model: str = "a/x", **more: Any) -> TurnFac
     return TurnFacts(tier, "default", model, seconds, **more)
 
 
-async def test_turns_are_counted_by_tier_and_model(stores: Stores, clock: Hand, ann: int, ben: int) -> None:
+async def test_turns_are_counted_by_tier_and_model(stores: Stores, clock: ManualClock, ann: int, ben: int) -> None:
     await turn(stores, ann, "old", went("smart", 99.0), CENT)
     clock.now += DAY
     for second in range(1, 20):
@@ -194,7 +196,7 @@ async def test_a_turn_of_a_forgotten_person_is_not_stored(stores: Stores, ann: i
     assert await stores.spending.by_person() == ()
 
 
-async def test_a_budget_holds_across_a_restart(stores: Stores, clock: Hand, ann: int, ben: int) -> None:
+async def test_a_budget_holds_across_a_restart(stores: Stores, clock: ManualClock, ann: int, ben: int) -> None:
     limits = BudgetLimits({("person", "day"): Decimal("0.05"), ("chat", "month"): Decimal("0.06")})
 
     def opened() -> Budget:

@@ -11,10 +11,10 @@ from storage.ledger import SqlLedger
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 from storage.usage.spending import SqlUsage
-from tests.storage.samples import ANN, BEN, HOME, OTHER, Hand, record
+from tests.storage.samples import ANN, BEN, HOME, OTHER, ManualClock, record
 
 
-async def test_usage_by_model_person_conversation_and_time(database: Database, clock: Hand) -> None:
+async def test_usage_by_model_person_conversation_and_time(database: Database, clock: ManualClock) -> None:
     people, ledger, usage = (
         SqlPeople(database, SqlPreferences(database), clock),
         SqlLedger(database, clock),

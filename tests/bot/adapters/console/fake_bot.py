@@ -19,7 +19,7 @@ COMMANDS = (
 TIMEOUT_SECONDS = 60.0
 
 
-class HandClock:
+class ManualClock:
     """A manual clock in Unix seconds."""
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class FakeBot:
         self.messages: list[InboundMessage] = []
         self.replies = 0
         self.replies_before: list[int] = []
-        self.clock = HandClock()
+        self.clock = ManualClock()
         self.fault: Exception | None = None
         self.locale = self.language = ""
         self.notice = ""

@@ -26,9 +26,9 @@ from routing.config.jsonfile import parse
 from routing.config.runtime import read_config
 from routing.policy.models import Models
 from routing.types.messages import Button
-from tests.bot.adapters.console.fake_bot import COMMANDS, HandClock
+from tests.bot.adapters.console.fake_bot import COMMANDS, ManualClock
 
-SPEAKER = ConsoleUser("ann", HandClock())
+SPEAKER = ConsoleUser("ann", ManualClock())
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 PIECES = [
     "**",
@@ -158,7 +158,7 @@ def test_lines_are_not_padded() -> None:
 
 
 async def test_a_view_is_visible_from_its_first_text_to_its_reply() -> None:
-    clock = HandClock()
+    clock = ManualClock()
     views = Views(clock)
     view = views.new(streaming=True)
     assert not views.shown.is_set()
@@ -182,7 +182,7 @@ async def test_a_view_is_visible_from_its_first_text_to_its_reply() -> None:
 
 
 async def test_a_view_closed_before_it_was_seen_is_never_seen() -> None:
-    views = Views(HandClock())
+    views = Views(ManualClock())
     view = views.new(streaming=True)
     assert await view.close() == ""
     view.show("too late")

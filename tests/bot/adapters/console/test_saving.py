@@ -15,7 +15,7 @@ from tests.bot.adapters.console.terminal import ENTER, Terminal, at_prompt, mode
 from tests.polling import until
 
 
-async def handed(terminal: Terminal, document: Document) -> None:
+async def reply_with(terminal: Terminal, document: Document) -> None:
     """The reply to the first line has a document."""
     asked = terminal.fake_bot.messages[0]
     reply = OutboundMessage(asked.chat, "Here **it** is.", reply_to=asked.message_id, document=document)
@@ -28,7 +28,7 @@ async def test_a_document_becomes_a_file_that_overwrites_nothing(history: Path) 
         terminal.type("/history export" + ENTER)
         await until(lambda: bool(terminal.fake_bot.messages))
         for text in ("# One", "# Two", "# Two"):
-            await handed(terminal, Document("talk.md", text))
+            await reply_with(terminal, Document("talk.md", text))
         await terminal.sees(f"Here it is.\nSaved as {exports / 'talk.md'}\n")
         assert terminal.shown.count(f"Saved as {exports / 'talk-2.md'}\n") == 2
         assert "# One" not in terminal.shown
@@ -59,7 +59,7 @@ async def test_a_document_that_cannot_be_saved_is_reported(tmp_path: Path) -> No
     async with at_prompt(FakeBot(lambda _: None), tmp_path / "history") as terminal:
         terminal.type("/history export" + ENTER)
         await until(lambda: bool(terminal.fake_bot.messages))
-        await handed(terminal, Document("talk.md", "# One"))
+        await reply_with(terminal, Document("talk.md", "# One"))
         await terminal.sees(f"talk.md could not be saved in {tmp_path / 'exports'} (File exists).")
 
 

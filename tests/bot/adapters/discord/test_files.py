@@ -11,7 +11,7 @@ from tests.bot.adapters.discord.harness import DiscordHarness
 from tests.servers.discord import DiscordServer
 
 
-def excuse(dc: DiscordServer) -> None:
+def allow_expired_urls(dc: DiscordServer) -> None:
     """The loopback server takes expired URLs of Discord's CDN for API calls."""
     assert {violation.call for violation in dc.violations} == {"GET /attachments/old.png"}
     dc.violations.clear()
@@ -28,7 +28,7 @@ async def test_an_expired_file_url_is_refreshed(dc: DiscordServer, harness: Disc
     dc.delete(message)
     with pytest.raises(Refused, match=r"^Discord no longer has that file"):
         await harness.platform.fetch(old)
-    excuse(dc)
+    allow_expired_urls(dc)
 
 
 async def test_a_file_removed_from_its_message_is_gone(dc: DiscordServer, harness: DiscordHarness) -> None:
@@ -37,7 +37,7 @@ async def test_a_file_removed_from_its_message_is_gone(dc: DiscordServer, harnes
     gone = replace(picture, ref=f"discord:{message.channel.id}/{message.id}/1 {dc.address}/attachments/old.png")
     with pytest.raises(Refused, match=r"^Discord no longer has that file"):
         await harness.platform.fetch(gone)
-    excuse(dc)
+    allow_expired_urls(dc)
 
 
 async def test_a_file_may_be_too_large_or_unreachable(dc: DiscordServer, harness: DiscordHarness) -> None:

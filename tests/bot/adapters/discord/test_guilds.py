@@ -17,7 +17,7 @@ def notices(harness: DiscordHarness) -> list[str]:
     return [words for words in harness.notices if words.startswith("🔐")]
 
 
-async def met(harness: DiscordHarness, dc: DiscordServer) -> None:
+async def wait_for_servers(harness: DiscordHarness, dc: DiscordServer) -> None:
     """Until the client knows every server."""
     await dc.wait_for(lambda _: harness.log.lines)
     await harness.platform._client.wait_until_ready()
@@ -29,26 +29,26 @@ async def test_a_removal_while_offline_is_reported_once_by_name(dc: DiscordServe
     dc.guild("Other")
     kept = Kept()
     async with running_platform(dc, kept) as harness:
-        await met(harness, dc)
+        await wait_for_servers(harness, dc)
     dc.kick()
     async with running_platform(dc, kept) as harness:
-        await met(harness, dc)
+        await wait_for_servers(harness, dc)
         assert harness.notices == [REMOVED.format(server="Team")]
     async with running_platform(dc, kept) as harness:
-        await met(harness, dc)
+        await wait_for_servers(harness, dc)
         assert harness.notices == []
 
 
 async def test_a_server_joined_later_is_known(dc: DiscordServer) -> None:
     kept = Kept()
     async with running_platform(dc, kept) as harness:
-        await met(harness, dc)
+        await wait_for_servers(harness, dc)
         dc.join("Later")
         await harness.received(dc.say("hi", guild="Later", mention=True))
         await dc.wait_for(lambda _: "Later" in kept.state.kept["discord_guilds"])
     dc.kick("Later")
     async with running_platform(dc, kept) as harness:
-        await met(harness, dc)
+        await wait_for_servers(harness, dc)
         assert harness.notices == [REMOVED.format(server="Later")]
 
 
@@ -74,7 +74,7 @@ async def test_a_missing_permission_is_reported_once_per_channel(
         general, other = (template.format(channel=name, server="Team") for name in ("general", "other"))
         assert notices(harness) == [general, other]
     async with running_platform(dc, kept, threads=threads) as harness:
-        await met(harness, dc)
+        await wait_for_servers(harness, dc)
         assert notices(harness) == []
         dc.allow("general", permission)
         await harness.received(dc.say("thanks", channel="general", mention=True))
@@ -90,7 +90,7 @@ async def test_permissions_missing_in_known_channels_are_reported_at_the_start(d
     for chat in (ChatKey("discord", str(dc.channel().id)), ChatKey("discord", str(dc.dm().id))):
         kept.chats[chat] = None
     async with running_platform(dc, kept) as harness:
-        await met(harness, dc)
+        await wait_for_servers(harness, dc)
         assert notices(harness) == [NO_HISTORY.format(channel="general", server="Team")]
 
 
@@ -98,7 +98,7 @@ async def test_unused_threads_need_no_permission(dc: DiscordServer) -> None:
     dc.forbid(dc.channel(), "create_public_threads")
     async with running_platform(dc) as harness:
         await harness.received(dc.say("hi", channel="general", mention=True))
-        await met(harness, dc)
+        await wait_for_servers(harness, dc)
         assert harness.notices == []
 
 
@@ -106,7 +106,7 @@ async def test_an_undeliverable_answer_is_reported_by_the_outbox(dc: DiscordServ
     dc.forbid(dc.channel(), "send_messages", "attach_files")
     async with running_platform(dc) as harness:
         await harness.received(dc.say("hi", channel="general", mention=True))
-        await met(harness, dc)
+        await wait_for_servers(harness, dc)
         assert harness.notices == []
 
 

@@ -22,7 +22,7 @@ SERVER = [sys.executable, "-m", "routing.llm.local.server", "--context", "512"]
 
 
 @dataclass(slots=True)
-class HandClock:
+class ManualClock:
     """Manual time in Unix seconds."""
 
     now: float = 1_000_000.0
@@ -32,8 +32,8 @@ class HandClock:
 
 
 @pytest.fixture
-def clock() -> HandClock:
-    return HandClock()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture(scope="session")

@@ -11,19 +11,19 @@ from typing import Any
 import pytest
 
 from routing.tools.embedding.worker import Launch, WorkerEmbedder, WorkerTimes
-from tests.routing.llm.local.conftest import HandClock
+from tests.routing.llm.local.conftest import ManualClock
 from tests.routing.tools.embedding.loaders import HERE
 
 Make = Callable[..., WorkerEmbedder]
 
 
 @pytest.fixture
-def clock() -> HandClock:
-    return HandClock()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
-async def make(clock: HandClock) -> AsyncIterator[Make]:
+async def make(clock: ManualClock) -> AsyncIterator[Make]:
     """`make("load", model, WorkerTimes(…), …)`; all processes are stopped afterwards."""
     made: list[WorkerEmbedder] = []
 
@@ -46,6 +46,6 @@ def pipe(tmp_path: Path) -> Path:
     return tmp_path / "pipe"
 
 
-async def let_go(pipe: Path) -> None:
+async def release(pipe: Path) -> None:
     """Release the reader, and wait until it has read."""
     await asyncio.to_thread(pipe.write_bytes, b"now")

@@ -15,7 +15,7 @@ from routing.tools.embedding.builder import build_embedder
 from routing.tools.embedding.static import FOLDER, StaticEmbedder
 from routing.tools.embedding.worker import WorkerEmbedder
 from routing.types.vectors import Floats
-from tests.routing.llm.local.conftest import HandClock
+from tests.routing.llm.local.conftest import ManualClock
 from tests.routing.tools.embedding.test_remote import FakeEmbeddings, profile
 from tests.routing.tools.selection.test_encoder_files import ALIKE, NOTHING, OTHERS, missing
 
@@ -39,7 +39,7 @@ async def vectors(model: str, texts: list[str], monkeypatch: pytest.MonkeyPatch)
     heavy = {"sentence_transformers", "torch"}
     here = heavy & sys.modules.keys()  # of another test in this process
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    embedder = build_embedder(read_backend(f"sentence-transformers:{model}"), FakeEmbeddings(), profile, HandClock())
+    embedder = build_embedder(read_backend(f"sentence-transformers:{model}"), FakeEmbeddings(), profile, ManualClock())
     assert isinstance(embedder, WorkerEmbedder)
     try:
         rows = await embedder.embed(texts)

@@ -17,7 +17,7 @@ from routing.types.vectors import Floats
 from tests.polling import until
 from tests.routing.llm.local.conftest import alive
 from tests.routing.tools.embedding.calls import MANY, WAIT_FOR_LOADING, gone, loaded, with_short_timeout
-from tests.routing.tools.embedding.conftest import Make, let_go
+from tests.routing.tools.embedding.conftest import Make, release
 from tests.routing.tools.embedding.loaders import WIDTH, expected
 
 
@@ -52,14 +52,14 @@ async def test_a_message_does_not_wait_for_a_model_to_load_and_bulk_does(make: M
     bulk = asyncio.create_task(embedder.embed(MANY))
     with pytest.raises(EmbedderFailed, match="still loading"):
         await embedder.embed(["hi"])
-    await let_go(pipe)
+    await release(pipe)
     assert np.array_equal(await bulk, expected(MANY))
     assert np.array_equal(await embedder.embed(["hi"]), expected(["hi"]))
 
 
 async def test_a_message_waits_up_to_its_limit(make: Make, pipe: Path) -> None:
     waiting = asyncio.create_task(make("load_later", str(pipe), WAIT_FOR_LOADING).embed(["hi"]))
-    await let_go(pipe)
+    await release(pipe)
     assert np.array_equal(await waiting, expected(["hi"]))
 
 
@@ -68,7 +68,7 @@ async def test_a_start_continues_when_its_caller_is_cancelled(make: Make, pipe: 
     embedder = make("load_later", str(pipe))
     waiting = asyncio.create_task(embedder.embed(MANY))
     await asyncio.sleep(0)
-    opened = asyncio.create_task(let_go(pipe))
+    opened = asyncio.create_task(release(pipe))
     waiting.cancel()
     await opened
     await until(lambda: embedder.pid is not None)
@@ -92,7 +92,7 @@ async def test_a_late_answer_of_a_cancelled_call_is_dropped(make: Make, pipe: Pa
     early.cancel()
     await asyncio.wait([early])
     assert early.cancelled()
-    await let_go(pipe)
+    await release(pipe)
     assert np.array_equal(await late, expected(["late", "too"]))
     assert embedder.pid == pid
 
@@ -106,7 +106,7 @@ async def test_a_message_waits_for_at_most_one_bulk_batch(make: Make, pipe: Path
     finished: list[asyncio.Task[Floats]] = []
     for each in (bulk, message):
         each.add_done_callback(finished.append)
-    await let_go(pipe)
+    await release(pipe)
     assert np.array_equal((await bulk)[1:], expected(MANY))
     assert finished == [message, bulk]
 
@@ -125,7 +125,7 @@ async def test_an_idle_process_ends_and_the_next_call_restarts_it(make: Make, ca
 async def test_a_working_process_is_not_idle(make: Make, pipe: Path) -> None:
     embedder = make(times=WorkerTimes(idle_seconds=0.0))
     running = asyncio.create_task(embedder.embed([f"wait {pipe}", *MANY]))
-    await let_go(pipe)
+    await release(pipe)
     assert np.array_equal((await running)[1:], expected(MANY))
 
 
@@ -136,7 +136,7 @@ async def test_a_call_that_began_before_the_idle_timeout_is_answered(make: Make,
     running = asyncio.create_task(embedder.embed([f"wait {pipe}", *MANY]))
     with pytest.raises(EmbedderFailed, match="no answer within"):
         await hanging.embed(["hang"])
-    await let_go(pipe)
+    await release(pipe)
     assert np.array_equal((await running)[1:], expected(MANY))
 
 

@@ -14,7 +14,7 @@ import pytest
 from routing.errors import EmbedderFailed
 from routing.tools.embedding.worker import Launch, WorkerEmbedder, WorkerTimes
 from tests.polling import until
-from tests.routing.llm.local.conftest import TIMEOUT_SECONDS, HandClock, alive
+from tests.routing.llm.local.conftest import TIMEOUT_SECONDS, ManualClock, alive
 from tests.routing.tools.embedding.calls import MANY, failure, gone, loaded, with_short_timeout
 from tests.routing.tools.embedding.conftest import Make
 from tests.routing.tools.embedding.loaders import expected
@@ -66,7 +66,7 @@ async def test_a_kill_between_calls_restarts_at_once(make: Make) -> None:
         assert np.array_equal(await embedder.embed(["hi"]), expected(["hi"]))
 
 
-async def test_a_second_kill_waits_for_the_next_call(make: Make, clock: HandClock) -> None:
+async def test_a_second_kill_waits_for_the_next_call(make: Make, clock: ManualClock) -> None:
     embedder = make(times=WorkerTimes(retry_seconds=10.0, loading_seconds=TIMEOUT_SECONDS))
     first = await loaded(embedder)
     os.kill(first, signal.SIGKILL)
@@ -134,7 +134,7 @@ async def test_rows_of_two_widths_are_refused(make: Make) -> None:
         await make().embed([*MANY, "wide"])
 
 
-async def test_an_invalid_message_is_reported(clock: HandClock) -> None:
+async def test_an_invalid_message_is_reported(clock: ManualClock) -> None:
     launch = Launch("m", interpreter=("sh", "-c", "echo 'Welcome to the shell of this machine'; cat"))
     embedder = WorkerEmbedder("worker:m", launch, clock)
     with pytest.raises(EmbedderFailed, match="m: its process sent something other than vectors"):
@@ -142,7 +142,7 @@ async def test_an_invalid_message_is_reported(clock: HandClock) -> None:
     await embedder.close()
 
 
-async def test_reasons_of_a_failed_start(make: Make, clock: HandClock, tmp_path: Path) -> None:
+async def test_reasons_of_a_failed_start(make: Make, clock: ManualClock, tmp_path: Path) -> None:
     assert await failure(make("load_badly", str(tmp_path / "x"))) == f"{tmp_path / 'x'}: the weights are torn"
     ended = await failure(make("load_and_die"))
     assert ended == "double: its process ended with exit code 9: the disk is on fire"
@@ -152,7 +152,7 @@ async def test_reasons_of_a_failed_start(make: Make, clock: HandClock, tmp_path:
     assert killed == "double: its process was killed, probably because memory ran out"
 
 
-async def test_a_missing_package_is_explained(clock: HandClock) -> None:
+async def test_a_missing_package_is_explained(clock: ManualClock) -> None:
     launch = Launch("all-MiniLM-L6-v2", interpreter=(sys.executable, "-S"))
     said = await failure(WorkerEmbedder("w", launch, clock))
     assert said == ("all-MiniLM-L6-v2: sentence-transformers is not installed: run `make embeddings`")
@@ -164,7 +164,7 @@ async def test_loading_times_out(make: Make, pipe: Path) -> None:
         await embedder.embed(MANY)
 
 
-async def test_repeated_failures_back_off(make: Make, clock: HandClock, tmp_path: Path) -> None:
+async def test_repeated_failures_back_off(make: Make, clock: ManualClock, tmp_path: Path) -> None:
     counted = tmp_path / "starts"
     embedder = make("load_badly", str(counted), WorkerTimes(retry_seconds=10.0, max_retry_seconds=35.0))
     for starts, wait in ((1, 10), (2, 20), (3, 35), (4, 35)):
@@ -176,7 +176,7 @@ async def test_repeated_failures_back_off(make: Make, clock: HandClock, tmp_path
         clock.now += 1
 
 
-async def test_a_silent_process_backs_off_until_it_answers(make: Make, clock: HandClock) -> None:
+async def test_a_silent_process_backs_off_until_it_answers(make: Make, clock: ManualClock) -> None:
     embedder = make(times=WorkerTimes(retry_seconds=10.0, loading_seconds=TIMEOUT_SECONDS))
     for _ in range(2):
         with pytest.raises(EmbedderFailed, match="exit code 7"):

@@ -38,7 +38,7 @@ EXAMPLES = {
     "playMusic": ["put on some jazz"],
     NO_TOOL: ["how are you", "thank you very much"],
 }
-MATTERS = (
+TOPICS = (
     frozenset({"weather", "forecast", "forecasts", "rain", "storms", "sunny", "drizzle"}),
     frozenset({"alarm", "ring", "bed", "wake", "rise"}),
     frozenset({"song", "jazz", "play", "music", "tune"}),
@@ -67,7 +67,7 @@ FUSION = Fusion(
 """A keyword of a single toolkit is certain; a similarity above one half is enough."""
 
 
-class Matters:
+class TopicEncoder:
     """An encoder that knows groups of related words and records its texts."""
 
     name = "matters"
@@ -77,6 +77,6 @@ class Matters:
 
     def encode(self, texts: Sequence[str]) -> Floats:
         self.asked += texts
-        rows = [[sum(word in matter for word in written(text)) for matter in MATTERS] for text in texts]
-        found = np.array(rows, np.float32).reshape(len(texts), len(MATTERS))
+        rows = [[sum(word in matter for word in written(text)) for matter in TOPICS] for text in texts]
+        found = np.array(rows, np.float32).reshape(len(texts), len(TOPICS))
         return np.asarray(found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9), np.float32)

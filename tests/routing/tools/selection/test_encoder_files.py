@@ -51,7 +51,7 @@ def missing(what: str) -> None:
     pytest.skip(f"system set: {what}")
 
 
-class Light:
+class MinimalEncoder:
     """Reads the files with numpy and tokenizers alone: int8 rows, and a factor for each."""
 
     def __init__(self) -> None:
@@ -79,8 +79,8 @@ class Light:
 
 
 @pytest.fixture(scope="module")
-def light() -> Light:
-    return Light()
+def light() -> MinimalEncoder:
+    return MinimalEncoder()
 
 
 def test_the_files_are_small_and_describe_themselves() -> None:
@@ -94,7 +94,7 @@ def test_the_files_are_small_and_describe_themselves() -> None:
     assert "Apache-2.0" in (FOLDER / "README.md").read_text("utf-8")
 
 
-def test_every_token_has_a_row_and_unknown_words_are_zero(light: Light) -> None:
+def test_every_token_has_a_row_and_unknown_words_are_zero(light: MinimalEncoder) -> None:
     tokens = light.tokenizer.get_vocab()
     assert sorted(tokens.values()) == list(range(len(light.embeddings)))
     assert light.embeddings.dtype == np.int8
@@ -105,24 +105,24 @@ def test_every_token_has_a_row_and_unknown_words_are_zero(light: Light) -> None:
     assert light.embeddings.any(axis=1).mean() > 0.99
 
 
-def test_vectors_have_length_one_or_zero(light: Light) -> None:
+def test_vectors_have_length_one_or_zero(light: MinimalEncoder) -> None:
     assert not light.vectors(NOTHING).any()
     assert np.allclose(np.linalg.norm(light.vectors([*OTHERS, *(text for text, _, _ in ALIKE)]), axis=1), 1)
 
 
 @pytest.mark.parametrize(("said", "meant", "other"), ALIKE, ids=[said for said, _, _ in ALIKE])
-def test_translations_are_near_each_other(light: Light, said: str, meant: str, other: str) -> None:
+def test_translations_are_near_each_other(light: MinimalEncoder, said: str, meant: str, other: str) -> None:
     vectors = light.vectors([said, meant, other])
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]
 
 
-def test_numbers_and_case_do_not_matter(light: Light) -> None:
+def test_numbers_and_case_do_not_matter(light: MinimalEncoder) -> None:
     vectors = light.vectors(["set a timer for 5 minutes", "SET A TIMER FOR 45 MINUTES", "transfer 45 dollars"])
     assert vectors[0] @ vectors[1] > 0.9 > vectors[1] @ vectors[2]
 
 
 @pytest.mark.system
-def test_sentence_transformers_reads_the_same_vectors(light: Light) -> None:
+def test_sentence_transformers_reads_the_same_vectors(light: MinimalEncoder) -> None:
     texts = [*(text for row in ALIKE for text in row), *OTHERS, *NOTHING]
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
     asked = [sys.executable, "-c", SCRIPT, str(FOLDER)]

@@ -16,7 +16,7 @@ from routing.tools.selection.fusion import Fusion, Policy
 from routing.tools.selection.glossary import Glossary
 from routing.tools.selection.ranker import CLAUSE_SHARE, Decision, EncodingRanker, Ranker
 from routing.tools.selection.small_talk import BUCKETS, SmallTalk
-from tests.routing.tools.selection.catalogue import CATALOGUE, EXAMPLES, FUSION, OPEN, Matters, weights
+from tests.routing.tools.selection.catalogue import CATALOGUE, EXAMPLES, FUSION, OPEN, TopicEncoder, weights
 
 
 @pytest.fixture(scope="module")
@@ -25,12 +25,12 @@ def glossary() -> Glossary:
 
 
 @pytest.fixture
-def encoder() -> Matters:
-    return Matters()
+def encoder() -> TopicEncoder:
+    return TopicEncoder()
 
 
 @pytest.fixture
-def selector(glossary: Glossary, encoder: Matters) -> EncodingRanker:
+def selector(glossary: Glossary, encoder: TopicEncoder) -> EncodingRanker:
     made = EncodingRanker(made_of(glossary), encoder)
     encoder.asked.clear()
     return made
@@ -44,17 +44,17 @@ def stages(decision: Decision) -> dict[str, str]:
     return {one.name: one.stage for one in decision.chosen}
 
 
-def test_a_certain_keyword_is_not_embedded(selector: EncodingRanker, encoder: Matters) -> None:
+def test_a_certain_keyword_is_not_embedded(selector: EncodingRanker, encoder: TopicEncoder) -> None:
     assert stages(selector.decide("the forecast")) == {"weather": "keyword"}
     assert encoder.asked == []
 
 
-def test_clauses_undecided_by_keywords_are_embedded(selector: EncodingRanker, encoder: Matters) -> None:
+def test_clauses_undecided_by_keywords_are_embedded(selector: EncodingRanker, encoder: TopicEncoder) -> None:
     assert stages(selector.decide("sunny or drizzle")) == {"weather": "embed"}
     assert encoder.asked == ["sunny or drizzle"]
 
 
-def test_each_clause_is_decided_separately(selector: EncodingRanker, encoder: Matters) -> None:
+def test_each_clause_is_decided_separately(selector: EncodingRanker, encoder: TopicEncoder) -> None:
     message = "show the forecast and hum a tune"
     assert [part.text for part in selector.ranker.clauses(message)][1:] == ["show the forecast", "hum a tune"]
     assert stages(selector.decide(message)) == {"weather": "keyword", "playMusic": "embed"}
@@ -69,7 +69,7 @@ def test_a_lone_keyword_selects_its_toolkit_at_any_odds(glossary: Glossary, mess
     assert shut.decide(shut.clauses(f"{message} gone"), {}).chosen == ()
 
 
-def test_a_gloss_is_embedded_beside_the_original(selector: EncodingRanker, encoder: Matters) -> None:
+def test_a_gloss_is_embedded_beside_the_original(selector: EncodingRanker, encoder: TopicEncoder) -> None:
     selector.decide("wird es morgen regnen")
     said, gloss = encoder.asked
     assert said == "wird es morgen regnen"
@@ -92,7 +92,7 @@ def test_without_vectors_words_alone_decide(glossary: Glossary) -> None:
     assert decision.odds.shape == (4,)
 
 
-def test_released_vectors_are_not_used(selector: EncodingRanker, encoder: Matters) -> None:
+def test_released_vectors_are_not_used(selector: EncodingRanker, encoder: TopicEncoder) -> None:
     inner = selector.ranker
     inner.use(None)
     assert inner.open(inner.clauses("sunny or drizzle")) == ()
@@ -101,7 +101,7 @@ def test_released_vectors_are_not_used(selector: EncodingRanker, encoder: Matter
     assert selector.select("sunny or drizzle") == ["weather"]
 
 
-def test_a_clause_without_vectors_keeps_its_lexical_result(selector: EncodingRanker, encoder: Matters) -> None:
+def test_a_clause_without_vectors_keeps_its_lexical_result(selector: EncodingRanker, encoder: TopicEncoder) -> None:
     inner = selector.ranker
     parts = inner.clauses("sunny or drizzle. hum a tune")
     only = selector.vectors(["hum a tune"])
@@ -129,7 +129,7 @@ def test_the_best_group_comes_first(selector: EncodingRanker) -> None:
 
 def test_a_clause_may_show_fewer_tools_than_the_message(glossary: Glossary) -> None:
     three = Policy(gate=0.0, least=-9.0, falling=0.0, most=3.0, growing=0.0, certain=99.0)
-    selector = EncodingRanker(made_of(glossary, policy=three), Matters())
+    selector = EncodingRanker(made_of(glossary, policy=three), TopicEncoder())
     assert len(selector.select("rain ring tune")) == 3
     polite = "rain ring tune. hello hello hello hello"  # as a whole it asks for nothing
     assert len(selector.select(polite)) == max(2, round(CLAUSE_SHARE * 3)) < 3
@@ -158,7 +158,7 @@ def test_tools_of_one_toolkit_need_not_be_adjacent(glossary: Glossary) -> None:
 
 def test_small_talk_examples_count_against_all(glossary: Glossary) -> None:
     polite = Fusion(FUSION.words, weights((*LEXICAL, *DENSE), {"best": 8.0}, {"negatives": 8.0}, 1.0))
-    selector = EncodingRanker(made_of(glossary, polite), Matters())
+    selector = EncodingRanker(made_of(glossary, polite), TopicEncoder())
     assert selector.select("rain") == ["weather"]
     assert selector.select("hello hello hello, rain") == []
 
