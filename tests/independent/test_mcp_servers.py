@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from routing.errors import ToolFailed
 from routing.types.decisions import SIZES
 from tests.handlers.tools.mcp.harness import McpHarness, mcp_harness
 from tests.independent.mcp_parties import modules, node, program, reference
+from tests.ports import free_port
 
 pytestmark = pytest.mark.system
 
@@ -59,8 +59,7 @@ async def everything(on: McpHarness) -> None:
 
 @contextmanager
 def everything_over_http() -> Iterator[str]:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     process = subprocess.Popen(
         [*reference("server-everything"), "streamableHttp"],
         stderr=subprocess.PIPE,

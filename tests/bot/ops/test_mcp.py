@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import sqlite3
 import sys
 from collections.abc import AsyncIterator
@@ -27,6 +26,7 @@ from tests.bot.cli import ROOT, tierbot
 from tests.bot.ops.doctor import migrated
 from tests.handlers.tools.mcp.test_server import START, TOKEN
 from tests.polling import until
+from tests.ports import free_port
 from tests.stories.forked_cli import TIMEOUT_SECONDS, Forked, forked
 from tests.stories.harness import BotHarness, BotProcess
 
@@ -205,8 +205,7 @@ async def test_over_http_with_the_token(tmp_path: Path) -> None:
         assert code == 2
         assert output == ""
         assert "127.0.0.1:0 is not an address" in log
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        where = f"127.0.0.1:{free.getsockname()[1]}"
+    where = f"127.0.0.1:{free_port()}"
     (tmp_path / "token").write_text(f"{TOKEN}\n")
     async with started(tmp_path, "--http", where, TIERBOT_MCP_TOKEN_FILE=str(tmp_path / "token")) as line:
         while b"Serving at" not in (said := await asyncio.wait_for(line.process.stderr.readline(), TIMEOUT_SECONDS)):

@@ -11,15 +11,13 @@ import pytest
 from bot.adapters.telegram.api import UPDATES
 from routing.errors import ConfigError
 from tests.bot.adapters.telegram.harness import TelegramHarness, running_platform, to
+from tests.ports import free_port
 from tests.servers.telegram import TelegramServer
 
 
 def hook() -> dict[str, Any]:
     """Options for a free port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    listen = f"127.0.0.1:{port}"
+    listen = f"127.0.0.1:{free_port()}"
     return {"webhook_url": f"http://{listen}/hook", "webhook_listen": listen, "webhook_secret": "s3cret"}
 
 

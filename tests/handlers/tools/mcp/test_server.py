@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from routing.errors import ConfigError, ToolFailed
 from routing.types.tools import Traits
 from tests.handlers.tools.mcp import sample_server
 from tests.handlers.tools.mcp.harness import McpHarness
+from tests.ports import free_port
 
 SAMPLE_SERVER = Path(sample_server.__file__)
 TOKEN = "a-token-of-a-length-that-will-do"
@@ -140,8 +140,7 @@ async def test_our_client_reads_our_servers_cards(on: McpHarness) -> None:
 @contextmanager
 def serving(host: str = "127.0.0.1") -> Iterator[str]:
     """Our server over HTTP; returns its loopback URL."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     where = f"127.0.0.1:{port}"
     process = subprocess.Popen(
         [sys.executable, str(SAMPLE_SERVER), f"{host}:{port}"], stderr=subprocess.PIPE, text=True, env=environment()
