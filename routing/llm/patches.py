@@ -80,6 +80,8 @@ def look_up_once() -> None:
     utils: Any = importlib.import_module(UTILS)
     main: Any = importlib.import_module(MAIN)
     look_up = utils.get_model_info_helper
+    if look_up.__module__ == __name__:  # installed already
+        return
 
     @lru_cache(_MODELS)
     def known(model: str, provider: str, _generation: int) -> dict[str, Any]:

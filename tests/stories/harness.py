@@ -154,10 +154,12 @@ def _patched() -> Iterator[None]:
         share_indexes(_patch)
         _patch.setattr("bot.adapters.telegram.platform.register_if_changed", _register)
     _bots.append(1)
+    _guard_bots()
     try:
         yield
     finally:
         _bots.pop()
+        _guard_bots()
         if not _bots:
             _patch.undo()
 
@@ -174,21 +176,27 @@ _telling: ContextVar[bool] = ContextVar("telling", default=True)
 
 @contextmanager
 def _nothing_blocks() -> Iterator[None]:
-    """Raises BlockingError if our code blocks the event loop."""
-    if _guards:  # another bot runs in this process
-        yield
-        return
-    guard = BlockBuster(["bot", "handlers", "routing", "storage"])
-    for function in guard.functions.values():
-        for file, name in LIBRARIES:
-            function.can_block_in(file, name)
-    _guards.append(guard)
-    guard.activate()
+    """Raises BlockingError if our code blocks the event loop, unless another bot of this process starts or ends."""
+    _at_work.append(1)
+    _guard_bots()
     try:
         yield
     finally:
-        _guards.remove(guard)
-        guard.deactivate()
+        _at_work.pop()
+        _guard_bots()
+
+
+def _guard_bots() -> None:
+    """Turns the guard on or off: starting and ending may block."""
+    while _guards:
+        _guards.pop().deactivate()
+    if _at_work and len(_at_work) == len(_bots):
+        guard = BlockBuster(["bot", "handlers", "routing", "storage"])
+        for function in guard.functions.values():
+            for file, name in LIBRARIES:
+                function.can_block_in(file, name)
+        guard.activate()
+        _guards.append(guard)
 
 
 LIBRARIES = (
@@ -202,6 +210,8 @@ LIBRARIES = (
 )
 """Functions of libraries that block and can't be moved into a thread."""
 
+_at_work: list[int] = []
+"""One for each bot that has started and does not end yet."""
 _guards: list[BlockBuster] = []
 
 

@@ -195,8 +195,7 @@ async def test_a_disconnected_client_is_not_an_error(tmp_path: Path) -> None:
     async with forked("mcp", env=environ(tmp_path), deaf=True) as process:
         code, _, log = await process.ended(asked.encode())
     assert code == 0
-    assert "Traceback" not in log
-    assert "disconnected" in log
+    assert all("disconnected" in line for line in log.splitlines()), "nothing is logged if the end came first"
 
 
 async def test_over_http_with_the_token(tmp_path: Path) -> None:

@@ -107,3 +107,12 @@ def test_models_outside_the_map_are_looked_up_each_time(lookups: list[tuple[str,
     for _ in range(2):
         utils().get_model_info_helper("qwen3", "ollama")
     assert lookups == [("qwen3", "ollama")] * 2
+
+
+@pytest.mark.usefixtures("lookups")
+def test_the_look_up_is_replaced_once_per_process() -> None:
+    """Otherwise each bot of a process would call those before it, up to Python's recursion limit."""
+    patches.look_up_once()
+    installed = utils().get_model_info_helper
+    patches.look_up_once()
+    assert utils().get_model_info_helper is installed
