@@ -86,7 +86,7 @@ class SqlPeople:
 
     async def admit(self, user: UserKey, name: str, role: Role, actor: str) -> Person:
         now = self._clock()
-        return await self._change(lambda c: _admit(c, user, name, role, actor, now))
+        return await self._change(lambda c: _admit(c, user, name, role, actor, now), lambda admitted: admitted.id)
 
     async def everyone(
         self, limit: int | None = None, offset: int = 0
@@ -164,7 +164,7 @@ class SqlPeople:
         if len(self._seen) >= _CACHE_SIZE:
             self._seen.clear()
         seen = self._seen
-        await self._change(step)
+        await self._change(step, lambda _: person.id)
         seen[user] = profile
 
     async def usernames(self, people: Sequence[int] | None = None) -> Mapping[UserKey, str]:
@@ -237,12 +237,18 @@ class SqlPeople:
         rows = await self._database.read(lambda c: c.execute(newest).all())
         return tuple(AuditEntry(r.at, r.actor, r.action, *read_audit_detail(r.action, r.detail)) for r in rows)
 
-    async def _change(self, step: Callable[[Connection], _T]) -> _T:
-        """Run a step that changes accounts or roles, then clear the cache, even if the caller is cancelled."""
+    async def _change(self, step: Callable[[Connection], _T], changed: Callable[[_T], int] | None = None) -> _T:
+        """Run a step that changes accounts or roles. Then only accounts of others than the person whose id `changed`
+        returns stay cached; none if it is not given, or if the caller is cancelled."""
+        others: dict[UserKey, Person | None] = {}
         try:
-            return await self._database.write(step)
+            done = await self._database.write(step)
+            if changed is not None:
+                person_id = changed(done)
+                others = {user: each for user, each in self._cache.items() if each is not None and each.id != person_id}
+            return done
         finally:
-            self._cache = {}
+            self._cache = others
 
 
 def _forget_replies(connection: Connection, person_id: int) -> None:

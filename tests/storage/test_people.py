@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from sqlalchemy import select
+from sqlalchemy import insert, select
 
 from routing.types.messages import OutboundMessage, UserKey
 from routing.types.people import Pairing
@@ -15,7 +15,7 @@ from storage.ledger import SqlLedger
 from storage.outbox import SqlOutbox
 from storage.people import KEPT_SECONDS, SqlPeople
 from storage.preferences import SqlPreferences
-from storage.schema import metadata
+from storage.schema import identities, metadata
 from storage.usage.spending import SqlUsage
 from tests.polling import until
 from tests.storage.fakes import Counting
@@ -65,6 +65,26 @@ async def test_an_admission_during_a_lookup_is_not_cached_away(database: Databas
     counting.gate.set()
     await search
     assert await people.find(ANN) is not None
+
+
+async def test_a_change_leaves_other_people_cached(database: Database, clock: ManualClock) -> None:
+    counting = Counting(database)
+    people = SqlPeople(counting, SqlPreferences(database), clock)
+    linked = UserKey("discord", "3")
+    ann = await people.admit(ANN, "Ann", "user", "boss")
+    second = {"platform": linked.platform, "user_id": linked.user_id, "person_id": ann.id}
+    await database.write(lambda c: c.execute(insert(identities), second))
+    for account in (ANN, linked):
+        await people.find(account)
+    before = counting.reads
+    await people.admit(BEN, "Ben", "user", "boss")
+    await people.find(ANN)
+    assert counting.reads == before
+    await people.admit(ANN, "", "blocked", "boss")
+    for account in (ANN, linked):
+        found = await people.find(account)
+        assert found is not None
+        assert found.role == "blocked"
 
 
 async def test_pairing_requests_are_limited_and_expire(database: Database, clock: ManualClock) -> None:
