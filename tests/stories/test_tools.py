@@ -107,13 +107,13 @@ async def test_a_flood_of_output_is_truncated_and_reported(on: BotHarness) -> No
 
 @needs_bubblewrap
 async def test_a_hanging_command_is_killed_and_reported(on: BotHarness) -> None:
-    on.config["sandbox"] = {"seconds": 1}
+    on.config["sandbox"] = {"seconds": 3}
     on.ms.call_tools([("run_command", {"command": "echo begun; sleep 300"})])
     on.ms.reply("It took too long.")
     async with running(on):
         assert (await ask(on, "run it")).text == "It took too long."
     assert "begun" in tool_results(on)[0]
-    assert "ended after 1 s: the time limit" in tool_results(on)[0]
+    assert "ended after 3 s: the time limit" in tool_results(on)[0]
 
 
 async def test_an_invalid_call_is_reported_only_to_the_model(on: BotHarness) -> None:

@@ -127,7 +127,7 @@ async def test_arguments_reach_the_tool_as_the_model_wrote_them(llm: LiteLlm, ms
 
 
 async def test_an_abandoned_stream_is_closed_at_the_provider(llm: LiteLlm, ms: ModelServer, asked: Request) -> None:
-    ms.reply("one two three four five six seven eight", delay=0.2)
+    ms.reply("one two three four five six seven eight", delay=60.0)
     events = llm.stream(asked)
     async for event in events:
         if isinstance(event, TextDelta):

@@ -192,7 +192,8 @@ async def test_a_429_on_an_edit_pauses_the_chat(tg: TelegramServer, harness: Tel
     refused = tg.calls("editMessageText")[0].at
     await tg.wait_for(lambda _: shown.text == "one two three")
     assert shown.versions[-1].at - refused >= 1
-    assert not [action for action in tg.actions if refused + 0.02 < action.at < refused + 0.98]
+    paused = [action for action in tg.actions if refused < action.at < refused + 0.98]
+    assert len(paused) <= 1, "one may be on its way, and there would be nine"
     await live.close()
 
 

@@ -46,7 +46,7 @@ print("x" * 80_000)
 
 async def test_time_is_limited(tmp_path: Path) -> None:
     mark = unique()
-    sandbox = await made(tmp_path, SandboxLimits(seconds=2))
+    sandbox = await made(tmp_path, SandboxLimits(seconds=4))
     ran = await shell(sandbox, f"echo before; trap '' TERM INT HUP; sleep {mark}")
     assert (ran.output, ran.ended, ran.exit_code) == ("before\n", "seconds", None)
     assert running(mark) == []
