@@ -189,7 +189,7 @@ async def test_a_global_rate_limit_longer_than_a_preview_ends(
 ) -> None:
     """The preview on its way is given up before the limit ends; everybody else waits for the same limit."""
     for module in ("adapters.shared.streaming", "adapters.discord.live"):
-        monkeypatch.setattr(f"bot.{module}.FAREWELL", 0.3)
+        monkeypatch.setattr(f"bot.{module}.CLOSE_SECONDS", 0.3)
     gate = on.ms.reply(" ".join(f"w{number}" for number in range(60)), chunks=12, gate_after=6)
     async with running(on) as app:
         await up(dc, app)
