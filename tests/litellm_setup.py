@@ -35,7 +35,7 @@ def litellm_without_clients() -> Any:
 
 @asynccontextmanager
 async def loaded_adapter(folder: Path) -> AsyncIterator[LiteLlm]:
-    """Our door, loaded, with the bundled catalogue; local models would be in `folder`."""
+    """The LiteLLM adapter, loaded, with the bundled catalogue; local models would be in `folder`."""
     local = LocalRuntime(folder)
     made = LiteLlm(local, Catalog.load(BUNDLED))
     await made.load()
@@ -47,6 +47,6 @@ async def loaded_adapter(folder: Path) -> AsyncIterator[LiteLlm]:
 
 @pytest.fixture
 async def llm(tmp_path: Path) -> AsyncIterator[LiteLlm]:
-    """Our adapter, loaded."""
+    """The LiteLLM adapter, loaded."""
     async with loaded_adapter(tmp_path) as made:
         yield made

@@ -77,7 +77,7 @@ def preprocess(message: str) -> PreparedMessage:
 
 
 def fold(text: str) -> str:
-    """Lower-case and normalise a text, without accents and vowel points; cut to the length of a reading."""
+    """Lower-case and normalise a text, without accents and vowel points; cut to at most 1,600 characters."""
     folded = unicodedata.normalize("NFKC", _LIGATURES.sub(" ", text))[: 2 * (HEAD + TAIL)].casefold()
     if folded.isascii():
         return folded

@@ -1,4 +1,4 @@
-"""Which model checks an answer, with what request, and the result; a failure does not count as a doubt."""
+"""Which model checks an answer, with what request, and the result; a failure does not count as an objection."""
 
 from __future__ import annotations
 
