@@ -77,6 +77,7 @@ async def test_codes_are_used_after_a_jump_and_expire_by_real_time(
         link = code_in(await ask(on, "/access link"))
         clock.ahead = jump
         assert (await ask(on, f"/access pair {pairing}")).text.startswith("✅ Bob")
+        await on.tg.reply(on.tg.private("bob"), matching="You said: hi")
         assert (await written(dc, f"/access link {link}", "ali")).text.startswith("🔗 You are one person")
         late, pairing = code_in(await ask(on, "/access link", user="bob")), code_in(await ask(on, "hi", user="eve"))
         clock.ahead, steady.ahead = 0.0, 601.0

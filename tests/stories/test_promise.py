@@ -18,9 +18,9 @@ def own_clients() -> None:
 
 
 async def test_status_shows_deadline_attempts_and_price(on: BotHarness) -> None:
-    vendors(on, smart={"deadlineSeconds": 30.0, "attempts": 2})
-    on.config["tiers"]["coding"]["deadlineSeconds"] = 40.0
-    on.config["tiers"]["deep"]["deadlineSeconds"] = 50.0
+    vendors(on, smart={"deadlineSeconds": 50.0, "firstTokenSeconds": 9.0, "attempts": 2})
+    on.config["tiers"]["coding"]["deadlineSeconds"] = 60.0
+    on.config["tiers"]["deep"]["deadlineSeconds"] = 70.0
     on.config["turn"] = {"deadlineSeconds": 25}
     async with running(on):
         shown = (await ask(on, "/tier smart")).text
