@@ -39,6 +39,15 @@ kill -s KILL -- "-$group"
 log = logging.getLogger("routing.process")
 
 
+def close_descriptors_on_exec() -> None:
+    """Let no program that is started from now on inherit a descriptor of this process, except the standard ones and
+    those passed to it. uvloop passes on all that are inheritable, even with `close_fds`."""
+    for name in os.listdir("/dev/fd"):
+        if int(name) > 2:
+            with suppress(OSError):  # the listing's own
+                os.set_inheritable(int(name), False)
+
+
 class _Protocol(SubprocessStreamProtocol):
     """Signals the exit of the process, also if a grandchild holds its pipes. `Process.wait` would wait for those."""
 
@@ -85,7 +94,9 @@ class ChildProcess:
         line_bytes: int = _CHUNK,
     ) -> ChildProcess:
         """Start `command` with exactly this environment, by default with ours. `line_bytes` limits `stdout.readuntil`;
-        `grace_seconds` is the time to exit after stdin closes, and again after SIGTERM. Raises OSError."""
+        `grace_seconds` is the time to exit after stdin closes, and again after SIGTERM. Raises OSError; a
+        FileNotFoundError names the missing program or folder."""
+        close_descriptors_on_exec()
         watchdog = await asyncio.create_subprocess_exec(
             *("/bin/sh", "-c", _WATCHDOG, "watchdog", f"{grace_seconds:g}"),
             stdin=PIPE,
@@ -106,9 +117,11 @@ class ChildProcess:
                 cwd=folder,
                 start_new_session=True,
             )
-        except (OSError, ValueError, asyncio.CancelledError):
+        except (OSError, ValueError, asyncio.CancelledError) as error:
             watchdog.kill()
             await watchdog.wait()
+            if isinstance(error, FileNotFoundError):  # uvloop names nothing
+                error.filename = error.filename or _missing(command[0], folder)
             raise
         return cls(transport, protocol, watchdog, grace_seconds)
 
@@ -150,6 +163,14 @@ class ChildProcess:
     async def wait(self) -> None:
         await self._protocol.exited.wait()
 
+    async def write(self, data: bytes) -> None:
+        """Write to stdin. Raises ConnectionError once the process has closed it."""
+        try:
+            self.stdin.write(data)
+        except RuntimeError as error:  # uvloop's, if it has noticed already
+            raise BrokenPipeError(str(error)) from None
+        await self.stdin.drain()
+
     async def stop(self) -> None:
         """Close stdin, send SIGTERM, then SIGKILL to the group, with the grace time after each."""
         self._stopping = True
@@ -182,6 +203,11 @@ class ChildProcess:
         while chunk := await self._protocol.stderr.read(_CHUNK):
             self._log = (self._log + chunk)[-_LOG_BYTES:]
             await asyncio.sleep(len(chunk) / _LOG_BYTES_PER_SECOND)
+
+
+def _missing(program: str, folder: Path) -> str:
+    """What a process could not be started for."""
+    return program if folder.is_dir() else str(folder)
 
 
 async def _drain(pipe: asyncio.StreamReader) -> None:

@@ -79,7 +79,7 @@ async def stdio(command: Command, limits: Limits, diagnosis: Diagnosis) -> Async
     writing, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     async with _child(command, limits, diagnosis) as child, anyio.create_task_group() as tasks:
         tasks.start_soon(_read, child.stdout, incoming, limits)
-        tasks.start_soon(_write, child.stdin, outgoing, incoming, diagnosis)
+        tasks.start_soon(_write, child, outgoing, incoming, diagnosis)
         tasks.start_soon(_end, child, incoming)
         try:
             yield reading, writing
@@ -159,16 +159,15 @@ def _error(ends: bytes, words: str) -> types.JSONRPCError | None:
 
 
 async def _write(
-    pipe: asyncio.StreamWriter,
+    child: ChildProcess,
     outgoing: MemoryObjectReceiveStream[SessionMessage],
     incoming: MemoryObjectSendStream[SessionMessage | Exception],
     diagnosis: Diagnosis,
 ) -> None:
     try:
         async for item in outgoing:
-            pipe.write(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
             async with asyncio.timeout(_WRITE_SECONDS):
-                await pipe.drain()
+                await child.write(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
     except TimeoutError:
         diagnosis.reason = Reason("it did not read its stdin for {seconds:.0f} s", seconds=_WRITE_SECONDS)
     except OSError:  # the process is gone, and the end of its stdout says more

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar
 from handlers.tools.sandbox.resource_monitor import ResourceMonitor
 from handlers.tools.sandbox.result import Ended
 from handlers.tools.sandbox.transcript import Transcript
+from routing.process import close_descriptors_on_exec
 
 TICK_SECONDS = 0.05
 """Interval for checking processes and memory."""
@@ -142,6 +143,7 @@ async def opened(
     pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(status, "rb", 0)
     )
+    close_descriptors_on_exec()
     try:
         process = await asyncio.create_subprocess_exec(
             *command,

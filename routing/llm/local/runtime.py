@@ -142,8 +142,7 @@ async def _address(process: ChildProcess, name: str) -> LocalAddress | None:
     """Wait until the child accepts requests; None if it exits before. Raises Unreachable if it reports no port."""
     api_key = secrets.token_urlsafe(32)
     with suppress(ConnectionError):
-        process.stdin.write(api_key.encode() + b"\n")
-        await process.stdin.drain()
+        await process.write(api_key.encode() + b"\n")
     line = b""
     try:
         line = await process.stdout.readline()

@@ -113,7 +113,8 @@ class EmbeddingProcess(Worker):
             seconds = self._launch.answer_seconds
             try:
                 async with asyncio.timeout(seconds):
-                    self.process.stdin.write(json.dumps({"texts": list(texts)}).encode() + b"\n")
+                    with suppress(ConnectionError):  # then it answers nothing
+                        await self.process.write(json.dumps({"texts": list(texts)}).encode() + b"\n")
                     return await self._receive()
             except TimeoutError:
                 await self.stop(Reason("no answer within {seconds} s", seconds=seconds))

@@ -64,6 +64,33 @@ async def test_a_long_secret_is_redacted_completely() -> None:
     assert len(child.log) == 3_012
 
 
-async def test_a_missing_program() -> None:
-    with pytest.raises(FileNotFoundError):
-        await ChildProcess.start(["no-such-program"], environment={}, folder=Path("/"), grace_seconds=1)
+async def test_a_missing_program_or_folder_is_named(tmp_path: Path) -> None:
+    for program, folder, missing in (("no-such-program", Path("/"), "no-such-program"), ("sh", tmp_path / "a", "a")):
+        with pytest.raises(FileNotFoundError) as caught:
+            await ChildProcess.start([program], environment={}, folder=folder, grace_seconds=1)
+        assert Path(caught.value.filename).name == missing
+
+
+async def test_writing_to_a_dead_process_fails_with_a_connection_error() -> None:
+    child = await start("exit 0")
+    await child.wait()
+    with pytest.raises(ConnectionError):
+        await flood(child)
+    await child.stop()
+
+
+async def flood(child: ChildProcess) -> None:
+    """Writes until the end of the pipe is noticed."""
+    while True:
+        await child.write(b"x" * 65536)
+
+
+async def test_no_descriptor_is_inherited() -> None:
+    handle = os.open("/", os.O_RDONLY)
+    os.set_inheritable(handle, True)
+    try:
+        child = await start(f"[ -e /proc/self/fd/{handle} ] && echo inherited")
+    finally:
+        os.close(handle)
+    assert await child.stdout.read() == b""
+    await child.stop()

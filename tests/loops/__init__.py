@@ -1,0 +1,1 @@
+"""Tests on each event loop."""
