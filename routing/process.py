@@ -96,7 +96,7 @@ class ChildProcess:
         """Start `command` with exactly this environment, by default with ours. `line_bytes` limits `stdout.readuntil`;
         `grace_seconds` is the time to exit after stdin closes, and again after SIGTERM. Raises OSError; a
         FileNotFoundError names the missing program or folder."""
-        close_descriptors_on_exec()
+        await asyncio.to_thread(close_descriptors_on_exec)
         watchdog = await asyncio.create_subprocess_exec(
             *("/bin/sh", "-c", _WATCHDOG, "watchdog", f"{grace_seconds:g}"),
             stdin=PIPE,

@@ -143,8 +143,8 @@ async def opened(
     pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(status, "rb", 0)
     )
-    close_descriptors_on_exec()
     try:
+        await asyncio.to_thread(close_descriptors_on_exec)
         process = await asyncio.create_subprocess_exec(
             *command,
             stdin=stdin,
@@ -154,7 +154,7 @@ async def opened(
             env=_ENVIRONMENT,
             cwd="/",
         )
-    except OSError:
+    except (OSError, asyncio.CancelledError):
         pipe.close()
         raise
     finally:
