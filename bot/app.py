@@ -76,8 +76,8 @@ class App:
         unreadable = await stores.inbox.set_aside(), await stores.outbox.set_aside()
         await self.access.appoint()
         await self.linking.adopt()
-        self.messaging.begin(self.inbox.accept, Commands(COMMANDS, self.suggestions))
         await self.messaging.outbox.resume()
+        self.messaging.begin(self.inbox.accept, Commands(COMMANDS, self.suggestions))
         await self.inbox.resume()
         await self.approvals.answer_admitted()
         self.engine.llm.load()
@@ -95,6 +95,7 @@ class App:
 
     async def stop(self) -> None:
         """Stop receiving, let running turns end, and send finished replies. The next start continues with the rest."""
+        self.messaging.refuse()
         now = asyncio.get_running_loop().time
         ends = now() + GRACE_SECONDS
         receiving = [platform.stop_receiving() for platform in self.messaging.platforms.values()]

@@ -78,7 +78,7 @@ async def build_engine(
     local = LocalRuntime(workspace.models)
     llm = LiteLlm(local, models.catalog, settings.https_proxy)
     budget = Budget(lambda: models.config.budget, stores.spending, stores.budgets, clock)
-    stores.database.on_outside_change(budget.reread)
+    stores.database.on_outside_change(budget.forget)
 
     def prices() -> Awaitable[PriceMap]:
         return llm.prices(models.config.profile)

@@ -16,7 +16,7 @@ from routing.tracing import turn_id
 _QUIET = ("httpx", "httpcore", "telegram", "aiohttp.access", "LiteLLM", "openai", "asyncio", "alembic")
 
 DELAY_SECONDS = 0.05
-"""Maximum wait of a line below WARNING."""
+"""Wait of a line below WARNING, or longer while the loop is blocked."""
 
 
 class Redactor(logging.Filter):

@@ -50,7 +50,7 @@ class Messaging:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Disconnect the platforms and close the database."""
-        self._bot.cancel()  # without an app, nothing waits for it any longer
+        self.refuse()
         await asyncio.gather(*(platform.close() for platform in self.platforms.values()))
         await self.stores.database.close()
 
@@ -62,7 +62,7 @@ class Messaging:
             chats=self.stores.chats,
             commands=self._commands,
             unanswered=self.outbox.no_replies.wait,
-            tell=self.notices.tell_owners,
+            tell=self._tell,
             clock=self.clock,
             steady=self.steady,
         )
@@ -84,6 +84,10 @@ class Messaging:
         """From now on, messages are accepted."""
         self._bot.set_result((accept, commands))
 
+    def refuse(self) -> None:
+        """Messages that still wait for `begin` are not accepted."""
+        self._bot.cancel()
+
     async def _accept(self, messages: Sequence[InboundMessage]) -> None:
         accept, _ = await asyncio.shield(self._bot)
         await accept(messages)
@@ -91,3 +95,7 @@ class Messaging:
     async def _commands(self) -> Commands:
         _, commands = await asyncio.shield(self._bot)
         return commands
+
+    async def _tell(self, template: str, /, **values: object) -> None:
+        await asyncio.shield(self._bot)  # until then, BOT_OWNERS may not be applied
+        await self.notices.tell_owners(template, **values)

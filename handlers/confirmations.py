@@ -157,8 +157,8 @@ class Confirmations:
         version = self._toolbox.version(action.tool)
         if choice == "once" or version is None or (choice == "always" and not may(ask.person, "owner")):
             return
-        call_messages = action.conversation_id if choice == "conversation" else None
-        await self._allowances.allow(ask.person.id, Allowance(action.tool, version, call_messages))
+        conversation_id = action.conversation_id if choice == "conversation" else None
+        await self._allowances.allow(ask.person.id, Allowance(action.tool, version, conversation_id))
 
     async def _run(self, ask: CommandContext, action: PendingAction) -> Reply:
         await ask.live.working()

@@ -171,7 +171,7 @@ class ClosableStdin:
             self._ours.shutdown(socket.SHUT_RDWR)
 
     def _forward(self) -> None:
-        with suppress(OSError):  # `hang_up` was called first
+        with suppress(OSError):  # `close_stdin` was called first
             while data := os.read(self._client, 65536):
                 self._ours.sendall(data)
         self.close_stdin()

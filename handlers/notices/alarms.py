@@ -67,7 +67,7 @@ class Alarms:
         self._notices = notices
         self._rung: frozenset[str] | None = None
         self._missing = 1
-        """How many more turns are needed before the newest LAST may be known."""
+        """How many more turns are needed before the newest NEWEST_TURNS may be known."""
         self._turn = asyncio.Lock()
 
     async def after_turn(self, _message: InboundMessage, record: TurnRecord) -> None:

@@ -37,7 +37,7 @@ class Budget:
         payer: PayerKind = "known",
     ) -> Reservation | Reached:
         """Reserve the expected cost of a call (None: unknown), or return the limit that has no room for it; of several,
-        the one that opens last. With `even_so` (a call of the cheapest model), or if the configuration says `warn`, the
+        the one that resets last. With `force` (a call of the cheapest model), or if the configuration says `warn`, the
         cost is reserved anyway."""
         limits = self._now()
         found = await self._found(person_id, chat, limits, payer)
@@ -81,6 +81,12 @@ class Budget:
         self._own = None
         self._changes += 1
         self._accounts.reread(*people)
+
+    def forget(self) -> None:
+        """Read everyone's limits and sums again, after another process changed them. What running turns have spent, but
+        not stored, is left out from then on."""
+        self.reread()
+        self._accounts.forget()
 
     def _now(self) -> BudgetLimits:
         """The current limits. After a change all sums are read again, because none are kept without a limit."""

@@ -148,7 +148,7 @@ def mapped_errors(model: str, profile: ProviderProfile) -> Iterator[None]:
 
 @asynccontextmanager
 async def time_limit(model: str, profile: ProviderProfile) -> AsyncIterator[None]:
-    """`explained`, with the provider's time limit."""
+    """`mapped_errors`, with the provider's time limit."""
     with mapped_errors(model, profile):
         try:
             async with asyncio.timeout(profile.timeout_seconds):
@@ -169,10 +169,10 @@ def map_error(error: BaseException, model: str, profile: ProviderProfile, clock:
     text = " ".join(str(each) for each in _chain(error)).lower()
     kind = _kind(error, text, profile)
     if known := _known_reason(kind, text, model, profile):
-        mapped_errors = kind(model, known)
-        if isinstance(mapped_errors, ContextOverflow) and (window := _WINDOW.search(text)):
-            mapped_errors.window = int(window.group(1))
-        return mapped_errors
+        mapped = kind(model, known)
+        if isinstance(mapped, ContextOverflow) and (window := _WINDOW.search(text)):
+            mapped.window = int(window.group(1))
+        return mapped
     wait = _retry_after(error, clock)
     if kind is RateLimited:
         words = Reason("too many requests") if wait is None else Reason("try again in {seconds:g} s", seconds=wait)
@@ -191,9 +191,9 @@ def _unreachable(error: BaseException, model: str, profile: ProviderProfile, wai
         if type(error).__name__ != "Timeout":
             plain = NO_CONNECTION
     raw = _reason(error, profile)
-    mapped_errors = Unreachable(model, Reason(plain) if raw else _reason_without_message(error), wait, raw)
-    mapped_errors.own = _status(error) >= 500
-    return mapped_errors
+    mapped = Unreachable(model, Reason(plain) if raw else _reason_without_message(error), wait, raw)
+    mapped.own = _status(error) >= 500
+    return mapped
 
 
 def _kind(error: BaseException, text: str, profile: ProviderProfile) -> type[ModelError]:

@@ -180,7 +180,7 @@ class BudgetExceeded(ModelError):
 @dataclass(frozen=True, slots=True)
 class BudgetStatus:
     """The usage of a limit: `spent` (unknown prices at the assumed rate), `held` for running calls, and the number of
-    calls of `unknown` price. It resets at `opens_at` (Unix seconds)."""
+    calls of `unknown` price. It resets at `resets_at` (Unix seconds)."""
 
     ceiling: Ceiling
     spent: Decimal

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from bot import running
-from routing.errors import ConfigError
+from handlers.access.roles import Access
+from routing.errors import ConfigError, StorageFault
 from tests.servers.discord import DiscordServer
 from tests.stories import harness
 from tests.stories.harness import BotHarness, bot_harness
@@ -76,8 +77,8 @@ async def test_a_slash_command_waits_for_the_rest_of_the_bot(on: BotHarness, mon
         serving = asyncio.create_task(serve(on, ended))
         try:
             await dc.ready()
-            asked = dc.slash("whoami")
-            await dc.wait_for(lambda _: asked.answers)  # "… is thinking"
+            asked, there = dc.slash("whoami"), dc.slash("whoami", where="general")
+            await dc.wait_for(lambda _: asked.answers and there.answers)  # "… is thinking"
             assert on.rows("SELECT count(*) FROM inbox") == [(0,)]
         finally:
             importing.end()
@@ -96,5 +97,32 @@ async def test_a_bot_that_cannot_be_built_confirms_nothing(on: BotHarness) -> No
             raise AssertionError("nothing serves")
     assert len(on.tg.updates.pending) == 1
     (on.workspace / "SYSTEM.md").unlink()
+    async with harness.running(on):
+        assert "hello" in (await on.tg.reply(said, after=said)).text
+
+
+async def test_owners_of_the_environment_hear_of_a_missing_intent_at_the_first_start(on: BotHarness) -> None:
+    async with DiscordServer() as dc:
+        on.env |= {"DISCORD_BOT_TOKEN": dc.token, "DISCORD_API_ROOT": dc.root, "DISCORD_GATEWAY_URL": dc.gateway}
+        on.env |= {"TELEGRAM_BOT_TOKEN": "", "BOT_OWNERS": "discord:1001"}
+        dc.grant()
+        async with harness.running(on):
+            await dc.reply(matching="Message Content Intent")
+
+
+async def test_a_start_that_fails_before_it_accepts_confirms_nothing(
+    on: BotHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(_access: Access) -> None:
+        await on.tg.wait_for(lambda tg: tg.calls("getUpdates"))
+        raise StorageFault("the disk is full")
+
+    said = on.tg.say("hello")
+    with monkeypatch.context() as patch:
+        patch.setattr(Access, "appoint", fail)
+        with pytest.raises(StorageFault, match="the disk is full"):
+            async with harness.running(on):
+                raise AssertionError("nothing serves")
+    assert len(on.tg.updates.pending) == 1
     async with harness.running(on):
         assert "hello" in (await on.tg.reply(said, after=said)).text

@@ -47,6 +47,27 @@ async def test_someone_blocked_elsewhere_gets_no_answer(on: BotHarness) -> None:
         assert len(on.ms.calls) == calls + 1
 
 
+async def test_what_was_spent_elsewhere_counts_against_the_limits(on: BotHarness) -> None:
+    on.config["budget"] = {"perUserDailyUsd": 1}
+    async with running(on):
+        on.ms.reply("one", usage=(1000, 100))
+        await ask(on, "one")
+        calls = len(on.ms.calls)
+        on.change("update usage set cost_nano = ?, held_nano = null", 5_000_000_000)
+        on.change("update usage_hours set cost_nano = 5000000000, charged_nano = ?", 5_000_000_000)
+        assert "$5.00 of $1" in (await ask(on, "/budget")).text
+        assert "limit of $1" in (await ask(on, "two")).text
+        assert len(on.ms.calls) == calls
+
+
+async def test_a_limit_set_elsewhere_applies(on: BotHarness) -> None:
+    async with running(on):
+        on.ms.reply("one", usage=(100_000, 1000))
+        await ask(on, "one")
+        on.change("insert into budgets (person_id, daily_nano) select id, 10000000 from people where role = ?", "owner")
+        assert "your limit of $0.01 a day" in (await ask(on, "two")).text
+
+
 async def test_forgotten_words_do_not_come_back_from_memory(on: BotHarness) -> None:
     on.env["BOT_ACCESS"] = "open"
     async with running(on):

@@ -195,7 +195,11 @@ class Interactions:
     async def _is_private(self, text: str, user_id: str) -> bool:
         """Whether only one person sees the answer. This includes refusals of strangers."""
         command = parse_command(text, "")
-        commands = await self._commands()
+        try:
+            async with asyncio.timeout(self._save_seconds / 2):
+                commands = await self._commands()
+        except TimeoutError:  # the bot is starting
+            return True
         spec = next((spec for spec in commands.specs if command and spec.name == command.name), None)
         if command is None or spec is None or spec.for_one(command.rest):
             return True

@@ -17,8 +17,8 @@ from routing.types.vectors import Floats
 NO_TOOL = "__none__"
 """Key of the examples that need no tool."""
 MAX_TURNS = 4
-"""If each entry has 1 to this many passages, `Owners.best` compares all first passages with all second ones and so on,
-which takes a fifth of the time of `reduceat`."""
+"""If each entry has 1 to this many passages, `PassageOwners.best` compares all first passages with all second ones and
+so on, which takes a fifth of the time of `reduceat`."""
 SPARSE = 0.1
 """Share of entries below which a turn is stored as indices."""
 _SKIPPED_KEYS = frozenset({"type", "default", "required", "format", "enum_type"})
