@@ -5,6 +5,7 @@ python -m benchmarks.databases
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import tempfile
 import time
@@ -85,6 +86,8 @@ async def drivers(folder: Path) -> None:
 
 
 def main() -> None:
+    """Print one line per driver."""
+    argparse.ArgumentParser("benchmarks.databases", description=__doc__).parse_args()
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(drivers(Path(folder)))
 

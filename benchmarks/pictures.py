@@ -6,6 +6,7 @@ tests plays an Ollama. The chart is what `/usage 14d` sends, drawn by the same c
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import codecs
 import fcntl
@@ -64,6 +65,7 @@ CENTS = ((31, 18, 4), (12, 25, 6), (0, 9, 3), (44, 30, 7), (52, 21, 5), (27, 33,
 
 def main() -> int:
     """Write both files; says which."""
+    argparse.ArgumentParser("benchmarks.pictures", description=__doc__).parse_args()
     svg = asyncio.run(chat())
     (DOCS / "chat.svg").write_text(svg, encoding="utf-8")
     (DOCS / "usage.png").write_bytes(usage_chart(days(date(2026, 11, 22), 14), Say("en")))

@@ -32,12 +32,12 @@ async def detect_ollama(models: Models, seconds: float = FIRST_TIMEOUT_SECONDS) 
         models.running = await running_ollama(web, base, seconds) or models.running
 
 
-async def keep_detecting(models: Models, seconds: float = RETRY_SECONDS) -> None:
+async def keep_detecting(models: Models) -> None:
     """Log which model answers, then keep looking for an Ollama that starts later, until cancelled."""
     if (message := describe_keyless_model(models)) is not None:
         log.warning("[Models] %s", message)
     while True:
-        await asyncio.sleep(seconds)
+        await asyncio.sleep(RETRY_SECONDS)
         if models.running is None and models.only_ollama():
             await detect_ollama(models)
             if models.ollama is not None:

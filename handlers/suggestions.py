@@ -60,7 +60,7 @@ class People(Protocol):
 
 
 class Suggestions:
-    """Answers from memory within `timeout_seconds`. Strangers get no suggestions."""
+    """Answers from memory within LOOKUP_SECONDS. Strangers get no suggestions."""
 
     def __init__(
         self,
@@ -70,7 +70,6 @@ class Suggestions:
         skills: Callable[[], Skills],
         people: People,
         preferences: PreferenceStore,
-        timeout_seconds: float = LOOKUP_SECONDS,
     ) -> None:
         self._specs = {spec.name: spec for spec in specs}
         self._models = models
@@ -78,7 +77,6 @@ class Suggestions:
         self._skills = skills
         self._people = people
         self._preferences = preferences
-        self._timeout_seconds = timeout_seconds
         self._looking: set[asyncio.Task[_Known | None]] = set()
 
     async def offer(self, user: UserKey, typing: Typing) -> tuple[str, ...] | None:
@@ -140,7 +138,7 @@ class Suggestions:
         look = asyncio.create_task(self._found(user, with_toolkits))
         self._looking.add(look)
         look.add_done_callback(self._looking.discard)
-        await asyncio.wait({look}, timeout=self._timeout_seconds)
+        await asyncio.wait({look}, timeout=LOOKUP_SECONDS)
         return look if look.done() else None
 
     async def _found(self, user: UserKey, with_toolkits: bool) -> _Known | None:

@@ -59,14 +59,6 @@ class SpendingStore(Protocol):
         """One entry per requested day, also without usage."""
 
 
-class RetentionStore(Protocol):
-    """Deletes what is too old."""
-
-    async def prune(self, before: float, now: float) -> int:
-        """Delete messages, summaries and turns from before this time, and usage that no budget counts any more. Returns
-        the number of rows."""
-
-
 class BudgetStore(Protocol):
     """Limits that the owner set for single people."""
 

@@ -22,7 +22,7 @@ _EMPTY = ~exists().where(messages.c.conversation_id == conversations.c.id)
 
 
 class SqlRetention:
-    """Implements `routing.ports.RetentionStore`."""
+    """Deletes what is too old."""
 
     def __init__(self, database: Database, conversations: ConversationCache | None = None) -> None:
         """`conversations` contain messages, too."""
@@ -30,6 +30,8 @@ class SqlRetention:
         self._conversations = conversations
 
     async def prune(self, before: float, now: float) -> int:
+        """Delete messages, summaries and turns from before this time, and usage that no budget counts any more. Returns
+        the number of rows."""
         hour = int(min(before, now - BUDGET_SECONDS) // HOUR)
         spent = float(hour * HOUR)
         # A summary names the last message it covers, and ids start again once all messages are deleted.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from collections.abc import Iterator
 from math import ceil
@@ -107,4 +108,5 @@ def _shortest(word: str) -> int:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser("benchmarks.training.build_glossary", description=__doc__).parse_args()
     np.savez_compressed(TABLE, allow_pickle=False, **compiled())

@@ -18,7 +18,6 @@ from bot.settings import Environment
 from bot.workspace import Workspace
 from handlers.tools.mcp.config import read_servers
 from routing.errors import ConfigError, FileFault, TierbotError
-from routing.ports import Clock
 
 CHECKS: tuple[Check, ...] = (
     machine.program,
@@ -50,14 +49,13 @@ def doctor(
     environment: Environment,
     workspace: Workspace,
     as_json: bool = False,
-    clock: Clock = time.time,
     faults: Sequence[str] = (),
 ) -> int:
     """Print one line per finding; returns 1 if something failed, else 0. `faults` are errors in the environment; its
     other values are still checked."""
     redactor = logs.Redactor((*environment.secrets(), *_file_keys(workspace), *_mcp_secrets(environment, workspace)))
     findings = [fail("environment", fault, "Fix it, then run doctor again.") for fault in faults]
-    findings += asyncio.run(examine(Inspection(environment, workspace, clock)))
+    findings += asyncio.run(examine(Inspection(environment, workspace, time.time)))
     return _report([_without_secrets(finding, redactor) for finding in findings], as_json)
 
 

@@ -140,10 +140,10 @@ class _Renderer:
     def _open(self, kind: str) -> None:
         self._opened.append((kind, self._length))
 
-    def _close(self, kind: str, level: int = 0, url: str | None = None, language: str | None = None) -> None:
+    def _close(self, kind: str, level: int = 0, language: str | None = None) -> None:
         _, start = self._opened.pop()
         if self._length > start and all(kind != outer for outer, _ in self._opened):
-            self.spans.append(Span(kind, start, self._length, url, language, level))
+            self.spans.append(Span(kind, start, self._length, None, language, level))
 
     def _item(self, token: Token, inner: Token) -> None:
         starts = self._at_start

@@ -9,6 +9,7 @@ from itertools import islice
 from routing.text import shortened
 
 MAX_NAME_CHARACTERS = 40
+QUOTED_CHARACTERS = 100
 _DOT = re.compile(r"\.(?=\S)")
 
 
@@ -23,9 +24,9 @@ def _is_plain(sign: str) -> bool:
     return sign in " .'-" or unicodedata.category(sign)[0] in "LMN"
 
 
-def quoted(text: str, most: int = 100) -> str:
-    """The start of an outside text on one line, as a code span: no formatting, links, invisible or bidirectional
-    control characters."""
-    kept = (sign for sign in text[: 4 * most] if sign.isspace() or unicodedata.category(sign)[0] != "C")
+def quoted(text: str) -> str:
+    """The first QUOTED_CHARACTERS of an outside text on one line, as a code span: no formatting, links, invisible or
+    bidirectional control characters."""
+    kept = (sign for sign in text[: 4 * QUOTED_CHARACTERS] if sign.isspace() or unicodedata.category(sign)[0] != "C")
     line = " ".join("".join(kept).replace("`", "'").split())
-    return f"`{shortened(line, most)}`"
+    return f"`{shortened(line, QUOTED_CHARACTERS)}`"

@@ -18,7 +18,6 @@ from tests.stories.harness import BotHarness
 FIRST, SECOND = (f"mars:call/{'0' * 40}=={end}" for end in ("alpha.01", "gamma.02"))
 """60 characters, with illegal ones, and equal in the first 52."""
 LEGAL = "call_legal-1"
-NAMELESS = "#"
 LONG_NAME = "look." + "x" * 95
 FOREIGN = '[{"type": "thinking", "thinking": "foreign thought", "signature": "foreign signature"}]'
 

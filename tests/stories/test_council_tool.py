@@ -19,7 +19,6 @@ from tests.stories.vendors import DEADLINE, labels
 
 WISH = "Ask several models for a second opinion: tabs or spaces?"
 QUESTION = "Tabs or spaces?"
-RESULT = f"All agree.\n\n🏛 3 of 3 answered. `{GPT}` wrote the final answer."
 
 
 @pytest.fixture(autouse=True)

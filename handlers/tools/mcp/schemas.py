@@ -86,10 +86,10 @@ def _flat_metaschema() -> Any:
     return Draft202012Validator(flat, format_checker=Draft202012Validator.FORMAT_CHECKER)
 
 
-def is_deeper(value: object, max_depth: int = MAX_DEPTH) -> bool:
-    """Whether objects and lists are nested deeper than that."""
+def is_deeper(value: object) -> bool:
+    """Whether objects and lists are nested deeper than MAX_DEPTH."""
     level = [value]
-    for _ in range(max_depth + 1):
+    for _ in range(MAX_DEPTH + 1):
         level = [inner for outer in level for inner in _inside(outer)]
     return bool(level)
 

@@ -72,7 +72,7 @@ def box() -> Toolbox:
 
 @dataclass(frozen=True)
 class Tooling:
-    """`handlers.tools.dependencies.Stock`."""
+    """A `ToolServices`."""
 
     toolbox: Toolbox
     selector: ToolSelector
