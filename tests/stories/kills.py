@@ -17,6 +17,7 @@ GROUP = "Team"
 MARK = "(recovered) "
 TIMEOUT_SECONDS = 60.0
 """Maximum time until everything is answered; a start takes about 4 s."""
+DRIVERS = ("sqlite", "sqlite+aiosqlite")
 HELD = Script(first_delay=600.0)
 
 
@@ -44,14 +45,16 @@ async def kill_after_first_part(on: BotHarness, question: str, refused: str) -> 
 class KillSweep:
     """Asks in private chats and a group, kills and restarts the bot, and checks the guarantees."""
 
-    def __init__(self, on: BotHarness, seed: int, power_cuts: bool = False) -> None:
-        """`power_cuts`: a kill also loses what is not synced; start the bot with `power.CONSTANTS`."""
+    def __init__(self, on: BotHarness, seed: int, driver: str, power_cuts: bool = False) -> None:
+        """`driver`: of the bot's database, from `DRIVERS`; `power_cuts`: a kill also loses what is not synced."""
         self.random = Random(seed)
         self._on = on
         self._power = power_cuts
+        self.constants = power.CONSTANTS if power_cuts else {}
+        """For `BotProcess`."""
         self._asked: dict[int, list[str]] = {}
         self._placeholders: set[tuple[str, str]] = set()
-        on.env |= {"BOT_ACCESS": "open"}
+        on.env |= {"BOT_ACCESS": "open", "DATABASE_URL": f"{driver}:///{on.database}"}
         on.ms.default = lambda request: answer(_question(request))
 
     def hold(self) -> None:
@@ -119,6 +122,11 @@ class KillSweep:
         assert self._on.rows("PRAGMA integrity_check") == [("ok",)]
         rows = self._on.rows("SELECT payload, placeholder FROM inbox WHERE state = 'waiting' AND placeholder != ''")
         self._placeholders |= {(str(payload), str(message_id)) for payload, message_id in rows}
+
+    @property
+    def questions(self) -> int:
+        """Number of questions asked."""
+        return sum(map(len, self._asked.values()))
 
     @property
     def placeholders(self) -> int:

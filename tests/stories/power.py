@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from sqlalchemy import URL, Connection
+
+from storage.database.async_engine import AsyncDatabase
 from storage.database.sqlite import SqliteDatabase
+
+T = TypeVar("T")
 
 _FULL = 2
 """The value of `PRAGMA synchronous` at which each commit is synced."""
@@ -19,16 +24,24 @@ class NotingDatabase(SqliteDatabase):
     def _transact(self, jobs: Sequence[Any]) -> list[Any]:
         results = super()._transact(jobs)
         with self._engine.connect() as connection:
-            if connection.exec_driver_sql("PRAGMA synchronous").scalar_one() != _FULL:
-                return results
-        database = Path(self._engine.url.database or "")
-        part = _record(database).with_suffix(".part")
-        part.write_text(str(_log(database).stat().st_size))
-        part.replace(_record(database))
+            _note(connection, self._engine.url)
         return results
 
 
-CONSTANTS = {"storage.database.sqlite.SqliteDatabase": NotingDatabase}
+class NotingAsyncDatabase(AsyncDatabase):
+    """The same for `sqlite+aiosqlite`."""
+
+    async def _run(self, step: Callable[[Connection], T], begin: str, version: str = "") -> T:
+        result = await super()._run(step, begin, version)
+        async with self._lock, self._engine.connect() as connection:
+            await connection.run_sync(_note, self._engine.url)
+        return result
+
+
+CONSTANTS = {
+    "storage.database.sqlite.SqliteDatabase": NotingDatabase,
+    "storage.database.async_engine.AsyncDatabase": NotingAsyncDatabase,
+}
 """For `BotProcess`, before `cut`."""
 
 
@@ -40,6 +53,16 @@ def cut(database: Path) -> None:
         return
     synced = int(record.read_text()) if record.exists() else 0
     os.truncate(log, min(log.stat().st_size, synced))
+
+
+def _note(connection: Connection, url: URL) -> None:
+    """Record the length of the log, no transaction being open, if the connection syncs its commits."""
+    if connection.exec_driver_sql("PRAGMA synchronous").scalar_one() != _FULL:
+        return
+    database = Path(url.database or "")
+    part = _record(database).with_suffix(".part")
+    part.write_text(str(_log(database).stat().st_size))
+    part.replace(_record(database))
 
 
 def _log(database: Path) -> Path:

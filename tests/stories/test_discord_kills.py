@@ -17,7 +17,7 @@ from tests.servers.model.request import ModelRequest
 from tests.servers.model.script import Script
 from tests.stories.discord_bot import SEND, settled, texts
 from tests.stories.harness import OWNER, BotHarness, BotProcess, bot_harness
-from tests.stories.kills import HELD, TIMEOUT_SECONDS, answer
+from tests.stories.kills import DRIVERS, HELD, TIMEOUT_SECONDS, answer
 
 SEED = 20_251_122
 MANY = 25
@@ -154,19 +154,20 @@ STRIKES: tuple[Strike, ...] = (
 
 
 @asynccontextmanager
-async def discord_alone(workspace: Path) -> AsyncIterator[tuple[BotHarness, DiscordServer]]:
+async def discord_alone(workspace: Path, driver: str) -> AsyncIterator[tuple[BotHarness, DiscordServer]]:
     async with bot_harness(workspace) as on, DiscordServer() as dc:
         dc.guild()
         on.env |= {"BOT_ACCESS": "open", "TELEGRAM_BOT_TOKEN": "", "BOT_OWNERS": f"discord:{OWNER}"}
+        on.env["DATABASE_URL"] = f"{driver}:///{on.database}"
         on.env |= {"DISCORD_BOT_TOKEN": dc.token, "DISCORD_API_ROOT": dc.root, "DISCORD_GATEWAY_URL": dc.gateway}
         yield on, dc
         assert dc.violations == []
 
 
-async def run_sweep(workspace: Path, strikes: list[Strike], seed: int) -> KillSweep:
+async def run_sweep(workspace: Path, driver: str, strikes: list[Strike], seed: int) -> KillSweep:
     """Repeats: start, finish the questions of the last process, ask, kill. Checks the result at the end."""
     print(f"seed {seed}")  # pytest shows it if the story fails
-    async with discord_alone(workspace) as (on, dc):
+    async with discord_alone(workspace, driver) as (on, dc):
         sweep = KillSweep(on, dc, seed)
         for number, strike in enumerate(strikes):
             async with BotProcess(on) as bot:
@@ -183,9 +184,11 @@ async def run_sweep(workspace: Path, strikes: list[Strike], seed: int) -> KillSw
 
 
 async def test_a_kill_on_discord_loses_nothing(tmp_path: Path) -> None:
-    """Two bots in parallel, because a start uses seconds of one core."""
+    """Two bots in parallel, because a start uses seconds of one core, with a database driver each."""
     halves: tuple[list[Strike], ...] = ([in_mid_stream, while_a_message_begins], [between_answer_and_send])
-    ordeals = await asyncio.gather(*(run_sweep(tmp_path / str(n), half, SEED + n) for n, half in enumerate(halves)))
+    sweeps = zip(DRIVERS, halves, strict=True)
+    each = (run_sweep(tmp_path / str(n), driver, half, SEED + n) for n, (driver, half) in enumerate(sweeps))
+    ordeals = await asyncio.gather(*each)
     assert ordeals[0].begun, "at least one answer was partially streamed"
 
 
@@ -193,4 +196,6 @@ async def test_a_kill_on_discord_loses_nothing(tmp_path: Path) -> None:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("strike", STRIKES)
 async def test_many_kills_on_discord(tmp_path: Path, strike: Strike) -> None:
-    await asyncio.gather(*(run_sweep(tmp_path / str(n), [strike] * (MANY // 2), SEED + 2 + n) for n in range(2)))
+    half = [strike] * (MANY // 2)
+    each = (run_sweep(tmp_path / str(n), driver, half, SEED + 2 + n) for n, driver in enumerate(DRIVERS))
+    await asyncio.gather(*each)

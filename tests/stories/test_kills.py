@@ -9,9 +9,8 @@ import pytest
 
 from bot.inbox.inbox import Inbox
 from tests.polling import until
-from tests.stories import power
 from tests.stories.harness import BotHarness, BotProcess, bot_harness, running
-from tests.stories.kills import GROUP, KillSweep, answer
+from tests.stories.kills import DRIVERS, GROUP, KillSweep, answer
 
 SEED = 20_251_121
 KILLS = 2
@@ -21,28 +20,38 @@ Strike = Callable[[BotHarness, KillSweep, BotProcess, str], Awaitable[None]]
 
 
 async def run_sweep(
-    workspace: Path, strike: Strike, kills: int, seed: int, power_cuts: bool = False
+    workspace: Path,
+    strike: Strike,
+    kills: int,
+    seed: int,
+    drivers: tuple[str, str] = DRIVERS,
+    power_cuts: bool = False,
 ) -> list[KillSweep]:
-    """Two bots in parallel with half of the kills each, because a start uses seconds of one core."""
-    each = (_run_sweep(workspace / str(n), strike, kills // 2, seed + n, power_cuts) for n in range(2))
-    return await asyncio.gather(*each)
+    """Two bots in parallel with half of the kills each, because a start uses seconds of one core. `drivers`: those of
+    their databases."""
 
+    async def run(number: int, driver: str) -> KillSweep:
+        async with bot_harness(workspace / str(number)) as on:
+            sweep = KillSweep(on, seed + number, driver, power_cuts)
+            await _run_sweep(on, sweep, strike, kills // 2)
+        return sweep
 
-async def _run_sweep(workspace: Path, strike: Strike, kills: int, seed: int, power_cuts: bool) -> KillSweep:
-    """Repeats: start, finish the questions of the last process, ask, kill. At the end everything must be answered."""
     print(f"seed {seed}")  # pytest shows it if the story fails
-    async with bot_harness(workspace) as on:
-        sweep = KillSweep(on, seed, power_cuts)
-        for number in range(kills):
-            async with BotProcess(on, constants=power.CONSTANTS if power_cuts else {}) as bot:
-                await sweep.listening()
-                await strike(on, sweep, bot, f"q{number}")
-        sweep.quick()
-        async with BotProcess(on) as bot:
-            await sweep.answered()
-            assert await bot.terminate() == 0
-        sweep.check(marked=strike is not before_the_model_answers)
-    return sweep
+    return await asyncio.gather(*(run(number, driver) for number, driver in enumerate(drivers)))
+
+
+async def _run_sweep(on: BotHarness, sweep: KillSweep, strike: Strike, kills: int) -> None:
+    """Repeats: start, finish the questions of the last process, ask, kill. At the end everything must be answered."""
+    for number in range(kills):
+        async with BotProcess(on, constants=sweep.constants) as bot:
+            await sweep.listening()
+            await strike(on, sweep, bot, f"q{number}")
+    sweep.quick()
+    async with BotProcess(on) as bot:
+        await sweep.answered()
+        assert await bot.terminate() == 0
+    sweep.check(marked=strike is not before_the_model_answers)
+    print(f"{kills} kills, {sweep.questions} questions, {sweep.recovered} marked, {sweep.placeholders} partial")
 
 
 async def before_the_model_answers(on: BotHarness, sweep: KillSweep, bot: BotProcess, name: str) -> None:
@@ -84,6 +93,18 @@ async def between_answer_and_send(on: BotHarness, sweep: KillSweep, bot: BotProc
     on.tg.fault("sendMessage", sweep.random.choice(["too_many", "server_error"]), times=3)
 
 
+async def at_any_instant(on: BotHarness, sweep: KillSweep, bot: BotProcess, name: str) -> None:
+    """While messages arrive, are answered and sent; every third process dies while it resumes these turns."""
+    if int(name[1:]) % 3 == 1:
+        await sweep.kill(bot, within=1.5)
+        return
+    sweep.quick()
+    await sweep.answered()
+    sweep.slow(seconds=1.0)
+    sweep.ask(name)
+    await sweep.kill(bot, within=3.0)
+
+
 STRIKES = (before_the_model_answers, in_mid_stream, between_answer_and_send)
 
 
@@ -111,8 +132,18 @@ async def test_a_power_cut_costs_what_a_kill_does(tmp_path: Path, strike: Strike
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("power_cuts", [False, True], ids=["kills", "power cuts"])
 @pytest.mark.parametrize("strike", STRIKES)
-async def test_many_kills(tmp_path: Path, strike: Strike, power_cuts: bool) -> None:
-    await run_sweep(tmp_path, strike, MANY, SEED + 2, power_cuts)
+@pytest.mark.parametrize("driver", DRIVERS)
+async def test_many_kills(tmp_path: Path, driver: str, strike: Strike, power_cuts: bool) -> None:
+    await run_sweep(tmp_path, strike, MANY, SEED + 2, (driver, driver), power_cuts)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("seed", range(SEED + 6, SEED + 14, 2))
+@pytest.mark.parametrize("driver", DRIVERS)
+async def test_many_kills_at_any_instant(tmp_path: Path, driver: str, seed: int) -> None:
+    """200 for each driver."""
+    await run_sweep(tmp_path, at_any_instant, MANY, seed, (driver, driver))
 
 
 async def test_a_half_streamed_message_becomes_the_answer(on: BotHarness) -> None:
