@@ -7,13 +7,14 @@ import logging
 import os
 import signal
 from abc import ABC, abstractmethod
-from asyncio.subprocess import DEVNULL, PIPE, Process, SubprocessStreamProtocol
+from asyncio.subprocess import PIPE, SubprocessStreamProtocol
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from routing.errors import Reason
+from routing.watchdog import Watchdog
 
 ROOT = Path(__file__).resolve().parents[1]
 """The working folder of `python -m` commands that run a module of this project."""
@@ -25,16 +26,14 @@ _CHUNK = 65536
 _LOG_BYTES = 16_384
 _LOG_BYTES_PER_SECOND = 16_000_000
 """A process that floods its stderr is slowed down by its pipe."""
-_WATCHDOG = """
-read -r group || exit 0
-read -r _
+_STOP_GROUP = """
+[ -n "$told" ] || exit
 sleep "$1"
-kill -s TERM -- "-$group"
+kill -s TERM -- "-$told"
 sleep "$1"
-kill -s KILL -- "-$group"
+kill -s KILL -- "-$told"
 """
-"""Its stdin closes when this process dies for any reason. Then it stops the group with the same grace time as
-`stop`."""
+"""The same grace times as in `stop`."""
 
 log = logging.getLogger("routing.process")
 
@@ -63,15 +62,14 @@ class _Protocol(SubprocessStreamProtocol):
 class ChildProcess:
     """A program with pipes for stdin and stdout. Created by `start`.
 
-    A watchdog, a shell in its own session, stops the process group if this process is killed.
+    A watchdog stops the process group if this process is killed.
     """
 
     def __init__(
-        self, transport: asyncio.SubprocessTransport, protocol: _Protocol, watchdog: Process, grace_seconds: float
+        self, transport: asyncio.SubprocessTransport, protocol: _Protocol, watchdog: Watchdog, grace_seconds: float
     ) -> None:
         assert protocol.stdin is not None
         assert protocol.stdout is not None
-        assert watchdog.stdin is not None
         self.stdin = protocol.stdin
         self.stdout = protocol.stdout
         self._transport = transport
@@ -81,7 +79,7 @@ class ChildProcess:
         self._stopping = False
         self._log = b""
         self._logging = asyncio.create_task(self._read_log())
-        watchdog.stdin.write(f"{self.pid}\n".encode())
+        watchdog.tell(str(self.pid))
 
     @classmethod
     async def start(
@@ -97,15 +95,7 @@ class ChildProcess:
         `grace_seconds` is the time to exit after stdin closes, and again after SIGTERM. Raises OSError; a
         FileNotFoundError names the missing program or folder."""
         await asyncio.to_thread(close_descriptors_on_exec)
-        watchdog = await asyncio.create_subprocess_exec(
-            *("/bin/sh", "-c", _WATCHDOG, "watchdog", f"{grace_seconds:g}"),
-            stdin=PIPE,
-            stdout=DEVNULL,
-            stderr=DEVNULL,
-            env={"PATH": "/usr/local/bin:/usr/bin:/bin"},
-            cwd="/",
-            start_new_session=True,
-        )
+        watchdog = await asyncio.to_thread(Watchdog, "watchdog", _STOP_GROUP, f"{grace_seconds:g}")
         try:
             transport, protocol = await asyncio.get_running_loop().subprocess_exec(
                 lambda: _Protocol(line_bytes),
@@ -118,8 +108,7 @@ class ChildProcess:
                 start_new_session=True,
             )
         except (OSError, ValueError, asyncio.CancelledError) as error:
-            watchdog.kill()
-            await watchdog.wait()
+            await asyncio.to_thread(watchdog.dismiss)
             if isinstance(error, FileNotFoundError):  # uvloop names nothing
                 error.filename = error.filename or _missing(command[0], folder)
             raise
@@ -190,9 +179,7 @@ class ChildProcess:
         await asyncio.wait({self._logging}, timeout=_PIPE_SECONDS)
         self._logging.cancel()
         self._transport.close()  # also the pipes that grandchildren hold
-        with suppress(ProcessLookupError):
-            self._watchdog.kill()
-        await self._watchdog.wait()
+        await asyncio.to_thread(self._watchdog.dismiss)
 
     def _signal(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError, PermissionError):

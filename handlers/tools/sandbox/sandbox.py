@@ -11,9 +11,10 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import AsyncExitStack, ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ParamSpec, TypeVar
@@ -25,17 +26,19 @@ from handlers.tools.sandbox.folder_size import measure_or_fail
 from handlers.tools.sandbox.guard import Guard
 from handlers.tools.sandbox.process import BrokenSandbox, opened
 from handlers.tools.sandbox.process_tree import PROCESS_TREES, ProcessTree, is_visible
-from handlers.tools.sandbox.queue import Busy, FairQueue
 from handlers.tools.sandbox.resource_monitor import ResourceMonitor, machine
 from handlers.tools.sandbox.result import ExecResult
 from handlers.tools.sandbox.transcript import Transcript
 from routing.config.sandbox import SandboxLimits
+from routing.config.sections import ConcurrencyLimits
 from routing.errors import Reason, ToolFailed, system_reason
+from routing.health.concurrency import ConcurrencyLimiter
 
 log = logging.getLogger("handlers.tools")
 
 MAX_RUNNING, MAX_PER_PERSON = 4, 2
-"""Maximum number of parallel commands, in total and per person. Time in the queue does not count towards the limit."""
+"""Maximum number of parallel commands, in total and per person. The rest of a person's commands wait outside the common
+queue, so they can't delay others. Waiting does not count towards the time limit."""
 WAIT_SECONDS = 60.0
 """Maximum wait for a slot."""
 PROBE_SECONDS = 10.0
@@ -89,7 +92,7 @@ class Sandbox:
         self._next_probe = -math.inf
         self._retry_seconds = retry_seconds
         self._probing = asyncio.Lock()
-        self._places = FairQueue(MAX_RUNNING, MAX_PER_PERSON)
+        self._places = ConcurrencyLimiter(time.monotonic, ConcurrencyLimits(MAX_RUNNING, MAX_PER_PERSON))
         self._taken: dict[int, int] = {}
         self.guard = Guard()
         self._threads = ThreadPoolExecutor(3 * MAX_RUNNING, thread_name_prefix="sandbox")
@@ -113,17 +116,21 @@ class Sandbox:
         if off := await self.reason_off():
             raise ToolFailed(f"Nothing can be run here: {off}. Only the owner can fix that; go on without it.")
         assert self.isolation is not None
-        try:
-            async with self._places.taken(person_id, self.wait_seconds):
+        async with AsyncExitStack() as held:
+            try:
+                async with asyncio.timeout(self.wait_seconds):
+                    await held.enter_async_context(self._places.slot("sandbox", person_id))
+            except TimeoutError:
+                reason = (
+                    f"The sandbox was busy with other commands for {self.wait_seconds:.0f} s, so this one was not "
+                    "started"
+                )
+                raise ToolFailed(f"{reason}: try again in a minute.") from None
+            try:
                 return await self._stoppable(_Order(self._files, person_id, argv, stdin, self._as(self.isolation)))
-        except Busy:
-            reason = (
-                f"The sandbox was busy with other commands for {self.wait_seconds:.0f} s, so this one was not started"
-            )
-            raise ToolFailed(f"{reason}: try again in a minute.") from None
-        except BrokenSandbox as error:
-            log.warning("[Sandbox] %s", error)
-            raise ToolFailed("The sandbox broke before the command was over. Try once more.") from None
+            except BrokenSandbox as error:
+                log.warning("[Sandbox] %s", error)
+                raise ToolFailed("The sandbox broke before the command was over. Try once more.") from None
 
     def _as(self, isolation: Isolation) -> Bubblewrap:
         venv = () if sys.prefix == sys.base_prefix else (Path(sys.prefix),)

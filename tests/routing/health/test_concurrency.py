@@ -82,6 +82,16 @@ async def test_one_person_cannot_use_the_slots_of_others() -> None:
     assert calls.inside == ["a2", "b1", "a3"]
 
 
+async def test_a_persons_many_calls_do_not_delay_others() -> None:
+    calls = Calls(2, 2)
+    for name, person in (("a1", 1), ("a2", 1), ("a3", 1), ("a4", 1), ("b1", 2), ("b2", 2), ("c1", 3)):
+        await calls.start(name, person=person)
+    assert calls.inside == ["a1", "a2"]
+    await calls.end("a1", "a2", "b1", "b2", "c1", "a3", "a4")
+    assert calls.begun[2:5] == ["b1", "b2", "c1"]
+    assert calls.begun[5:] == ["a3", "a4"]
+
+
 async def test_the_queueing_time_is_reported() -> None:
     calls = Calls(1, 1)
     await calls.start("a")
