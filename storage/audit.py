@@ -8,7 +8,7 @@ from storage.codec import NAMES
 from storage.schema import audit
 
 _BEFORE_CHANGE = {"admit": " as ", "link": " with ", "budget": ": "}
-"""What earlier versions wrote between the subject and the change, by action."""
+"""The separator that earlier versions wrote between subject and change, by action."""
 
 
 def write_audit(connection: Connection, at: float, actor: str, action: str, subject: str, change: str = "") -> None:
@@ -23,7 +23,7 @@ def audit_detail(subject: str, change: str = "") -> str:
 
 
 def read_audit_detail(action: str, detail: str) -> tuple[str, str]:
-    """The subject and the change of an entry, also of one that an earlier version wrote as plain text."""
+    """The subject and the change of an entry, including those that earlier versions wrote as plain text."""
     try:
         subject, change = NAMES.load(detail)
     except ValueError:

@@ -13,11 +13,11 @@ Unsummarised = tuple[Summary | None, tuple[StoredMessage, ...], int]
 """The newest summary, the messages after it, and the number of all of them, as in `HistoryStore.unsummarised`."""
 
 MAX_BYTES = 8_000_000
-"""Memory for all conversations together: a few hundred long ones, or 16,000 empty ones."""
+"""Maximum bytes of all conversations together: a few hundred long ones, or 16,000 empty ones."""
 _MIN_CONVERSATIONS = 8
 """The cache has room for at least this many: a conversation larger than MAX_BYTES / 8 is not cached."""
 _ENTRY_BYTES, _MESSAGE_BYTES = 500, 300
-"""Memory of an entry and of a message besides its texts, rounded up."""
+"""Bytes of an entry and of a message besides its texts, rounded up."""
 
 
 @dataclass(slots=True)
@@ -28,7 +28,7 @@ class _Entry:
 
 
 class ConversationCache:
-    """Keeps what turns read, the least recently used first to go. Pictures are only references.
+    """A least-recently-used cache of what turns read. Pictures are stored as references only.
 
     A writer calls `add` or `drop` when its transaction has ended. A read that began before is not kept.
     """
@@ -38,11 +38,11 @@ class ConversationCache:
         self._entries: dict[int, _Entry] = {}
         """By conversation, the least recently used first."""
         self._reading: dict[int, object] = {}
-        """By conversation, a mark of the newest read, until the conversation changes."""
+        """By conversation, a token of its newest read; removed when the conversation changes."""
         self._bytes = 0
 
     async def get(self, conversation_id: int, limit: int, read: Callable[[], Awaitable[Unsummarised]]) -> Unsummarised:
-        """What is kept for this limit, or the result of `read`."""
+        """The cached result for this limit, or else the result of `read`."""
         entry = self._take(conversation_id)
         if entry is not None and entry.limit == limit:
             self._put(conversation_id, entry)
@@ -59,7 +59,7 @@ class ConversationCache:
                 del self._reading[conversation_id]
 
     def add(self, conversation_id: int, messages: Sequence[StoredMessage]) -> None:
-        """Add messages that were committed. If later ones are kept already, the conversation is read again."""
+        """Add committed messages. If later ones are cached already, drop the conversation, so that it is read again."""
         self._reading.pop(conversation_id, None)
         entry = self._take(conversation_id)
         if entry is None:
@@ -76,7 +76,7 @@ class ConversationCache:
 
     @contextmanager
     def changing(self, conversation_id: int) -> Iterator[None]:
-        """Around a transaction: forget the conversation if it fails or is cancelled, as it may still be committed."""
+        """Around a transaction: drop the conversation if it fails or is cancelled, as it may still be committed."""
         ended = False
         try:
             yield
@@ -86,12 +86,12 @@ class ConversationCache:
                 self.drop(conversation_id)
 
     def drop(self, conversation_id: int) -> None:
-        """Forget a conversation that changed, or may have."""
+        """Drop a conversation that has or may have changed."""
         self._reading.pop(conversation_id, None)
         self._take(conversation_id)
 
     def clear(self) -> None:
-        """Forget all conversations, because any of them may have changed."""
+        """Drop all conversations, because any of them may have changed."""
         self._reading.clear()
         self._entries.clear()
         self._bytes = 0

@@ -37,15 +37,15 @@ class SqlLedger:
         self,
         database: Database,
         clock: Clock,
-        present: Callable[[int], int] = lambda each: each,
+        current_id: Callable[[int], int] = lambda each: each,
         at_once: Callable[[ChatKey], bool] = lambda chat: False,
         conversations: ConversationCache | None = None,
     ) -> None:
-        """`present` maps a person's id to the id after accounts were linked. `at_once` is whether a reply to this chat
-        will be sent as soon as it is stored. The messages of the turn are added to `conversations`."""
+        """`current_id` returns a person's id after all merges. `at_once` tells whether a reply to this chat will be
+        sent as soon as it is stored. `conversations` is the cache to which the turn's messages are added."""
         self._database = database
         self._clock = clock
-        self._present = present
+        self._current_id = current_id
         self._at_once = at_once
         self._conversations = conversations
 
@@ -53,10 +53,10 @@ class SqlLedger:
         self, inbox_ids: Sequence[int], replies: Sequence[OutboundMessage], record: TurnRecord | None = None
     ) -> tuple[OutboxEntry, ...]:
         now = self._clock()
-        replies = [replace(each, owner=self._present(each.owner)) for each in replies]
+        replies = [replace(each, owner=self._current_id(each.owner)) for each in replies]
         begun = bool(replies) and self._at_once(replies[0].chat)
         if record is not None:
-            record = replace(record, person_id=self._present(record.person_id))
+            record = replace(record, person_id=self._current_id(record.person_id))
 
         def step(connection: Connection) -> tuple[tuple[OutboxEntry, ...], Sequence[int]]:
             if inbox_ids:
@@ -87,15 +87,15 @@ class SqlLedger:
         return queued
 
     async def _linked_to(self, person_id: int) -> int | None:
-        """The person into whom a person was merged during a turn; None for someone who was forgotten."""
+        """The person into whom this person was merged during the turn; None if they were forgotten."""
         merged = select(state.c.value).where(state.c.key == f"{ADOPTION}{person_id}")
         found = await self._database.read(lambda c: c.execute(merged).scalar_one_or_none())
-        present = int(found) if found is not None else self._present(person_id)
-        return None if present == person_id else present
+        current = int(found) if found is not None else self._current_id(person_id)
+        return None if current == person_id else current
 
 
 def _stored(record: TurnRecord, ids: Sequence[int], now: float) -> tuple[StoredMessage, ...]:
-    """The messages of a turn as they are read later."""
+    """The messages of a turn as a later read returns them."""
     if not ids:
         return ()
     person, turn = record.person_id, record.turn_id

@@ -24,9 +24,9 @@ from storage.schema import identities, links, metadata, outbox, overrides, peopl
 class SqlLinks:
     """Implements `routing.ports.LinkStore`."""
 
-    def __init__(self, database: Database, known: SqlPeople, clock: Clock, steady: Clock) -> None:
+    def __init__(self, database: Database, people: SqlPeople, clock: Clock, steady: Clock) -> None:
         self._database = database
-        self._known = known
+        self._people = people
         self._clock = clock
         self._steady = steady
 
@@ -54,7 +54,7 @@ class SqlLinks:
             return None if row is None else UserKey(row.platform, row.user_id)
 
         user = await self._database.read(step)
-        return None if user is None else await self._known.find(user)
+        return None if user is None else await self._people.find(user)
 
     async def expire_code(self, code: str) -> bool:
         now = self._steady()
@@ -76,9 +76,9 @@ class SqlLinks:
         try:
             person_id, was, queued = await self._database.write(step)
         finally:
-            self._known.reread()  # also if cancelled: it may still be committed
+            self._people.clear_all()  # also if cancelled: it may still be committed
         if was is not None:
-            self._known.merged(was, person_id)
+            self._people.merged(was, person_id)
         return queued
 
     async def unlink(
@@ -95,7 +95,7 @@ class SqlLinks:
         try:
             return await self._database.write(step)
         finally:
-            self._known.reread()
+            self._people.clear_all()
 
     async def accounts(self, person_id: int) -> tuple[Account, ...]:
         query = select(identities).where(identities.c.person_id == person_id)

@@ -30,7 +30,7 @@ def span(conversation_id: int, limit: int, before: int | None = None, after: int
 
 
 def spoken(connection: Connection, where: Mapping[str, object]) -> tuple[tuple[StoredMessage, ...], int]:
-    """The messages of a span, oldest first, and their number without the limit."""
+    """The messages between two ids, oldest first, and their number without the limit."""
     rows = connection.execute(_NEWEST, where).all()
     total = len(rows) if len(rows) != where["most"] else connection.execute(_COUNT, where).scalar_one()
     return tuple(message(row) for row in reversed(rows)), int(total)

@@ -129,8 +129,8 @@ class SqlOutbox:
 def queue(
     connection: Connection, messages: Sequence[OutboundMessage], now: float, turn_id: str = "", begun: bool = False
 ) -> tuple[OutboxEntry, ...]:
-    """Add replies within the caller's transaction. `turn_id` links those that show the turn's answer. If `begun`, the
-    first attempt at the first of them is recorded, too."""
+    """Add replies within the caller's transaction. `turn_id` links those that show the turn's answer. `begun` also
+    records the first attempt to send the first one."""
     return tuple(_add(connection, each, now, turn_id, begun and at == 0) for at, each in enumerate(messages))
 
 
@@ -152,8 +152,8 @@ def _add(connection: Connection, message: OutboundMessage, now: float, turn_id: 
 
 
 def _final_payload(connection: Connection, outbox_id: int) -> str:
-    """The payload of a reply that is not sent again, without secret text and without the id of the message it answers
-    or edits, which may be an interaction token."""
+    """The payload of a finished reply, without secret text and without the id of the message it answers or edits, which
+    may be an interaction token."""
     payload = connection.execute(_PAYLOAD, {"outbox_id": outbox_id}).scalar_one_or_none()
     if payload is None:
         return ""

@@ -37,7 +37,7 @@ _HAS_ACCESS = (
     .exists()
 )
 KEPT_MESSAGES = 3
-"""Number of messages kept for a stranger who waits for access, the newest."""
+"""Number of a stranger's newest messages that are kept until they get access."""
 KEPT_SECONDS = 7 * 24 * 3600.0
 """How long an access request is kept after its code has expired. Its approval buttons work for as long."""
 _CACHE_SIZE = 10_000
@@ -60,7 +60,7 @@ class SqlPeople:
         steady: Clock | None = None,
         conversations: ConversationCache | None = None,
     ) -> None:
-        """Codes expire by `steady` (default: `clock`). `conversations` contain messages of people."""
+        """Codes expire by `steady` (default: `clock`). `conversations` is the cache of messages."""
         self._database = database
         self._preferences = preferences
         self._clock = clock
@@ -124,19 +124,19 @@ class SqlPeople:
         try:
             await self._database.write(step)
         finally:
-            self.reread()
+            self.clear_all()
 
     def merged(self, was: int, person_id: int) -> None:
         """Note that person `was` became `person_id`; a turn in progress for `was` is recorded for `person_id`."""
         self._merged[was] = person_id
 
-    def present(self, person_id: int) -> int:
+    def current_id(self, person_id: int) -> int:
         """The person's id after all merges."""
         while person_id in self._merged:
             person_id = self._merged[person_id]
         return person_id
 
-    def reread(self) -> None:
+    def clear_all(self) -> None:
         """Clear the cached accounts, preferences and messages, which linking and forgetting change."""
         self._cache = {}
         self._preferences.clear()
@@ -238,8 +238,8 @@ class SqlPeople:
         return tuple(AuditEntry(r.at, r.actor, r.action, *read_audit_detail(r.action, r.detail)) for r in rows)
 
     async def _change(self, step: Callable[[Connection], _T], changed: Callable[[_T], int] | None = None) -> _T:
-        """Run a step that changes accounts or roles. Then only accounts of others than the person whose id `changed`
-        returns stay cached; none if it is not given, or if the caller is cancelled."""
+        """Run a step that changes accounts or roles, and clear the cache. If `changed` returns the id of the only
+        person concerned, accounts of other people stay cached."""
         others: dict[UserKey, Person | None] = {}
         try:
             done = await self._database.write(step)

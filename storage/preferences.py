@@ -93,7 +93,7 @@ class SqlPreferences:
         await self._write(person_id, step)
 
     async def _write(self, person_id: int, step: Callable[[Connection], _T]) -> _T:
-        """Run a step that changes what is cached of a person, and clear that, even if the caller is cancelled."""
+        """Run a step that changes a person's preferences, and clear their cache, even if the caller is cancelled."""
         try:
             return await self._database.write(step)
         finally:

@@ -1,4 +1,4 @@
-"""Deletes what is older than RETENTION_DAYS, in small batches."""
+"""Deletes data older than RETENTION_DAYS, in small batches."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from storage.usage.hours import HOUR
 BATCH = 500
 """Rows per transaction, which takes about 5 ms."""
 PAUSE_SECONDS = 0.02
-"""Between two transactions, for turns."""
+"""Pause between two transactions, in which turns can use the database."""
 BUDGET_SECONDS = 32 * 86_400.0
 """Usage is kept for at least this long, because monthly budgets count it."""
 _EMPTY = ~exists().where(messages.c.conversation_id == conversations.c.id)
 
 
 class SqlRetention:
-    """Deletes what is too old."""
+    """Deletes old messages, summaries, turns and usage."""
 
     def __init__(self, database: Database, conversations: ConversationCache | None = None) -> None:
-        """`conversations` contain messages, too."""
+        """`conversations` is the cache of messages; it is cleared after each batch."""
         self._database = database
         self._conversations = conversations
 
     async def prune(self, before: float, now: float) -> int:
-        """Delete messages, summaries and turns from before this time, and usage that no budget counts any more. Returns
-        the number of rows."""
+        """Delete messages, summaries and turns older than `before`, and usage that no budget counts any more. Both
+        times are Unix seconds. Returns the number of deleted rows."""
         hour = int(min(before, now - BUDGET_SECONDS) // HOUR)
         spent = float(hour * HOUR)
         # A summary names the last message it covers, and ids start again once all messages are deleted.
@@ -48,7 +48,7 @@ class SqlRetention:
         )
 
     async def _oldest(self, table: Table, old: ColumnElement[bool], all_of_them: bool = False) -> int:
-        """Delete old rows in the order of their ids, which is the order of time, up to a batch without old ones."""
+        """Delete old rows in the order of their ids, which is chronological, up to a batch without old ones."""
         deleted, last = 0, 0
         while True:
             try:

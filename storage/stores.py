@@ -57,7 +57,7 @@ def open_stores(
     at_once: Callable[[ChatKey], bool] = lambda chat: False,
 ) -> Stores:
     """Create the stores on a database of the current revision. Codes expire by `steady` (default: `clock`). `at_once`
-    is whether a reply to this chat will be sent as soon as it is stored."""
+    tells whether a reply to this chat will be sent as soon as it is stored."""
     steady = steady or clock
     conversations = ConversationCache()
     preferences = SqlPreferences(database)
@@ -81,7 +81,7 @@ def open_stores(
         chats=chats,
         inbox=SqlInbox(database, clock),
         outbox=SqlOutbox(database, clock),
-        ledger=SqlLedger(database, clock, people.present, at_once, conversations),
+        ledger=SqlLedger(database, clock, people.current_id, at_once, conversations),
         vectors=SqlVectors(database),
         actions=SqlActions(database, clock),
         allowances=SqlAllowances(database),

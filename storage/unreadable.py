@@ -1,4 +1,4 @@
-"""Sets damaged rows aside so that they do not block the others."""
+"""Sets damaged rows aside, so that they do not block the others."""
 
 from __future__ import annotations
 

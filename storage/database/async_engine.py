@@ -66,7 +66,7 @@ class AsyncDatabase:
             if begin:
                 connection.exec_driver_sql(begin)
             if version:
-                self._outside.note(connection.exec_driver_sql(version).scalar())
+                self._outside.check(connection.exec_driver_sql(version).scalar())
             return step(connection)
 
         try:
@@ -77,7 +77,7 @@ class AsyncDatabase:
         except (DBAPIError, PoolTimeout, OSError) as error:
             raise fault(error) from error
         finally:
-            self._outside.tell()
+            self._outside.notify()
 
     async def size_bytes(self) -> int:
         return int(await self.read(lambda connection: connection.exec_driver_sql(self._size).scalar_one()))
@@ -87,7 +87,7 @@ class AsyncDatabase:
 
 
 def open_postgres(url: URL) -> AsyncDatabase:
-    """PostgreSQL with a pool of CONNECTIONS. Each one writes its last transaction's id to a row of its own in `state`,
+    """PostgreSQL with a pool of CONNECTIONS. Each writes its last transaction's id to a separate row in `state`,
     so that other processes notice its commits and no two writers wait for each other."""
     engine = create_async_engine(url, pool_size=CONNECTIONS, pool_pre_ping=True)
     version = _WRITERS_VERSION.format(process=secrets.token_hex(8))

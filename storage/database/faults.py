@@ -20,7 +20,7 @@ REASONS = {
     "not a database": Reason("it is damaged"),
     "pool limit": Reason("all connections are in use"),
 }
-"""Plain words for what SQLite and SQLAlchemy say."""
+"""Plain sentences for messages of SQLite and SQLAlchemy."""
 
 
 def fault(error: BaseException) -> StorageFault:
@@ -38,7 +38,7 @@ def _driver_message(error: BaseException) -> str:
 
 
 def explain(error: BaseException, where: str) -> ConfigError:
-    """The error for a database that can't be opened: what is wrong, and what the owner can do."""
+    """The error for a database that can't be opened, with the reason and a remedy."""
     text = _driver_message(error)
     low = text.lower()
     if "malformed" in low or "not a database" in low:

@@ -119,7 +119,7 @@ def backup(database: Path, folder: Path, revision: str) -> Path:
 
 def _reclaim(database: Path) -> None:
     """Rewrite a SQLite file if more than half of it is free, and at least MIN_FREE_BYTES. Takes about a second for each
-    100 MB of data, which is why it is done before the platforms start."""
+    100 MB of data, so it runs before the platforms start."""
     with closing(sqlite3.connect(database, isolation_level=None)) as connection:
         page, pages, free = (
             connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_size", "page_count", "freelist_count")

@@ -1,4 +1,4 @@
-"""Notices commits of other processes and connections, so that caches forget what may have changed."""
+"""Detects commits of other processes and connections, so that stale caches are cleared."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ _UNKNOWN = object()
 
 
 class OutsideChanges:
-    """Compares the database's version, as each transaction sees it, with the version before. The first version counts
-    as a change."""
+    """Compares the database's version in each transaction with the previous one. The first version counts as a
+    change."""
 
     def __init__(self) -> None:
         self._callbacks: list[Callable[[], object]] = []
@@ -19,19 +19,18 @@ class OutsideChanges:
     def listen(self, callback: Callable[[], object]) -> None:
         self._callbacks.append(callback)
 
-    def note(self, version: object) -> None:
-        """Compare a version that changes only when others commit. Called in the thread of the transaction."""
+    def check(self, version: object) -> None:
+        """Compare with a version that changes only when others commit. Runs in the transaction's thread."""
         if version != self._version:
             self._version = version
             self._changed = True
 
     def reconnected(self, *_event: object) -> None:
-        """The versions of different connections can't be compared."""
+        """Forget the version: versions of different connections can't be compared."""
         self._version = _UNKNOWN
 
-    def tell(self) -> None:
-        """Call the callbacks if a change was noticed. Called in the event loop, before the results of the
-        transaction are used."""
+    def notify(self) -> None:
+        """Call the callbacks after a change. Runs in the event loop, before the transaction's results are used."""
         if self._changed:
             self._changed = False
             for callback in self._callbacks:

@@ -50,7 +50,7 @@ class SqliteDatabase:
     """Implements `storage.database.Database` with one connection and one thread, and one commit for all waiting steps.
 
     The async driver switches threads for every statement. With many chats at once, steps share a commit and each has
-    its own savepoint; if one fails in a way that may have rolled back the others, each runs again by itself.
+    its own savepoint. If a failure may have rolled back the whole batch, each step runs again alone.
     `synchronous=FULL` keeps acknowledged messages through a power cut. Writers use BEGIN IMMEDIATE: a transaction that
     reads first and writes later would fail at once despite the busy timeout.
     """
@@ -65,9 +65,9 @@ class SqliteDatabase:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite")
         self._waiting: list[_Job] = []
         self._again: deque[_Job] = deque()
-        """Steps of a batch that failed. They go first, each by itself."""
+        """Steps of a failed batch. They run first, one at a time."""
         self._timer: asyncio.TimerHandle | None = None
-        """Set while only steps wait that are not urgent."""
+        """Set while only steps that are not urgent are waiting."""
         self._batch: asyncio.Future[list[Result]] | None = None
 
     async def write(self, step: Callable[[Connection], T], urgent: bool = True) -> T:
@@ -108,7 +108,7 @@ class SqliteDatabase:
         """Set the results. If a batch of several steps failed, run them one by one: a full disk may have rolled back
         all of them."""
         self._batch = None
-        self._outside.tell()
+        self._outside.notify()
         failure = batch.exception()
         if failure is None:
             results = batch.result()
@@ -135,7 +135,7 @@ class SqliteDatabase:
         with self._engine.connect() as connection, connection.begin():
             raw = _raw(connection)
             raw.execute("BEGIN IMMEDIATE" if any(job.writes for job in jobs) else "BEGIN")
-            self._outside.note(raw.execute(VERSION).fetchone())
+            self._outside.check(raw.execute(VERSION).fetchone())
             return [run(connection, job) for job in jobs]
 
     async def size_bytes(self) -> int:

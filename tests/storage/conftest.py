@@ -18,8 +18,9 @@ import pytest
 from storage.database import Database, open_database
 from storage.database.migrate import migrate
 from storage.stores import Stores, open_stores
+from tests.fakes import ManualClock
 from tests.query_plans import no_growing_table_is_scanned, query_plans
-from tests.storage.samples import ANN, ManualClock
+from tests.storage.samples import ANN
 
 __all__ = ["no_growing_table_is_scanned", "query_plans"]
 

@@ -1,4 +1,4 @@
-"""Sample people, chats, messages and turns, and a clock."""
+"""Sample people, chats, messages and turns."""
 
 from __future__ import annotations
 
@@ -12,15 +12,6 @@ from routing.types.usage import CallRecord
 ANN, BEN = UserKey("telegram", "1"), UserKey("telegram", "2")
 HOME, OTHER, TOPIC = ChatKey("telegram", "1"), ChatKey("telegram", "9"), ChatKey("telegram", "9", "7")
 PHOTO = Attachment("image", "a.png", "image/png", 5, "telegram:abc")
-
-
-class ManualClock:
-    """A manual clock."""
-
-    now = 1_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def message(update: str, text: str = "hi", chat: ChatKey = HOME) -> InboundMessage:

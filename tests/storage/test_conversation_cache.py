@@ -17,8 +17,9 @@ from storage.database import Database, open_database
 from storage.history import SqlHistory
 from storage.ledger import SqlLedger
 from storage.stores import Stores, open_stores
+from tests.fakes import ManualClock
 from tests.storage.fakes import Counting, Late
-from tests.storage.samples import ANN, BEN, HOME, OTHER, PHOTO, ManualClock, record
+from tests.storage.samples import ANN, BEN, HOME, OTHER, PHOTO, record
 
 LIMIT = 7
 T = TypeVar("T")
@@ -196,22 +197,22 @@ async def test_changes_of_another_process_show_everywhere(
 
 
 async def test_own_changes_are_no_outside_changes(database: Database, stores: Stores, beside: Stores, ann: int) -> None:
-    told: list[int] = []
+    changes: list[int] = []
     await beside.state.put("a", "1")
     await stores.state.put("a", "2")
-    database.on_outside_change(lambda: told.append(1))
+    database.on_outside_change(lambda: changes.append(1))
     for number in range(5):
         await stores.state.put("a", str(number))
         await stores.state.get("a")
     await asyncio.gather(*(stores.state.put(f"b{number}", "1") for number in range(20)))
-    assert told == []
+    assert changes == []
     await beside.state.put("a", "1")
     await stores.state.put("a", "2")
     await stores.state.put("a", "3")
-    assert told == [1]
+    assert changes == [1]
 
 
-def said(message_id: int, length: int) -> StoredMessage:
+def stored_message(message_id: int, length: int) -> StoredMessage:
     return StoredMessage(message_id, "user", "x" * length, 1.0)
 
 
@@ -222,7 +223,7 @@ async def test_memory_is_bounded() -> None:
     async def get(conversation: int, length: int = 1_000) -> Unsummarised:
         async def read() -> Unsummarised:
             reads.append(conversation)
-            return None, (said(1, length),), 1
+            return None, (stored_message(1, length),), 1
 
         return await cache.get(conversation, LIMIT, read)
 
@@ -236,10 +237,10 @@ async def test_memory_is_bounded() -> None:
     await get(500, 20_000)
     assert 500 not in cache._entries, "one long conversation does not push out the others"
     for number in range(2, 20):
-        cache.add(0, [said(number, 1_000)])
+        cache.add(0, [stored_message(number, 1_000)])
     assert len((await get(0))[1]) == LIMIT
     assert cache._bytes == sum(each.bytes for each in cache._entries.values())
-    cache.add(0, [said(99, 50_000)])
+    cache.add(0, [stored_message(99, 50_000)])
     assert 0 not in cache._entries
     cache.clear()
     assert (cache._bytes, cache._entries) == (0, {})

@@ -16,7 +16,8 @@ from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 from storage.schema import summaries
 from storage.stores import open_stores
-from tests.storage.samples import ANN, HOME, OTHER, PHOTO, TOPIC, ManualClock, record
+from tests.fakes import ManualClock
+from tests.storage.samples import ANN, HOME, OTHER, PHOTO, TOPIC, record
 
 
 async def test_history_is_per_conversation_and_can_be_undone(database: Database, clock: ManualClock) -> None:

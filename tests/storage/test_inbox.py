@@ -5,7 +5,8 @@ from __future__ import annotations
 from storage.database import Database
 from storage.inbox import SqlInbox
 from storage.ledger import SqlLedger
-from tests.storage.samples import ManualClock, message
+from tests.fakes import ManualClock
+from tests.storage.samples import message
 
 
 async def test_the_inbox_stores_each_update_once_in_order(database: Database, clock: ManualClock) -> None:

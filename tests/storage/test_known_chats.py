@@ -11,7 +11,8 @@ from storage.outbox import SqlOutbox
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 from storage.state import SqlChats
-from tests.storage.samples import ANN, HOME, OTHER, TOPIC, ManualClock, message, record
+from tests.fakes import ManualClock
+from tests.storage.samples import ANN, HOME, OTHER, TOPIC, message, record
 
 
 async def test_chats_become_known_by_answers_or_by_an_owner(database: Database, clock: ManualClock) -> None:

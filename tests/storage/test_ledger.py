@@ -18,7 +18,8 @@ from storage.outbox import SqlOutbox
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 from storage.usage.spending import SqlUsage
-from tests.storage.samples import ANN, HOME, ManualClock, message, record
+from tests.fakes import ManualClock
+from tests.storage.samples import ANN, HOME, message, record
 
 
 async def test_a_turn_is_stored_atomically(database: Database, clock: ManualClock) -> None:

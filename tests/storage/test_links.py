@@ -17,7 +17,8 @@ from routing.types.tools import Allowance, PendingAction
 from storage.database import Database
 from storage.schema import metadata
 from storage.stores import Stores, open_stores
-from tests.storage.samples import ANN, BEN, OTHER, ManualClock, record
+from tests.fakes import ManualClock
+from tests.storage.samples import ANN, BEN, OTHER, record
 
 FAR = UserKey("discord", "2")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from routing.types.messages import Button, Document, OutboundMessage, Picture
 from storage.database import Database
 from storage.outbox import SqlOutbox
-from tests.storage.samples import HOME, TOPIC, ManualClock
+from tests.fakes import ManualClock
+from tests.storage.samples import HOME, TOPIC
 
 
 async def test_outbox_state_transitions(database: Database, clock: ManualClock) -> None:

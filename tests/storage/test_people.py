@@ -17,9 +17,10 @@ from storage.people import KEPT_SECONDS, SqlPeople
 from storage.preferences import SqlPreferences
 from storage.schema import identities, metadata
 from storage.usage.spending import SqlUsage
+from tests.fakes import ManualClock
 from tests.polling import until
 from tests.storage.fakes import Counting
-from tests.storage.samples import ANN, BEN, OTHER, ManualClock, record
+from tests.storage.samples import ANN, BEN, OTHER, record
 
 
 async def test_people_are_admitted_changed_and_found(database: Database, clock: ManualClock) -> None:

@@ -6,7 +6,8 @@ from routing.types.people import Override, PersonSettings, Preferences
 from storage.database import Database
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
-from tests.storage.samples import ANN, BEN, ManualClock
+from tests.fakes import ManualClock
+from tests.storage.samples import ANN, BEN
 
 
 async def test_preferences_start_empty_and_are_set_one_by_one(database: Database, clock: ManualClock) -> None:

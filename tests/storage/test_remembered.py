@@ -14,8 +14,9 @@ from storage.history import SqlHistory
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 from storage.state import SqlChats
+from tests.fakes import ManualClock
 from tests.storage.fakes import Late
-from tests.storage.samples import ANN, ManualClock
+from tests.storage.samples import ANN
 
 CACHE_SIZE = 20
 T = TypeVar("T")

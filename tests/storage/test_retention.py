@@ -10,7 +10,8 @@ from routing.types.llm import Usage
 from storage import retention
 from storage.schema import conversations, messages, summaries, turn_hours, turns, usage, usage_hours
 from storage.stores import Stores
-from tests.storage.samples import ANN, HOME, ManualClock, record
+from tests.fakes import ManualClock
+from tests.storage.samples import ANN, HOME, record
 
 DAY = 86_400.0
 FACTS = TurnFacts("smart", "default", "openai/m", 1.0)
@@ -24,8 +25,8 @@ async def count(stores: Stores, table: Table) -> int:
 async def day_of_talk(stores: Stores, ann: int) -> None:
     here = await stores.history.current(HOME)
     for _ in range(3):
-        said = record(here.id, ann, "q", "a", usage=Usage(1, 2, 0, 0, None), facts=FACTS)
-        await stores.ledger.finish([], [], said)
+        turn = record(here.id, ann, "q", "a", usage=Usage(1, 2, 0, 0, None), facts=FACTS)
+        await stores.ledger.finish([], [], turn)
     await stores.history.summarise(here.id, Summary(1, "earlier", 1))
     await stores.history.begin(HOME)
 

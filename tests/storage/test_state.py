@@ -6,7 +6,8 @@ from routing.types.messages import ChatKey
 from storage.database import Database
 from storage.history import SqlHistory
 from storage.state import SqlChats, SqlState
-from tests.storage.samples import HOME, OTHER, TOPIC, ManualClock
+from tests.fakes import ManualClock
+from tests.storage.samples import HOME, OTHER, TOPIC
 
 
 async def test_state_values_and_chats(database: Database, clock: ManualClock) -> None:

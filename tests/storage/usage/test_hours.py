@@ -22,7 +22,8 @@ from storage.database import Database, migrate, parse_url
 from storage.schema import turn_hours, usage_hours
 from storage.stores import Stores, open_stores
 from storage.usage.hours import HOUR, KEYS, TURNS, USAGE, HourlySums
-from tests.storage.samples import HOME, OTHER, ManualClock
+from tests.fakes import ManualClock
+from tests.storage.samples import HOME, OTHER
 
 Sums = dict[tuple[object, ...], tuple[float, ...]]
 

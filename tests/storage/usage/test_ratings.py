@@ -10,7 +10,8 @@ from storage.database import Database
 from storage.schema import pieces
 from storage.stores import Stores
 from storage.usage.turns import SqlRatings
-from tests.storage.samples import BEN, HOME, OTHER, TOPIC, ManualClock
+from tests.fakes import ManualClock
+from tests.storage.samples import BEN, HOME, OTHER, TOPIC
 
 
 @pytest.fixture

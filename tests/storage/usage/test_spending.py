@@ -18,7 +18,8 @@ from routing.types.messages import ChatKey
 from routing.types.tiers import Tier
 from routing.types.usage import CallRecord, Payer, Rating, Spent
 from storage.stores import Stores
-from tests.storage.samples import BEN, HOME, OTHER, TOPIC, ManualClock, record
+from tests.fakes import ManualClock
+from tests.storage.samples import BEN, HOME, OTHER, TOPIC, record
 
 CENT = Decimal("0.01")
 UTC = ZoneInfo("UTC")

@@ -11,7 +11,8 @@ from storage.ledger import SqlLedger
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 from storage.usage.spending import SqlUsage
-from tests.storage.samples import ANN, BEN, HOME, OTHER, ManualClock, record
+from tests.fakes import ManualClock
+from tests.storage.samples import ANN, BEN, HOME, OTHER, record
 
 
 async def test_usage_by_model_person_conversation_and_time(database: Database, clock: ManualClock) -> None:
