@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import Any
 
@@ -125,20 +126,30 @@ class FakeToolbox:
         return result
 
 
-class _Clock:
-    """An event loop's clock that can be put forward."""
+class ManualClock:
+    """Unix seconds; stands still until a test sets `now`."""
 
-    def __init__(self, usual: Callable[[], float]) -> None:
-        self._usual = usual
+    def __init__(self, now: float = 1_000_000.0) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class ShiftedClock:
+    """A clock that runs `ahead` seconds before another one; by default, before the system clock."""
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
         self.ahead = 0.0
 
     def __call__(self) -> float:
-        return self._usual() + self.ahead
+        return self._clock() + self.ahead
 
 
 def later(seconds: float) -> None:
     """Advances all timers of this event loop."""
     loop: Any = asyncio.get_running_loop()
-    if not isinstance(loop.time, _Clock):
-        loop.time = _Clock(loop.time)
+    if not isinstance(loop.time, ShiftedClock):
+        loop.time = ShiftedClock(loop.time)
     loop.time.ahead += seconds

@@ -12,9 +12,9 @@ class Dropped(Exception):
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class OrderedFault:
+class InjectedFault:
     """Applies to calls that satisfy `when` (given the body), after `skip` of them, `times` times (None: until `clear`).
-    `hits` counts. Calls that wait do so for `seconds`, or until `release`."""
+    `hits` counts them. Delayed calls wait for `seconds`, or until `release`."""
 
     KINDS: ClassVar[tuple[str, ...]]
 
@@ -48,7 +48,7 @@ class OrderedFault:
         self.times = 0
 
     def release(self) -> None:
-        """Lets the calls go that wait."""
+        """Releases the waiting calls."""
         self._released.set()
 
     async def before_the_call(self) -> None:

@@ -72,8 +72,8 @@ async def test_callback_types_must_match_the_interaction(dc: DiscordServer, http
     async def answer(kind: int, data: Any, *, typed: bool = False) -> tuple[int, int]:
         asked = dc.suggest("c", {"n": "4"}, focused="n") if typed else dc.slash("c", {"n": 4})
         path = f"POST /interactions/{asked.id}/{asked.token}/callback"
-        status, said = await http.call(path, {"type": kind} | ({"data": data} if data is not None else {}))
-        return status, said.get("code", 0)
+        status, response = await http.call(path, {"type": kind} | ({"data": data} if data is not None else {}))
+        return status, response.get("code", 0)
 
     assert await answer(5, None) == (204, 0)
     assert await answer(6, None) == await answer(7, {"content": "x"}) == await answer(8, {}) == (400, 50035)

@@ -21,27 +21,27 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 async def test_replies_come_in_order_and_only_once(dc: DiscordServer, http: Raw) -> None:
-    said = dc.say("hello")
-    send = f"POST /channels/{said.channel.id}/messages"
+    question = dc.say("hello")
+    send = f"POST /channels/{question.channel.id}/messages"
     for text in ("one", "two", "three"):
         await http.call(send, {"content": text})
     assert (await dc.reply()).text == "one"
-    assert [message.text for message in await dc.reply(said.channel, after=said, count=2)] == ["two", "three"]
+    assert [message.text for message in await dc.reply(question.channel, after=question, count=2)] == ["two", "three"]
     waiting = asyncio.create_task(dc.reply("alice" and dc.user(), matching="final"))
     sent = (await http.call(send, {"content": "…"}))[1]
-    await http.call(f"PATCH /channels/{said.channel.id}/messages/{sent['id']}", {"content": "final text"})
+    await http.call(f"PATCH /channels/{question.channel.id}/messages/{sent['id']}", {"content": "final text"})
     assert str((await waiting).id) == sent["id"]
 
 
 async def test_a_failed_wait_shows_the_log(dc: DiscordServer, http: Raw) -> None:
-    said = dc.say("is anybody there?", channel="general")
+    message = dc.say("is anybody there?", channel="general")
     row = {"type": 1, "components": [{"type": 2, "style": 1, "label": "Go", "custom_id": "go"}]}
-    await http.call(f"POST /channels/{said.channel.id}/messages", {"content": "yes", "components": [row]})
+    await http.call(f"POST /channels/{message.channel.id}/messages", {"content": "yes", "components": [row]})
     with pytest.raises(AssertionError) as failure:
         await dc.wait_for(lambda dc: False, timeout=0.01)
     assert "Team #general" in str(failure.value)
     assert "Alice: 'is anybody there?'" in str(failure.value)
-    assert "tierbot [buttons Go]: 'yes'" in dc.transcript(said.channel)
+    assert "tierbot [buttons Go]: 'yes'" in dc.transcript(message.channel)
 
 
 async def test_users_and_channels_are_as_given(dc: DiscordServer) -> None:
@@ -49,15 +49,15 @@ async def test_users_and_channels_are_as_given(dc: DiscordServer) -> None:
     assert dc.user("Bob") is bob
     assert dc.user(bob.id) is bob
     assert dc.user("alice").id == dc.user().id == 1001
-    said = dc.say("hi", user=bob, channel="general", mention=bob)
-    assert said.text == f"{bob.mention} hi"
-    assert said.channel is dc.channel() is dc.channel(said.channel.id)
-    assert said.channel.guild is dc.guild("Team") is dc.guild(dc.guild().id)
+    message = dc.say("hi", user=bob, channel="general", mention=bob)
+    assert message.text == f"{bob.mention} hi"
+    assert message.channel is dc.channel() is dc.channel(message.channel.id)
+    assert message.channel.guild is dc.guild("Team") is dc.guild(dc.guild().id)
     assert bob.id in dc.guild().members
     assert dc.say("x", user=bob).channel is dc.dm(bob)
     assert dc.say("x", channel=bob).channel is dc.dm("bob")
-    answer = dc.say("x", user="carol", reply_to=said)
-    assert answer.channel is said.channel
+    answer = dc.say("x", user="carol", reply_to=message)
+    assert answer.channel is message.channel
     assert answer.pings.users == {bob.id}
     assert dc.say("x", guild="Other").channel.guild is dc.guild("Other")
     assert dc.private_channel("bob", "carol") is dc.private_channel("bob", "carol") is not dc.dm("bob")
@@ -76,14 +76,14 @@ async def test_nothing_in_the_server_blocks_the_loop() -> None:
     schema.cache_clear()
     with blockbuster_ctx():
         async with DiscordServer() as dc, aiohttp.ClientSession() as session:
-            said = dc.say("x", attachments=[("a.txt", b"abc")])
+            message = dc.say("x", attachments=[("a.txt", b"abc")])
             form = aiohttp.FormData(quote_fields=False)
             form.add_field("payload_json", '{"content": "x"}', content_type="application/json")
             form.add_field("files[0]", b"abc", filename="a.txt")
-            address = f"{dc.root}/channels/{said.channel.id}/messages"
+            address = f"{dc.root}/channels/{message.channel.id}/messages"
             async with session.post(address, data=form, headers={"Authorization": f"Bot {dc.token}"}) as answer:
                 assert answer.status == 200, await answer.text()
-            async with session.get(said.attachments[0].url) as answer:
+            async with session.get(message.attachments[0].url) as answer:
                 assert await answer.read() == b"abc"
             async with session.ws_connect(f"{dc.gateway}?v=10&encoding=json&compress=zlib-stream") as socket:
                 assert isinstance((await socket.receive()).data, bytes)
@@ -142,9 +142,9 @@ async def test_a_person_can_type() -> None:
 async def test_people_can_cause_errors() -> None:
     async with talking() as (dc, client):
         assert (await dc.reply(obey(dc, "bob: hello"))).text == "echo: hello"
-        said = obey(dc, "bob: @general hello")
-        assert said.author is dc.user("bob")
-        assert said.channel is dc.channel()
+        message = obey(dc, "bob: @general hello")
+        assert message.author is dc.user("bob")
+        assert message.channel is dc.channel()
         thread = obey(dc, "!thread Plans hello").channel
         assert thread is dc.thread("Plans")
         assert (await dc.reply(thread)).text.endswith("hello")
@@ -159,7 +159,7 @@ async def test_people_can_cause_errors() -> None:
         await dc.reply(obey(dc, "delayed"))
         assert [call.status for call in dc.calls("POST") if call.status == 429] == [429]
         obey(dc, "!kick")
-        await client.until(lambda: "guild_remove" in client.told)
+        await client.until(lambda: "guild_remove" in client.event_names)
         with pytest.raises(LookupError, match="no such order"):
             obey(dc, "!dance")
 
@@ -174,11 +174,11 @@ def test_the_server_runs_as_a_program(tmp_path: Path) -> None:
         timeout=60,
         check=True,
     )
-    told = dict(line.split("=", 1) for line in ran.stdout.splitlines() if line.startswith("DISCORD_"))
-    settings = load({"WORKSPACE": str(tmp_path)} | told).settings  # as the bot that it is printed for
+    variables = dict(line.split("=", 1) for line in ran.stdout.splitlines() if line.startswith("DISCORD_"))
+    settings = load({"WORKSPACE": str(tmp_path)} | variables).settings  # as the bot that it is printed for
     assert settings.discord_bot_token is not None
-    assert len(told) == 3
-    assert settings.discord_bot_token.get_secret_value() == told["DISCORD_BOT_TOKEN"]
+    assert len(variables) == 3
+    assert settings.discord_bot_token.get_secret_value() == variables["DISCORD_BOT_TOKEN"]
     assert settings.discord_api_root.startswith("http://127.0.0.1:")
     assert settings.discord_api_root.endswith("/api/v10")
     assert settings.discord_gateway_url.startswith("ws://127.0.0.1:")

@@ -69,11 +69,11 @@ async def test_headers_and_body_of_a_429() -> None:
         dc.fault("GET /users/@me", "rate_limit", retry_after=2.4)
         dc.fault("*", "rate_limit_global")
         dc.fault("*", "cloudflare")
-        told = []
+        responses = []
         for _ in range(4):
             async with session.get(f"{dc.root}/users/@me", headers={"Authorization": f"Bot {dc.token}"}) as answer:
-                told.append(dict(answer.headers) | {"type": answer.content_type})
-        route, everything, proxy, fine = told
+                responses.append(dict(answer.headers) | {"type": answer.content_type})
+        route, everything, proxy, fine = responses
         assert (route["Via"], route["X-RateLimit-Scope"], route["Retry-After"]) == ("1.1 google", "user", "2")
         assert (everything["X-RateLimit-Scope"], everything["X-RateLimit-Global"]) == ("global", "true")
         assert proxy["type"] == "text/html"
@@ -126,9 +126,9 @@ def test_rate_limits_are_counted_and_announced() -> None:
     for _ in range(5):
         limits.spend(route, "1")
         now[0] += 0.5
-    told = limits.headers(route, "1")
-    assert (told["X-RateLimit-Remaining"], told["X-RateLimit-Limit"]) == ("0", "5")
-    assert (told["X-RateLimit-Reset-After"], told["X-RateLimit-Reset"]) == ("2.500", "105.000")
+    headers = limits.headers(route, "1")
+    assert (headers["X-RateLimit-Remaining"], headers["X-RateLimit-Limit"]) == ("0", "5")
+    assert (headers["X-RateLimit-Reset-After"], headers["X-RateLimit-Reset"]) == ("2.500", "105.000")
     with pytest.raises(ApiError) as refused:
         limits.spend(route, "1")
     assert refused.value.extra["retry_after"] == 2.5

@@ -17,12 +17,12 @@ async def test_a_client_logs_in_and_receives_messages() -> None:
         assert client.user.id == dc.bot.id
         assert [guild.name for guild in client.guilds] == ["Team"]
         assert [channel.name for channel in client.guilds[0].text_channels] == ["general"]
-        said = dc.say("hello")
-        assert (await dc.reply(after=said)).text == "echo: hello"
-        heard = client.heard[0]
-        assert isinstance(heard.channel, discord.DMChannel)
-        assert heard.author.id == dc.user().id
-        assert heard.created_at.timestamp() == pytest.approx(said.at, abs=0.01)
+        message = dc.say("hello")
+        assert (await dc.reply(after=message)).text == "echo: hello"
+        received = client.received[0]
+        assert isinstance(received.channel, discord.DMChannel)
+        assert received.author.id == dc.user().id
+        assert received.created_at.timestamp() == pytest.approx(message.at, abs=0.01)
 
 
 @pytest.mark.parametrize("order", ["ask_reconnect", "close_gateway", "cut_gateway", "invalidate"])
@@ -38,7 +38,7 @@ async def test_a_reconnect_resumes_and_loses_nothing(order: str) -> None:
         ]
         assert dc.sessions[0].resumes == ["/resume/"]
         assert len(dc.sessions) == 1
-        await client.until(lambda: "resumed" in client.told)
+        await client.until(lambda: "resumed" in client.event_names)
 
 
 async def test_an_invalid_session_restarts_without_missed_events() -> None:
@@ -50,7 +50,7 @@ async def test_an_invalid_session_restarts_without_missed_events() -> None:
         assert (await dc.reply()).text == "echo: kept"
         assert dc.sessions[0].ended
         assert not dc.sessions[0].resumes
-        assert client.told.count("connect") == 2
+        assert client.event_names.count("connect") == 2
 
 
 async def test_a_silent_gateway_is_left_and_resumed() -> None:
@@ -116,45 +116,45 @@ async def test_without_the_content_intent_only_messages_to_the_bot_are_readable(
             dc.say("unread", channel="general", attachments=[("a.txt", b"abc")])
             dc.say("for you", channel="general", mention=True)
             dc.say("an answer", channel="general", reply_to=dc.channel().by_id[own.id])
-            await client.until(lambda: len(client.heard) == 4)
-            texts = [message.content for message in client.heard]
+            await client.until(lambda: len(client.received) == 4)
+            texts = [message.content for message in client.received]
             assert texts == ["private", "", f"{dc.bot.mention} for you", "an answer"]
-            assert [len(message.attachments) for message in client.heard] == [1, 0, 0, 0]
-            history = [message.content async for message in client.heard[1].channel.history(oldest_first=True)]
+            assert [len(message.attachments) for message in client.received] == [1, 0, 0, 0]
+            history = [message.content async for message in client.received[1].channel.history(oldest_first=True)]
             assert history[:2] == ["mine", ""]
 
 
 async def test_edits_deletions_reactions_threads_and_guilds_are_events() -> None:
     async with talking() as (dc, client):
-        said = dc.say("first", channel="general")
-        dc.edit(said, "second")
-        dc.react(said, "👍", user="bob")
-        dc.unreact(said, "👍", user="bob")
-        assert said.reactions == {}
-        dc.delete(said)
+        question = dc.say("first", channel="general")
+        dc.edit(question, "second")
+        dc.react(question, "👍", user="bob")
+        dc.unreact(question, "👍", user="bob")
+        assert question.reactions == {}
+        dc.delete(question)
         thread = dc.thread("Plans", "general", user="bob")
         dc.say("in the thread", thread=thread)
         reply = await dc.reply(thread)
         assert reply.text == "echo: in the thread"
-        assert isinstance(client.heard[-1].channel, discord.Thread)
+        assert isinstance(client.received[-1].channel, discord.Thread)
         dc.archive(thread)
         dc.kick()
         dc.say("unheard", channel="general")
         dc.join("Elsewhere")
         dc.say("over here", guild="Elsewhere", user="carol")
-        await client.until(lambda: client.heard[-1].content == "over here")
+        await client.until(lambda: client.received[-1].content == "over here")
         wanted = ["message", "message_edit", "raw_reaction_add"]
         wanted += ["raw_reaction_remove", "message_delete", "thread_create", "thread_update"]
-        order = [client.told.index(event) for event in [*wanted, "guild_remove", "guild_join"]]
+        order = [client.event_names.index(event) for event in [*wanted, "guild_remove", "guild_join"]]
         assert order == sorted(order)
-        assert "unheard" not in [message.content for message in client.heard]
+        assert "unheard" not in [message.content for message in client.received]
 
 
 async def test_the_same_event_can_come_twice() -> None:
     async with talking() as (dc, client):
         dc.redeliver(dc.say("once"))
         await dc.reply(count=2)
-        assert [message.id for message in client.heard] == [client.heard[0].id] * 2
+        assert [message.id for message in client.received] == [client.received[0].id] * 2
 
 
 WRONG: list[tuple[int, Any, int]] = [

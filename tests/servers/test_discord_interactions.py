@@ -26,9 +26,9 @@ async def test_an_ephemeral_answer_is_neither_an_event_nor_in_the_history() -> N
     async with commanded() as (dc, client):
         hidden = await dc.reply(dc.slash("tier", {"tier": "fast"}, where="general"), count=2)
         open_one = await dc.reply(dc.slash("panel", where="general"))
-        told = {frame["d"].get("id") for frame in dc.sessions[0].backlog}
-        assert str(open_one.id) in told
-        assert not told & {str(message.id) for message in hidden}
+        event_ids = {frame["d"].get("id") for frame in dc.sessions[0].backlog}
+        assert str(open_one.id) in event_ids
+        assert not event_ids & {str(message.id) for message in hidden}
         general = client.get_channel(dc.channel().id)
         assert isinstance(general, discord.TextChannel)
         assert [message.id async for message in general.history()] == [open_one.id]

@@ -22,25 +22,25 @@ def there(client: Client, channel: Channel) -> discord.TextChannel:
 
 async def test_a_message_is_sent_edited_and_deleted() -> None:
     async with talking() as (dc, client):
-        said = dc.say("hi", channel="general", mention=True)
+        question = dc.say("hi", channel="general", mention=True)
         await dc.reply("general")
-        general = there(client, said.channel)
+        general = there(client, question.channel)
         async with general.typing():
-            sent = await general.send("…", reference=client.heard[0], allowed_mentions=NO_PINGS)
+            sent = await general.send("…", reference=client.received[0], allowed_mentions=NO_PINGS)
         for text in ("one", "one two"):
             await sent.edit(content=text)
         message = await dc.reply("general", matching="two")
         assert [version.text for version in message.versions] == ["…", "one", "one two"]
-        assert message.reply_to is said
-        assert dc.typing[0].channel is said.channel
-        await client.heard[0].add_reaction("👀")
-        await client.heard[0].add_reaction("✅")
+        assert message.reply_to is question
+        assert dc.typing[0].channel is question.channel
+        await client.received[0].add_reaction("👀")
+        await client.received[0].add_reaction("✅")
         assert client.user is not None
-        await client.heard[0].remove_reaction("👀", client.user)
-        assert list(said.reactions) == ["✅"]
+        await client.received[0].remove_reaction("👀", client.user)
+        assert list(question.reactions) == ["✅"]
         await sent.delete()
         assert message.deleted
-        assert message not in said.channel.from_bot()
+        assert message not in question.channel.from_bot()
         with pytest.raises(discord.NotFound, match="10008"):
             await sent.edit(content="too late")
 
@@ -67,30 +67,30 @@ async def test_a_nonce_is_enforced_for_two_minutes() -> None:
 async def test_history_is_read_in_both_directions() -> None:
     async with talking() as (dc, client):
         general = there(client, dc.channel())
-        said = [dc.say(str(number), channel="general") for number in range(120)]
+        messages = [dc.say(str(number), channel="general") for number in range(120)]
         await dc.reply("general", count=120)
-        later = [m.id async for m in general.history(after=discord.Object(said[10].id), limit=None)]
-        assert later == [message.id for message in dc.channel().messages if message.id > said[10].id]
+        later = [m.id async for m in general.history(after=discord.Object(messages[10].id), limit=None)]
+        assert later == [message.id for message in dc.channel().messages if message.id > messages[10].id]
         newest = [m.content async for m in general.history(limit=3)]
         assert newest == [message.text for message in reversed(dc.channel().messages[-3:])]
-        before = [m.content async for m in general.history(before=discord.Object(said[2].id), limit=1)]
+        before = [m.content async for m in general.history(before=discord.Object(messages[2].id), limit=1)]
         assert before == ["1"]
         async with raw(dc) as http:
-            _, found = await http.call(f"GET /channels/{general.id}/messages?after={said[10].id}&limit=2")
-            _, around = await http.call(f"GET /channels/{general.id}/messages?around={said[10].id}&limit=3")
+            _, found = await http.call(f"GET /channels/{general.id}/messages?after={messages[10].id}&limit=2")
+            _, around = await http.call(f"GET /channels/{general.id}/messages?around={messages[10].id}&limit=3")
         assert [message["content"] for message in cast(Any, found)] == ["12", "11"]
         assert [message["content"] for message in cast(Any, around)] == ["11", "10", "9"]
 
 
 async def test_files_go_both_ways() -> None:
     async with talking() as (dc, client):
-        said = dc.say("look", attachments=[("cat.png", b"\x89PNG"), ("notes.txt", b"abc", "text/x-notes")])
+        question = dc.say("look", attachments=[("cat.png", b"\x89PNG"), ("notes.txt", b"abc", "text/x-notes")])
         await dc.reply()
-        first, second = client.heard[0].attachments
+        first, second = client.received[0].attachments
         assert (first.content_type, second.content_type, second.size) == ("image/png", "text/x-notes", 3)
         assert await first.read() == b"\x89PNG"
-        assert first.url == said.attachments[0].url
-        sent = await client.heard[0].reply(
+        assert first.url == question.attachments[0].url
+        sent = await client.received[0].reply(
             "here", file=discord.File(io.BytesIO(b"long"), "answer.md", description="all")
         )
         message = await dc.reply(matching="here")
@@ -106,17 +106,17 @@ async def test_files_go_both_ways() -> None:
 
 async def test_threads_are_opened_and_open_again() -> None:
     async with talking() as (dc, client):
-        said = dc.say("a question", channel="general")
+        message = dc.say("a question", channel="general")
         await dc.reply("general")
-        thread = await client.heard[0].create_thread(name="Question")
-        assert thread.id == said.id
+        thread = await client.received[0].create_thread(name="Question")
+        assert thread.id == message.id
         await thread.send("an answer")
         reply = await dc.reply(dc.channels[thread.id])
-        assert reply.channel.starter is said
-        assert said.thread is reply.channel
+        assert reply.channel.starter is message
+        assert message.thread is reply.channel
         with pytest.raises(discord.HTTPException, match="160004"):
-            await client.heard[0].create_thread(name="Again")
-        own = await there(client, said.channel).create_thread(name="Own", type=discord.ChannelType.public_thread)
+            await client.received[0].create_thread(name="Again")
+        own = await there(client, message.channel).create_thread(name="Own", type=discord.ChannelType.public_thread)
         await own.join()
         await own.edit(archived=True)
         assert dc.channels[own.id].archived
@@ -135,8 +135,8 @@ async def test_missing_permissions_are_403() -> None:
         dc.forbid("general", "send_messages", "add_reactions", "read_message_history")
         refused: list[tuple[Any, int]] = [(general.send("x"), 50013), (mine.add_reaction("👀"), 50013)]
         dc.say("hers", channel="general")
-        await client.until(lambda: client.heard)
-        refused += [(general.typing().__aenter__(), 50013), (client.heard[0].edit(content="x"), 50005)]
+        await client.until(lambda: client.received)
+        refused += [(general.typing().__aenter__(), 50013), (client.received[0].edit(content="x"), 50005)]
         for call, code in refused:
             with pytest.raises(discord.Forbidden, match=str(code)):
                 await call
@@ -168,7 +168,7 @@ async def test_the_same_nonce_at_the_same_time_is_one_message() -> None:
 
 
 async def test_a_client_can_change_the_gateway_url() -> None:
-    """Whatever else discord.py asks of a guild or a user is answered by the same state."""
+    """discord.py's other queries about guilds and users are answered from the same state."""
     async with talking() as (dc, client):
         bob = dc.user("bob")
         dc.say("hello", user=bob, channel="general")
@@ -203,6 +203,6 @@ async def test_a_client_can_change_the_gateway_url() -> None:
 
 async def test_an_attachment_needs_no_token() -> None:
     async with DiscordServer() as dc, aiohttp.ClientSession() as session:
-        said = dc.say("x", attachments=[("a b.txt", b"abc")])
-        async with session.get(said.attachments[0].url) as answer:
+        message = dc.say("x", attachments=[("a b.txt", b"abc")])
+        async with session.get(message.attachments[0].url) as answer:
             assert (answer.status, await answer.read(), answer.content_type) == (200, b"abc", "text/plain")

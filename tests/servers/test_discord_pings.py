@@ -49,8 +49,8 @@ LOUD = "@everyone @here <@7> <@!8> <@&9> me@everyone.org"
 async def test_pings_of_a_message(
     dc: DiscordServer, allowed: Any, users: set[int], roles: set[int], everyone: bool
 ) -> None:
-    said = dc.say("hi")
-    assert pings_of(LOUD, dc.channel(), allowed, said) == Pings(frozenset(users), frozenset(roles), everyone)
+    message = dc.say("hi")
+    assert pings_of(LOUD, dc.channel(), allowed, message) == Pings(frozenset(users), frozenset(roles), everyone)
     assert not pings_of("nobody", dc.channel(), allowed)
     dc.forbid("general", "mention_everyone")
     assert not pings_of(LOUD, dc.channel(), allowed).everyone

@@ -84,16 +84,16 @@ async def test_size_limits_and_empty_messages(dc: DiscordServer, http: Raw) -> N
 
 
 async def test_ids_may_be_numbers_and_a_file_needs_no_text(dc: DiscordServer, http: Raw) -> None:
-    said = dc.say("hi")
-    status, answer = await http.call("POST /users/@me/channels", {"recipient_id": said.author.id})
+    message = dc.say("hi")
+    status, answer = await http.call("POST /users/@me/channels", {"recipient_id": message.author.id})
     assert (status, answer["id"]) == (200, str(dc.dm().id))
     form = aiohttp.FormData(quote_fields=False)
-    reference = f'{{"message_reference": {{"message_id": {said.id}}}, "attachments": [{{"id": 0}}]}}'
+    reference = f'{{"message_reference": {{"message_id": {message.id}}}, "attachments": [{{"id": 0}}]}}'
     form.add_field("payload_json", reference, content_type="application/json")
     form.add_field("files[0]", b"abc", filename="a.txt", content_type="text/plain")
     assert (await http.call(f"POST /channels/{dc.dm().id}/messages", data=form))[0] == 200
     [sent] = dc.dm().from_bot()
-    assert sent.reply_to is said
+    assert sent.reply_to is message
     assert sent.attachments[0].data == b"abc"
     assert dc.violations == []
 

@@ -30,23 +30,23 @@ async def test_member_events_need_the_intent() -> None:
 
 async def test_other_bots_can_write() -> None:
     async with talking() as (dc, client):
-        said = dc.say("beep", user=dc.user("other", is_bot=True), channel="general")
+        message = dc.say("beep", user=dc.user("other", is_bot=True), channel="general")
         assert (await dc.reply("general")).text == "echo: beep"
-        assert client.heard[0].author.bot
-        assert said not in dc.channel().from_bot()
+        assert client.received[0].author.bot
+        assert message not in dc.channel().from_bot()
 
 
 class Sharded(discord.AutoShardedClient):
-    heard: asyncio.Queue[discord.Message]
+    received: asyncio.Queue[discord.Message]
 
     async def setup_hook(self) -> None:
-        self.heard = asyncio.Queue()
+        self.received = asyncio.Queue()
 
     async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
         """No waiting between the shards."""
 
     async def on_message(self, message: discord.Message) -> None:
-        self.heard.put_nowait(message)
+        self.received.put_nowait(message)
 
 
 async def test_a_sharded_client_is_on_every_shard(dc: DiscordServer) -> None:
@@ -58,10 +58,10 @@ async def test_a_sharded_client_is_on_every_shard(dc: DiscordServer) -> None:
             task = asyncio.create_task(client.start(dc.token))
             await dc.wait_for(lambda dc: len(dc.sessions) == 2)
             await client.wait_until_ready()
-            said = [dc.say("x", guild=guild) for guild in guilds]
-            heard = [await client.heard.get() for _ in said]
+            messages = [dc.say("x", guild=guild) for guild in guilds]
+            received = [await client.received.get() for _ in messages]
         await task
-    assert {message.id for message in heard} == {message.id for message in said}
+    assert {message.id for message in received} == {message.id for message in messages}
     assert {one.shard for one in dc.sessions} == {(0, 2), (1, 2)}
     assert dc.violations == []
 

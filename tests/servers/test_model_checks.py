@@ -188,15 +188,15 @@ async def test_each_invalid_request_is_refused_with_its_reason(wire: str) -> Non
     async with ModelServer() as ms, httpx.AsyncClient(trust_env=False, headers=HEADERS) as client:
         for change, reason in table:
             answer = await client.post(ms.root + path, json={**legal, **change})
-            said = answer.json()
+            body = answer.json()
             if reason is None:
-                assert answer.status_code == 200, (change, said)
+                assert answer.status_code == 200, (change, body)
                 assert ms.last.outcome == "completed"
             else:
                 assert answer.status_code == 400, change
-                assert any(reason in each for each in said["violations"]), (change, said["violations"])
+                assert any(reason in each for each in body["violations"]), (change, body["violations"])
                 assert ms.last.outcome == "refused"
-                assert ms.last.violations == tuple(said["violations"])
+                assert ms.last.violations == tuple(body["violations"])
 
 
 async def test_all_reasons_are_listed_and_no_script_is_consumed() -> None:

@@ -32,11 +32,11 @@ class Transcript:
     finish: str | None = None
     usage: Any = None
 
-    def take(self, choice: Any, said: Any) -> None:
-        self.text += said.content or ""
-        self.thinking += getattr(said, "reasoning_content", None) or ""
+    def take(self, choice: Any, message: Any) -> None:
+        self.text += message.content or ""
+        self.thinking += getattr(message, "reasoning_content", None) or ""
         self.finish = choice.finish_reason or self.finish
-        for index, call in enumerate(said.tool_calls or ()):
+        for index, call in enumerate(message.tool_calls or ()):
             place = getattr(call, "index", index)
             self.arguments[place] = self.arguments.get(place, "") + (call.function.arguments or "")
             self.names += [call.function.name] if call.function.name else []
@@ -52,16 +52,16 @@ async def complete(litellm: Any, ms: ModelServer, model: str, *, stream: bool, *
         model=model, api_base=base, api_key="sk-test", messages=messages, stream=stream,
         num_retries=0, max_retries=0, timeout=60, _skip_mcp_handler=True, **options, **more,
     )  # fmt: skip
-    heard = Transcript()
+    transcript = Transcript()
     if not stream:
-        heard.take(answer.choices[0], answer.choices[0].message)
-        heard.usage = answer.usage
-        return heard
+        transcript.take(answer.choices[0], answer.choices[0].message)
+        transcript.usage = answer.usage
+        return transcript
     async for chunk in answer:
-        heard.usage = getattr(chunk, "usage", None) or heard.usage
+        transcript.usage = getattr(chunk, "usage", None) or transcript.usage
         if chunk.choices:
-            heard.take(chunk.choices[0], chunk.choices[0].delta)
-    return heard
+            transcript.take(chunk.choices[0], chunk.choices[0].delta)
+    return transcript
 
 
 @pytest.mark.parametrize("stream", [True, False])

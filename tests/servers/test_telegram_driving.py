@@ -19,13 +19,13 @@ JPEG = b"\xff\xd8\xff and more"
 
 
 async def test_replies_come_in_order_and_only_once(tg: TelegramServer, bot: Bot) -> None:
-    said = tg.say("hello")
+    question = tg.say("hello")
     for text in ("one", "two", "three"):
-        await bot.send_message(said.chat.id, text)
+        await bot.send_message(question.chat.id, text)
     assert (await tg.reply()).text == "one"
-    assert [message.text for message in await tg.reply(said.chat, after=said, count=2)] == ["two", "three"]
+    assert [message.text for message in await tg.reply(question.chat, after=question, count=2)] == ["two", "three"]
     waiting = asyncio.create_task(tg.reply(matching="final"))
-    sent = await bot.send_message(said.chat.id, "…")
+    sent = await bot.send_message(question.chat.id, "…")
     await sent.edit_text("final text")
     assert (await waiting).id == sent.message_id
 
@@ -44,10 +44,10 @@ async def test_users_are_as_given(tg: TelegramServer) -> None:
     assert tg.user("Bob") is bob
     assert tg.user(bob.id) is bob
     assert tg.user("alice").id == tg.user().id == 1001
-    said = tg.say("hi Bob", user=bob, group="Team", mention=bob)
-    assert said.chat is tg.group("Team")
-    assert said.entities[0]["type"] == "text_mention"
-    assert tg.say("x", user=bob, chat=said.chat.id).chat is said.chat
+    message = tg.say("hi Bob", user=bob, group="Team", mention=bob)
+    assert message.chat is tg.group("Team")
+    assert message.entities[0]["type"] == "text_mention"
+    assert tg.say("x", user=bob, chat=message.chat.id).chat is message.chat
     assert tg.say("x", user=bob).chat is tg.private(bob)
     assert tg.say("x", user=77, chat=77).chat is tg.private(77)
     with pytest.raises(ValueError, match="paste"):
@@ -67,23 +67,23 @@ async def test_another_process_can_drive_the_server(tg: TelegramServer, bot: Bot
         assert answer.status_code == 200, answer.text
         return dict(answer.json())
 
-    said = await post("say", text="hello", user="bob")
+    question = await post("say", text="hello", user="bob")
     many = await post("say_many", count=50, users=5, text="question {n}")
     assert many["count"] == 50
     assert len(await bot.get_updates()) == 51
     before = (await control.get("/control/state")).json()
     waiting = asyncio.create_task(control.get("/control/state", params={"since": before["seq"], "wait": 10}))
-    await bot.send_message(said["chat_id"], "Choose", reply_markup=button("Go", "go"))
+    await bot.send_message(question["chat_id"], "Choose", reply_markup=button("Go", "go"))
     state = (await waiting).json()
     assert [message["text"] for message in state["messages"]] == ["Choose"]
     assert state["counts"]["sent"] == 1
     assert state["counts"]["pending"] == 51
-    press = await post("press", chat=said["chat_id"], message_id=state["messages"][0]["id"], button="Go")
+    press = await post("press", chat=question["chat_id"], message_id=state["messages"][0]["id"], button="Go")
     await bot.answer_callback_query(press["id"], "ok")
-    await post("edit", chat=said["chat_id"], message_id=said["id"], text="hello?")
+    await post("edit", chat=question["chat_id"], message_id=question["id"], text="hello?")
     file = {"name": "a.txt", "data": base64.b64encode(b"abc").decode(), "mime": "text/plain"}
     assert (await post("document", user="bob", caption="c", **file))["content"]["document"]["file_size"] == 3
-    sent = await bot.send_document(said["chat_id"], b"<b>", filename="ä b.html")
+    sent = await bot.send_document(question["chat_id"], b"<b>", filename="ä b.html")
     assert sent.document is not None
     kept = await control.get("/control/file", params={"id": sent.document.file_id})
     assert (kept.content, kept.headers["content-type"]) == (b"<b>", "application/octet-stream")
@@ -101,7 +101,7 @@ async def test_another_process_can_drive_the_server(tg: TelegramServer, bot: Bot
     await post("restore")
     await post("block", user="bob")
     with pytest.raises(Forbidden):
-        await bot.send_message(said["chat_id"], "x")
+        await bot.send_message(question["chat_id"], "x")
     assert (await control.post("/control/say", json={"txt": "x"})).status_code == 400
     assert (await control.post("/control/nothing", json={})).status_code == 404
     assert tg.violations == []
@@ -117,12 +117,12 @@ async def test_a_timed_outage_ends(tg: TelegramServer, control: httpx.AsyncClien
 async def test_nothing_in_the_server_blocks_the_loop(control: httpx.AsyncClient) -> None:
     with blockbuster_ctx():
         async with TelegramServer() as tg:
-            said = tg.say_document("a.txt", b"abc")
+            message = tg.say_document("a.txt", b"abc")
             async with httpx.AsyncClient(base_url=tg.root, timeout=60) as client:
                 api = f"/bot{tg.token}"
                 sent = await client.post(f"{api}/sendPhoto", data={"chat_id": 1001}, files={"photo": JPEG})
                 assert sent.status_code == 200, sent.text
-                file_id = said.content["document"]["file_id"]
+                file_id = message.content["document"]["file_id"]
                 path = (await client.get(f"{api}/getFile", params={"file_id": file_id})).json()["result"]["file_path"]
                 assert (await client.get(f"/file/bot{tg.token}/{path}")).content == b"abc"
         assert (await control.get("/")).status_code == 200

@@ -23,14 +23,14 @@ PNG = b"\x89PNG\r\n\x1a\n and more"
 
 
 async def test_the_sdk_reads_every_kind_of_message(tg: TelegramServer, bot: Bot) -> None:
-    said = tg.say("/start@tierbot see https://example.org @bob 🙂 #tag")
+    message = tg.say("/start@tierbot see https://example.org @bob 🙂 #tag")
     tg.say_photo(b"jpeg", caption="look", media_group="album")
     tg.say_document("notes.md", b"# notes", "text/markdown", caption="read")
     tg.say_voice(b"OggS...")
     for kind in ("sticker", "poll", "location", "contact", "dice", "video_note"):
         tg.unsupported(kind)
-    tg.say("yes", reply_to=said)
-    tg.edit(said, "/start again")
+    tg.say("yes", reply_to=message)
+    tg.edit(message, "/start again")
     updates = await bot.get_updates()
     assert len(updates) == 12
     assert updates[0].message is not None
@@ -53,7 +53,7 @@ async def test_the_sdk_reads_every_kind_of_message(tg: TelegramServer, bot: Bot)
 async def test_every_answer_fits_the_official_schema(tg: TelegramServer, raw: httpx.AsyncClient) -> None:
     chat = tg.say("hello").chat
     forum = tg.group("Forum", forum=True)
-    said = tg.say("in a topic", group=forum, topic=tg.topic(forum, "Plans"))
+    message = tg.say("in a topic", group=forum, topic=tg.topic(forum, "Plans"))
     file_id = tg.say_document("a.txt", b"a").content["document"]["file_id"]
     calls: list[tuple[str, Answer]] = [
         ("getMe", {}),
@@ -61,7 +61,7 @@ async def test_every_answer_fits_the_official_schema(tg: TelegramServer, raw: ht
         ("getWebhookInfo", {}),
         ("getFile", {"file_id": file_id}),
         ("sendMessage", {"chat_id": chat.id, "text": "hi"}),
-        ("sendMessage", {"chat_id": forum.id, "text": "hi", "message_thread_id": said.thread_id}),
+        ("sendMessage", {"chat_id": forum.id, "text": "hi", "message_thread_id": message.thread_id}),
         ("sendDocument", {"chat_id": chat.id, "document": file_id, "caption": "again"}),
         ("sendLocation", {"chat_id": chat.id, "latitude": 1.5, "longitude": 2}),
         ("getChat", {"chat_id": chat.id}),
@@ -206,9 +206,9 @@ async def test_commands_are_kept_by_scope_and_language(tg: TelegramServer, bot: 
 async def test_topics_can_be_closed_or_deleted_and_general_has_no_id(tg: TelegramServer, bot: Bot) -> None:
     forum = tg.group("Forum", forum=True)
     plans = tg.topic(forum, "Plans")
-    said = tg.say("in the topic", group=forum, topic=plans)
-    assert said.json()["is_topic_message"]
-    assert said.json()["reply_to_message"]["forum_topic_created"]
+    message = tg.say("in the topic", group=forum, topic=plans)
+    assert message.json()["is_topic_message"]
+    assert message.json()["reply_to_message"]["forum_topic_created"]
     sent = await bot.send_message(forum.id, "answer", message_thread_id=plans.id)
     assert sent.message_thread_id == plans.id
     await bot.send_message(forum.id, "to General")

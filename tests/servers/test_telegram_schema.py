@@ -21,7 +21,7 @@ def test_the_schema_is_in_the_repository_with_its_licence() -> None:
 
 
 def test_no_test_reads_outside_the_repository() -> None:
-    """A clone may lie anywhere, so no test and no benchmark climbs higher than the project's root."""
+    """No test or benchmark uses paths above the project's root, because a clone may be anywhere."""
     files = [path for folder in ("tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
     beside = [
         str(path.relative_to(ROOT))

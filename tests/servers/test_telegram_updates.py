@@ -62,25 +62,25 @@ async def test_a_disconnected_poller_is_forgotten(tg: TelegramServer, raw: httpx
 
 async def test_only_allowed_updates_are_queued(tg: TelegramServer, bot: Bot) -> None:
     await bot.get_updates(allowed_updates=["message", "message_reaction"])
-    said = tg.say("helo")
-    tg.edit(said, "hello")
-    assert said.update is None
-    tg.react(said, "👍")
+    message = tg.say("helo")
+    tg.edit(message, "hello")
+    assert message.update is None
+    tg.react(message, "👍")
     kinds = [update.to_dict().keys() - {"update_id"} for update in await bot.get_updates()]
     assert kinds == [{"message"}, {"message_reaction"}]
     await bot.get_updates(allowed_updates=[])
-    assert tg.react(said, "👍") is None
+    assert tg.react(message, "👍") is None
 
 
 async def test_reaction_updates_include_the_old_reactions(tg: TelegramServer) -> None:
     tg.updates.subscribe(["message_reaction"])
-    said = tg.say("hello")
-    seen = [tg.react(said, *emoji) for emoji in (("👍",), ("👍", ":55"), ())]
+    message = tg.say("hello")
+    seen = [tg.react(message, *emoji) for emoji in (("👍",), ("👍", ":55"), ())]
     for update in seen:
         SCHEMA.check("Update")(update, "update")
-    told = [update["message_reaction"] for update in seen if update is not None]
-    assert [(len(each["old_reaction"]), len(each["new_reaction"])) for each in told] == [(0, 1), (1, 2), (2, 0)]
-    assert {each["user"]["id"] for each in told} == {1001}
+    reactions = [update["message_reaction"] for update in seen if update is not None]
+    assert [(len(each["old_reaction"]), len(each["new_reaction"])) for each in reactions] == [(0, 1), (1, 2), (2, 0)]
+    assert {each["user"]["id"] for each in reactions} == {1001}
     in_group = tg.say("hello", group="Team")
     assert tg.react(in_group, "👍", user="bob") is None
     in_group.chat.bot_is_admin = True
@@ -88,10 +88,10 @@ async def test_reaction_updates_include_the_old_reactions(tg: TelegramServer) ->
 
 
 async def test_an_update_can_be_delivered_twice(tg: TelegramServer, bot: Bot) -> None:
-    said = tg.say("once")
+    message = tg.say("once")
     [update] = await bot.get_updates()
     await bot.get_updates(offset=update.update_id + 1)
-    tg.redeliver(said)
+    tg.redeliver(message)
     [again] = await bot.get_updates(offset=update.update_id + 1)
     assert again == update
     assert await bot.get_updates(offset=update.update_id + 1) == ()

@@ -17,14 +17,14 @@ from routing.types.messages import InboundMessage, OutboundMessage
 from tests.fakes import later
 from tests.handlers.suggestions import suggestions
 from tests.servers.discord import DiscordServer
-from tests.servers.ordered_faults import OrderedFault
+from tests.servers.injected_faults import InjectedFault
 from tests.servers.telegram import TelegramServer
 
 T = TypeVar("T")
 
 
 async def answered_or_late(
-    server: DiscordServer | TelegramServer, fault: OrderedFault, call: Awaitable[T], limit: float = 30.0
+    server: DiscordServer | TelegramServer, fault: InjectedFault, call: Awaitable[T], limit: float = 30.0
 ) -> T:
     """The outcome of a call that a fault hits. If there is no answer, its `limit` in seconds passes at once."""
     calling = asyncio.ensure_future(call)

@@ -16,7 +16,7 @@ The world; people, guilds and channels are created when they are first named
     dc.guild(name="Team") -> Guild                  the bot is a member; it has the text channel "general"
     dc.channel(name="general", guild="Team") -> Channel
     dc.thread(name, parent=None | Channel | Message, user=None) -> Channel
-    dc.private_channel(*users) -> Channel           people among themselves: the bot sees interactions only
+    dc.private_channel(*users) -> Channel           people without the bot: it sees interactions only
     dc.role(name, guild="Team") -> Role
     dc.forbid(channel, *permissions)                "send_messages", "view_channel" …: 50013, 50001 for the bot
     dc.allow(channel, *permissions)
@@ -65,7 +65,7 @@ Failures
     dc.fault("POST /channels/*/messages", kind, times=1, retry_after=1.0, seconds=60.0, skip=0, when=None) -> Fault
                                                     kinds: see `Fault`; "*" is any call; .hits, .clear()
     dc.clear_faults()
-    dc.gateway_silent(events=False)                 the connections of now look open and are dead: no heartbeat is
+    dc.gateway_silent(events=False)                 the current connections look open but are dead: no heartbeat is
                                                     acknowledged and, unless `events`, nothing comes any more
     dc.close_gateway(code=4000), dc.cut_gateway(), dc.ask_reconnect(), dc.invalidate(resumable=False)
     await dc.go_down(), await dc.come_back(), async with dc.outage()

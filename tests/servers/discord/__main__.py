@@ -47,8 +47,12 @@ def main() -> None:
 async def _serve(dc: DiscordServer) -> None:
     async with dc:
         dc.guild()
-        told = (f"DISCORD_BOT_TOKEN={dc.token}", f"DISCORD_API_ROOT={dc.root}", f"DISCORD_GATEWAY_URL={dc.gateway}")
-        print("\n".join(told), flush=True)
+        variables = (
+            f"DISCORD_BOT_TOKEN={dc.token}",
+            f"DISCORD_API_ROOT={dc.root}",
+            f"DISCORD_GATEWAY_URL={dc.gateway}",
+        )
+        print("\n".join(variables), flush=True)
         showing = asyncio.create_task(_show(dc))
         try:
             while True:
@@ -71,15 +75,15 @@ def obey(dc: DiscordServer, text: str) -> Any:
         return _order(dc, text)
     spoken = re.fullmatch(r"(?:(\w+): )?(.*)", text, re.S)
     assert spoken is not None
-    who, said = spoken.groups()
-    if said.startswith("@"):
-        channel, _, rest = said.removeprefix("@").partition(" ")
+    who, words = spoken.groups()
+    if words.startswith("@"):
+        channel, _, rest = words.removeprefix("@").partition(" ")
         return dc.say(rest, user=who, channel=channel, mention=True)
-    return dc.say(said, user=who)
+    return dc.say(words, user=who)
 
 
 def _order(dc: DiscordServer, text: str) -> Any:
-    """Events that no one types, and pressed buttons. Raises LookupError for an unknown command."""
+    """Events other than typed messages. Raises LookupError for an unknown command."""
     first, _, rest = text.partition(" ")
     words = shlex.split(rest)
     match first, words:
@@ -87,8 +91,8 @@ def _order(dc: DiscordServer, text: str) -> Any:
             return _press(dc, rest)
         case "!react" | "!unreact", [emoji]:
             return getattr(dc, first[1:])(_newest(dc), emoji)
-        case "!thread", [name, *said]:
-            return dc.say(" ".join(said), thread=dc.thread(name), mention=True)
+        case "!thread", [name, *words]:
+            return dc.say(" ".join(words), thread=dc.thread(name), mention=True)
         case "!fault", [call, kind]:
             return dc.fault(call, cast(Kind, kind))
         case "!kick", [*guild]:
@@ -97,11 +101,11 @@ def _order(dc: DiscordServer, text: str) -> Any:
             return getattr(dc, first[1:])(channel, *permissions)
         case "!advance", [seconds]:
             return dc.advance(float(seconds))
-    orders: dict[str, Any] = {"!reconnect": dc.ask_reconnect, "!invalidate": dc.invalidate}
-    orders |= {"!silent": dc.gateway_silent, "!cut": dc.cut_gateway}
-    if first not in orders:
-        raise LookupError(f"no such order: {text}")
-    return orders[first]()
+    actions: dict[str, Any] = {"!reconnect": dc.ask_reconnect, "!invalidate": dc.invalidate}
+    actions |= {"!silent": dc.gateway_silent, "!cut": dc.cut_gateway}
+    if first not in actions:
+        raise LookupError(f"no such command: {text}")
+    return actions[first]()
 
 
 def _press(dc: DiscordServer, button: str) -> Any:
@@ -111,7 +115,7 @@ def _press(dc: DiscordServer, button: str) -> Any:
 def _newest(dc: DiscordServer, fits: Callable[[Message], bool] = lambda _: True) -> Message:
     found = [m for channel in dc.channels.values() for m in channel.from_bot() if fits(m)]
     if not found:
-        raise LookupError("no message of the bot is like that")
+        raise LookupError("the bot has no such message")
     return max(found, key=lambda message: message.id)
 
 

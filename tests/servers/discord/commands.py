@@ -12,7 +12,7 @@ _OPTIONAL = ("name_localizations", "description_localizations", "contexts", "def
 
 
 def overwrite(world: World, call: Call) -> list[Json]:
-    """A command whose name and type were there before keeps its id."""
+    """A command with an existing name and type keeps its id."""
     wanted = call.body or []
     check_commands(wanted)
     scope = _scope(world, call)
@@ -61,7 +61,7 @@ def remove(world: World, call: Call) -> None:
 
 
 def _scope(world: World, call: Call) -> list[Json]:
-    """The list that the call is about."""
+    """The commands in the call's scope: global, or of a guild."""
     if call.id("application_id") != world.application_id:
         raise missing_access()
     if "guild_id" not in call.path:
@@ -101,11 +101,11 @@ def _registered(world: World, call: Call, body: Json, old: Json | None) -> Json:
 
 
 def _without_nothing(option: Json) -> Json:
-    told = {key: value for key, value in option.items() if value is not None and value is not False}
+    kept = {key: value for key, value in option.items() if value is not None and value is not False}
     for key in ("options", "choices"):
-        if key in told:
-            told[key] = [_without_nothing(inner) for inner in told[key]]
-    return told
+        if key in kept:
+            kept[key] = [_without_nothing(inner) for inner in kept[key]]
+    return kept
 
 
 def _shown(call: Call, command: Json, *, localised: bool) -> Json:

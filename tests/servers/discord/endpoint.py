@@ -17,8 +17,8 @@ from tests.servers.discord.message_routes import SENDING
 from tests.servers.discord.schema import Operation, Problem, Schema, schema
 from tests.servers.discord.wire import answer, read_body, refused
 from tests.servers.discord.world import World
+from tests.servers.injected_faults import Dropped
 from tests.servers.listener import drip
-from tests.servers.ordered_faults import Dropped
 from tests.servers.uploads import Upload
 
 BASE = "/api/v10"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from tests.servers.discord.errors import ApiError
-from tests.servers.ordered_faults import OrderedFault
+from tests.servers.injected_faults import InjectedFault
 
 Kind = Literal[
     "rate_limit",
@@ -25,7 +25,7 @@ Kind = Literal[
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Fault(OrderedFault):
+class Fault(InjectedFault):
     """Strikes calls that match `call`.
 
     `call` is a method and a path below the API's root, such as "POST /channels/*/messages", where * (or {a_name}) is

@@ -75,14 +75,14 @@ def _spoken(world: World, asked: Interaction, version: Version, flags: int) -> M
 
 def _callback_resource(world: World, asked: Interaction) -> Json:
     assert asked.response is not None
-    told: Json = {"id": str(asked.id), "type": asked.kind}
+    interaction: Json = {"id": str(asked.id), "type": asked.kind}
     if asked.message is not None and asked.response.type in (MESSAGE, DEFERRED, UPDATE):
-        told |= {"response_message_id": str(asked.message.id), "response_message_loading": asked.message.loading}
-        told["response_message_ephemeral"] = asked.message.ephemeral
+        interaction |= {"response_message_id": str(asked.message.id), "response_message_loading": asked.message.loading}
+        interaction["response_message_ephemeral"] = asked.message.ephemeral
     if asked.message is None or asked.response.type not in (MESSAGE, UPDATE):
-        return {"interaction": told}
+        return {"interaction": interaction}
     resource = {"type": asked.response.type, "message": message_json(world, asked.message)}
-    return {"interaction": told, "resource": resource}
+    return {"interaction": interaction, "resource": resource}
 
 
 # --- afterwards, by the token -------------------------------------------------------------------------------------

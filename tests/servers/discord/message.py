@@ -83,7 +83,7 @@ class Message:
 
     @property
     def loading(self) -> bool:
-        """Whether it still only says that the bot is thinking."""
+        """Whether it is still a deferral, shown as "thinking …"."""
         return bool(self.flags & LOADING)
 
     @property

@@ -115,7 +115,7 @@ def read(world: World, call: Call) -> Json:
 
 
 def history(world: World, call: Call) -> list[Json]:
-    """Newest first, in any case; `after` takes those that follow the id at once."""
+    """Always newest first; with `after`, the messages directly after that id."""
     channel = world.known_channel(call.id("channel_id"))
     if channel.lacks("read_message_history"):
         return []
@@ -161,7 +161,7 @@ def unreact(world: World, call: Call) -> None:
 
 
 def _as_read(world: World, message: Message) -> Json:
-    """REST hides texts by the application's grant, not by a session's intents."""
+    """Over REST, the application's intents decide whether texts are hidden, not a session's."""
     readable = "message_content" in world.privileged or message.channel.is_dm or message.from_bot
     return message_json(world, message, readable=readable or world.bot.id in message.versions[-1].pings.users)
 
@@ -181,10 +181,10 @@ def _answered(world: World, channel: Channel, reference: Json | None) -> Message
 
 
 def _stored(world: World, channel: Channel, body: Json, files: dict[int, Upload]) -> list[Attachment]:
-    told: dict[str, Any] = {str(entry["id"]): entry for entry in body.get("attachments") or []}
+    entries: dict[str, Any] = {str(entry["id"]): entry for entry in body.get("attachments") or []}
     made = []
     for number, file in sorted(files.items()):
-        entry = told.get(str(number), {})
+        entry = entries.get(str(number), {})
         named = Upload(entry.get("filename") or file.name, file.data, file.mime)
         made.append(world.store(channel, named, entry.get("description")))
     return made

@@ -1,6 +1,6 @@
 """Discord's own OpenAPI document as a checker of every call: path, method, query and body.
 
-Stricter than the real server on purpose: it ignores an unknown field, this refuses it. More lenient than the document
+Deliberately stricter than the real server, which ignores unknown fields. More lenient than the document
 in one point, as the server is: an id may be a number. The document is read once a process, at the first call.
 """
 
@@ -123,9 +123,9 @@ class Schema:
 
 
 def _operation(route: str, method: str, item: Json) -> Operation:
-    said = item[method]
-    parameters = [p for p in said.get("parameters", []) + item.get("parameters", []) if p["in"] == "query"]
-    body = said.get("requestBody")
+    spec = item[method]
+    parameters = [p for p in spec.get("parameters", []) + item.get("parameters", []) if p["in"] == "query"]
+    body = spec.get("requestBody")
     return Operation(
         method=method.upper(),
         route=route,
@@ -133,7 +133,7 @@ def _operation(route: str, method: str, item: Json) -> Operation:
         required_query=frozenset(p["name"] for p in parameters if p.get("required")),
         takes_body=body is not None and "application/json" in body["content"],
         needs_body=body is not None and bool(body.get("required")),
-        needs_token=not any(not choice for choice in said.get("security", [{}])),
+        needs_token=not any(not choice for choice in spec.get("security", [{}])),
     )
 
 

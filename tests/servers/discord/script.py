@@ -70,12 +70,12 @@ class Script(Talk):
         data: Json = {"custom_id": form["custom_id"], "components": rows, "resolved": {}}
         return self._interact(MODAL, data, opened.user, opened.channel, opened.installed, opened.source)
 
-    def redeliver(self, told: Message | Interaction) -> None:
+    def redeliver(self, event: Message | Interaction) -> None:
         """Sends the same event again, as after a lost acknowledgement."""
-        if isinstance(told, Message):
-            self.events.message("MESSAGE_CREATE", told)
+        if isinstance(event, Message):
+            self.events.message("MESSAGE_CREATE", event)
         else:
-            self.events.dispatch("INTERACTION_CREATE", told.event, told.channel.guild)
+            self.events.dispatch("INTERACTION_CREATE", event.event, event.channel.guild)
 
     # --- how it reaches the bot -------------------------------------------------------------------------------
 

@@ -37,9 +37,9 @@ class Client(discord.Client):
         intents.message_content = content
         super().__init__(intents=intents, guild_ready_timeout=0.05, **options)
         self.tree = app_commands.CommandTree(self)
-        self.heard: list[discord.Message] = []
-        self.told: list[str] = []
-        """The events that came, by name."""
+        self.received: list[discord.Message] = []
+        self.event_names: list[str] = []
+        """The names of all received events."""
         self.changed = asyncio.Event()
 
     async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
@@ -48,12 +48,12 @@ class Client(discord.Client):
     async def on_message(self, message: discord.Message) -> None:
         """Echoes every message."""
         if message.author != self.user:
-            self.heard.append(message)
+            self.received.append(message)
             self.changed.set()
             await message.channel.send(f"echo: {message.content}")
 
     def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
-        self.told.append(event)
+        self.event_names.append(event)
         self.changed.set()
         super().dispatch(event, *args, **kwargs)
 

@@ -64,5 +64,5 @@ def line(message: Message) -> str:
 
 def _interaction(asked: Interaction) -> str:
     what = asked.data.get("name") or asked.data.get("custom_id")
-    said = "unanswered" if asked.response is None else f"answered with type {asked.response.type}"
-    return f"{what!r} by {asked.user.name}: {said}, {len(asked.followups)} further messages"
+    status = "unanswered" if asked.response is None else f"answered with type {asked.response.type}"
+    return f"{what!r} by {asked.user.name}: {status}, {len(asked.followups)} further messages"

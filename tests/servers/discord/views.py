@@ -24,7 +24,7 @@ _ZERO = (
 
 
 def member_json(world: "World", guild: Guild, user: User, *, deep: bool = True) -> Json:
-    """`deep`: with the user inside, as everywhere but in a message."""
+    """`deep`: includes the user, as everywhere except in messages."""
     body: Json = {"avatar": None, "banner": None, "communication_disabled_until": None, "flags": 0, "nick": None}
     body |= {"joined_at": moment(world.now()), "pending": False, "premium_since": None, "mute": False, "deaf": False}
     body["roles"] = []
@@ -66,7 +66,7 @@ def role_json(role_id: int, name: str, permissions: int) -> Json:
 
 
 def guild_json(world: "World", guild: Guild) -> Json:
-    """What GET /guilds/{guild_id} says."""
+    """The response of GET /guilds/{guild_id}."""
     body: Json = dict.fromkeys(_NOTHING) | dict.fromkeys(_ZERO, 0)
     body |= {"id": str(guild.id), "name": guild.name, "owner_id": str(guild.owner.id), "region": "deprecated"}
     body |= {"afk_timeout": 300, "widget_enabled": False, "nsfw": False, "premium_progress_bar_enabled": False}
@@ -77,7 +77,7 @@ def guild_json(world: "World", guild: Guild) -> Json:
 
 
 def guild_create(world: "World", guild: Guild, *, members: bool) -> Json:
-    """The same with what only the gateway tells; without the members intent the bot sees itself alone."""
+    """The same with the gateway's own fields; without the members intent, the bot is the only member."""
     everybody = [world.bot, *guild.members.values()] if members else [world.bot]
     open_channels = [channel for channel in guild.channels.values() if not channel.deleted]
     body = guild_json(world, guild)

@@ -13,11 +13,11 @@ Source = Message | Channel | User | Interaction | int | str
 
 
 class Observing(Script, Waiting[Source, Message]):
-    """What a story waits for and asks the server."""
+    """Waits and queries for stories."""
 
     def replies_to(self, to: Source | None, after: Message | None) -> list[Message]:
         """`to` is a channel, a message in it, a user (their DM), an id, a channel's name in Team, or an interaction
-        (its answers). A deferral is no message yet."""
+        (its answers). A deferral is not a message."""
         if isinstance(to, Interaction):
             found = [message for message in to.answers if not message.deleted]
         else:
@@ -65,5 +65,5 @@ class Observing(Script, Waiting[Source, Message]):
         return self.events.sessions
 
     def transcript(self, channel: Channel | None = None) -> str:
-        """The log as text: of one channel, or all there is."""
+        """The log of one channel, or of all channels, as text."""
         return transcript(self, channel)

@@ -25,7 +25,7 @@ NONCE_LIFE = 120.0
 
 
 class World(Timeline):
-    """All state between two calls."""
+    """The server's state."""
 
     def __init__(self, bot: User, clock: Callable[[], float], privileged: set[str]) -> None:
         super().__init__(clock)

@@ -18,7 +18,7 @@ _CONTENT: Final = {
 }
 _MAX_ID_CHARACTERS: Final = 40
 _FOREIGN: Final = ("thinking_blocks", "provider_specific_fields", "reasoning_items", "signature", "cache_control")
-"""What belongs to other wires, or to a library alone."""
+"""Fields of other wire formats, or of a library only."""
 
 
 def check_chat(request: ModelRequest, report: Report) -> None:
@@ -82,8 +82,8 @@ def check_tool_field(body: dict[str, Any], report: Report) -> None:
 def _check_content(report: Report, place: str, role: str, message: dict[str, Any]) -> None:
     content = message.get("content")
     if role == "assistant" and content is None:
-        said = message.get("tool_calls") or message.get("refusal")
-        report.need(said, f"{place}.content", "null without tool calls")
+        other_content = message.get("tool_calls") or message.get("refusal")
+        report.need(other_content, f"{place}.content", "null without tool calls")
         return
     rules.check_parts(report, f"{place}.content", content, _CONTENT[role])
 

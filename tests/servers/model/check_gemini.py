@@ -26,7 +26,7 @@ _SNAKE: Final = {
     "function_response": "functionResponse",
 }
 _SIGNED: Final = re.compile(r"gemini-([3-9]|\d\d)")
-"""Models that refuse a call of the turn in progress without the signature that they gave to it."""
+"""Models that refuse a call of the turn in progress without its signature."""
 _LEVELS: Final = ("minimal", "low", "medium", "high")
 
 
@@ -91,7 +91,7 @@ def _check_part(part: dict[str, Any], place: str, report: Report) -> str:
 
 
 def _check_signatures(contents: list[dict[str, Any]], report: Report) -> None:
-    """In the turn in progress, behind the last text of the user's, the first call of each content is signed."""
+    """In the turn in progress, after the user's last text, the first call of each content must be signed."""
     asked = [
         index
         for index, content in enumerate(contents)
@@ -108,7 +108,7 @@ def _of(parts: list[dict[str, Any]], kinds: list[str], wanted: str) -> list[dict
 
 
 def _check_answers(parts: list[dict[str, Any]], kinds: list[str], calls: list[str], place: str, report: Report) -> None:
-    """As many responses as the content before had calls, for the same functions."""
+    """One response for each call in the previous content, for the same functions."""
     results = _of(parts, kinds, "functionResponse")
     names = [either(part, "functionResponse", "function_response").get("name") for part in results]
     if len(names) != len(calls):

@@ -3,9 +3,9 @@
 POST script   {"kind": "reply", "text": "…", …} with the keywords of that scripting method; `when` is
               {"model": …, "user_contains": …, "vendor": …}. Answers {"script": number}.
 POST open     {"script": number}: opens that script's gate.
-POST default  {"text": …, "chunks": …, "delay": …, "first_delay": …}: what answers when nothing is scripted.
+POST default  {"text": …, "chunks": …, "delay": …, "first_delay": …}: the answer when no script is left.
 POST keys     {"bad": […], "missing_models": […]}
-POST outage   {"seconds": …}: a dead host for so long; answers first.
+POST outage   {"seconds": …}: unreachable for this long, after the answer.
 POST reset    forgets scripts, journal, keys.
 GET  state    counts by outcome, scripts left.   GET journal?since=N  the entries with a number above N.
 """

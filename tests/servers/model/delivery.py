@@ -139,9 +139,9 @@ async def _break_off(
     if script.fault == "garbage":
         await response.write(GARBAGE)
     if script.fault == "break" and script.failure:
-        said = failures.stream_event(request, script.failure)
+        error_event = failures.stream_event(request, script.failure)
         named = request.endpoint in ("messages", "responses")
-        await response.write(event(said) if named else data(said))
+        await response.write(event(error_event) if named else data(error_event))
     request.finish("faulted")
     if script.fault == "abort":
         return _cut_off(http, response)

@@ -53,7 +53,7 @@ def refusal(violations: list[str]) -> Failure:
 
 
 def body(provider: Provider, fail: Failure) -> dict[str, Any]:
-    """The JSON of the answer; `violations` stands beside the provider's own fields."""
+    """The JSON of the answer, with `violations` next to the provider's own fields."""
     extra = {"violations": list(fail.violations)} if fail.violations else {}
     if provider == "anthropic":
         kind = _ANTHROPIC_TYPE.get(fail.status, "api_error")
@@ -69,7 +69,7 @@ def body(provider: Provider, fail: Failure) -> dict[str, Any]:
 
 
 def stream_event(request: ModelRequest, fail: Failure) -> dict[str, Any]:
-    """The error as it stands inside a stream that had begun well."""
+    """The error as an event of a stream that started normally."""
     if request.endpoint == "responses":
         return {"type": "error", "code": fail.code, "message": fail.message, "param": None}
     return body(request.provider, fail)

@@ -22,7 +22,7 @@ class Frames:
 
 
 def dump(value: Any) -> bytes:
-    """JSON as providers send it; what has no UTF-8 form (half a surrogate pair) goes out escaped."""
+    """JSON as providers send it; lone surrogates, which have no UTF-8 form, are escaped."""
     try:
         return _ENCODER.encode(value).encode()
     except UnicodeEncodeError:

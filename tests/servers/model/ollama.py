@@ -22,11 +22,11 @@ class OllamaModel:
     parameters: str = "1.5B"
     remote: bool = False
     made_for: int = 32_768
-    """Tokens of the longest prompt that it was trained for."""
+    """The context length of its training, in tokens."""
     num_ctx: int = 0
-    """Tokens that its own file asks for; 0: none."""
+    """The context length set in its Modelfile, in tokens; 0: not set."""
     context: int = 0
-    """Tokens that it is loaded with; 0: it is not loaded."""
+    """The context length with which it is loaded, in tokens; 0: not loaded."""
 
 
 def tags(models: Mapping[str, OllamaModel]) -> dict[str, Any]:
@@ -45,8 +45,8 @@ def shown(model: OllamaModel) -> dict[str, Any]:
     if model.num_ctx:
         parameters = f"num_ctx                        {model.num_ctx}\n{parameters}"
     info = {"general.architecture": "qwen2", "qwen2.block_count": 36, "qwen2.context_length": model.made_for}
-    told = {"capabilities": list(model.capabilities)} if model.capabilities else {}
-    return {"license": "MIT", "parameters": parameters, "details": _details(model), "model_info": info, **told}
+    capabilities = {"capabilities": list(model.capabilities)} if model.capabilities else {}
+    return {"license": "MIT", "parameters": parameters, "details": _details(model), "model_info": info, **capabilities}
 
 
 def refusal(request: ModelRequest, models: Mapping[str, OllamaModel]) -> Failure | None:

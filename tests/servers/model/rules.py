@@ -11,7 +11,7 @@ EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh")
 REASONING_MODEL: Final = re.compile(r"^(gpt-5(?!-chat)|o[134])")
 """OpenAI models that take `max_completion_tokens` only, and no temperature while they reason."""
 RESTS_BY_DEFAULT: Final = re.compile(r"^gpt-5\.[124](-mini|-nano)?(-20\d\d.*)?$")
-"""Those whose effort is none unless the request says otherwise (LiteLLM's map, `default_reasoning_effort`)."""
+"""Models that do not reason unless the request asks for it (LiteLLM's map, `default_reasoning_effort`)."""
 MAX_TOOLS: Final = 128
 
 

@@ -31,7 +31,7 @@ class Usage:
 
 
 class Estimate:
-    """Marks a script whose usage is a quarter of the characters, as a provider always reports some."""
+    """Marks a script whose usage is estimated as a quarter of the characters."""
 
 
 ESTIMATE: Final = Estimate()
@@ -47,7 +47,7 @@ class ToolCall:
 
     @property
     def parsed(self) -> dict[str, Any]:
-        """The arguments as an object, for wires that carry objects; text that is none becomes `{"raw": text}`."""
+        """The arguments as an object, for wires that carry objects; invalid JSON becomes `{"raw": text}`."""
         try:
             value = json.loads(self.arguments)
         except ValueError:

@@ -23,7 +23,7 @@ def echo(request: ModelRequest) -> str:
 
 class Scripting:
     """A queue of scripts, first in first out; a script with `when` waits for a request that fits it.
-    Without, it is for answers: requests for vectors pass it by.
+    A script without `when` does not answer embedding requests.
 
     Every method takes the keywords of `Terms` and returns the script's gate, which matters only with
     `gate_after`. With an empty queue `default` answers, at the pace of `pace`.
@@ -81,14 +81,14 @@ class Scripting:
         **terms: Unpack[Terms],
     ) -> Gate:
         """An error answer; `retry_after` in seconds."""
-        told = failure(status, code, message, retry_after)
-        return self.script(Script(fault="status", failure=told, **built(terms)))
+        error = failure(status, code, message, retry_after)
+        return self.script(Script(fault="status", failure=error, **built(terms)))
 
     def break_stream(self, status: int = 500, after_chunks: int = 2, text: str = "", **terms: Unpack[Terms]) -> Gate:
-        """A stream that begins well and then carries the provider's error event; 200 by then."""
-        told = failure(status)
+        """A stream with status 200 that starts normally and then contains the provider's error event."""
+        error = failure(status)
         return self.script(
-            Script(fault="break", failure=told, fault_after=after_chunks, text=text or _LONG, **built(terms))
+            Script(fault="break", failure=error, fault_after=after_chunks, text=text or _LONG, **built(terms))
         )
 
     def truncate(self, after_chunks: int = 2, text: str = "", abrupt: bool = False, **terms: Unpack[Terms]) -> Gate:
@@ -102,7 +102,7 @@ class Scripting:
         return self.script(Script(fault="garbage", fault_after=after_chunks, text=text or _LONG, **built(terms)))
 
     def hang(self, seconds: float, **terms: Unpack[Terms]) -> Gate:
-        """Says nothing for so long, then answers by the default; a client that leaves ends it at once."""
+        """Sends nothing for this long, then the default answer. Ends when the client disconnects."""
         return self.script(Script(fault="hang", hang_seconds=seconds, **built(terms)))
 
     def reset(self, **terms: Unpack[Terms]) -> Gate:
@@ -110,14 +110,14 @@ class Scripting:
         return self.script(Script(fault="reset", **built(terms)))
 
     def gate(self, text: str | None = None, **terms: Unpack[Terms]) -> Gate:
-        """Not even headers until the gate opens; then `text`, or what the default says."""
+        """Sends nothing, not even headers, until the gate opens; then `text` or the default answer."""
         held = {**built(terms), "gate_after": BEFORE_HEADERS}
         if text is None:
             return self.script(Script(fault="hang", **held))
         return self.script(Script(text=text, **held))
 
     def take(self, request: ModelRequest) -> Script:
-        """The server's side: the first script that fits, used up once, else the default's answer."""
+        """Called by the server: the first script that matches, used once, or else the default answer."""
         for index, script in enumerate(self._queue):
             if not _fits(script, request):
                 continue
@@ -129,8 +129,8 @@ class Scripting:
         return self.by_default(request)
 
     def by_default(self, request: ModelRequest) -> Script:
-        said = self.default(request)
-        return replace(self.pace, text=said) if isinstance(said, str) else said
+        answer = self.default(request)
+        return replace(self.pace, text=answer) if isinstance(answer, str) else answer
 
 
 _LONG = "This answer was meant to be longer than what arrives of it."

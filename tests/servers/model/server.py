@@ -84,7 +84,7 @@ class ModelServer(Leaving, Scripting):
         return self.calls
 
     async def go_down(self) -> None:
-        """A dead host: the port refuses, every open connection breaks. The port stays ours to come back to."""
+        """Refuses connections and breaks open ones, like a dead host. The port stays reserved."""
         if self.is_up:
             for request in self.journal:
                 request.finish("stopped")
@@ -110,10 +110,10 @@ class ModelServer(Leaving, Scripting):
     async def _controlled(self, http: web.BaseRequest) -> web.StreamResponse:
         try:
             given = json.loads(await http.read() or "{}") if http.method == "POST" else dict(http.query)
-            said, status = self._control.act(http.method, http.path.removeprefix("/control/"), given), 200
+            answer, status = self._control.act(http.method, http.path.removeprefix("/control/"), given), 200
         except (Refused, ValueError) as error:
-            said, status = {"error": str(error)}, 400
-        return web.Response(body=dump(said), status=status, content_type="application/json")
+            answer, status = {"error": str(error)}, 400
+        return web.Response(body=dump(answer), status=status, content_type="application/json")
 
     async def _answer(self, request: ModelRequest, http: web.BaseRequest) -> web.StreamResponse:
         problem = _parse(request)
@@ -139,7 +139,7 @@ class ModelServer(Leaving, Scripting):
         return await deliver(script, request, http)
 
     def _refusal(self, request: ModelRequest) -> Failure | None:
-        """Why a provider would not even start: path, key, shape, model."""
+        """The refusal of a request with an unknown path, a wrong key, an invalid body or an unknown model."""
         if request.endpoint == "unknown":
             return failure(404, "not_found", f"Unknown request URL: {request.method} {request.path}")
         if (not request.key and request.provider != "ollama") or request.key in self.bad_keys:

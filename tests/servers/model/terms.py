@@ -14,7 +14,7 @@ class Terms(TypedDict, total=False):
     status line (0) · usage: `Usage`, or (input, output[, cached[, reasoning]]), None for a provider that
     reports none; left out, an estimate is reported · finish: the finish reason ("stop") ·
     gate_after: chunks sent before the returned gate holds the stream; 0 holds the first ·
-    gate: a gate to share between scripts · when: takes only requests that it says yes to ·
+    gate: a gate to share between scripts · when: takes only requests for which it is true ·
     times: how often the script serves (1; None for ever).
     """
 

@@ -17,7 +17,7 @@ def stop_reason(script: Script) -> str:
 
 
 def usage_of(usage: Usage | None) -> dict[str, Any]:
-    """Anthropic counts what came from the cache apart from `input_tokens`; zeros when none is reported."""
+    """Anthropic's `input_tokens` exclude cached ones; zeros when no usage is reported."""
     usage = usage or Usage(0, 0)
     return {
         "input_tokens": usage.input - usage.cached,
@@ -57,7 +57,7 @@ def whole(script: Script, request: ModelRequest) -> dict[str, Any]:
 
 
 def stream(script: Script, request: ModelRequest) -> Frames:
-    """Blocks in order; a block's start and stop travel with the delta beside them."""
+    """Blocks in order; a block's start and stop are in the same chunk as the delta next to them."""
     message = _message(script, request)
     started = {**message, "usage": {**message["usage"], "output_tokens": 1}}
     frames = Frames(head=[event({"type": "message_start", "message": started}) + event({"type": "ping"})])

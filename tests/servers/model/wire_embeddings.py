@@ -15,13 +15,13 @@ WIDTH: Final = 8
 
 
 def texts_of(request: ModelRequest) -> list[str]:
-    """What the vectors are asked for."""
+    """The texts to embed."""
     given = request.body.get("input")
     return [given] if isinstance(given, str) else list(given or ())
 
 
 def vector(text: str) -> tuple[float, ...]:
-    """The same for the same text, in every run."""
+    """A vector that depends only on the text."""
     return tuple(byte / 128 - 1 for byte in hashlib.sha256(text.encode()).digest()[:WIDTH])
 
 

@@ -13,7 +13,7 @@ _FINISH: Final = {"stop": "STOP", "length": "MAX_TOKENS", "tool_calls": "STOP", 
 
 
 def usage_of(usage: Usage) -> dict[str, Any]:
-    """Gemini counts thoughts apart from the candidates' tokens."""
+    """Gemini counts thoughts separately from the candidates' tokens."""
     return {
         "promptTokenCount": usage.input,
         "cachedContentTokenCount": usage.cached,

@@ -38,7 +38,7 @@ def stream(script: Script, request: ModelRequest) -> Frames:
 
 
 def _join(events: list[Event]) -> list[bytes]:
-    """One frame for each delta: events around it (added, done) travel with the delta that follows."""
+    """One frame per delta; events around it (added, done) are in the frame of the next delta."""
     frames, pending = [], b""
     for each in events:
         pending += event(each)

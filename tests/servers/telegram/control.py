@@ -1,6 +1,6 @@
 """A small JSON interface under /control/, for the page at / and for other processes (benchmarks, scripts).
 
-POST /control/<command> with a JSON object; the answer is what came into being. `COMMANDS` lists them, and each
+POST /control/<command> with a JSON object; the answer is the created object. `COMMANDS` lists them, and each
 function's keyword arguments are the accepted fields. GET /control/state?since=SEQ&wait=SECONDS answers with what
 changed after SEQ, at once or as soon as something does. GET /control/file?id=FILE_ID is a file that was sent.
 """
@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from tests.servers.telegram.orders import COMMANDS, say_many
+from tests.servers.telegram.control_commands import COMMANDS, say_many
 from tests.servers.telegram.server import TelegramServer
 from tests.servers.telegram.values import Json
 from tests.servers.telegram.views import state

@@ -8,8 +8,8 @@ from typing import Any
 
 from aiohttp import web
 
+from tests.servers.injected_faults import Dropped
 from tests.servers.listener import drip
-from tests.servers.ordered_faults import Dropped
 from tests.servers.telegram.bot_methods import ASKING
 from tests.servers.telegram.errors import ApiError, Breach
 from tests.servers.telegram.faults import Fault

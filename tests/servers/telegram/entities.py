@@ -39,7 +39,7 @@ def utf16_length(text: str) -> int:
 
 
 def check_entities(text: str, entities: Sequence[Entity]) -> list[str]:
-    """Each problem as a sentence; empty when the entities mean what they say.
+    """Each problem as a sentence; empty if all entities are valid.
 
     The server itself silently trims spaces at an entity's ends and drops one that covers only spaces: that is
     no problem here. What it refuses, or would show differently from what was asked, is.

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from tests.servers.ordered_faults import OrderedFault
+from tests.servers.injected_faults import InjectedFault
 from tests.servers.telegram.errors import ApiError, bad_request
 from tests.servers.telegram.values import Json
 
@@ -25,7 +25,7 @@ Kind = Literal[
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Fault(OrderedFault):
+class Fault(InjectedFault):
     """Strikes calls of `method` ("*" is any).
 
     too_many      429 with `retry_after` seconds        conflict      409        unauthorized  401

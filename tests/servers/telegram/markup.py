@@ -28,7 +28,7 @@ Attributes = Sequence[tuple[str, str | None]]
 
 
 def parse(text: str, mode: str) -> tuple[str, list[Json]]:
-    """Text and entities; a Breach names what the mode does not allow. Only HTML is served here."""
+    """Text and entities; raises Breach for markup that the mode does not allow. Only HTML is served here."""
     if mode.lower() != "html":
         raise Breach(f"unsupported parse_mode {mode!r}: this server reads entities and HTML")
     reader = _Html()

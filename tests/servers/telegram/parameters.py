@@ -21,7 +21,7 @@ _BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "
 
 
 class Mismatch(ValueError):
-    """A value that is not what the schema says; the text names the place."""
+    """A value that does not match the schema; the text names its path."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path}: {reason}")

@@ -63,13 +63,13 @@ class People(World):
             if topic.name == name:
                 return topic
         topic = self.open_topic(chat, name, self.user(creator))
-        self.tell("message", chat.by_id[topic.id])
+        self.deliver("message", chat.by_id[topic.id])
         return topic
 
     def close_topic(self, where: Where, topic: Topic) -> None:
         """Only administrators may write there now."""
         topic.closed = True
-        self.tell(
+        self.deliver(
             "message",
             self.add_message(self.group(where), self.user(), content={"forum_topic_closed": {}}, thread_id=topic.id),
         )
@@ -117,8 +117,8 @@ class People(World):
         new = Chat(-1_001_500_000_000 - self.serial(), "supergroup", title=old.title, members=dict(old.members))
         self.chats[new.id] = new
         user = self.user()
-        self.tell("message", self.add_message(old, user, content={"migrate_to_chat_id": new.id}))
-        self.tell("message", self.add_message(new, user, content={"migrate_from_chat_id": old.id}))
+        self.deliver("message", self.add_message(old, user, content={"migrate_to_chat_id": new.id}))
+        self.deliver("message", self.add_message(new, user, content={"migrate_from_chat_id": old.id}))
         old.migrated_to = new.id
         return new
 
@@ -133,7 +133,7 @@ class People(World):
         answers_bot = message.reply_to is not None and message.reply_to.from_bot
         return answers_bot or name in message.text.lower()
 
-    def tell(self, kind: str, message: Message) -> None:
+    def deliver(self, kind: str, message: Message) -> None:
         """Delivers a message to the bot as an update of that kind, if the bot is a member and subscribed to it."""
         if message.chat.refusal is None and (not self.privacy or self._concerns_bot(message)):
             message.update = self.updates.push(kind, message.json())

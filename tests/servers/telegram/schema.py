@@ -1,6 +1,6 @@
 """The official Bot API schema as a checker: every parameter of every call, down to the last nested field.
 
-Stricter than the real server on purpose: it ignores an unknown field, this refuses it.
+Deliberately stricter than the real server, which ignores unknown fields.
 Checkers are compiled on first use and kept, so a call costs some dictionary look-ups.
 """
 
@@ -135,7 +135,7 @@ class Schema:
         return check
 
     def _likeness(self, name: str, constants: Mapping[str, str], value: Any) -> int:
-        """How likely `value` was meant as `name`: decides whose complaint is reported."""
+        """How likely `value` is a `name`; the error for the likeliest type is reported."""
         if name.startswith(_ARRAY) or name in PRIMITIVES or not isinstance(value, dict):
             return 1 if isinstance(value, list) == name.startswith(_ARRAY) else 0
         same = sum(1000 for key, constant in constants.items() if value.get(key) == constant)

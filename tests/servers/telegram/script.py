@@ -39,15 +39,15 @@ class Script(Sharing):
         press.expired = True
 
     def react(self, message: Message, *emoji: str, user: Who = None) -> Json | None:
-        """All that a user now reacts with (nothing takes it back). Bots that ask for message_reaction learn of it, in
+        """Sets all reactions of a user (none removes them). Bots that ask for message_reaction learn of it, in
         private chats and where they are administrators."""
         who = self.user(user) if user is not None else message.chat.user or self.user()
         old, new = message.reactions_of.get(who.id, ()), emoji
         message.reactions_of[who.id] = new
         body: Json = {"chat": message.chat.json(), "message_id": message.id, "user": who.json()}
         body |= {"date": int(time.time()), "old_reaction": _reactions(old), "new_reaction": _reactions(new)}
-        told = message.chat.is_private or message.chat.bot_is_admin
-        update = self.updates.push("message_reaction", body) if told else None
+        visible = message.chat.is_private or message.chat.bot_is_admin
+        update = self.updates.push("message_reaction", body) if visible else None
         self.changed()
         return update
 

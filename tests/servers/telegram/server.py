@@ -19,7 +19,7 @@ Extra = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 class TelegramServer(Leaving, Observing):
     """`async with TelegramServer() as tg:` serves at `tg.root`; people act through `tg.say(…)` and the like,
-    and what the bot did stands in `tg.chats`, `tg.drafts`, `tg.actions`, `tg.requests`, `tg.violations`."""
+    and what the bot did is in `tg.chats`, `tg.drafts`, `tg.actions`, `tg.requests`, `tg.violations`."""
 
     def __init__(
         self,
@@ -30,8 +30,8 @@ class TelegramServer(Leaving, Observing):
         flood: bool = False,
         privacy: bool = False,
     ) -> None:
-        """`flood` enforces the real limits on sends and edits; `privacy` hides from the bot what in groups is not
-        meant for it."""
+        """`flood` enforces the real limits on sends and edits; `privacy` hides group messages that are
+        not meant for the bot."""
         bot_id = int(token.partition(":")[0])
         super().__init__(User(bot_id, username.capitalize(), username, None, is_bot=True))
         self.token = token
@@ -74,7 +74,7 @@ class TelegramServer(Leaving, Observing):
         self._endpoint.revoked = False
 
     def fault(self, method: str, kind: Kind, *, times: int | None = 1, **details: Any) -> Fault:
-        """Order a failure of the next `times` calls of `method` ("*": any); `Fault` explains the rest."""
+        """Adds a failure for the next `times` calls of `method` ("*": any); `Fault` explains the rest."""
         fault = Fault(method=method, kind=kind, times=times, **details)
         self._endpoint.faults.append(fault)
         return fault

@@ -43,7 +43,7 @@ class Talk(People):
             thread_id=topic.id if isinstance(topic, Topic) else topic,
             reply_to=reply_to,
         )
-        self.tell("message", message)
+        self.deliver("message", message)
         return message
 
     def _place(self, sender: User, where: Where | None) -> Chat:
@@ -68,5 +68,5 @@ class Talk(People):
     def edit(self, message: Message, text: str) -> Message:
         """The author edits a message's text or caption."""
         self.revise(message, text, detect_entities(text), message.reply_markup)
-        self.tell("edited_message", message)
+        self.deliver("edited_message", message)
         return message

@@ -16,7 +16,7 @@ Source = Message | Chat | User | int | str
 
 
 class Observing(Script, Waiting[Source, Message]):
-    """What a story waits for and asks the server."""
+    """Waits and queries for stories."""
 
     def replies_to(self, to: Source | None, after: Message | None) -> list[Message]:
         """`to` is a chat, or what `chat_of` takes."""

@@ -17,7 +17,7 @@ FIRST_TOPIC_MESSAGE = 10
 
 
 class World(Changes):
-    """All state between two calls."""
+    """The server's state."""
 
     def __init__(self, bot: User) -> None:
         super().__init__()
