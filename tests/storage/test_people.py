@@ -51,7 +51,7 @@ async def test_an_unknown_account_is_cached_until_admitted(database: Database, c
     assert found is not None
     assert found.role == "user"
     assert await people.find(BEN) is None
-    people.reread()
+    people.clear_all()
     await people.find(BEN)
     assert counting.reads == 4
 
