@@ -115,7 +115,7 @@ def _press(dc: DiscordServer, button: str) -> Any:
 def _newest(dc: DiscordServer, fits: Callable[[Message], bool] = lambda _: True) -> Message:
     found = [m for channel in dc.channels.values() for m in channel.from_bot() if fits(m)]
     if not found:
-        raise LookupError("the bot has no such message")
+        raise LookupError("no message of the bot matches")
     return max(found, key=lambda message: message.id)
 
 
