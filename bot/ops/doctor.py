@@ -17,7 +17,7 @@ from bot.platforms import PLATFORMS
 from bot.settings import Environment
 from bot.workspace import Workspace
 from handlers.tools.mcp.config import read_servers
-from routing.errors import ConfigError, FileFault, TierbotError
+from routing.errors import ConfigError, TierbotError
 
 CHECKS: tuple[Check, ...] = (
     machine.program,
@@ -69,18 +69,21 @@ async def examine(inspection: Inspection, checks: Sequence[Check] = CHECKS) -> l
     """Run all checks concurrently; returns findings in the order of `checks`."""
     running = (asyncio.wait_for(check(inspection), MAX_CHECK_SECONDS) for check in checks)
     outcomes = await asyncio.gather(*running, return_exceptions=True)
-    found = [_findings(check, outcome) for check, outcome in zip(checks, outcomes, strict=True)]
+    reported = {finding.detail for outcome in outcomes if isinstance(outcome, list) for finding in outcome}
+    found = [_findings(check, outcome, reported) for check, outcome in zip(checks, outcomes, strict=True)]
     return [finding for group in found for finding in group]
 
 
-def _findings(check: Check, outcome: list[Finding] | BaseException) -> list[Finding]:
-    """A check that raises becomes a failed finding and does not affect the others."""
+def _findings(check: Check, outcome: list[Finding] | BaseException, reported: set[str]) -> list[Finding]:
+    """A check that raises becomes a failed finding and does not affect the others. A file that several checks can't
+    read is reported once."""
     match outcome:
         case list():
             return outcome
-        case FileFault():
-            return []  # the configuration check lists every error in a file
         case ConfigError():
+            if str(outcome) in reported:
+                return []
+            reported.add(str(outcome))
             return [fail(check.__name__, str(outcome), "Fix what the message names.")]
         case TimeoutError():
             fault = "took too long"

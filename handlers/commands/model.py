@@ -10,6 +10,7 @@ from routing.errors import Refused
 from routing.policy import tiers
 from routing.policy.models import Models
 from routing.ports import Llm, PreferenceStore
+from routing.text import nearest as closest
 from routing.types.messages import Button
 from routing.types.model_names import LOCAL_PROVIDER, provider_of
 from routing.types.people import Override
@@ -35,6 +36,8 @@ SPEC = CommandSpec(
 )
 PAGE = 6
 """Models per page of the picker."""
+RESET = ("reset", "default")
+"""The word that returns to the configured model, and one that people try instead."""
 ANYWAY = "anyway"
 """The word that selects a model missing from the catalogue."""
 
@@ -203,6 +206,8 @@ class ModelCommand:
         if provider and await self._known(name):
             return None
         nearest = ", ".join(self._models.catalog.nearest(name, self._models.config.allowed))
+        if closest(name, RESET) is not None:
+            nearest = f"/model {tier} reset"
         words = "I don't know the model {name}. /model list shows those I know. Nothing was changed."
         if nearest:
             words = "I don't know the model {name}. Did you mean {nearest}? Nothing was changed."

@@ -106,6 +106,8 @@ REFUSALS = [
     ("/model smrt reset", ["did you mean smart?"]),
     ("/model coding openai/gpt-5.22", ["openai/gpt-5.22", "Did you mean openai/gpt-5.2"]),
     ("/model coding gpt-5.1", ["gpt-5.1", "Did you mean openai/gpt-5.1"]),
+    ("/model coding default", ["Did you mean /model coding reset?"]),
+    ("/model coding rset", ["Did you mean /model coding reset?"]),
     ("/model coding openai/zzzzzzzz", ["openai/zzzzzzzz", "/model list", "/model coding openai/zzzzzzzz anyway"]),
     ("/model coding mistral/mistral-large-4", ["mistral is not allowed", "anthropic, local, ollama, openai"]),
     ("/model coding reasoning extreme", ["no reasoning level extreme", "none, low, medium, high, xhigh"]),

@@ -101,8 +101,8 @@ async def test_configuration_files_are_checked(on: BotHarness) -> None:
     inspection = inspected(on)
     inspection.workspace.config_file.write_text('{\n "llm": [\n}', encoding="utf-8")
     found = await examine(inspection)
-    broken = next(finding for finding in found if finding.name == "runtime-config.json")
-    assert (broken.status, "line 3" in broken.detail) == ("fail", True)
+    [broken] = [finding for finding in found if "runtime-config.json line" in finding.detail]
+    assert (broken.name, broken.status, "line 3" in broken.detail) == ("runtime-config.json", "fail", True)
 
 
 async def test_a_typo_in_dotenv_gets_a_suggestion(on: BotHarness) -> None:
