@@ -47,7 +47,7 @@ async def turn(stores: Stores, person_id: int, conversation_id: int, number: int
     update = InboundMessage(ANN, HOME, "1", str(number), "hi", 0.0)
     (entry,) = await stores.inbox.accept([update])
     await stores.history.unsummarised(conversation_id, MAX_MESSAGES)
-    call = CallRecord("balanced", MODELS[0], Usage(10, 20, 0, 0, Decimal("0.001")), 1.0)
+    call = CallRecord("balanced", MODELS[0], Usage(10, 20, 0, Decimal("0.001")), 1.0)
     facts = TurnFacts("balanced", "default", MODELS[0], 1.0)
     answer = (ChatMessage("assistant", "hello"),)
     record = TurnRecord(f"{number:08x}", conversation_id, person_id, "hi", messages=answer, calls=(call,), facts=facts)

@@ -117,7 +117,7 @@ def _insert(connection: Connection, batch: Sequence[tuple[int, int, int, float]]
         spent.append(
             here
             | {"tier": tier, "model": model, "input_tokens": 900, "output_tokens": 200, "cached_tokens": 0}
-            | {"reasoning_tokens": 0, "cost_nano": 1_000_000, "held_nano": None, "seconds": seconds}
+            | {"cost_nano": 1_000_000, "held_nano": None, "seconds": seconds}
         )
         went.append(
             mine

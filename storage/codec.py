@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from decimal import Decimal
-from typing import Annotated, Generic, TypeVar
+from typing import Generic, TypeVar
 
-from pydantic import AfterValidator, TypeAdapter
+from pydantic import TypeAdapter
 
 from routing.types.llm import ToolCall
 from routing.types.messages import Attachment, InboundMessage, OutboundMessage
@@ -29,16 +28,7 @@ class Codec(Generic[T]):
         return self._adapter.validate_json(text)
 
 
-def _upgraded(message: InboundMessage) -> InboundMessage:
-    """Earlier versions stored a removed reaction as "-👍" and an unsupported file as its extension (".zip")."""
-    if message.kind == "reaction" and message.text.startswith("-"):
-        return replace(message, text=message.text[1:], removed=True)
-    if message.kind == "unsupported" and message.text.startswith("."):
-        return replace(message, text="", extension=message.text)
-    return message
-
-
-INBOUND: Codec[InboundMessage] = Codec(TypeAdapter(Annotated[InboundMessage, AfterValidator(_upgraded)]))
+INBOUND = Codec(TypeAdapter(InboundMessage))
 INBOUNDS = Codec(TypeAdapter(tuple[InboundMessage, ...]))
 OUTBOUND = Codec(TypeAdapter(OutboundMessage))
 PICTURES = Codec(TypeAdapter(tuple[Attachment, ...]))

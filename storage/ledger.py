@@ -188,7 +188,6 @@ def _usage_row(record: TurnRecord, call: CallRecord, now: float) -> dict[str, ob
         "input_tokens": counted.input_tokens if counted else None,
         "output_tokens": counted.output_tokens if counted else None,
         "cached_tokens": counted.cached_tokens if counted else None,
-        "reasoning_tokens": counted.reasoning_tokens if counted else None,
         "cost_nano": nano(counted.cost) if counted else None,
         "held_nano": nano(call.charged),
         "seconds": call.seconds,

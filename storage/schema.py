@@ -19,7 +19,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0020"
+REVISION = "0021"
 """The newest migration. It is here so that starting on a current database does not import Alembic; a test compares it
 with the migrations folder."""
 
@@ -215,7 +215,6 @@ usage = Table(
     Column("input_tokens", Integer),
     Column("output_tokens", Integer),
     Column("cached_tokens", Integer),
-    Column("reasoning_tokens", Integer),
     Column("cost_nano", BigInteger),
     Column("held_nano", BigInteger),
     Column("seconds", Float, nullable=False),

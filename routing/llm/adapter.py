@@ -204,12 +204,10 @@ def _target(litellm: ModuleType, request: ModelRequest, where: dict[str, Any]) -
 
 def _usage(litellm: ModuleType, request: ModelRequest, counted: Any) -> Usage:
     prompt = getattr(counted, "prompt_tokens_details", None)
-    answer = getattr(counted, "completion_tokens_details", None)
     return Usage(
         input_tokens=counted.prompt_tokens or 0,
         output_tokens=counted.completion_tokens or 0,
         cached_tokens=(prompt and prompt.cached_tokens) or 0,
-        reasoning_tokens=(answer and answer.reasoning_tokens) or 0,
         cost=cost(litellm, request.model, request.profile, counted),
     )
 

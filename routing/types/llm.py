@@ -97,7 +97,6 @@ class Usage:
     input_tokens: int
     output_tokens: int
     cached_tokens: int = 0
-    reasoning_tokens: int = 0
     cost: Decimal | None = None
 
 

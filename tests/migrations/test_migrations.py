@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shutil
 import signal
@@ -22,6 +23,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, NullPool, create_engine, event, inspect
 
 from routing.errors import ConfigError
+from storage.codec import INBOUND
 from storage.database import migrate as migrate_module
 from storage.database.migrate import KEPT_BACKUPS, SCRIPTS, backup, known_revisions, migrate
 from storage.schema import REVISION, metadata
@@ -157,6 +159,73 @@ def test_people_from_before_toolkit_switches_keep_all_toolkits(tmp_path: Path) -
         )
         command.upgrade(config(connection), "head")
     assert rows(tmp_path / "a.db", "select language, toolkits_off from preferences") == [("de", "[]")]
+
+
+OLD_MESSAGE = {
+    "user": {"platform": "telegram", "user_id": "1001"},
+    "chat": {"platform": "telegram", "chat_id": "1001"},
+    "bot_id": "7",
+    "update_id": "5",
+    "text": "",
+    "sent_at": 0.0,
+}
+
+
+def keep_waiting(connection: Connection, *payloads: str | bytes) -> None:
+    insert = (
+        "insert into inbox (platform, bot_id, update_id, payload, state, attempts, placeholder, received_at)"
+        " values ('telegram', '7', ?, cast(? as text), 'waiting', 0, '', 0)"
+    )
+    connection.exec_driver_sql(insert, [(str(number), payload) for number, payload in enumerate(payloads)])
+
+
+def old_message(kind: str, text: str) -> str:
+    return json.dumps(OLD_MESSAGE | {"kind": kind, "text": text}, separators=(",", ":"), ensure_ascii=False)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "read"),
+    [
+        ("reaction", "👍", ("👍", False, "")),
+        ("reaction", "-👍", ("👍", True, "")),
+        ("unsupported", "stickers", ("stickers", False, "")),
+        ("unsupported", ".zip", ("", False, ".zip")),
+        ("message", "-1", ("-1", False, "")),
+        ("message", ".zip", (".zip", False, "")),
+        ("message", '"kind":"reaction"', ('"kind":"reaction"', False, "")),
+    ],
+)
+def test_markers_in_waiting_messages_become_fields(
+    tmp_path: Path, kind: str, text: str, read: tuple[str, bool, str]
+) -> None:
+    found = []
+    with connected(tmp_path / "a.db") as connection:
+        command.upgrade(config(connection), "0020")
+        keep_waiting(connection, old_message(kind, text))
+        for _ in range(2):  # the second time, the messages are in the new form already
+            command.upgrade(config(connection), "0021")
+            found.append(connection.exec_driver_sql("select payload from inbox").scalar_one())
+            command.downgrade(config(connection), "0020")
+    loaded = INBOUND.load(found[0])
+    assert (loaded.text, loaded.removed, loaded.extension) == read
+    assert found[1] == found[0]
+
+
+def test_markers_are_replaced_in_many_messages_beside_damaged_ones(tmp_path: Path) -> None:
+    removed = old_message("reaction", "-👎")
+    damaged: list[str | bytes] = [
+        removed[:-1],
+        removed.encode().replace("👎".encode(), b"\xf0\x9f"),
+        '["kind":"reaction"]',
+    ]
+    with connected(tmp_path / "a.db") as connection:
+        command.upgrade(config(connection), "0020")
+        keep_waiting(connection, *damaged, *[removed] * 2500, '{"kind":"reaction"}')
+        command.upgrade(config(connection), "0021")
+        kept = connection.exec_driver_sql("select cast(payload as blob) from inbox order by id").scalars().all()
+    assert kept[:3] == [each if isinstance(each, bytes) else each.encode() for each in damaged]
+    assert kept[-1] == b'{"kind":"reaction"}'
+    assert {(each.text, each.removed) for each in map(INBOUND.load, map(bytes.decode, kept[3:-1]))} == {("👎", True)}
 
 
 def test_a_migration_keeps_a_backup(populated: Path, scripts: Path) -> None:

@@ -25,7 +25,7 @@ async def count(stores: Stores, table: Table) -> int:
 async def day_of_talk(stores: Stores, ann: int) -> None:
     here = await stores.history.current(HOME)
     for _ in range(3):
-        turn = record(here.id, ann, "q", "a", usage=Usage(1, 2, 0, 0, None), facts=FACTS)
+        turn = record(here.id, ann, "q", "a", usage=Usage(1, 2, 0, None), facts=FACTS)
         await stores.ledger.finish([], [], turn)
     await stores.history.summarise(here.id, Summary(1, "earlier", 1))
     await stores.history.begin(HOME)

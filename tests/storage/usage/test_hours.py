@@ -61,7 +61,7 @@ async def some_turn(stores: Stores, chance: random.Random, person: int, turn_id:
     calls = []
     for _ in range(chance.randrange(4)):
         cost = chance.choice([None, Decimal("0.000000001"), Decimal("0.25")])
-        counted = chance.choice([None, Usage(chance.randrange(99), chance.randrange(99), 7, 0, cost)])
+        counted = chance.choice([None, Usage(chance.randrange(99), chance.randrange(99), 7, cost)])
         calls.append(CallRecord(chance.choice(TIERS), "a/x", counted, 1.0, charged=chance.choice([None, Decimal(1)])))
     first = chance.choice([None, 0.5])
     marks: dict[str, Any] = {name: chance.random() < 0.3 for name in ("fallback", "timed_out", "escalated")}

@@ -27,7 +27,7 @@ HOUR, DAY = 3600.0, 86_400.0
 
 
 def paid(cost: Decimal | None, into: int = 100, out: int = 20) -> Usage:
-    return Usage(into, out, 10, 5, cost)
+    return Usage(into, out, 10, cost)
 
 
 @pytest.fixture

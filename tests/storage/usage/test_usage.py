@@ -24,7 +24,7 @@ async def test_usage_by_model_person_conversation_and_time(database: Database, c
     history = SqlHistory(database, clock)
     ann, ben = await people.admit(ANN, "Ann", "user", "t"), await people.admit(BEN, "Ben", "user", "t")
     one, two = (await history.current(HOME)).id, (await history.current(OTHER)).id
-    spent = Usage(100, 20, 50, 5, Decimal("0.000000123"))
+    spent = Usage(100, 20, 50, Decimal("0.000000123"))
     await ledger.finish([], [], record(one, ann.id, "q", "a", usage=spent))
     await ledger.finish([], [], record(one, ann.id, "q", "a", usage=Usage(1, 1)))
     await ledger.finish([], [], record(two, ben.id, "q", "a", seconds=2.5))
