@@ -138,13 +138,13 @@ class SqlPeople:
 
     def clear_all(self) -> None:
         """Clear the cached accounts, preferences and messages, which linking and forgetting change."""
-        self._cache = {}
+        self.clear()
         self._preferences.clear()
         if self._conversations is not None:
             self._conversations.clear()
 
     def clear(self) -> None:
-        """Clear the cached accounts."""
+        """Clear the cached accounts and their usernames."""
         self._cache = {}
         self._seen = {}
 

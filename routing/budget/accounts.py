@@ -33,14 +33,15 @@ class Account:
 
 
 class Accounts:
-    """Caches the sums of each period. One process owns the database, so they are read once: calls are stored at the end
-    of a turn, and until then only these sums contain them."""
+    """Caches the sums of each period until another process changes the database. Calls are stored at the end of a turn,
+    and until then only these sums contain them."""
 
     def __init__(self, spending: SpendingStore, clock: Clock) -> None:
         self._spending = spending
         self._clock = clock
         self._accounts: dict[Key, Account] = {}
         self._most = MAX_ACCOUNTS
+        self._changes = 0
 
     async def current(
         self,
@@ -65,17 +66,20 @@ class Accounts:
             self._most = max(MAX_ACCOUNTS, 2 * len(self._accounts))
         unread = [(account, payer) for account, payer in wanted if account.period != payer.period]
         if unread:
+            changes = self._changes
             sums = await self._spending.sums([payer for _, payer in unread])
             for (account, payer), spent in zip(unread, sums, strict=True):
                 if account.period == payer.period:  # a concurrent turn read it, and may have spent since
                     continue
                 reckoned = assumed.cost(spent.unknown_tokens, 0) if assumed else NOTHING
-                account.period, account.unknown = payer.period, spent.unknown
+                account.period = payer.period if changes == self._changes else None  # it may be stale
+                account.unknown = spent.unknown
                 account.spent = spent.dollars + reckoned
         return [(account, payer.period) for account, payer in wanted]
 
     def forget(self) -> None:
         """Read all sums again; reservations of running calls stay."""
+        self._changes += 1
         for account in self._accounts.values():
             account.period = None
 

@@ -39,6 +39,15 @@ async def test_forget_me_deletes_a_persons_rows_everywhere(on: BotHarness) -> No
         assert ("user", "hi from Alice") in on.ms.last.reading.turns
 
 
+async def test_someone_who_returns_is_known_by_username_again(on: BotHarness) -> None:
+    on.env["BOT_ACCESS"] = "open"
+    async with running(on):
+        await ask(on, "hello", user="bob")
+        await press(on, "🗑 Delete it all", await ask(on, "/access forget me", user="bob"))
+        await ask(on, "hello again", user="bob")
+        assert "@bob" in (await ask(on, "/access")).text
+
+
 async def test_being_forgotten_needs_a_second_word(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "/access forget me")

@@ -48,7 +48,9 @@ async def _run_sweep(on: BotHarness, sweep: KillSweep, strike: Strike, kills: in
             await strike(on, sweep, bot, f"q{number}")
     sweep.quick()
     async with BotProcess(on) as bot:
+        await sweep.listening()
         await sweep.answered()
+        await sweep.recorded()
         assert await bot.terminate() == 0
     sweep.check(marked=strike is not before_the_model_answers)
     print(f"{kills} kills, {sweep.questions} questions, {sweep.recovered} marked, {sweep.placeholders} partial")

@@ -148,11 +148,15 @@ async def test_an_account_can_be_unlinked(on: BotHarness, dc: DiscordServer) -> 
         linked = await written(dc, f"/access link {await code(on)}", "ali")
         account = re.search(r"discord:\d+", linked.text)
         assert account is not None
+        await written(dc, "hello", "ali")
         assert "not one of your accounts" in (await ask(on, "/access unlink discord:5")).text
         assert f"{account.group()} is unlinked" in (await ask(on, f"/access unlink {account.group()}")).text
         assert "This bot is private" in (await written(dc, "hello again", "ali")).text
         assert (await ask(on, "/whoami")).text.endswith("role owner.")
-    assert on.rows(PEOPLE) == [("telegram", str(OWNER), "owner")]
+        assert on.rows(PEOPLE) == [("telegram", str(OWNER), "owner")]
+        await written(dc, f"/access link {await code(on)}", "ali")
+        await written(dc, "hello", "ali")
+        assert f"{account.group()} (@ali)" in (await ask(on, "/access")).text, "known by username again"
 
 
 async def test_forget_me_covers_both_accounts(on: BotHarness, dc: DiscordServer) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.stories.harness import BotHarness, ask, press, running
+from tests.stories.harness import OWNER, BotHarness, ask, press, running
+from tests.stories.test_command_order import prepare
 from tests.stories.test_forgetting import SECRET
 
 
@@ -26,6 +27,9 @@ async def test_changed_messages_and_settings_show_in_the_next_turn(on: BotHarnes
             "owner",
         )
         assert (await ask(on, "/tier")).text.startswith("Tier: smart, Force: on")
+        model = "openai/gpt-4.1"
+        on.change("insert into overrides (person_id, tier, model) select person_id, tier, ? from preferences", model)
+        assert model in (await ask(on, "/model smart")).text
 
 
 async def test_a_conversation_ended_elsewhere_is_not_continued(on: BotHarness) -> None:
@@ -34,6 +38,71 @@ async def test_a_conversation_ended_elsewhere_is_not_continued(on: BotHarness) -
         on.change("update conversations set ended_at = ?", 1.0)
         await ask(on, "two")
         assert turns(on) == [("user", "two")]
+
+
+async def test_the_tier_and_skill_of_a_conversation_set_elsewhere_apply(on: BotHarness) -> None:
+    prepare(on)
+    async with running(on):
+        await ask(on, "one")
+        assert on.ms.last.reading.effort == "medium"
+        assert "Speak like a poet" not in on.ms.last.reading.system_text
+        on.change("update conversations set tier = 'smart', tier_at = ?, skill = 'poet', skill_at = ?", 1.0, 1.0)
+        await ask(on, "two")
+        assert on.ms.last.reading.effort == "high"
+        assert "Speak like a poet" in on.ms.last.reading.system_text
+
+
+async def test_a_summary_written_elsewhere_replaces_the_messages(on: BotHarness) -> None:
+    async with running(on):
+        await ask(on, "one")
+        await ask(on, "two")
+        on.change(
+            "insert into summaries (conversation_id, upto, covers, text, reason, at)"
+            " select conversation_id, max(id), count(*), 'They counted.', '', 1.0 from messages where text != ?",
+            "",
+        )
+        await ask(on, "three")
+        assert ("user", "one") not in turns(on)
+        assert "They counted." in str(on.ms.last.body)
+
+
+async def test_a_group_opened_or_closed_elsewhere_is_open_or_closed(on: BotHarness) -> None:
+    async with running(on):
+        assert "isn't enabled yet" in (await ask(on, "@tierbot hi", user="bob", group="Team")).text
+        on.change("insert into chats values ('telegram', ?, true, true)", str(on.tg.group("Team").id))
+        assert (await ask(on, "@tierbot hi", user="bob", group="Team")).text == "You said: hi"
+        on.change("update chats set allowed = ?", False)
+        assert "isn't enabled yet" in (await ask(on, "@tierbot hi", user="carol", group="Team")).text
+    assert len(on.ms.calls) == 1
+
+
+async def test_streaming_switched_off_elsewhere_is_off(on: BotHarness) -> None:
+    async with running(on):
+        assert "Streaming in this chat: on" in (await ask(on, "/settings")).text
+        on.change("insert into chats values ('telegram', ?, false, false)", str(OWNER))
+        assert "Streaming in this chat: off" in (await ask(on, "/settings")).text
+
+
+async def test_accounts_linked_elsewhere_are_one_person(on: BotHarness) -> None:
+    on.env["BOT_ACCESS"] = "open"
+    async with running(on):
+        await ask(on, "/tier deep", user="bob")
+        assert (await ask(on, "/tier", user="carol")).text.startswith("Tier: balanced")
+        on.change(
+            "update identities set person_id = (select person_id from identities where user_id = ?) where user_id = ?",
+            *(str(on.tg.user(name).id) for name in ("bob", "carol")),
+        )
+        assert (await ask(on, "/tier", user="carol")).text.startswith("Tier: deep")
+
+
+async def test_someone_forgotten_elsewhere_is_a_stranger(on: BotHarness) -> None:
+    on.env["BOT_ACCESS"] = "open"
+    async with running(on):
+        await ask(on, "/settings language de", user="bob")
+        assert "Sprache" in (await ask(on, "/settings", user="bob")).text
+        on.change("delete from identities where user_id = ?", str(on.tg.user("bob").id))
+        assert "Language" in (await ask(on, "/settings", user="bob")).text
+        assert "@bob" in (await ask(on, "/access")).text, "known by username again"
 
 
 async def test_someone_blocked_elsewhere_gets_no_answer(on: BotHarness) -> None:

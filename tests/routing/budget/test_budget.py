@@ -243,3 +243,15 @@ async def test_a_changed_configuration_applies_at_once() -> None:
     till.limits = limits(person_day="0.4", chat_day=9)
     assert [each.spent for each in await till.budget.statuses(ANN, HOME)] == [Decimal("0.5")] * 2
     await till.refused("0.1")
+
+
+async def test_sums_that_were_read_before_a_change_elsewhere_are_read_again() -> None:
+    till = BudgetFixture(limits(person_day=1))
+    till.books.gate = asyncio.Event()
+    reading = asyncio.create_task(till.budget.statuses(ANN, HOME))
+    await till.books.arrived.acquire()
+    till.books.rows.append((till.now, ANN, HOME, Decimal("0.5"), 0))
+    till.budget.forget()
+    till.books.gate.set()
+    await reading
+    assert (await till.budget.statuses(ANN, HOME))[0].spent == Decimal("0.5")
