@@ -27,7 +27,7 @@ from routing.types.messages import OutboundMessage, UserKey
 from routing.types.people import Role
 from storage.codec import OUTBOUND
 from storage.database.migrate import migrate
-from tests.bot.adapters.console.terminal import CTRL_D, Tty
+from tests.keyboard import CTRL_D, Tty
 from tests.polling import until
 from tests.servers.discord import DiscordServer
 from tests.stories.chat_clients import (

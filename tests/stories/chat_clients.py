@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 from prompt_toolkit.input import PipeInput
 
 from routing.types.messages import UserKey
-from tests.bot.adapters.console.terminal import ENTER
+from tests.keyboard import ENTER
 from tests.servers.discord import DiscordServer
 from tests.servers.discord import Interaction as DiscordPress
 from tests.servers.discord import Message as DiscordMessage

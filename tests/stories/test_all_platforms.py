@@ -25,7 +25,7 @@ from handlers.context import CommandSpec
 from handlers.languages import Say
 from routing.types.messages import OutboundMessage
 from routing.types.people import Person, Role
-from tests.bot.adapters.console.terminal import Tty
+from tests.keyboard import Tty
 from tests.stories.access import CODE
 from tests.stories.all_platforms import PLATFORMS, Answer, Talk, chatting, discord, held, telegram
 from tests.stories.chat_clients import NAME, Press, Room, words

@@ -16,17 +16,10 @@ from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
 from tests.bot.adapters.console.fake_bot import TIMEOUT_SECONDS, FakeBot
+from tests.keyboard import CTRL_D, UP, Tty
 from tests.polling import until
 
-ENTER, CTRL_C, CTRL_D, UP = "\r", "\x03", "\x04", "\x1b[A"
 ROWS, COLUMNS = 24, 80
-
-
-class Tty(StringIO):
-    """A stream that claims to be a terminal."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 class Terminal:

@@ -14,7 +14,8 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from routing.errors import StorageFault
 from routing.types.messages import Button
 from tests.bot.adapters.console.fake_bot import TIMEOUT_SECONDS, FakeBot, kept
-from tests.bot.adapters.console.terminal import COLUMNS, CTRL_C, ENTER, ROWS, Tty, at_prompt, mode
+from tests.bot.adapters.console.terminal import COLUMNS, ROWS, at_prompt, mode
+from tests.keyboard import CTRL_C, ENTER, Tty
 from tests.polling import until
 
 

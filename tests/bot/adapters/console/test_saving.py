@@ -11,7 +11,8 @@ import pytest
 from bot.adapters.console.saving import saved
 from routing.types.messages import Document, OutboundMessage
 from tests.bot.adapters.console.fake_bot import FakeBot
-from tests.bot.adapters.console.terminal import ENTER, Terminal, at_prompt, mode
+from tests.bot.adapters.console.terminal import Terminal, at_prompt, mode
+from tests.keyboard import ENTER
 from tests.polling import until
 
 
