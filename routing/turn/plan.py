@@ -35,10 +35,9 @@ def plan(
     question: Question,
     preferences: Preferences,
     switches: Switches,
-    auto: TierDecision | None = None,
 ) -> Plan:
     """Choose the tier and the skill, then the tier's model."""
-    decision, skill = decide(models, skills, question, preferences, switches, auto)
+    decision, skill = decide(models, skills, question, preferences, switches)
     return Plan(decision, models.choose(decision.tier, preferences), skill)
 
 

@@ -30,9 +30,9 @@ def required_text(section: JsonObject, key: str) -> str:
     return section.text(key, "").strip()
 
 
-def optional_text(section: JsonObject, key: str) -> str:
-    """An optional text; empty if absent."""
-    return section.text(key, "").strip() if key in section.values else ""
+def category_in(section: JsonObject) -> str:
+    """The optional category; empty if absent."""
+    return section.text("category", "").strip() if "category" in section.values else ""
 
 
 def texts(section: JsonObject, key: str) -> tuple[str, ...]:
@@ -61,12 +61,12 @@ def objects(section: JsonObject, key: str) -> tuple[JsonObject, ...]:
 
 
 @contextmanager
-def fault_in(section: JsonObject, key: str) -> Iterator[None]:
-    """Attributes errors raised in the block to this field."""
+def fault_at_name(section: JsonObject) -> Iterator[None]:
+    """Attributes errors raised in the block to the field `name`."""
     try:
         yield
     except ConfigError as error:
         lines = section.file.lines
-        line = lines.get((*section.path, key), lines.get(section.path, 1))
+        line = lines.get((*section.path, "name"), lines.get(section.path, 1))
         place = {"file": section.file.origin, "line": str(line)}
         raise ConfigError("{file} line {line}: {reason}", **place, reason=error.reason) from None

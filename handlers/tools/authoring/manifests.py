@@ -10,11 +10,11 @@ from pathlib import Path
 
 from handlers.tools.authoring.hints import NO_LABEL, is_label
 from handlers.tools.authoring.json_fields import (
+    category_in,
     check_known,
     did_you_mean,
-    fault_in,
+    fault_at_name,
     objects,
-    optional_text,
     required_text,
     texts,
 )
@@ -57,8 +57,8 @@ def read_toolkit(path: Path, source: ToolkitSource = "workspace", proven: bool =
     `proven`, imports a slow library, so don't call it on the event loop."""
     root = _load(path).root()
     check_known(root, _TOOLKIT)
-    name, category, examples = required_text(root, "name"), optional_text(root, "category"), examples_in(root)
-    with fault_in(root, "name"):
+    name, category, examples = required_text(root, "name"), category_in(root), examples_in(root)
+    with fault_at_name(root):
         legal_name(name, Reason("the toolkit"))
     role = _role(root)
     tools: dict[str, ToolCard] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from handlers.tools.authoring.decorator import AuthoredTool, FunctionTool, role_of
@@ -25,9 +25,8 @@ _EMPTY = '{"type": "object", "properties": {}}'
 T = TypeVar("T")
 
 
-def register(tool: AuthoredTool, taken: Collection[str] = ()) -> ToolCard:
-    """Validates a tool and returns its card. Raises ConfigError with the tool and how to fix it. `taken` contains the
-    names of existing tools."""
+def register(tool: AuthoredTool) -> ToolCard:
+    """Validates a tool and returns its card. Raises ConfigError with the tool and how to fix it."""
     if isinstance(tool, type):
         raise ConfigError("The tool {tool} is a class: register an object of it, {tool}().", tool=tool.__name__)
     name = getattr(tool, "name", "")
@@ -35,7 +34,6 @@ def register(tool: AuthoredTool, taken: Collection[str] = ()) -> ToolCard:
     if not callable(getattr(tool, "execute", None)):
         raise ConfigError("The tool {tool} has no execute: give it a method execute(input, size).", tool=name)
     role_of(tool)
-    check_free(name, taken)
     return card_of(
         name,
         getattr(tool, "descriptions", None),
@@ -85,12 +83,6 @@ def native(spec: ToolSpec) -> dict[str, Any]:
     """The function definition for a spec of one size class."""
     function = {"name": spec.name, "description": spec.description, "parameters": dict(spec.parameters)}
     return {"type": "function", "function": function}
-
-
-def check_free(name: str, taken: Collection[str]) -> None:
-    """Raises ConfigError if there is a tool of this name already."""
-    if name in taken:
-        raise ConfigError("The tool {tool} already exists: rename one of the two.", tool=name)
 
 
 def legal_name(name: object, whose: Reason) -> None:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from handlers.tools.authoring.hints import TIERS, Schema, as_it_is, read_hints
-from handlers.tools.authoring.json_fields import check_known, fault_in, listed, optional_text, required_text, texts
-from handlers.tools.authoring.registration import card_of, check_free
+from handlers.tools.authoring.json_fields import category_in, check_known, fault_at_name, listed, required_text, texts
+from handlers.tools.authoring.registration import card_of
 from handlers.tools.authoring.schemas import IllegalSchema, plain
 from routing.config.jsonfile import JsonObject
-from routing.errors import Reason
+from routing.errors import ConfigError, Reason
 from routing.types.decisions import SIZES
 from routing.types.toolkits import ToolCard, ToolText
 
@@ -59,8 +59,9 @@ def card_in(
     hinted = read_hints(hints and _checked(hints).values, own, as_it_is if proven else _usable)
     descriptions = {size: hinted.texts.get(size, own) for size in SIZES}
     said = texts(function, "examples") or texts(task, "examples")
-    with fault_in(function, "name"):
-        check_free(name, taken)
+    with fault_at_name(function):
+        if name in taken:
+            raise ConfigError("The tool {tool} already exists: rename one of the two.", tool=name)
         card = card_of(
             name,
             {size: text.description for size, text in descriptions.items()},
@@ -124,7 +125,7 @@ def _beside(task: JsonObject, key: str) -> JsonObject | None:
 def _checked(hints: JsonObject) -> JsonObject:
     """Rejects misspelt hints, which would have no effect."""
     check_known(hints, _HINTS)
-    optional_text(hints, "category")
+    category_in(hints)
     if not isinstance(hints.values.get("priority", 0), int | float):
         raise hints.file.fault((*hints.path, "priority"), "must be a number")
     tiers = hints.child("tiers")
