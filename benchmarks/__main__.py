@@ -2,7 +2,7 @@
 
 First our bot beside the floor bot; then ours alone: turns with tools, compaction, autocomplete, and Discord beside
 Telegram. Each part also runs alone: `python -m benchmarks.turns`, `benchmarks.compaction`, `benchmarks.autocomplete`,
-`benchmarks.platforms`. What takes longer runs only alone: memory over many turns (`benchmarks.soak`), a backlog of
+`benchmarks.platforms`. Longer measurements only run alone: memory over many turns (`benchmarks.soak`), a backlog of
 thousands of messages (`benchmarks.backlog`), a million stored ones (`benchmarks.growth`), and what the memory consists
 of (`benchmarks.memory`).
 """
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _measured(options: argparse.Namespace) -> Iterator[Section]:
-    """One part after the other, each when it is asked for."""
+    """Runs the parts one after the other, each when the caller needs it."""
     quick = options.quick
     size = QUICK if quick else Size(options.turns, options.chats)
     yield beside_the_floor(size, 1 if quick else options.rounds, options.plot)

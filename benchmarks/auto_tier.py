@@ -233,7 +233,7 @@ def judged(path: Path) -> dict[str, Any]:
 
 
 def _row(given: Any) -> Row:
-    """A row of someone's own. Raises ValueError, KeyError or TypeError if it is not like EXAMPLE."""
+    """A row of a user's file. Raises ValueError, KeyError or TypeError if it is not like EXAMPLE."""
     text, accepted, previous = given["text"], tuple(given["accept"]), tuple(given.get("previous", ()))
     if not isinstance(text, str) or not accepted or not {*accepted, *previous} <= {*TIERS}:
         raise ValueError

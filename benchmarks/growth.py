@@ -71,7 +71,7 @@ class Filled:
 
 
 def rows(count: int, now: float) -> Iterator[tuple[int, int, int, float]]:
-    """Number, person, conversation and time of each turn; the conversations of a time take turns."""
+    """Number, person, conversation and time of each turn; concurrent conversations alternate."""
     everyone, talks = max(1, count // EACH), max(1, count * CONVERSATIONS // EACH)
     active, length = min(ACTIVE, talks), count // 2 // talks
     number = itertools.count()
@@ -173,7 +173,7 @@ async def _export(filled: Filled, number: int) -> None:
 
 
 async def _forget(filled: Filled, number: int) -> None:
-    """Someone comes, says nothing and is forgotten."""
+    """Admits a person, who writes nothing, and forgets them."""
     user = UserKey("telegram", f"new {number}")
     person = await filled.stores.people.admit(user, "New", "user", "benchmark")
     await filled.stores.people.forget(person.id, "benchmark")

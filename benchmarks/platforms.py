@@ -39,7 +39,7 @@ class Row:
     digits: int = 2
 
     def limit(self) -> str:
-        """In words."""
+        """The limit in words."""
         return f"≤ {self.most:g}" if self.most is not None else f"≤ {self.ratio:g}×"
 
     def holds(self, rounds: Rounds) -> bool:

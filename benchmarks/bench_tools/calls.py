@@ -32,7 +32,7 @@ class ModelAnswer:
 
 
 def asked(model: Model, found: Sequence[Showing]) -> Iterator[ModelAnswer]:
-    """One after the other."""
+    """Send the prompts one after the other."""
     for showing in found:
         yield ModelAnswer(showing, model.ask(showing.prompt.text, showing.presented.shown))
 
@@ -52,7 +52,7 @@ class Score:
 
 
 def score(found: Sequence[ModelAnswer], families: Mapping[str, str]) -> Score:
-    """Of answers to showings in the same way, at least one."""
+    """The score of one or more answers to showings with the same strategy."""
     calls = [each.answer.called for each in found]
     outcomes = [(families.get(each.answer.called or "") == each.showing.prompt.family, each.right) for each in found]
     silent = proportion([called is None for called in calls])

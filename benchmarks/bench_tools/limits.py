@@ -68,7 +68,7 @@ LIMITS = (
 
 
 Measure = Callable[[Path, str, Path | None], Mapping[str, Any]]
-"""Of the data, a set, and the file of its cache."""
+"""Takes the data folder, the name of a set, and its cache file."""
 
 
 def probes(data: Path, cache: Path | None, rounds: int, measured: Measure | None = None) -> Probes:

@@ -30,7 +30,7 @@ class Lines:
             self._file.close()
 
     def write(self, kind: str, figures: Mapping[str, Any]) -> None:
-        """One line; `kind` says what it is."""
+        """Write one line; `kind` names the type of its figures."""
         if self._file is not None:
             self._file.write(json.dumps({"kind": kind, **figures}, ensure_ascii=False, default=_plain) + "\n")
             self._file.flush()
@@ -54,7 +54,7 @@ def showing(found: Showing) -> dict[str, Any]:
 
 
 def answer(model: str, found: ModelAnswer) -> dict[str, Any]:
-    """What it called."""
+    """What the model called."""
     given = found.answer
     return {
         **{"model": model, **showing(found.showing), "called": given.called, "right": found.right},

@@ -93,7 +93,7 @@ class Row:
 
 
 def row(found: Sequence[Showing], families: Mapping[str, str]) -> Row:
-    """Of showings in the same way for the same class, at least one."""
+    """The row for one or more showings with the same strategy and size class."""
     outcomes = [
         (each.prompt.family in {families[name] for name in each.presented.detailed}, each.shown) for each in found
     ]

@@ -18,7 +18,7 @@ TURNS_A_CHAT = 5
 """A measured conversation: its questions have 0, 2, 4, 6 and 8 earlier messages."""
 WARM_UP = 10
 SLOW_SECONDS = 3.0
-"""An answer that people see growing: platforms allow about one edit a second."""
+"""Long enough to see the answer being streamed; platforms allow about one edit per second."""
 SLOW_WAVES = 2
 GREETING = "hello"
 QUESTION = "How often should I water the tomatoes in August?"
@@ -28,7 +28,7 @@ Figures = dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much is measured in a round: serial turns, and chats side by side in the busy part (twice the turns)."""
+    """The size of a round: serial turns, and concurrent chats in the busy part, which has twice the turns."""
 
     turns: int
     chats: int
@@ -157,7 +157,7 @@ def _slow(session: Session, size: Size) -> None:
 
 
 def _talk(session: Session, people: list[int], at_a_time: int) -> float:
-    """Hold every conversation to its end; when the last answer was sent."""
+    """Complete every conversation; returns when the last answer was sent, in monotonic seconds."""
     left = dict.fromkeys(people, TURNS_A_CHAT)
     arriving = iter(people)
     answers: set[Reply] = set()

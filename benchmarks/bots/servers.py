@@ -20,7 +20,7 @@ ANSWER = (
     "Certainly. The **short** answer is that it depends on the size of the garden: a small one is watered by hand in "
     "ten minutes, a large one wants a hose, and `cron` helps nobody here. Water early, before the sun stands high."
 )
-"""The model's answer to everything: 220 characters with a little Markdown."""
+"""The model's answer to every question: 220 characters with a little Markdown."""
 CHUNKS = 8
 TIMEOUT_SECONDS = 60.0
 
@@ -62,7 +62,7 @@ class Reply:
 
 
 class People:
-    """Everybody who writes to the bot. A person's id is their private chat's; times are monotonic seconds."""
+    """Everyone who writes to the bot. A person's id is also that of their private chat; times are monotonic seconds."""
 
     def __init__(self, root: str) -> None:
         self._control = Control(root)
@@ -77,7 +77,7 @@ class People:
         self.each_says([(user, text) for user in users])
 
     def each_says(self, messages: Sequence[tuple[int, str]]) -> None:
-        """Who says what, in this order."""
+        """Sends messages, as (user, text), in this order."""
         self._control.post("say_many", messages=[{"user": user, "text": text} for user, text in messages])
 
     def replies(self) -> list[Reply]:
@@ -146,7 +146,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """Both, up."""
+    """Both servers, running."""
 
     telegram_root: str
     token: str

@@ -19,7 +19,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from benchmarks.bots.servers import ANSWER, CHUNKS, Control, servers
-from benchmarks.failover import crowd, healthy
+from benchmarks.failover import concurrency, healthy
 from benchmarks.failover.faults import Plan, Scripted, draw_plan, script
 from benchmarks.failover.healthy import IN_PROCESS, LOOPBACK, Pair
 from benchmarks.failover.turns import NAMES, TurnRunner, models
@@ -61,21 +61,23 @@ async def _measured(given: argparse.Namespace, root: str, folder: Path) -> list[
         }
         first = show(healthy.report(found, f"{before} at the start"), given.json)
         plan, before, control = draw_plan(given.turns), load(), Control(root)
-        crowds = [
+        results = [
             await _in_process("in this process, one pool", plan, 1),
             await _in_process(f"in this process, {MANY} pools", plan, MANY),
             await _on_the_wire("LiteLLM, one pool", litellm, control, root, plan, 1),
             await _on_the_wire(f"LiteLLM, {MANY} pools", litellm, control, root, plan, MANY),
         ]
-    return [first, show(crowd.report(crowds, f"{before} at the start"), given.json)]
+    return [first, show(concurrency.report(results, f"{before} at the start"), given.json)]
 
 
-async def _in_process(name: str, plan: Plan, among: int) -> crowd.Crowd:
+async def _in_process(name: str, plan: Plan, among: int) -> concurrency.LoadResult:
     print_progress(name)
-    return await crowd.run(name, Scripted(plan, PAUSE), plan, among)
+    return await concurrency.run(name, Scripted(plan, PAUSE), plan, among)
 
 
-async def _on_the_wire(name: str, litellm: LiteLlm, control: Control, root: str, plan: Plan, among: int) -> crowd.Crowd:
+async def _on_the_wire(
+    name: str, litellm: LiteLlm, control: Control, root: str, plan: Plan, among: int
+) -> concurrency.LoadResult:
     """Makes the first call of each vendor, which takes the library a while."""
     print_progress(name)
     await asyncio.to_thread(control.post, "reset")
@@ -84,7 +86,7 @@ async def _on_the_wire(name: str, litellm: LiteLlm, control: Control, root: str,
     for model in NAMES:
         await TurnRunner(litellm, health).turn(models(health, root, [model]))
     await script(control, plan)
-    return await crowd.run(name, litellm, plan, among, root)
+    return await concurrency.run(name, litellm, plan, among, root)
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""Add the indexes without which forgetting or merging people, and reactions, read whole tables."""
+"""Add indexes so that forgetting or merging people, and reactions, do not scan whole tables."""
 
 from alembic import op
 

@@ -8,8 +8,8 @@ from itertools import chain
 
 import pytest
 
-from benchmarks.failover import crowd, healthy
-from benchmarks.failover.crowd import LATE_SECONDS, Crowd, Ended, what
+from benchmarks.failover import concurrency, healthy
+from benchmarks.failover.concurrency import LATE_SECONDS, Ended, LoadResult, what
 from benchmarks.failover.faults import FAULTS, SHARE, draw_plan, number_of, text_of
 from benchmarks.failover.healthy import LIMIT_MS, Pair, Samples, added
 from benchmarks.failover.turns import CHOICES, TIER, decision_for, models
@@ -20,7 +20,7 @@ from routing.types.llm import Completion, Finish
 from routing.types.turns import Outcome, PromptFit
 
 WELL = Ended("answer", "stop", 1.0, 9.0, 1)
-CROWD = Crowd("a crowd", (WELL, WELL), 3, 4.0, 12.0, 0, 0, 5, 1, 24)
+RESULT = LoadResult("a run", (WELL, WELL), 3, 4.0, 12.0, 0, 0, 5, 1, 24)
 
 
 def test_overhead_is_a_difference_of_medians_with_an_interval() -> None:
@@ -87,16 +87,16 @@ def test_a_turn_ends_in_exactly_one_way(one: Outcome, end: str) -> None:
 @pytest.mark.parametrize(
     "broken",
     [
-        replace(CROWD, turns=(WELL, replace(WELL, end="lost"))),
-        replace(CROWD, turns=(WELL, replace(WELL, seconds=4.0 + LATE_SECONDS + 0.01))),
-        replace(CROWD, turns=(WELL, replace(WELL, tries=4))),
-        replace(CROWD, most_probes=2),
+        replace(RESULT, turns=(WELL, replace(WELL, end="lost"))),
+        replace(RESULT, turns=(WELL, replace(WELL, seconds=4.0 + LATE_SECONDS + 0.01))),
+        replace(RESULT, turns=(WELL, replace(WELL, tries=4))),
+        replace(RESULT, most_probes=2),
     ],
     ids=["lost", "late", "tries", "probes"],
 )
-def test_each_guarantee_can_fail(broken: Crowd) -> None:
-    assert crowd.report([CROWD], "").kept
-    assert "✗" not in crowd.report([CROWD], "").text()
-    section = crowd.report([CROWD, broken], "")
+def test_each_guarantee_can_fail(broken: LoadResult) -> None:
+    assert concurrency.report([RESULT], "").kept
+    assert "✗" not in concurrency.report([RESULT], "").text()
+    section = concurrency.report([RESULT, broken], "")
     assert not section.kept
     assert section.text().count("✗") == 1

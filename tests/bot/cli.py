@@ -18,9 +18,9 @@ ROOT = Path(__file__).resolve().parents[2]
 async def tierbot(workspace: Path, *arguments: str, **environ: str) -> tuple[int, str, str]:
     """Runs the command line in a separate process and environment. Returns exit code, stdout and stderr."""
     async with forked(*arguments, env={"PATH": "/usr/bin:/bin", "WORKSPACE": str(workspace), **environ}) as process:
-        code, said, stderr = await process.ended()
+        code, stdout, stderr = await process.ended()
     assert "Traceback" not in stderr
-    return code, said, stderr
+    return code, stdout, stderr
 
 
 def configured(workspace: Path, base: str, provider: str = "openai") -> Path:

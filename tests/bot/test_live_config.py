@@ -76,7 +76,7 @@ def test_a_reasoning_level_without_effect_is_logged(tmp_path: Path, caplog: pyte
     config.parent.mkdir(exist_ok=True)
     config.write_text(json.dumps({"modelRouter": levels}), encoding="utf-8")
     warn_of_levels(Models(workspace.config(), workspace.catalog()))
-    told = [record.getMessage() for record in caplog.records if "ModelReasoning" in record.getMessage()]
-    assert len(told) == 2
-    for line, words in zip(told, (("smart", "ultra", "openai/gpt-5.1", "none, low"), ("deep", "high")), strict=True):
+    lines = [record.getMessage() for record in caplog.records if "ModelReasoning" in record.getMessage()]
+    assert len(lines) == 2
+    for line, words in zip(lines, (("smart", "ultra", "openai/gpt-5.1", "none, low"), ("deep", "high")), strict=True):
         assert all(word in line for word in words)

@@ -182,8 +182,8 @@ def test_every_setting_is_documented() -> None:
 def test_the_example_file_lists_every_setting_commented_out(tmp_path: Path) -> None:
     example = Path(__file__).resolve().parents[2] / ".env.example"
     text = example.read_text(encoding="utf-8")
-    told = {line.lstrip("# ").partition("=")[0] for line in text.splitlines() if "=" in line}
-    missing = {name.upper() for name in Settings.model_fields} - {"WORKSPACE"} - told
+    documented = {line.lstrip("# ").partition("=")[0] for line in text.splitlines() if "=" in line}
+    missing = {name.upper() for name in Settings.model_fields} - {"WORKSPACE"} - documented
     assert missing == set(), "not in .env.example"
     assert load(workspace(tmp_path, text)).settings == load({"WORKSPACE": str(tmp_path / "ws")}).settings
     uncommented = "\n".join(

@@ -53,7 +53,7 @@ async def serve(on: BotHarness, ended: asyncio.Event) -> None:
 
 async def test_messages_wait_unconfirmed_for_the_rest_of_the_bot(on: BotHarness, importing: SlowImport) -> None:
     ended = asyncio.Event()
-    said = on.tg.say("hello")
+    message = on.tg.say("hello")
     serving = asyncio.create_task(serve(on, ended))
     try:
         await on.tg.wait_for(lambda tg: [each for each in tg.requests if each.method == "getUpdates"])
@@ -61,7 +61,7 @@ async def test_messages_wait_unconfirmed_for_the_rest_of_the_bot(on: BotHarness,
         assert len(on.tg.updates.pending) == 1
     finally:
         importing.end()
-    assert "hello" in (await on.tg.reply(said, after=said)).text
+    assert "hello" in (await on.tg.reply(message, after=message)).text
     ended.set()
     await serving
     assert not on.tg.updates.pending
@@ -89,7 +89,7 @@ async def test_a_slash_command_waits_for_the_rest_of_the_bot(on: BotHarness, mon
 
 
 async def test_a_bot_that_cannot_be_built_confirms_nothing(on: BotHarness) -> None:
-    said = on.tg.say("hello")
+    message = on.tg.say("hello")
     on.workspace.mkdir()
     (on.workspace / "SYSTEM.md").write_bytes(b"\xff")
     with pytest.raises(ConfigError, match=r"SYSTEM\.md can't be read"):
@@ -98,10 +98,10 @@ async def test_a_bot_that_cannot_be_built_confirms_nothing(on: BotHarness) -> No
     assert len(on.tg.updates.pending) == 1
     (on.workspace / "SYSTEM.md").unlink()
     async with harness.running(on):
-        assert "hello" in (await on.tg.reply(said, after=said)).text
+        assert "hello" in (await on.tg.reply(message, after=message)).text
 
 
-async def test_owners_of_the_environment_hear_of_a_missing_intent_at_the_first_start(on: BotHarness) -> None:
+async def test_owners_in_the_environment_are_notified_of_a_missing_intent_at_the_first_start(on: BotHarness) -> None:
     async with DiscordServer() as dc:
         on.env |= {"DISCORD_BOT_TOKEN": dc.token, "DISCORD_API_ROOT": dc.root, "DISCORD_GATEWAY_URL": dc.gateway}
         on.env |= {"TELEGRAM_BOT_TOKEN": "", "BOT_OWNERS": "discord:1001"}
@@ -117,7 +117,7 @@ async def test_a_start_that_fails_before_it_accepts_confirms_nothing(
         await on.tg.wait_for(lambda tg: tg.calls("getUpdates"))
         raise StorageFault("the disk is full")
 
-    said = on.tg.say("hello")
+    message = on.tg.say("hello")
     with monkeypatch.context() as patch:
         patch.setattr(Access, "appoint", fail)
         with pytest.raises(StorageFault, match="the disk is full"):
@@ -125,4 +125,4 @@ async def test_a_start_that_fails_before_it_accepts_confirms_nothing(
                 raise AssertionError("nothing serves")
     assert len(on.tg.updates.pending) == 1
     async with harness.running(on):
-        assert "hello" in (await on.tg.reply(said, after=said)).text
+        assert "hello" in (await on.tg.reply(message, after=message)).text

@@ -1,4 +1,4 @@
-"""Revisions: the head is what the program says, they make the tables, go back, and a kill leaves the old state."""
+"""Migrations: they match the schema, can be reverted, keep a backup, and a kill leaves the old revision."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from storage.database.migrate import KEPT_BACKUPS, SCRIPTS, backup, known_revisi
 from storage.schema import REVISION, metadata
 
 NEXT = "9000"
-GROWS = f'''"""A revision to come."""
+FUTURE_REVISION = f'''"""A future revision."""
 
 import os
 import signal
@@ -91,7 +91,7 @@ def rows(database: Path, question: str) -> list[tuple[object, ...]]:
 
 @pytest.fixture
 def populated(tmp_path: Path) -> Path:
-    """A database at the current revision with somebody in it."""
+    """A database at the current revision with one person."""
     database = tmp_path / "tierbot.db"
     migrate(f"sqlite:///{database}", tmp_path / "backups")
     connection = sqlite3.connect(database)
@@ -103,10 +103,10 @@ def populated(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def scripts(tmp_path: Path) -> Path:
-    """The migrations with one revision more."""
+    """The migrations and one additional revision."""
     folder = tmp_path / "migrations"
     shutil.copytree(SCRIPTS, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "versions" / f"{NEXT}_to_come.py").write_text(GROWS, encoding="utf-8")
+    (folder / "versions" / f"{NEXT}_to_come.py").write_text(FUTURE_REVISION, encoding="utf-8")
     return folder
 
 
@@ -273,7 +273,7 @@ def test_only_the_newest_backups_are_kept(populated: Path) -> None:
 
 
 def test_an_incomplete_backup_is_not_kept(populated: Path) -> None:
-    """Nor does what a killed process left; it is removed."""
+    """What a killed process left is removed, too."""
     backups = populated.parent / "backups"
     backups.mkdir(exist_ok=True)
     (backups / "tierbot-0001-20260101-000000.db.part").write_bytes(b"half")

@@ -17,7 +17,7 @@ __all__ = ["library", "probed_once", "tmp_path"]
 
 @pytest.fixture
 async def sim() -> AsyncIterator[SimcordServer]:
-    """simcord. At the end it must have modelled everything that the bot asked for."""
+    """simcord. At the end, it must have modelled every request of the bot."""
     async with SimcordServer() as made:
         yield made
         assert made.gaps == []

@@ -89,7 +89,7 @@ class Gateway:
 
     @contextlib.contextmanager
     def away(self, *, asked: bool = False) -> Iterator[None]:
-        """Every connection breaks, or its bot is `asked` to reconnect; none is accepted until the end of the block."""
+        """All connections break, or are `asked` to reconnect; none is accepted until the end of the block."""
         self._open.clear()
         for connection in self._connections:
             connection.put({"op": RECONNECT, "d": None}) if asked else connection.cut()
@@ -179,7 +179,7 @@ class _Connection:
         self._queue.put_nowait(code)
 
     def cut(self) -> None:
-        """Without a close frame."""
+        """Close without a close frame."""
         if self._transport is not None:
             self._transport.abort()
 

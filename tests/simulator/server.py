@@ -27,19 +27,20 @@ from tests.simulator.gateway import Gateway, Json
 BASE = "/api/v10"
 TOKEN = "simcord.knows.no-tokens"
 TIMEOUT_SECONDS = 60.0
-"""Timeout of a wait in seconds."""
+"""Timeout of a wait."""
 MESSAGE_CONTENT = 1 << 19
 """The flag of an application that may read messages: GATEWAY_MESSAGE_CONTENT_LIMITED."""
 
 TOO_MANY, RETRY_AFTER = 429, 0.3
-UNKNOWN_MESSAGE, UNKNOWN_WEBHOOK = 10008, 10015
 """The status of a rate-limited call, and the seconds to wait."""
+UNKNOWN_MESSAGE, UNKNOWN_WEBHOOK = 10008, 10015
+"""Discord's error codes."""
 
 T = TypeVar("T")
 
 
 class Now:
-    """simcord's clock stands still between its operations; the bot's does not."""
+    """Replaces simcord's clock, which stands still between its operations."""
 
     def __init__(self) -> None:
         self.elapsed = 0.0
@@ -54,8 +55,8 @@ class Now:
 class SimcordServer:
     """`async with SimcordServer() as sim:` serves at `sim.root` and `sim.gateway`; `sim.env` is simcord's own world.
 
-    `approved`: the intents that the portal has granted, None for all. `gaps`: what simcord does not model and the bot
-    asked for; a story with gaps proves nothing.
+    `approved`: the intents that the portal has granted, None for all. `gaps`: requests of the bot that simcord
+    does not model; a story with gaps proves nothing.
     """
 
     def __init__(self, approved: discord.Intents | None = None) -> None:
@@ -89,7 +90,7 @@ class SimcordServer:
         return self._gateway.resumed
 
     def gateway_away(self, *, asked: bool = False) -> AbstractContextManager[None]:
-        """No connections in the block: all break, or bots are `asked` to reconnect."""
+        """Inside the block there are no connections: all break, or bots are `asked` to reconnect."""
         return self._gateway.away(asked=asked)
 
     def forget_sessions(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.simulator.parties import Party, loopback_party, simcord_party
+from tests.simulator.backends import Backend, loopback_backend, simcord_backend
 
 GENERAL, HOOK, CALLBACK = (
     "/channels/<general>/messages",
@@ -154,36 +154,36 @@ SIMCORD = {
 """Answers of simcord that differ from Discord's, with the source."""
 
 
-async def answers(party: Party, calls: dict[str, Call]) -> dict[str, str]:
-    """The answer of this party to each call."""
+async def answers(backend: Backend, calls: dict[str, Call]) -> dict[str, str]:
+    """The answer of this backend to each call."""
     given: dict[str, str] = {}
-    assert (await party.call("PUT", COMMANDS, [GO]))[0] == "200"
+    assert (await backend.call("PUT", COMMANDS, [GO]))[0] == "200"
     for name, call in calls.items():
         match call:
             case ("begin",):
-                await party.begin()
+                await backend.begin()
             case ("wait", seconds):
-                party.advance(seconds)
+                backend.advance(seconds)
             case _:
-                given[name], _ = await party.call(*call[1:])
+                given[name], _ = await backend.call(*call[1:])
     return given
 
 
 @pytest.mark.parametrize("calls", [MESSAGES, INTERACTIONS], ids=["messages", "interactions"])
 @pytest.mark.parametrize(
-    ("begin", "wrong"), [(loopback_party, {}), (simcord_party, SIMCORD)], ids=["loopback", "simcord"]
+    ("begin", "wrong"), [(loopback_backend, {}), (simcord_backend, SIMCORD)], ids=["loopback", "simcord"]
 )
 async def test_our_server_answers_every_call_like_simcord(
-    begin: Callable[[], AbstractAsyncContextManager[Party]], wrong: dict[str, str], calls: dict[str, Call]
+    begin: Callable[[], AbstractAsyncContextManager[Backend]], wrong: dict[str, str], calls: dict[str, Call]
 ) -> None:
     truth = {name: call[0] for name, call in calls.items() if call[0] not in ("begin", "wait")}
-    async with begin() as party:
-        assert await answers(party, calls) == {name: wrong.get(name, answer) for name, answer in truth.items()}
+    async with begin() as backend:
+        assert await answers(backend, calls) == {name: wrong.get(name, answer) for name, answer in truth.items()}
 
 
 async def test_only_our_server_finds_a_message_by_its_nonce() -> None:
-    for made, same in ((loopback_party(), True), (simcord_party(), False)):
-        async with made as party:
+    for made, same in ((loopback_backend(), True), (simcord_backend(), False)):
+        async with made as backend:
             body = {"content": "x", "nonce": "one", "enforce_nonce": True}
-            ids = {(await party.call("POST", GENERAL, body))[1]["id"] for _ in range(2)}
+            ids = {(await backend.call("POST", GENERAL, body))[1]["id"] for _ in range(2)}
             assert (len(ids) == 1) is same

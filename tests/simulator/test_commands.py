@@ -72,8 +72,8 @@ async def test_the_owner_admits_a_stranger_with_a_button(team: Team, on: BotHarn
     on.env["BOT_ACCESS"] = "pairing"
     hers, his = team.alice.user.dm_channel, team.bob.user.dm_channel
     async with team.bot(on):
-        said = await team.bob.send_dm("hello")
-        assert "This bot is private. Your code is" in (await team.reply(his, said)).content
+        message = await team.bob.send_dm("hello")
+        assert "This bot is private. Your code is" in (await team.reply(his, message)).content
         asked = await team.reply(hers, matching="wants to use me")
         await team.alice.user.click(asked, label="✅ Allow")
         await team.reply(his, matching="You may use me now")

@@ -23,10 +23,10 @@ async def test_resume_delivers_missed_events(team: Team, on: BotHarness, asked: 
     async with team.bot(on):
         await team.reply(room, await team.bob.send_dm("before"))
         with team.sim.gateway_away(asked=asked):
-            said = await team.bob.send_dm("meanwhile")
+            question = await team.bob.send_dm("meanwhile")
             command = await team.bob.slash(team.general, "tier", tier="deep")
         assert (await team.answer(command)).startswith("Tier: deep")
-        await team.reply(room, said)
+        await team.reply(room, question)
         await team.reply(room, await team.bob.send_dm("after"))
         assert (team.sim.sessions, team.sim.resumed) == (1, 1)
         assert team.sim.bodies("GET", HISTORY) == [], "no history was read"
@@ -45,8 +45,8 @@ async def test_an_expired_session_loses_no_message(team: Team, on: BotHarness) -
         await team.reply(room, await team.bob.send_dm("before"))
         with team.sim.gateway_away():
             team.sim.forget_sessions()
-            said = await team.bob.send_dm("meanwhile")
-        await team.reply(room, said)
+            question = await team.bob.send_dm("meanwhile")
+        await team.reply(room, question)
         await settled(on)
         assert (team.sim.sessions, team.sim.resumed) == (2, 0)
     assert [message.content for message in team.from_bot(room)] == ["You said: before", "You said: meanwhile"]

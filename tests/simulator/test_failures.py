@@ -17,12 +17,12 @@ MISSING_ACCESS, MISSING_PERMISSIONS, UNKNOWN_MESSAGE = 50001, 50013, 10008
 async def test_an_answer_whose_preview_was_deleted_is_sent_again(team: Team, on: BotHarness) -> None:
     gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
     async with team.bot(on):
-        said = await team.bob.send(team.general, f"{team.mention} count")
+        message = await team.bob.send(team.general, f"{team.mention} count")
         await gate.reached(60.0)
-        half = await team.reply(team.general, said)
+        half = await team.reply(team.general, message)
         team.sim.env.backend.delete_message(team.general.id, half.id)
         gate.open()
-        whole = await team.reply(team.general, said, "one two three four")
+        whole = await team.reply(team.general, message, "one two three four")
     assert whole.id != half.id
     assert team.from_bot(team.general) == [whole]
     assert {code for _, code in team.sim.refusals} == {UNKNOWN_MESSAGE}
@@ -31,9 +31,9 @@ async def test_an_answer_whose_preview_was_deleted_is_sent_again(team: Team, on:
 async def test_a_deleted_question_is_still_answered(team: Team, on: BotHarness) -> None:
     gate = on.ms.reply("here I am", gate_after=0)
     async with team.bot(on):
-        said = await team.bob.send(team.general, f"{team.mention} are you there?")
+        message = await team.bob.send(team.general, f"{team.mention} are you there?")
         await gate.reached(60.0)
-        await team.bob.delete(said)
+        await team.bob.delete(message)
         gate.open()
         await team.reply(team.general, matching="here I am")
     assert len(team.from_bot(team.general)) == 1
@@ -50,11 +50,11 @@ async def test_a_channel_without_access_is_reported_to_the_owner(team: Team, on:
         await gate.reached(60.0)
         team.deny(team.general, denied)
         gate.open()
-        told = await team.reply(team.alice.user.dm_channel)
-        assert "can't be delivered" in told.content
-        assert denied.replace("_", " ").title() in told.content
-        said = await team.bob.send_dm("and here?")
-        assert (await team.reply(team.bob.user.dm_channel, said)).content == "You said: and here?"
+        notice = await team.reply(team.alice.user.dm_channel)
+        assert "can't be delivered" in notice.content
+        assert denied.replace("_", " ").title() in notice.content
+        message = await team.bob.send_dm("and here?")
+        assert (await team.reply(team.bob.user.dm_channel, message)).content == "You said: and here?"
     assert team.from_bot(team.general) == []
     assert len(team.from_bot(team.alice.user.dm_channel)) == 1
     expected = MISSING_ACCESS if denied == "view_channel" else MISSING_PERMISSIONS
@@ -89,8 +89,8 @@ async def test_answers_need_no_reaction_permission(team: Team, on: BotHarness) -
 async def test_a_single_server_error_only_delays_the_answer(team: Team, on: BotHarness) -> None:
     async with team.bot(on):
         team.sim.env.inject_error("POST", "/channels/*/messages", status=503, times=1)
-        said = await team.bob.send_dm("hello")
-        assert (await team.reply(team.bob.user.dm_channel, said)).content == "You said: hello"
+        message = await team.bob.send_dm("hello")
+        assert (await team.reply(team.bob.user.dm_channel, message)).content == "You said: hello"
     assert len(team.from_bot(team.bob.user.dm_channel)) == 1
 
 
@@ -117,8 +117,8 @@ async def test_without_the_intent_mentions_and_commands_still_work(tmp_path: Pat
         team = Team(sim)
         on.env |= bot_settings(sim, team) | {"BOT_ACCESS": "open"}
         async with team.bot(on):
-            said = await team.bob.send(team.general, f"{team.mention} hi")
-            assert (await team.reply(team.general, said)).content == "You said: hi"
+            message = await team.bob.send(team.general, f"{team.mention} hi")
+            assert (await team.reply(team.general, message)).content == "You said: hi"
             assert (await team.answer(await team.bob.slash(team.general, "tier"))).startswith("Tier: balanced")
         assert sim.gaps == []
         assert sim.sessions == 1

@@ -23,14 +23,14 @@ async def test_a_discord_account_is_linked_to_its_telegram_person(team: Team, on
         assert "This bot is private" in (await team.reply(room, await alice.send_dm("hello"))).content
         code = CODE.search((await ask(on, "/access link")).text)
         assert code is not None
-        told = await team.answer(await alice.slash("access", access=f"link {code.group()}"))
-        assert f"`telegram:{OWNER}`" in told
-        assert f"`discord:{alice.id}`" in told
+        text = await team.answer(await alice.slash("access", access=f"link {code.group()}"))
+        assert f"`telegram:{OWNER}`" in text
+        assert f"`discord:{alice.id}`" in text
         assert f"discord:{alice.id}" in (await on.tg.reply(matching="is linked with this account now")).text
         assert (await team.answer(await alice.slash("tier"))).startswith("Tier: deep, Force: on")
         await team.reply(room, matching="You said: hello")  # it waited for them to be let in
-        said = await alice.send_dm("and here?")
-        assert (await team.reply(room, said)).content == "You said: and here?"
+        message = await alice.send_dm("and here?")
+        assert (await team.reply(room, message)).content == "You said: and here?"
     assert on.rows("select count(distinct person_id) from identities") == [(1,)]
 
 

@@ -14,14 +14,14 @@ FENCED = "```python\n" + "\n".join(f"value_{n} = compute({n})" for n in range(15
 
 
 def user_messages(on: BotHarness) -> list[str]:
-    """The people's messages in the model's prompt."""
+    """The user messages in the model's prompt."""
     return [message["content"] for message in on.ms.last.body["messages"] if message["role"] == "user"]
 
 
 async def test_a_mention_shows_typing_and_a_streamed_answer(sim: SimcordServer, team: Team, on: BotHarness) -> None:
     gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
     async with team.bot(on):
-        said = await team.bob.send(team.general, f"{team.mention} count")
+        question = await team.bob.send(team.general, f"{team.mention} count")
         await gate.reached(60.0)
         half = await team.reply(team.general)
         assert half.content.startswith("one two")
@@ -33,7 +33,7 @@ async def test_a_mention_shows_typing_and_a_streamed_answer(sim: SimcordServer, 
     assert whole.id == half.id
     assert whole.edited_at is not None
     assert whole.reference is not None
-    assert whole.reference.message_id == said.id
+    assert whole.reference.message_id == question.id
     [sent] = sim.bodies("POST", "/messages")
     assert sent["message_reference"]["fail_if_not_exists"] is False, "simcord itself does not look at that"
     edits = [body["content"] for body in sim.bodies("PATCH", f"/messages/{half.id}")]
@@ -45,8 +45,8 @@ async def test_a_mention_shows_typing_and_a_streamed_answer(sim: SimcordServer, 
 async def test_messages_not_addressed_to_the_bot_are_ignored(team: Team, on: BotHarness) -> None:
     async with team.bot(on):
         await team.bob.send(team.general, "among ourselves")
-        said = await team.bob.send(team.general, f"{team.mention} you")
-        answer = await team.reply(team.general, said)
+        message = await team.bob.send(team.general, f"{team.mention} you")
+        answer = await team.reply(team.general, message)
         await team.bob.send(team.general, "and this", reply_to=answer)
         await team.reply(team.general, answer)
     assert [call.last_user_text for call in on.ms.calls] == [
@@ -57,8 +57,8 @@ async def test_messages_not_addressed_to_the_bot_are_ignored(team: Team, on: Bot
 
 async def test_a_direct_message_is_answered_and_remembered(team: Team, on: BotHarness) -> None:
     async with team.bot(on):
-        said = await team.bob.send_dm("hello")
-        answer = await team.reply(team.bob.user.dm_channel, said)
+        message = await team.bob.send_dm("hello")
+        answer = await team.reply(team.bob.user.dm_channel, message)
         assert answer.content == "You said: hello"
         assert answer.reference is None
         again = await team.bob.send_dm("what did I say?")
@@ -69,32 +69,32 @@ async def test_a_direct_message_is_answered_and_remembered(team: Team, on: BotHa
 async def test_a_thread_is_a_separate_conversation(team: Team, on: BotHarness) -> None:
     thread = team.thread("aside")
     async with team.bot(on):
-        said = await team.bob.send(team.general, f"{team.mention} in the channel")
-        await team.reply(team.general, said)
-        said = await team.bob.send(thread, f"{team.mention} in the thread")
-        await team.reply(thread, said)
+        message = await team.bob.send(team.general, f"{team.mention} in the channel")
+        await team.reply(team.general, message)
+        message = await team.bob.send(thread, f"{team.mention} in the thread")
+        await team.reply(thread, message)
         assert user_messages(on) == ["in the thread"]
-        said = await team.bob.send(thread, "go on")
-        await team.reply(thread, said)
+        message = await team.bob.send(thread, "go on")
+        await team.reply(thread, message)
     assert user_messages(on) == ["in the thread", "go on"]
 
 
 async def test_a_mention_can_start_a_thread(team: Team, on: BotHarness) -> None:
     on.env["DISCORD_THREADS"] = "true"
     async with team.bot(on):
-        said = await team.bob.send(team.general, f"{team.mention} a long story")
+        message = await team.bob.send(team.general, f"{team.mention} a long story")
         begun = await team.sim.wait_for(lambda: team.general.threads)
-        assert (begun[0].id, begun[0].name) == (said.id, "a long story")
+        assert (begun[0].id, begun[0].name) == (message.id, "a long story")
         assert (await team.reply(begun[0])).content == "You said: a long story"
     assert [m for m in team.from_bot(team.general) if m.content.startswith("You said")] == []
 
 
-@pytest.mark.parametrize("said", ["@everyone wake up", "@here", "`@everyone`", "person", "role"])
-async def test_model_output_pings_no_one(sim: SimcordServer, team: Team, on: BotHarness, said: str) -> None:
+@pytest.mark.parametrize("text", ["@everyone wake up", "@here", "`@everyone`", "person", "role"])
+async def test_model_output_pings_no_one(sim: SimcordServer, team: Team, on: BotHarness, text: str) -> None:
     role = team.guild.create_role("crew", mentionable=True)
-    said = {"person": team.alice.mention, "role": role.mention}.get(said, said)
-    assert pinged(team, team.general, dispatch_as_bot(team, said)), "simcord would let the bot ping"
-    on.ms.reply(said)
+    text = {"person": team.alice.mention, "role": role.mention}.get(text, text)
+    assert pinged(team, team.general, dispatch_as_bot(team, text)), "simcord would let the bot ping"
+    on.ms.reply(text)
     async with team.bot(on):
         asked = await team.bob.send(team.general, f"{team.mention} hi")
         answer = await team.reply(team.general, asked)
@@ -117,8 +117,8 @@ def pinged(team: Team, place: ChannelHandle, message_id: int) -> bool:
 async def test_a_long_answer_is_split_with_code_fences_closed(team: Team, on: BotHarness) -> None:
     on.ms.reply(f"Here it is:\n\n{FENCED}\n\nTHE-END")
     async with team.bot(on):
-        said = await team.bob.send_dm("write it")
-        await team.reply(team.bob.user.dm_channel, said, "THE-END")
+        question = await team.bob.send_dm("write it")
+        await team.reply(team.bob.user.dm_channel, question, "THE-END")
     parts = [message.content for message in team.from_bot(team.bob.user.dm_channel)]
     assert len(parts) > 1
     assert all(len(part) <= 2000 for part in parts)
@@ -132,16 +132,16 @@ async def test_very_long_output_is_a_file(team: Team, on: BotHarness) -> None:
     answer = "\n\n".join(f"Paragraph {n} says something." for n in range(800))
     on.ms.reply(answer)
     async with team.bot(on):
-        said = await team.bob.send_dm("everything")
-        last = await team.reply(team.bob.user.dm_channel, said, lambda message: message.attachments, 60)
+        question = await team.bob.send_dm("everything")
+        last = await team.reply(team.bob.user.dm_channel, question, lambda message: message.attachments, 60)
     assert team.from_bot(team.bob.user.dm_channel) == [last]
     assert team.sim.env.backend.cdn.get(last.attachments[0].url) == answer.encode()
 
 
 async def test_a_text_file_is_read(team: Team, on: BotHarness) -> None:
     async with team.bot(on):
-        said = await team.bob.send(
+        message = await team.bob.send(
             team.general, f"{team.mention} sum it up", attachments=[("notes.txt", b"the moon is far")]
         )
-        await team.reply(team.general, said)
+        await team.reply(team.general, message)
     assert "the moon is far" in on.ms.last.last_user_text

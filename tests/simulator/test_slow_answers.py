@@ -25,8 +25,8 @@ async def test_an_answer_after_token_expiry_goes_to_the_channel(team: Team, on: 
         await settled(on)
     assert asked.response is not None
     assert asked.response.id != answer.id
-    said = [message.content for message in team.from_bot(team.general) if message.content]
-    assert said == ["One answer.", "Another answer."]
+    messages = [message.content for message in team.from_bot(team.general) if message.content]
+    assert messages == ["One answer.", "Another answer."]
     assert team.sim.refusals == []
 
 

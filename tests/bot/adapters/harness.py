@@ -118,10 +118,10 @@ class PlatformHarness:
             self.failures -= 1
             self.server.changed()
             raise self.fault
-        self.accepted += self._unseen(messages)
+        self.accepted += self._new(messages)
         self.server.changed()
 
-    def _unseen(self, messages: Sequence[InboundMessage]) -> Sequence[InboundMessage]:
+    def _new(self, messages: Sequence[InboundMessage]) -> Sequence[InboundMessage]:
         return messages
 
     async def _commands(self) -> Commands:

@@ -21,8 +21,8 @@ from tests.bot.ops.doctor import findings, inspected, migrated, status
 from tests.stories.harness import BotHarness, BotProcess
 
 
-def picture(folder: Path) -> dict[str, tuple[int, bytes]]:
-    """Every file with time and content, except SQLite's shared files."""
+def snapshot(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """The time and content of every file, except SQLite's shared files."""
     files = (path for path in sorted(folder.rglob("*")) if not path.name.endswith("-shm"))
     return {str(path): (path.stat().st_mtime_ns, path.read_bytes() if path.is_file() else b"") for path in files}
 
@@ -43,9 +43,9 @@ async def test_the_doctor_changes_nothing(on: BotHarness) -> None:
     on.workspace.mkdir()
     migrated(on)
     inspection = inspected(on)
-    before = picture(on.workspace)
+    before = snapshot(on.workspace)
     assert len(await examine(inspection)) > 10
-    assert picture(on.workspace) == before
+    assert snapshot(on.workspace) == before
     assert not list(on.workspace.glob("tierbot.db-*"))
 
 
@@ -93,11 +93,11 @@ async def test_a_clock_that_was_never_set_is_a_failure(on: BotHarness, now: floa
 
 async def test_configuration_files_are_checked(on: BotHarness) -> None:
     on.config = {"modelRoutr": {}, "tools": {"maxChars": 1}}
-    worst, said = await status(on, "runtime-config.json")
+    worst, detail = await status(on, "runtime-config.json")
     assert worst == "warn"
-    assert "modelRoutr is not a known key → Did you mean modelRouter?" in said
-    assert "tools.maxChars is not a known key" in said
-    assert Redactor(()).clean(said) == said, "the report shows it"
+    assert "modelRoutr is not a known key → Did you mean modelRouter?" in detail
+    assert "tools.maxChars is not a known key" in detail
+    assert Redactor(()).clean(detail) == detail, "the report shows it"
     inspection = inspected(on)
     inspection.workspace.config_file.write_text('{\n "llm": [\n}', encoding="utf-8")
     found = await examine(inspection)
@@ -138,13 +138,13 @@ async def test_a_database_of_another_revision(on: BotHarness, monkeypatch: pytes
     migrated(on)
     with monkeypatch.context() as patched:
         patched.setattr(storage_inspection, "REVISION", "8888")
-        worst, said = await status(on, "database")
-        assert (worst, f"revision {REVISION}" in said) == ("warn", True)
+        worst, detail = await status(on, "database")
+        assert (worst, f"revision {REVISION}" in detail) == ("warn", True)
     with sqlite3.connect(on.database) as connection:
         connection.execute("update alembic_version set version_num = '9999'")
     connection.close()
-    worst, said = await status(on, "database")
-    assert (worst, "9999 is newer" in said) == ("fail", True)
+    worst, detail = await status(on, "database")
+    assert (worst, "9999 is newer" in detail) == ("fail", True)
 
 
 async def test_a_damaged_database_is_a_failure(on: BotHarness) -> None:
@@ -160,8 +160,8 @@ async def test_a_damaged_database_is_a_failure(on: BotHarness) -> None:
 async def test_the_retention_setting_is_shown(on: BotHarness) -> None:
     on.workspace.mkdir()
     migrated(on)
-    worst, said = await status(on, "retention", RETENTION_DAYS="30")
-    assert (worst, "after 30 days" in said) == ("ok", True)
+    worst, detail = await status(on, "retention", RETENTION_DAYS="30")
+    assert (worst, "after 30 days" in detail) == ("ok", True)
 
 
 async def test_owners_are_reported(on: BotHarness) -> None:
@@ -181,7 +181,7 @@ async def test_only_a_broken_skill_is_named(on: BotHarness) -> None:
     for name, text in (("good", "---\ndescription: Fine.\n---\nDo."), ("bad", "---\nmodel_tier: turbo\n---\nDo.")):
         (on.workspace / "skills" / name).mkdir(parents=True)
         (on.workspace / "skills" / name / "SKILL.md").write_text(text, encoding="utf-8")
-    worst, said = await status(on, "skills")
+    worst, detail = await status(on, "skills")
     assert worst == "warn"
-    assert "bad is skipped" in said
-    assert "good" in said
+    assert "bad is skipped" in detail
+    assert "good" in detail

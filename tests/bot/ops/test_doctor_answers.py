@@ -18,49 +18,49 @@ async def test_a_model_that_answers_is_asked_for_one_word(on: BotHarness) -> Non
 
 async def test_a_refused_key_fails(on: BotHarness) -> None:
     on.ms.bad_keys.add("sk-test-openai-000000000000")
-    worst, said = await status(on, "tier smart")
+    worst, detail = await status(on, "tier smart")
     assert worst == "fail"
-    assert "openai/gpt-5.1 does not answer: openai refused the key" in said
-    assert "Put a valid key into OPENAI_API_KEY." in said
+    assert "openai/gpt-5.1 does not answer: openai refused the key" in detail
+    assert "Put a valid key into OPENAI_API_KEY." in detail
 
 
 async def test_a_missing_gguf_file_fails(on: BotHarness) -> None:
-    worst, said = await status(on, "tier deep", TIER_DEEP_POOL="local/foo")
+    worst, detail = await status(on, "tier deep", TIER_DEEP_POOL="local/foo")
     assert worst == "fail"
-    assert "local/foo does not answer: no file " in said
+    assert "local/foo does not answer: no file " in detail
 
 
 async def test_a_stopped_ollama_fails(on: BotHarness) -> None:
-    worst, said = await status(on, "tier deep", TIER_DEEP_POOL="ollama/qwen2.5:3b")
+    worst, detail = await status(on, "tier deep", TIER_DEEP_POOL="ollama/qwen2.5:3b")
     assert worst == "fail"
-    assert "ollama/qwen2.5:3b does not answer: Ollama is not running → Start it with `ollama serve`" in said
+    assert "ollama/qwen2.5:3b does not answer: Ollama is not running → Start it with `ollama serve`" in detail
 
 
 async def test_a_missing_ollama_model_is_to_be_pulled(on: BotHarness) -> None:
     on.ms.ollama = {"qwen2.5:1.5b": OllamaModel()}
     pools = {"TIER_DEEP_POOL": "ollama/qwen2.5:3b, ollama/qwen2.5:1.5b", "OLLAMA_HOST": on.ms.vendor("ollama")}
-    worst, said = await status(on, "tier deep", **pools)
+    worst, detail = await status(on, "tier deep", **pools)
     assert worst == "warn"
-    assert "run: ollama pull qwen2.5:3b; ollama/qwen2.5:1.5b answers → ollama pull qwen2.5:3b" in said
+    assert "run: ollama pull qwen2.5:3b; ollama/qwen2.5:1.5b answers → ollama pull qwen2.5:3b" in detail
 
 
 async def test_an_unsupported_reasoning_level_is_named(on: BotHarness) -> None:
     on.config["modelRouter"] = {"smartModelReasoning": "ultra", "deepModelReasoning": "high"}
-    worst, said = await status(on, "tier smart")
+    worst, detail = await status(on, "tier smart")
     assert worst == "warn"
-    assert "openai/gpt-5.1 answers" in said
-    assert "openai/gpt-5.1 has no reasoning level ultra" in said
-    assert "none, low, medium, high" in said
-    assert "modelRouter.smartModelReasoning" in said
-    worst, said = await status(on, "tier deep", TIER_DEEP_POOL="openai/strange-1")
-    assert "openai/strange-1 has no reasoning level high" in said
-    assert "not known to" in said
+    assert "openai/gpt-5.1 answers" in detail
+    assert "openai/gpt-5.1 has no reasoning level ultra" in detail
+    assert "none, low, medium, high" in detail
+    assert "modelRouter.smartModelReasoning" in detail
+    worst, detail = await status(on, "tier deep", TIER_DEEP_POOL="openai/strange-1")
+    assert "openai/strange-1 has no reasoning level high" in detail
+    assert "not known to" in detail
 
 
 async def test_a_single_provider_pool_is_named(on: BotHarness) -> None:
-    worst, said = await status(on, "pool smart")
+    worst, detail = await status(on, "pool smart")
     assert worst == "warn"
-    assert "Only one provider here (openai): if it fails, nothing can step in." in said
+    assert "Only one provider here (openai): if it fails, nothing can step in." in detail
     mixed = await findings(on, TIER_SMART_POOL="openai/gpt-5.1, anthropic/claude-haiku-4-5")
     assert [each for each in mixed if each.name == "pool smart"] == []
 
@@ -97,9 +97,9 @@ async def test_every_configuration_error_is_listed_once(on: BotHarness) -> None:
 )
 async def test_an_unknown_key_gets_a_suggestion(on: BotHarness, config: dict[str, object], meant: str) -> None:
     on.config |= config
-    worst, said = await status(on, "runtime-config.json")
+    worst, detail = await status(on, "runtime-config.json")
     assert worst == "warn"
-    assert f"Did you mean {meant}?" in said
+    assert f"Did you mean {meant}?" in detail
 
 
 async def test_an_unread_dotenv_is_reported(on: BotHarness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,6 +107,6 @@ async def test_an_unread_dotenv_is_reported(on: BotHarness, tmp_path: Path, monk
     monkeypatch.chdir(tmp_path / "here")
     assert (await status(on, "environment"))[0] == "ok"
     (tmp_path / "here" / ".env").write_text("OPENAI_API_KEY=x\n")
-    worst, said = await status(on, "environment")
+    worst, detail = await status(on, "environment")
     assert worst == "warn"
-    assert "./.env is ignored → Move its lines to " in said
+    assert "./.env is ignored → Move its lines to " in detail

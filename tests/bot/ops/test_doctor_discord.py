@@ -34,8 +34,8 @@ async def dc() -> AsyncIterator[DiscordServer]:
 
 
 async def examined(dc: DiscordServer, folder: Path, offset: float = 0.0, **environ: str) -> dict[str, Finding]:
-    told = {"DISCORD_BOT_TOKEN": dc.token, "DISCORD_API_ROOT": dc.root, "DISCORD_GATEWAY_URL": dc.gateway}
-    environment = load({"WORKSPACE": str(folder)} | told | environ)
+    variables = {"DISCORD_BOT_TOKEN": dc.token, "DISCORD_API_ROOT": dc.root, "DISCORD_GATEWAY_URL": dc.gateway}
+    environment = load({"WORKSPACE": str(folder)} | variables | environ)
     inspection = Inspection(environment, Workspace(environment), lambda: time.time() + offset, 2.0)
     return {finding.name: finding for finding in await examine(inspection, [check_of(DISCORD)])}
 

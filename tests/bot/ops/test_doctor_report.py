@@ -100,8 +100,8 @@ async def test_every_environment_error_is_listed_once(tmp_path: Path) -> None:
 
 
 async def test_a_start_names_every_environment_error(tmp_path: Path) -> None:
-    told = {"LOG_LEVEL": "loud", "USER_RATE_LIMIT": "20/fortnight"}
-    code, _, stderr = await tierbot(tmp_path, "chat", WORKSPACE=str(tmp_path), **told)
+    environ = {"LOG_LEVEL": "loud", "USER_RATE_LIMIT": "20/fortnight"}
+    code, _, stderr = await tierbot(tmp_path, "chat", WORKSPACE=str(tmp_path), **environ)
     assert (code, len(stderr.splitlines())) == (2, 2)
 
 

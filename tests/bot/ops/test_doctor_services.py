@@ -31,22 +31,22 @@ async def test_privacy_mode_is_explained(tmp_path: Path, on: BotHarness) -> None
 
 async def test_a_refused_token_is_a_failure(on: BotHarness) -> None:
     on.tg.revoke()
-    worst, said = await status(on, "telegram")
-    assert (worst, "@BotFather" in said) == ("fail", True)
+    worst, detail = await status(on, "telegram")
+    assert (worst, "@BotFather" in detail) == ("fail", True)
 
 
 async def test_an_unreachable_telegram_fails(on: BotHarness) -> None:
     async with on.tg.outage():
-        worst, said = await status(on, "telegram")
-    assert (worst, "ClientConnectorError" in said) == ("fail", True)
+        worst, detail = await status(on, "telegram")
+    assert (worst, "ClientConnectorError" in detail) == ("fail", True)
 
 
 async def test_a_webhook_left_over_is_named(on: BotHarness) -> None:
     async with always(200) as base:
         on.tg.updates.set_webhook({"url": f"{base}/hook"})
-        worst, said = await status(on, "updates")
+        worst, detail = await status(on, "updates")
         on.tg.updates.set_webhook({})
-    assert (worst, "127.0.0.1" in said) == ("warn", True)
+    assert (worst, "127.0.0.1" in detail) == ("warn", True)
 
 
 async def test_pending_updates_suggest_a_second_poller(on: BotHarness) -> None:
@@ -55,10 +55,10 @@ async def test_pending_updates_suggest_a_second_poller(on: BotHarness) -> None:
     inspection = inspected(on)
     inspection.workspace.prepare()
     try:
-        worst, said = await status(on, "updates")
+        worst, detail = await status(on, "updates")
     finally:
         inspection.workspace.release()
-    assert (worst, "409" in said) == ("warn", True)
+    assert (worst, "409" in detail) == ("warn", True)
 
 
 @pytest.mark.parametrize(("offset", "expected"), [(0, "ok"), (20, "ok"), (120, "warn"), (-120, "warn")])
@@ -71,21 +71,21 @@ async def test_the_clock_is_compared_with_telegrams(on: BotHarness, offset: floa
 
 async def test_a_pool_member_without_a_key_and_an_unknown_model(on: BotHarness) -> None:
     pool = {"TIER_DEEP_POOL": "groq/strange-model, openai/gpt-5.1"}
-    worst, said = await status(on, "tier deep", **pool)
+    worst, detail = await status(on, "tier deep", **pool)
     assert worst == "warn"
-    assert "openai/gpt-5.1 answers; no key for groq/strange-model" in Redactor(()).clean(said)
-    assert "GROQ_API_KEY" in said
-    assert "not in the catalogue: groq/strange-model" in said
+    assert "openai/gpt-5.1 answers; no key for groq/strange-model" in Redactor(()).clean(detail)
+    assert "GROQ_API_KEY" in detail
+    assert "not in the catalogue: groq/strange-model" in detail
 
 
 async def test_models_of_unknown_size_are_named_with_the_fix(on: BotHarness) -> None:
     assert await status(on, "model sizes") == ("ok", "known for every model of the tiers → ")
     pools = {"TIER_DEEP_POOL": "openai/gpt-5.1, groq/strange-model", "TIER_SMART_POOL": "groq/odd, groq/strange-model"}
-    worst, said = await status(on, "model sizes", **pools)
+    worst, detail = await status(on, "model sizes", **pools)
     assert worst == "warn"
-    assert "treated as M: groq/odd, groq/strange-model → " in said
-    assert 'Set "sizeClass" to S, M, L or XL' in said
-    assert "models/models.json" in said
+    assert "treated as M: groq/odd, groq/strange-model → " in detail
+    assert 'Set "sizeClass" to S, M, L or XL' in detail
+    assert "models/models.json" in detail
 
 
 async def test_ollama_is_asked_for_sizes_missing_from_names(on: BotHarness) -> None:
@@ -93,9 +93,9 @@ async def test_ollama_is_asked_for_sizes_missing_from_names(on: BotHarness) -> N
     on.ms.missing_models.add("gone")
     pools = {**POOLS, "TIER_DEEP_POOL": "ollama/odd, ollama/strange, openai/gpt-5.1"}
     assert (await status(on, "model sizes", **pools))[0] == "ok"
-    worst, said = await status(on, "model sizes", **pools | {"TIER_SMART_POOL": "ollama/gone, ollama/odd"})
+    worst, detail = await status(on, "model sizes", **pools | {"TIER_SMART_POOL": "ollama/gone, ollama/odd"})
     assert worst == "warn"
-    assert "treated as M: ollama/gone → " in said
+    assert "treated as M: ollama/gone → " in detail
 
 
 async def test_a_configured_size_is_enough(on: BotHarness) -> None:
@@ -111,13 +111,13 @@ async def test_a_configured_size_is_enough(on: BotHarness) -> None:
 
 
 async def test_without_any_key_the_local_model_answers(on: BotHarness) -> None:
-    worst, said = await status(on, "tier smart", OPENAI_API_KEY="", **{name: "groq/x" for name in POOLS})
-    assert (worst, "GROQ_API_KEY" in said) == ("warn", True)
+    worst, detail = await status(on, "tier smart", OPENAI_API_KEY="", **{name: "groq/x" for name in POOLS})
+    assert (worst, "GROQ_API_KEY" in detail) == ("warn", True)
 
 
 async def test_a_model_missing_from_its_provider(on: BotHarness) -> None:
-    worst, said = await status(on, "provider openai", TIER_DEEP_POOL="openai/gpt-5.9")
-    assert (worst, "openai/gpt-5.9" in said) == ("warn", True)
+    worst, detail = await status(on, "provider openai", TIER_DEEP_POOL="openai/gpt-5.9")
+    assert (worst, "openai/gpt-5.9" in detail) == ("warn", True)
 
 
 @pytest.mark.parametrize(("code", "expected"), [(401, "fail"), (503, "warn")])
@@ -146,9 +146,9 @@ async def test_the_transcription_model(on: BotHarness, model: str, expected: str
 async def test_the_critic_model_is_checked(on: BotHarness, critic: object, key: str, expected: tuple[str, str]) -> None:
     on.config["critic"] = critic
     pool = "openai/gpt-5.1,anthropic/claude-haiku-4-5"
-    worst, said = await status(on, "critic", ANTHROPIC_API_KEY=key, TIER_BALANCED_POOL=pool)
+    worst, detail = await status(on, "critic", ANTHROPIC_API_KEY=key, TIER_BALANCED_POOL=pool)
     assert worst == expected[0]
-    assert expected[1] in said
+    assert expected[1] in detail
 
 
 async def test_a_disabled_critic_is_not_reported(on: BotHarness) -> None:

@@ -73,19 +73,19 @@ async def test_toolkits_are_counted(on: BotHarness) -> None:
     assert await status(on, "toolkits") == ("ok", f"{len(TOOLKITS)} of ours; of the workspace: none → ")
     toolkit(on, "words.json", task("count_words"))
     toolkit(on, "more.json", task("one"), task("two"))
-    said = f"{len(TOOLKITS)} of ours; of the workspace: more (2 tools), words (1 tool) → "
-    assert await status(on, "toolkits") == ("ok", said)
+    expected = f"{len(TOOLKITS)} of ours; of the workspace: more (2 tools), words (1 tool) → "
+    assert await status(on, "toolkits") == ("ok", expected)
 
 
 async def test_only_a_broken_toolkit_is_named(on: BotHarness) -> None:
     toolkit(on, "good.json", task("count_words"))
     toolkit(on, "taken.json", task("read_file"))
     (on.workspace / "toolkits" / "bad.json").write_text('{\n "name": "bad",\n}', encoding="utf-8")
-    worst, said = await status(on, "toolkits")
+    worst, detail = await status(on, "toolkits")
     assert worst == "warn"
-    assert "good (1 tool)" in said
-    assert "bad.json line 3 column 1: not valid JSON" in said
-    assert "taken.json: the tool read_file already exists in our toolkit files" in said
+    assert "good (1 tool)" in detail
+    assert "bad.json line 3 column 1: not valid JSON" in detail
+    assert "taken.json: the tool read_file already exists in our toolkit files" in detail
 
 
 async def test_findings_are_not_repeated_in_the_log(on: BotHarness) -> None:
@@ -103,21 +103,21 @@ async def test_findings_are_not_repeated_in_the_log(on: BotHarness) -> None:
 async def test_a_hint_that_is_ignored_is_named(on: BotHarness) -> None:
     hints = {"tiers": {"small": {"inputSchema": {"type": "object", "properties": {"x": {"type": "no-such"}}}}}}
     toolkit(on, "words.json", task("count_words", capabilityHints=hints))
-    worst, said = await status(on, "toolkits")
+    worst, detail = await status(on, "toolkits")
     assert worst == "warn"
-    assert "words.json: the tool count_words: its hint for small" in said
-    assert "Fix the hint, or remove it." in said
-    assert "words (1 tool)" in said
+    assert "words.json: the tool count_words: its hint for small" in detail
+    assert "Fix the hint, or remove it." in detail
+    assert "words (1 tool)" in detail
 
 
 async def test_a_tool_of_an_unconfigured_server_is_reported(on: BotHarness) -> None:
     servers(on, there={"disabled": True})
     ways = [task("here", execute={"mcp": "there/x"}), task("nowhere", execute={"mcp": "gone/x"})]
     toolkit(on, "far.json", *ways)
-    worst, said = await status(on, "toolkits")
+    worst, detail = await status(on, "toolkits")
     assert worst == "warn"
-    assert "far.json: the tool nowhere belongs to the MCP server gone, which is not in mcp.json" in said
-    assert "the tool here" not in said
+    assert "far.json: the tool nowhere belongs to the MCP server gone, which is not in mcp.json" in detail
+    assert "the tool here" not in detail
 
 
 async def test_without_servers_there_is_nothing_to_connect(on: BotHarness) -> None:
@@ -184,21 +184,21 @@ async def test_a_hanging_server_times_out(on: BotHarness, monkeypatch: pytest.Mo
 async def test_an_unreadable_mcp_json_is_named_with_its_line(on: BotHarness) -> None:
     inspected(on)
     (on.workspace / "mcp.json").write_text('{\n "mcpServers": {,\n}', encoding="utf-8")
-    worst, said = await status(on, "mcp.json")
+    worst, detail = await status(on, "mcp.json")
     assert worst == "warn"
-    assert "mcp.json line 2" in said
-    assert "Fix that line" in said
+    assert "mcp.json line 2" in detail
+    assert "Fix that line" in detail
     (on.workspace / "mcp.json").write_text('{"mcpServers": {}, "more": 1}', encoding="utf-8")
-    worst, said = await status(on, "mcp.json")
+    worst, detail = await status(on, "mcp.json")
     assert worst == "warn"
-    assert "more is not known" in said
+    assert "more is not known" in detail
 
 
 async def test_embeddings_working_and_off(on: BotHarness) -> None:
-    worst, said = await status(on, "embeddings", EMBEDDINGS="static")
+    worst, detail = await status(on, "embeddings", EMBEDDINGS="static")
     assert worst == "ok"
-    assert said.startswith("static:")
-    assert "makes vectors with" in said
+    assert detail.startswith("static:")
+    assert "makes vectors with" in detail
     off = "off: tools are matched by words only → "
     assert await status(on, "embeddings", EMBEDDINGS="off") == ("ok", off)
 
@@ -206,13 +206,13 @@ async def test_embeddings_working_and_off(on: BotHarness) -> None:
 async def test_provider_embeddings_are_checked(on: BotHarness) -> None:
     litellm_without_clients()
     model = "litellm:openai/text-embedding-3-small"
-    worst, said = await status(on, "embeddings", EMBEDDINGS=model)
+    worst, detail = await status(on, "embeddings", EMBEDDINGS=model)
     assert worst == "ok"
-    assert said.startswith(f"{model} makes vectors with ")
-    worst, said = await status(on, "embeddings", EMBEDDINGS="litellm:mistral/mistral-embed")
+    assert detail.startswith(f"{model} makes vectors with ")
+    worst, detail = await status(on, "embeddings", EMBEDDINGS="litellm:mistral/mistral-embed")
     assert worst == "warn"
-    assert "MISTRAL_API_KEY" in said
-    assert "set EMBEDDINGS to static" in said
+    assert "MISTRAL_API_KEY" in detail
+    assert "set EMBEDDINGS to static" in detail
 
 
 async def test_an_incomplete_encoder_is_named(on: BotHarness, tmp_path: Path) -> None:
@@ -247,11 +247,13 @@ class FaultyEmbedder:
         self.closed = True
 
 
-@pytest.mark.parametrize(("answers", "said"), [(False, "no vector after 0 s"), (True, "odd knows no English words")])
-async def test_an_unusable_embedder_is_named_and_closed(on: BotHarness, answers: bool, said: str) -> None:
+@pytest.mark.parametrize(
+    ("answers", "expected"), [(False, "no vector after 0 s"), (True, "odd knows no English words")]
+)
+async def test_an_unusable_embedder_is_named_and_closed(on: BotHarness, answers: bool, expected: str) -> None:
     odd = FaultyEmbedder(answers)
     found = await tools.embeddings_check(lambda *_: odd, 30.0 if answers else 0.01)(inspected(on))
-    assert (found[0].status, said in found[0].detail) == ("warn", True)
+    assert (found[0].status, expected in found[0].detail) == ("warn", True)
     assert found[0].fix
     assert odd.closed
     assert odd.asked > FEW_TEXTS, "a worker lets callers wait no longer for its model"

@@ -79,9 +79,9 @@ async def test_an_unreachable_hub_is_reported_in_one_sentence(tmp_path: Path) ->
 def test_pools_are_written_for_tiers_without_one(tmp_path: Path) -> None:
     env = tmp_path / ".env"
     env.write_text("OPENAI_API_KEY=x\n# TIER_DEEP_POOL=no\nTIER_SMART_POOL=openai/gpt-5.1", "utf-8")
-    told = set_tiers(env, "local/tiny")
-    assert told[0] == "balanced: local/tiny"
-    assert "unchanged in" in told[1]
+    lines = set_tiers(env, "local/tiny")
+    assert lines[0] == "balanced: local/tiny"
+    assert "unchanged in" in lines[1]
     pools = load({"WORKSPACE": str(tmp_path)}).settings.pools
     assert pools == {
         "balanced": ("local/tiny",), "smart": ("openai/gpt-5.1",), "coding": ("local/tiny",), "deep": ("local/tiny",),

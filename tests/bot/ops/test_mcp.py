@@ -124,9 +124,9 @@ async def test_chat_tools_are_not_offered(tmp_path: Path) -> None:
         theirs = ("set_tier", "use_skill", "discover_tools", "help", "show_config", "health")
         assert not names & set(theirs)
         for name in theirs:
-            said, failed = await line.call(name)
+            text, failed = await line.call(name)
             assert failed
-            assert f"There is no tool {name} here." in said
+            assert f"There is no tool {name} here." in text
 
 
 async def test_times_are_in_the_owners_time_zone(tmp_path: Path) -> None:
@@ -207,8 +207,10 @@ async def test_over_http_with_the_token(tmp_path: Path) -> None:
     where = f"127.0.0.1:{free_port()}"
     (tmp_path / "token").write_text(f"{TOKEN}\n")
     async with started(tmp_path, "--http", where, TIERBOT_MCP_TOKEN_FILE=str(tmp_path / "token")) as line:
-        while b"Serving at" not in (said := await asyncio.wait_for(line.process.stderr.readline(), TIMEOUT_SECONDS)):
-            assert said
+        while b"Serving at" not in (
+            line_read := await asyncio.wait_for(line.process.stderr.readline(), TIMEOUT_SECONDS)
+        ):
+            assert line_read
         body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": START}
         headers = {"Authorization": f"Bearer {TOKEN}", "Accept": "application/json, text/event-stream"}
         async with httpx.AsyncClient(trust_env=False, timeout=60) as web:

@@ -31,29 +31,34 @@ def platform(last_step: float) -> Platform:
 @asynccontextmanager
 async def systemd(path: Path) -> AsyncIterator[asyncio.Queue[str]]:
     """The receiving end of NOTIFY_SOCKET."""
-    heard: asyncio.Queue[str] = asyncio.Queue()
+    notifications: asyncio.Queue[str] = asyncio.Queue()
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
         end.bind(str(path))
         end.setblocking(False)
         loop = asyncio.get_running_loop()
-        loop.add_reader(end, lambda: heard.put_nowait(end.recv(4096).decode()))
+        loop.add_reader(end, lambda: notifications.put_nowait(end.recv(4096).decode()))
         try:
-            yield heard
+            yield notifications
         finally:
             loop.remove_reader(end)
 
 
-async def fed(heard: asyncio.Queue[str]) -> str:
-    return await asyncio.wait_for(heard.get(), 60)
+async def next_notification(notifications: asyncio.Queue[str]) -> str:
+    return await asyncio.wait_for(notifications.get(), 60)
 
 
 async def test_ready_is_sent_once_then_the_watchdog_is_notified(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
-    async with systemd(tmp_path / "notify") as heard:
+    async with systemd(tmp_path / "notify") as notifications:
         beat = asyncio.create_task(pulse([platform(1000.0)], lambda: 1000.0 + STUCK_SECONDS - 1, every=0.001))
-        assert [await fed(heard) for _ in range(4)] == ["READY=1", "WATCHDOG=1", "WATCHDOG=1", "WATCHDOG=1"]
+        assert [await next_notification(notifications) for _ in range(4)] == [
+            "READY=1",
+            "WATCHDOG=1",
+            "WATCHDOG=1",
+            "WATCHDOG=1",
+        ]
         beat.cancel()
 
 
@@ -66,17 +71,17 @@ async def test_one_silent_platform_stops_the_watchdog(tmp_path: Path, monkeypatc
         looks.release()
         return 1000.0 + STUCK_SECONDS
 
-    async with systemd(tmp_path / "notify") as heard:
+    async with systemd(tmp_path / "notify") as notifications:
         well.progress.last_step = 1001.0
         heartbeat = tmp_path / "heartbeat"
         beat = asyncio.create_task(pulse([well, deaf], clock, heartbeat, every=0.001))
-        assert await fed(heard) == "READY=1"
+        assert await next_notification(notifications) == "READY=1"
         for _ in range(10):
             await asyncio.wait_for(looks.acquire(), 60)
-        assert heard.empty()
+        assert notifications.empty()
         assert not heartbeat.exists()
         deaf.progress.last_step = 1001.0
-        assert await fed(heard) == "WATCHDOG=1"
+        assert await next_notification(notifications) == "WATCHDOG=1"
         assert heartbeat.exists()
         beat.cancel()
 
@@ -85,9 +90,9 @@ async def test_a_heartbeat_that_cannot_be_written_does_not_stop_the_watchdog(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
-    async with systemd(tmp_path / "notify") as heard:
+    async with systemd(tmp_path / "notify") as notifications:
         beat = asyncio.create_task(pulse([], lambda: 0.0, tmp_path / "absent" / "heartbeat", every=0.001))
-        assert [await fed(heard) for _ in range(3)] == ["READY=1", "WATCHDOG=1", "WATCHDOG=1"]
+        assert [await next_notification(notifications) for _ in range(3)] == ["READY=1", "WATCHDOG=1", "WATCHDOG=1"]
         beat.cancel()
     assert caplog.text.count("HEARTBEAT_FILE") == 1
 
@@ -101,9 +106,9 @@ async def on(tmp_path: Path) -> AsyncIterator[BotHarness]:
 async def test_the_bot_tells_systemd_when_it_is_up_and_touches_its_heartbeat(on: BotHarness, tmp_path: Path) -> None:
     heartbeat = tmp_path / "heartbeat"
     environ = {"NOTIFY_SOCKET": str(tmp_path / "notify"), "HEARTBEAT_FILE": str(heartbeat)}
-    async with systemd(tmp_path / "notify") as heard, BotProcess(on, "run", env=environ) as process:
-        assert await asyncio.wait_for(heard.get(), 60) == "READY=1"
-        assert await fed(heard) == "WATCHDOG=1"
+    async with systemd(tmp_path / "notify") as notifications, BotProcess(on, "run", env=environ) as process:
+        assert await asyncio.wait_for(notifications.get(), 60) == "READY=1"
+        assert await next_notification(notifications) == "WATCHDOG=1"
         assert any(request.method == "getUpdates" for request in on.tg.requests)
         assert await process.terminate() == 0
     assert heartbeat.exists()

@@ -51,7 +51,7 @@ def assert_valid(piece: Piece, limit: int) -> None:
 
 
 def assert_compatible(one: Entity, other: Entity) -> None:
-    """Either apart, or one within the other and allowed to be."""
+    """Raises AssertionError unless two entities are disjoint or validly nested."""
     start, end = (
         max(one["offset"], other["offset"]),
         min(one["offset"] + one["length"], other["offset"] + other["length"]),

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import pytest
 
 from benchmarks.failover.call_counter import CallCounter
-from benchmarks.failover.crowd import pools, what
+from benchmarks.failover.concurrency import pools, what
 from benchmarks.failover.faults import FAULTS, Plan, Scripted, draw_plan, text_of
 from benchmarks.failover.turns import TIER, VENDORS, Line, TurnRunner, models
 from routing.config.sections import ConcurrencyLimits

@@ -1,4 +1,4 @@
-"""A bot behind the terminal: stores what was typed, and answers through `send` as the outbox does."""
+"""A fake bot behind the terminal: stores typed messages, and answers through `send` like the outbox."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TextIO
 
 from bot.adapters.console import CommandHint, ConsolePlatform, ConsoleUser, PromptOptions, Streams, Unanswered
 from routing.types.messages import Button, InboundMessage, OutboundMessage
+from tests.fakes import ManualClock
 
 COMMANDS = (
     CommandHint("tier", "show or set the tier", (("auto", "balanced", "smart"), ("force",))),
@@ -17,16 +18,6 @@ COMMANDS = (
     CommandHint("stop", "Stop the answer in progress"),
 )
 TIMEOUT_SECONDS = 60.0
-
-
-class ManualClock:
-    """A manual clock in Unix seconds."""
-
-    def __init__(self) -> None:
-        self.now = 1_700_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class FakeBot:

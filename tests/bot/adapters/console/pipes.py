@@ -33,7 +33,7 @@ class Ends:
         )
 
     def type(self, data: bytes) -> None:
-        """Everything that will be typed."""
+        """Writes the whole input, and closes it."""
         os.write(self.typing, data)
         self.drop(self.typing)
 
@@ -43,7 +43,7 @@ class Ends:
         return _rest(self.reading)
 
     def stderr_text(self) -> str:
-        """All of stderr, once nothing more comes."""
+        """All of stderr, after its end."""
         self.drop(self.stderr)
         return _rest(self.errors)
 
@@ -69,7 +69,7 @@ def _rest(number: int) -> str:
 async def talk(
     fake_bot: FakeBot, ends: Ends, history: Path, stdin: TextIO | None = None, unanswered: Unanswered | None = None
 ) -> int:
-    """A whole conversation; the exit code."""
+    """Runs a whole conversation; returns the exit code."""
     own, stdout, stderr = ends.streams()
     platform = fake_bot.connect(stdin or own, stdout, stderr, history, unanswered)
     async with asyncio.timeout(TIMEOUT_SECONDS):

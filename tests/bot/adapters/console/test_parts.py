@@ -26,7 +26,8 @@ from routing.config.jsonfile import parse
 from routing.config.runtime import read_config
 from routing.policy.models import Models
 from routing.types.messages import Button
-from tests.bot.adapters.console.fake_bot import COMMANDS, ManualClock
+from tests.bot.adapters.console.fake_bot import COMMANDS
+from tests.fakes import ManualClock
 
 SPEAKER = ConsoleUser("ann", ManualClock())
 STYLE = re.compile(r"\x1b\[[0-9;]*m")

@@ -192,10 +192,10 @@ async def test_a_notice_is_not_taken_for_the_reply(ends: Ends, history: Path) ->
     async with talking(fake_bot, ends, history):
         ends.type(b"one\n")
         await until(lambda: bool(fake_bot.messages))
-        said = fake_bot.messages[0]
-        notice = OutboundMessage(said.chat, "the disk is full", reply_to=said.message_id)
+        message = fake_bot.messages[0]
+        notice = OutboundMessage(message.chat, "the disk is full", reply_to=message.message_id)
         assert [sent.last async for sent in fake_bot.platform.send(notice, 0, 0, False)] == [True]
-        await fake_bot.reply(said, "mine")
+        await fake_bot.reply(message, "mine")
     assert (ends.printed(), ends.stderr_text()) == ("mine\n\n", "the disk is full\n\n")
 
 

@@ -23,8 +23,8 @@ QUICK = Pace(typing_after=0.02, typing_every=0.1, preview_after=0.02, edit_gap=0
 ASK = {"name": "ask", "description": "Ask", "type": 1, "integration_types": [0, 1], "contexts": [0, 1, 2]}
 
 
-class Scene:
-    """The context under test. `opened` says which interactions are deferred at once."""
+class Sender:
+    """Sends through a connected client. `opened` says which interactions are deferred at once."""
 
     def __init__(self, dc: DiscordServer, client: discord.Client, pace: Pace, answer: float) -> None:
         self.dc = dc
@@ -102,7 +102,7 @@ def asked(interaction: Interaction, origin: InteractionRef) -> InboundMessage:
 @contextlib.asynccontextmanager
 async def connected(
     dc: DiscordServer, answer: float = 20.0, pace: dict[str, float] | None = None
-) -> AsyncIterator[Scene]:
+) -> AsyncIterator[Sender]:
     """A ready client in the guild Team. At the end the server must have seen no violations and no pings."""
     dc.guild()
     with pointed(dc):
@@ -111,7 +111,7 @@ async def connected(
             running = asyncio.create_task(client.start(dc.token))
             await asyncio.wait_for(client.wait_until_ready(), 60)
             await client.http.bulk_upsert_global_commands(dc.application_id, [ASK])
-            made = Scene(dc, client, replace(QUICK, **(pace or {})), answer)
+            made = Sender(dc, client, replace(QUICK, **(pace or {})), answer)
             yield made
             await made.context.background.close(1)
         await running
@@ -120,7 +120,9 @@ async def connected(
 
 
 @contextlib.asynccontextmanager
-async def scene(answer: float = 20.0, pace: dict[str, float] | None = None, **options: Any) -> AsyncIterator[Scene]:
+async def connected_client(
+    answer: float = 20.0, pace: dict[str, float] | None = None, **options: Any
+) -> AsyncIterator[Sender]:
     """The same, with a server that has these options."""
     async with DiscordServer(**options) as dc, connected(dc, answer, pace) as made:
         yield made

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.bot.adapters.discord.client import Scene, connected
+from tests.bot.adapters.discord.client import Sender, connected
 from tests.bot.adapters.discord.harness import DiscordHarness, running_platform
 from tests.servers.discord import DiscordServer
 from tests.servers.fixtures import dc
@@ -19,6 +19,6 @@ async def harness(dc: DiscordServer) -> AsyncIterator[DiscordHarness]:
 
 
 @pytest.fixture
-async def here(dc: DiscordServer) -> AsyncIterator[Scene]:
+async def sender(dc: DiscordServer) -> AsyncIterator[Sender]:
     async with connected(dc) as made:
         yield made

@@ -28,8 +28,8 @@ QUICK = Pace(
 )
 
 
-class Kept:
-    """What survives a restart: stored state, known chats, and accepted updates."""
+class PersistentState:
+    """State that survives a restart: stored values, known chats, and accepted updates."""
 
     def __init__(self) -> None:
         self.state = States()
@@ -52,9 +52,9 @@ class DiscordHarness(PlatformHarness):
     platform: DiscordPlatform
     server: DiscordServer
 
-    def __init__(self, dc: DiscordServer, kept: Kept | None = None, **given: Any) -> None:
+    def __init__(self, dc: DiscordServer, kept: PersistentState | None = None, **given: Any) -> None:
         super().__init__(dc)
-        self.kept = kept or Kept()
+        self.kept = kept or PersistentState()
         pace: Pace = replace(QUICK, **given.pop("pace", {}))
         settings = {"discord_bot_token": dc.token, "discord_api_root": dc.root, "discord_gateway_url": dc.gateway}
         settings |= {f"discord_{name}": value for name, value in given.items()}
@@ -62,7 +62,7 @@ class DiscordHarness(PlatformHarness):
         self.platform = DiscordPlatform(DiscordSettings.model_validate(settings), services, pace)
         self.platform._client._connection.guild_ready_timeout = 0.05  # discord.py waits 2 s for more servers
 
-    def _unseen(self, messages: Sequence[InboundMessage]) -> Sequence[InboundMessage]:
+    def _new(self, messages: Sequence[InboundMessage]) -> Sequence[InboundMessage]:
         fresh = [message for message in messages if message.update_id not in self.kept.updates]
         self.kept.updates.update(message.update_id for message in fresh)
         self.kept.chats.update({message.chat: None for message in fresh})
@@ -79,7 +79,9 @@ class DiscordHarness(PlatformHarness):
 
 
 @contextlib.asynccontextmanager
-async def running_platform(dc: DiscordServer, kept: Kept | None = None, **given: Any) -> AsyncIterator[DiscordHarness]:
+async def running_platform(
+    dc: DiscordServer, kept: PersistentState | None = None, **given: Any
+) -> AsyncIterator[DiscordHarness]:
     """A started platform. At the end, the server must have seen no violations."""
     with pointed(dc):
         async with DiscordHarness(dc, kept, **given).running() as made:

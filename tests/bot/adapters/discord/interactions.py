@@ -24,8 +24,8 @@ from tests.servers.discord import DiscordServer, Interaction
 from tests.servers.discord.sdk import pointed
 
 
-class Asked(discord.Client):
-    """A bot with commands only. `failures`: how often `accept` raises before it works; `storage` blocks it."""
+class CommandClient(discord.Client):
+    """A client for interactions. `failures`: how often `accept` raises before it works; `storage` blocks it."""
 
     def __init__(self, dc: DiscordServer, offered: Suggestions, save_seconds: float) -> None:
         super().__init__(intents=discord.Intents(guilds=True), guild_ready_timeout=0.05)
@@ -71,13 +71,13 @@ class Asked(discord.Client):
 
 
 @contextlib.asynccontextmanager
-async def asking(
+async def command_client(
     offered: Suggestions | None = None, save_seconds: float = SAVE_SECONDS, **options: Any
-) -> AsyncIterator[tuple[DiscordServer, Asked]]:
+) -> AsyncIterator[tuple[DiscordServer, CommandClient]]:
     """A server and a client with all commands registered. At the end the server must have seen no violations."""
     async with DiscordServer(**options) as dc:
         dc.guild()
-        client = Asked(dc, offered or suggestions(), save_seconds)
+        client = CommandClient(dc, offered or suggestions(), save_seconds)
         with pointed(dc):
             async with client:
                 await client.login(dc.token)

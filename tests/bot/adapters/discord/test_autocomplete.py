@@ -10,12 +10,12 @@ from bot.adapters.discord.commands import MAX_TEXT_CHARACTERS, focused, suggest
 from handlers.suggestions import Typing
 from routing.types.messages import UserKey
 from routing.types.people import Person
-from tests.bot.adapters.discord.interactions import asking
+from tests.bot.adapters.discord.interactions import command_client
 from tests.handlers.suggestions import ALICE, STRANGER, Known, suggestions
 
 
 async def test_typed_text_is_completed() -> None:
-    async with asking() as (dc, client):
+    async with command_client() as (dc, client):
         found = await dc.autocomplete("model set", {"tier": "coding", "model": "gpt-5.2"}, focused="model")
         assert found[0] == {"name": "openai/gpt-5.2", "value": "openai/gpt-5.2"}
         found = await dc.autocomplete("model reasoning", {"tier": "deep", "level": "x"}, focused="level")
@@ -26,7 +26,7 @@ async def test_typed_text_is_completed() -> None:
 
 
 async def test_strangers_get_no_suggestions() -> None:
-    async with asking() as (dc, _):
+    async with command_client() as (dc, _):
         assert await dc.autocomplete("model set", {"model": ""}, focused="model", user="mallory") == []
 
 

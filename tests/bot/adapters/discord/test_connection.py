@@ -11,7 +11,7 @@ from bot.adapters.discord.connection import NO_CONTENT, REVOKED, SHARDS
 from bot.adapters.discord.settings import DiscordSettings, Pace
 from routing.errors import ConfigError
 from tests.bot.adapters.discord.client import to
-from tests.bot.adapters.discord.harness import DiscordHarness, Kept, running_platform
+from tests.bot.adapters.discord.harness import DiscordHarness, PersistentState, running_platform
 from tests.polling import until
 from tests.servers.discord import DiscordServer
 from tests.servers.discord.intents import MESSAGE_CONTENT
@@ -158,7 +158,7 @@ async def test_an_outage_is_reported_once(dc: DiscordServer, harness: DiscordHar
 
 async def test_an_unreachable_discord_does_not_delay_the_start(dc: DiscordServer) -> None:
     await dc.go_down()
-    kept = Kept()
+    kept = PersistentState()
     async with running_platform(dc, kept) as harness:  # start() has returned
         assert harness.platform.progress.problem.startswith("no connection to Discord (")
         assert harness.platform.progress.last_step > 0

@@ -7,7 +7,7 @@ import pytest
 
 from bot.platform import SendLater, SendRefused
 from routing.types.messages import ChatKey, OutboundMessage
-from tests.bot.adapters.discord.client import Scene, scene, to
+from tests.bot.adapters.discord.client import Sender, connected_client, to
 from tests.bot.adapters.discord.harness import DiscordHarness, running_platform
 from tests.bot.adapters.harness import answered_or_late
 from tests.servers.discord import DiscordServer
@@ -29,10 +29,10 @@ POST = "POST /channels/*/messages"
     ],
 )
 async def test_what_a_failed_send_tells_the_outbox(kind: Kind, maybe_sent: bool, seconds: float | None) -> None:
-    async with scene() as here:
-        fault = here.dc.fault(POST, kind, retry_after=45, seconds=3600, status=503)
+    async with connected_client() as sender:
+        fault = sender.dc.fault(POST, kind, retry_after=45, seconds=3600, status=503)
         with pytest.raises(SendLater) as caught:
-            await answered_or_late(here.dc, fault, here.send(to(here.dc.dm(), "hello")))
+            await answered_or_late(sender.dc, fault, sender.send(to(sender.dc.dm(), "hello")))
         assert (caught.value.maybe_sent, caught.value.seconds) == (maybe_sent, seconds)
         assert caught.value.protected == maybe_sent, "the nonce"
 
@@ -48,80 +48,82 @@ async def test_what_a_failed_send_tells_the_outbox(kind: Kind, maybe_sent: bool,
         (403, 20001, "Discord's own words"),
     ],
 )
-async def test_a_refusal_says_what_to_fix(dc: DiscordServer, here: Scene, status: int, code: int, words: str) -> None:
+async def test_a_refusal_says_what_to_fix(
+    dc: DiscordServer, sender: Sender, status: int, code: int, words: str
+) -> None:
     dc.fault(POST, "refuse", status=status, code=code, text="Discord's own words")
     with pytest.raises(SendRefused, match=words):
-        await here.send(to(dc.dm(), "hello"))
+        await sender.send(to(dc.dm(), "hello"))
     assert len(dc.calls("POST", "/channels/{channel_id}/messages")) == 1
 
 
-async def test_a_deleted_channel_is_a_final_failure(dc: DiscordServer, here: Scene) -> None:
+async def test_a_deleted_channel_is_a_final_failure(dc: DiscordServer, sender: Sender) -> None:
     dc.forbid(dc.channel(), "send_messages")
     with pytest.raises(SendRefused, match="can't write"):
-        await here.send(to(dc.channel(), "hello"))
+        await sender.send(to(dc.channel(), "hello"))
     dc.close_dms(dc.user())
     with pytest.raises(SendRefused, match="doesn't accept direct messages"):
-        await here.send(to(dc.dm(), "hello"))
+        await sender.send(to(dc.dm(), "hello"))
     dc.kick(dc.guild())
     with pytest.raises(SendRefused, match="can't see"):
-        await here.send(to(dc.channel(), "hello"))
+        await sender.send(to(dc.channel(), "hello"))
     with pytest.raises(SendRefused, match="gone"):
-        await here.send(OutboundMessage(ChatKey("discord", "404"), "hello"))
+        await sender.send(OutboundMessage(ChatKey("discord", "404"), "hello"))
 
 
-async def test_a_refused_token_is_a_temporary_failure(dc: DiscordServer, here: Scene) -> None:
+async def test_a_refused_token_is_a_temporary_failure(dc: DiscordServer, sender: Sender) -> None:
     dc.fault(POST, "refuse", status=401, text="401: Unauthorized")
     with pytest.raises(SendLater, match="refuses the token") as caught:
-        await here.send(to(dc.dm(), "hello"))
+        await sender.send(to(dc.dm(), "hello"))
     assert (caught.value.maybe_sent, caught.value.seconds) == (False, 60)
-    await here.send(to(dc.dm(), "hello"))
+    await sender.send(to(dc.dm(), "hello"))
 
 
 async def test_without_a_connection_a_reply_was_certainly_not_sent() -> None:
-    async with scene() as here, here.dc.outage():
+    async with connected_client() as sender, sender.dc.outage():
         with pytest.raises(SendLater) as caught:
-            await here.send(to(here.dc.dm(), "hello"))
+            await sender.send(to(sender.dc.dm(), "hello"))
         assert not caught.value.maybe_sent
 
 
-async def test_an_edit_without_a_response_is_repeated_without_a_mark(dc: DiscordServer, here: Scene) -> None:
-    await here.send(to(dc.dm(), "half"), outbox_id=6)
+async def test_an_edit_without_a_response_is_repeated_without_a_mark(dc: DiscordServer, sender: Sender) -> None:
+    await sender.send(to(dc.dm(), "half"), outbox_id=6)
     shown = await dc.reply()
     dc.fault("PATCH /channels/*/messages/*", "drop")
     whole = to(dc.dm(), "whole", edits=str(shown.id))
     with pytest.raises(SendLater) as caught:
-        await here.send(whole)
+        await sender.send(whole)
     assert not caught.value.maybe_sent
     dc.advance(600)
-    await here.send(whole, again=True)
+    await sender.send(whole, again=True)
     assert shown.text == "whole"
     assert len(dc.dm().from_bot()) == 1
 
 
-async def test_nothing_is_sent_before_login_or_after_close(dc: DiscordServer, here: Scene) -> None:
-    await here.client.close()
+async def test_nothing_is_sent_before_login_or_after_close(dc: DiscordServer, sender: Sender) -> None:
+    await sender.client.close()
     with pytest.raises(SendLater, match="not connected") as caught:
-        await here.send(to(dc.dm(), "hello"))
+        await sender.send(to(dc.dm(), "hello"))
     assert not caught.value.maybe_sent
     assert dc.calls("POST", "/channels/{channel_id}/messages") == []
 
 
 async def test_interaction_tokens_are_never_logged() -> None:
-    async with scene(answer=0.3) as here:
+    async with connected_client(answer=0.3) as sender:
         for kind in ("hang", "drop", "server_error", "cloudflare"):
-            asked = here.dc.slash("ask")
-            origin = await here.defer(asked)
-            here.dc.fault("PATCH /webhooks/**", kind, seconds=1, status=503)
+            asked = sender.dc.slash("ask")
+            origin = await sender.defer(asked)
+            sender.dc.fault("PATCH /webhooks/**", kind, seconds=1, status=503)
             with pytest.raises(SendLater) as caught:
-                await here.send(to(here.dc.dm(), "hello", reply_to=origin.pack()))
+                await sender.send(to(sender.dc.dm(), "hello", reply_to=origin.pack()))
             assert asked.token not in str(caught.value)
 
 
 async def test_a_response_that_trickles_in_times_out() -> None:
-    async with scene(answer=0.3) as here:
-        here.dc.fault(POST, "drip", seconds=0.05)
+    async with connected_client(answer=0.3) as sender:
+        sender.dc.fault(POST, "drip", seconds=0.05)
         with pytest.raises(SendLater) as caught:
-            await here.send(to(here.dc.dm(), "hello"))
+            await sender.send(to(sender.dc.dm(), "hello"))
         assert caught.value.maybe_sent
 
 

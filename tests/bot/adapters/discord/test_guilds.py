@@ -7,7 +7,7 @@ import pytest
 from bot.adapters.discord.guilds import NO_FILES, NO_HISTORY, NO_THREADS, REMOVED, OwnerAlerts
 from bot.adapters.shared.descriptor import Tell
 from routing.types.messages import ChatKey
-from tests.bot.adapters.discord.harness import DiscordHarness, Kept, running_platform
+from tests.bot.adapters.discord.harness import DiscordHarness, PersistentState, running_platform
 from tests.bot.adapters.harness import States
 from tests.servers.discord import DiscordServer
 
@@ -27,7 +27,7 @@ async def wait_for_servers(harness: DiscordHarness, dc: DiscordServer) -> None:
 async def test_a_removal_while_offline_is_reported_once_by_name(dc: DiscordServer) -> None:
     dc.guild()
     dc.guild("Other")
-    kept = Kept()
+    kept = PersistentState()
     async with running_platform(dc, kept) as harness:
         await wait_for_servers(harness, dc)
     dc.kick()
@@ -40,7 +40,7 @@ async def test_a_removal_while_offline_is_reported_once_by_name(dc: DiscordServe
 
 
 async def test_a_server_joined_later_is_known(dc: DiscordServer) -> None:
-    kept = Kept()
+    kept = PersistentState()
     async with running_platform(dc, kept) as harness:
         await wait_for_servers(harness, dc)
         dc.join("Later")
@@ -65,7 +65,7 @@ async def test_a_missing_permission_is_reported_once_per_channel(
 ) -> None:
     for name in ("general", "other"):
         dc.forbid(dc.channel(name), permission)
-    kept = Kept()
+    kept = PersistentState()
     threads = permission == "create_public_threads"
     async with running_platform(dc, kept, threads=threads) as harness:
         for name in ("general", "general", "other"):
@@ -86,7 +86,7 @@ async def test_a_missing_permission_is_reported_once_per_channel(
 async def test_permissions_missing_in_known_channels_are_reported_at_the_start(dc: DiscordServer) -> None:
     dc.guild()
     dc.forbid("general", "read_message_history")
-    kept = Kept()
+    kept = PersistentState()
     for chat in (ChatKey("discord", str(dc.channel().id)), ChatKey("discord", str(dc.dm().id))):
         kept.chats[chat] = None
     async with running_platform(dc, kept) as harness:
@@ -112,30 +112,30 @@ async def test_an_undeliverable_answer_is_reported_by_the_outbox(dc: DiscordServ
 
 def owner() -> tuple[list[str], Tell]:
     """The sentences that the owner was told, and the function that tells them."""
-    told: list[str] = []
+    sentences: list[str] = []
 
     async def tell(template: str, /, **values: object) -> None:
-        told.append(template.format(**values))
+        sentences.append(template.format(**values))
 
-    return told, tell
+    return sentences, tell
 
 
 async def test_a_connection_problem_is_reported_again_only_after_recovery() -> None:
-    told, tell = owner()
+    sentences, tell = owner()
     state = States()
     alerts = OwnerAlerts(tell, state)
     for sentence in ("", "no token", "no token", "", "no token", "no intent"):
         await alerts.connection(sentence)
     await OwnerAlerts(tell, state).connection("no intent")  # as after a restart
-    assert told == ["no token", "no token", "no intent"]
+    assert sentences == ["no token", "no token", "no intent"]
     await alerts.connection("closed ({code})", code=4013)
     await alerts.connection("closed ({code})", code=4013)
     await alerts.connection("closed ({code})", code=4014)
-    assert told[3:] == ["closed (4013)", "closed (4014)"]
+    assert sentences[3:] == ["closed (4013)", "closed (4014)"]
 
 
 async def test_a_missing_permission_is_reported_once_until_granted() -> None:
-    told, tell = owner()
+    sentences, tell = owner()
     state = States()
     alerts = OwnerAlerts(tell, state)
     for what, template in (("1 files", "no files in {n}"), ("2 files", "no files in {n}"), ("1 threads", "no threads")):
@@ -143,7 +143,7 @@ async def test_a_missing_permission_is_reported_once_until_granted() -> None:
             await alerts.permission(what, template, n=what[0])
     again = OwnerAlerts(tell, state)  # as after a restart
     await again.permission("1 files", "no files in {n}", n=1)
-    assert told == ["no files in 1", "no files in 2", "no threads"]
+    assert sentences == ["no files in 1", "no files in 2", "no threads"]
     await again.permission("1 files", "", n=1)
     await again.permission("1 files", "no files in {n}", n=1)
-    assert told[3:] == ["no files in 1"]
+    assert sentences[3:] == ["no files in 1"]

@@ -24,14 +24,14 @@ def dispatched(dc: DiscordServer, text: str = "look", channel: Channel | None = 
 
 async def test_every_direct_message_is_for_the_bot(dc: DiscordServer, harness: DiscordHarness) -> None:
     message = dc.say("  hello <@4242424242424242> there ", user="Bob")
-    heard = await harness.received(message)
-    assert heard.user == UserKey("discord", str(dc.user("Bob").id))
-    assert heard.chat == ChatKey("discord", str(dc.dm("Bob").id))
-    assert (heard.bot_id, heard.bot_name) == (str(dc.bot.id), "tierbot")
-    assert heard.update_id == heard.message_id == str(message.id)
-    assert (heard.kind, heard.user_name, heard.private, heard.language) == ("message", "Bob", True, "")
-    assert heard.text == "hello @tierbot there"
-    assert abs(heard.sent_at - message.at) < 0.01
+    received = await harness.received(message)
+    assert received.user == UserKey("discord", str(dc.user("Bob").id))
+    assert received.chat == ChatKey("discord", str(dc.dm("Bob").id))
+    assert (received.bot_id, received.bot_name) == (str(dc.bot.id), "tierbot")
+    assert received.update_id == received.message_id == str(message.id)
+    assert (received.kind, received.user_name, received.private, received.language) == ("message", "Bob", True, "")
+    assert received.text == "hello @tierbot there"
+    assert abs(received.sent_at - message.at) < 0.01
 
 
 async def test_in_a_guild_only_mentions_and_replies_are_for_the_bot(dc: DiscordServer, harness: DiscordHarness) -> None:
@@ -40,23 +40,23 @@ async def test_in_a_guild_only_mentions_and_replies_are_for_the_bot(dc: DiscordS
     dc.say("@everyone look", channel="general")
     dc.say("not you", channel="general", mention=dc.user("Bob"))
     asked = dc.say("what is this?", channel="general", mention=True)
-    heard = await harness.received(asked)
-    assert harness.accepted == [heard]
-    assert (heard.text, heard.private, heard.language) == ("what is this?", False, "en")
-    assert heard.chat == ChatKey("discord", str(dc.channel("general").id))
+    received = await harness.received(asked)
+    assert harness.accepted == [received]
+    assert (received.text, received.private, received.language) == ("what is this?", False, "en")
+    assert received.chat == ChatKey("discord", str(dc.channel("general").id))
     await harness.send(to(dc.channel("general"), "an answer"))
     answer = dc.channel("general").from_bot()[0]
-    heard = await harness.received(dc.say("and this?", channel="general", reply_to=answer))
-    assert (heard.text, heard.quoted) == ("and this?", "an answer")
+    received = await harness.received(dc.say("and this?", channel="general", reply_to=answer))
+    assert (received.text, received.quoted) == ("and this?", "an answer")
 
 
 async def test_a_reply_to_another_person_needs_a_mention(dc: DiscordServer, harness: DiscordHarness) -> None:
     dc.guild()
     bobs = dc.say("42 <:smile:123456>", user="Bob", channel="general")
     dc.say("no!", channel="general", reply_to=bobs)
-    heard = await harness.received(dc.say("is he right?", channel="general", reply_to=bobs, mention=True))
+    received = await harness.received(dc.say("is he right?", channel="general", reply_to=bobs, mention=True))
     assert [(message.text, message.quoted) for message in harness.accepted] == [("is he right?", "42 :smile:")]
-    assert heard.text == "is he right?"
+    assert received.text == "is he right?"
 
 
 @pytest.mark.parametrize(
@@ -96,8 +96,8 @@ async def test_a_mention_joins_a_thread_as_a_conversation(dc: DiscordServer, har
     where = ChatKey("discord", str(dc.channel("general").id), str(thread.id))
     dc.say("among us", thread=thread)
     assert (await harness.received(dc.say("join us", thread=thread, mention=True))).chat == where == key(thread)
-    heard = await harness.received(dc.say("and now?", thread=thread))
-    assert (heard.text, heard.chat) == ("and now?", where)
+    received = await harness.received(dc.say("and now?", thread=thread))
+    assert (received.text, received.chat) == ("and now?", where)
     bobs = dc.say("I think so", user="Bob", thread=thread)
     await harness.received(bobs)
     dc.say("I don't", thread=thread, reply_to=bobs)
@@ -127,13 +127,13 @@ async def test_readable_files(dc: DiscordServer, harness: DiscordHarness) -> Non
         ("odd.bin", b"??", "application/octet-stream"),
     ]  # fmt: skip
     message = dc.say("see", attachments=files)
-    heard = await harness.received(message)
-    assert [(one.kind, one.name, one.mime, one.size) for one in heard.attachments] == [
+    received = await harness.received(message)
+    assert [(one.kind, one.name, one.mime, one.size) for one in received.attachments] == [
         ("image", "a.png", "image/png", 3), ("text", "notes.md", "text/plain", 4),
         ("text", "main.ts", "text/plain", 5), ("voice", "voice.ogg", "audio/ogg", 3),
         ("text", "data.json", "text/plain", 2),
     ]  # fmt: skip
-    first: Attachment = heard.attachments[0]
+    first: Attachment = received.attachments[0]
     sent = message.versions[-1].attachments[0]
     assert first.ref == f"discord:{message.channel.id}/{message.id}/{sent.id} {sent.url}"
 
@@ -154,8 +154,8 @@ FILE = {"id": "1", "filename": "x", "url": "u"}
 async def test_unreadable_content_is_named(
     dc: DiscordServer, harness: DiscordHarness, changes: dict[str, Any], read: str
 ) -> None:
-    heard = await harness.received(dispatched(dc, **changes))
-    assert (heard.kind, heard.text) == ("unsupported", read)
+    received = await harness.received(dispatched(dc, **changes))
+    assert (received.kind, received.text) == ("unsupported", read)
 
 
 async def test_text_with_a_sticker_is_text_and_an_empty_message_is_ignored(
@@ -170,9 +170,9 @@ async def test_text_with_a_sticker_is_text_and_an_empty_message_is_ignored(
 async def test_a_forwarded_message_has_the_forwarded_content(dc: DiscordServer, harness: DiscordHarness) -> None:
     picture = {"id": "9", "filename": "p.png", "content_type": "image/png", "size": 3, "url": "http://x/p.png"}
     whole = {"type": 0, "content": "from elsewhere", "attachments": [picture]}
-    heard = await harness.received(dispatched(dc, "", message_snapshots=[{"message": whole}]))
-    assert (heard.text, [one.name for one in heard.attachments]) == ("from elsewhere", ["p.png"])
-    assert heard.attachments[0].ref.endswith(f"/{heard.message_id}/9 http://x/p.png")
+    received = await harness.received(dispatched(dc, "", message_snapshots=[{"message": whole}]))
+    assert (received.text, [one.name for one in received.attachments]) == ("from elsewhere", ["p.png"])
+    assert received.attachments[0].ref.endswith(f"/{received.message_id}/9 http://x/p.png")
 
 
 async def test_an_edit_counts_and_a_link_preview_does_not(dc: DiscordServer, harness: DiscordHarness) -> None:
@@ -199,8 +199,8 @@ async def test_people_have_their_guild_nickname(dc: DiscordServer, harness: Disc
     bob = dc.user("Bob").json() | {"member": {"nick": "Bobby"}}
     text = f"{dc.bot.mention} {dc.user('Bob').mention}"
     called = dispatched(dc, text, dc.channel("general"), member={"nick": "Ali"}, mentions=[bob, dc.bot.json()])
-    heard = await harness.received(called)
-    assert (heard.user_name, heard.text) == ("Ali", "@Bobby")
+    received = await harness.received(called)
+    assert (received.user_name, received.text) == ("Ali", "@Bobby")
 
 
 async def test_a_mention_of_the_bots_role_is_for_the_bot(dc: DiscordServer) -> None:
@@ -208,5 +208,5 @@ async def test_a_mention_of_the_bots_role_is_for_the_bot(dc: DiscordServer) -> N
     async with running_platform(dc) as harness:
         managed = role_json(role.id, role.name, 0) | {"managed": True, "tags": {"bot_id": str(dc.bot.id)}}
         dc.events.dispatch("GUILD_ROLE_UPDATE", {"guild_id": str(dc.guild().id), "role": managed}, dc.guild())
-        heard = await harness.received(dc.say(f"<@&{role.id}> hello", channel="general"))
-        assert heard.text == "hello"
+        received = await harness.received(dc.say(f"<@&{role.id}> hello", channel="general"))
+        assert received.text == "hello"

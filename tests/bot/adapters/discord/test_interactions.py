@@ -9,7 +9,7 @@ import pytest
 from bot.adapters.discord.context import EPHEMERAL, InteractionRef, created
 from bot.adapters.discord.interactions import read
 from routing.types.messages import ChatKey, InboundMessage, UserKey
-from tests.bot.adapters.discord.interactions import Asked, asking
+from tests.bot.adapters.discord.interactions import CommandClient, command_client
 from tests.servers.discord import Channel, DiscordServer, Interaction
 
 CALLBACK = "/interactions/{interaction_id}/{interaction_token}/callback"
@@ -24,22 +24,22 @@ MENU = [
 ]
 
 
-def origin(heard: InboundMessage) -> InteractionRef:
+def origin(message: InboundMessage) -> InteractionRef:
     """The interaction of a message."""
-    found = InteractionRef.unpack(heard.message_id)
+    found = InteractionRef.unpack(message.message_id)
     assert found is not None
     return found
 
 
 async def test_a_command_becomes_a_message_and_is_deferred_at_once() -> None:
-    async with asking() as (dc, client):
+    async with command_client() as (dc, client):
         asked = await dc.answered(dc.slash("tier", {"tier": "smart", "force": True}, where="general"))
-        heard = await client.received(asked)
+        received = await client.received(asked)
         assert asked.deferred
         assert asked.ephemeral
         assert 0 <= (asked.acknowledged_after or -1) < 3
         packed = InteractionRef(asked.id, asked.token, 1001, "en", ephemeral=True).pack()
-        assert heard == InboundMessage(
+        assert received == InboundMessage(
             user=UserKey("discord", "1001"),
             chat=ChatKey("discord", str(dc.channel().id)),
             bot_id=str(dc.bot.id),
@@ -68,42 +68,42 @@ async def test_a_command_becomes_a_message_and_is_deferred_at_once() -> None:
     ],
 )
 async def test_personal_commands_are_ephemeral(name: str, options: dict[str, Any], text: str, ephemeral: bool) -> None:
-    async with asking() as (dc, client):
+    async with command_client() as (dc, client):
         asked = await dc.answered(dc.slash(name, options, where="general"))
-        heard = await client.received(asked)
-        assert (heard.text, asked.ephemeral, origin(heard).ephemeral) == (text, ephemeral, ephemeral)
+        received = await client.received(asked)
+        assert (received.text, asked.ephemeral, origin(received).ephemeral) == (text, ephemeral, ephemeral)
         direct = await dc.answered(dc.slash(name, options))
         assert not direct.ephemeral
         assert not origin(await client.received(direct)).ephemeral
 
 
 async def test_a_command_carries_its_channel_and_person() -> None:
-    async with asking() as (dc, client):
+    async with command_client() as (dc, client):
         thread = dc.thread("plans")
         bob = dc.user("bob", locale="pt-BR")
-        heard = await client.received(dc.slash("whoami", where=thread, user=bob))
-        assert heard.chat == ChatKey("discord", str(dc.channel().id), str(thread.id))
-        assert not heard.private
-        assert (heard.user, heard.user_name, heard.language) == (UserKey("discord", str(bob.id)), "Bob", "pt")
-        heard = await client.received(dc.slash("whoami", user=bob))
-        assert heard.chat == ChatKey("discord", str(dc.dm(bob).id))
-        assert heard.private
+        received = await client.received(dc.slash("whoami", where=thread, user=bob))
+        assert received.chat == ChatKey("discord", str(dc.channel().id), str(thread.id))
+        assert not received.private
+        assert (received.user, received.user_name, received.language) == (UserKey("discord", str(bob.id)), "Bob", "pt")
+        received = await client.received(dc.slash("whoami", user=bob))
+        assert received.chat == ChatKey("discord", str(dc.dm(bob).id))
+        assert received.private
 
 
 async def test_answers_of_a_user_installed_bot_are_ephemeral() -> None:
-    async with asking() as (dc, client):
+    async with command_client() as (dc, client):
         elsewhere = dc.channel("general", dc.guild("Elsewhere", has_bot=False))
         for where in (dc.private_channel("alice", "bob"), dc.private_channel("alice", "bob", "carol"), elsewhere):
             asked = await dc.answered(dc.slash("new", where=where))
-            heard = await client.received(asked)
+            received = await client.received(asked)
             assert asked.is_users_only
             assert asked.ephemeral
-            assert origin(heard).ephemeral
-            assert heard.private
-            assert heard.chat == ChatKey("discord", str(where.id), f"@{asked.user.id}")
+            assert origin(received).ephemeral
+            assert received.private
+            assert received.chat == ChatKey("discord", str(where.id), f"@{asked.user.id}")
 
 
-async def pressed(dc: DiscordServer, client: Asked, where: Channel, menu: bool = False) -> Interaction:
+async def pressed(dc: DiscordServer, client: CommandClient, where: Channel, menu: bool = False) -> Interaction:
     """Presses the only button, or chooses from the menu, of a message."""
     sent = await client.context.send(str(where.id), {"content": "which?", "components": MENU if menu else BUTTONS})
     message = where.by_id[int(sent["id"])]
@@ -112,29 +112,29 @@ async def pressed(dc: DiscordServer, client: Asked, where: Channel, menu: bool =
 
 @pytest.mark.parametrize(("menu", "token"), [(False, "t:7:0.0"), (True, "t:7:2.0")])
 async def test_buttons_and_choices_deliver_their_token(menu: bool, token: str) -> None:
-    async with asking() as (dc, client):
+    async with command_client() as (dc, client):
         asked = await dc.answered(await pressed(dc, client, dc.channel(), menu))
-        heard = await client.received(asked)
-        assert (heard.kind, heard.text) == ("press", token)
+        received = await client.received(asked)
+        assert (received.kind, received.text) == ("press", token)
         assert asked.response is not None
         assert (asked.response.type, asked.response.data) == (6, {})
         packed = InteractionRef(asked.id, asked.token, 1001, "en", component=True).pack()
-        assert heard.press is not None
-        assert (heard.press.query, heard.press.message_id) == (packed, packed)
+        assert received.press is not None
+        assert (received.press.query, received.press.message_id) == (packed, packed)
 
 
 async def test_a_press_under_an_ephemeral_answer_stays_ephemeral() -> None:
-    async with asking() as (dc, client):
+    async with command_client() as (dc, client):
         first = await dc.answered(dc.slash("tier", where="general"))
         content = {"content": "which?", "components": BUTTONS, "flags": EPHEMERAL}
         await client.context.follow_up(origin(await client.received(first)), content)
-        heard = await client.received(dc.press(await dc.reply(first), "Smart"))
-        assert heard.kind == "press"
-        assert origin(heard).ephemeral
+        received = await client.received(dc.press(await dc.reply(first), "Smart"))
+        assert received.kind == "press"
+        assert origin(received).ephemeral
 
 
 async def test_a_redelivered_interaction_does_no_harm(caplog: pytest.LogCaptureFixture) -> None:
-    async with asking() as (dc, client):
+    async with command_client() as (dc, client):
         asked = await dc.answered(dc.slash("tier", where="general"))
         await client.received(asked)
         dc.redeliver(asked)
@@ -147,7 +147,7 @@ async def test_a_redelivered_interaction_does_no_harm(caplog: pytest.LogCaptureF
 
 
 async def test_an_expired_interaction_is_still_a_message(caplog: pytest.LogCaptureFixture) -> None:
-    async with asking(response_limit=0.0) as (dc, client):
+    async with command_client(response_limit=0.0) as (dc, client):
         asked = dc.slash("status", where="general")
         assert (await client.received(asked)).text == "/status"
         await dc.wait_for(lambda _: dc.refusals)
@@ -162,7 +162,7 @@ async def test_an_expired_interaction_is_still_a_message(caplog: pytest.LogCaptu
 
 
 async def test_an_unanswered_command_does_not_show_thinking_for_ever() -> None:
-    async with asking() as (dc, client):
+    async with command_client() as (dc, client):
         silent = await dc.answered(dc.slash("stop", where="general"))
         spoken = await dc.answered(dc.slash("status", where="general"))
         client.no_replies.note(await client.received(silent))
@@ -176,7 +176,7 @@ async def test_an_unanswered_command_does_not_show_thinking_for_ever() -> None:
 
 @pytest.mark.parametrize("press", [False, True])
 async def test_nothing_is_acknowledged_before_it_is_stored(press: bool) -> None:
-    async with asking(save_seconds=600.0) as (dc, client):
+    async with command_client(save_seconds=600.0) as (dc, client):
         client.storage.clear()
         asked = await pressed(dc, client, dc.channel()) if press else dc.slash("status")
         for _ in range(3):  # enough time for a deferral
@@ -190,7 +190,7 @@ async def test_nothing_is_acknowledged_before_it_is_stored(press: bool) -> None:
 async def test_a_slow_store_defers_the_interaction_and_stores_it_later(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async with asking(save_seconds=0.05) as (dc, client):
+    async with command_client(save_seconds=0.05) as (dc, client):
         client.failures = 1
         client.storage.clear()
         asked = await dc.answered(dc.slash("status"))
@@ -202,7 +202,7 @@ async def test_a_slow_store_defers_the_interaction_and_stores_it_later(
 
 
 async def test_an_interaction_that_cannot_be_stored_is_not_deferred(caplog: pytest.LogCaptureFixture) -> None:
-    async with asking() as (dc, client):
+    async with command_client() as (dc, client):
         client.failures, client.fault = 1, RuntimeError("a bug")
         dc.slash("status")
         await dc.wait_for(lambda _: not client.failures)
@@ -212,7 +212,7 @@ async def test_an_interaction_that_cannot_be_stored_is_not_deferred(caplog: pyte
 
 
 async def test_answers_to_strangers_are_ephemeral() -> None:
-    async with asking() as (dc, client):
+    async with command_client() as (dc, client):
         assert not (await dc.answered(dc.slash("new", where="general"))).ephemeral
         asked = await dc.answered(dc.slash("new", where="general", user="mallory"))
         assert asked.ephemeral
@@ -220,7 +220,7 @@ async def test_answers_to_strangers_are_ephemeral() -> None:
 
 
 async def test_a_deferral_bypasses_the_bots_rate_limits() -> None:
-    async with asking() as (dc, client):
+    async with command_client() as (dc, client):
         client.http._global_over.clear()  # as after a global 429
         asked = await dc.answered(dc.slash("status"))
         assert asked.deferred
@@ -231,7 +231,7 @@ async def test_a_deferral_bypasses_the_bots_rate_limits() -> None:
     "payload", [{"id": "1"}, {"id": "1", "type": 2, "token": "x", "channel_id": "2", "user": None}]
 )
 async def test_unreadable_interactions_are_skipped(payload: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
-    async with asking() as (_, client):
+    async with command_client() as (_, client):
         await client.interactions.take(payload)
         assert client.accepted == []
         assert "can't parse interaction 1" in caplog.text

@@ -22,18 +22,18 @@ async def test_during_shutdown_interactions_fail_and_messages_are_stored(dc: Dis
 
 
 async def test_a_waiting_message_is_marked(dc: DiscordServer, harness: DiscordHarness) -> None:
-    said = dc.say("hi", channel="general", mention=True)
-    await harness.platform.waiting(await harness.received(said))
-    assert list(said.reactions) == ["👀"]
+    message = dc.say("hi", channel="general", mention=True)
+    await harness.platform.waiting(await harness.received(message))
+    assert list(message.reactions) == ["👀"]
     assert dc.channel().from_bot() == []
 
 
 async def test_without_reaction_permission_a_silent_note_marks_it(dc: DiscordServer, harness: DiscordHarness) -> None:
     dc.forbid(dc.channel(), "add_reactions")
-    said = dc.say("hi", channel="general", mention=True)
-    await harness.platform.waiting(await harness.received(said))
+    message = dc.say("hi", channel="general", mention=True)
+    await harness.platform.waiting(await harness.received(message))
     [note] = dc.channel().from_bot()
-    assert (note.text, note.reply_to, said.reactions) == ("👀", said, {})
+    assert (note.text, note.reply_to, message.reactions) == ("👀", message, {})
     assert dc.requests[-1].body["flags"] & 1 << 12
 
 

@@ -44,17 +44,17 @@ async def test_reactions_come_from_private_channels_servers_and_threads(
     where = [dc.dm(), dc.channel("general"), dc.thread("plans")]
     for number, channel in enumerate(where):
         await harness.send(to(channel, f"answer {number}"), outbox_id=number)
-        said = await answered(dc, channel, number)
-        dc.react(said, "🔥")
-        dc.react(said, "👍🏽")
-        dc.unreact(said, "👍🏽")
+        reply = await answered(dc, channel, number)
+        dc.react(reply, "🔥")
+        dc.react(reply, "👍🏽")
+        dc.unreact(reply, "👍🏽")
         await harness.texts(2 * number + 2)
         put, taken = harness.accepted[-2:]
         assert [(each.kind, each.text, each.removed) for each in (put, taken)] == [
             ("reaction", "👍", False),
             ("reaction", "👍", True),
         ]
-        assert {each.message_id for each in (put, taken)} == {str(said.id)}
+        assert {each.message_id for each in (put, taken)} == {str(reply.id)}
         assert {each.chat for each in (put, taken)} == {key(channel)}
         assert put.user == UserKey("discord", "1001")
         assert put.private == channel.is_dm
@@ -72,10 +72,10 @@ async def test_a_reaction_is_stored_despite_failures_and_joins_no_thread(
     dc: DiscordServer, harness: DiscordHarness
 ) -> None:
     thread = dc.thread("plans")
-    said = dc.say("among us", thread=thread)
+    message = dc.say("among us", thread=thread)
     harness.failures = 2
-    dc.react(said, "👍")
-    dc.unreact(said, "👍")
+    dc.react(message, "👍")
+    dc.unreact(message, "👍")
     await harness.texts(1)
     assert [(each.text, each.removed) for each in harness.accepted] == [("👍", True)], (
         "whose message it was is not said any more"

@@ -8,7 +8,7 @@ from bot.adapters.discord.backfill import ANSWERED_SECONDS, STATE_KEY, Cursors
 from routing.errors import StorageFault
 from routing.types.messages import ChatKey
 from tests.bot.adapters.discord.client import key
-from tests.bot.adapters.discord.harness import DiscordHarness, Kept, running_platform
+from tests.bot.adapters.discord.harness import DiscordHarness, PersistentState, running_platform
 from tests.servers.discord import DiscordServer
 
 
@@ -36,7 +36,7 @@ async def test_a_repeated_event_is_one_message(dc: DiscordServer, harness: Disco
 
 
 async def test_missed_messages_are_processed_first() -> None:
-    kept = Kept()
+    kept = PersistentState()
     async with DiscordServer() as dc:
         async with running_platform(dc, kept) as harness:
             await harness.received(dc.say("before"))
@@ -54,8 +54,8 @@ async def test_missed_messages_are_processed_first() -> None:
             dc.say("now", mention=True, channel="general")
             dc.say("now", thread=dc.thread("plans"))
             await harness.texts(255)
-            told = {chat: [m.text for m in harness.accepted if m.chat == chat] for chat in kept.chats}
-            assert told == {
+            texts = {chat: [m.text for m in harness.accepted if m.chat == chat] for chat in kept.chats}
+            assert texts == {
                 key(dc.dm()): [*(f"away {number}" for number in range(250)), "now"],
                 key(dc.channel("general")): ["away", "now"],
                 key(dc.thread("plans")): ["away", "now"],
@@ -65,7 +65,7 @@ async def test_missed_messages_are_processed_first() -> None:
 
 
 async def test_nothing_new_is_accepted_before_the_backfill_is_planned() -> None:
-    kept = Kept()
+    kept = PersistentState()
     async with DiscordServer(heartbeat_interval=0.05) as dc:
         async with running_platform(dc, kept) as harness:
             await harness.received(dc.say("before"))
@@ -82,7 +82,7 @@ async def test_nothing_new_is_accepted_before_the_backfill_is_planned() -> None:
 
 
 async def test_processed_messages_are_not_fetched_again() -> None:
-    kept = Kept()
+    kept = PersistentState()
     async with DiscordServer() as dc:
         async with running_platform(dc, kept) as harness:
             last = dc.say("heard")
@@ -97,7 +97,7 @@ async def test_processed_messages_are_not_fetched_again() -> None:
 
 
 async def test_after_a_kill_unstored_messages_are_fetched() -> None:
-    kept = Kept()
+    kept = PersistentState()
     async with DiscordServer() as dc:
         async with running_platform(dc, kept) as harness:
             await harness.received(dc.say("one"))
@@ -111,7 +111,7 @@ async def test_after_a_kill_unstored_messages_are_fetched() -> None:
 
 
 async def test_the_cursor_does_not_advance_past_a_gap() -> None:
-    kept = Kept()
+    kept = PersistentState()
     async with DiscordServer() as dc:
         async with running_platform(dc, kept) as harness:
             await harness.received(dc.say("one"))
@@ -131,7 +131,7 @@ async def test_the_cursor_does_not_advance_past_a_gap() -> None:
 
 
 async def test_messages_before_joining_a_thread_are_ignored() -> None:
-    kept = Kept()
+    kept = PersistentState()
     async with DiscordServer() as dc:
         async with running_platform(dc, kept) as harness:
             thread = dc.thread("plans")
@@ -144,7 +144,7 @@ async def test_messages_before_joining_a_thread_are_ignored() -> None:
 
 
 async def test_a_deleted_channel_delays_no_other() -> None:
-    kept = Kept()
+    kept = PersistentState()
     async with DiscordServer() as dc:
         async with running_platform(dc, kept) as harness:
             await harness.received(dc.say("one", mention=True, channel="general"))
@@ -163,7 +163,7 @@ async def test_a_deleted_channel_delays_no_other() -> None:
 
 
 async def test_backfill_is_retried() -> None:
-    kept = Kept()
+    kept = PersistentState()
     async with DiscordServer() as dc:
         async with running_platform(dc, kept) as harness:
             await harness.received(dc.say("one"))
@@ -174,7 +174,7 @@ async def test_backfill_is_retried() -> None:
 
 
 async def test_a_new_bot_account_has_nothing_to_backfill() -> None:
-    kept = Kept()
+    kept = PersistentState()
     async with DiscordServer() as dc:
         async with running_platform(dc, kept) as harness:
             await harness.received(dc.say("one"))
@@ -192,8 +192,8 @@ async def test_an_unknown_thread_is_looked_up_on_a_mention(dc: DiscordServer) ->
         await harness.received(dc.say("hi", mention=True, channel="general"))
         thread.archived = False  # without its event
         dc.say("not for you", thread=thread)
-        heard = await harness.received(dc.say("what?", mention=True, thread=thread))
-        assert heard.chat == key(thread)
+        received = await harness.received(dc.say("what?", mention=True, thread=thread))
+        assert received.chat == key(thread)
         assert len(dc.calls("GET", "/channels/{channel_id}")) == 1
         assert (await harness.received(dc.say("more", thread=thread))).chat == key(thread)
 
@@ -221,7 +221,7 @@ async def test_a_waiting_message_shows_eyes(dc: DiscordServer, harness: DiscordH
 
 
 async def test_late_messages_of_one_connection_are_found_before_the_cursor() -> None:
-    kept = Kept()
+    kept = PersistentState()
     async with DiscordServer() as dc:
         async with running_platform(dc, kept) as harness:
             await harness.received(dc.say("one"))
@@ -233,7 +233,7 @@ async def test_late_messages_of_one_connection_are_found_before_the_cursor() -> 
 
 
 async def test_a_channel_stays_known_for_weeks() -> None:
-    kept = Kept()
+    kept = PersistentState()
     async with DiscordServer() as dc, running_platform(dc, kept) as harness:
         await harness.received(dc.say("hi"))
         assert dc.now() - kept.since > 29 * 86400
@@ -248,13 +248,13 @@ async def test_a_delayed_channel_lookup_loses_no_message(dc: DiscordServer, time
         await harness.received(dc.say("hi"))
         thread.archived = False  # without its event
         dc.fault("GET /channels/*", "server_error", times=times, status=503)
-        heard = await harness.received(dc.say("what?", mention=True, thread=thread))
-        assert heard.chat == (key(thread) if times else ChatKey("discord", str(thread.id)))
-        assert not heard.private
+        received = await harness.received(dc.say("what?", mention=True, thread=thread))
+        assert received.chat == (key(thread) if times else ChatKey("discord", str(thread.id)))
+        assert not received.private
 
 
 async def test_after_a_kill_before_the_first_answer_unknown_channels_are_fetched() -> None:
-    kept = Kept()
+    kept = PersistentState()
     async with DiscordServer() as dc:
         dc.guild()
         async with running_platform(dc, kept) as harness:

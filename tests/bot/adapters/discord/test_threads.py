@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.bot.adapters.discord.client import key, to
-from tests.bot.adapters.discord.harness import DiscordHarness, Kept, running_platform
+from tests.bot.adapters.discord.harness import DiscordHarness, PersistentState, running_platform
 from tests.servers.discord import DiscordServer
 from tests.servers.discord.views import message_event
 
@@ -12,10 +12,10 @@ async def test_a_mention_starts_a_thread_that_continues() -> None:
     async with DiscordServer() as dc, running_platform(dc, threads=True) as harness:
         dc.guild()
         asked = dc.say("why is\nthe sky blue? " + "x" * 100, mention=True, channel="general")
-        heard = await harness.received(asked)
+        received = await harness.received(asked)
         thread = asked.thread
         assert thread is not None
-        assert heard.chat == key(thread)
+        assert received.chat == key(thread)
         assert thread.name.startswith("why is the sky blue? xxx")
         assert len(thread.name) == 60
         assert (await harness.received(dc.say("and at night?", thread=thread))).chat == key(thread)
@@ -23,7 +23,7 @@ async def test_a_mention_starts_a_thread_that_continues() -> None:
         edit = dc.edit(asked, f"{dc.bot.mention} why is it red?")
         await harness.texts(3)
         assert (harness.accepted[-1].kind, harness.accepted[-1].chat) == ("edited", key(thread)), edit
-        await harness.platform.waiting(heard)
+        await harness.platform.waiting(received)
         assert asked.reactions == {"👀": {dc.bot.id}}
 
 
@@ -42,13 +42,13 @@ async def test_without_thread_permission_the_answer_goes_to_the_channel(dc: Disc
     dc.forbid("general", "create_public_threads")
     async with running_platform(dc, threads=True) as harness:
         for _ in range(2):
-            heard = await harness.received(dc.say("hi", mention=True, channel="general"))
-            assert heard.chat == key(dc.channel("general"))
+            received = await harness.received(dc.say("hi", mention=True, channel="general"))
+            assert received.chat == key(dc.channel("general"))
         assert len([line for line in harness.log.lines if "can't create a thread" in line]) == 1
 
 
 async def test_a_thread_from_an_interrupted_attempt_is_reused() -> None:
-    kept = Kept()
+    kept = PersistentState()
     async with DiscordServer() as dc:
         async with running_platform(dc, kept, threads=True) as harness:
             await harness.received(dc.say("one", mention=True, channel="general"))
@@ -66,9 +66,9 @@ async def test_a_repeated_mention_starts_one_thread() -> None:
         event = message_event(dc, dc.say("hi", mention=True, channel="general"), readable=True)
         dc.events.dispatch("MESSAGE_CREATE", event, dc.guild())
         await dc.wait_for(lambda _: len(dc.calls("POST", "/channels/{channel_id}/messages/{message_id}/threads")) == 2)
-        heard = await harness.received(dc.say("again", mention=True, channel="general"))
+        received = await harness.received(dc.say("again", mention=True, channel="general"))
         assert [message.text for message in harness.accepted] == ["hi", "again"]
-        assert heard.chat.thread_id
+        assert received.chat.thread_id
         assert not [line for line in harness.log.lines if "can't create a thread" in line]
 
 

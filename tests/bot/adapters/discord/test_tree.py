@@ -21,7 +21,7 @@ from handlers.context import CommandSpec
 from handlers.languages import Say
 from handlers.parsing import parse_command
 from routing.types.tiers import TIERS
-from tests.bot.adapters.discord.interactions import asking
+from tests.bot.adapters.discord.interactions import command_client
 
 TREE = {command["name"]: command for command in tree(COMMANDS)}
 OWN = ("tier", "model")
@@ -39,7 +39,7 @@ def words(described: dict[str, Any]) -> list[str]:
 
 
 async def test_discord_accepts_the_commands() -> None:
-    async with asking() as (dc, _):
+    async with command_client() as (dc, _):
         assert [command["name"] for command in dc.commands] == [spec.name for spec in COMMANDS]
         assert dc.refusals == []
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any
@@ -12,6 +11,7 @@ from bot.adapters.telegram.settings import Pace, TelegramSettings
 from routing.ports import LiveReply
 from routing.types.messages import ChatKey, InboundMessage, OutboundMessage
 from tests.bot.adapters.harness import PlatformHarness, States
+from tests.fakes import ShiftedClock
 from tests.servers.telegram import Chat, Message, TelegramServer
 
 QUICK = Pace(
@@ -28,16 +28,6 @@ QUICK = Pace(
     group_gap=0.05,
     draft_refresh=0.15,
 )
-
-
-class Clock:
-    """Wall-clock time, movable."""
-
-    def __init__(self) -> None:
-        self.shift = 0.0
-
-    def __call__(self) -> float:
-        return time.time() + self.shift
 
 
 class Chats:
@@ -61,7 +51,7 @@ class TelegramHarness(PlatformHarness):
         self.state = state or States()
         self.state.changed = tg.changed
         self.chats = Chats()
-        self.clock = Clock()
+        self.clock = ShiftedClock()
         pace: Pace = replace(QUICK, **given.pop("pace", {}))
         settings = {"telegram_bot_token": tg.token, "telegram_api_root": tg.root, "telegram_flood_limit": "off"}
         settings |= {f"telegram_{name}": value for name, value in given.items()}

@@ -86,20 +86,20 @@ async def test_a_document_obeys_flood_control() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "said", "reason"),
+    ("kind", "error", "reason"),
     [
         ("bad_request", "not enough rights to send documents to the chat", "the bot may not send files in that chat"),
         ("too_large", "the file is too large for the server", "the file is too large for the server"),
     ],
 )
 async def test_a_refused_file_is_explained(
-    tg: TelegramServer, harness: TelegramHarness, kind: Kind, said: str, reason: str
+    tg: TelegramServer, harness: TelegramHarness, kind: Kind, error: str, reason: str
 ) -> None:
-    tg.fault("sendDocument", kind, text=said)
+    tg.fault("sendDocument", kind, text=error)
     with pytest.raises(SendRefused, match=f"(?i){reason}"):
         await harness.send(to(tg.private(), "here it is", document=TALK))
-    (told,) = tg.private().from_bot()
-    assert told.text.lower() == f"here it is\n⚠️ talk.md: {said}"
+    (reply,) = tg.private().from_bot()
+    assert reply.text.lower() == f"here it is\n⚠️ talk.md: {error}"
 
 
 CODE = "print('line')\n" * 700
@@ -132,8 +132,8 @@ async def test_code_files_are_separate_pieces_and_not_repeated(tg: TelegramServe
 async def test_if_files_are_refused_code_is_text(tg: TelegramServer, harness: TelegramHarness) -> None:
     tg.fault("sendDocument", "bad_request", text="not enough rights to send documents to the chat")
     (sent,) = await harness.send(to(tg.private(), f"Run it:\n\n```python\n{CODE}```", attached=ATTACHED))
-    told, *code = tg.private().from_bot()
-    assert told.text.splitlines()[-1] == "⚠️ main.py: Not enough rights to send documents to the chat"
+    reply, *code = tg.private().from_bot()
+    assert reply.text.splitlines()[-1] == "⚠️ main.py: Not enough rights to send documents to the chat"
     assert "\n".join(each.text for each in code) == CODE.rstrip()
     assert sent.message_id == str(code[-1].id)
     assert {entity["type"] for each in code for entity in each.entities} == {"pre"}
@@ -159,8 +159,8 @@ async def test_code_sent_instead_of_a_refused_file_resumes_after_an_interruption
         with pytest.raises(SendLater) as caught:
             await answered_or_late(tg, fault, harness.send(reply))
         await harness.send(reply, again=caught.value.maybe_sent)
-        told, *code = tg.private().from_bot()
-        assert "⚠️ main.py" in told.text
+        notice, *code = tg.private().from_bot()
+        assert "⚠️ main.py" in notice.text
         assert len(tg.calls("sendDocument")) == 1
         texts = [each.text for each in code]
         if caught.value.maybe_sent:

@@ -9,6 +9,7 @@ import pytest
 from bot.adapters.telegram.flood import Limits, Rate, RateLimiter, parse
 from bot.platform import SendLater
 from routing.errors import ConfigError
+from tests.fakes import ManualClock
 
 
 @pytest.mark.parametrize(
@@ -30,44 +31,36 @@ def test_invalid_flood_limits_name_the_variable(text: str) -> None:
         parse(text)
 
 
-class Now:
-    def __init__(self) -> None:
-        self.at = 1000.0
-
-    def __call__(self) -> float:
-        return self.at
-
-
 REAL = parse("30/s,1/s per chat,20/min per group")
 
 
 async def test_previews_leave_room_for_the_final_message() -> None:
-    now = Now()
-    flood = RateLimiter(REAL, now)
+    clock = ManualClock()
+    flood = RateLimiter(REAL, clock)
     assert [flood.spare("5") for _ in range(4)] == [True, True, False, False]
     await flood.turn("5")
     assert not flood.spare("5")
     assert flood.spare("5", counts=False)
-    now.at += 3.2
+    clock.now += 3.2
     assert flood.spare("5")
 
 
 async def test_a_group_never_takes_more_than_twenty_in_a_minute() -> None:
-    now = Now()
-    flood = RateLimiter(REAL, now)
+    clock = ManualClock()
+    flood = RateLimiter(REAL, clock)
     sent = []
     for _ in range(3600):
         if flood.spare("-100"):
-            sent.append(now.at)
-        now.at += 0.1
+            sent.append(clock.now)
+        clock.now += 0.1
     assert max(sum(1 for other in sent if at <= other < at + 60) for at in sent) == 17
-    now.at = sent[-1]
+    clock.now = sent[-1]
     await flood.turn("-100")
 
 
 async def test_a_long_wait_returns_the_reply_to_the_outbox() -> None:
-    now = Now()
-    flood = RateLimiter(parse("2/min per group"), now)
+    clock = ManualClock()
+    flood = RateLimiter(parse("2/min per group"), clock)
     await flood.turn("-1")
     await flood.turn("-1")
     with pytest.raises(SendLater) as caught:
@@ -97,8 +90,8 @@ async def test_waiting_replies_keep_their_order_and_precede_previews() -> None:
 
 
 async def test_rate_limited_chats_delay_no_other_while_messages_succeed() -> None:
-    now = Now()
-    flood = RateLimiter(Limits(), now)
+    clock = ManualClock()
+    flood = RateLimiter(Limits(), clock)
     for number in range(10):
         flood.refuse(f"{number}", 59)
         flood.passed()
@@ -108,20 +101,20 @@ async def test_rate_limited_chats_delay_no_other_while_messages_succeed() -> Non
 
 async def test_consecutive_rate_limits_pause_all_chats() -> None:
     """Then one reply per second probes, and previews wait."""
-    now = Now()
-    flood = RateLimiter(Limits(), now)
+    clock = ManualClock()
+    flood = RateLimiter(Limits(), clock)
     flood.refuse("0", 5)
-    now.at += 6
+    clock.now += 6
     for number, seconds in enumerate((30, 20, 40), start=1):
         flood.refuse(f"{number}", seconds)
         assert flood.spare("other", counts=False)
     flood.refuse("4", 50)
     assert not flood.spare("other", counts=False)
-    now.at += 1
+    clock.now += 1
     await flood.turn("other")
     assert not flood._take(flood._chat("another")), "the next one in a second"
     flood.refuse("other", 50)
-    now.at += 1
+    clock.now += 1
     await flood.turn("another")
     flood.passed()
     assert flood.spare("third")
@@ -129,9 +122,9 @@ async def test_consecutive_rate_limits_pause_all_chats() -> None:
 
 
 async def test_idle_chats_are_forgotten() -> None:
-    now = Now()
-    flood = RateLimiter(REAL, now)
+    clock = ManualClock()
+    flood = RateLimiter(REAL, clock)
     for number in range(5000):
-        now.at += 0.1
+        clock.now += 0.1
         await flood.turn(str(number))
     assert len(flood._chats) <= 600

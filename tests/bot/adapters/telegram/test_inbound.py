@@ -32,7 +32,7 @@ def tg() -> TelegramServer:
 
 
 @pytest.mark.parametrize(
-    ("said", "text"),
+    ("typed", "text"),
     [
         ("@tierbot what time is it?", "what time is it?"),
         ("@TierBot: what time is it?", "what time is it?"),
@@ -46,16 +46,16 @@ def tg() -> TelegramServer:
         ("@tierbot /status", "/status"),
     ],
 )
-async def test_a_group_message_for_this_bot(tg: TelegramServer, said: str, text: str) -> None:
-    found = received(tg, tg.say(said, group="Team"))
+async def test_a_group_message_for_this_bot(tg: TelegramServer, typed: str, text: str) -> None:
+    found = received(tg, tg.say(typed, group="Team"))
     assert (found.text, found.private, found.chat.thread_id) == (text, False, "")
 
 
 @pytest.mark.parametrize(
-    "said", ["good morning", "@otherbot hello", "/tier@otherbot smart", "see /etc/passwd", "mail x@tierbot.org"]
+    "typed", ["good morning", "@otherbot hello", "/tier@otherbot smart", "see /etc/passwd", "mail x@tierbot.org"]
 )
-async def test_a_group_message_for_another_person(tg: TelegramServer, said: str) -> None:
-    assert inbound(tg, tg.say(said, group="Team")) is None
+async def test_a_group_message_for_another_person(tg: TelegramServer, typed: str) -> None:
+    assert inbound(tg, tg.say(typed, group="Team")) is None
 
 
 async def test_another_bots_command_is_ignored_in_private(tg: TelegramServer) -> None:
@@ -64,8 +64,8 @@ async def test_another_bots_command_is_ignored_in_private(tg: TelegramServer) ->
 
 
 async def test_a_mention_by_name(tg: TelegramServer) -> None:
-    said = tg.say("Tierbot hello", group="Team", mention=tg.bot)
-    assert received(tg, said).text == "hello"
+    message = tg.say("Tierbot hello", group="Team", mention=tg.bot)
+    assert received(tg, message).text == "hello"
     someone = User(55, "Tierbot")
     assert inbound(tg, tg.say("Tierbot hello", group="Team", mention=someone)) is None
 
@@ -100,8 +100,8 @@ async def test_in_the_bots_topic_not_every_message_is_a_reply_to_it(tg: Telegram
 
 
 async def test_a_reply_chain_is_not_a_topic(tg: TelegramServer) -> None:
-    said = tg.say("@tierbot hi", group="Team", content={"message_thread_id": 77})
-    assert received(tg, said).chat.thread_id == ""
+    message = tg.say("@tierbot hi", group="Team", content={"message_thread_id": 77})
+    assert received(tg, message).chat.thread_id == ""
 
 
 async def test_readable_files(tg: TelegramServer) -> None:
@@ -155,10 +155,10 @@ async def test_service_messages_are_ignored(tg: TelegramServer) -> None:
 
 
 async def test_an_edit_is_for_the_bot_if_the_message_would_be(tg: TelegramServer) -> None:
-    said = tg.say("helo")
-    tg.edit(said, "hello")
-    found = received(tg, said)
-    assert (found.kind, found.text, found.message_id) == ("edited", "hello", str(said.id))
+    message = tg.say("helo")
+    tg.edit(message, "hello")
+    found = received(tg, message)
+    assert (found.kind, found.text, found.message_id) == ("edited", "hello", str(message.id))
     walk = tg.unsupported("location")
     tg.edit(walk, "")
     assert inbound(tg, walk) is None

@@ -16,18 +16,18 @@ FAILURES: tuple[Kind, ...] = ("server_error", "drop_before", "drop_after", "too_
 
 
 async def ask(harness: TelegramHarness, text: str = "hm?", **where: Any) -> tuple[Message, InboundMessage]:
-    said = harness.server.say(text, **where)
-    return said, await harness.received(said)
+    message = harness.server.say(text, **where)
+    return message, await harness.received(message)
 
 
 async def test_a_quick_answer_costs_one_request() -> None:
     async with TelegramServer() as tg, running_platform(tg, pace={"typing_after": 5, "preview_after": 5}) as harness:
-        said, inbound = await ask(harness)
+        message, inbound = await ask(harness)
         live = harness.live(inbound)
         await live.working()
         live.show("4")
         assert await live.close() == ""
-        await harness.send(to(said.chat, "42"))
+        await harness.send(to(message.chat, "42"))
         assert tg.actions == []
         assert tg.drafts == []
         assert len(tg.calls("sendMessage")) == 1
@@ -50,7 +50,7 @@ async def test_typing_continues_until_the_end(tg: TelegramServer, harness: Teleg
 
 
 async def test_in_private_the_answer_is_streamed_into_one_draft(tg: TelegramServer, harness: TelegramHarness) -> None:
-    said, inbound = await ask(harness)
+    message, inbound = await ask(harness)
     live = harness.live(inbound)
     live.show("The **ans")
     await tg.wait_for(lambda _: len(tg.drafts) == 1)
@@ -59,11 +59,11 @@ async def test_in_private_the_answer_is_streamed_into_one_draft(tg: TelegramServ
     await tg.wait_for(lambda _: len(tg.drafts) == 2)
     assert [draft.text for draft in tg.drafts] == ["The ans", "The answer is"]
     assert tg.drafts[1].entities == [{"type": "bold", "offset": 4, "length": 6}]
-    assert {draft.draft_id for draft in tg.drafts} == {said.id}
+    assert {draft.draft_id for draft in tg.drafts} == {message.id}
     assert tg.drafts[1].at - tg.drafts[0].at > 0.045
     assert await live.close() == ""
     assert harness.placeholders == []
-    assert said.chat.from_bot() == []
+    assert message.chat.from_bot() == []
 
 
 async def test_a_draft_is_renewed_before_it_expires(tg: TelegramServer, harness: TelegramHarness) -> None:
@@ -94,7 +94,7 @@ async def test_a_failed_renewal_is_not_repeated_at_once() -> None:
 
 async def test_refused_drafts_are_replaced_by_edits(tg: TelegramServer, harness: TelegramHarness) -> None:
     tg.fault("sendMessageDraft", "bad_request", times=None)
-    said, inbound = await ask(harness)
+    message, inbound = await ask(harness)
     live = harness.live(inbound)
     live.show("one")
     shown = await tg.reply()
@@ -102,7 +102,7 @@ async def test_refused_drafts_are_replaced_by_edits(tg: TelegramServer, harness:
     await tg.wait_for(lambda _: shown.text == "one two")
     assert await live.close() == str(shown.id)
     assert harness.placeholders == [str(shown.id)]
-    await harness.send(to(said.chat, "one two three", edits=str(shown.id)))
+    await harness.send(to(message.chat, "one two three", edits=str(shown.id)))
     assert [version.text for version in shown.versions] == ["one …", "one two", "one two three"]
     again = harness.live(inbound)
     again.show("second turn")
@@ -112,25 +112,25 @@ async def test_refused_drafts_are_replaced_by_edits(tg: TelegramServer, harness:
 
 
 async def test_in_a_group_a_message_is_stored_then_edited(tg: TelegramServer, harness: TelegramHarness) -> None:
-    said, inbound = await ask(harness, "@tierbot hm?", group="Team")
+    message, inbound = await ask(harness, "@tierbot hm?", group="Team")
     live = harness.live(inbound)
     live.show("one")
-    shown = await tg.reply(said)
-    assert shown.reply_to is said
+    shown = await tg.reply(message)
+    assert shown.reply_to is message
     await tg.wait_for(lambda _: harness.placeholders == [str(shown.id)])
     live.show("one two")
     await tg.wait_for(lambda _: shown.text == "one two")
     live.show("one two")
     assert await live.close() == str(shown.id)
-    await harness.send(to(said.chat, "one two", edits=str(shown.id)))
+    await harness.send(to(message.chat, "one two", edits=str(shown.id)))
     assert len(shown.versions) == 2
     assert len(tg.calls("editMessageText")) == 1
     assert tg.drafts == []
 
 
 async def test_a_given_placeholder_is_continued(tg: TelegramServer, harness: TelegramHarness) -> None:
-    said, inbound = await ask(harness)
-    shown = tg.add_message(said.chat, tg.bot, "half an")
+    message, inbound = await ask(harness)
+    shown = tg.add_message(message.chat, tg.bot, "half an")
     live = harness.live(inbound, str(shown.id))
     live.show("half an answer")
     await tg.wait_for(lambda _: shown.text == "half an answer")
@@ -141,23 +141,23 @@ async def test_a_given_placeholder_is_continued(tg: TelegramServer, harness: Tel
 
 
 async def test_a_preview_on_its_way_arrives_before_the_final_text(tg: TelegramServer, harness: TelegramHarness) -> None:
-    said, inbound = await ask(harness, "@tierbot hm?", group="Team")
+    message, inbound = await ask(harness, "@tierbot hm?", group="Team")
     live = harness.live(inbound)
     tg.fault("sendMessage", "slow", seconds=0.2)
     live.show("half")
-    shown = await tg.reply(said)
+    shown = await tg.reply(message)
     assert await live.close() == str(shown.id) == harness.placeholders[0]
 
 
 async def test_without_streaming_there_is_only_typing(tg: TelegramServer, harness: TelegramHarness) -> None:
-    said, inbound = await ask(harness)
+    message, inbound = await ask(harness)
     live = harness.platform.live(inbound, "", False, harness.keep)
     await live.working()
     live.show("one")
     await tg.wait_for(lambda _: len(tg.actions) >= 2)
     await live.close()
     assert tg.drafts == []
-    assert said.chat.from_bot() == []
+    assert message.chat.from_bot() == []
 
 
 def once(fault: Fault) -> Callable[[object], bool]:
@@ -166,7 +166,7 @@ def once(fault: Fault) -> Callable[[object], bool]:
 
 async def test_a_failing_preview_does_not_affect_the_final_text(tg: TelegramServer, harness: TelegramHarness) -> None:
     for kind in FAILURES:
-        said, inbound = await ask(harness, "@tierbot hm?", group=f"Team {kind}")
+        message, inbound = await ask(harness, "@tierbot hm?", group=f"Team {kind}")
         tg.fault("sendChatAction", kind)
         fault = tg.fault("sendMessage", kind)
         live = harness.live(inbound)
@@ -175,16 +175,16 @@ async def test_a_failing_preview_does_not_affect_the_final_text(tg: TelegramServ
         await tg.wait_for(once(fault))
         placeholder = await live.close()
         if kind != "too_many":
-            await harness.send(to(said.chat, "whole", edits=placeholder))
-            await tg.reply(said, matching="whole")
+            await harness.send(to(message.chat, "whole", edits=placeholder))
+            await tg.reply(message, matching="whole")
 
 
 async def test_a_429_on_an_edit_pauses_the_chat(tg: TelegramServer, harness: TelegramHarness) -> None:
-    said, inbound = await ask(harness, "@tierbot hm?", group="Team")
+    message, inbound = await ask(harness, "@tierbot hm?", group="Team")
     live = harness.live(inbound)
     await live.working()
     live.show("one")
-    shown = await tg.reply(said)
+    shown = await tg.reply(message)
     fault = tg.fault("editMessageText", "too_many", retry_after=1)
     live.show("one two")
     await tg.wait_for(lambda _: fault.hits == 1)
@@ -200,16 +200,16 @@ async def test_a_429_on_an_edit_pauses_the_chat(tg: TelegramServer, harness: Tel
 async def test_a_preview_deleted_by_someone_is_replaced_by_a_new_message(
     tg: TelegramServer, harness: TelegramHarness
 ) -> None:
-    said, inbound = await ask(harness, "@tierbot hm?", group="Team")
+    message, inbound = await ask(harness, "@tierbot hm?", group="Team")
     live = harness.live(inbound)
     live.show("one")
-    shown = await tg.reply(said)
+    shown = await tg.reply(message)
     shown.deleted = True
     live.show("one two")
     await tg.wait_for(lambda _: [call.status for call in tg.calls("editMessageText")] == [400])
     assert await live.close() == ""
-    await harness.send(to(said.chat, "one two three"))
-    await tg.reply(said, matching="three")
+    await harness.send(to(message.chat, "one two three"))
+    await tg.reply(message, matching="three")
 
 
 async def test_a_failure_to_store_the_placeholder_does_not_reach_the_turn() -> None:
@@ -217,10 +217,10 @@ async def test_a_failure_to_store_the_placeholder_does_not_reach_the_turn() -> N
         raise StorageFault("disk full")
 
     async with TelegramServer() as tg, running_platform(tg) as harness:
-        said, inbound = await ask(harness, "@tierbot hm?", group="Team")
+        message, inbound = await ask(harness, "@tierbot hm?", group="Team")
         live = harness.platform.live(inbound, "", True, keep)
         live.show("one")
-        shown = await tg.reply(said)
+        shown = await tg.reply(message)
         live.show("one two")
         assert await live.close() == str(shown.id)
 
@@ -251,7 +251,7 @@ async def test_the_real_pacing_stays_below_the_real_limits() -> None:
         running_platform(tg, flood_limit="30/s,1/s per chat,20/min per group", pace=real) as harness,
     ):
         tg.fault("sendMessageDraft", "bad_request", times=None)
-        said, inbound = await ask(harness)
+        message, inbound = await ask(harness)
         live = harness.live(inbound)
         text = ""
         for _ in range(30):
@@ -259,6 +259,6 @@ async def test_the_real_pacing_stays_below_the_real_limits() -> None:
             live.show(text)
             await tg.wait_for_change(0.1)
         placeholder = await live.close()
-        await harness.send(to(said.chat, text + "the end", edits=placeholder))
-        assert said.chat.from_bot()[0].text.endswith("the end")
+        await harness.send(to(message.chat, text + "the end", edits=placeholder))
+        assert message.chat.from_bot()[0].text.endswith("the end")
         assert [call.method for call in tg.refusals] == ["sendMessageDraft"]

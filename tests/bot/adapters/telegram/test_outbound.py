@@ -224,10 +224,10 @@ async def test_a_429_delays_only_its_chat(tg: TelegramServer, harness: TelegramH
 
 
 async def test_a_waiting_message_gets_an_eyes_reaction(tg: TelegramServer, harness: TelegramHarness) -> None:
-    said = tg.say("and this?")
-    await harness.platform.waiting(await harness.received(said))
-    assert said.emoji == ["👀"]
-    said.deleted = True
+    message = tg.say("and this?")
+    await harness.platform.waiting(await harness.received(message))
+    assert message.emoji == ["👀"]
+    message.deleted = True
     await harness.platform.waiting(harness.accepted[0])
 
 

@@ -53,11 +53,11 @@ async def test_a_refused_picture_does_not_stop_the_text(
         tg.fault("sendPhoto", kind, text=reason)
     reply = to(tg.private(), "see **this**", picture=CHART, buttons=BUTTONS)
     (sent,) = await harness.send(reply)
-    (told,) = tg.private().from_bot()
-    assert told.text.lower().startswith(f"see this\n⚠️ usage.png: {reason}")
-    assert told.buttons
-    assert told.entities == [{"type": "bold", "offset": 4, "length": 4}]
-    assert (sent.message_id, sent.last) == (str(told.id), True)
+    (notice,) = tg.private().from_bot()
+    assert notice.text.lower().startswith(f"see this\n⚠️ usage.png: {reason}")
+    assert notice.buttons
+    assert notice.entities == [{"type": "bold", "offset": 4, "length": 4}]
+    assert (sent.message_id, sent.last) == (str(notice.id), True)
     sents = await harness.send(to(tg.private("bob"), "x" * 2000, picture=CHART))
     note, text = tg.private("bob").from_bot()
     assert note.text.lower().startswith(f"⚠️ usage.png: {reason}")
@@ -67,5 +67,5 @@ async def test_a_refused_picture_does_not_stop_the_text(
 
 async def test_an_invalid_picture_does_not_stop_the_text(tg: TelegramServer, harness: TelegramHarness) -> None:
     await harness.send(to(tg.private(), "words", picture=Picture("a.png", b"no picture")))
-    (told,) = tg.private().from_bot()
-    assert told.text == "words\n⚠️ a.png: Image_process_failed"
+    (reply,) = tg.private().from_bot()
+    assert reply.text == "words\n⚠️ a.png: Image_process_failed"

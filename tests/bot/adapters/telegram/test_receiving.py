@@ -16,15 +16,15 @@ from tests.servers.telegram.faults import Kind
 
 
 async def test_a_private_message_arrives_and_its_answer_goes_back(tg: TelegramServer, harness: TelegramHarness) -> None:
-    said = tg.say("hello")
-    inbound = await harness.received(said)
+    message = tg.say("hello")
+    inbound = await harness.received(message)
     assert inbound.user == UserKey("telegram", "1001")
     assert inbound.chat == ChatKey("telegram", "1001")
     assert (inbound.text, inbound.kind, inbound.private) == ("hello", "message", True)
     assert (inbound.user_name, inbound.language, inbound.bot_name) == ("Alice", "en", "tierbot")
-    assert (inbound.bot_id, inbound.message_id) == (str(tg.bot.id), str(said.id))
-    assert inbound.sent_at == said.date
-    sent = await harness.send(to(said.chat, "**hi**"))
+    assert (inbound.bot_id, inbound.message_id) == (str(tg.bot.id), str(message.id))
+    assert inbound.sent_at == message.date
+    sent = await harness.send(to(message.chat, "**hi**"))
     reply = await tg.reply()
     assert reply.text == "hi"
     assert reply.entities == [{"type": "bold", "offset": 0, "length": 2}]
@@ -45,12 +45,12 @@ async def test_only_necessary_calls_are_made_at_the_start() -> None:
 
 async def test_the_offset_moves_only_after_accept_returned(tg: TelegramServer, harness: TelegramHarness) -> None:
     harness.failures = 2
-    said = tg.say("keep me")
-    inbound = await harness.received(said)
-    assert said.update is not None
+    message = tg.say("keep me")
+    inbound = await harness.received(message)
+    assert message.update is not None
     await tg.wait_for(lambda _: not tg.updates.pending)
     offsets = [poll.params.get("offset") for poll in tg.calls("getUpdates")]
-    acknowledged = said.update["update_id"] + 1
+    acknowledged = message.update["update_id"] + 1
     assert offsets.index(acknowledged) >= 3
     assert set(offsets[: offsets.index(acknowledged)]) == {None}
     assert (harness.batches, inbound.text) == (3, "keep me")
@@ -65,9 +65,9 @@ async def test_updates_from_downtime_are_delivered(tg: TelegramServer) -> None:
 
 
 async def test_a_repeated_update_keeps_its_id(tg: TelegramServer, harness: TelegramHarness) -> None:
-    said = tg.say("twice")
-    await harness.received(said)
-    tg.redeliver(said)
+    message = tg.say("twice")
+    await harness.received(message)
+    tg.redeliver(message)
     await harness.until(2)
     assert harness.accepted[0].update_id == harness.accepted[1].update_id
 
@@ -76,7 +76,7 @@ async def test_after_six_idle_days_ids_may_start_again_below() -> None:
     async with TelegramServer() as tg, running_platform(tg, pace={"long_poll": 1}) as harness:
         await harness.received(tg.say("old"))
         await tg.wait_for(lambda _: "offset" in tg.calls("getUpdates")[-1].params)
-        harness.clock.shift = 6 * 86400 + 60
+        harness.clock.ahead = 6 * 86400 + 60
         await tg.wait_for(lambda _: "offset" not in tg.calls("getUpdates")[-1].params)
         tg.updates.next_id = 5
         assert (await harness.received(tg.say("low"))).update_id == "5"
@@ -122,9 +122,9 @@ async def test_failed_polls_are_retried(tg: TelegramServer, kind: Kind) -> None:
 async def test_an_outage_is_survived_and_reported(tg: TelegramServer, harness: TelegramHarness) -> None:
     await tg.wait_for(lambda _: tg.updates.is_polled)
     async with tg.outage():
-        said = tg.say("during")
+        message = tg.say("during")
         await tg.wait_for(lambda _: "no connection" in harness.platform.progress.problem)
-    assert (await harness.received(said)).text == "during"
+    assert (await harness.received(message)).text == "during"
     assert harness.platform.progress.problem == ""
 
 
@@ -162,7 +162,7 @@ async def test_a_silent_poller_gets_new_connections(caplog: pytest.LogCaptureFix
         tg.fault("getUpdates", "hang")
         async with running_platform(tg) as harness:
             await tg.wait_for(lambda _: tg.calls("getUpdates"))
-            harness.clock.shift = 121
+            harness.clock.ahead = 121
             assert (await harness.received(tg.say("hear me"))).text == "hear me"
     assert caplog.text.count("nothing heard for") == 1
 
@@ -195,9 +195,9 @@ async def test_after_stop_receiving_replies_still_go_out(tg: TelegramServer, har
 async def test_the_token_stays_out_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     async with TelegramServer() as tg, running_platform(tg) as harness:
-        said = tg.say("hello")
-        await harness.received(said)
-        await harness.send(to(said.chat, "hi"))
+        message = tg.say("hello")
+        await harness.received(message)
+        await harness.send(to(message.chat, "hi"))
         photo = await harness.received(tg.say_photo(b"jpeg"))
         assert await harness.platform.fetch(photo.attachments[0]) == b"jpeg"
         secret = tg.token.partition(":")[2]

@@ -23,10 +23,10 @@ def hook() -> dict[str, Any]:
 
 async def test_webhook_updates_are_delivered_and_answered() -> None:
     async with TelegramServer() as tg, running_platform(tg, **hook()) as harness:
-        said = tg.say("hello")
-        await harness.received(said)
+        message = tg.say("hello")
+        await harness.received(message)
         await tg.wait_for(lambda _: not tg.updates.pending)
-        await harness.send(to(said.chat, "hi"))
+        await harness.send(to(message.chat, "hi"))
         assert (await tg.reply()).text == "hi"
         (call,) = tg.calls("setWebhook")
         assert call.params["secret_token"] == "s3cret"

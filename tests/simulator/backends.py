@@ -30,7 +30,7 @@ which he deleted."""
 
 
 @dataclass(slots=True)
-class Party:
+class Backend:
     """`names` are the ids in its world, for the paths and bodies of calls; `ask` lets Bob run /go in general."""
 
     root: str
@@ -71,7 +71,7 @@ class Party:
 
 
 @asynccontextmanager
-async def simcord_party() -> AsyncIterator[Party]:
+async def simcord_backend() -> AsyncIterator[Backend]:
     """simcord with this world."""
     async with SimcordServer() as sim:
         team = Team(sim)
@@ -85,7 +85,7 @@ async def simcord_party() -> AsyncIterator[Party]:
         await team.bob.delete(gone)
         names |= {"gone": gone.id, "dm": team.bob.user.dm_channel.id}
         texts = {name: str(number) for name, number in names.items()}
-        yield Party(sim.root, TOKEN, texts, sim.env.backend.advance_clock, lambda: _asked(team, team.general))
+        yield Backend(sim.root, TOKEN, texts, sim.env.backend.advance_clock, lambda: _asked(team, team.general))
 
 
 async def _asked(team: Team, where: ChannelHandle) -> tuple[int, str]:
@@ -95,7 +95,7 @@ async def _asked(team: Team, where: ChannelHandle) -> tuple[int, str]:
 
 
 @asynccontextmanager
-async def loopback_party() -> AsyncIterator[Party]:
+async def loopback_backend() -> AsyncIterator[Backend]:
     """Our server with this world."""
     async with DiscordServer(response_limit=3.0) as dc:
         dc.guild()
@@ -113,4 +113,4 @@ async def loopback_party() -> AsyncIterator[Party]:
             asked: Interaction = dc.slash("go", {}, user="bob", where="general")
             return asked.id, asked.token
 
-        yield Party(dc.root, dc.token, {name: str(number) for name, number in names.items()}, dc.advance, ask)
+        yield Backend(dc.root, dc.token, {name: str(number) for name, number in names.items()}, dc.advance, ask)

@@ -1,4 +1,4 @@
-"""Many concurrent turns with faults: how each ended, and whether one was lost or late."""
+"""A load test of many concurrent turns with faults: how each ended, and whether one was lost or late."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ End = Literal["answer", "partial", "failure", "lost"]
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How one turn ended, after how many seconds of its own and in queues. `tries` is the number of attempts."""
+    """How one turn ended, its seconds without queues and in queues (`in_line`), and its number of attempts."""
 
     end: End
     why: str
@@ -41,7 +41,7 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Crowd:
+class LoadResult:
     """The results of all turns of a run; `probes` is the maximum of concurrent probes of one model, `busy` of
     concurrent calls."""
 
@@ -58,16 +58,16 @@ class Crowd:
 
     @property
     def late(self) -> int:
-        """Turns that were over too late."""
+        """Number of turns that ended late."""
         return sum(each.seconds > self.deadline + LATE_SECONDS for each in self.turns)
 
     @property
     def most_tries(self) -> int:
-        """Of a turn."""
+        """Maximum number of attempts of a turn."""
         return max(each.tries for each in self.turns)
 
     def count(self, end: End) -> int:
-        """Turns that ended so."""
+        """Number of turns with this outcome."""
         return sum(each.end == end for each in self.turns)
 
     @property
@@ -81,7 +81,7 @@ def pools(count: int) -> list[list[str]]:
     return [[f"{name}-{number}" for name in NAMES] for number in range(count)]
 
 
-async def run(name: str, llm: Llm, plan: Plan, among: int, root: str = "") -> Crowd:
+async def run(name: str, llm: Llm, plan: Plan, among: int, root: str = "") -> LoadResult:
     """Run all turns of a plan at once, over `pools` pools."""
     health = ModelHealth(time.time)
     choices = [models(health, root, pool, SECONDS) for pool in pools(among)]
@@ -96,7 +96,7 @@ async def run(name: str, llm: Llm, plan: Plan, among: int, root: str = "") -> Cr
     took = time.perf_counter() - began
     ended = tuple(_ended(task, watched.tries[number]) for number, task in tasks.items())
     contract = choices[0].config.contracts[TIER]
-    return Crowd(
+    return LoadResult(
         name=name,
         turns=ended,
         attempts=contract.attempts,
@@ -140,7 +140,7 @@ def what(outcome: Outcome) -> tuple[End, str]:
     return ("partial" if done.text.strip() else "failure"), done.finish
 
 
-def report(found: list[Crowd], conditions: str) -> Section:
+def report(found: list[LoadResult], conditions: str) -> Section:
     """One column a run."""
     rows = [
         ("", *(each.name for each in found)),
