@@ -12,7 +12,6 @@ from typing import Any
 from handlers.tools.sandbox import SandboxLimits
 
 SECRET = "the-secret-of-the-owner"
-RENAME_EXCHANGE = 2
 OPEN = SandboxLimits(network=True)
 
 
