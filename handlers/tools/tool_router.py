@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from handlers.tools.authoring.decorator import AuthoredTool
+from handlers.tools.authoring.decorator import FunctionTool
 from handlers.tools.authoring.manifests import FOLDER, our_toolkit
 from handlers.tools.authoring.registration import native, register
 from routing.catalog.sizes import size_of
@@ -29,7 +29,7 @@ class ToolRouter:
         self,
         model: str,
         *,
-        tools: Iterable[AuthoredTool] | None = None,
+        tools: Iterable[FunctionTool[..., Any]] | None = None,
         toolkits: Iterable[Toolkit] | None = None,
         size: Size | None = None,
     ) -> None:
@@ -66,7 +66,7 @@ class ToolRouter:
         return build_selector(*rows(self._toolkits))
 
 
-def _distinct(tools: tuple[AuthoredTool, ...], toolkits: tuple[Toolkit, ...]) -> tuple[Toolkit, ...]:
+def _distinct(tools: tuple[FunctionTool[..., Any], ...], toolkits: tuple[Toolkit, ...]) -> tuple[Toolkit, ...]:
     """Wraps each tool in its own toolkit, followed by the given toolkits."""
     cards = [register(tool) for tool in tools]
     alone = tuple(Toolkit(card.name, card.texts["XL"].description, card.category, tools=(card,)) for card in cards)

@@ -1,4 +1,4 @@
-"""Tools as decorated functions and methods, or as classes. See docs/tools.md for examples."""
+"""Tools as decorated functions and methods. See docs/tools.md for examples."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MethodType
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypedDict, TypeVar, Unpack, overload
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypedDict, TypeVar, Unpack, overload
 
 from pydantic_core import to_json
 
@@ -48,31 +48,12 @@ def error(text: str) -> Result:
     return Result(text, failed=True)
 
 
-class AuthoredTool(Protocol):
-    """The interface of a tool. Texts and schemas are given per size class, or once for all; a missing size uses the
-    next larger one, then the next smaller one. A JSON Schema can be replaced by Python types by name, such as `{"city":
-    str, "days": (int, 3)}`, where 3 is a default. Optional attributes: `examples` (what people say when they need the
-    tool), `priority`, and the fields of Tool. `execute` may be async; otherwise it runs in a thread. If it has a
-    parameter `scope`, it gets the person and conversation it runs for. It returns a text, `ok(…)`, `error(…)`, or any
-    value that JSON can represent."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def category(self) -> str: ...
-    @property
-    def descriptions(self) -> str | Mapping[Size, str]: ...
-    @property
-    def parameters(self) -> Mapping[str, Any]: ...
-    @property
-    def execute(self) -> Callable[..., object]: ...
-
-
 class Settings(TypedDict, total=False):
-    """What `@tool` takes. Without `descriptions`, models see the function's docstring, and its `Args:` section
-    describes the parameters. `parameters` lists the parameters shown per size class (default: all). `off`, `asks` and
-    `describe` are as in Tool; `asks` takes the tool's parameters. For a method, they are methods of the same class, and
-    `traits` may be one that returns the traits."""
+    """What `@tool` takes. `descriptions` are per size class, or one for all; a missing size uses the next larger one,
+    then the next smaller one. Without them, models see the function's docstring, and its `Args:` section describes the
+    parameters. `parameters` lists the parameters shown per size class (default: all). `examples` are what people say
+    when they need the tool. `off`, `asks` and `describe` are as in Tool; `asks` takes the tool's parameters. For a
+    method, they are methods of the same class, and `traits` may be one that returns the traits."""
 
     name: str
     category: str
@@ -88,7 +69,8 @@ class Settings(TypedDict, total=False):
 
 
 class FunctionTool(Generic[P, R]):
-    """A function or method as a tool. It can still be called as such."""
+    """A function or method as a tool. It can still be called as such. It may be async; otherwise the bot runs it in a
+    thread. It returns a text, `ok(…)`, `error(…)`, or any value that JSON can represent."""
 
     def __init__(self, function: Callable[P, R], local: Mapping[str, Any], settings: Settings) -> None:
         descriptions, examples = settings.get("descriptions"), settings.get("examples", ())
@@ -99,7 +81,7 @@ class FunctionTool(Generic[P, R]):
         self.examples = tuple(examples) if isinstance(examples, Iterator) else examples  # checked at registration
         self.priority = settings.get("priority", 0.0)
         self.role = settings.get("role", "user")
-        self.traits = settings.get("traits", PLAIN)
+        self.traits: Any = settings.get("traits", PLAIN)  # of an unbound method, a function that returns them
         self.off = settings.get("off")
         self.describe = settings.get("describe")
         self._asks = settings.get("asks")
@@ -125,7 +107,7 @@ class FunctionTool(Generic[P, R]):
         return bound
 
     @property
-    def parameters(self) -> Mapping[str, Any]:
+    def parameters(self) -> Mapping[Size, Mapping[str, Any]]:
         """The schema by size class. Raises ConfigError for types without a JSON Schema."""
         schema = self._signature.schema
         return {LARGEST: schema} | {
@@ -147,9 +129,9 @@ class FunctionTool(Generic[P, R]):
             raise ConfigError(words, tool=self.name, parameter=unknown, size=size, known=known)
         return given
 
-    async def execute(self, input: Mapping[str, Any], size: Size, scope: ToolScope | None = None) -> object:
+    async def call(self, scope: ToolScope, arguments: Mapping[str, Any]) -> object:
         """Calls the function with its arguments converted to the annotated types."""
-        return await self._call(self.function, scope, input)
+        return await self._call(self.function, scope, arguments)
 
     @property
     def asks(self) -> Asks | None:
@@ -157,7 +139,7 @@ class FunctionTool(Generic[P, R]):
         asks = self._asks
         return asks and (lambda scope, /, **input: self._call(asks, scope, input))
 
-    async def _call(self, function: Callable[..., object], scope: ToolScope | None, input: Mapping[str, Any]) -> Any:
+    async def _call(self, function: Callable[..., object], scope: ToolScope, input: Mapping[str, Any]) -> Any:
         named = self._signature.arguments(input)
         return await _asynchronous(function)(*((scope,) if self._signature.scoped else ()), **named)
 
@@ -181,7 +163,7 @@ def tool(function: Callable[..., object] | None = None, /, **settings: Unpack[Se
     return lambda written: FunctionTool(written, local, settings)
 
 
-async def run(tool: AuthoredTool, arguments: Mapping[str, Any], scope: ToolScope, size: Size = LARGEST) -> str:
+async def run(tool: FunctionTool[P, R], arguments: Mapping[str, Any], scope: ToolScope, size: Size = LARGEST) -> str:
     """The result text for a model of this size class. Raises ToolFailed with the text of an `error`, and BadArguments
     for arguments of the wrong types."""
     return await runnable(tool).execute(replace(scope, size=size), **arguments)
@@ -194,25 +176,21 @@ def tools_of(owner: object) -> Tools:
     return tuple(getattr(owner, name) for name in names)
 
 
-def role_of(tool: AuthoredTool) -> Role:
+def role_of(tool: FunctionTool[..., Any]) -> Role:
     """The minimum role for calls. Raises ConfigError for an unknown role."""
-    given = getattr(tool, "role", "user")
-    role = next((each for each in _MAY if each == given), None)
-    if role is None:
+    if tool.role not in _MAY:
         words = "The tool {tool} has the role {role!r}: give it one of {choices}."
-        raise ConfigError(words, tool=tool.name, role=given, choices=", ".join(_MAY))
-    return role
+        raise ConfigError(words, tool=tool.name, role=tool.role, choices=", ".join(_MAY))
+    return tool.role
 
 
-def runnable(tool: AuthoredTool) -> Tool:
+def runnable(tool: FunctionTool[..., Any]) -> Tool:
     """The tool for a toolbox. Raises ConfigError for an unknown role."""
-    call, scoped = _asynchronous(tool.execute), "scope" in inspect.signature(tool.execute).parameters
 
     async def execute(scope: ToolScope, /, **arguments: Any) -> str:
-        return _result_text(await call(arguments, scope.size, **({"scope": scope} if scoped else {})))
+        return _result_text(await tool.call(scope, arguments))
 
-    optional = {name: getattr(tool, name) for name in ("traits", "off", "describe", "asks") if hasattr(tool, name)}
-    return Tool(tool.name, execute, role_of(tool), **optional)
+    return Tool(tool.name, execute, role_of(tool), tool.traits, tool.off, tool.describe, tool.asks)
 
 
 def _asynchronous(function: Callable[..., object]) -> Callable[..., Awaitable[object]]:

@@ -8,9 +8,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-from handlers.tools.authoring.decorator import AuthoredTool, FunctionTool, role_of
+from handlers.tools.authoring.decorator import FunctionTool, role_of
 from handlers.tools.authoring.schemas import IllegalSchema, names, plain, required
-from handlers.tools.authoring.signatures import is_typed, typed_schema
 from routing.errors import ConfigError, Reason
 from routing.llm.message_codec import MAX_NAME_CHARACTERS
 from routing.types.decisions import SIZES, Size
@@ -20,51 +19,43 @@ from routing.types.toolkits import ToolCard, ToolText
 _LEGAL = re.compile(rf"[A-Za-z_][A-Za-z0-9_-]{{0,{MAX_NAME_CHARACTERS - 1}}}")
 """OpenAI and Anthropic allow 64 letters, digits, `_` and `-`; Gemini requires a letter or `_` first."""
 LEGAL = "1 to {limit} of the characters A-Z a-z 0-9 _ and -, the first a letter or _"
-_EMPTY = '{"type": "object", "properties": {}}'
 
 T = TypeVar("T")
 
 
-def register(tool: AuthoredTool) -> ToolCard:
+def register(tool: FunctionTool[..., Any]) -> ToolCard:
     """Validates a tool and returns its card. Raises ConfigError with the tool and how to fix it."""
-    if isinstance(tool, type):
-        raise ConfigError("The tool {tool} is a class: register an object of it, {tool}().", tool=tool.__name__)
-    name = getattr(tool, "name", "")
-    legal_name(name, Reason("a tool ({type})", type=type(tool).__name__))
-    if not callable(getattr(tool, "execute", None)):
-        raise ConfigError("The tool {tool} has no execute: give it a method execute(input, size).", tool=name)
+    if not isinstance(tool, FunctionTool):
+        words = "An object of type {type} is not a tool: decorate a function with @tool."
+        raise ConfigError(words, type=type(tool).__name__)
     role_of(tool)
     return card_of(
-        name,
-        getattr(tool, "descriptions", None),
-        getattr(tool, "parameters", None),
-        category=tool.category if hasattr(tool, "category") else "",
-        examples=getattr(tool, "examples", ()),
-        priority=getattr(tool, "priority", 0.0),
-        proven=isinstance(tool, FunctionTool),
+        tool.name,
+        tool.descriptions,
+        tool.parameters,
+        category=tool.category,
+        examples=tool.examples,
+        priority=tool.priority,
+        proven=True,
     )
 
 
 def card_of(
     name: str,
     descriptions: object,
-    parameters: object,
+    parameters: Mapping[Size, Mapping[str, Any]],
     *,
     category: object = "",
     examples: object = (),
     priority: object = 0.0,
     proven: bool = False,
 ) -> ToolCard:
-    """Builds a card from its parts. `proven` skips the check that the schemas are valid JSON Schema."""
+    """Builds a card from its parts; `parameters` are JSON Schemas by size. `proven` skips the check that they are
+    valid. Raises ConfigError."""
     legal_name(name, Reason("a tool"))
-    if is_typed(parameters):
-        parameters = {"XL": typed_schema(name, parameters)}
-    elif isinstance(parameters, Mapping) and not set(parameters) & set(SIZES) and "type" in parameters:
-        parameters = dict.fromkeys(SIZES, parameters)
     given = _descriptions(name, descriptions)
-    schemas = _by_size(name, Reason("parameters"), parameters, f'{{"XL": {_EMPTY}}}')
-    schemas = {size: typed_schema(name, each) if is_typed(each) else each for size, each in schemas.items()}
-    written = {size: _written(name, size, schema, proven) for size, schema in schemas.items()}
+    _check_sizes(name, Reason("parameters"), parameters)
+    written = {size: _written(name, size, schema, proven) for size, schema in parameters.items()}
     texts = {size: ToolText(_nearest_size(size, given).strip(), _nearest_size(size, written)) for size in SIZES}
     _compare(name, texts)
     if not isinstance(category, str):
@@ -74,7 +65,7 @@ def card_of(
     return ToolCard(name, texts, category, _examples(name, examples), _priority(name, priority))
 
 
-def native_tool(tool: AuthoredTool | ToolCard, size: Size = "XL") -> dict[str, Any]:
+def native_tool(tool: FunctionTool[..., Any] | ToolCard, size: Size = "XL") -> dict[str, Any]:
     """The function definition in the format of OpenAI and Ollama for a model of this size. Raises ConfigError."""
     return native((tool if isinstance(tool, ToolCard) else register(tool)).spec(size))
 
@@ -98,32 +89,29 @@ def legal_name(name: object, whose: Reason) -> None:
         raise ConfigError(words, whose=whose, name=name[: MAX_NAME_CHARACTERS + 8], legal=legal, hint=hint)
 
 
-def _by_size(tool: str, what: Reason, given: object, form: str) -> dict[Size, Any]:
-    if not isinstance(given, Mapping) or not given:
-        words = "The tool {tool} has no {what} for any of {sizes}: give at least one, as {form}."
-        raise ConfigError(words, tool=tool, what=what, sizes=", ".join(SIZES), form=form)
+def _check_sizes(tool: str, what: Reason, given: Mapping[Any, object]) -> None:
+    """Raises ConfigError for a key that is not a size class."""
     unknown = next((key for key in given if key not in SIZES), None)
     if unknown is not None:
         words = "The {what} of the tool {tool} are for {size!r}: the sizes are {sizes}."
         raise ConfigError(words, what=what, tool=tool, size=unknown, sizes=", ".join(SIZES))
-    return dict(given)
 
 
 def _descriptions(tool: str, descriptions: object) -> dict[Size, str]:
     given = dict.fromkeys(SIZES, descriptions) if isinstance(descriptions, str) else descriptions
-    found = _by_size(tool, Reason("descriptions"), given, '{"S": "…", "XL": "…"}')
-    for size, text in found.items():
+    if not isinstance(given, Mapping) or not given:
+        words = "The tool {tool} has no descriptions for any of {sizes}: give at least one, as {form}."
+        raise ConfigError(words, tool=tool, sizes=", ".join(SIZES), form='{"S": "…", "XL": "…"}')
+    _check_sizes(tool, Reason("descriptions"), given)
+    for size, text in given.items():
         if not isinstance(text, str) or not text.strip():
             words = "The tool {tool} has an empty description for {size}: say in a sentence what it does, and when."
             raise ConfigError(words, tool=tool, size=size)
         _check_encodable(tool, Reason("a description for {size}", size=size), text)
-    return found
+    return dict(given)
 
 
-def _written(tool: str, size: Size, schema: object, proven: bool) -> dict[str, Any]:
-    if not isinstance(schema, Mapping):
-        words = "The parameters of the tool {tool} for {size} are not a JSON Schema: give {empty}, or more."
-        raise ConfigError(words, tool=tool, size=size, empty=_EMPTY)
+def _written(tool: str, size: Size, schema: Mapping[str, Any], proven: bool) -> dict[str, Any]:
     try:
         written = plain(schema, proven)
     except IllegalSchema as error:

@@ -7,7 +7,7 @@ import re
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, TypeGuard, Union, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin
 
 import typing_extensions
 from pydantic import Field, TypeAdapter, ValidationError
@@ -112,39 +112,6 @@ def _named(tool: str, parameter: inspect.Parameter, hints: Mapping[str, Any], te
     ):
         hint = Annotated[hint, Field(description=description)]
     return parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=hint)
-
-
-def is_typed(parameters: object) -> TypeGuard[Mapping[str, Any]]:
-    """Whether these are Python types by name, with optional defaults, and not a JSON Schema."""
-    if not isinstance(parameters, Mapping) or not parameters:
-        return False
-    return all(
-        _is_type(each[0] if isinstance(each, tuple) and len(each) == 2 else each) for each in parameters.values()
-    )
-
-
-def typed_schema(tool: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON Schema of Python types by name; a tuple is a type with its default. Raises ConfigError with the tool,
-    the parameter and how to fix it."""
-    given = {
-        name: each if isinstance(each, tuple) else (each, inspect.Parameter.empty) for name, each in parameters.items()
-    }
-    wrong = next((name for name in given if not isinstance(name, str) or not name.isidentifier()), None)
-    if wrong is not None:
-        raise ConfigError(
-            "The parameter {parameter!r} of the tool {tool} is not a Python name: write a JSON Schema for it.",
-            parameter=wrong,
-            tool=tool,
-        )
-    named = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
-        for name, (hint, default) in given.items()
-    ]
-    return Signature(tool, named).schema
-
-
-def _is_type(value: object) -> bool:
-    return isinstance(value, type) or get_origin(value) is not None or isinstance(value, types.UnionType)
 
 
 def texts_of(function: Callable[..., object]) -> dict[Size, str]:

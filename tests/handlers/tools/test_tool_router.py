@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from handlers.tools.authoring.decorator import AuthoredTool, tool
+from handlers.tools.authoring.decorator import FunctionTool, tool
 from handlers.tools.tool_router import ToolRouter
 from routing.errors import ConfigError
 from routing.types.decisions import SIZES
@@ -94,7 +94,7 @@ def test_an_empty_list_means_no_tools(given: dict[str, Any]) -> None:
     ],
 )
 def test_a_duplicate_name_is_refused_with_both_positions(
-    tools: Sequence[AuthoredTool], toolkits: Sequence[Toolkit], where: str
+    tools: Sequence[FunctionTool[..., Any]], toolkits: Sequence[Toolkit], where: str
 ) -> None:
     with pytest.raises(ConfigError, match=rf"^The {where}: rename one of the two\.$"):
         ToolRouter("openai/gpt-5.2", tools=tools, toolkits=toolkits)
