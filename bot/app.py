@@ -110,7 +110,7 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
     clock, steady = messaging.clock, messaging.steady
     running = RunningTurns()
     engine = await build_engine(workspace, messaging, running, lambda error: outages.note(error))
-    await keyless.detect_ollama(engine.models)
+    await keyless.detect_ollama(engine.models, keyless.FIRST_TIMEOUT_SECONDS)
     router, guard, files = engine.router, engine.guard, engine.files
     critic = Critic(engine.models, engine.caller, lambda: engine.models.config.critic, steady)
     chat = Chat(router, stores.history, stores.preferences, files.text, files.transcribe, clock, critic)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -77,6 +78,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace, environment: Environment, faults: Sequence[str] = ()) -> int:
     settings = environment.settings
+    if options.command == "run":
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))  # until `bot.running` handles it
     has_level = "log_level" in settings.model_fields_set
     level = settings.log_level if has_level or options.command in ("run", "mcp") else _default_level(options.command)
     redactor = logs.configure(level, settings.log_format, environment.secrets())

@@ -21,8 +21,8 @@ RETRY_SECONDS = 30.0
 log = logging.getLogger("bot.keyless")
 
 
-async def detect_ollama(models: Models, seconds: float = FIRST_TIMEOUT_SECONDS) -> None:
-    """Find a running Ollama, whose models answer if no model of a provider with a key can be called."""
+async def detect_ollama(models: Models, seconds: float) -> None:
+    """Find an Ollama that answers within `seconds`. Its models answer if no provider with a key can be called."""
     base = models.config.profile(PROVIDER).base_url
     if not models.only_ollama() or base is None:
         return
@@ -39,7 +39,7 @@ async def keep_detecting(models: Models) -> None:
     while True:
         await asyncio.sleep(RETRY_SECONDS)
         if models.running is None and models.only_ollama():
-            await detect_ollama(models)
+            await detect_ollama(models, FIRST_TIMEOUT_SECONDS)
             if models.ollama is not None:
                 log.warning("[Models] %s", describe_keyless_model(models))
 

@@ -32,23 +32,51 @@ log = logging.getLogger("bot")
 
 
 async def run(environment: Environment, workspace: Workspace) -> int:
-    """Run every platform that is switched on, until SIGTERM or SIGINT."""
+    """Run every platform that is switched on, until SIGTERM or SIGINT, which also interrupt the start."""
     settings = environment.settings
     if not any(platform.configured(settings) for platform in PLATFORMS):
         variables = " or ".join(platform.enabled_by.upper() for platform in PLATFORMS)
         raise ConfigError(NO_PLATFORM.format(variables=variables, env=workspace.root / ".env"))
-    ended = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    stop = _StopSignal()
+    try:
+        await _serve(environment, workspace, stop)
+    except asyncio.CancelledError:
+        if not stop.received.is_set():
+            raise
+        log.info("Stopped before the start was over")
+    return 0
+
+
+class _StopSignal:
+    """SIGTERM or SIGINT. Cancels the current task, until `only_note` is called."""
+
+    def __init__(self) -> None:
+        self.received = asyncio.Event()
+        self._starting = asyncio.current_task()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, self._receive)
+
+    def only_note(self) -> None:
+        self._starting = None
+
+    def _receive(self) -> None:
+        if self._starting is not None and not self.received.is_set():
+            self._starting.cancel()
+        self.received.set()
+
+
+async def _serve(environment: Environment, workspace: Workspace, stop: _StopSignal) -> None:
     async with started(environment, workspace) as app:
+        stop.only_note()
         platforms = app.messaging.platforms
         if (code := await app.access.owner_code(platforms)) is not None:
             print_owner_code(code)
-        beat = asyncio.create_task(pulse(list(platforms.values()), app.messaging.steady, settings.heartbeat_file))
-        await ended.wait()
+        beat = asyncio.create_task(
+            pulse(list(platforms.values()), app.messaging.steady, environment.settings.heartbeat_file)
+        )
+        await stop.received.wait()
         log.info("Stopping: running turns may finish, everything else resumes after the next start")
         beat.cancel()
-    return 0
 
 
 @asynccontextmanager
@@ -63,7 +91,12 @@ async def started(
         await messaging.connect([each.build(settings, services) for each in PLATFORMS if each.configured(settings)])
         open_app = await asyncio.to_thread(_import_app)
         async with open_app(environment, workspace, messaging) as app:
-            await app.start()
+            starting = asyncio.create_task(app.start())
+            try:
+                await asyncio.shield(starting)
+            except asyncio.CancelledError:
+                await starting  # takes milliseconds, and has to tell the owners what it did
+                raise
             yield app
 
 

@@ -1,6 +1,8 @@
 """SIGTERM: running turns get a grace period, the rest continues after the next start; exit code 0."""
 
+import asyncio
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -72,3 +74,61 @@ async def test_an_idle_bot_ends_at_once_at_either_signal(on: BotHarness) -> None
             bot.signal(number)
             assert await bot.ended() == 0
             assert "Traceback" not in bot.log
+
+
+FOREVER = 3600.0
+"""A wait of the start that would outlast every test."""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_start_that_waits_for_telegram_is_stopped(on: BotHarness, number: signal.Signals) -> None:
+    hanging = on.tg.fault("*", "hang", times=None, seconds=FOREVER)
+    on.tg.say("hello")
+    async with BotProcess(on, constants={"bot.adapters.shared.connection.FIRST_SECONDS": FOREVER}) as bot:
+        await on.tg.wait_for(lambda _: hanging.hits, 30.0)
+        bot.signal(number)
+        assert await bot.ended() == 0
+        assert "Traceback" not in bot.log
+    hanging.clear()
+    async with BotProcess(on) as bot:
+        assert (await on.tg.reply()).text == "You said: hello"
+        assert await bot.terminate() == 0
+
+
+async def test_a_start_that_waits_for_ollama_is_stopped(on: BotHarness) -> None:
+    asked, end = asyncio.Event(), asyncio.Event()
+
+    async def never_answer(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.set()
+        await end.wait()
+        writer.close()
+
+    on.tg.say("hello")
+    async with await asyncio.start_server(never_answer, "127.0.0.1") as ollama:
+        on.config["llm"] = {}
+        env = {"OPENAI_API_KEY": "", "OLLAMA_HOST": f"127.0.0.1:{ollama.sockets[0].getsockname()[1]}"}
+        async with BotProcess(on, env=env, constants={"bot.keyless.FIRST_TIMEOUT_SECONDS": FOREVER}) as bot:
+            async with asyncio.timeout(60):
+                await asked.wait()
+            assert await bot.terminate() == 0
+            assert "Traceback" not in bot.log
+        end.set()
+    assert len(on.tg.updates.pending) == 1
+
+
+def migrate_forever(_url: str, backups: Path) -> None:
+    """A migration that never ends by itself. Runs in the bot's process."""
+    (backups / "reached").touch()
+    while True:
+        signal.pause()
+
+
+async def test_a_start_that_migrates_is_stopped(on: BotHarness) -> None:
+    async with BotProcess(on, constants={"storage.database.migrate.migrate": migrate_forever}) as bot:
+        await until((on.workspace / "backups" / "reached").exists)
+        assert await bot.terminate() == 0
+        assert "Traceback" not in bot.log
+    async with BotProcess(on) as bot:
+        on.tg.say("hello")
+        assert (await on.tg.reply()).text == "You said: hello"
+        assert await bot.terminate() == 0

@@ -37,12 +37,14 @@ class FirstAttempt:
             self._error = error
             self._ended.set()
 
-    async def wait(self, connecting: asyncio.Task[None], seconds: float = FIRST_SECONDS) -> None:
-        """Return after the first attempt, or after `seconds` while connecting continues. Raises the error of the
+    async def wait(self, connecting: asyncio.Task[None]) -> None:
+        """Return after the first attempt, or after FIRST_SECONDS while connecting continues. Raises the error of the
         attempt, or of the task that makes it."""
         ended = asyncio.create_task(self._ended.wait())
-        await asyncio.wait({ended, connecting}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        ended.cancel()
+        try:
+            await asyncio.wait({ended, connecting}, timeout=FIRST_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            ended.cancel()
         if self._error is not None:
             raise self._error
         if connecting.done():
