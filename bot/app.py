@@ -14,7 +14,7 @@ from bot.adapters.shared.descriptor import Commands
 from bot.engine import Engine, build_engine
 from bot.inbox.command_order import CommandOrder
 from bot.inbox.inbox import Inbox
-from bot.live_config import keep_fresh
+from bot.live_config import LiveConfig
 from bot.messaging import Messaging
 from bot.settings import Environment
 from bot.workspace import Workspace
@@ -171,11 +171,9 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
     )
     app = App(messaging, access, approvals, linking, inbox, engine, tips)
 
-    async def restart(names: str) -> None:
-        await notices.tell_owners("🔁 {names} changed in .env. Restart me to use the new value.", names=names)
-
+    live = LiveConfig(workspace, engine.models, engine.owner_files, engine.tooling, engine.health, messaging.tell)
     chores = Background("[Chores]")
-    chores.spawn(keep_fresh(workspace, engine.models, engine.owner_files, engine.tooling, restart))
+    chores.spawn(live.keep_fresh())
     chores.spawn(engine.models.learn_sizes())
     chores.spawn(keyless.keep_detecting(engine.models))
     chores.spawn(_sweep(stores, clock, settings.retention_days))

@@ -10,6 +10,7 @@ from pathlib import Path
 from bot.platform import Platform
 from handlers.running import RunningTurns
 from handlers.version import VERSION
+from routing.errors import Reason
 from routing.policy.models import Models
 from routing.ports import Clock, Facts, OutboxStore
 
@@ -35,6 +36,8 @@ class ProcessHealth:
         self._platforms = platforms
         self._clock = clock
         self._started_at = clock()
+        self.config_fault: Reason | None = None
+        """The error in a file that the owner has edited; the last valid one is in use. Set by `bot.live_config`."""
 
     async def facts(self) -> Facts:
         """Collect all facts."""
@@ -52,6 +55,7 @@ class ProcessHealth:
             links=tuple((name, platform.progress) for name, platform in self._platforms.items()),
             now=self._clock(),
             failures=self._models.health.failures.recent(),
+            config_fault=self.config_fault,
         )
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
 
+from bot.adapters.shared.descriptor import Tell
+from bot.health import ProcessHealth
 from bot.tooling import Tooling
 from bot.workspace import Workspace
+from routing.config.runtime import RouterConfig
 from routing.error_boundary import ErrorBoundary
 from routing.errors import ConfigError
 from routing.policy.models import Models
@@ -43,47 +45,82 @@ class WorkspaceFiles:
         self._instructions = self._workspace.instructions()
 
 
-async def keep_fresh(
-    workspace: Workspace,
-    models: Models,
-    owner_files: WorkspaceFiles,
-    tooling: Tooling,
-    tell: Callable[[str], Awaitable[None]],
-    seconds: float | None = None,
-) -> None:
-    """Apply the owner's edits as they are made. Errors are logged, and the last valid configuration stays in use.
-    `tell` gets the names of changed variables that need a restart."""
-    stamps = await asyncio.to_thread(workspace.stamps)
-    boundary = ErrorBoundary(log, "The edit can't be applied. The last valid configuration stays in use.")
-    await asyncio.sleep(RELOAD_SECONDS if seconds is None else seconds)  # the model library is loaded by then
-    warn_of_levels(models)
-    while True:
-        await asyncio.sleep(RELOAD_SECONDS if seconds is None else seconds)
-        with boundary:
-            seen = await asyncio.to_thread(workspace.stamps)
-            if seen != stamps:
-                stamps = seen
-                waiting = await _reload(workspace, models, owner_files)
-                if waiting:
-                    log.warning("[Config] %s changed: restart the bot to use the new value", waiting)
-                    await tell(waiting)
-            await tooling.refresh()
+class LiveConfig:
+    """Applies the owner's edits as they are made. After an error, the last valid configuration stays in use; the owners
+    are told once about each error, and when there is none any more."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        models: Models,
+        owner_files: WorkspaceFiles,
+        tooling: Tooling,
+        health: ProcessHealth,
+        tell: Tell,
+    ) -> None:
+        self._workspace = workspace
+        self._models = models
+        self._owner_files = owner_files
+        self._tooling = tooling
+        self._health = health
+        self._tell_owners = tell
+        self._told: set[str] = set()
+        """The errors that the owners were told about since the last valid configuration."""
+
+    async def keep_fresh(self) -> None:
+        """Look for edits every RELOAD_SECONDS, until cancelled."""
+        stamps = await asyncio.to_thread(self._workspace.stamps)
+        applying = ErrorBoundary(log, "The edit can't be applied. The last valid configuration stays in use.")
+        telling = ErrorBoundary(log, "The owners could not be told about the configuration")
+        warn_of_unknown_keys(self._models.config)
+        await asyncio.sleep(RELOAD_SECONDS)  # the model library is loaded by then
+        warn_of_levels(self._models)
+        while True:
+            await asyncio.sleep(RELOAD_SECONDS)
+            with applying:
+                seen = await asyncio.to_thread(self._workspace.stamps)
+                if seen != stamps:
+                    stamps = seen
+                    await self._reload()
+                await self._tooling.refresh()
+            with telling:
+                await self._tell_of_errors()
+
+    async def _reload(self) -> None:
+        """Reload everything, and tell the owners about changed variables that need a restart."""
+        workspace, models = self._workspace, self._models
+        try:
+            waiting = ", ".join(await asyncio.to_thread(workspace.reload_environment))
+            config, catalog = await asyncio.to_thread(lambda: (workspace.config(), workspace.catalog()))
+            await asyncio.to_thread(self._owner_files.reload)
+        except ConfigError as error:
+            log.error("%s The last valid configuration stays in use.", error)
+            self._health.config_fault = error.reason
+            return
+        self._health.config_fault = None
+        models.config, models.catalog = config, catalog
+        models.health.parallel.limit(config.parallel)
+        log.info("[Config] Reloaded")
+        warn_of_unknown_keys(config)
+        warn_of_levels(models)
+        if waiting:
+            log.warning("[Config] %s changed: restart the bot to use the new value", waiting)
+            await self._tell_owners("🔁 {names} changed in .env. Restart me to use the new value.", names=waiting)
+
+    async def _tell_of_errors(self) -> None:
+        fault = self._health.config_fault
+        if fault is not None and fault not in self._told:
+            await self._tell_owners("⚠️ {reason} The last valid configuration stays in use.", reason=fault)
+            self._told.add(fault)
+        elif fault is None and self._told:
+            await self._tell_owners("✅ The configuration is valid again and in use.")
+            self._told.clear()
 
 
-async def _reload(workspace: Workspace, models: Models, owner_files: WorkspaceFiles) -> str:
-    """Reload everything; returns the names of changed variables that need a restart."""
-    try:
-        waiting = await asyncio.to_thread(workspace.reload_environment)
-        config, catalog = await asyncio.to_thread(lambda: (workspace.config(), workspace.catalog()))
-        await asyncio.to_thread(owner_files.reload)
-    except ConfigError as error:
-        log.error("%s The last valid configuration stays in use.", error)
-        return ""
-    models.config, models.catalog = config, catalog
-    models.health.parallel.limit(config.parallel)
-    log.info("[Config] Reloaded")
-    warn_of_levels(models)
-    return ", ".join(waiting)
+def warn_of_unknown_keys(config: RouterConfig) -> None:
+    """Log keys of runtime-config.json that have no effect."""
+    if config.unknown_keys:
+        log.warning("[Config] Unknown in runtime-config.json, so without effect: %s", ", ".join(config.unknown_keys))
 
 
 def warn_of_levels(models: Models) -> None:

@@ -62,7 +62,7 @@ class Messaging:
             chats=self.stores.chats,
             commands=self._commands,
             unanswered=self.outbox.no_replies.wait,
-            tell=self._tell,
+            tell=self.tell,
             clock=self.clock,
             steady=self.steady,
         )
@@ -96,6 +96,7 @@ class Messaging:
         _, commands = await asyncio.shield(self._bot)
         return commands
 
-    async def _tell(self, template: str, /, **values: object) -> None:
+    async def tell(self, template: str, /, **values: object) -> None:
+        """Send a sentence to the owners, in their language."""
         await asyncio.shield(self._bot)  # until then, BOT_OWNERS may not be applied
         await self.notices.tell_owners(template, **values)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, Protocol
 
+from routing.errors import Reason
 from routing.types.budgets import Period, PersonLimits, Price
 from routing.types.history import Conversation, StoredMessage, Summary, TurnRecord
 from routing.types.llm import ChatMessage, ModelRequest, Picture, ProviderProfile, StreamEvent, ToolCall, Transcript
@@ -183,7 +184,8 @@ class Link(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The state of the process at one moment. `failures` are (model, reason, at), newest first."""
+    """The state of the process at one moment. `failures` are (model, reason, at), newest first. `config_fault` is the
+    error in an edited file, while the last valid configuration stays in use."""
 
     version: str
     started_at: float
@@ -197,6 +199,7 @@ class Facts:
     dead: int
     links: tuple[tuple[str, Link], ...]
     failures: tuple[tuple[str, str, float], ...]
+    config_fault: Reason | None
 
 
 class Health(Protocol):

@@ -82,6 +82,8 @@ class StatusCommand:
         if ask.arguments[0].lower() != "full":
             raise Refused("Write {usage}. Nothing was changed.", usage=", ".join(SPEC.usage))
         parts = [await self._decided(ask), await self._context(ask), await self._spent(ask)]
+        if may(ask.person, "admin"):
+            parts.append(_config_fault(ask, await self._health.facts()))
         if may(ask.person, "owner"):
             parts.append(await self._process(ask))
         return Reply("\n\n".join("  \n".join(part) for part in parts if part))
@@ -117,8 +119,10 @@ class StatusCommand:
     async def _warnings(self, ask: CommandContext, plan: Plan, fit: PromptFit) -> str:
         """The warning if there is only one, else the number of warnings."""
         found = [*await self._contract.lines(ask, plan), *self._tools.faults(ask), *_lost(ask, fit)]
-        if may(ask.person, "owner"):
+        if may(ask.person, "admin"):
             facts = await self._health.facts()
+            found += _config_fault(ask, facts)
+        if may(ask.person, "owner"):
             found += [*_links(ask, facts), *_failures(ask, facts, RECENT)]
         warnings = [line for line in found if "⚠️" in line]
         if not warnings:
@@ -232,6 +236,13 @@ class StatusCommand:
                 half, most = (ask.say.number(percentile(took, share), ".1f") for share in (0.5, 0.95))
                 lines.append(f"`{each.model}`: p50 {half} s, p95 {most} s")
         return [*lines, *_failures(ask, facts)]
+
+
+def _config_fault(ask: CommandContext, facts: Facts) -> list[str]:
+    """The error in a file that the owner has edited."""
+    if facts.config_fault is None:
+        return []
+    return [ask.say("⚠️ {reason} The last valid configuration stays in use.", reason=facts.config_fault)]
 
 
 def _failures(ask: CommandContext, facts: Facts, seconds: float = math.inf) -> list[str]:

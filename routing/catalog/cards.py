@@ -106,5 +106,5 @@ def _reasoning(entry: JsonObject | None, window: int) -> Reasoning | None:
     default = entry.text("default", "")
     if default not in levels.values:
         known = ", ".join(levels.values)
-        raise entry.fault("default", f'is "{default}", which is not a level ({known})')
+        raise entry.fault("default", 'is "{level}", which is not a level ({known})', level=default, known=known)
     return Reasoning(default, tuple(windows))

@@ -80,7 +80,7 @@ def read_contracts(
     tiers = root.section("tiers")
     for name in tiers.values:
         if name not in TIERS:
-            raise tiers.fault(name, f"is not a tier; the tiers are {', '.join(TIERS)}")
+            raise tiers.fault(name, "is not a tier; the tiers are {tiers}", tiers=", ".join(TIERS))
     contracts = {}
     for tier in TIERS:
         own, model = tiers.section(tier), models[tier]
@@ -114,12 +114,12 @@ def _contract(own: JsonObject, tier: Tier, pool: tuple[str, ...]) -> TierContrac
     contract = replace(own.fill(DEFAULT_CONTRACTS[tier]), pool=pool)
     if contract.try_seconds >= contract.deadline_seconds:
         key = "trySeconds" if "trySeconds" in own.values else "deadlineSeconds"
-        reason = f"one try ({contract.try_seconds:g} s) must end before the deadline ({contract.deadline_seconds:g} s)"
-        raise own.fault(key, f"is refused: {reason}")
+        words = "is refused: one try ({longest:g} s) must end before the deadline ({deadline:g} s)"
+        raise own.fault(key, words, longest=contract.try_seconds, deadline=contract.deadline_seconds)
     if contract.first_token_seconds > contract.try_seconds:
         key = "firstTokenSeconds" if "firstTokenSeconds" in own.values else "trySeconds"
-        reason = f"the first token ({contract.first_token_seconds:g} s) is part of a try ({contract.try_seconds:g} s)"
-        raise own.fault(key, f"is refused: {reason}")
+        words = "is refused: the first token ({first:g} s) is part of a try ({longest:g} s)"
+        raise own.fault(key, words, first=contract.first_token_seconds, longest=contract.try_seconds)
     return contract
 
 
@@ -154,5 +154,11 @@ def _check_rise(tiers: JsonObject, lower: TierContract, higher: TierContract) ->
         return
     own = tiers.child(higher.tier)
     named = higher if own is not None and "deadlineSeconds" in own.values else lower
-    reason = f"{lower.tier} ({lower.deadline_seconds:g} s) must be below {higher.tier} ({higher.deadline_seconds:g} s)"
-    raise tiers.file.fault((*tiers.path, named.tier, "deadlineSeconds"), f"is refused: the deadline of {reason}")
+    raise tiers.file.fault(
+        (*tiers.path, named.tier, "deadlineSeconds"),
+        "is refused: the deadline of {lower} ({less:g} s) must be below {higher} ({more:g} s)",
+        lower=lower.tier,
+        less=lower.deadline_seconds,
+        higher=higher.tier,
+        more=higher.deadline_seconds,
+    )

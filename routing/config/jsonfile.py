@@ -73,9 +73,9 @@ class JsonObject:
     path: Keys
     values: Document
 
-    def fault(self, key: str | int, reason: str) -> FileFault:
-        """An error about the value of a key."""
-        return self.file.fault((*self.path, key), reason)
+    def fault(self, key: str | int, reason: str, /, **values: object) -> FileFault:
+        """An error about the value of a key. `reason` is a template."""
+        return self.file.fault((*self.path, key), reason, **values)
 
     def child(self, key: str) -> JsonObject | None:
         """The object under a key; None if absent or null."""

@@ -43,12 +43,12 @@ def read_presentations(tools: JsonObject) -> Mapping[Size, Presentation]:
     given = tools.section("presentation")
     for name in given.values:
         if name not in SIZES:
-            raise given.fault(name, f"is not a size class: use one of {', '.join(SIZES)}")
+            raise given.fault(name, "is not a size class: use one of {sizes}", sizes=", ".join(SIZES))
     return {size: _presentation(given.section(size), usual) for size, usual in PRESENTATIONS.items()}
 
 
 def _presentation(own: JsonObject, usual: Presentation) -> Presentation:
     for name in own.values:
         if name not in keys_of(Presentation):
-            raise own.fault(name, f"is unknown: there are {', '.join(keys_of(Presentation))}")
+            raise own.fault(name, "is unknown: there are {known}", known=", ".join(keys_of(Presentation)))
     return own.fill(usual)

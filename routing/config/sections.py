@@ -26,6 +26,7 @@ _LIMIT = optional(dollars(f"must be a number above 0, at most {MAX_DOLLARS:,}, o
 _TURN_LIMIT = optional(dollars(f"must be a number above 0, at most {MAX_DOLLARS:,}, or null for no limit"))
 _THRESHOLD = dollars(f"must be a number from 0 to {MAX_DOLLARS:,}", zero=True)
 _SECONDS = Kind(lambda value: float(WHOLE.read(value)), WHOLE.rule)
+_AT_LIMIT = one_of(AT_LIMIT)
 _CRITIC = Kind(optional(MODEL).read, "must look like provider/model, or be null")
 
 
@@ -85,7 +86,7 @@ def read_budget(section: JsonObject) -> BudgetLimits:
     found = {where: section.value(key, _LIMIT, None) for key, where in CEILINGS.items()}
     return BudgetLimits(
         dollars=MappingProxyType({where: dollars for where, dollars in found.items() if dollars is not None}),
-        at_limit=section.value("atLimit", one_of(AT_LIMIT), "refuse"),
+        at_limit=section.value("atLimit", _AT_LIMIT, "refuse"),
         unknown=section.value("assumeUnknownUsdPerMillion", _LIMIT, None) or UNKNOWN_PER_MILLION,
         guest=section.value(GUEST_KEY, _LIMIT, GUEST_DOLLARS),
         zone=_zone(section),

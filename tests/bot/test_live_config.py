@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from bot.live_config import WorkspaceFiles, keep_fresh, warn_of_levels
+from bot.live_config import LiveConfig, WorkspaceFiles, warn_of_levels
 from bot.settings import load
 from bot.workspace import Workspace
+from routing.errors import Reason
 from routing.policy.models import Models
 
 
@@ -32,15 +33,26 @@ class FailingTooling:
         self.well.set()
 
 
-async def test_a_failed_reload_is_logged_once_and_retried(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+class NoHealth:
+    """Only remembers the error of the configuration."""
+
+    config_fault: Reason | None = None
+
+
+async def test_a_failed_reload_is_logged_once_and_retried(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.live_config.RELOAD_SECONDS", 0)
     workspace = Workspace(load({"WORKSPACE": str(tmp_path)}))
     workspace.prepare()
     owner_files, models = WorkspaceFiles(workspace), Models(workspace.config(), workspace.catalog())
     tooling: Any = FailingTooling(tmp_path / "SYSTEM.md")
+    health: Any = NoHealth()
 
-    async def notify(names: str) -> None: ...
+    async def tell(template: str, /, **values: object) -> None: ...
 
-    keeping = asyncio.create_task(keep_fresh(workspace, models, owner_files, tooling, notify, seconds=0))
+    live = LiveConfig(workspace, models, owner_files, tooling, health, tell)
+    keeping = asyncio.create_task(live.keep_fresh())
     try:
         async with asyncio.timeout(60):
             await tooling.well.wait()

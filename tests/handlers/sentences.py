@@ -37,8 +37,15 @@ from handlers.tools.conversation import NO_SKILLS
 from handlers.tools.council import UNAVAILABLE
 from handlers.tools.mcp import config
 from handlers.tools.sandbox.sandbox import NO_PROCESSES, NOT_INSTALLED
+from routing.catalog.cards import ModelCard
+from routing.config import kinds as kinds_module
+from routing.config import runtime, sections
+from routing.config.contracts import TierContract
 from routing.config.jsonfile import SYNTAX
-from routing.config.kinds import FLAG, TEXT
+from routing.config.kinds import FLAG, TEXT, Kind, settings
+from routing.config.presentation import Presentation
+from routing.config.sandbox import SandboxLimits
+from routing.config.sections import Compaction, ConcurrencyLimits, CouncilConfig, CriticConfig, TurnBounds
 from routing.llm import error_mapping as failures
 from routing.policy.auto.decision import EVIDENCE
 from routing.tools import fallback_reasons as reasons
@@ -67,11 +74,11 @@ FAULTS: Mapping[str, int] = {
 }
 """Errors in files and servers, by the position of their template. `/tools`, `/skills` and `/skill` show them."""
 FAULTY = (
-    *("handlers/tools/", "routing/config/jsonfile.py", "routing/config/skills.py"),
+    *("handlers/tools/", "routing/config/", "routing/catalog/cards.py", "routing/catalog/catalog.py"),
     *("telegram/platform.py", "telegram/webhook.py", "discord/connection.py"),
 )
-"""Where they are raised; owners hear of the last three on their other platforms. Other ConfigErrors are only logged or
-printed by the command line."""
+"""Where they are raised; owners hear of the last three on their other platforms. Other ConfigErrors are logged, printed
+by the command line, or shown to owners in English."""
 SHELL_ONLY = ("handlers/tools/mcp/server.py", "handlers/tools/tool_router.py")
 
 DESCRIPTIONS = tuple(
@@ -93,6 +100,18 @@ UNSENT = ("the reply has no visible content", "the chat moved to itself")
 REASONS = (NO_SKILLS, UNAVAILABLE, NOT_INSTALLED, NO_PROCESSES)
 """Reasons why a tool can't be used that are the same everywhere."""
 
+
+def _setting_rules() -> set[str]:
+    """What the values in runtime-config.json and models.json must be."""
+    forms = (
+        *(TierContract, Presentation, Compaction, ConcurrencyLimits, CouncilConfig, CriticConfig, TurnBounds),
+        *(SandboxLimits, ModelCard),
+    )
+    kinds = (each.kind for form in forms for each in settings(form).values())
+    others = (value for module in (kinds_module, runtime, sections) for value in vars(module).values())
+    return {kind.rule for kind in (*kinds, *others) if isinstance(kind, Kind)}
+
+
 # Sentences passed as an expression: the expression, and where its values come from.
 TABLES: Mapping[str, tuple[str, ...]] = {
     "reason": (*REASONS, *TELEGRAM_REASONS.values(), *DISCORD_REASONS.values(), outbox.UNCONFIRMED, *UNSENT),
@@ -108,8 +127,9 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "each.summary": (EXIT.summary,),  # of a command
     "SYNTAX.get(error.msg.removesuffix(': '), error.msg.lower())": tuple(SYNTAX.values()),
     **dict.fromkeys(
-        ("kind.rule", "TEXT.rule"),  # others are only logged
-        tuple(kind.rule for kind in (FLAG, TEXT, ROLE, config.ROLE, config.STRINGS, config.ALLOWED, config.SECONDS)),
+        ("kind.rule", "TEXT.rule"),
+        tuple(kind.rule for kind in (FLAG, TEXT, ROLE, config.ROLE, config.STRINGS, config.ALLOWED, config.SECONDS))
+        + tuple(sorted(_setting_rules())),
     ),
     "why": (),
     "self.UNSAVED": (DiscordBackoff.UNSAVED, TelegramBackoff.UNSAVED),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.adapters.telegram.settings import Pace
 from tests.polling import until
 from tests.stories.harness import BotHarness, BotProcess
 from tests.stories.test_order import texts
@@ -80,11 +81,17 @@ FOREVER = 3600.0
 """A wait of the start that would outlast every test."""
 
 
+def patient() -> Pace:
+    """Waits for each answer of Telegram."""
+    return Pace(answer=FOREVER)
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_start_that_waits_for_telegram_is_stopped(on: BotHarness, number: signal.Signals) -> None:
     hanging = on.tg.fault("*", "hang", times=None, seconds=FOREVER)
     on.tg.say("hello")
-    async with BotProcess(on, constants={"bot.adapters.shared.connection.FIRST_SECONDS": FOREVER}) as bot:
+    waits = {"bot.adapters.shared.connection.FIRST_SECONDS": FOREVER, "bot.adapters.telegram.descriptor.Pace": patient}
+    async with BotProcess(on, constants=waits) as bot:
         await on.tg.wait_for(lambda _: hanging.hits, 30.0)
         bot.signal(number)
         assert await bot.ended() == 0

@@ -41,7 +41,7 @@ SPECS = (
     CommandSpec("speak", "Say something", ("/speak", "/speak loudly")),
     CommandSpec("rule", "Rule the others", ("/rule",), role="owner"),
 )
-FACTS = Facts("9", NOW, NOW, 5_000_000, "0099", 2_000_000, 0, 0, 0, 0, (), ())
+FACTS = Facts("9", NOW, NOW, 5_000_000, "0099", 2_000_000, 0, 0, 0, 0, (), (), None)
 
 
 class Health:

@@ -1,0 +1,101 @@
+"""The owner breaks runtime-config.json while the bot runs: it goes on as before, and says so."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from tests.polling import until
+from tests.servers.telegram import User
+from tests.stories.harness import OWNER, BotHarness, ask, running
+
+BOB = User(1002, "Bob")
+FAULT = (
+    "⚠️ runtime-config.json line 1: modelRouter.temperature must be a number from 0 to 2. "
+    "The last valid configuration stays in use."
+)
+SECOND = "⚠️ runtime-config.json line 1: critic must be an object. The last valid configuration stays in use."
+VALID = "✅ The configuration is valid again and in use."
+FINE = "Everything works. Details: /status full"
+
+
+@pytest.fixture(autouse=True)
+def looking_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.live_config.RELOAD_SECONDS", 0.02)
+
+
+class Config:
+    """The file, edited as by its owner."""
+
+    def __init__(self, on: BotHarness) -> None:
+        self._path = on.workspace / "preferences" / "runtime-config.json"
+        self._valid = json.loads(self._path.read_text(encoding="utf-8"))
+
+    def write(self, **sections: object) -> None:
+        """The valid file with other sections."""
+        new = self._path.with_name("new")
+        new.write_text(json.dumps(self._valid | sections), encoding="utf-8")
+        new.replace(self._path)
+
+
+def notices(on: BotHarness, person: int = OWNER) -> list[str]:
+    return [each.text for each in on.tg.private(person).messages if re.match("⚠️ runtime|✅ The conf", each.text)]
+
+
+async def test_owners_hear_once_of_each_error_and_of_its_end(on: BotHarness) -> None:
+    async with running(on):
+        await ask(on, "hi")
+        config = Config(on)
+        config.write(modelRouter={"temperature": 9})
+        await on.tg.reply(OWNER, matching="temperature")
+        assert FAULT in (await ask(on, "/status")).text.splitlines()
+        assert FAULT in (await ask(on, "/status full")).text.splitlines()
+        config.write(modelRouter={"temperature": 9}, critic=1)
+        config.write(critic=1)
+        await on.tg.reply(OWNER, matching="critic")
+        config.write()
+        await on.tg.reply(OWNER, matching="valid again")
+        assert FINE in (await ask(on, "/status")).text
+        assert notices(on) == [FAULT, SECOND, VALID]
+
+
+async def test_others_are_not_told(on: BotHarness) -> None:
+    on.env["BOT_ACCESS"] = "open"
+    async with running(on):
+        await ask(on, "hi", user=BOB)
+        Config(on).write(critic=1)
+        await on.tg.reply(OWNER, matching="critic")
+        assert FINE in (await ask(on, "/status", user=BOB)).text
+        assert "critic" not in (await ask(on, "/status full", user=BOB)).text
+        assert notices(on, BOB.id) == []
+
+
+async def test_a_german_owner_reads_it_in_german(on: BotHarness) -> None:
+    async with running(on):
+        await ask(on, "/settings language de")
+        config = Config(on)
+        config.write(critic=1)
+        told = await on.tg.reply(OWNER, matching="critic")
+        assert told.text == (
+            "⚠️ runtime-config.json Zeile 1: critic muss ein Objekt sein. "
+            "Die letzte gültige Konfiguration bleibt in Gebrauch."
+        )
+        config.write()
+        told = await on.tg.reply(OWNER, matching="Konfiguration ist")
+        assert told.text == "✅ Die Konfiguration ist wieder gültig und in Gebrauch."
+
+
+async def test_an_unknown_key_is_logged_once_per_load(on: BotHarness, caplog: pytest.LogCaptureFixture) -> None:
+    on.config |= {"modelRoutr": {}, "tools": {"maxChars": 1}}
+    words = "[Config] Unknown in runtime-config.json, so without effect: modelRoutr, tools.maxChars"
+
+    def logged() -> int:
+        return [record.getMessage() for record in caplog.records].count(words)
+
+    async with running(on):
+        await until(lambda: logged() == 1)
+        Config(on).write(critic={"enabled": False})
+        await until(lambda: "[Config] Reloaded" in caplog.text or logged() == 2)
+        await until(lambda: logged() == 2)
