@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 from bot import logs
 from bot.settings import Environment, EnvironmentFault, load
@@ -79,7 +80,8 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace, environment: Environment, faults: Sequence[str] = ()) -> int:
     settings = environment.settings
     if options.command == "run":
-        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))  # until `bot.running` handles it
+        with suppress(ValueError):  # only possible in the main thread
+            signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))  # until `bot.running` handles it
     has_level = "log_level" in settings.model_fields_set
     level = settings.log_level if has_level or options.command in ("run", "mcp") else _default_level(options.command)
     redactor = logs.configure(level, settings.log_format, environment.secrets())

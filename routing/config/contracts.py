@@ -144,8 +144,12 @@ def _from_environment(tier: Tier, pool: tuple[str, ...]) -> tuple[str, ...]:
     """The error gives only the entry's number, because a key may have been pasted there."""
     for place, model in enumerate(pool, 1):
         if not is_model_name(model) or model in pool[: place - 1]:
-            reason = f"entry {place} is not a provider/model, or is already in the pool"
-            raise ConfigError(f"TIER_{tier.upper()}_POOL must list models as provider/model, each once; {reason}.")
+            raise ConfigError(
+                "TIER_{tier}_POOL must list models as provider/model, each once; entry {place} is not a "
+                "provider/model, or is already in the pool.",
+                tier=tier.upper(),
+                place=place,
+            )
     return pool
 
 
