@@ -11,7 +11,7 @@ from bot.tooling import Tooling
 from bot.workspace import Workspace
 from routing.config.runtime import RouterConfig
 from routing.error_boundary import ErrorBoundary
-from routing.errors import ConfigError
+from routing.errors import ConfigError, StorageFault
 from routing.policy.models import Models
 from routing.types.skills import Skills
 from routing.types.tiers import TIERS
@@ -70,21 +70,19 @@ class LiveConfig:
     async def keep_fresh(self) -> None:
         """Look for edits every RELOAD_SECONDS, until cancelled."""
         stamps = await asyncio.to_thread(self._workspace.stamps)
-        applying = ErrorBoundary(log, "The edit can't be applied. The last valid configuration stays in use.")
-        telling = ErrorBoundary(log, "The owners could not be told about the configuration")
+        boundary = ErrorBoundary(log, "The edit can't be applied. The last valid configuration stays in use.")
         warn_of_unknown_keys(self._models.config)
         await asyncio.sleep(RELOAD_SECONDS)  # the model library is loaded by then
         warn_of_levels(self._models)
         while True:
             await asyncio.sleep(RELOAD_SECONDS)
-            with applying:
+            with boundary:
                 seen = await asyncio.to_thread(self._workspace.stamps)
                 if seen != stamps:
                     stamps = seen
                     await self._reload()
-                await self._tooling.refresh()
-            with telling:
                 await self._tell_of_errors()
+                await self._tooling.refresh()
 
     async def _reload(self) -> None:
         """Reload everything, and tell the owners about changed variables that need a restart."""
@@ -109,12 +107,15 @@ class LiveConfig:
 
     async def _tell_of_errors(self) -> None:
         fault = self._health.config_fault
-        if fault is not None and fault not in self._told:
-            await self._tell_owners("⚠️ {reason} The last valid configuration stays in use.", reason=fault)
-            self._told.add(fault)
-        elif fault is None and self._told:
-            await self._tell_owners("✅ The configuration is valid again and in use.")
-            self._told.clear()
+        try:
+            if fault is not None and fault not in self._told:
+                await self._tell_owners("⚠️ {reason} The last valid configuration stays in use.", reason=fault)
+                self._told.add(fault)
+            elif fault is None and self._told:
+                await self._tell_owners("✅ The configuration is valid again and in use.")
+                self._told.clear()
+        except StorageFault as unsaved:
+            log.warning("The owners could not be told about the configuration; trying again: %s", unsaved)
 
 
 def warn_of_unknown_keys(config: RouterConfig) -> None:
