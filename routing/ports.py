@@ -21,6 +21,7 @@ from routing.types.people import (
     Person,
     PersonSettings,
     Preferences,
+    Profile,
     Role,
 )
 from routing.types.queues import InboxEntry, OutboxEntry
@@ -361,6 +362,9 @@ class PeopleStore(Protocol):
     async def admit(self, user: UserKey, name: str, role: Role, actor: str) -> Person:
         """Add a person or change their role; recorded in the audit log."""
 
+    async def admit_sender(self, user: UserKey, profile: Profile, role: Role, actor: str) -> Person:
+        """`admit` for the sender of a message that will be answered: stores the profile and deletes their request."""
+
     async def everyone(
         self, limit: int | None = None, offset: int = 0
     ) -> tuple[tuple[Person, tuple[UserKey, ...]], ...]:
@@ -373,9 +377,9 @@ class PeopleStore(Protocol):
     async def shorten(self, seconds: float) -> None:
         """Limit the validity of all pairing and linking codes, because the system clock may have been set back."""
 
-    async def seen(self, user: UserKey, name: str, username: str, language: str) -> None:
+    async def seen(self, user: UserKey, profile: Profile) -> Person | None:
         """Store the username and the language of a known account, and the name of a person who has none. An empty
-        language changes nothing."""
+        language changes nothing. Returns the person; None for an unknown account."""
 
     async def usernames(self, people: Sequence[int] | None = None) -> Mapping[UserKey, str]:
         """The usernames of known accounts that have one: all, or those of the given people."""

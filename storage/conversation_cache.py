@@ -22,7 +22,8 @@ _ENTRY_BYTES, _MESSAGE_BYTES = 500, 300
 
 @dataclass(slots=True)
 class _Entry:
-    limit: int
+    limit: int | None
+    """None: any, as there are no messages yet."""
     found: Unsummarised
     bytes: int
 
@@ -44,7 +45,8 @@ class ConversationCache:
     async def get(self, conversation_id: int, limit: int, read: Callable[[], Awaitable[Unsummarised]]) -> Unsummarised:
         """The cached result for this limit, or else the result of `read`."""
         entry = self._take(conversation_id)
-        if entry is not None and entry.limit == limit:
+        if entry is not None and entry.limit in (limit, None):
+            entry.limit = limit
             self._put(conversation_id, entry)
             return entry.found
         mark = self._reading[conversation_id] = object()
@@ -58,11 +60,15 @@ class ConversationCache:
             if self._reading.get(conversation_id) is mark:
                 del self._reading[conversation_id]
 
+    def begin(self, conversation_id: int) -> None:
+        """Keep a new conversation, which has no messages."""
+        self._put(conversation_id, _Entry(None, (None, (), 0), _ENTRY_BYTES))
+
     def add(self, conversation_id: int, messages: Sequence[StoredMessage]) -> None:
         """Add committed messages. If later ones are cached already, drop the conversation, so that it is read again."""
         self._reading.pop(conversation_id, None)
         entry = self._take(conversation_id)
-        if entry is None:
+        if entry is None or entry.limit is None:
             return
         summary, earlier, total = entry.found
         newest = earlier[-1].id if earlier else summary.upto if summary else 0

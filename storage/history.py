@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, exists, func, insert, select, update
+from sqlalchemy import Connection, Row, and_, bindparam, exists, func, insert, select, update
 
 from routing.ports import Clock
 from routing.types.history import Conversation, StoredMessage, Summary
@@ -73,11 +74,14 @@ class SqlHistory:
     async def current(self, chat: ChatKey) -> Conversation:
         known = self._conversations  # a change outside replaces the dictionary, so a stale result goes into the old one
         if chat not in known:
-            now = self._clock()
-            found = await self._database.write(lambda c: _current(c, chat, now))
+            now, changes = self._clock(), self._changes
+            found, switches, new = await self._database.write(lambda c: _current(c, chat, now))
             if len(known) >= _CACHE_SIZE:
                 known.clear()
             known[chat] = found
+            self._keep(found.id, switches, changes)
+            if new and self._cache is not None and changes == self._changes:
+                self._cache.begin(found.id)
             return found
         return known[chat]
 
@@ -145,13 +149,16 @@ class SqlHistory:
             query = select(conversations).where(conversations.c.id == conversation_id)
             changes = self._changes
             row = await self._database.read(lambda c: c.execute(query).one())
-            found = Switches(row.tier, row.tier_at, row.skill, row.skill_at)
-            if len(self._switches) >= _CACHE_SIZE:
-                self._switches.clear()
-            if changes == self._changes:  # otherwise it may be stale
-                self._switches[conversation_id] = found
+            found = _switches(row)
+            self._keep(conversation_id, found, changes)
             return found
         return self._switches[conversation_id]
+
+    def _keep(self, conversation_id: int, switches: Switches, changes: int) -> None:
+        if changes == self._changes:  # otherwise they may be stale
+            if len(self._switches) >= _CACHE_SIZE:
+                self._switches.clear()
+            self._switches[conversation_id] = switches
 
     async def set_conversation_tier(self, conversation_id: int, tier: Tier | None) -> None:
         await self._change(conversation_id, tier=tier, tier_at=self._clock())
@@ -195,9 +202,16 @@ def _chat_parameters(chat: ChatKey) -> dict[str, object]:
     return {"on_platform": chat.platform, "chat": chat.chat_id, "thread": chat.thread_id}
 
 
-def _current(connection: Connection, chat: ChatKey, now: float) -> Conversation:
+def _current(connection: Connection, chat: ChatKey, now: float) -> tuple[Conversation, Switches, bool]:
+    """The chat's conversation, and whether it is new."""
     row = connection.execute(_CURRENT, _chat_parameters(chat)).one_or_none()
-    return _begin(connection, chat, now) if row is None else Conversation(row.id, chat, row.started_at)
+    if row is None:
+        return _begin(connection, chat, now), Switches(), True
+    return Conversation(row.id, chat, row.started_at), _switches(row), False
+
+
+def _switches(row: Row[Any]) -> Switches:
+    return Switches(row.tier, row.tier_at, row.skill, row.skill_at)
 
 
 def _begin(connection: Connection, chat: ChatKey, now: float) -> Conversation:

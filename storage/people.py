@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, insert, select, update
@@ -11,16 +11,16 @@ from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, insert
 from routing.one_time_codes import hashed, matches
 from routing.ports import EDIT_KEY, Clock
 from routing.types.messages import UserKey
-from routing.types.people import AuditEntry, Pairing, Person, Role
+from routing.types.people import AuditEntry, Pairing, Person, Profile, Role
 from storage.audit import read_audit_detail, write_audit
 from storage.codec import INBOUNDS, OUTBOUND
 from storage.conversation_cache import ConversationCache
 from storage.database import Database
-from storage.preferences import SqlPreferences
+from storage.preferences import SqlPreferences, Stored, read_preferences
 from storage.schema import allowances, audit, identities, links, messages, outbox, pairings, people, state, summaries
 
 _FIND = (
-    select(people, identities.c.language)
+    select(people, identities.c.language, identities.c.username)
     .join(identities, identities.c.person_id == people.c.id)
     .where(identities.c.platform == bindparam("platform"), identities.c.user_id == bindparam("user"))
 )
@@ -49,6 +49,14 @@ ADOPTION = "adopt "
 """Key prefix in `state` of a pending move of files; followed by the id of the person who was merged."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Account:
+    """A known account. The language is its app's, not the one that the person chose."""
+
+    person: Person
+    username: str
+
+
 class SqlPeople:
     """Implements `routing.ports.PeopleStore`. Caches known and unknown accounts."""
 
@@ -66,27 +74,41 @@ class SqlPeople:
         self._clock = clock
         self._steady = steady or clock
         self._conversations = conversations
-        self._cache: dict[UserKey, Person | None] = {}
-        self._seen: dict[UserKey, tuple[str, str]] = {}
-        """Username and language."""
+        self._cache: dict[UserKey, _Account | None] = {}
+        self._changes = 0
+        """Counts changes of roles and links."""
         self._merged: dict[int, int] = {}
 
     async def find(self, user: UserKey) -> Person | None:
-        known = self._cache  # a change replaces the dictionary, so a stale result goes into the old one
-        if user not in known:
-            found = await self._database.read(lambda c: _find(c, user))
-            if len(known) >= _CACHE_SIZE:
-                known.clear()
-            known[user] = found
-        person = known[user]
-        if person is None:
-            return None
-        settings = await self._preferences.settings(person.id)
-        return replace(person, language=settings.language) if settings.language else person
+        account = await self._account(user)
+        return None if account is None else await self._in_chosen_language(account.person)
 
     async def admit(self, user: UserKey, name: str, role: Role, actor: str) -> Person:
         now = self._clock()
         return await self._change(lambda c: _admit(c, user, name, role, actor, now), lambda admitted: admitted.id)
+
+    async def admit_sender(self, user: UserKey, profile: Profile, role: Role, actor: str) -> Person:
+        now = self._clock()
+
+        def step(connection: Connection) -> None:
+            admitted = _admit(connection, user, profile.name, role, actor, now)
+            _write_profile(connection, user, admitted.id, profile)
+            connection.execute(delete(pairings).where(_from_account(user)))
+
+        admitted = await self._change_account(user, step)
+        assert admitted is not None
+        return admitted
+
+    async def seen(self, user: UserKey, profile: Profile) -> Person | None:
+        account = await self._account(user)
+        if account is None:
+            return None
+        person = account.person
+        language = profile.language[:8] or person.language
+        named = person.name or not profile.name
+        if named and (account.username, person.language) == (profile.username[:64], language):
+            return await self._in_chosen_language(person)
+        return await self._change_account(user, lambda c: _write_profile(c, user, person.id, profile))
 
     async def everyone(
         self, limit: int | None = None, offset: int = 0
@@ -144,28 +166,9 @@ class SqlPeople:
             self._conversations.clear()
 
     def clear(self) -> None:
-        """Clear the cached accounts and their usernames."""
+        """Clear the cached accounts."""
+        self._changes += 1
         self._cache = {}
-        self._seen = {}
-
-    async def seen(self, user: UserKey, name: str, username: str, language: str) -> None:
-        person = await self.find(user)
-        profile = (username, language[:8] or self._seen.get(user, ("", ""))[1])
-        if person is None or (self._seen.get(user) == profile and (person.name or not name)):
-            return
-        here = (identities.c.platform == user.platform) & (identities.c.user_id == user.user_id)
-
-        def step(connection: Connection) -> None:
-            spoken = {"language": language[:8]} if language else {}
-            connection.execute(update(identities).where(here).values(username=username[:64], **spoken))
-            unnamed = (people.c.id == person.id) & (people.c.name == "")
-            connection.execute(update(people).where(unnamed).values(name=name[:200]))
-
-        if len(self._seen) >= _CACHE_SIZE:
-            self._seen.clear()
-        seen = self._seen
-        await self._change(step, lambda _: person.id)
-        seen[user] = profile
 
     async def usernames(self, people: Sequence[int] | None = None) -> Mapping[UserKey, str]:
         named = select(identities).where(identities.c.username != "")
@@ -209,7 +212,7 @@ class SqlPeople:
             if found is None:
                 return None
             known = _find(connection, found.user)
-            if known is not None and known.role != "guest":  # a code never lowers a role
+            if known is not None and known.person.role != "guest":  # a code never lowers a role
                 return None
             _admit(connection, found.user, found.name, "user", actor, now)
             return found
@@ -237,18 +240,61 @@ class SqlPeople:
         rows = await self._database.read(lambda c: c.execute(newest).all())
         return tuple(AuditEntry(r.at, r.actor, r.action, *read_audit_detail(r.action, r.detail)) for r in rows)
 
+    async def _account(self, user: UserKey) -> _Account | None:
+        known = self._cache  # a change replaces the dictionary, so a stale result goes into the old one
+        if user not in known:
+            changes = self._preferences.changes
+            found = await self._database.read(lambda c: _read_account(c, user))
+            if len(known) >= _CACHE_SIZE:
+                known.clear()
+            known[user] = None if found is None else found[0]
+            if found is not None:
+                self._preferences.keep(found[0].person.id, found[1], changes)
+        return known[user]
+
+    async def _in_chosen_language(self, person: Person) -> Person:
+        settings = await self._preferences.settings(person.id)
+        return replace(person, language=settings.language) if settings.language else person
+
     async def _change(self, step: Callable[[Connection], _T], changed: Callable[[_T], int] | None = None) -> _T:
         """Run a step that changes accounts or roles, and clear the cache. If `changed` returns the id of the only
         person concerned, accounts of other people stay cached."""
-        others: dict[UserKey, Person | None] = {}
+        others: dict[UserKey, _Account | None] = {}
         try:
             done = await self._database.write(step)
             if changed is not None:
-                person_id = changed(done)
-                others = {user: each for user, each in self._cache.items() if each is not None and each.id != person_id}
+                others = self._without(changed(done))
             return done
         finally:
+            self._changes += 1
             self._cache = others
+
+    async def _change_account(self, user: UserKey, step: Callable[[Connection], object]) -> Person | None:
+        """Run a step that admits an account or changes its profile, and cache the account as the step left it. None if
+        it was forgotten meanwhile."""
+        own_changes, changes = self._preferences.changes, self._changes
+        kept: dict[UserKey, _Account | None] = {}
+
+        def both(connection: Connection) -> tuple[_Account, Stored] | None:
+            step(connection)
+            return _read_account(connection, user)
+
+        try:
+            found = await self._database.write(both)
+            if found is None:
+                return None
+            account, own = found
+            kept = self._without(account.person.id)
+            if changes == self._changes and len(kept) < _CACHE_SIZE:  # otherwise it may be stale
+                kept[user] = account
+                self._preferences.keep(account.person.id, own, own_changes)
+        finally:
+            self._cache = kept
+        return await self._in_chosen_language(account.person)
+
+    def _without(self, person_id: int) -> dict[UserKey, _Account | None]:
+        """The cached accounts of other people."""
+        return {user: each for user, each in self._cache.items() if each is not None and each.person.id != person_id}
 
 
 def _forget_replies(connection: Connection, person_id: int) -> None:
@@ -267,9 +313,23 @@ def _forget_summaries(connection: Connection, person_id: int) -> None:
     connection.execute(delete(summaries).where(summaries.c.conversation_id.in_(theirs)))
 
 
-def _find(connection: Connection, user: UserKey) -> Person | None:
+def _find(connection: Connection, user: UserKey) -> _Account | None:
     row = connection.execute(_FIND, {"platform": user.platform, "user": user.user_id}).one_or_none()
-    return None if row is None else Person(row.id, row.role, row.name, row.language)
+    return None if row is None else _Account(Person(row.id, row.role, row.name, row.language), row.username)
+
+
+def _read_account(connection: Connection, user: UserKey) -> tuple[_Account, Stored] | None:
+    """The account and its person's preferences."""
+    found = _find(connection, user)
+    return None if found is None else (found, read_preferences(connection, found.person.id))
+
+
+def _write_profile(connection: Connection, user: UserKey, person_id: int, profile: Profile) -> None:
+    here = (identities.c.platform == user.platform) & (identities.c.user_id == user.user_id)
+    spoken = {"language": profile.language[:8]} if profile.language else {}
+    connection.execute(update(identities).where(here).values(username=profile.username[:64], **spoken))
+    unnamed = (people.c.id == person_id) & (people.c.name == "")
+    connection.execute(update(people).where(unnamed).values(name=profile.name[:200]))
 
 
 def _admit(connection: Connection, user: UserKey, name: str, role: Role, actor: str, now: float) -> Person:
@@ -282,16 +342,16 @@ def _admit(connection: Connection, user: UserKey, name: str, role: Role, actor: 
         account = {"platform": user.platform, "user_id": user.user_id, "person_id": added[0]}
         connection.execute(insert(identities), account | {"language": asked_in or ""})
     else:
-        connection.execute(update(people).where(people.c.id == known.id).values(role=role))
+        connection.execute(update(people).where(people.c.id == known.person.id).values(role=role))
         if role != "owner":  # only owners may allow a tool permanently or for everyone
             for_good = allowances.c.conversation_id.is_(None)
-            connection.execute(delete(allowances).where(allowances.c.person_id == known.id, for_good))
+            connection.execute(delete(allowances).where(allowances.c.person_id == known.person.id, for_good))
     if role == "blocked":
         connection.execute(delete(pairings).where(_from_account(user)))
     write_audit(connection, now, actor, "admit", str(user), role)
     found = _find(connection, user)
     assert found is not None
-    return found
+    return found.person
 
 
 def _ask(connection: Connection, pairing: Pairing, waiting_limit: int, now: float) -> Pairing:

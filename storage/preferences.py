@@ -20,6 +20,7 @@ _CLEAR = delete(overrides).where(overrides.c.person_id == bindparam("person"), o
 _CACHE_SIZE = 10_000
 """Maximum number of cached people; the number of guests in groups is unlimited."""
 _T = TypeVar("_T")
+Stored = tuple[Preferences, PersonSettings]
 
 
 class SqlPreferences:
@@ -27,7 +28,7 @@ class SqlPreferences:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._cache: dict[int, tuple[Preferences, PersonSettings]] = {}
+        self._cache: dict[int, Stored] = {}
         self._changes = 0
 
     async def get(self, person_id: int) -> Preferences:
@@ -73,14 +74,23 @@ class SqlPreferences:
         self._changes += 1
         self._cache.clear()
 
-    async def _load(self, person_id: int) -> tuple[Preferences, PersonSettings]:
-        if person_id not in self._cache:
-            changes = self._changes
-            found = await self._database.read(lambda c: _read(c, person_id))
+    @property
+    def changes(self) -> int:
+        """Counts changes, for `keep`."""
+        return self._changes
+
+    def keep(self, person_id: int, found: Stored, changes: int) -> None:
+        """Cache what `read_preferences` returned, unless it may be stale: `changes` is the count before the read."""
+        if changes == self._changes:
             if len(self._cache) >= _CACHE_SIZE:
                 self._cache.clear()
-            if changes == self._changes:  # otherwise it may be stale
-                self._cache[person_id] = found
+            self._cache[person_id] = found
+
+    async def _load(self, person_id: int) -> Stored:
+        if person_id not in self._cache:
+            changes = self._changes
+            found = await self._database.read(lambda c: read_preferences(c, person_id))
+            self.keep(person_id, found, changes)
             return found
         return self._cache[person_id]
 
@@ -100,7 +110,7 @@ class SqlPreferences:
             self.forget(person_id)
 
 
-def _read(connection: Connection, person_id: int) -> tuple[Preferences, PersonSettings]:
+def read_preferences(connection: Connection, person_id: int) -> Stored:
     row = connection.execute(_PREFERENCES, {"person": person_id}).one_or_none()
     own = connection.execute(_OVERRIDES, {"person": person_id}).all()
     models = {each.tier: Override(each.model, each.reasoning) for each in own}

@@ -14,7 +14,7 @@ from routing.errors import Refused
 from routing.one_time_codes import hashed, matches
 from routing.ports import ChatStore, Clock, PeopleStore, StateStore
 from routing.types.messages import InboundMessage, UserKey
-from routing.types.people import ROLES, Pairing, Person, Role
+from routing.types.people import ROLES, Pairing, Person, Profile, Role
 
 AccessMode = Literal["pairing", "allowlist", "open"]
 
@@ -138,18 +138,16 @@ class Access:
     async def decide(self, message: InboundMessage) -> Admitted | Rejected:
         """Admits or rejects the sender of a message."""
         person = await self._people.find(message.user)
+        language = message.language if message.private else ""  # a Discord server has its own
+        profile = Profile(message.user_name, message.username, language)
         if message.by_chat:
             person = _as_guest(person)
         elif message.user in self._owners and (person is None or person.role != "owner"):
-            person = await self._people.admit(message.user, message.user_name, "owner", "configuration")
-            await self._people.release(message.user)
+            person = await self._people.admit_sender(message.user, profile, "owner", "configuration")
         elif person is None and self.mode == "open":
-            person = await self._people.admit(message.user, message.user_name, "user", "open access")
-            await self._people.release(message.user)
-        if person is not None and not message.by_chat:
-            language = message.language if message.private else ""  # a Discord server has its own
-            await self._people.seen(message.user, message.user_name, message.username, language)
-            person = await self._people.find(message.user) or person
+            person = await self._people.admit_sender(message.user, profile, "user", "open access")
+        elif person is not None:
+            person = await self._people.seen(message.user, profile) or person
         if not message.private:
             return await self._expire_posted_codes(message, person) or await self._in_group(message, person)
         typed = read_code(message.own_text)

@@ -55,6 +55,16 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
+class Profile:
+    """What a platform says about the sender of a message. Each is empty if unknown; `language` also if it is not the
+    sender's own."""
+
+    name: str
+    username: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
 class AuditEntry:
     """A change of access or limits. `actor` is an account, or a source such as "configuration"; `subject` is the
     account, chat or person (`person 7`) that changed; `change` is the new role, the new limits, or the person that an

@@ -14,15 +14,16 @@ T = TypeVar("T")
 
 
 class Counting:
-    """Counts reads, and holds their results while `gate` is cleared."""
+    """Counts reads and writes. Holds the results of reads while `gate` is cleared, of writes with `write_gate`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self.on_outside_change = database.on_outside_change
         self.size_bytes, self.close = database.size_bytes, database.close
-        self.reads = 0
-        self.gate = asyncio.Event()
+        self.reads = self.writes = 0
+        self.gate, self.write_gate = asyncio.Event(), asyncio.Event()
         self.gate.set()
+        self.write_gate.set()
 
     async def read(self, step: Callable[[Connection], T]) -> T:
         self.reads += 1
@@ -31,7 +32,10 @@ class Counting:
         return found
 
     async def write(self, step: Callable[[Connection], T], urgent: bool = True) -> T:
-        return await self._database.write(step, urgent)
+        done = await self._database.write(step, urgent)
+        self.writes += 1
+        await self.write_gate.wait()
+        return done
 
 
 class Late(Counting):

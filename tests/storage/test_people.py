@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlalchemy import insert, select
 
 from routing.types.messages import OutboundMessage, UserKey
-from routing.types.people import Pairing
+from routing.types.people import Pairing, Profile
 from storage.database import Database
 from storage.history import SqlHistory
 from storage.ledger import SqlLedger
@@ -16,11 +16,14 @@ from storage.outbox import SqlOutbox
 from storage.people import KEPT_SECONDS, SqlPeople
 from storage.preferences import SqlPreferences
 from storage.schema import identities, metadata
+from storage.stores import Stores
 from storage.usage.spending import SqlUsage
 from tests.fakes import ManualClock
 from tests.polling import until
 from tests.storage.fakes import Counting
 from tests.storage.samples import ANN, BEN, OTHER, record
+
+PROFILE = Profile("Ann", "ann_", "de")
 
 
 async def test_people_are_admitted_changed_and_found(database: Database, clock: ManualClock) -> None:
@@ -66,6 +69,60 @@ async def test_an_admission_during_a_lookup_is_not_cached_away(database: Databas
     counting.gate.set()
     await search
     assert await people.find(ANN) is not None
+
+
+async def test_a_sender_is_admitted_in_one_transaction(stores: Stores) -> None:
+    request = Pairing(ANN, "Ann", "AAAAAAAA", 1e12, language="fr")
+    await stores.people.ask(request, 2)
+    admitted = await stores.people.admit_sender(ANN, Profile("Ann", "ann_", "de"), "user", "open access")
+    assert (admitted.name, admitted.role, admitted.language) == ("Ann", "user", "de")
+    assert await stores.people.usernames() == {ANN: "ann_"}
+    assert await stores.people.admitted() == ()
+    assert await stores.people.find(ANN) == admitted
+
+
+async def test_an_unchanged_profile_is_not_written(database: Database, clock: ManualClock) -> None:
+    await SqlPeople(database, SqlPreferences(database), clock).admit_sender(ANN, PROFILE, "user", "t")
+    counting = Counting(database)
+    people = SqlPeople(counting, SqlPreferences(counting), clock)
+    for profile in (PROFILE, Profile("Another", "ann_", "")):
+        found = await people.seen(ANN, profile)
+        assert found is not None
+        assert (found.name, found.language) == ("Ann", "de")
+    assert (counting.reads, counting.writes) == (1, 0)
+    await people.seen(ANN, Profile("Ann", "x" * 100, "en"))
+    await people.seen(ANN, Profile("Ann", "x" * 100, "en"))
+    assert (counting.reads, counting.writes) == (1, 1)
+    assert await people.usernames() == {ANN: "x" * 64}
+    assert await people.seen(BEN, PROFILE) is None
+
+
+async def test_a_change_of_role_during_a_change_of_profile_shows(database: Database, clock: ManualClock) -> None:
+    counting = Counting(database)
+    people = SqlPeople(counting, SqlPreferences(counting), clock)
+    await people.admit(ANN, "Ann", "user", "t")
+    await people.find(ANN)
+    held = counting.write_gate
+    held.clear()
+    seen = asyncio.create_task(people.seen(ANN, PROFILE))
+    await until(lambda: counting.writes == 2)
+    counting.write_gate = asyncio.Event()
+    counting.write_gate.set()
+    await people.admit(ANN, "Ann", "blocked", "t")
+    held.set()
+    await seen
+    found = await people.find(ANN)
+    assert found is not None
+    assert found.role == "blocked"
+
+
+async def test_someone_forgotten_elsewhere_meanwhile_is_unknown(database: Database, clock: ManualClock) -> None:
+    people = SqlPeople(database, SqlPreferences(database), clock)
+    ann = await people.admit(ANN, "Ann", "user", "t")
+    await people.find(ANN)
+    await SqlPeople(database, SqlPreferences(database), clock).forget(ann.id, "t")
+    assert await people.seen(ANN, PROFILE) is None
+    assert await people.find(ANN) is None
 
 
 async def test_a_change_leaves_other_people_cached(database: Database, clock: ManualClock) -> None:

@@ -8,6 +8,7 @@ from typing import TypeVar
 import pytest
 
 from routing.types.messages import ChatKey, UserKey
+from routing.types.people import Profile
 from storage import history, people, preferences, state
 from storage.database import Database
 from storage.history import SqlHistory
@@ -56,7 +57,7 @@ async def test_the_cache_of_accounts_and_groups_is_bounded(
     accounts = [UserKey("telegram", str(number)) for number in range(2 * CACHE_SIZE)]
     for user in accounts:
         await everyone.admit(user, "", "user", "t")
-        await everyone.seen(user, "", f"name{user.user_id}", "de")
+        await everyone.seen(user, Profile("", f"name{user.user_id}", "de"))
     for user in accounts:
         await everyone.find(user)
         await groups.allowed(ChatKey("telegram", user.user_id))
