@@ -6,8 +6,9 @@ import pytest
 
 from handlers.access.roles import MAX_WAITING
 from handlers.replies.names import plain_name, quoted
+from tests.fakes import ShiftedClock
 from tests.servers.discord import DiscordServer
-from tests.stories.access import Hours, account, code_in, quiet
+from tests.stories.access import account, code_in, quiet
 from tests.stories.discord_bot import up
 from tests.stories.harness import OWNER, BotHarness, ask, press, running
 
@@ -96,7 +97,7 @@ async def test_first_words_are_answered_after_admission(on: BotHarness) -> None:
 
 
 async def test_a_strangers_button_works_after_the_code_expired(on: BotHarness) -> None:
-    bob, clock = on.tg.user("bob"), Hours()
+    bob, clock = on.tg.user("bob"), ShiftedClock()
     on.tg.private()
     async with running(on, clock):
         code = code_in(await ask(on, "old words", user=bob))

@@ -1,7 +1,6 @@
 """Shared by the stories about access."""
 
 import re
-import time
 
 from bot.app import App
 from tests.polling import until
@@ -9,16 +8,6 @@ from tests.servers.telegram import Message, User
 from tests.stories.harness import BotHarness
 
 CODE = re.compile(r"\b[A-Z2-9]{4}-[A-Z2-9]{4}\b")
-
-
-class Hours:
-    """A clock that a story moves forward."""
-
-    def __init__(self) -> None:
-        self.ahead = 0.0
-
-    def __call__(self) -> float:
-        return time.time() + self.ahead
 
 
 async def quiet(on: BotHarness) -> None:

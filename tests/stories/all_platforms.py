@@ -187,19 +187,19 @@ async def held(
     not depend on speed. The other person is a user."""
     async with PLATFORMS[platform](folder / platform, lambda: now, language, room) as (on, app, place):
         await app.messaging.stores.people.admit(place.user, NAME, role, "story")
-        if room == "aloud":
+        if room == "public":
             await app.messaging.stores.people.admit(place.other, OTHERS_NAME, "user", "story")
         await app.engine.llm.load()
         await indexed(app, OFF)
         answers: list[Answer] = []
         last = 0
         with closing(sqlite3.connect(on.database)) as database:
-            for said, line in enumerate(lines, 1):
+            for count, line in enumerate(lines, 1):
                 if isinstance(line, Press):
                     await place.press(line)
                 else:
                     place.say(line)
-                await _settled(database, said)
+                await _settled(database, count)
                 rows = database.execute(_REPLIES, (last,)).fetchall()
                 assert all(state == "sent" for _, state, _ in rows), (line, rows)
                 last = max([last, *(number for number, _, _ in rows)])

@@ -31,16 +31,16 @@ def checksums(folder: Path) -> dict[str, str]:
 
 
 async def refused(on: BotHarness, **env: str) -> str:
-    """`tierbot run` in this process, in vain: see `refusal`; no file changed."""
+    """Runs `refusal`, and checks that no file changed."""
     before = checksums(on.workspace)
-    said = await refusal(on, **env)
+    message = await refusal(on, **env)
     after = checksums(on.workspace)
     assert {name: after.get(name) for name in before} == before
-    return said
+    return message
 
 
 async def refusal(on: BotHarness, **env: str) -> str:
-    """`tierbot run` in this process, in vain: exit code 2 and one sentence, which is returned."""
+    """Runs `tierbot run` in this process. It must fail with exit code 2 and one sentence, which is returned."""
     code, log = await asyncio.to_thread(_run, on.environment() | env)
     assert code == 2, log
     (line,) = log.splitlines()
@@ -69,7 +69,7 @@ def _run(environment: Mapping[str, str]) -> tuple[int, str]:
 
 @contextmanager
 def _log_restored() -> Iterator[None]:
-    """The command line sets up the log of the whole process."""
+    """Restores the process's logging, which the command line configures."""
     loggers = [logging.getLogger(name) for name in ("", *_QUIET)]
     handlers, levels = loggers[0].handlers[:], [each.level for each in loggers]
     yield
@@ -78,8 +78,8 @@ def _log_restored() -> Iterator[None]:
         each.setLevel(level)
 
 
-async def lived_in(on: BotHarness) -> None:
-    """A workspace with a conversation in it."""
+async def populate(on: BotHarness) -> None:
+    """Creates a workspace with a conversation."""
     async with running(on):
         on.tg.say("remember me")
         await on.tg.reply()

@@ -30,7 +30,7 @@ PICTURE = "image/png"
 _SEQUENCES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
-Room = Literal["private", "group", "aloud"]
+Room = Literal["private", "group", "public"]
 """Where a person talks: in private, in a group, or in a group where everyone sees the answers, which on Discord is not
 true of answers to commands."""
 
@@ -73,7 +73,7 @@ class ChatClient(Protocol):
 
 
 def words(text: str) -> list[str]:
-    """Letters and digits, which are the same whatever a platform does with Markdown."""
+    """Letters and digits, which do not depend on how a platform renders Markdown."""
     return re.findall(r"[^\W_]+", text)
 
 
@@ -130,11 +130,11 @@ class DiscordClient:
         self._pressed: DiscordPress | None = None
 
     def say(self, line: str) -> None:
-        found = None if self._room == "aloud" else filled_in(line, self.dc.commands)
+        found = None if self._room == "public" else filled_in(line, self.dc.commands)
         if found is not None:
             self.dc.slash(*found, user=self._person, where=self._chat)
             return
-        if self._room != "aloud":
+        if self._room != "public":
             self.typed.append(line)
         self.dc.say(line, user=self._person, channel=self._chat, mention=self._room != "private")
 

@@ -55,6 +55,17 @@ async def on(tmp_path: Path) -> AsyncIterator[BotHarness]:
 
 
 @pytest.fixture
+def own_clients() -> None:
+    """LiteLLM without cached clients, which may belong to an earlier test's event loop."""
+    litellm_without_clients()
+
+
+@pytest.fixture
+def open_access(on: BotHarness) -> None:
+    on.env["BOT_ACCESS"] = "open"
+
+
+@pytest.fixture
 async def dc(on: BotHarness) -> AsyncIterator[DiscordServer]:
     """Discord beside Telegram: a server with one channel. Alice owns the bot on both."""
     async with DiscordServer() as made:

@@ -16,7 +16,7 @@ from tests.stories.vendors import vendors
 
 GPT, CLAUDE, GEMINI = "openai/gpt-5.2", "anthropic/claude-opus-4-5", "gemini/gemini-2.5-pro"
 IN_A_CIRCLE = {"openai": ["anthropic", "gemini"], "anthropic": ["gemini", "openai"], "gemini": ["openai", "anthropic"]}
-"""Ends in a tie in any order of ballots, and no lead is certain before the last ballot."""
+"""A tie in any order of ballots; no lead is certain before the last ballot."""
 MEMBERS = {"openai": GPT, "anthropic": CLAUDE, "gemini": GEMINI}
 ASKED = "/council Tabs or spaces?"
 WRITER = GPT
@@ -70,18 +70,20 @@ class Members:
         return self.answers.get(vendor, f"{vendor} says yes")
 
     def _ballot(self, request: ModelRequest) -> str:
-        told = self.ballots.get(request.vendor, IN_A_CIRCLE[request.vendor])
-        if isinstance(told, str):
-            return told
+        ballot = self.ballots.get(request.vendor, IN_A_CIRCLE[request.vendor])
+        if isinstance(ballot, str):
+            return ballot
         shown = {text: label for label, text in blocks(request).items()}
-        return json.dumps({"ranking": [shown[self.answer(vendor)] for vendor in told if self.answer(vendor) in shown]})
+        return json.dumps(
+            {"ranking": [shown[self.answer(vendor)] for vendor in ballot if self.answer(vendor) in shown]}
+        )
 
 
 def seated(
     on: BotHarness, *names: str, members: Members | None = None, above: float = 100.0, tool_above: float = 100.0
 ) -> Members:
-    """Gives keys to these vendors (default: all), with scripted answers. A council asks for a yes `above` this many US
-    dollars, and for a confirmation `tool_above` this many if a model calls it."""
+    """Gives keys to these vendors (default: all), with scripted answers. `above` and
+    `tool_above` are the costs in US dollars from which a council asks first, by command and by tool."""
     vendors(on, *names, **{"deep": {"trySeconds": 100.0, "firstTokenSeconds": 100.0, "deadlineSeconds": 300.0}})
     tiers = on.config["tiers"]
     assert isinstance(tiers, dict)

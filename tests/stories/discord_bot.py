@@ -40,8 +40,8 @@ async def up(dc: DiscordServer, app: App) -> None:
 
 async def mention(dc: DiscordServer, text: str) -> Message:
     """Asks in the channel; returns the answer."""
-    said = dc.say(text, channel="general", mention=True)
-    return await dc.reply(said, after=said)
+    message = dc.say(text, channel="general", mention=True)
+    return await dc.reply(message, after=message)
 
 
 def texts(channel: Channel) -> list[str]:

@@ -71,18 +71,18 @@ class Forked:
 
 
 @asynccontextmanager
-async def forked(*arguments: str, env: Mapping[str, str], deaf: bool = False) -> AsyncIterator[Forked]:
+async def forked(*arguments: str, env: Mapping[str, str], closed_stdout: bool = False) -> AsyncIterator[Forked]:
     """`tierbot` with these arguments and this environment. `deaf`: stdout is a pipe without a reader."""
     (stdin, ours), (out, stdout), (err, stderr) = (Pipe(duplex=False) for _ in range(3))
     given = (arguments, dict(env), 0o022, (stdin, stdout, stderr))
     process = preloaded.forking.Process(target=preloaded.run, args=given)
-    if deaf:
+    if closed_stdout:
         out.close()
     await asyncio.to_thread(process.start)
     for theirs in (stdin, stdout, stderr):
         theirs.close()
-    streams = [asyncio.StreamReader() if deaf else await _reader(out), await _reader(err)]
-    if deaf:
+    streams = [asyncio.StreamReader() if closed_stdout else await _reader(out), await _reader(err)]
+    if closed_stdout:
         streams[0].feed_eof()
     made = Forked(process, os.dup(ours.fileno()), *streams)
     ours.close()

@@ -56,7 +56,7 @@ class BotHarness:
     """Whether commands are registered with Telegram, as at a first start."""
 
     def environment(self) -> dict[str, str]:
-        """The bot's whole environment; nothing of this machine."""
+        """The bot's complete environment, without this machine's variables."""
         defaults = {
             "WORKSPACE": str(self.workspace),
             "TELEGRAM_BOT_TOKEN": self.tg.token,
@@ -92,12 +92,12 @@ class BotHarness:
         return self.workspace / "tierbot.db"
 
     def rows(self, question: str) -> list[tuple[object, ...]]:
-        """Queries the database from outside."""
+        """Queries the database through a separate connection."""
         with closing(sqlite3.connect(self.database)) as connection:
             return connection.execute(question).fetchall()
 
     def change(self, statement: str, *values: object) -> None:
-        """Changes the database from outside."""
+        """Changes the database through a separate connection."""
         with sqlite3.connect(self.database) as connection:
             connection.execute(statement, values)
 
@@ -171,7 +171,7 @@ async def _register(state: StateStore, key: str, menus: object, register: Callab
 _bots: list[int] = []
 _patch = pytest.MonkeyPatch()
 _telling: ContextVar[bool] = ContextVar("telling", default=True)
-"""Whether this bot tells Telegram of its commands."""
+"""Whether this bot registers its commands with Telegram."""
 
 
 @contextmanager
@@ -211,7 +211,7 @@ LIBRARIES = (
 """Functions of libraries that block and can't be moved into a thread."""
 
 _at_work: list[int] = []
-"""One for each bot that has started and does not end yet."""
+"""One entry for each bot that has started and is not ending."""
 _guards: list[BlockBuster] = []
 
 
@@ -221,7 +221,7 @@ def tool_results(on: BotHarness) -> list[str]:
 
 
 def previewing_early(patch: pytest.MonkeyPatch) -> None:
-    """The first preview comes almost at once."""
+    """Previews begin almost at once."""
     pace = Pace(preview_after=0.05, private_gap=0.05)
     patch.setattr("bot.adapters.telegram.descriptor.Pace", lambda: pace)
 
@@ -231,9 +231,9 @@ NOTICES = ("🔑", "💳", "❓", "🔔")
 
 
 async def ask(on: BotHarness, text: str, *, user: User | str | None = None, group: str | None = None) -> Message:
-    """Says something and returns the reply. Notices to owners are skipped."""
-    said = on.tg.say(text, user=user, group=group)
-    return await on.tg.reply(said, after=said, matching=lambda message: not message.text.startswith(NOTICES))
+    """Sends a message and returns the reply. Notices to owners are skipped."""
+    question = on.tg.say(text, user=user, group=group)
+    return await on.tg.reply(question, after=question, matching=lambda message: not message.text.startswith(NOTICES))
 
 
 async def press(on: BotHarness, button: str, message: Message) -> Message:

@@ -78,9 +78,9 @@ def calls(on: BotHarness, tool: str, arguments: Mapping[str, Any], server: str =
 async def card(
     on: BotHarness, text: str = "Mail Bob.", user: User | str | None = None, group: str | None = None
 ) -> Message:
-    """Says something and waits for the confirmation card."""
-    said = on.tg.say(text, user=user, group=group)
-    return await on.tg.reply(said, after=said, matching=lambda message: ASKED in message.text)
+    """Sends a message and waits for the confirmation card."""
+    question = on.tg.say(text, user=user, group=group)
+    return await on.tg.reply(question, after=question, matching=lambda message: ASKED in message.text)
 
 
 async def pressed(on: BotHarness, button: str, message: Message, user: User | str | None = None) -> Message:

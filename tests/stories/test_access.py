@@ -3,7 +3,8 @@
 import json
 import re
 
-from tests.stories.access import CODE, Hours, account, code_in, quiet
+from tests.fakes import ShiftedClock
+from tests.stories.access import CODE, account, code_in, quiet
 from tests.stories.harness import OWNER, BotHarness, ask, press, running
 
 
@@ -56,7 +57,7 @@ async def test_the_owners_button_does_not_work_in_another_chat(on: BotHarness) -
 
 
 async def test_a_code_expires_and_a_new_one_is_given(on: BotHarness) -> None:
-    clock = Hours()
+    clock = ShiftedClock()
     async with running(on, clock):
         old = code_in(await ask(on, "hello", user="mallory"))
         clock.ahead = 601.0
@@ -67,7 +68,7 @@ async def test_a_code_expires_and_a_new_one_is_given(on: BotHarness) -> None:
 
 
 async def test_five_wrong_codes_lock_the_owner_out_for_an_hour(on: BotHarness) -> None:
-    clock = Hours()
+    clock = ShiftedClock()
     async with running(on, clock):
         code = code_in(await ask(on, "hello", user="mallory"))
         for _ in range(5):
@@ -129,8 +130,8 @@ async def test_a_group_opens_by_its_owner_and_its_members_are_guests(on: BotHarn
         on.tg.say("@tierbot are you there?", user=bob, group="Team")
         await quiet(on)
         assert "Everyone in this group" in (await ask(on, "/access here on", group="Team")).text
-        said = on.tg.say("@tierbot hi", user=bob, group="Team")
-        await on.tg.reply(said, after=said, matching=lambda message: message.text == "You said: hi")
+        question = on.tg.say("@tierbot hi", user=bob, group="Team")
+        await on.tg.reply(question, after=question, matching=lambda message: message.text == "You said: hi")
         assert "role guest" in (await ask(on, "/whoami", user=bob, group="Team")).text
         assert "Only admins and owners" in (await ask(on, "/access here off", user=bob, group="Team")).text
         assert "Only admins and owners" in (await ask(on, "/access list", user=bob, group="Team")).text
@@ -151,19 +152,19 @@ async def test_allowlist_mode_names_the_admission_command(on: BotHarness) -> Non
     on.env["BOT_ACCESS"] = "allowlist"
     bob = on.tg.user("bob")
     async with running(on):
-        told = await ask(on, "hi", user=bob)
+        reply = await ask(on, "hi", user=bob)
         command = f"/access allow {account(bob)}"
-        assert command in told.text
-        assert not CODE.search(told.text)
+        assert command in reply.text
+        assert not CODE.search(reply.text)
         on.tg.say("hello?", user=bob)
         await quiet(on)
         assert (await ask(on, command)).text.startswith("✅")
         assert (await ask(on, "hi", user=bob)).text == "You said: hi"
-        assert len(told.chat.from_bot()) == 2
+        assert len(reply.chat.from_bot()) == 2
     assert on.rows("select count(*) from pairings") == [(0,)]
 
 
-async def test_open_access_makes_everybody_a_user(on: BotHarness) -> None:
+async def test_open_access_makes_everyone_a_user(on: BotHarness) -> None:
     on.env |= {"BOT_ACCESS": "open", "BOT_OWNERS": ""}
     async with running(on) as app:
         assert await app.access.owner_code(app.messaging.platforms) is None
@@ -177,8 +178,8 @@ async def test_the_rate_limit_is_announced_once_with_its_end(on: BotHarness) -> 
     async with running(on):
         for text in ("one", "two"):
             await ask(on, text, user="bob")
-        told = await ask(on, "three", user="bob")
-        seconds = re.fullmatch(r"Too many messages at once\. I'll answer again in (\d+) seconds\.", told.text)
+        reply = await ask(on, "three", user="bob")
+        seconds = re.fullmatch(r"Too many messages at once\. I'll answer again in (\d+) seconds\.", reply.text)
         assert seconds is not None
         assert 50 <= int(seconds.group(1)) <= 60
         for text in ("four", "five"):
@@ -187,7 +188,7 @@ async def test_the_rate_limit_is_announced_once_with_its_end(on: BotHarness) -> 
         for text in ("1", "2", "3", "4"):
             assert (await ask(on, text)).text == f"You said: {text}"  # the owner is exempt
         assert (await ask(on, "hi", user="carol")).text == "You said: hi"
-        assert [message.text[:8] for message in told.chat.from_bot()] == ["You said", "You said", "Too many"]
+        assert [message.text[:8] for message in reply.chat.from_bot()] == ["You said", "You said", "Too many"]
 
 
 async def test_replies_to_strangers_are_limited(on: BotHarness) -> None:
@@ -232,8 +233,8 @@ async def test_the_audit_log_shows_entries_of_earlier_versions(on: BotHarness) -
         on.change("insert into audit (at, actor, action, detail) values (0.0, ?, ?, ?)", "boss", action, detail)
     async with running(on):
         newest = (await ask(on, "/access log")).text.splitlines()[:3]
-    told = [line.partition("boss ")[2] for line in newest]
-    assert told == ["deleted discord:8", "set a budget: Alice: $5 a day", "made telegram:7 a guest"]
+    changes = [line.partition("boss ")[2] for line in newest]
+    assert changes == ["deleted discord:8", "set a budget: Alice: $5 a day", "made telegram:7 a guest"]
 
 
 async def test_a_guest_cannot_administer(on: BotHarness) -> None:
@@ -251,9 +252,9 @@ async def test_a_guest_sees_only_the_tiers_for_guests(on: BotHarness) -> None:
         assert "deep" in (await ask(on, "/start")).text
         await ask(on, "/access here on", group="Team")
         for typed in ("/start", "@tierbot !turbo hi", "/tier turbo"):
-            told = await ask(on, typed, user=bob, group="Team")
-            assert "smart" in told.text, typed
-            assert "deep" not in told.text, typed
+            reply = await ask(on, typed, user=bob, group="Team")
+            assert "smart" in reply.text, typed
+            assert "deep" not in reply.text, typed
 
 
 async def test_a_guest_of_a_group_is_a_stranger_in_private(on: BotHarness) -> None:

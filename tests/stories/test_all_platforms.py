@@ -97,8 +97,8 @@ _BY_OTHER = Press("deep", by_other=True)
 PRESSING: dict[str, tuple[Room, Role, tuple[str | Press, ...]]] = {
     "in private": ("private", "user", _PRESSED),
     "an admin in a closed group": ("group", "admin", (*ALL, *_PRESSED)),
-    "somebody else in a closed group": ("aloud", "admin", ("/tier", _BY_OTHER, Press("smart"), "/tier")),
-    "somebody else in an open group": ("aloud", "admin", ("/access here on", "/tier", _BY_OTHER, Press("smart"))),
+    "another person in a closed group": ("public", "admin", ("/tier", _BY_OTHER, Press("smart"), "/tier")),
+    "another person in an open group": ("public", "admin", ("/access here on", "/tier", _BY_OTHER, Press("smart"))),
 }
 """The room, the role, and the lines and presses."""
 TOGETHER = 6
@@ -192,10 +192,10 @@ def compared(talks: Mapping[str, Talk]) -> Iterator[tuple[Answer, ...]]:
     """The answers to each line, by platform. All must be equal and visible."""
     for answers in zip(*(talk.answers for talk in talks.values()), strict=True):
         given = dict(zip(talks, answers, strict=True))
-        said = {name: [common(reply, talks[name]) for reply in answer.replies] for name, answer in given.items()}
+        by_platform = {name: [common(reply, talks[name]) for reply in answer.replies] for name, answer in given.items()}
         for platform, answer in given.items():
-            assert said[platform] == said["telegram"], f"{answer.line} on {platform}"
-            assert unseen(platform, answer) == [], f"{answer.line} on {platform}"
+            assert by_platform[platform] == by_platform["telegram"], f"{answer.line} on {platform}"
+            assert invisible_parts(platform, answer) == [], f"{answer.line} on {platform}"
         yield answers
 
 
@@ -218,7 +218,7 @@ def common(reply: OutboundMessage, talk: Talk) -> tuple[object, ...]:
     return text, buttons, reply.document
 
 
-def unseen(platform: str, answer: Answer) -> list[str]:
+def invisible_parts(platform: str, answer: Answer) -> list[str]:
     """Parts of an answer that are not visible, or visible without being in the text."""
     if any(reply.secret for reply in answer.replies):
         return []  # codes are not stored

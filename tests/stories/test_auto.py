@@ -19,8 +19,8 @@ async def test_each_message_gets_a_tier_and_a_stated_reason(on: BotHarness) -> N
         assert shown.startswith("Tier: auto, Force: off")
         assert "a tier is chosen for each message" in shown
         await ask(on, "/settings footer on")
-        for said, tier, why in ((PROOF, "deep", "a proof"), ("hi", "balanced", ""), (CODE, "coding", "code")):
-            answer = (await ask(on, said)).text
+        for text, tier, why in ((PROOF, "deep", "a proof"), ("hi", "balanced", ""), (CODE, "coding", "code")):
+            answer = (await ask(on, text)).text
             assert facts(on)["tier"] == tier
             assert on.ms.last.model == TIERS[tier]
             assert why in answer.rpartition(f"{tier} (")[2], "the footer gives the reason"
@@ -80,8 +80,8 @@ async def test_a_retry_gets_the_same_tier(on: BotHarness) -> None:
 async def test_auto_escalations_are_recorded(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "/tier auto")
-        for said, up in (("hi", 0), (PROOF, 1)):
-            await ask(on, said)
+        for text, up in (("hi", 0), (PROOF, 1)):
+            await ask(on, text)
             assert facts(on)["escalated"] == up
         await ask(on, "/tier smart")
         await ask(on, PROOF)
@@ -112,7 +112,7 @@ async def test_auto_in_german(on: BotHarness) -> None:
         assert " (/tier auto hat sie gewählt (ein Beweis" in (await ask(on, "/status full")).text
 
 
-async def test_the_owners_default_holds_until_somebody_chooses_a_tier(on: BotHarness) -> None:
+async def test_the_owners_default_applies_until_a_person_chooses_a_tier(on: BotHarness) -> None:
     on.config["modelRouter"] = {"defaultTier": "auto"}
     async with running(on):
         for command in ("/tier", "/status full"):

@@ -9,14 +9,14 @@ import pytest
 from sqlalchemy import create_engine
 
 from tests.polling import until
-from tests.stories.bad_workspaces import checksums, fill, held, lived_in, read_only, refusal, refused, small_disk
+from tests.stories.bad_workspaces import checksums, fill, held, populate, read_only, refusal, refused, small_disk
 from tests.stories.harness import BotHarness, BotProcess, ask, running
 from tests.stories.test_order import texts
 
 
 @pytest.fixture
 def brief_lock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """SQLite waits less for another program that holds the database."""
+    """Shortens SQLite's wait for another program's lock."""
     monkeypatch.setattr("storage.database.sqlite.BUSY_TIMEOUT_MS", 200)
     monkeypatch.setattr("storage.database.migrate.create_engine", partial(create_engine, connect_args={"timeout": 0.2}))
 
@@ -28,7 +28,7 @@ def config_file(on: BotHarness) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ('{"llm": {\n "providers": {,}}}', "runtime-config.json line 2: not valid JSON, "),
         ("", "runtime-config.json line 1: not valid JSON, "),
@@ -50,9 +50,9 @@ def config_file(on: BotHarness) -> Path:
     ],
     ids=lambda value: value[:40],
 )
-async def test_a_malformed_configuration(on: BotHarness, text: str, said: str) -> None:
+async def test_a_malformed_configuration(on: BotHarness, text: str, expected: str) -> None:
     config_file(on).write_text(text, encoding="utf-8")
-    assert said in await refused(on)
+    assert expected in await refused(on)
 
 
 async def test_a_configuration_that_is_not_text(on: BotHarness) -> None:
@@ -104,16 +104,16 @@ async def test_a_settings_file_that_is_not_text(on: BotHarness) -> None:
 
 async def test_without_a_platform_setup_and_chat_are_suggested(on: BotHarness) -> None:
     on.env["TELEGRAM_BOT_TOKEN"] = ""
-    said = await refused(on)
-    assert "TELEGRAM_BOT_TOKEN" in said
-    assert "`make chat`" in said
+    message = await refused(on)
+    assert "TELEGRAM_BOT_TOKEN" in message
+    assert "`make chat`" in message
 
 
 async def test_a_token_that_telegram_refuses(on: BotHarness) -> None:
     on.tg.revoke()
-    said = await refused(on)
-    assert said.startswith("Telegram refuses TELEGRAM_BOT_TOKEN")
-    assert on.tg.token not in said
+    message = await refused(on)
+    assert message.startswith("Telegram refuses TELEGRAM_BOT_TOKEN")
+    assert on.tg.token not in message
 
 
 async def test_a_workspace_path_that_is_a_file(on: BotHarness) -> None:
@@ -123,7 +123,7 @@ async def test_a_workspace_path_that_is_a_file(on: BotHarness) -> None:
 
 
 async def test_a_read_only_workspace(on: BotHarness) -> None:
-    await lived_in(on)
+    await populate(on)
     with read_only(on.workspace):
         assert (await refused(on)).startswith(f"The workspace {on.workspace} can't be written (Read-only file system)")
 
@@ -131,8 +131,8 @@ async def test_a_read_only_workspace(on: BotHarness) -> None:
 async def test_a_full_disk_at_the_start(on: BotHarness) -> None:
     with small_disk(on.workspace, 1024):
         ballast = fill(on.workspace)
-        said = await refused(on)
-        assert "space" in said
+        message = await refused(on)
+        assert "space" in message
         ballast.unlink()
         async with running(on):
             assert (await ask(on, "hello")).text == "You said: hello"
@@ -141,7 +141,7 @@ async def test_a_full_disk_at_the_start(on: BotHarness) -> None:
 async def test_a_disk_that_fills_up_while_it_runs_loses_nothing(
     on: BotHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What was acknowledged is answered once there is space again; what came meanwhile, too, all of it once."""
+    """Once there is space again, everything is answered exactly once, including messages that came meanwhile."""
     gate = on.ms.gate("thought through")
     with small_disk(on.workspace, 1024):
         async with running(on):
@@ -179,23 +179,23 @@ async def test_a_full_disk_and_a_kill_lose_nothing(on: BotHarness) -> None:
 
 
 async def test_a_database_held_by_another_program(on: BotHarness, brief_lock: None) -> None:
-    await lived_in(on)
+    await populate(on)
     async with held(on.database):
-        said = await refused(on)
-    assert "another program has locked it" in said
-    assert str(on.database) in said
+        message = await refused(on)
+    assert "another program has locked it" in message
+    assert str(on.database) in message
 
 
 async def test_a_database_held_for_a_while_at_work(
     on: BotHarness, brief_lock: None, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Nothing is lost and nothing is said twice; the answers come when it is free."""
+    """Nothing is lost or repeated; the answers come once the database is free."""
     async with running(on):
         await ask(on, "hello")
         async with held(on.database):
-            said = on.tg.say("and now?")
+            message = on.tg.say("and now?")
             await until(lambda: "locked" in caplog.text or "can't be saved" in caplog.text)
-        assert (await on.tg.reply(said, after=said)).text == "You said: and now?"
+        assert (await on.tg.reply(message, after=message)).text == "You said: and now?"
     assert len(texts(on)) == 2
 
 
@@ -216,18 +216,18 @@ def holed(database: Path) -> None:
 
 @pytest.mark.parametrize("damage", [garbage, cut, holed])
 async def test_a_damaged_database(on: BotHarness, damage: Callable[[Path], None]) -> None:
-    await lived_in(on)
+    await populate(on)
     damage(on.database)
-    said = await refused(on)
-    assert "it is damaged; move it aside and restore a copy from the backups folder" in said
+    message = await refused(on)
+    assert "it is damaged; move it aside and restore a copy from the backups folder" in message
 
 
 async def test_a_database_newer_than_the_program(on: BotHarness) -> None:
-    await lived_in(on)
+    await populate(on)
     on.change("UPDATE alembic_version SET version_num = '9999'")
     on.rows("PRAGMA wal_checkpoint(TRUNCATE)")
-    said = await refused(on)
-    assert said.startswith("The database is at revision 9999, which this version of tierbot does not know")
+    message = await refused(on)
+    assert message.startswith("The database is at revision 9999, which this version of tierbot does not know")
 
 
 async def test_a_second_process_in_the_same_workspace(on: BotHarness) -> None:
@@ -242,8 +242,8 @@ async def test_a_second_process_in_the_same_workspace(on: BotHarness) -> None:
 
 
 async def test_the_checks_see_a_changed_file(on: BotHarness) -> None:
-    """Without this the stories above could not fail."""
-    await lived_in(on)
+    """Otherwise the stories above could not fail."""
+    await populate(on)
     before = checksums(on.workspace)
     assert "tierbot.db" in before
     assert "models/models.json" in before

@@ -52,8 +52,14 @@ async def test_a_run_at_debug_shows_no_secret(on: BotHarness) -> None:
         on.tg.restore()
         await bot.kill()
     rest = re.sub(r"(?m)^Owner code: .*$", "", bot.log)
-    told = ("refused the key", "own/gpt-5.1 failed", "selected model: own/***", "no connection", "refuses the token")
-    assert [words for words in told if words not in rest] == []
+    expected = (
+        "refused the key",
+        "own/gpt-5.1 failed",
+        "selected model: own/***",
+        "no connection",
+        "refuses the token",
+    )
+    assert [words for words in expected if words not in rest] == []
     for secret in (TOKEN, "TEST-TOKEN", ENV_KEY, FILE_KEY, "4711", OTHER_FILE_KEY, HOOK_SECRET, found[1], pairing[1]):
         assert secret not in rest, [line for line in rest.splitlines() if secret in line][:3]
         assert secret.replace("-", "") not in rest
@@ -66,8 +72,8 @@ async def _own_model_fails(on: BotHarness) -> None:
     await on.tg.reply(matching="own/gpt-5.1")
     on.ms.fail(400, message=f"The key {FILE_KEY} may not do this.")
     on.tg.say("hello")
-    said = await on.tg.reply(matching="own/gpt-5.1")
-    assert "4711" not in said.text
+    reply = await on.tg.reply(matching="own/gpt-5.1")
+    assert "4711" not in reply.text
     on.tg.say("!coding hello")
     await on.tg.reply(matching="You said: hello")
 
@@ -97,10 +103,10 @@ def test_a_traceback_and_an_address_show_no_secret(
     except RuntimeError:
         log.exception("It broke at %s", f"https://api/bot{secret}/getMe?token={secret}", stack_info=True)
     log.debug("arguments %s %r", (secret, {"key": secret}), secret.encode())
-    said = capsys.readouterr().err
-    assert "It broke" in said
-    assert "while using" in said
-    assert secret not in said
-    assert PROXY_PASSWORD not in said
-    assert json.dumps(secret)[1:-1] not in said
-    assert repr(secret.encode())[2:-1] not in said
+    log_text = capsys.readouterr().err
+    assert "It broke" in log_text
+    assert "while using" in log_text
+    assert secret not in log_text
+    assert PROXY_PASSWORD not in log_text
+    assert json.dumps(secret)[1:-1] not in log_text
+    assert repr(secret.encode())[2:-1] not in log_text

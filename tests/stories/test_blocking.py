@@ -1,4 +1,4 @@
-"""Nothing of ours reads or writes a file on the event loop."""
+"""Our code reads and writes no file on the event loop."""
 
 from __future__ import annotations
 

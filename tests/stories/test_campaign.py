@@ -14,6 +14,7 @@ import pytest
 
 from bot.adapters.telegram.settings import Pace
 from routing.types.tiers import TIERS
+from tests.fakes import ShiftedClock
 from tests.servers.discord import Channel, DiscordServer
 from tests.servers.discord.faults import Kind as DiscordKind
 from tests.servers.model.request import ModelRequest
@@ -53,16 +54,16 @@ CALLS = (SEND, "PATCH /channels/*/messages/*")
 
 @dataclass
 class Line:
-    """One chat: how its person speaks, what the bot said, and the questions."""
+    """One chat: how its person sends messages, the bot's texts, and the questions."""
 
     say: Callable[[str], object]
-    heard: Callable[[], Sequence[str]]
+    bot_texts: Callable[[], Sequence[str]]
     asked: list[str] = field(default_factory=list)
 
     def answers(self) -> list[str]:
         """The bot's answers to the questions, once each. A repetition counts only without a mark."""
         found: list[str] = []
-        for text in self.heard():
+        for text in self.bot_texts():
             if text.endswith(" …") or PARKED in text:
                 continue
             plain = text.removeprefix(MARK).strip()
@@ -72,11 +73,11 @@ class Line:
         return found
 
     def parked(self) -> int:
-        """Number of answers given up because no delivery was confirmed, which the person was told."""
-        return sum(PARKED in text for text in self.heard())
+        """Number of answers given up because no delivery was confirmed; the person got a notice."""
+        return sum(PARKED in text for text in self.bot_texts())
 
 
-def moody(random: Random) -> Callable[[ModelRequest], Script]:
+def unreliable_model(random: Random) -> Callable[[ModelRequest], Script]:
     """A model that fails three times in ten with errors, broken connections or silence, and is otherwise fast or
     slow."""
 
@@ -118,8 +119,8 @@ def lines(on: BotHarness, dc: DiscordServer) -> list[Line]:
         made.append(Line(partial(on.tg.say, user=name), partial(texts, on.tg.private(name))))
         made.append(Line(partial(dc.say, user=name), partial(texts, dc.dm(name))))
     for title in ("Team", "Club"):
-        said = partial(on.tg.say, user="alice", group=title)
-        made.append(Line(partial(_mentioning, said), partial(texts, on.tg.group(title))))
+        say = partial(on.tg.say, user="alice", group=title)
+        made.append(Line(partial(_mentioning, say), partial(texts, on.tg.group(title))))
     for channel in (dc.channel(), dc.thread("aside")):
         made.append(Line(partial(dc.say, channel=channel, mention=True), partial(texts, channel)))
     return made
@@ -162,8 +163,8 @@ class Campaign:
         print(f"round {self._rounds - 1}: {took:.0f} s")
 
     def _missing(self) -> list[str]:
-        told = [(line, len(line.answers()) + line.parked()) for line in self._chats]
-        return [line.asked[count] for line, count in told if count < len(line.asked)]
+        counts = [(line, len(line.answers()) + line.parked()) for line in self._chats]
+        return [line.asked[count] for line, count in counts if count < len(line.asked)]
 
     async def end(self) -> None:
         """Stops all faults and waits until nothing is left to send."""
@@ -171,7 +172,7 @@ class Campaign:
         self._dc.clear_faults()
         await finished(self._on)
 
-    def hold(self) -> None:
+    def check(self) -> None:
         """Each question has one answer or one apology, in order."""
         repeated = [each for each in self._on.tg.violations if "message is not modified" in each.description]
         for each in repeated:  # an edit whose response was lost
@@ -181,35 +182,22 @@ class Campaign:
             given, lost = deque(line.answers()), line.parked()
             parked += lost
             for question in line.asked:
-                first = (
-                    given[0].partition("\n")[0] if given else ""
-                )  # an unanswered question is included in the next request
-                told, apology = (
-                    f"{question}. " in f"{first} ",
-                    any(sign in text for text in list(given)[:1] for sign in APOLOGIES),
-                )
-                if told or apology:
+                # An unanswered question is included in the next request.
+                first = given[0].partition("\n")[0] if given else ""
+                complete = f"{question}. " in f"{first} "
+                apology = any(sign in text for text in list(given)[:1] for sign in APOLOGIES)
+                if complete or apology:
                     given.popleft()
-                    sorry += not told
+                    sorry += not complete
                 else:
                     assert lost, (question, given)
                     lost -= 1
             assert not given, (line.asked, given)
-            halves += sum(text.endswith(" …") for text in line.heard())
-            marked += sum(text.startswith(MARK) for text in line.heard())
+            halves += sum(text.endswith(" …") for text in line.bot_texts())
+            marked += sum(text.startswith(MARK) for text in line.bot_texts())
         asked = sum(len(line.asked) for line in self._chats)
         print(f"{asked} questions, {sorry} answered with an apology, {marked} marked, {parked} parked, {halves} halves")
         print(f"the longest round {self._longest:.0f} s")
-
-
-class JumpingClock:
-    """The system clock, set by hand."""
-
-    def __init__(self) -> None:
-        self.offset = 0.0
-
-    def __call__(self) -> float:
-        return time.time() + self.offset
 
 
 @pytest.mark.slow
@@ -217,25 +205,25 @@ class JumpingClock:
 async def test_a_campaign_of_faults_and_clock_jumps(
     on: BotHarness, dc: DiscordServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is lost, duplicated without a mark or out of order, and no question waits for ever."""
+    """Nothing is lost, duplicated without a mark or out of order, and no question waits forever."""
     quick = Pace(backoff=0.05, longest_backoff=0.2, answer=1.0, connect=0.5, preview_after=0.2, group_gap=0.5)
     monkeypatch.setattr("bot.adapters.telegram.descriptor.Pace", lambda: quick)
     monkeypatch.setattr("bot.adapters.discord.descriptor.Pace", lambda: HURRIED)
     monkeypatch.setattr("bot.adapters.shared.outbound.AMBIGUOUS_SECONDS", 0.5)
     vendors(on, **QUICK)
     on.env |= {"BOT_ACCESS": "open"}
-    campaign, clock = Campaign(on, dc, 2 * max(DEADLINE.values()) + OUTAGE_SECONDS), JumpingClock()
-    on.ms.default = moody(campaign.random)
+    campaign, clock = Campaign(on, dc, 2 * max(DEADLINE.values()) + OUTAGE_SECONDS), ShiftedClock()
+    on.ms.default = unreliable_model(campaign.random)
     async with running(on, clock, time.monotonic) as app:
         await up(dc, app)
         faulty(on, dc, campaign.random)
         for _ in range(ROUNDS):
             campaign.begin()
             await asyncio.sleep(campaign.random.uniform(0, 2))
-            clock.offset = campaign.random.choice((-7200.0, -60.0, 0.0, 60.0, 7200.0, 86_400.0))
+            clock.ahead = campaign.random.choice((-7200.0, -60.0, 0.0, 60.0, 7200.0, 86_400.0))
             await campaign.answered()
         await campaign.end()
-    campaign.hold()
+    campaign.check()
 
 
 @pytest.mark.slow
@@ -245,7 +233,7 @@ async def test_a_campaign_of_faults_and_kills(on: BotHarness, dc: DiscordServer)
     vendors(on, **QUICK)
     on.env |= {"BOT_ACCESS": "open"}
     campaign = Campaign(on, dc, 2 * max(DEADLINE.values()) + KILLED_OUTAGE_SECONDS)
-    on.ms.default = moody(campaign.random)
+    on.ms.default = unreliable_model(campaign.random)
     for number in range(KILLED_ROUNDS):
         async with BotProcess(on) as bot:
             if not number:
@@ -260,4 +248,4 @@ async def test_a_campaign_of_faults_and_kills(on: BotHarness, dc: DiscordServer)
             if number == KILLED_ROUNDS - 1:
                 await campaign.end()
             await bot.kill()
-    campaign.hold()
+    campaign.check()

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tests.litellm_setup import litellm_without_clients
+from tests.fakes import ShiftedClock
 from tests.polling import until
 from tests.servers.discord import DiscordServer
 from tests.servers.model.script import BEFORE_HEADERS
@@ -14,47 +14,44 @@ from tests.stories.access import code_in, quiet
 from tests.stories.discord_bot import hurried, settled, shown, up
 from tests.stories.harness import OWNER, BotHarness, ask, running
 from tests.stories.test_linking import written
-from tests.stories.vendors import POOLS, Clock, asked, at, vendors
+from tests.stories.vendors import POOLS, asked, at, vendors
+
+pytestmark = pytest.mark.usefixtures("own_clients")
 
 __all__ = ["hurried"]
 
 TWO_HOURS = 7200.0
 
 
-@pytest.fixture(autouse=True)
-def own_clients() -> None:
-    litellm_without_clients()
-
-
 @pytest.mark.parametrize("jump", [-TWO_HOURS, TWO_HOURS])
 async def test_a_running_turn_continues(on: BotHarness, jump: float) -> None:
     """Also the next attempt of a turn whose first model failed."""
     vendors(on)
-    clock = Clock()
+    clock = ShiftedClock()
     async with running(on, clock, time.time):
         failing = on.ms.fail(500, gate_after=BEFORE_HEADERS, when=at("openai"))
-        said = on.tg.say("hm")
+        message = on.tg.say("hm")
         await failing.reached()
         clock.ahead = jump
         failing.open()
-        assert (await on.tg.reply(said, after=said)).text.startswith("You said: hm")
+        assert (await on.tg.reply(message, after=message)).text.startswith("You said: hm")
     assert asked(on) == list(POOLS["balanced"][:2])
 
 
 @pytest.mark.parametrize("jump", [-TWO_HOURS, TWO_HOURS])
 async def test_a_reply_that_failed_is_sent_again_after_its_pause(on: BotHarness, jump: float) -> None:
-    clock = Clock()
+    clock = ShiftedClock()
     async with running(on, clock, time.time):
         broken = on.tg.fault("sendMessage", "too_many", retry_after=1)
-        said = on.tg.say("hm")
+        message = on.tg.say("hm")
         await until(lambda: broken.hits and on.rows("SELECT 1 FROM outbox WHERE not_before > 0"))
         clock.ahead = jump
-        assert (await on.tg.reply(said)).text == "You said: hm"
+        assert (await on.tg.reply(message)).text == "You said: hm"
 
 
 async def test_a_code_is_valid_for_ten_minutes_of_real_time(on: BotHarness) -> None:
     """Also if the clock is set back and forward. After a restart a code is valid no longer than a new one."""
-    clock = Clock()
+    clock = ShiftedClock()
     async with running(on, clock, time.time):
         made = await ask(on, "/access link")
         assert "10 minutes" in made.text
@@ -70,7 +67,7 @@ async def test_codes_are_used_after_a_jump_and_expire_by_real_time(
     on: BotHarness, dc: DiscordServer, jump: float
 ) -> None:
     on.env["BOT_OWNERS"] = f"telegram:{OWNER}"
-    clock, steady = Clock(), Clock()
+    clock, steady = ShiftedClock(), ShiftedClock()
     async with running(on, clock, steady) as app:
         await up(dc, app)
         pairing = code_in(await ask(on, "hi", user="bob"))
@@ -87,7 +84,7 @@ async def test_codes_are_used_after_a_jump_and_expire_by_real_time(
 
 @pytest.mark.parametrize("jump", [-TWO_HOURS, TWO_HOURS])
 async def test_a_closed_group_is_told_once_per_hour_of_real_time(on: BotHarness, jump: float) -> None:
-    clock, steady = Clock(), Clock()
+    clock, steady = ShiftedClock(), ShiftedClock()
     async with running(on, clock, steady):
         hint = await ask(on, "@tierbot hi", user="bob", group="Team")
         clock.ahead, steady.ahead = jump, 3500.0
@@ -101,24 +98,24 @@ async def test_a_closed_group_is_told_once_per_hour_of_real_time(on: BotHarness,
 @pytest.mark.parametrize("jump", [-TWO_HOURS, TWO_HOURS])
 async def test_owners_are_told_of_a_rejected_key_once_per_hour_of_real_time(on: BotHarness, jump: float) -> None:
     vendors(on)
-    clock, steady = Clock(), Clock()
+    clock, steady = ShiftedClock(), ShiftedClock()
     async with running(on, clock, steady):
         on.ms.fail(401, when=at("openai"), times=9)
         assert "↪" in (await ask(on, "hm")).text
-        told = await on.tg.reply(matching="🔑")
+        notice = await on.tg.reply(matching="🔑")
         clock.ahead, steady.ahead = jump, 1000.0  # its breaker lets a probe through
         assert "↪" in (await ask(on, "hm")).text
         await settled(on)
-        assert [each.text for each in told.chat.from_bot() if "🔑" in each.text] == [told.text]
+        assert [each.text for each in notice.chat.from_bot() if "🔑" in each.text] == [notice.text]
         steady.ahead = 3700.0
         assert "↪" in (await ask(on, "hm")).text
-        await on.tg.wait_for(lambda _: sum("🔑" in each.text for each in told.chat.from_bot()) == 2)
+        await on.tg.wait_for(lambda _: sum("🔑" in each.text for each in notice.chat.from_bot()) == 2)
     assert asked(on).count(POOLS["balanced"][0]) == 3
 
 
 async def test_a_cooldown_continues(on: BotHarness) -> None:
     vendors(on)
-    clock = Clock()
+    clock = ShiftedClock()
     async with running(on, clock, time.time):
         on.ms.fail(429, when=at("openai"), retry_after=600)
         await ask(on, "one")
@@ -132,7 +129,7 @@ async def test_a_command_on_discord_is_still_answered_to_its_interaction(
     on: BotHarness, dc: DiscordServer, hurried: None
 ) -> None:
     """For fifteen minutes of real time. Later it would go to the channel, where others can read it."""
-    clock = Clock()
+    clock = ShiftedClock()
     async with running(on, clock, time.time) as app:
         await up(dc, app)
         clock.ahead = TWO_HOURS

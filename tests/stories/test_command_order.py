@@ -115,11 +115,11 @@ async def test_a_command_does_not_reach_a_question_whose_files_are_being_read(on
     slow = on.tg.fault("getFile", "slow")
     async with running(on):
         await ask(on, "apples")
-        said = on.tg.say_document("notes.txt", b"some notes")
+        message = on.tg.say_document("notes.txt", b"some notes")
         await on.tg.wait_for(lambda _: slow.hits)
         await ask(on, "/tier smart")
         slow.release()
-        await on.tg.reply(said)
+        await on.tg.reply(message)
     assert on.ms.last.reading.effort == "medium"
 
 
@@ -139,15 +139,15 @@ async def test_a_command_does_not_reach_questions_of_the_persons_other_account(
     async with running(on) as app:
         await up(dc, app)
         given = code_in(await ask(on, "/access link"))
-        said = dc.say(f"/access link {given}", user="ali")
-        assert "You are one person on" in (await dc.reply(said, after=said)).text
+        message = dc.say(f"/access link {given}", user="ali")
+        assert "You are one person on" in (await dc.reply(message, after=message)).text
         gate = on.ms.gate("done")
         on.tg.say("one")
         await gate.reached()
         waits = on.tg.say("two")
         await on.tg.wait_for(lambda _: waits.emoji)
-        said = dc.say("/tier smart", user="ali")
-        await dc.reply(said, after=said)
+        message = dc.say("/tier smart", user="ali")
+        await dc.reply(message, after=message)
         gate.open()
         await on.tg.reply(matching="You said: two")
         assert call_for(on, "two").reading.effort == "medium"

@@ -234,9 +234,9 @@ async def test_a_german_client_is_answered_in_german_and_has_a_german_menu(on: B
 
 async def test_an_edit_and_unreadable_things_get_a_clear_answer(on: BotHarness) -> None:
     async with running(on):
-        said = on.tg.say("helo")
+        message = on.tg.say("helo")
         await on.tg.reply()
-        on.tg.edit(said, "hello")
+        on.tg.edit(message, "hello")
         assert (await on.tg.reply()).text.startswith("You edited your message.")
         for kind, words in [("sticker", "stickers"), ("poll", "polls"), ("location", "locations")]:
             on.tg.unsupported(kind)

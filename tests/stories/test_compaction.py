@@ -24,8 +24,8 @@ def serve(on: BotHarness, tokens: int) -> None:
 
 
 def spoken(on: BotHarness) -> list[str]:
-    said = [text for role, text in on.ms.last.reading.turns if role != "system"]
-    return [text for text in said if text != "[the beginning of the conversation is left out]"]
+    messages = [text for role, text in on.ms.last.reading.turns if role != "system"]
+    return [text for text in messages if text != "[the beginning of the conversation is left out]"]
 
 
 def talk(on: BotHarness, pairs: int, text: str = "short") -> None:

@@ -214,8 +214,8 @@ async def test_confirmation_on_discord(on: BotHarness, dc: DiscordServer) -> Non
     async with at_work(on) as app:
         await dc.ready()
         await connected(app)
-        said = dc.say("Mail Bob.")
-        asked = await dc.reply(said, after=said)
+        message = dc.say("Mail Bob.")
+        asked = await dc.reply(message, after=message)
         dc.press(asked, ONCE)
         answer = await dc.wait_for(lambda _: [each for each in asked.channel.from_bot() if "4711" in each.text])
     assert ASKED in asked.text

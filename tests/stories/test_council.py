@@ -7,8 +7,7 @@ import re
 import pytest
 
 from routing.council.verdict import Stage
-from tests.fakes import later
-from tests.litellm_setup import litellm_without_clients
+from tests.fakes import ShiftedClock, later
 from tests.servers.model import Gate
 from tests.servers.telegram import Message
 from tests.stories.councils import (
@@ -26,18 +25,14 @@ from tests.stories.councils import (
     seated,
 )
 from tests.stories.harness import BotHarness, ask, running
-from tests.stories.vendors import Clock, everybody_got_their_own_key, labels
+from tests.stories.vendors import assert_own_keys, labels
+
+pytestmark = pytest.mark.usefixtures("own_clients")
 
 DOWN = "it reported an error"
 KNOWN = re.compile(r"\$0\.\d{4} · 7 calls · \d+ s$")
 UNDECIDED = {"anthropic": ["gemini", "openai"], "gemini": ["openai", "anthropic"], "openai": ["gemini", "anthropic"]}
 """Only all three ballots together put Gemini first; OpenAI's comes last."""
-
-
-@pytest.fixture(autouse=True)
-def own_clients() -> None:
-    """LiteLLM's cached clients belong to an earlier test's event loop, or to one with the same address."""
-    litellm_without_clients()
 
 
 async def shown(on: BotHarness, *lines: str) -> None:
@@ -48,32 +43,32 @@ async def shown(on: BotHarness, *lines: str) -> None:
 async def held(on: BotHarness, vendor: str, part: Stage) -> tuple[Message, Gate]:
     """A council with one member blocked in this part until the gate opens, once the others have answered."""
     gate = on.ms.gate(when=at(vendor, part))
-    said = on.tg.say(ASKED)
+    message = on.tg.say(ASKED)
     await gate.reached(60.0)
     await shown(on, "answers 2/3" if part == "answers" else "ranking 2/3", f"⏳ {MEMBERS[vendor]}")
-    return said, gate
+    return message, gate
 
 
 async def test_only_the_final_answer_of_a_council_is_remembered(on: BotHarness) -> None:
     seated(on, members=Members(ballots=UNDECIDED, synthesis="Spaces."))
     async with running(on):
-        said, gate = await held(on, "openai", "ranking")
+        message, gate = await held(on, "openai", "ranking")
         await shown(
             on, "🏛 Council: answers 3/3 · ranking 2/3 …\nabout $0.", " · 7 calls · at most 180 s\n⏳ openai/gpt-5.2"
         )
         gate.open()
-        answer = await on.tg.reply(said, after=said)
+        answer = await on.tg.reply(message, after=message)
         assert answer.text.startswith(f"Spaces.\n\n🏛 3 of 3 answered. {WRITER} wrote the final answer.\n")
         assert f"\n🗳 Ranked first by the others: {GEMINI}.\n" in answer.text
         assert KNOWN.search(answer.text)
         assert [part_of(call) for call in on.ms.calls] == ["answers"] * 3 + ["ranking"] * 3 + ["synthesis"]
         await ask(on, "and now?")
-        told = ("user", "Tabs or spaces?"), ("assistant", "Spaces."), ("user", "and now?")
-        assert on.ms.last.reading.turns[-3:] == told
+        expected = ("user", "Tabs or spaces?"), ("assistant", "Spaces."), ("user", "and now?")
+        assert on.ms.last.reading.turns[-3:] == expected
     assert all(not call.reading.tool_names and call.reading.effort in ("low", None) for call in on.ms.calls[:7])
     spent = on.rows("select model, tier, cost_nano > 0 from usage order by id limit 7")
     assert sorted(spent) == sorted([(GPT, "deep", 1)] * 3 + [(CLAUDE, "deep", 1)] * 2 + [(GEMINI, "coding", 1)] * 2)
-    everybody_got_their_own_key(on)
+    assert_own_keys(on)
 
 
 async def test_the_asker_can_get_the_votes_as_a_file_after_a_restart(on: BotHarness) -> None:
@@ -163,9 +158,9 @@ async def test_an_unbeatable_lead_ends_the_vote(on: BotHarness) -> None:
 async def test_stop_shows_the_answers_so_far(on: BotHarness) -> None:
     seated(on)
     async with running(on):
-        said, _ = await held(on, "openai", "answers")
+        message, _ = await held(on, "openai", "answers")
         on.tg.say("/stop")
-        answer = await on.tg.reply(said, after=said, matching="⏹ Stopped.")
+        answer = await on.tg.reply(message, after=message, matching="⏹ Stopped.")
         assert (
             f"⏹ Stopped. 🏛 2 of 3 answered; {GPT} was stopped. No final answer was written; this is the" in answer.text
         )
@@ -176,41 +171,41 @@ async def test_stop_shows_the_answers_so_far(on: BotHarness) -> None:
 
 async def test_a_member_has_sixty_seconds(on: BotHarness) -> None:
     seated(on)
-    clock = Clock()
+    clock = ShiftedClock()
     async with running(on, clock):
-        said, _ = await held(on, "gemini", "answers")
+        message, _ = await held(on, "gemini", "answers")
         clock.ahead = 61.0
         later(61.0)
-        answer = await on.tg.reply(said, after=said, matching="🏛 2 of 3")
+        answer = await on.tg.reply(message, after=message, matching="🏛 2 of 3")
     assert f"🏛 2 of 3 answered; {GEMINI} timed out. {GPT} wrote the final answer." in answer.text
 
 
 async def test_a_member_of_the_balanced_tier_has_sixty_seconds_too(on: BotHarness) -> None:
     seated(on)
     on.config["tiers"] = {tier: {"pool": [GPT]} for tier in ("deep", "coding", "smart")}
-    clock = Clock()
+    clock = ShiftedClock()
     async with running(on, clock):
         gate = on.ms.gate(when=at("anthropic", "answers"))
-        said = on.tg.say(ASKED)
+        message = on.tg.say(ASKED)
         await gate.reached(60.0)
         await shown(on, "answers 2/3")
         clock.ahead = 46.0
         later(46.0)
         gate.open()
-        answer = await on.tg.reply(said, after=said, matching="🏛 ")
+        answer = await on.tg.reply(message, after=message, matching="🏛 ")
     assert "🏛 3 of 3 answered." in answer.text, "balanced allows 25 s to the first token and 45 s in all"
 
 
 async def test_a_member_that_waited_for_a_slot_is_reported(on: BotHarness) -> None:
     seated(on)
     on.config["parallel"] = {"perUser": 1}
-    gate, clock = on.ms.gate(when=at("openai", "answers")), Clock()
+    gate, clock = on.ms.gate(when=at("openai", "answers")), ShiftedClock()
     async with running(on, clock):
-        said = on.tg.say(ASKED)
+        message = on.tg.say(ASKED)
         await gate.reached(60.0)
         clock.ahead = 61.0
         later(61.0)
-        answer = await on.tg.reply(said, after=said, matching="No member of the council answered")
+        answer = await on.tg.reply(message, after=message, matching="No member of the council answered")
     assert (
         f": {GPT} timed out; {CLAUDE} waited too long in the queue; {GEMINI} waited too long in the queue.\n"
         in answer.text
@@ -222,20 +217,20 @@ async def test_the_synthesis_phase_is_shown(on: BotHarness) -> None:
     seated(on)
     gate = on.ms.gate(when=at("openai", "synthesis"))
     async with running(on):
-        said = on.tg.say(ASKED)
+        message = on.tg.say(ASKED)
         await gate.reached(60.0)
         await shown(on, "🏛 Council: answers 3/3 · ranking 3/3 · synthesis …\n", f"\n⏳ {GPT}")
         gate.open()
-        await on.tg.reply(said, after=said)
+        await on.tg.reply(message, after=message)
 
 
 async def test_after_150_seconds_the_synthesis_starts_without_missing_ballots(on: BotHarness) -> None:
     seated(on, members=Members(ballots=UNDECIDED))
-    clock = Clock()
+    clock = ShiftedClock()
     async with running(on, clock):
-        said, _ = await held(on, "openai", "ranking")
+        message, _ = await held(on, "openai", "ranking")
         clock.ahead = 151.0
         later(151.0)
-        answer = await on.tg.reply(said, after=said, matching="All agree.")
+        answer = await on.tg.reply(message, after=message, matching="All agree.")
     assert f"🗳 Ranked first by the others: {GEMINI}.\n" in answer.text
     assert re.search(r"\(one unpriced\) · 7 calls · 15\d s$", answer.text)

@@ -6,22 +6,18 @@ import re
 
 import pytest
 
-from tests.litellm_setup import litellm_without_clients
+from tests.fakes import ShiftedClock
 from tests.polling import until
 from tests.servers.model import Script, Usage
 from tests.stories.access import account
 from tests.stories.councils import ASKED, CLAUDE, GEMINI, GPT, MEMBERS, at, seated
 from tests.stories.harness import BotHarness, ask, press, running
 from tests.stories.test_media import RED
-from tests.stories.vendors import POOLS, Clock, labels
+from tests.stories.vendors import POOLS, labels
+
+pytestmark = pytest.mark.usefixtures("own_clients")
 
 YES = re.compile(r"🏛 Ask 3 models · about \$0\.\d\d$")
-
-
-@pytest.fixture(autouse=True)
-def own_clients() -> None:
-    """LiteLLM's cached clients belong to an earlier test's event loop, or to one with the same address."""
-    litellm_without_clients()
 
 
 async def test_an_expensive_council_asks_first_and_the_yes_survives_a_restart(on: BotHarness) -> None:
@@ -44,7 +40,7 @@ async def test_an_expensive_council_asks_first_and_the_yes_survives_a_restart(on
 
 async def test_a_second_yes_to_the_same_offer_does_nothing(on: BotHarness) -> None:
     seated(on, above=0.01)
-    clock = Clock()
+    clock = ShiftedClock()
     async with running(on, clock):
         offer = await ask(on, ASKED)
         on.tg.press(labels(offer)[0], message=offer)
@@ -95,7 +91,7 @@ async def test_an_unknown_price_asks_first(on: BotHarness) -> None:
 
 async def test_a_person_has_one_council_at_a_time(on: BotHarness) -> None:
     seated(on)
-    gate, clock = on.ms.gate(when=at("openai", "answers")), Clock()
+    gate, clock = on.ms.gate(when=at("openai", "answers")), ShiftedClock()
     async with running(on, clock):
         await ask(on, "/access here on", group="Team")
         first = on.tg.say(ASKED)
@@ -137,10 +133,10 @@ async def test_too_few_vendors_are_named_with_what_is_missing(on: BotHarness) ->
     seated(on, "openai")
     async with running(on):
         for typed in (ASKED, "/council"):
-            told = (await ask(on, typed)).text
-            assert f"at least 2 models from 2 vendors; I can ask {GPT}, openai/gpt-5.1." in told
-            assert f"{CLAUDE} has no key (ANTHROPIC_API_KEY)" in told
-            assert f"{GEMINI} has no key" in told
+            text = (await ask(on, typed)).text
+            assert f"at least 2 models from 2 vendors; I can ask {GPT}, openai/gpt-5.1." in text
+            assert f"{CLAUDE} has no key (ANTHROPIC_API_KEY)" in text
+            assert f"{GEMINI} has no key" in text
     assert on.ms.calls == []
 
 
@@ -148,11 +144,11 @@ async def test_models_in_cooldown_are_not_members_and_are_named(on: BotHarness) 
     seated(on)
     on.ms.fail(401, when=at("anthropic", "answers"))
     async with running(on):
-        said = on.tg.say(ASKED)
-        await on.tg.reply(said, after=said, matching="🏛 2 of 3 answered")
+        message = on.tg.say(ASKED)
+        await on.tg.reply(message, after=message, matching="🏛 2 of 3 answered")
         before = len(on.ms.calls)
-        said = on.tg.say(ASKED)
-        answer = await on.tg.reply(said, after=said, matching="All agree.")
+        message = on.tg.say(ASKED)
+        answer = await on.tg.reply(message, after=message, matching="All agree.")
         assert "🏛 3 of 3 answered." in answer.text
         assert answer.text.endswith(
             f"Skipped: {CLAUDE} is paused after repeated errors (anthropic refused the key in ANTHROPIC_API_KEY)."
@@ -193,11 +189,11 @@ async def test_one_councils_cost_reduces_the_next_budget(on: BotHarness) -> None
 async def stopped_at_once(on: BotHarness) -> None:
     """A council stopped while all three members are thinking, so no call has token counts."""
     gates = [on.ms.gate(when=at(vendor, "answers")) for vendor in MEMBERS]
-    said = on.tg.say(ASKED)
+    message = on.tg.say(ASKED)
     for gate in gates:
         await gate.reached(60.0)
     on.tg.say("/stop")
-    await on.tg.reply(said, after=said, matching="⏹ Stopped.")
+    await on.tg.reply(message, after=message, matching="⏹ Stopped.")
     for gate in gates:
         gate.open()
 
@@ -218,11 +214,11 @@ async def test_an_interrupted_council_needs_a_new_yes(on: BotHarness, monkeypatc
     seated(on)
     gate = on.ms.gate(when=at("openai", "answers"))
     async with running(on):
-        said = on.tg.say(ASKED)
+        message = on.tg.say(ASKED)
         await gate.reached(60.0)
     asked = len(on.ms.calls)
     async with running(on):
-        offer = await on.tg.reply(said, after=said, matching="I was interrupted")
+        offer = await on.tg.reply(message, after=message, matching="I was interrupted")
         assert "What the council had cost until then is not counted." in offer.text
         assert YES.match(labels(offer)[0])
         assert len(on.ms.calls) == asked
@@ -240,8 +236,8 @@ async def test_an_interrupted_council_needs_a_new_yes(on: BotHarness, monkeypatc
 async def test_pictures_and_long_questions_are_refused(on: BotHarness) -> None:
     seated(on)
     async with running(on):
-        said = on.tg.say_photo(RED, caption=ASKED)
-        assert "A council can only read text" in (await on.tg.reply(said, after=said)).text
+        message = on.tg.say_photo(RED, caption=ASKED)
+        assert "A council can only read text" in (await on.tg.reply(message, after=message)).text
         long = on.tg.say_document("long.txt", b"x" * 24_001, caption=ASKED)
         assert "the limit is 24,000" in (await on.tg.reply(long, after=long)).text
     assert on.ms.calls == []
@@ -250,13 +246,13 @@ async def test_pictures_and_long_questions_are_refused(on: BotHarness) -> None:
 async def test_attached_and_quoted_text_is_included(on: BotHarness) -> None:
     seated(on)
     async with running(on):
-        said = on.tg.say_document("notes.txt", b"four spaces", caption=ASKED)
-        await on.tg.reply(said, after=said)
+        message = on.tg.say_document("notes.txt", b"four spaces", caption=ASKED)
+        await on.tg.reply(message, after=message)
         assert on.ms.calls[0].last_user_text == "Tabs or spaces?\n\nnotes.txt:\n```\nfour spaces\n```"
-        told = on.tg.say("Is tea better than coffee?")
-        await on.tg.reply(told, after=told)
+        quoted = on.tg.say("Is tea better than coffee?")
+        await on.tg.reply(quoted, after=quoted)
         before = len(on.ms.calls)
-        reply = on.tg.say("/council", reply_to=told)
+        reply = on.tg.say("/council", reply_to=quoted)
         assert (await on.tg.reply(reply, after=reply)).text.startswith("All agree.")
         assert on.ms.calls[before].last_user_text == "> [I reply to Alice]\n> Is tea better than coffee?"
 
@@ -264,9 +260,9 @@ async def test_attached_and_quoted_text_is_included(on: BotHarness) -> None:
 async def test_without_a_question_the_command_explains_itself_and_lists_members(on: BotHarness) -> None:
     seated(on)
     async with running(on):
-        told = (await ask(on, "/council")).text
-    assert told.startswith("🏛 A council:")
-    assert f"Right now I would ask {GPT}, {CLAUDE}, {GEMINI}: about $0." in told
+        text = (await ask(on, "/council")).text
+    assert text.startswith("🏛 A council:")
+    assert f"Right now I would ask {GPT}, {CLAUDE}, {GEMINI}: about $0." in text
     assert on.ms.calls == []
 
 

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.litellm_setup import litellm_without_clients
 from tests.servers.discord import DiscordServer
 from tests.stories.councils import ASKED, CLAUDE, GEMINI, GPT, Members, at, seated
 from tests.stories.discord_bot import settled, up
 from tests.stories.harness import BotHarness, running
 from tests.stories.test_linking import code, only_telegram_has_owners, written
 
-
-@pytest.fixture(autouse=True)
-def own_clients() -> None:
-    """LiteLLM's cached clients belong to an earlier test's event loop, or to one with the same address."""
-    litellm_without_clients()
+pytestmark = pytest.mark.usefixtures("own_clients")
 
 
 async def test_a_council_by_its_slash_command(on: BotHarness, dc: DiscordServer) -> None:
@@ -56,9 +51,9 @@ async def test_one_council_at_a_time_across_a_persons_platforms(on: BotHarness, 
         await written(dc, "hello", "ali")
         linked = await written(dc, f"/access link {await code(on)}", "ali")
         await dc.wait_for(lambda _: any(each.text == "You said: hello" for each in linked.channel.from_bot()))
-        said = on.tg.say(ASKED)
+        message = on.tg.say(ASKED)
         await gate.reached(60.0)
         assert (await written(dc, ASKED, "ali")).text.startswith("You already have a council running")
         gate.open()
-        assert (await on.tg.reply(said, after=said)).text.startswith("All agree.")
+        assert (await on.tg.reply(message, after=message)).text.startswith("All agree.")
     assert len(on.ms.calls) == 8, "seven of the council, and one for the message that waited for the link"

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from tests.fakes import later
-from tests.litellm_setup import litellm_without_clients
 from tests.servers.model.request import ModelRequest
 from tests.servers.model.script import Script, ToolCall
 from tests.servers.telegram import Message
@@ -17,14 +16,10 @@ from tests.stories.harness import BotHarness, ask, press, running
 from tests.stories.office import CANCEL, HERE, ONCE, pressed
 from tests.stories.vendors import DEADLINE, labels
 
+pytestmark = pytest.mark.usefixtures("own_clients")
+
 WISH = "Ask several models for a second opinion: tabs or spaces?"
 QUESTION = "Tabs or spaces?"
-
-
-@pytest.fixture(autouse=True)
-def own_clients() -> None:
-    """LiteLLM's cached clients belong to an earlier test's event loop, or to one with the same address."""
-    litellm_without_clients()
 
 
 def consulting(on: BotHarness, *calls: dict[str, Any], names: tuple[str, ...] = (), above: float = 100.0) -> None:
@@ -55,13 +50,13 @@ async def test_a_cheap_council_runs_at_once_and_the_model_continues(on: BotHarne
     consulting(on)
     gate = on.ms.gate(when=at("openai", "answers"))
     async with running(on):
-        said = on.tg.say(WISH)
+        message = on.tg.say(WISH)
         await gate.reached(60.0)
         progress = "🏛 Council: answers 2/3 · ranking 0/3 …\nabout $0."
         await on.tg.wait_for(lambda tg: any(progress in draft.text for draft in tg.drafts))
         later(DEADLINE["balanced"] + 10.0)  # the turn's own deadline
         gate.open()
-        answer = await on.tg.reply(said, after=said)
+        answer = await on.tg.reply(message, after=message)
         assert answer.text.startswith("Done: All agree.\n\n🏛 3 of 3 answered. openai/gpt-5.2 wrote the final answer.")
         assert councils(on) == 7
         assert len(on.ms.calls) == 9
@@ -162,14 +157,14 @@ async def test_stop_ends_the_council_and_charges_its_calls(on: BotHarness, above
     on.config["budget"] = {"perUserDailyUsd": 0.25}
     gates = [on.ms.gate(when=at(vendor, "answers")) for vendor in MEMBERS]
     async with running(on):
-        said = on.tg.say(WISH)
+        message = on.tg.say(WISH)
         if above < 1:
-            said = await on.tg.reply(said, after=said, matching="🔐")
-            on.tg.press(ONCE, message=said)
+            message = await on.tg.reply(message, after=message, matching="🔐")
+            on.tg.press(ONCE, message=message)
         for gate in gates:
             await gate.reached(60.0)
         on.tg.say("/stop")
-        await on.tg.reply(after=said, matching="⏹")
+        await on.tg.reply(after=message, matching="⏹")
         for gate in gates:
             gate.open()
         assert councils(on) == 3
@@ -186,12 +181,12 @@ async def test_tool_and_command_share_the_limit_of_one_council(on: BotHarness) -
     gate = on.ms.gate(when=at("openai", "answers"))
     async with running(on):
         await ask(on, "/access here on", group="Team")
-        said = on.tg.say(WISH)
+        message = on.tg.say(WISH)
         await gate.reached(60.0)
         refused = await ask(on, f"/council {QUESTION}", group="Team")
         assert refused.text.startswith("You already have a council running")
         gate.open()
-        assert (await on.tg.reply(said, after=said)).text.startswith("Done: All agree.")
+        assert (await on.tg.reply(message, after=message)).text.startswith("Done: All agree.")
 
 
 async def test_guests_and_single_vendor_bots_get_no_council_tool(on: BotHarness) -> None:

@@ -51,8 +51,8 @@ async def test_the_demo_model_uses_tools_and_declines_the_rest(keyless: BotHarne
         declined = (await ask(keyless, "Which dose of ibuprofen may I take?")).text
         assert declined.startswith("The demo model doesn't answer questions about medicine.")
         await ask(keyless, "/settings language de")
-        said = (await ask(keyless, "Regnet es morgen in Bonn?")).text
-        assert said.startswith("Das Demo-Modell beantwortet keine Fragen zu Wetter.")
+        text = (await ask(keyless, "Regnet es morgen in Bonn?")).text
+        assert text.startswith("Das Demo-Modell beantwortet keine Fragen zu Wetter.")
         assert keyless.ms.calls == []
 
 

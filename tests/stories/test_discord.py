@@ -15,9 +15,9 @@ from tests.stories.harness import BotHarness, BotProcess, running
 __all__ = ["hurried"]
 
 
-async def answered(dc: DiscordServer, said: Message) -> Message:
+async def answered(dc: DiscordServer, question: Message) -> Message:
     """The reply, once its text is final."""
-    return await dc.reply(said, after=said, matching=lambda message: not message.text.endswith(" …"))
+    return await dc.reply(question, after=question, matching=lambda message: not message.text.endswith(" …"))
 
 
 async def test_a_direct_message_is_answered_and_remembered(on: BotHarness, dc: DiscordServer) -> None:
@@ -39,15 +39,15 @@ async def test_a_mention_gets_a_streamed_answer(on: BotHarness, dc: DiscordServe
     gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
     async with running(on) as app:
         await up(dc, app)
-        said = dc.say("count", channel="general", mention=True)
+        message = dc.say("count", channel="general", mention=True)
         await gate.reached(60.0)
-        half = await dc.reply(said, after=said)
+        half = await dc.reply(message, after=message)
         await dc.wait_for(lambda _: half.text.startswith("one two") and half.text != "one two three four")
         assert dc.typing
         gate.open()
         await dc.wait_for(lambda _: half.text == "one two three four")
-    assert said.channel.from_bot() == [half]
-    assert half.reply_to is said
+    assert message.channel.from_bot() == [half]
+    assert half.reply_to is message
     assert len(half.versions) >= 2
     assert on.ms.last.last_user_text == "count", "the mention is removed from the question"
 
@@ -57,8 +57,8 @@ async def test_messages_not_addressed_to_the_bot_are_ignored(on: BotHarness, dc:
     async with running(on) as app:
         await up(dc, app)
         dc.say("among ourselves", channel="general")
-        said = dc.say("you", channel="general", mention=True)
-        await answered(dc, said)
+        message = dc.say("you", channel="general", mention=True)
+        await answered(dc, message)
     assert [call.last_user_text for call in on.ms.calls] == ["you"]
 
 
@@ -98,12 +98,12 @@ async def test_a_menu_is_redrawn_after_a_restart(on: BotHarness, dc: DiscordServ
 async def test_the_owner_admits_a_stranger_with_a_button(on: BotHarness, dc: DiscordServer) -> None:
     async with running(on) as app:
         await up(dc, app)
-        said = dc.say("hello", user="bob")
-        assert "This bot is private. Your code is" in (await answered(dc, said)).text
+        message = dc.say("hello", user="bob")
+        assert "This bot is private. Your code is" in (await answered(dc, message)).text
         asked = await dc.reply(dc.dm(), matching="wants to use me")
         dc.press(asked, "✅ Allow")
-        await dc.reply(said.channel, matching="You may use me now")
-        await dc.reply(said.channel, matching="You said: hello")
+        await dc.reply(message.channel, matching="You may use me now")
+        await dc.reply(message.channel, matching="You said: hello")
     assert len(on.ms.calls) == 1
 
 
@@ -134,10 +134,10 @@ async def test_a_thread_is_a_separate_conversation(on: BotHarness, dc: DiscordSe
         assert [m["content"] for m in on.ms.last.body["messages"] if m["role"] == "user"] == ["in the thread", "go on"]
 
 
-@pytest.mark.parametrize("said", ["@everyone wake up", "@here", "<@1001> and <@&77>", "`@everyone`"])
-async def test_model_output_pings_no_one(on: BotHarness, dc: DiscordServer, said: str) -> None:
+@pytest.mark.parametrize("text", ["@everyone wake up", "@here", "<@1001> and <@&77>", "`@everyone`"])
+async def test_model_output_pings_no_one(on: BotHarness, dc: DiscordServer, text: str) -> None:
     on.env["BOT_ACCESS"] = "open"
-    on.ms.reply(said)
+    on.ms.reply(text)
     async with running(on) as app:
         await up(dc, app)
         reply = await answered(dc, dc.say("hi", channel="general", mention=True))
@@ -181,9 +181,9 @@ async def test_a_rate_limit_only_delays_an_answer(on: BotHarness, dc: DiscordSer
     async with running(on) as app:
         await up(dc, app)
         dc.fault("POST /channels/*/messages", kind, times=2, retry_after=0.3)
-        said = dc.say("hello")
-        assert (await answered(dc, said)).text == "You said: hello"
-    assert len(said.channel.from_bot()) == 1
+        message = dc.say("hello")
+        assert (await answered(dc, message)).text == "You said: hello"
+    assert len(message.channel.from_bot()) == 1
 
 
 async def test_a_wrong_discord_token_is_one_sentence_and_telegram_continues(
@@ -194,8 +194,8 @@ async def test_a_wrong_discord_token_is_one_sentence_and_telegram_continues(
         assert "Discord refuses DISCORD_BOT_TOKEN" in (await on.tg.reply()).text
         assert bot.log.count("Discord refuses DISCORD_BOT_TOKEN") == 1
         assert "Traceback" not in bot.log
-        said = on.tg.say("still there?")
-        assert (await on.tg.reply(said, after=said)).text == "You said: still there?"
+        message = on.tg.say("still there?")
+        assert (await on.tg.reply(message, after=message)).text == "You said: still there?"
         assert await bot.terminate() == 0
 
 
@@ -204,16 +204,16 @@ async def test_after_a_kill_mid_stream_the_same_message_continues(on: BotHarness
     gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
     async with BotProcess(on) as bot:
         await dc.ready(60)
-        said = dc.say("count", channel="general", mention=True)
+        message = dc.say("count", channel="general", mention=True)
         await gate.reached(60.0)
-        half = await dc.reply(said, after=said)
+        half = await dc.reply(message, after=message)
         await until(lambda: on.rows("SELECT placeholder FROM inbox") == [(str(half.id),)])
         await bot.kill()
     on.ms.reply("one two three four")
     async with BotProcess(on) as bot:
         await dc.wait_for(lambda _: half.text == "one two three four", 60)
         assert await bot.terminate() == 0
-    assert said.channel.from_bot() == [half]
+    assert message.channel.from_bot() == [half]
 
 
 async def test_a_picture_reaches_a_vision_model_and_a_document_is_read(on: BotHarness, dc: DiscordServer) -> None:

@@ -1,4 +1,4 @@
-"""Discord drops an interaction, rate-limits, or refuses a message: the answer still arrives once, at the right
+"""Discord drops an interaction, rate-limits, or refuses a message: the answer still arrives once, for the right
 person."""
 
 from __future__ import annotations
@@ -16,13 +16,10 @@ from tests.servers.model import Gate
 from tests.stories.discord_bot import CALLBACK, SEND, SENDING, hurried, mention, settled, shown, texts, up
 from tests.stories.harness import BotHarness, running
 
+pytestmark = pytest.mark.usefixtures("open_access")
+
 __all__ = ["hurried"]
 TOO_LATE = 901.0
-
-
-@pytest.fixture(autouse=True)
-def everybody(on: BotHarness) -> None:
-    on.env["BOT_ACCESS"] = "open"
 
 
 async def retried(on: BotHarness, dc: DiscordServer, answer: str, after: int = 0) -> tuple[Interaction, Gate]:
@@ -92,10 +89,10 @@ async def test_people_without_direct_messages_are_told_to_ask_again(on: BotHarne
         await up(dc, app)
         asked, away = await late(on, dc, bea)
         away.clear()
-        said = await dc.reply("general")
+        reply = await dc.reply("general")
         await settled(on)
-    assert said.text == f"{bea.mention} {Say('de')(TOO_LATE_FOR_ONE)}"
-    assert not said.pings
+    assert reply.text == f"{bea.mention} {Say('de')(TOO_LATE_FOR_ONE)}"
+    assert not reply.pings
     assert shown(asked) == texts(dc.dm(bea)) == []
     assert len(texts(dc.channel())) == 1
     assert on.rows("SELECT state FROM outbox") == [("sent",)], "this is no failure to report to the owner"
@@ -147,15 +144,15 @@ async def test_streaming_waits_out_rate_limits(on: BotHarness, dc: DiscordServer
     gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
     async with running(on) as app:
         await up(dc, app)
-        said = dc.say("count", channel="general", mention=True)
+        message = dc.say("count", channel="general", mention=True)
         await gate.reached(60.0)
-        half = await dc.reply(said, after=said)
+        half = await dc.reply(message, after=message)
         fault = dc.fault("PATCH /channels/*/messages/*", "rate_limit", times=2, retry_after=0.3)
         gate.open()
         await dc.wait_for(lambda _: half.text == "one two three four")
         await settled(on)
     assert fault.hits == 2
-    assert texts(said.channel) == ["one two three four"]
+    assert texts(message.channel) == ["one two three four"]
     assert len(dc.calls("PATCH")) <= 4, "the final text, perhaps a preview, and the two that were refused"
 
 
@@ -187,7 +184,7 @@ async def test_a_retry_button_works_after_a_restart(on: BotHarness, dc: DiscordS
 async def test_a_global_rate_limit_longer_than_a_preview_ends(
     on: BotHarness, dc: DiscordServer, hurried: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The preview on its way is given up before the limit ends; everybody else waits for the same limit."""
+    """The preview being sent is given up before the limit ends; everyone else waits for the same limit."""
     for module in ("adapters.shared.streaming", "adapters.discord.live"):
         monkeypatch.setattr(f"bot.{module}.CLOSE_SECONDS", 0.3)
     gate = on.ms.reply(" ".join(f"w{number}" for number in range(60)), chunks=12, gate_after=6)
@@ -215,14 +212,14 @@ async def test_without_file_permission_a_very_long_answer_is_text(on: BotHarness
         dc.say("hm?", channel="general", mention=True, user="bob")
         await dc.wait_for(lambda _: "paragraph 59" in "".join(texts(dc.channel())))
         await settled(on)
-    said = "\n\n".join(texts(dc.channel()))
-    assert [part.strip() for part in said.split("\n\n")] == [part.strip() for part in whole]
+    text = "\n\n".join(texts(dc.channel()))
+    assert [part.strip() for part in text.split("\n\n")] == [part.strip() for part in whole]
 
 
 async def test_a_follow_up_with_a_lost_response_is_repeated_with_a_mark(
     on: BotHarness, dc: DiscordServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It has no nonce, so a possible duplicate says so."""
+    """It has no nonce, so a possible duplicate is marked."""
     monkeypatch.setattr("bot.adapters.shared.outbound.AMBIGUOUS_SECONDS", 0.1)
     on.ms.reply("One answer.")
     async with running(on) as app:
@@ -233,9 +230,9 @@ async def test_a_follow_up_with_a_lost_response_is_repeated_with_a_mark(
         asked = dc.slash("retry", where="general")
         await dc.wait_for(lambda _: any("paragraph 11" in text for text in shown(asked)))
         await settled(on)
-    told = shown(asked)
+    answers = shown(asked)
     assert lost.hits == 1
-    assert len(set(told)) == len(told)
-    again = [text for text in told if text.startswith(RECOVERED)]
+    assert len(set(answers)) == len(answers)
+    again = [text for text in answers if text.startswith(RECOVERED)]
     assert len(again) == 1
-    assert again[0].removeprefix(RECOVERED).strip() in told, "the others came once, unmarked"
+    assert again[0].removeprefix(RECOVERED).strip() in answers, "the others came once, unmarked"

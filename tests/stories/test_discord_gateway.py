@@ -1,4 +1,4 @@
-"""A failing gateway loses and duplicates nothing, and problems that only the owner can fix are reported to them."""
+"""A failing gateway loses and duplicates nothing, and the owner gets problems that only they can fix."""
 
 from __future__ import annotations
 
@@ -13,15 +13,12 @@ from tests.servers.discord.intents import GUILDS
 from tests.stories.discord_bot import HURRIED, hurried, mention, owner_notified, settled, texts, up
 from tests.stories.harness import BotHarness, ask, running
 
+pytestmark = pytest.mark.usefixtures("open_access")
+
 __all__ = ["hurried"]
 REFUSED = "can't be delivered: the bot can't write in that channel (it lacks Send Messages"
 HISTORY = "/channels/{channel_id}/messages"
 Fail = Callable[[DiscordServer], None]
-
-
-@pytest.fixture(autouse=True)
-def everybody(on: BotHarness) -> None:
-    on.env["BOT_ACCESS"] = "open"
 
 
 @pytest.mark.parametrize(
@@ -105,11 +102,11 @@ async def test_a_read_only_channel_is_reported_to_the_owner(on: BotHarness, dc: 
     async with running(on) as app:
         await up(dc, app)
         dc.forbid("general", "send_messages")
-        said = dc.say("hm?", channel="general", mention=True, user="bob")
+        message = dc.say("hm?", channel="general", mention=True, user="bob")
         await gate.reached(60.0)
         await dc.wait_for(lambda _: dc.refusals)
         gate.open()
-        await owner_notified(on, dc, f"📭 A reply to discord:{said.channel.id} {REFUSED}")
+        await owner_notified(on, dc, f"📭 A reply to discord:{message.channel.id} {REFUSED}")
         assert (await dc.reply(dc.say("in private"), matching="in private")).text == "You said: in private"
         assert (await ask(on, "there?")).text == "You said: there?"
         await settled(on)
@@ -141,8 +138,8 @@ async def test_removal_from_a_server_is_reported_once_and_an_outage_is_not(on: B
         assert (await mention(dc, "hm?")).text == "You said: hm?"
         dc.kick(guild)
         await owner_notified(on, dc, "🚪 I was removed from the Discord server Team.")
-        said = dc.say("and here?", channel="general", guild=other, mention=True)
-        assert (await dc.reply(said, after=said)).text == "You said: and here?"
+        message = dc.say("and here?", channel="general", guild=other, mention=True)
+        assert (await dc.reply(message, after=message)).text == "You said: and here?"
         assert (await ask(on, "there?")).text == "You said: there?"
         await settled(on)
     assert "Other" not in "".join(texts(dc.dm()))

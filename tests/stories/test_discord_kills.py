@@ -57,8 +57,8 @@ class KillSweep:
                 text = f"{name}-{place}-{number}"
                 self._note(self.dc.say(text, channel=where, mention=True), text)
 
-    def _note(self, said: Message, text: str) -> None:
-        self._asked.setdefault(said.channel, []).append(text)
+    def _note(self, message: Message, text: str) -> None:
+        self._asked.setdefault(message.channel, []).append(text)
 
     async def streaming(self, name: str) -> None:
         """Waits until the model has begun to answer one of these questions."""

@@ -8,21 +8,18 @@ from tests.servers.discord import DiscordServer
 from tests.stories.discord_bot import hurried, mention, settled, texts, up
 from tests.stories.harness import BotHarness, running
 
+pytestmark = pytest.mark.usefixtures("open_access")
+
 __all__ = ["hurried"]
 HISTORY = "/channels/{channel_id}/messages"
-
-
-@pytest.fixture(autouse=True)
-def everybody(on: BotHarness) -> None:
-    on.env["BOT_ACCESS"] = "open"
 
 
 async def test_a_missed_mention_gets_its_thread(on: BotHarness, dc: DiscordServer) -> None:
     on.env["DISCORD_THREADS"] = "true"
     async with running(on) as app:
         await up(dc, app)
-        said = dc.say("first", channel="general", mention=True)
-        await dc.wait_for(lambda _: said.thread and texts(said.thread))
+        message = dc.say("first", channel="general", mention=True)
+        await dc.wait_for(lambda _: message.thread and texts(message.thread))
         await settled(on)
     missed = dc.say("missed", channel="general", mention=True)
     dc.say("among us", channel="general")

@@ -9,13 +9,10 @@ from tests.servers.discord import DiscordServer, Interaction, Message
 from tests.stories.discord_bot import mention, settled, shown, texts, up
 from tests.stories.harness import BotHarness, running
 
+pytestmark = pytest.mark.usefixtures("open_access")
+
 FOREIGN = "This button is for someone else."
 EXPIRED = "This button has expired. Send the command again."
-
-
-@pytest.fixture(autouse=True)
-def everybody(on: BotHarness) -> None:
-    on.env["BOT_ACCESS"] = "open"
 
 
 async def menu(on: BotHarness, dc: DiscordServer, command: str) -> Message:

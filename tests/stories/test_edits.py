@@ -11,25 +11,25 @@ from tests.stories.harness import BotHarness, ask, running
 STALE = "This button is out of date. Send the question again."
 
 
-def asked_and_answered(on: BotHarness) -> list[tuple[object, ...]]:
+def stored_conversations(on: BotHarness) -> list[tuple[object, ...]]:
     """The stored messages of every conversation."""
     return on.rows("select text from messages order by id")
 
 
-async def offered(on: BotHarness, said: Message, words: str) -> Message:
+async def edit_offer(on: BotHarness, message: Message, words: str) -> Message:
     """Edits the message; returns the bot's offer."""
-    on.tg.edit(said, words)
-    return await on.tg.reply(said, matching="Answer the new version?")
+    on.tg.edit(message, words)
+    return await on.tg.reply(message, matching="Answer the new version?")
 
 
 async def refused(on: BotHarness, button: str, message: Message) -> None:
     """A press that changes neither chat nor history, and says why."""
-    before, seen, calls = asked_and_answered(on), message.text, len(on.ms.calls)
+    before, seen, calls = stored_conversations(on), message.text, len(on.ms.calls)
     on.tg.press(button, message=message)
-    said = await on.tg.reply(message, after=message, matching=STALE)
-    assert said.text == STALE
+    reply = await on.tg.reply(message, after=message, matching=STALE)
+    assert reply.text == STALE
     assert message.text == seen
-    assert asked_and_answered(on) == before
+    assert stored_conversations(on) == before
     assert len(on.ms.calls) == calls
 
 
@@ -37,14 +37,14 @@ async def test_editing_the_last_question_offers_a_new_answer(on: BotHarness) -> 
     on.ms.reply("Ada was a countess.")
     on.ms.reply("Ida was a chemist.")
     async with running(on):
-        said = on.tg.say("Who was Ada?")
-        await on.tg.reply(said, after=said)
-        on.tg.edit(said, "Who was Ida?\n\nIn : one sentence")
-        offer = await on.tg.reply(after=said.chat.from_bot()[-1])
+        message = on.tg.say("Who was Ada?")
+        await on.tg.reply(message, after=message)
+        on.tg.edit(message, "Who was Ida?\n\nIn : one sentence")
+        offer = await on.tg.reply(after=message.chat.from_bot()[-1])
         assert "Answer the new version?" in offer.text
         assert len(on.ms.calls) == 1
         on.tg.press("🔁 Answer again", message=offer)
-        await on.tg.wait_for(lambda _: any("Ida was a chemist." in each.text for each in said.chat.from_bot()))
+        await on.tg.wait_for(lambda _: any("Ida was a chemist." in each.text for each in message.chat.from_bot()))
         await ask(on, "thanks")
     assert [turn for turn in on.ms.last.reading.turns if turn[0] != "system"] == [
         ("user", "Who was Ida?\n\nIn : one sentence"),
@@ -77,21 +77,21 @@ async def test_retry_uses_edited_text_and_a_tier(on: BotHarness) -> None:
 @pytest.mark.parametrize("between", [(), ("/new",)], ids=["in the same conversation", "in another conversation"])
 async def test_an_outdated_offer_leaves_newer_questions_alone(on: BotHarness, between: tuple[str, ...]) -> None:
     async with running(on):
-        said = on.tg.say("Who was Ada?")
-        await on.tg.reply(said, after=said)
-        offer = await offered(on, said, "Who was Ida?")
+        message = on.tg.say("Who was Ada?")
+        await on.tg.reply(message, after=message)
+        offer = await edit_offer(on, message, "Who was Ida?")
         for each in (*between, "something else entirely"):
             await ask(on, each)
         await refused(on, "🔁 Answer again", offer)
     answers = [("Who was Ada?",), ("You said: Who was Ada?",)]
-    assert asked_and_answered(on) == [*answers, ("something else entirely",), ("You said: something else entirely",)]
+    assert stored_conversations(on) == [*answers, ("something else entirely",), ("You said: something else entirely",)]
 
 
 async def test_an_outdated_offer_leaves_an_empty_conversation_alone(on: BotHarness) -> None:
     async with running(on):
-        said = on.tg.say("Who was Ada?")
-        await on.tg.reply(said, after=said)
-        offer = await offered(on, said, "Who was Ida?")
+        message = on.tg.say("Who was Ada?")
+        await on.tg.reply(message, after=message)
+        offer = await edit_offer(on, message, "Who was Ida?")
         await ask(on, "/new")
         await refused(on, "🔁 Answer again", offer)
         await ask(on, "/history resume 1")
@@ -101,14 +101,14 @@ async def test_an_outdated_offer_leaves_an_empty_conversation_alone(on: BotHarne
 
 async def test_an_older_offer_uses_the_newest_text(on: BotHarness) -> None:
     async with running(on):
-        said = on.tg.say("Who was Ada?")
-        await on.tg.reply(said, after=said)
-        older, newer = await offered(on, said, "Who was Ida?"), await offered(on, said, "Who was Eda?")
+        message = on.tg.say("Who was Ada?")
+        await on.tg.reply(message, after=message)
+        older, newer = await edit_offer(on, message, "Who was Ida?"), await edit_offer(on, message, "Who was Eda?")
         on.tg.press("🔁 Answer again", message=newer)
-        await on.tg.reply(said, matching="You said: Who was Eda?")
+        await on.tg.reply(message, matching="You said: Who was Eda?")
         await refused(on, "🔁 Answer again", older)
         await ask(on, "/retry")
-    assert asked_and_answered(on) == [("Who was Eda?",), ("You said: Who was Eda?",)]
+    assert stored_conversations(on) == [("Who was Eda?",), ("You said: Who was Eda?",)]
 
 
 async def test_an_outdated_retry_leaves_newer_questions_alone(on: BotHarness) -> None:
@@ -117,7 +117,7 @@ async def test_an_outdated_retry_leaves_newer_questions_alone(on: BotHarness) ->
         failed = await ask(on, "first question")
         await ask(on, "second question")
         await refused(on, "🔁 Retry", failed)
-    assert asked_and_answered(on) == [("first question",), ("second question",), ("You said: second question",)]
+    assert stored_conversations(on) == [("first question",), ("second question",), ("You said: second question",)]
 
 
 async def test_a_retry_outdated_while_waiting_says_so(on: BotHarness) -> None:
@@ -134,7 +134,7 @@ async def test_a_retry_outdated_while_waiting_says_so(on: BotHarness) -> None:
         assert (await on.tg.reply(second, after=second, matching="at last")).text == "at last"
         await on.tg.reply(second, after=second, matching=STALE)
         assert cut.text == seen
-    assert asked_and_answered(on)[-2:] == [("second question",), ("at last",)]
+    assert stored_conversations(on)[-2:] == [("second question",), ("at last",)]
 
 
 async def test_a_pressed_button_disappears_and_the_new_answer_has_one(on: BotHarness) -> None:
@@ -149,14 +149,14 @@ async def test_a_pressed_button_disappears_and_the_new_answer_has_one(on: BotHar
         on.tg.press("🔁 Retry", message=second)
         await on.tg.reply(first, after=second, matching="You said: my question")
         assert second.buttons == []
-    assert asked_and_answered(on) == [("my question",), ("You said: my question",)]
+    assert stored_conversations(on) == [("my question",), ("You said: my question",)]
 
 
 async def test_retry_after_an_edit_asks_the_edited_words(on: BotHarness) -> None:
     async with running(on):
-        said = on.tg.say("Who was Ada?")
-        await on.tg.reply(said, after=said)
-        await offered(on, said, "!smart Who was Ida?")
+        message = on.tg.say("Who was Ada?")
+        await on.tg.reply(message, after=message)
+        await edit_offer(on, message, "!smart Who was Ida?")
         await ask(on, "/retry")
         assert on.ms.last.reading.last_user_text == "Who was Ida?"
         assert on.ms.last.reading.effort == "high"
@@ -171,12 +171,12 @@ async def test_retry_after_an_edit_asks_the_edited_words(on: BotHarness) -> None
 async def test_an_edit_during_the_answer_can_be_retried(on: BotHarness) -> None:
     async with running(on):
         gate = on.ms.gate("Ada was a countess.")
-        said = on.tg.say("Who was Ada?")
+        message = on.tg.say("Who was Ada?")
         await gate.reached()
-        on.tg.edit(said, "Who was Ida?")
-        await on.tg.reply(said, matching="still answering the old version")
+        on.tg.edit(message, "Who was Ida?")
+        await on.tg.reply(message, matching="still answering the old version")
         gate.open()
-        await on.tg.reply(said, after=said, matching="Ada was a countess.")
+        await on.tg.reply(message, after=message, matching="Ada was a countess.")
         await ask(on, "/retry")
     assert on.ms.last.reading.last_user_text == "Who was Ida?"
 
@@ -191,7 +191,7 @@ async def test_an_interrupted_retry_has_a_retry_button(on: BotHarness) -> None:
         assert failed.buttons == []
         on.tg.press("🔁 Retry", message=cut)
         await on.tg.reply(failed, after=cut, matching="You said: count")
-    assert asked_and_answered(on) == [("count",), ("You said: count",)]
+    assert stored_conversations(on) == [("count",), ("You said: count",)]
 
 
 async def test_a_menu_explains_at_the_button_why_it_is_refused(on: BotHarness) -> None:

@@ -16,7 +16,7 @@ def exported(on: BotHarness, message: Message) -> str:
     return on.tg.document(message).data.decode()
 
 
-def remember(on: BotHarness, count: int, text: str = "message {n}") -> None:
+def store_messages(on: BotHarness, count: int, text: str = "message {n}") -> None:
     """Writes this many messages into the newest conversation while no bot runs."""
     ((conversation,),) = on.rows("select max(id) from conversations")
     ((person,),) = on.rows("select min(id) from people")
@@ -77,7 +77,7 @@ async def test_impossible_exports_are_explained(on: BotHarness) -> None:
 async def test_every_message_is_exported(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "hello")
-    remember(on, 998)
+    store_messages(on, 998)
     async with running(on):
         message = await ask(on, "/history export")
     assert "1,000 messages" in message.text
@@ -87,7 +87,7 @@ async def test_every_message_is_exported(on: BotHarness) -> None:
 async def test_a_too_long_export_is_refused_before_it_is_queued(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "hello")
-    remember(on, 2, "é" * 5_100_000)
+    store_messages(on, 2, "é" * 5_100_000)
     async with running(on):
         assert (await ask(on, "/history export")).text == (
             "This conversation is too long to export; the limit is 20 MB."
@@ -126,16 +126,16 @@ async def test_a_kill_before_confirmation_sends_the_export_again_with_a_mark(on:
     async with BotProcess(on) as bot:
         await ask(on, "hello")
         on.tg.fault("sendDocument", "hang_after")
-        said = on.tg.say("/history export")
-        first = await on.tg.reply(said, after=said)
+        message = on.tg.say("/history export")
+        first = await on.tg.reply(message, after=message)
         await bot.kill()
     async with BotProcess(on) as bot:
-        second = await on.tg.reply(said, after=said)
+        second = await on.tg.reply(message, after=message)
         await until(lambda: on.rows("select 1 from outbox where state != 'sent'") == [])
         assert await bot.terminate() == 0
     assert second.text == f"(recovered) {first.text}"
     assert exported(on, second) == exported(on, first)
-    assert len(said.chat.from_bot()) == 3
+    assert len(message.chat.from_bot()) == 3
 
 
 async def test_in_a_pipe_the_export_is_the_reply(on: BotHarness) -> None:

@@ -6,19 +6,12 @@ import re
 
 import pytest
 
-from tests.litellm_setup import litellm_without_clients
+from tests.fakes import ShiftedClock
 from tests.stories.harness import BotHarness, ask, previewing_early, running
 from tests.stories.test_media import RED
-from tests.stories.vendors import (
-    KEYS,
-    POOLS,
-    Clock,
-    asked,
-    at,
-    everybody_got_their_own_key,
-    facts,
-    vendors,
-)
+from tests.stories.vendors import KEYS, POOLS, asked, assert_own_keys, at, facts, vendors
+
+pytestmark = pytest.mark.usefixtures("own_clients")
 
 FIRST, CLAUDE, GEMINI = POOLS["balanced"]
 OPENAI = at("openai")
@@ -26,13 +19,7 @@ DOWN = "The server had an error"
 BLIND = {"id": "gpt-blind", "provider": "openai", "supportsVision": False}
 
 
-@pytest.fixture(autouse=True)
-def own_clients() -> None:
-    """LiteLLM's cached clients belong to an earlier test's event loop, or to one with the same address."""
-    litellm_without_clients()
-
-
-def newly(on: BotHarness, before: int) -> list[str]:
+def models_called_since(on: BotHarness, before: int) -> list[str]:
     """The models called after the first this many calls."""
     return asked(on)[before:]
 
@@ -40,24 +27,24 @@ def newly(on: BotHarness, before: int) -> list[str]:
 async def test_retry_after_puts_a_model_into_cooldown(on: BotHarness) -> None:
     vendors(on)
     on.ms.fail(429, retry_after=30, when=OPENAI)
-    clock = Clock()
+    clock = ShiftedClock()
     async with running(on, clock):
-        said = await ask(on, "hm")
-        assert said.text.endswith(f"↪ {CLAUDE} answered: {FIRST}: try again in 30 s.")
+        reply = await ask(on, "hm")
+        assert reply.text.endswith(f"↪ {CLAUDE} answered: {FIRST}: try again in 30 s.")
         assert asked(on) == [FIRST, CLAUDE], "at once, not after 30 s"
         first, second = on.ms.calls
         assert second.time - first.time < 20
         clock.ahead = 20.0
         assert (await ask(on, "hm")).text.endswith(f"↪ {CLAUDE} answered: {FIRST} asked for a pause.")
-        assert newly(on, 2) == [CLAUDE]
+        assert models_called_since(on, 2) == [CLAUDE]
         assert "↪" not in (await ask(on, "!coding hm")).text, "another model of the same vendor has no cooldown"
-        assert newly(on, 3) == ["openai/gpt-5.2"]
+        assert models_called_since(on, 3) == ["openai/gpt-5.2"]
     async with running(on, clock):
         await ask(on, "hm")
-        assert newly(on, 4) == [CLAUDE], "a restart keeps the cooldown"
+        assert models_called_since(on, 4) == [CLAUDE], "a restart keeps the cooldown"
         clock.ahead = 31.0
         assert (await ask(on, "hm")).text == "You said: hm"
-        assert newly(on, 5) == [FIRST]
+        assert models_called_since(on, 5) == [FIRST]
 
 
 async def test_if_all_models_are_in_cooldown_the_shortest_is_awaited(on: BotHarness) -> None:
@@ -78,41 +65,41 @@ async def test_the_wait_for_a_cooldown_is_shown(on: BotHarness, monkeypatch: pyt
         on.ms.fail(429, retry_after=2, when=at(vendor))
     async with running(on, clock=lambda: now[0]):
         await ask(on, "hm")
-        said = on.tg.say("/retry")
+        message = on.tg.say("/retry")
         await on.tg.wait_for(lambda tg: any(f"⏳ {FIRST}: 2 s …" in draft.text for draft in tg.drafts))
         now[0] += 5
-        assert (await on.tg.reply(said, after=said)).text == "You said: hm"
+        assert (await on.tg.reply(message, after=message)).text == "You said: hm"
 
 
 async def test_three_failures_open_the_breaker_which_survives_a_restart_and_is_probed(on: BotHarness) -> None:
     vendors(on)
     on.ms.fail(500, times=4, when=OPENAI)
-    clock = Clock()
+    clock = ShiftedClock()
     line = f"↪ {CLAUDE} answered: {FIRST} is paused after repeated errors (it reported an error)."
     async with running(on, clock):
         for _ in range(3):
             assert (await ask(on, "hm")).text.endswith(f"↪ {CLAUDE} answered: {FIRST}: {DOWN}.")
         assert asked(on) == [FIRST, CLAUDE] * 3
         assert (await ask(on, "hm")).text.endswith(line)
-        assert newly(on, 6) == [CLAUDE]
+        assert models_called_since(on, 6) == [CLAUDE]
         assert facts(on) | {"seconds": 0, "first_token_seconds": 0} == {
             **{"tier": "balanced", "model": CLAUDE, "failed": "[]", "fallback": 1, "timed_out": 0, "escalated": 0},
             **{"seconds": 0, "first_token_seconds": 0},
         }
     async with running(on, clock):
         assert (await ask(on, "hm")).text.endswith(line)
-        assert newly(on, 7) == [CLAUDE]
+        assert models_called_since(on, 7) == [CLAUDE]
         clock.ahead = 61.0
         assert (await ask(on, "hm")).text.endswith(f"{FIRST}: {DOWN}."), "the probe failed"
-        assert newly(on, 8) == [FIRST, CLAUDE]
+        assert models_called_since(on, 8) == [FIRST, CLAUDE]
         clock.ahead += 61.0
         await ask(on, "hm")
-        assert newly(on, 10) == [CLAUDE], "twice as long"
+        assert models_called_since(on, 10) == [CLAUDE], "twice as long"
         clock.ahead += 61.0
         assert (await ask(on, "hm")).text == "You said: hm"
         assert (await ask(on, "hm")).text == "You said: hm"
-        assert newly(on, 11) == [FIRST, FIRST]
-    everybody_got_their_own_key(on)
+        assert models_called_since(on, 11) == [FIRST, FIRST]
+    assert_own_keys(on)
 
 
 async def test_the_breaker_opens_at_three_of_five_failures(on: BotHarness) -> None:
@@ -121,18 +108,18 @@ async def test_the_breaker_opens_at_three_of_five_failures(on: BotHarness) -> No
     async with running(on):
         for _ in range(4):
             await ask(on, "hm")
-        assert newly(on, 4) == [FIRST, FIRST]
+        assert models_called_since(on, 4) == [FIRST, FIRST]
         on.ms.fail(500, when=OPENAI)
         await ask(on, "hm")
         await ask(on, "hm")
-    assert newly(on, 6) == [FIRST, CLAUDE, CLAUDE]
+    assert models_called_since(on, 6) == [FIRST, CLAUDE, CLAUDE]
 
 
 async def test_one_probe_at_a_time_while_others_use_the_next_model(on: BotHarness) -> None:
     vendors(on, **{"balanced": {"firstTokenSeconds": 10.0}})
     on.env["BOT_ACCESS"] = "open"
     on.ms.fail(401, when=OPENAI)
-    clock = Clock()
+    clock = ShiftedClock()
     async with running(on, clock):
         await ask(on, "hm")
         clock.ahead = 61.0
@@ -152,9 +139,9 @@ async def test_tier_and_status_during_a_cooldown(on: BotHarness) -> None:
     async with running(on):
         on.tg.say("hm")
         assert (await on.tg.reply(matching="↪")).text.startswith("You said: hm")
-        told = await on.tg.reply(matching="🔑")
-        assert told.text.startswith("🔑 openai refused the key in OPENAI_API_KEY. ")
-        assert KEYS["openai"] not in told.text
+        notice = await on.tg.reply(matching="🔑")
+        assert notice.text.startswith("🔑 openai refused the key in OPENAI_API_KEY. ")
+        assert KEYS["openai"] not in notice.text
         for command in ("/tier", "/status full"):
             shown = (await ask(on, command)).text
             assert re.search(rf"⚠️ Skipped for \d+ s: {FIRST} is paused after repeated errors", shown)
@@ -194,8 +181,8 @@ async def test_a_picture_goes_to_a_vision_model(on: BotHarness) -> None:
     on.knows(**{"gpt-blind": BLIND})
     async with running(on):
         await ask(on, "/model balanced openai/gpt-blind")
-        said = on.tg.say_photo(RED, caption="What is this?")
-        answer = await on.tg.reply(after=said)
+        message = on.tg.say_photo(RED, caption="What is this?")
+        answer = await on.tg.reply(after=message)
         assert answer.text == f"You said: What is this?\n\n↪ {FIRST} answered: openai/gpt-blind can't see pictures."
         assert (await ask(on, "And now without?")).text == "You said: And now without?"
     assert asked(on) == [FIRST, "openai/gpt-blind"]
@@ -206,8 +193,8 @@ async def test_without_a_vision_model_the_text_is_answered_with_a_notice(on: Bot
     on.knows(**{"gpt-blind": BLIND})
     on.env["TIER_BALANCED_POOL"] = "openai/gpt-blind"
     async with running(on):
-        said = on.tg.say_photo(RED, caption="What is this?")
-        assert "👁 openai/gpt-blind can't see pictures" in (await on.tg.reply(after=said)).text
+        message = on.tg.say_photo(RED, caption="What is this?")
+        assert "👁 openai/gpt-blind can't see pictures" in (await on.tg.reply(after=message)).text
 
 
 async def test_too_long_for_the_chosen_model_falls_back_to_the_pool(on: BotHarness) -> None:

@@ -10,14 +10,14 @@ from tests.stories.vendors import asked, at, facts, labels, vendors
 PROOF = "Prove P != NP"
 
 
-@pytest.mark.parametrize(("before", "said"), [("/tier balanced", "!deep hm"), ("/tier auto", PROOF)])
-async def test_continue_stays_in_the_tier_of_the_answer(on: BotHarness, before: str, said: str) -> None:
+@pytest.mark.parametrize(("before", "question"), [("/tier balanced", "!deep hm"), ("/tier auto", PROOF)])
+async def test_continue_stays_in_the_tier_of_the_answer(on: BotHarness, before: str, question: str) -> None:
     vendors(on)
     on.ms.length_cut("as far as", when=at("openai"))
     on.ms.length_cut("it went", when=at("openai"))
     async with running(on):
         await ask(on, before)
-        cut = await ask(on, said)
+        cut = await ask(on, question)
         newest = await ask(on, "/tier balanced")
         for _ in range(2):
             assert facts(on)["tier"] == "deep"

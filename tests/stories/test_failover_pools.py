@@ -1,20 +1,16 @@
-"""The pool's order is the owner's."""
+"""The owner decides the order of a pool."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.litellm_setup import litellm_without_clients
 from tests.stories.harness import BotHarness, ask, running
 from tests.stories.vendors import asked, at, vendors
 
+pytestmark = pytest.mark.usefixtures("own_clients")
+
 FILE = ["gemini/gemini-2.5-pro", "openai/gpt-5.2", "anthropic/claude-opus-4-5"]
 ENVIRONMENT = ["anthropic/claude-opus-4-5", "gemini/gemini-2.5-flash"]
-
-
-@pytest.fixture(autouse=True)
-def own_clients() -> None:
-    litellm_without_clients()
 
 
 async def test_a_pool_is_tried_in_its_written_order(on: BotHarness) -> None:

@@ -5,21 +5,18 @@ from __future__ import annotations
 import pytest
 
 from routing.health.latency import COOLDOWN_SECONDS, MIN_TRIES
-from tests.litellm_setup import litellm_without_clients
+from tests.fakes import ShiftedClock
 from tests.stories.harness import BotHarness, ask, running
-from tests.stories.vendors import POOLS, Clock, asked, at, facts, vendors
+from tests.stories.vendors import POOLS, asked, at, facts, vendors
+
+pytestmark = pytest.mark.usefixtures("own_clients")
 
 FIRST, CLAUDE, GEMINI = POOLS["balanced"]
 
 
-@pytest.fixture(autouse=True)
-def own_clients() -> None:
-    litellm_without_clients()
-
-
 async def test_a_slow_model_is_tried_last_and_this_is_shown(on: BotHarness) -> None:
     vendors(on)
-    clock = Clock()
+    clock = ShiftedClock()
     async with running(on, clock) as app:
         models = app.engine.models
         contract = models.config.contracts["balanced"]

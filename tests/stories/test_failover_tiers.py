@@ -15,12 +15,13 @@ import pytest
 from routing.config.contracts import ALLOWANCE, DEFAULT_CONTRACTS
 from routing.health.breaker import Trial
 from routing.types.tiers import TIERS, Tier
-from tests.fakes import later
-from tests.litellm_setup import litellm_without_clients
+from tests.fakes import ShiftedClock, later
 from tests.servers.model import ModelServer
 from tests.servers.model.script import Gate
 from tests.stories.harness import BotHarness, previewing_early, running
-from tests.stories.vendors import FIRST_TOKEN, POOLS, SOON, Clock, ask_tier, asked, at, facts, labels, vendors
+from tests.stories.vendors import FIRST_TOKEN, POOLS, SOON, ask_tier, asked, at, facts, labels, vendors
+
+pytestmark = pytest.mark.usefixtures("own_clients")
 
 FIRST = at("openai")
 EFFORT: dict[Tier, str] = {"balanced": "medium", "smart": "high", "coding": "medium", "deep": "xhigh"}
@@ -29,13 +30,7 @@ MAX_OUTPUT = 128_000
 LATE = f"no first words within {FIRST_TOKEN:g} s"
 
 
-@pytest.fixture(autouse=True)
-def own_clients() -> None:
-    """LiteLLM's cached clients belong to an earlier test's event loop, or to one with the same address."""
-    litellm_without_clients()
-
-
-def begins_and_says_nothing(ms: ModelServer) -> Gate:
+def stalls_before_the_first_token(ms: ModelServer) -> Gate:
     return ms.reply("never", gate_after=0, when=FIRST)
 
 
@@ -48,7 +43,7 @@ def fails(status: int, retry_after: float | None = None) -> Callable[[ModelServe
 
 
 FAULTS = {
-    "balanced": (begins_and_says_nothing, LATE),
+    "balanced": (stalls_before_the_first_token, LATE),
     "smart": (resets, "Connection error"),
     "coding": (fails(429, retry_after=30), "try again in 30 s"),
     "deep": (fails(500), "The server had an error"),
@@ -69,7 +64,7 @@ def tokens(on: BotHarness) -> list[int | None]:
 async def test_the_next_model_answers_and_one_line_says_why(on: BotHarness, tier: Tier) -> None:
     play, reason = FAULTS[tier]
     vendors(on, **(SOON if reason == LATE else {}))
-    gate, clock = play(on.ms), Clock()
+    gate, clock = play(on.ms), ShiftedClock()
     first, second = POOLS[tier][:2]
     async with running(on, clock):
         asking = asyncio.create_task(ask_tier(on, tier))

@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 
 from routing.types.tiers import TIERS
-from tests.litellm_setup import litellm_without_clients
 from tests.servers.model import wire_gemini
 from tests.servers.model.script import Script, ToolCall
 from tests.stories.harness import BotHarness, ask, running
 from tests.stories.vendors import POOLS, asked, at, facts, vendors
+
+pytestmark = pytest.mark.usefixtures("own_clients")
 
 ORDERS = [POOLS["smart"][n:] + POOLS["smart"][:n] for n in range(3)]
 """Each vendor in first place."""
@@ -21,11 +22,6 @@ HALF = {
     "thinking": Script(thinking="Let me think about it.", text="hi", fault="truncate", fault_after=2),
     "a call": Script(calls=(ToolCall("get_datetime", "{}"),), fault="truncate", fault_after=1),
 }
-
-
-@pytest.fixture(autouse=True)
-def own_clients() -> None:
-    litellm_without_clients()
 
 
 def asks(on: BotHarness, order: tuple[str, ...]) -> str:

@@ -70,8 +70,8 @@ async def test_an_empty_answer_is_retried(on: BotHarness) -> None:
         assert (await ask(on, "hm")).text == "You said: hm"
         assert len(on.ms.calls) == 2
         on.ms.empty(times=2)
-        said = await ask(on, "again")
-        assert said.text.startswith("⚠️ openai/gpt-5.1 gave an empty answer twice.")
+        reply = await ask(on, "again")
+        assert reply.text.startswith("⚠️ openai/gpt-5.1 gave an empty answer twice.")
         assert len(on.ms.calls) == 4
 
 
@@ -97,12 +97,12 @@ async def test_a_refused_key_is_named_and_never_shown(on: BotHarness, status: in
     on.ms.fail(status, message=f"Incorrect API key provided: {KEY}.")
     async with running(on):
         on.tg.say("hm")
-        said = (await on.tg.reply(matching="/retry")).text
-        told = (await on.tg.reply(matching="🔑")).text
-        assert "OPENAI_API_KEY" in said
-        assert "OPENAI_API_KEY" in told
-        assert KEY not in said + told
-        assert KEY[:12] not in said + told
+        text = (await on.tg.reply(matching="/retry")).text
+        reply_text = (await on.tg.reply(matching="🔑")).text
+        assert "OPENAI_API_KEY" in text
+        assert "OPENAI_API_KEY" in reply_text
+        assert KEY not in text + reply_text
+        assert KEY[:12] not in text + reply_text
         assert len(on.ms.calls) == 1
         assert (await ask(on, "/retry")).text == "You said: hm"
 
@@ -111,9 +111,9 @@ async def test_an_unknown_model_is_named(on: BotHarness) -> None:
     on.ms.fail(404, times=2)
     async with running(on):
         on.tg.say("hm")
-        said = (await on.tg.reply(matching="⚠️")).text
-        assert said.startswith("⚠️ The provider doesn't know openai/gpt-5.2")
-        assert "/model" in said
+        text = (await on.tg.reply(matching="⚠️")).text
+        assert text.startswith("⚠️ The provider doesn't know openai/gpt-5.2")
+        assert "/model" in text
         assert [call.model for call in on.ms.calls] == ["gpt-5.1", "gpt-5.2"]
         assert (await on.tg.reply(matching="❓")).text.startswith("❓ openai has no model openai/gpt-5.1 (")
 
@@ -130,8 +130,8 @@ async def test_a_long_retry_after_is_reported_at_once(on: BotHarness) -> None:
     on.ms.fail(429, retry_after=600, times=2)
     now = [1_000_000.0]
     async with running(on, clock=lambda: now[0]):
-        said = (await ask(on, "hm")).text
-        assert said.startswith("⏳ openai/gpt-5.2 is busy (try again in 600 s)")
+        text = (await ask(on, "hm")).text
+        assert text.startswith("⏳ openai/gpt-5.2 is busy (try again in 600 s)")
         now[0] += 100
         assert "(try again in 500 s)" in (await ask(on, "/retry")).text
         assert len(on.ms.calls) == 2, "a rate-limited model is left alone"
@@ -143,8 +143,8 @@ async def test_a_model_that_never_starts_times_out(on: BotHarness) -> None:
     request_timeout(on, 0.3)
     on.ms.hang(600.0, times=2)
     async with running(on):
-        said = await ask(on, "hm")
-        assert "was too slow (no first words within 0.3 s)" in said.text
+        reply = await ask(on, "hm")
+        assert "was too slow (no first words within 0.3 s)" in reply.text
         await ask(on, "/settings language de")
         on.ms.hang(600.0, times=2)
         assert "war zu langsam (keine ersten Wörter innerhalb von 0,3 s)" in (await ask(on, "/retry")).text
@@ -155,8 +155,8 @@ async def test_a_model_that_stalls_mid_answer_times_out(on: BotHarness) -> None:
     request_timeout(on, 1.0)
     on.ms.reply("one two three four", chunks=4, gate_after=2)
     async with running(on):
-        said = await ask(on, "count")
-        assert said.text.startswith("one two t\n\n✂️ Stopped at the 1 s limit.")
+        reply = await ask(on, "count")
+        assert reply.text.startswith("one two t\n\n✂️ Stopped at the 1 s limit.")
 
 
 async def test_content_that_a_provider_declines(on: BotHarness) -> None:
@@ -169,9 +169,9 @@ async def test_content_that_a_provider_declines(on: BotHarness) -> None:
 async def test_a_conversation_longer_than_the_model_reads(on: BotHarness) -> None:
     on.ms.fail(400, code="context_length_exceeded", times=None)
     async with running(on):
-        said = (await ask(on, "hm")).text
-        assert said.startswith("⚠️ This is too long for openai/gpt-5.1.")
-        assert "/new" in said
+        text = (await ask(on, "hm")).text
+        assert text.startswith("⚠️ This is too long for openai/gpt-5.1.")
+        assert "/new" in text
 
 
 async def test_a_failure_is_in_status(on: BotHarness) -> None:

@@ -1,4 +1,4 @@
-"""Storage fails mid-work: everything is answered once when it works again. Also the retention of finished messages."""
+"""Storage fails for a while: afterwards everything is answered once. Also the retention of finished messages."""
 
 from collections.abc import Awaitable, Callable, Iterator
 
@@ -68,8 +68,8 @@ async def test_any_storage_step_may_fail_for_a_while(on: BotHarness, faulty: Fau
     async with running(on):
         await ask(on, "before")
         fault.times = 3
-        said = [on.tg.say(word) for word in ("one", "/whoami", "two")]
-        replies = await on.tg.reply(said[0], after=said[0], count=3)
+        messages = [on.tg.say(word) for word in ("one", "/whoami", "two")]
+        replies = await on.tg.reply(messages[0], after=messages[0], count=3)
         await settled(on)
     answers = [message.text for message in replies if message.text.startswith("You said")]
     assert answers == ["You said: one", "You said: two"]

@@ -13,5 +13,5 @@ async def test_a_person_writes_and_a_model_answers(on: BotHarness) -> None:
         assert on.ms.last.reading.effort == "medium"
         on.tg.say("and now?")
         await on.tg.reply()
-    said = list(on.ms.last.reading.turns)[-3:]
-    assert said == [("user", "hi"), ("assistant", "Hello **Alice**!"), ("user", "and now?")]
+    turns = list(on.ms.last.reading.turns)[-3:]
+    assert turns == [("user", "hi"), ("assistant", "Hello **Alice**!"), ("user", "and now?")]

@@ -5,7 +5,7 @@ from tests.stories.harness import BotHarness, ask, press, running
 SECRET = "xyzzy-plugh"
 
 
-def traces(on: BotHarness, words: str) -> list[str]:
+def tables_containing(on: BotHarness, words: str) -> list[str]:
     """The tables that contain a text."""
     tables = [str(name) for (name,) in on.rows("select name from sqlite_master where type = 'table'")]
     return [table for table in tables if words in str(on.rows(f'select * from "{table}"'))]
@@ -20,14 +20,14 @@ async def test_forget_me_deletes_a_persons_rows_everywhere(on: BotHarness) -> No
         await ask(on, "/model smart openai/gpt-4.1", user=bob)
         await ask(on, f"/settings instructions Call me {SECRET}", user=bob)
         await ask(on, "hi from Alice")
-        assert {"messages", "preferences"} <= set(traces(on, SECRET))
+        assert {"messages", "preferences"} <= set(tables_containing(on, SECRET))
         warning = await ask(on, "/access forget me", user=bob)
         assert "for good" in warning.text
-        assert traces(on, SECRET) != []
+        assert tables_containing(on, SECRET) != []
         await press(on, "🗑 Delete it all", warning)
         assert warning.text == "🗑 Done. I don't know you any more."
-        assert traces(on, SECRET) == []
-        assert traces(on, "Robert") == []
+        assert tables_containing(on, SECRET) == []
+        assert tables_containing(on, "Robert") == []
         for table in ("preferences", "overrides", "usage", "identities", "people"):
             column = "id" if table == "people" else "person_id"
             assert on.rows(f"select count(*) from {table} where {column} not in (select id from people)") == [(0,)]

@@ -1,4 +1,4 @@
-"""German users see German: in notices, in file errors, and before they chose a language."""
+"""German users see German in notices and file errors, even before they choose a language."""
 
 from __future__ import annotations
 

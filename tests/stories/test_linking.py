@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from routing.types.messages import UserKey
+from tests.fakes import ShiftedClock
 from tests.servers.discord import DiscordServer, Message
-from tests.stories.access import CODE, Hours
+from tests.stories.access import CODE
 from tests.stories.discord_bot import up
 from tests.stories.harness import OWNER, BotHarness, ask, press, running
 
@@ -26,8 +27,8 @@ async def code(on: BotHarness, user: str | None = None) -> str:
 
 async def written(dc: DiscordServer, text: str, user: str | None = None) -> Message:
     """The reply to a direct message on Discord."""
-    said = dc.say(text, user=user)
-    return await dc.reply(said, after=said)
+    message = dc.say(text, user=user)
+    return await dc.reply(message, after=message)
 
 
 async def linked(dc: DiscordServer, given: str) -> Message:
@@ -49,8 +50,8 @@ async def test_a_discord_account_is_linked_to_its_telegram_person(on: BotHarness
         await ask(on, "/tier deep force")
         await ask(on, "/model smart openai/gpt-4.1")
         assert "This bot is private" in (await written(dc, "/start", "ali")).text
-        told = await written(dc, f"/access link {await code(on)}", "ali")
-        assert told.text.startswith(f"🔗 You are one person on `telegram:{OWNER}`, `discord:")
+        reply = await written(dc, f"/access link {await code(on)}", "ali")
+        assert reply.text.startswith(f"🔗 You are one person on `telegram:{OWNER}`, `discord:")
         notice = await on.tg.reply(matching="is linked with this account now")
         assert re.search(r"discord:\d+", notice.text)
         assert (await written(dc, "/tier", "ali")).text.startswith("Tier: deep, Force: on")
@@ -105,13 +106,13 @@ async def test_a_link_code_never_raises_a_role(on: BotHarness, dc: DiscordServer
         await ask(on, f"/access allow telegram:{on.tg.user('bob').id}")
         lure = await code(on, "bob")
         before = on.rows(PEOPLE)
-        told = (await written(dc, f"/access link {lure}")).text
-        assert "Your role is owner here and user there" in told
+        text = (await written(dc, f"/access link {lure}")).text
+        assert "Your role is owner here and user there" in text
         assert on.rows(PEOPLE) == before
 
 
 async def test_limits_of_link_codes(on: BotHarness, dc: DiscordServer) -> None:
-    clock = Hours()
+    clock = ShiftedClock()
     only_telegram_has_owners(on)
     bob, carol = on.tg.user("bob"), on.tg.user("carol")
     async with running(on, clock) as app:
@@ -193,8 +194,8 @@ async def test_an_unlinked_account_cannot_reuse_its_old_code(on: BotHarness, dc:
         assert kept is not None
         assert "is older than this account" in (await written(dc, f"/access unlink telegram:{OWNER}", "eve")).text
         await ask(on, f"/access unlink {eve.group()}")
-        told = await dc.reply(dc.dm("eve"), matching="unlinked")
-        assert f"telegram:{OWNER}" in told.text, "the unlinked person is told"
+        notice = await dc.reply(dc.dm("eve"), matching="unlinked")
+        assert f"telegram:{OWNER}" in notice.text, "the unlinked person is told"
         assert "is not valid" in (await written(dc, f"/access link {kept.group()}", "eve")).text
     assert on.rows(PEOPLE) == [("telegram", str(OWNER), "owner")]
     assert ("unlink", f'["{eve.group()}",""]') in on.rows("select action, detail from audit")
@@ -205,8 +206,8 @@ async def test_a_code_shown_to_others_is_invalid(on: BotHarness, dc: DiscordServ
     async with running(on) as app:
         await up(dc, app)
         given = await code(on)
-        said = dc.say(f"/access link {given}", channel="general", user="ali", mention=True)
-        assert "it no longer works. Make a new one with /access link" in (await dc.reply(said, after=said)).text
+        message = dc.say(f"/access link {given}", channel="general", user="ali", mention=True)
+        assert "it no longer works. Make a new one with /access link" in (await dc.reply(message, after=message)).text
         assert "is not valid" in (await written(dc, f"/access link {given}", "eve")).text
     assert len(on.rows(PEOPLE)) == 1
 

@@ -26,10 +26,10 @@ def squeezed(texts: list[str]) -> str:
     return "".join("".join(texts).split())
 
 
-async def whole(on: BotHarness, said: Message) -> list[Message]:
+async def full_answer(on: BotHarness, question: Message) -> list[Message]:
     """The messages of the answer, once its end has arrived."""
-    await on.tg.reply(said, after=said, matching=END)
-    return [message for message in said.chat.from_bot() if message.id > said.id]
+    await on.tg.reply(question, after=question, matching=END)
+    return [message for message in question.chat.from_bot() if message.id > question.id]
 
 
 @pytest.mark.parametrize("kind", ANSWERS)
@@ -38,7 +38,7 @@ async def test_a_long_answer_arrives_whole_valid_and_in_order(on: BotHarness, ki
     visible = squeezed([piece.text for piece in pieces(answer)])
     on.ms.reply(answer)
     async with running(on):
-        parts = await whole(on, on.tg.say("tell me everything"))
+        parts = await full_answer(on, on.tg.say("tell me everything"))
     assert squeezed([part.text for part in parts]) == visible
     assert len(parts) > 1
     for part in parts:
@@ -54,7 +54,7 @@ async def test_every_word_of_the_answer_is_visible_somewhere(on: BotHarness) -> 
     """Compared with the Markdown itself, not with our rendering."""
     on.ms.reply(f"{ANSWERS['all']}\n\n{END}")
     async with running(on):
-        parts = await whole(on, on.tg.say("go"))
+        parts = await full_answer(on, on.tg.say("go"))
     seen = squeezed([part.text for part in parts])
     for n in (0, 123, 239):
         assert f"value_{n}=compute({n})*{n}" in seen
@@ -73,7 +73,7 @@ async def test_every_word_of_the_answer_is_visible_somewhere(on: BotHarness) -> 
 async def test_code_stays_code_in_every_part(on: BotHarness) -> None:
     on.ms.reply(CODE.removesuffix("```") + f"# {END}\n```")
     async with running(on):
-        parts = await whole(on, on.tg.say("code, please"))
+        parts = await full_answer(on, on.tg.say("code, please"))
     for part in parts:
         assert [entity["type"] for entity in part.entities] == ["pre"]
         assert part.entities[0]["language"] == "python"
@@ -89,9 +89,9 @@ async def test_code_beyond_two_messages_is_a_file_and_the_history_keeps_it(on: B
     on.ms.reply(WITH_SCRIPT)
     async with running(on):
         await ask(on, "/settings language de")
-        said = on.tg.say("a script, please")
-        text = await on.tg.reply(said, after=said, matching="angehängt")
-        file = await on.tg.reply(said, after=text)
+        message = on.tg.say("a script, please")
+        text = await on.tg.reply(message, after=message, matching="angehängt")
+        file = await on.tg.reply(message, after=text)
         assert text.text.endswith("Read this first.\n\n📎 main.py ist angehängt.")
         assert (on.tg.document(file).name, on.tg.document(file).data.decode()) == ("main.py", SCRIPT)
         exported = await ask(on, "/history export")
@@ -101,8 +101,8 @@ async def test_code_beyond_two_messages_is_a_file_and_the_history_keeps_it(on: B
 
 async def test_a_kill_after_the_text_sends_only_the_file(on: BotHarness) -> None:
     on.ms.reply(WITH_SCRIPT)
-    said = await kill_after_first_part(on, "a script, please", "sendDocument")
-    text, file = said.chat.from_bot()
+    question = await kill_after_first_part(on, "a script, please", "sendDocument")
+    text, file = question.chat.from_bot()
     assert text.text.endswith("📎 main.py is attached.")
     assert on.tg.document(file).data.decode() == SCRIPT
     assert len(on.ms.calls) == 1
@@ -112,9 +112,9 @@ async def test_discord_gets_the_file_with_the_text(on: BotHarness, dc: DiscordSe
     on.ms.reply(f"Here it is:\n\n```python\n{SCRIPT}```")
     async with running(on) as app:
         await up(dc, app)
-        said = dc.say("a script, please", channel=dc.dm())
+        message = dc.say("a script, please", channel=dc.dm())
         await dc.wait_for(lambda _: any(each.attachments for each in dc.dm().from_bot()))
-    (answer,) = [each for each in dc.dm().from_bot() if each.id > said.id]
+    (answer,) = [each for each in dc.dm().from_bot() if each.id > message.id]
     assert answer.text == "Here it is:\n\n📎 `main.py` is attached."
     assert [(file.name, file.data.decode()) for file in answer.attachments] == [("main.py", SCRIPT)]
 

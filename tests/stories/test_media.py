@@ -191,8 +191,8 @@ async def test_two_people_who_paste_in_a_group_are_not_mixed_up(on: BotHarness) 
     assert [call.last_user_text[:6] for call in on.ms.calls] == ["aaaaaa", "and I?"]
 
 
-class Listener:
-    """A transcription service beside the Bot API."""
+class TranscriptionService:
+    """A transcription service on the Telegram server's port."""
 
     def __init__(self, status: int = 200) -> None:
         self.status = status
@@ -208,8 +208,8 @@ class Listener:
         return web.json_response({"text": "what I said aloud", "usage": {"type": "duration", "seconds": 90}})
 
 
-def with_transcription(on: BotHarness, status: int = 200) -> Listener:
-    on.tg.extra = listener = Listener(status)
+def with_transcription(on: BotHarness, status: int = 200) -> TranscriptionService:
+    on.tg.extra = listener = TranscriptionService(status)
     on.env["TRANSCRIPTION_MODEL"] = "ears/whisper-1"
     openai = {"apiType": "openai", "baseUrl": on.ms.openai_base}
     ears = {"apiType": "openai", "baseUrl": f"{on.tg.root}/v1", "apiKey": "sk-ears-000000000000"}
@@ -243,7 +243,7 @@ async def test_without_a_transcription_model_the_variable_is_named(on: BotHarnes
 
 
 @pytest.mark.parametrize("kind", ["sticker", "video_note", "contact", "dice"])
-async def test_what_cannot_be_read_is_named(on: BotHarness, kind: str) -> None:
+async def test_unreadable_content_is_named(on: BotHarness, kind: str) -> None:
     async with running(on):
         on.tg.unsupported(kind)
         assert (await on.tg.reply()).text.startswith("I can't read ")
@@ -252,8 +252,8 @@ async def test_what_cannot_be_read_is_named(on: BotHarness, kind: str) -> None:
 async def test_a_reply_includes_the_quoted_message(on: BotHarness) -> None:
     async with running(on):
         on.ms.reply("line one\nline two")
-        told: Message = await ask(on, "tell me")
-        said = on.tg.say("explain that", reply_to=told)
-        await on.tg.reply(after=said)
+        reply: Message = await ask(on, "tell me")
+        message = on.tg.say("explain that", reply_to=reply)
+        await on.tg.reply(after=message)
     assert on.ms.last.last_user_text == "> [I reply to Tierbot]\n> line one\n> line two\n\nexplain that"
     assert json.dumps(on.ms.last.body).count("explain that") == 1

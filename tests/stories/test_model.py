@@ -237,8 +237,8 @@ async def test_an_empty_catalogue_says_so(on: BotHarness) -> None:
     path.parent.mkdir(parents=True)
     path.write_text('{"models": {}}')
     async with running(on):
-        said = (await ask(on, "/model list openai")).text
-        assert said.startswith("I don't know any models of openai: models/models.json lists none.")
+        text = (await ask(on, "/model list openai")).text
+        assert text.startswith("I don't know any models of openai: models/models.json lists none.")
         everything = (await ask(on, "/model list")).text
         assert "local/smollm2-135m-instruct" in everything
         assert "I don't know any models of ollama, openai:" in everything

@@ -10,11 +10,13 @@ from dataclasses import replace
 import pytest
 
 from routing.types.budgets import BudgetLimits
-from tests.litellm_setup import litellm_without_clients
+from tests.fakes import ShiftedClock
 from tests.servers.model.script import Usage
 from tests.servers.telegram import User
 from tests.stories.harness import OWNER, BotHarness, ask, running
-from tests.stories.vendors import Clock, asked, at, labels, vendors
+from tests.stories.vendors import asked, at, labels, vendors
+
+pytestmark = pytest.mark.usefixtures("own_clients")
 
 BOB = User(1002, "Bob")
 DAY = 86_400.0
@@ -22,11 +24,6 @@ LITTLE = 0.0001
 """US dollars; too little for any call."""
 DEAR = Usage(20_000, 2_000)
 """Tokens: $0.045 with gpt-5.1."""
-
-
-@pytest.fixture(autouse=True)
-def own_clients() -> None:
-    litellm_without_clients()
 
 
 def allows(on: BotHarness, **budget: object) -> None:
@@ -38,28 +35,28 @@ def allows(on: BotHarness, **budget: object) -> None:
 async def test_without_budget_for_an_answer_no_model_is_called(on: BotHarness) -> None:
     allows(on, perUserDailyUsd=LITTLE)
     async with running(on):
-        said = await ask(on, "hm")
+        reply = await ask(on, "hm")
         assert re.match(
-            r"💰 This would cost about \$0\.0\d+, more than your limit of \$0\.0001 a day allows", said.text
+            r"💰 This would cost about \$0\.0\d+, more than your limit of \$0\.0001 a day allows", reply.text
         )
-        assert labels(said) == ["🔁 Retry"]
+        assert labels(reply) == ["🔁 Retry"]
         assert asked(on) == []
         assert "nothing yet" in (await ask(on, "/usage")).text
     on.config["budget"] = {}
     async with running(on):
-        on.tg.press("🔁 Retry", message=said)
-        assert (await on.tg.reply(after=said)).text == "You said: hm", "the question was stored"
+        on.tg.press("🔁 Retry", message=reply)
+        assert (await on.tg.reply(after=reply)).text == "You said: hm", "the question was stored"
 
 
 async def test_an_unaffordable_tier_is_refused_and_the_best_affordable_offered(on: BotHarness) -> None:
     allows(on, perUserDailyUsd=0.2)
     async with running(on):
-        said = await ask(on, "!deep hm")
-        assert "more than your limit of $0.20 a day" in said.text
+        reply = await ask(on, "!deep hm")
+        assert "more than your limit of $0.20 a day" in reply.text
         assert asked(on) == [], "never downgraded silently"
-        assert labels(said) == ["🔁 Retry", "Ask smart instead"]
-        on.tg.press("Ask smart instead", message=said)
-        assert (await on.tg.reply(after=said)).text == "You said: hm"
+        assert labels(reply) == ["🔁 Retry", "Ask smart instead"]
+        on.tg.press("Ask smart instead", message=reply)
+        assert (await on.tg.reply(after=reply)).text == "You said: hm"
     assert asked(on) == ["openai/gpt-5.1"]
 
 
@@ -67,22 +64,22 @@ async def test_the_offered_tier_is_cheaper(on: BotHarness) -> None:
     allows(on, perUserDailyUsd=0.2)
     vendors(on, coding={"maxOutputTokens": 64_000})
     async with running(on):
-        said = await ask(on, "!coding hm")
-        assert "more than your limit of $0.20 a day" in said.text
-        assert labels(said) == ["🔁 Retry", "Ask balanced instead"], "smart is affordable and no cheaper"
+        reply = await ask(on, "!coding hm")
+        assert "more than your limit of $0.20 a day" in reply.text
+        assert labels(reply) == ["🔁 Retry", "Ask balanced instead"], "smart is affordable and no cheaper"
         assert (await ask(on, "!smart hm")).text == "You said: hm"
 
 
 async def test_what_was_spent_counts_after_a_restart_and_ends_with_the_day(on: BotHarness) -> None:
     allows(on, perUserDailyUsd=0.06)
-    clock = Clock()
+    clock = ShiftedClock()
     on.ms.reply("You said: hm", usage=DEAR, times=1)
     async with running(on, clock):
         assert (await ask(on, "hm")).text == "You said: hm"
     async with running(on, clock):
-        said = await ask(on, "hm")
-        assert re.search(r"cost about \$0\.0\d+ and exceed your limit of \$0\.06 a day: \$0\.04\d* is", said.text)
-        assert "the limit resets in" in said.text
+        reply = await ask(on, "hm")
+        assert re.search(r"cost about \$0\.0\d+ and exceed your limit of \$0\.06 a day: \$0\.04\d* is", reply.text)
+        assert "the limit resets in" in reply.text
         assert len(asked(on)) == 1
         clock.ahead = DAY
         assert (await ask(on, "hm")).text == "You said: hm"
@@ -108,9 +105,9 @@ async def test_concurrent_turns_cannot_both_use_the_last_budget(on: BotHarness) 
 async def test_at_a_limit_the_cheapest_model_continues_visibly(on: BotHarness) -> None:
     allows(on, perUserDailyUsd=LITTLE, atLimit="cheapest")
     async with running(on):
-        said = (await ask(on, "!deep hm")).text
-        assert said.startswith("You said: hm")
-        assert said.endswith("💰 This goes beyond your limit of $0.0001 a day, so the cheapest model answered.")
+        text = (await ask(on, "!deep hm")).text
+        assert text.startswith("You said: hm")
+        assert text.endswith("💰 This goes beyond your limit of $0.0001 a day, so the cheapest model answered.")
     assert asked(on) == ["gemini/gemini-2.5-flash"]
 
 
@@ -127,9 +124,9 @@ async def test_an_unknown_price_is_never_the_cheapest(on: BotHarness) -> None:
 async def test_warn_mode_only_warns(on: BotHarness) -> None:
     allows(on, perChatMonthlyUsd=LITTLE, atLimit="warn")
     async with running(on):
-        said = (await ask(on, "hm")).text
-        assert said.startswith("You said: hm")
-        assert said.endswith("💰 This goes beyond this chat's limit of $0.0001 a month. /budget shows where you are.")
+        text = (await ask(on, "hm")).text
+        assert text.startswith("You said: hm")
+        assert text.endswith("💰 This goes beyond this chat's limit of $0.0001 a month. /budget shows where you are.")
 
 
 async def test_unknown_prices_are_counted_apart(on: BotHarness) -> None:
@@ -153,8 +150,8 @@ async def test_a_limit_reached_mid_turn_keeps_the_text(on: BotHarness) -> None:
     allows(on, perUserDailyUsd=0.06)
     on.ms.call_tools([("get_datetime", {})], text="Let me look.", usage=DEAR)
     async with running(on):
-        said = (await ask(on, "what time is it?")).text
-        assert said.startswith("Let me look.\n\n💰 Stopped: the limit of $0.06 is used up.")
+        text = (await ask(on, "what time is it?")).text
+        assert text.startswith("Let me look.\n\n💰 Stopped: the limit of $0.06 is used up.")
     assert len(asked(on)) == 1
 
 
@@ -239,11 +236,11 @@ async def test_concurrent_people_never_exceed_a_shared_limit(on: BotHarness) -> 
     on.env["BOT_ACCESS"] = "open"
     async with running(on):
         gate = on.ms.gate(times=None)
-        said = [on.tg.say(f"q{n}", user=User(2000 + n, f"P{n}")) for n in range(8)]
+        messages = [on.tg.say(f"q{n}", user=User(2000 + n, f"P{n}")) for n in range(8)]
         refused = 5  # three of about $0.05 fit
         await on.tg.wait_for(
-            lambda _: sum("💰" in m.text for s in said for m in on.tg.chat_of(s).from_bot()) == refused
+            lambda _: sum("💰" in m.text for s in messages for m in on.tg.chat_of(s).from_bot()) == refused
         )
         gate.open()
-        await asyncio.gather(*(on.tg.reply(each, after=each) for each in said))
-    assert len(asked(on)) == len(said) - refused
+        await asyncio.gather(*(on.tg.reply(each, after=each) for each in messages))
+    assert len(asked(on)) == len(messages) - refused

@@ -71,8 +71,8 @@ async def test_a_model_without_tools_answers_without_them(ollama_only: BotHarnes
 async def test_a_model_that_was_not_pulled_is_named(ollama_only: BotHarness) -> None:
     ollama_only.env["TIER_BALANCED_POOL"] = "ollama/llama3.2:3b"
     async with running(ollama_only):
-        said = (await ask(ollama_only, "hello")).text
-    assert "The provider doesn't know ollama/llama3.2:3b (run: ollama pull llama3.2:3b)" in said
+        text = (await ask(ollama_only, "hello")).text
+    assert "The provider doesn't know ollama/llama3.2:3b (run: ollama pull llama3.2:3b)" in text
 
 
 async def test_other_tiers_use_the_installed_model(ollama_only: BotHarness) -> None:
@@ -116,8 +116,8 @@ async def test_a_model_that_has_to_be_loaded_first_is_waited_for(ollama_only: Bo
     """Longer than the contract: the model has no measurements yet."""
     gate = ollama_only.ms.gate("done")
     async with running(ollama_only):
-        said = ollama_only.tg.say("hello")
+        message = ollama_only.tg.say("hello")
         await gate.reached(60.0)
         later(DEADLINE["balanced"] + 10.0)
         gate.open()
-        assert (await ollama_only.tg.reply(said, after=said)).text == "done"
+        assert (await ollama_only.tg.reply(message, after=message)).text == "done"

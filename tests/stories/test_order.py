@@ -27,13 +27,13 @@ async def test_twenty_conversations_at_once_and_a_slow_one_delays_no_other(on: B
     on.env |= {"BOT_ACCESS": "open"}
     slow = on.ms.gate("at last", when=lambda request: request.last_user_text == "q-person7")
     async with running(on):
-        said = [on.tg.say(f"q-{person}", user=person) for person in PEOPLE]
-        for person, message in zip(PEOPLE, said, strict=True):
+        messages = [on.tg.say(f"q-{person}", user=person) for person in PEOPLE]
+        for person, message in zip(PEOPLE, messages, strict=True):
             if person != "person7":
                 assert (await on.tg.reply(message)).text == f"You said: q-{person}"
         assert texts(on, "person7") == []
         slow.open()
-        assert (await on.tg.reply(said[7])).text == "at last"
+        assert (await on.tg.reply(messages[7])).text == "at last"
 
 
 async def test_status_answers_while_its_own_conversation_is_busy(on: BotHarness) -> None:
@@ -130,15 +130,15 @@ async def test_retry_waits_for_the_running_turn(on: BotHarness) -> None:
 
 async def test_an_update_delivered_twice_is_answered_once(on: BotHarness) -> None:
     async with running(on):
-        said = on.tg.say("once")
+        message = on.tg.say("once")
         await on.tg.reply()
-        on.tg.redeliver(said)
+        on.tg.redeliver(message)
         on.tg.say("after it")
         assert (await on.tg.reply()).text == "You said: after it"
         await settled(on)
     assert len(on.ms.calls) == 2
     async with running(on):  # and across a restart
-        on.tg.redeliver(said)
+        on.tg.redeliver(message)
         on.tg.say("later")
         assert (await on.tg.reply()).text == "You said: later"
         await settled(on)
@@ -149,9 +149,9 @@ async def test_an_update_delivered_twice_is_answered_once(on: BotHarness) -> Non
 async def test_an_update_delivered_twice_while_it_is_answered(on: BotHarness) -> None:
     gate = on.ms.gate("one answer")
     async with running(on):
-        said = on.tg.say("once")
+        message = on.tg.say("once")
         await gate.reached()
-        on.tg.redeliver(said)
+        on.tg.redeliver(message)
         other = on.tg.say("two")
         await on.tg.wait_for(lambda _: other.emoji)
         gate.open()

@@ -43,14 +43,14 @@ async def test_flood_control_on_the_edit_that_finishes_an_answer(on: BotHarness)
     on.env |= {"BOT_ACCESS": "open"}
     gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
     async with running(on):
-        said = on.tg.say("@tierbot count", group="Team")
+        message = on.tg.say("@tierbot count", group="Team")
         await gate.reached()
-        half = await on.tg.reply(said)
+        half = await on.tg.reply(message)
         on.tg.fault("editMessageText", "too_many", retry_after=1)
         gate.open()
         await on.tg.wait_for(lambda _: half.text == "one two three four")
         await settled(on)
-    assert said.chat.from_bot() == [half]
+    assert message.chat.from_bot() == [half]
 
 
 async def test_a_rejected_reply_is_sent_again(on: BotHarness) -> None:
@@ -138,12 +138,12 @@ async def test_a_preview_is_not_taken_for_the_final_answer(on: BotHarness, monke
     lost = on.tg.fault("sendMessage", "drop_after", times=None, when=lambda sent: sent["text"].endswith("…"))
     gate = on.ms.reply("this is the whole answer", chunks=5, delay=0.2, gate_after=2)
     async with running(on):
-        said = on.tg.say("@tierbot hello", group="Team")
+        question = on.tg.say("@tierbot hello", group="Team")
         await on.tg.wait_for(lambda _: lost.hits)
         gate.open()
-        await on.tg.reply(said, matching="this is the whole answer")
+        await on.tg.reply(question, matching="this is the whole answer")
         await settled(on)
-    beginning, answer = [message.text for message in said.chat.from_bot()]
+    beginning, answer = [message.text for message in question.chat.from_bot()]
     assert beginning.startswith("this")
     assert beginning.endswith(" …")
     assert answer == "this is the whole answer"
@@ -159,8 +159,8 @@ async def test_two_flood_limited_chats_and_an_outage_delay_no_other_chat(
     async with running(on):
         await on.tg.wait_for(lambda tg: sum(call.status == 429 for call in tg.requests) == 2)
         broken = on.tg.fault("sendMessage", "server_error", times=20)
-        said = [on.tg.say("hello", user=f"person{number}") for number in range(10)]
-        for message in said:
+        messages = [on.tg.say("hello", user=f"person{number}") for number in range(10)]
+        for message in messages:
             await on.tg.reply(message, after=message)
     assert not broken.times
 

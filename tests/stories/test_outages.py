@@ -4,32 +4,29 @@ from __future__ import annotations
 
 import pytest
 
-from tests.litellm_setup import litellm_without_clients
+from tests.fakes import ShiftedClock
 from tests.servers.telegram import User
 from tests.stories.discord_bot import settled
 from tests.stories.harness import OWNER, BotHarness, ask, running
-from tests.stories.vendors import KEYS, Clock, at, vendors
+from tests.stories.vendors import KEYS, at, vendors
+
+pytestmark = pytest.mark.usefixtures("own_clients")
 
 BOB = User(1002, "Bob")
-
-
-@pytest.fixture(autouse=True)
-def own_clients() -> None:
-    litellm_without_clients()
 
 
 @pytest.mark.parametrize(("status", "sign"), [(401, "🔑"), (403, "🔑"), (404, "❓")])
 async def test_a_refused_key_or_model_is_reported_once_per_hour(on: BotHarness, status: int, sign: str) -> None:
     vendors(on)
     on.env["BOT_ACCESS"] = "open"
-    clock = Clock()
+    clock = ShiftedClock()
     async with running(on, clock):
         await ask(on, "/whoami")
         on.ms.fail(status, when=at("openai"), times=9)
         assert "↪" in (await ask(on, "hm", user=BOB)).text
-        told = await on.tg.reply(OWNER, matching=sign)
-        assert "openai" in told.text
-        assert KEYS["openai"] not in told.text
+        notice = await on.tg.reply(OWNER, matching=sign)
+        assert "openai" in notice.text
+        assert KEYS["openai"] not in notice.text
         clock.ahead = 1000.0  # its breaker lets a probe through
         assert "↪" in (await ask(on, "hm", user=BOB)).text
         assert _notice_count(on, OWNER) == 1, "not again within the hour"
@@ -46,14 +43,14 @@ def _notice_count(on: BotHarness, who: User | int) -> int:
 
 async def test_the_hour_continues_across_a_restart(on: BotHarness) -> None:
     vendors(on)
-    clock = Clock()
-    for ahead, told in ((0.0, 1), (100.0, 1), (3700.0, 2)):
+    clock = ShiftedClock()
+    for ahead, count in ((0.0, 1), (100.0, 1), (3700.0, 2)):
         clock.ahead = ahead
         on.ms.fail(401, when=at("openai"))
         async with running(on, clock):
             assert "↪" in (await ask(on, "hm")).text
             await settled(on)
-            assert _notice_count(on, OWNER) == told
+            assert _notice_count(on, OWNER) == count
 
 
 async def test_transient_faults_are_not_reported(on: BotHarness) -> None:

@@ -1,7 +1,8 @@
 """The first start prints a code that makes its sender the owner."""
 
+from tests.fakes import ShiftedClock
 from tests.polling import until
-from tests.stories.access import CODE, Hours, owner_code
+from tests.stories.access import CODE, owner_code
 from tests.stories.harness import BotHarness, BotProcess, ask, running
 
 
@@ -25,7 +26,7 @@ async def test_the_first_start_prints_the_owner_code_once_and_it_works_once(on: 
 
 async def test_five_wrong_owner_codes_lock_out_even_from_the_right_one(on: BotHarness) -> None:
     on.env["BOT_OWNERS"] = ""
-    clock = Hours()
+    clock = ShiftedClock()
     async with running(on, clock) as app:
         code = await owner_code(app)
         for _ in range(5):

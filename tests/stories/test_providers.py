@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from tests.litellm_setup import litellm_without_clients
 from tests.polling import until
 from tests.servers.telegram import User
 from tests.stories.harness import OWNER, BotHarness, ask, previewing_early, running
 from tests.stories.test_compaction import SUMMARY, is_summary, talk
 from tests.stories.vendors import asked, at, vendors
 
+pytestmark = pytest.mark.usefixtures("own_clients")
+
 BOB = User(1002, "Bob")
 PLAIN = "openai/strange-1"
 """A model that is in no catalogue."""
-
-
-@pytest.fixture(autouse=True)
-def own_clients() -> None:
-    litellm_without_clients()
 
 
 async def test_no_effort_is_sent_to_a_model_that_is_not_known_to_reason(
@@ -63,9 +59,9 @@ async def test_an_empty_account_is_named_and_the_next_vendor_used(
     async with running(on):
         answer = await ask(on, "hm")
         assert answer.text == f"You said: hm\n\n↪ {other} answered: {first}: its account is out of credit."
-        told = await on.tg.reply(OWNER, matching="💳")
+        notice = await on.tg.reply(OWNER, matching="💳")
         name = {"openai": "OpenAI", "anthropic": "Anthropic"}[vendor]
-        assert told.text.startswith(f"💳 The {name} account is out of credit, so {first} is skipped. Add credit")
+        assert notice.text.startswith(f"💳 The {name} account is out of credit, so {first} is skipped. Add credit")
     assert asked(on) == [first, other], "neither a retry nor another model of the same account"
 
 
@@ -73,8 +69,8 @@ async def test_with_one_vendor_the_reply_names_the_empty_account(on: BotHarness)
     on.ms.fail(429, code="insufficient_quota", retry_after=1, times=None)
     on.env["BOT_ACCESS"] = "open"
     async with running(on):
-        said = await ask(on, "hm", user=BOB)
-        assert said.text.startswith("⚠️ The OpenAI account is out of credit.")
+        reply = await ask(on, "hm", user=BOB)
+        assert reply.text.startswith("⚠️ The OpenAI account is out of credit.")
     assert len(on.ms.calls) == 1
 
 
@@ -90,8 +86,8 @@ async def test_a_renewing_quota_is_not_an_empty_account(on: BotHarness) -> None:
 async def test_a_removed_model_is_replaced_by_another_of_its_vendor(on: BotHarness) -> None:
     on.ms.missing_models.add("gpt-5.1")
     async with running(on):
-        said = (await ask(on, "hm")).text
-        assert said.startswith("You said: hm\n\n↪ openai/gpt-5.2 answered: openai/gpt-5.1: ")
+        text = (await ask(on, "hm")).text
+        assert text.startswith("You said: hm\n\n↪ openai/gpt-5.2 answered: openai/gpt-5.1: ")
     on.ms.missing_models.clear()
     on.ms.bad_keys.add("sk-test-openai-000000000000")
     before = len(on.ms.calls)

@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from tests.litellm_setup import litellm_without_clients
 from tests.polling import until
 from tests.servers.discord import DiscordServer
 from tests.servers.telegram import Message
@@ -16,13 +15,9 @@ from tests.stories.discord_bot import hurried as hurried
 from tests.stories.discord_bot import mention, settled, up
 from tests.stories.harness import BotHarness, ask, running
 
+pytestmark = pytest.mark.usefixtures("own_clients")
+
 LONG = "\n\n".join(f"Paragraph {number}: " + "and so on, " * 80 for number in range(12))
-
-
-@pytest.fixture(autouse=True)
-def own_clients() -> None:
-    """LiteLLM's cached clients belong to an earlier test's event loop."""
-    litellm_without_clients()
 
 
 def ratings(on: BotHarness) -> list[object]:
@@ -37,7 +32,7 @@ async def rated(on: BotHarness, *wanted: int | None) -> None:
 
 
 async def stored(on: BotHarness, text: str, *, user: str | None = None, group: str | None = None) -> Message:
-    """The answer, once it is recorded as sent: before, no reaction to it counts."""
+    """The answer, once it is recorded as sent; earlier reactions do not count."""
     answer = await ask(on, text, user=user, group=group)
     await settled(on)
     return answer
@@ -63,8 +58,8 @@ async def test_a_telegram_reaction_is_added_changed_and_removed(on: BotHarness) 
 async def test_every_message_of_a_long_answer_counts(on: BotHarness) -> None:
     on.ms.reply(LONG)
     async with running(on):
-        said = on.tg.say("tell me all")
-        pieces: list[Message] = await on.tg.reply(said.chat, after=said, count=3)
+        message = on.tg.say("tell me all")
+        pieces: list[Message] = await on.tg.reply(message.chat, after=message, count=3)
         await settled(on)
         for piece in pieces:
             on.tg.react(piece, "👍")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.litellm_setup import litellm_without_clients
 from tests.polling import until
 from tests.servers.discord import DiscordServer
 from tests.servers.model.script import Usage
@@ -14,15 +13,11 @@ from tests.stories.discord_bot import settled, shown, texts, up
 from tests.stories.harness import BotHarness, ask, running
 from tests.stories.vendors import POOLS, asked, at, vendors
 
+pytestmark = pytest.mark.usefixtures("own_clients")
+
 FIRST, CLAUDE, GEMINI = POOLS["balanced"]
 DOUBT = '{"doubt": true, "why": "It is Canberra, not Sydney."}'
 NONE = '{"doubt": false}'
-
-
-@pytest.fixture(autouse=True)
-def own_clients() -> None:
-    """LiteLLM's cached clients belong to an earlier test's event loop, or to one with the same address."""
-    litellm_without_clients()
 
 
 def required(on: BotHarness, key: str, *names: str) -> None:
@@ -81,8 +76,8 @@ async def test_an_answer_from_a_discord_button_is_verified_below_it(
         on.ms.fail(400, when=at("openai"))
         on.ms.fail(400, when=at("anthropic"))
         on.ms.fail(400, when=at("gemini"))
-        said = dc.say("!smart What is Australia's capital?")
-        failed = await dc.reply(said, after=said)
+        question = dc.say("!smart What is Australia's capital?")
+        failed = await dc.reply(question, after=question)
         on.ms.reply("Sydney.", when=at("openai"))
         on.ms.reply(DOUBT, when=at("anthropic"))
         await dc.wait_for(lambda _: failed.buttons)
@@ -119,14 +114,14 @@ async def test_stop_during_a_peer_review_keeps_the_answer_and_its_cost(on: BotHa
     on.ms.reply("Sydney.", when=at("openai"))
     gates = [on.ms.reply(DOUBT, when=at(vendor), gate_after=0) for vendor in ("anthropic", "gemini")]
     async with running(on):
-        said = on.tg.say("!smart What is Australia's capital?")
+        message = on.tg.say("!smart What is Australia's capital?")
         for gate in gates:
             await gate.reached(60.0)
         on.tg.say("/stop")
         await until(lambda: on.rows("select count(*) from inbox where state = 'done'") != [(0,)])
         for gate in gates:
             gate.open()
-        answer = await on.tg.reply(said, after=said, matching="review")
+        answer = await on.tg.reply(message, after=message, matching="review")
         assert answer.text == "Sydney.\n\n⚠️ No model of another vendor reviewed this answer."
         assert on.rows("select count(*) from usage") == [(3,)], "reviews that were ended are in the books"
         assert (await ask(on, "and now?")).text == "You said: and now?"

@@ -1,4 +1,4 @@
-"""An Ollama model whose name says no size: the size is learnt while the bot runs, and no turn waits for it."""
+"""An Ollama model without a size in its name: the size is looked up in the background, and no turn waits for it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def test_a_turn_does_not_wait_for_a_silent_ollama(ollama_only: BotHarness)
     ollama_only.ms.tells_sizes.clear()
     async with running(ollama_only):
         assert (await ask(ollama_only, "hello")).text == "You said: hello"
-        told = (await ask(ollama_only, "/status full")).text
-        assert "Size class: M (unknown" in told
-        assert "Context window: 4,096 tokens (Ollama's default" in told
+        text = (await ask(ollama_only, "/status full")).text
+        assert "Size class: M (unknown" in text
+        assert "Context window: 4,096 tokens (Ollama's default" in text
         assert [each.outcome for each in ollama_only.ms.journal if each.endpoint == "show"] == ["pending"]

@@ -1,4 +1,4 @@
-"""/status explains decisions and the bot's state; the log says the same with a turn's id."""
+"""/status explains decisions and the bot's state; the log has the same facts under the turn's id."""
 
 import io
 import logging
@@ -201,9 +201,9 @@ async def test_status_fits_one_message_and_full_shows_the_rest(on: BotHarness) -
         short = await ask(on, "/status")
         assert utf16_length(short.text) <= 4096
         assert len(short.text.splitlines()) == 6
-        said = on.tg.say("/status full")
-        await on.tg.reply(after=said, matching="of memory")
-    everything = "\n".join(part.text for part in short.chat.messages if part.id > said.id)
+        message = on.tg.say("/status full")
+        await on.tg.reply(after=message, matching="of memory")
+    everything = "\n".join(part.text for part in short.chat.messages if part.id > message.id)
     assert [name for name in models if name not in everything] == []
     assert [name for name in models if name in short.text] != models
 
@@ -266,5 +266,5 @@ async def test_the_process_log_has_the_same_lines_without_keys(on: BotHarness) -
 
 
 async def ask_when_up(on: BotHarness, text: str) -> Message:
-    said = on.tg.say(text)
-    return await on.tg.reply(said, after=said)
+    message = on.tg.say(text)
+    return await on.tg.reply(message, after=message)

@@ -10,9 +10,9 @@ async def test_a_terminal_beside_the_running_bot_answers(on: BotHarness) -> None
     async with BotProcess(on) as bot:
         await ask(on, "hello")
         async with forked("chat", "--as", "ann", env=on.environment()) as terminal:
-            code, said, stderr = await terminal.ended(b"good morning\n")
+            code, stdout, stderr = await terminal.ended(b"good morning\n")
         assert code == 0, stderr
-        assert said == "You said: good morning\n\n"
+        assert stdout == "You said: good morning\n\n"
         assert "The bot is already running in" in stderr
         assert (await ask(on, "still there?")).text == "You said: still there?"
         assert await bot.terminate() == 0

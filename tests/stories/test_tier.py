@@ -172,20 +172,20 @@ async def test_a_prefix_applies_to_one_turn_and_is_removed(on: BotHarness, typed
 
 async def test_a_prefix_works_in_a_reply(on: BotHarness) -> None:
     async with running(on):
-        told = await ask(on, "tell me")
-        said = on.tg.say("!deep really?", reply_to=told)
-        await on.tg.reply(after=said)
+        reply = await ask(on, "tell me")
+        message = on.tg.say("!deep really?", reply_to=reply)
+        await on.tg.reply(after=message)
     assert (on.ms.last.model, on.ms.last.reading.effort) == ("gpt-5.2", "xhigh")
     assert "!deep" not in str(on.ms.last.body)
-    assert on.ms.last.last_user_text == f"> [I reply to Tierbot]\n> {told.text}\n\nreally?"
+    assert on.ms.last.last_user_text == f"> [I reply to Tierbot]\n> {reply.text}\n\nreally?"
 
 
 @pytest.mark.parametrize("typed", ["!turbo hi", "!smrt hi"])
 async def test_a_mistyped_prefix_calls_no_model(on: BotHarness, typed: str) -> None:
     async with running(on):
-        said = (await ask(on, typed)).text
-    assert said.startswith(f"There is no tier {typed.split()[0]}.")
-    assert "!smart" in said
+        text = (await ask(on, typed)).text
+    assert text.startswith(f"There is no tier {typed.split()[0]}.")
+    assert "!smart" in text
     assert on.ms.calls == []
 
 

@@ -13,7 +13,7 @@ BALANCED, SMART = ("gpt-5.1", "medium"), ("gpt-5.1", "high")
 CODING, DEEP = ("gpt-5.2", "medium"), ("gpt-5.2", "xhigh")
 
 
-def teach(on: BotHarness, name: str = "code-review", text: str = REVIEW) -> None:
+def add_skill(on: BotHarness, name: str = "code-review", text: str = REVIEW) -> None:
     """Adds a skill to the workspace."""
     folder = on.workspace / "skills" / name
     folder.mkdir(parents=True, exist_ok=True)
@@ -33,7 +33,7 @@ async def test_a_greeting_is_balanced(on: BotHarness) -> None:
 
 async def test_a_skill_with_a_tier(on: BotHarness, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    teach(on)
+    add_skill(on)
     async with running(on):
         shown = await ask(on, "/skill code-review")
         assert "because an active skill asks for it" in shown.text
@@ -46,7 +46,7 @@ async def test_a_skill_with_a_tier(on: BotHarness, caplog: pytest.LogCaptureFixt
 
 
 async def test_a_lock_beats_the_skill(on: BotHarness) -> None:
-    teach(on)
+    add_skill(on)
     async with running(on):
         await ask(on, "/skill code-review")
         await ask(on, "/tier smart force")
@@ -154,13 +154,13 @@ async def test_an_unknown_tier_in_set_tier_lists_the_valid_ones(on: BotHarness) 
             on.ms.call_tools([("set_tier", arguments)])
             on.ms.reply("Sorry.")
             await ask(on, "hard")
-            said = on.ms.last.reading.tool_results[-1].text
-            assert all(tier in said for tier in ("balanced", "smart", "coding", "deep"))
+            text = on.ms.last.reading.tool_results[-1].text
+            assert all(tier in text for tier in ("balanced", "smart", "coding", "deep"))
     assert seen(on) == [BALANCED] * 10
 
 
 async def test_the_newer_of_skill_and_set_tier_wins(on: BotHarness) -> None:
-    teach(on)
+    add_skill(on)
     on.ms.call_tools([("use_skill", {"name": "code-review"})])
     on.ms.call_tools([("set_tier", {"tier": "deep"})])
     on.ms.reply("Done.")
@@ -174,8 +174,8 @@ async def test_the_newer_of_skill_and_set_tier_wins(on: BotHarness) -> None:
 
 
 async def test_skills_are_listed_with_the_broken_ones(on: BotHarness) -> None:
-    teach(on)
-    teach(on, "bad", "---\nname: [\n---\nx")
+    add_skill(on)
+    add_skill(on, "bad", "---\nname: [\n---\nx")
     async with running(on):
         shown = await ask(on, "/skills")
         assert "code-review" in shown.text
@@ -193,15 +193,15 @@ THINKER = "---\nname: thinker\ndescription: Thinks.\nmodel_tier: smart\n---\nThi
 
 
 async def test_a_skill_with_the_same_model_applies_without_changing_the_prompt(on: BotHarness) -> None:
-    teach(on, "thinker", THINKER)
+    add_skill(on, "thinker", THINKER)
     on.ms.call_tools([("use_skill", {"name": "thinker"})])
     on.ms.reply("Thought.")
     async with running(on):
         await ask(on, "think")
     assert seen(on) == [BALANCED, SMART]
-    told = on.ms.last.reading.tool_results[0].text
-    assert "Because of it, the smart tier answers from now on" in told
-    assert "Think twice." in told
+    text = on.ms.last.reading.tool_results[0].text
+    assert "Because of it, the smart tier answers from now on" in text
+    assert "Think twice." in text
     assert len({call.reading.system_text for call in on.ms.calls}) == 1, "the provider's prompt cache stays valid"
 
 
@@ -211,29 +211,29 @@ async def test_a_skill_with_the_same_model_applies_without_changing_the_prompt(o
 async def test_a_skill_does_not_announce_a_switch_forbidden_by_a_lock(
     on: BotHarness, before: str, question: str
 ) -> None:
-    teach(on, "thinker", THINKER)
+    add_skill(on, "thinker", THINKER)
     on.ms.call_tools([("use_skill", {"name": "thinker"})])
     on.ms.reply("Thought.")
     async with running(on):
         await ask(on, before)
         await ask(on, question)
     assert seen(on) == [BALANCED, BALANCED]
-    told = on.ms.last.reading.tool_results[0].text
-    assert "Think twice." in told
-    assert "tier" not in told
+    text = on.ms.last.reading.tool_results[0].text
+    assert "Think twice." in text
+    assert "tier" not in text
 
 
 async def test_a_later_switch_replaces_a_skills_switch_and_its_text(on: BotHarness) -> None:
-    teach(on, "thinker", THINKER)
+    add_skill(on, "thinker", THINKER)
     on.ms.call_tools([("set_tier", {"tier": "balanced"})])
     on.ms.reply("Quick now.")
     async with running(on):
         await ask(on, "/skill thinker")
         await ask(on, "be quick")
         assert seen(on) == [SMART, BALANCED]
-        told = [call.reading.system_text for call in on.ms.calls]
-        assert told[0] == told[1]
-        assert "`smart` tier; a later switch, by set_tier for instance, takes the place" in told[1]
+        system_texts = [call.reading.system_text for call in on.ms.calls]
+        assert system_texts[0] == system_texts[1]
+        assert "`smart` tier; a later switch, by set_tier for instance, takes the place" in system_texts[1]
         await ask(on, "and now")
     assert seen(on)[2] == BALANCED
     assert "`smart` tier" not in on.ms.last.reading.system_text

@@ -19,9 +19,9 @@ async def test_a_tiny_models_prompt_is_one_sentence_and_the_date(on: BotHarness)
     on.config["modelRouter"] = {"balancedModel": "openai/gpt-4.1"}
     async with running(on):
         await ask(on, "hi")
-        told = on.ms.last.reading.system_text
-        assert told.startswith(f"{TINY_INSTRUCTIONS}\n\nToday is ")
-        assert told.count("\n\n") == 1
+        system_text = on.ms.last.reading.system_text
+        assert system_text.startswith(f"{TINY_INSTRUCTIONS}\n\nToday is ")
+        assert system_text.count("\n\n") == 1
         assert (on.ms.last.reading.temperature, on.ms.last.reading.tool_names) == (0.1, ())
         await ask(on, "!smart hi")
         assert on.ms.last.reading.system_text.startswith(BASE_INSTRUCTIONS)

@@ -1,4 +1,4 @@
-"""A model uses tools: what the person sees, what is stored, and what no model can be talked into."""
+"""A model uses tools: what the person sees, what is stored, and what a prompt injection can't do."""
 
 from __future__ import annotations
 
@@ -219,9 +219,9 @@ async def test_a_model_without_tools_gets_none(on: BotHarness, caplog: pytest.Lo
         tools = [line for line in (await ask(on, "/status full")).text.splitlines() if line.startswith("Tools")]
         assert len(tools) == 1
         assert re.fullmatch(r"Tools: 0 of [1-9]\d*, because this model can't use tools", tools[0])
-    said = [record.getMessage() for record in caplog.records if "[ToolRouter]" in record.getMessage()]
-    assert len(said) == 1
-    assert re.fullmatch(r"\[ToolRouter\] 0/[1-9]\d* tools \| mine/plain takes no tools", said[0])
+    messages = [record.getMessage() for record in caplog.records if "[ToolRouter]" in record.getMessage()]
+    assert len(messages) == 1
+    assert re.fullmatch(r"\[ToolRouter\] 0/[1-9]\d* tools \| mine/plain takes no tools", messages[0])
 
 
 async def test_without_bubblewrap_commands_are_off_with_the_reason(

@@ -136,12 +136,12 @@ async def test_a_small_model_gets_the_other_tools_by_name(taught: BotHarness) ->
         text = (await ask(taught, f"/tools {RAIN}")).text
         deep = (await ask(taught, f"/tools !deep {RAIN}")).text
         await ask(taught, RAIN)
-        offered, told = taught.ms.last.reading.tool_names, taught.ms.last.reading.system_text
+        offered, system_text = taught.ms.last.reading.tool_names, taught.ms.last.reading.system_text
     assert "Size class S, strategy top_k: the most relevant in full, the others by name." in text
     assert line(text, "In full: ").split(", ") == list(offered)
     assert offered[0] == "forecast"
     names = line(text, "By name only: ").split(", ")
-    found = re.search(r"to be found with discover_tools: (.*?)\.", told)
+    found = re.search(r"to be found with discover_tools: (.*?)\.", system_text)
     assert found is not None
     assert sorted(found[1].split(", ")) == sorted(names)
     assert "Not shown" not in text

@@ -1,4 +1,4 @@
-"""A damaged row of the database stops nothing else."""
+"""Damaged rows of the database do not block others."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ async def test_unreadable_rows_are_skipped_and_reported_once(on: BotHarness) -> 
         " VALUES ('telegram', '1', '', CAST(x'ff00fe' AS TEXT), 'pending', 0, 0, 0, 0, '', '')"
     )
     async with running(on):
-        told = await on.tg.reply(OWNER, matching=DAMAGED)
-        assert "(unanswered messages: 2, unsent replies: 1)" in told.text
+        notice = await on.tg.reply(OWNER, matching=DAMAGED)
+        assert "(unanswered messages: 2, unsent replies: 1)" in notice.text
         assert (await ask(on, "and now?")).text == "You said: and now?"
     async with running(on):
         assert (await ask(on, "and then?")).text == "You said: and then?"

@@ -54,8 +54,8 @@ async def test_on_discord_the_chart_is_in_the_command_answer(on: BotHarness, dc:
     on.ms.reply("one", usage=(8000, 1000))
     async with running(on) as app:
         await up(dc, app)
-        said = dc.say("hi")
-        await dc.reply(said, after=said)
+        message = dc.say("hi")
+        await dc.reply(message, after=message)
         asked = dc.slash("usage", {"usage": "7d"})
         await dc.wait_for(lambda _: shown(asked))
         (answer,) = asked.answers
@@ -83,18 +83,18 @@ async def test_a_kill_between_queueing_and_sending_loses_nothing(on: BotHarness)
     async with BotProcess(on) as bot:
         await ask(on, "hello")
         on.tg.fault("sendPhoto", "server_error", times=99)
-        said = on.tg.say("/usage 7d")
+        message = on.tg.say("/usage 7d")
         await on.tg.wait_for(lambda tg: tg.calls("sendPhoto"))
         await bot.kill()
     assert on.rows("select length(picture) > 1000 from outbox where state != 'sent'") == [(1,)]
     on.tg.clear_faults()
     async with BotProcess(on) as bot:
-        reply = await on.tg.reply(said, after=said)
+        reply = await on.tg.reply(message, after=message)
         await until(lambda: on.rows("select 1 from outbox where state != 'sent'") == [])
         assert await bot.terminate() == 0
     assert reply.text.removeprefix("(recovered) ").startswith("Last 7 days")
     assert drawn(on.tg.picture(reply).data)
-    assert len(said.chat.from_bot()) == 2
+    assert len(message.chat.from_bot()) == 2
 
 
 async def test_a_kill_after_the_picture_sends_only_the_text(on: BotHarness) -> None:
@@ -107,8 +107,8 @@ async def test_a_kill_after_the_picture_sends_only_the_text(on: BotHarness) -> N
             " select hour, person_id, conversation_id, tier, ?, 1, 1, 1, 0, 0, 0, 0, 0 from usage_hours limit 1",
             f"a/model-{number}",
         )
-    said = await kill_after_first_part(on, "/usage 7d", "sendMessage")
-    picture, text = said.chat.from_bot()[1:]
+    message = await kill_after_first_part(on, "/usage 7d", "sendMessage")
+    picture, text = message.chat.from_bot()[1:]
     assert drawn(on.tg.picture(picture).data)
     assert picture.text == ""
     assert "a/model-39" in text.text

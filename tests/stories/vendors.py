@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 
 from routing.config.contracts import DEFAULT_CONTRACTS, DEFAULT_FALLBACKS
@@ -67,8 +66,8 @@ def labels(message: Message) -> list[str]:
     return [button["text"] for row in rows for button in row]
 
 
-def everybody_got_their_own_key(on: BotHarness) -> None:
-    """No vendor ever got another one's key."""
+def assert_own_keys(on: BotHarness) -> None:
+    """Asserts that no vendor got another one's key."""
     for call in on.ms.journal:
         assert call.key == KEYS[call.vendor]
         sent = f"{call.headers} {call.query} {call.raw!r}"
@@ -83,15 +82,5 @@ async def ask_tier(on: BotHarness, tier: Tier, text: str = "hm") -> Message:
     assert isinstance(row["seconds"], float)
     assert row["seconds"] <= DEADLINE[tier]
     assert len(on.ms.calls) <= DEFAULT_CONTRACTS[tier].attempts
-    everybody_got_their_own_key(on)
+    assert_own_keys(on)
     return answer
-
-
-class Clock:
-    """Real time plus what a story adds."""
-
-    def __init__(self) -> None:
-        self.ahead = 0.0
-
-    def __call__(self) -> float:
-        return time.time() + self.ahead

@@ -192,7 +192,7 @@ async def test_the_server_ends_cleanly(tmp_path: Path, how: str, busy: bool) -> 
 
 async def test_a_disconnected_client_is_not_an_error(tmp_path: Path) -> None:
     asked = "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in OPENING)
-    async with forked("mcp", env=environ(tmp_path), deaf=True) as process:
+    async with forked("mcp", env=environ(tmp_path), closed_stdout=True) as process:
         code, _, log = await process.ended(asked.encode())
     assert code == 0
     assert all("disconnected" in line for line in log.splitlines()), "nothing is logged if the end came first"

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.litellm_setup import litellm_without_clients
+from tests.fakes import ShiftedClock
 from tests.servers.telegram import User
 from tests.stories.harness import BotHarness, ask, running
-from tests.stories.vendors import Clock, asked, at, vendors
+from tests.stories.vendors import asked, at, vendors
+
+pytestmark = pytest.mark.usefixtures("own_clients")
 
 BOB = User(1002, "Bob")
-
-
-@pytest.fixture(autouse=True)
-def own_clients() -> None:
-    litellm_without_clients()
 
 
 async def test_status_shows_deadline_attempts_and_price(on: BotHarness) -> None:
@@ -68,7 +65,7 @@ async def test_status_shows_waiting_calls_and_current_limits(on: BotHarness) -> 
 async def test_status_shows_when_a_cooldown_ends(on: BotHarness) -> None:
     vendors(on)
     on.ms.fail(429, retry_after=90, when=at("openai"))
-    clock = Clock()
+    clock = ShiftedClock()
     async with running(on, clock):
         await ask(on, "hm")
         clock.ahead = 20.0

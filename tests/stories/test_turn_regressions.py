@@ -22,7 +22,7 @@ def own_models(on: BotHarness) -> None:
     on.config["tiers"] = {"balanced": {"pool": ["mine/llama-70b"]}}
 
 
-async def test_nothing_lifts_a_turn_to_the_small_local_model(on: BotHarness) -> None:
+async def test_no_escalation_leads_to_the_small_local_model(on: BotHarness) -> None:
     own_models(on)
     skill = on.workspace / "skills" / "review"
     skill.mkdir(parents=True)
@@ -40,7 +40,7 @@ async def test_nothing_lifts_a_turn_to_the_small_local_model(on: BotHarness) -> 
     assert len(on.ms.calls) == 3
 
 
-async def test_a_retry_that_fails_keeps_the_answer_that_there_was(on: BotHarness) -> None:
+async def test_a_failed_retry_keeps_the_previous_answer(on: BotHarness) -> None:
     on.ms.reply("A good answer.")
     async with running(on):
         await ask(on, "why?")
@@ -48,14 +48,14 @@ async def test_a_retry_that_fails_keeps_the_answer_that_there_was(on: BotHarness
         assert "refused the request" in (await ask(on, "/retry : why not?")).text
         assert spoken(on) == [("user", "why?"), ("assistant", "A good answer.")]
         gate = on.ms.gate()
-        said = on.tg.say("/retry")
+        message = on.tg.say("/retry")
         await gate.reached()
         on.tg.say("stop")
-        await on.tg.reply(said, after=said)
+        await on.tg.reply(message, after=message)
     assert spoken(on) == [("user", "why?"), ("assistant", "A good answer.")]
 
 
-async def test_new_words_that_fail_are_tried_again_with_the_button(on: BotHarness) -> None:
+async def test_an_edited_question_that_failed_can_be_retried(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "one")
         on.ms.fail(400, message="no")
@@ -67,11 +67,11 @@ async def test_new_words_that_fail_are_tried_again_with_the_button(on: BotHarnes
 async def test_an_edit_keeps_what_came_with_the_question(on: BotHarness) -> None:
     async with running(on):
         first = await ask(on, "what is a fjord?")
-        said = on.tg.say("explain this", reply_to=first)
-        await on.tg.reply(said, after=said)
-        on.tg.edit(said, "explain this briefly")
-        await on.tg.wait_for(lambda _: any("Answer the new" in each.text for each in said.chat.from_bot()))
-        offer = next(each for each in said.chat.from_bot() if "Answer the new" in each.text)
+        message = on.tg.say("explain this", reply_to=first)
+        await on.tg.reply(message, after=message)
+        on.tg.edit(message, "explain this briefly")
+        await on.tg.wait_for(lambda _: any("Answer the new" in each.text for each in message.chat.from_bot()))
+        offer = next(each for each in message.chat.from_bot() if "Answer the new" in each.text)
         made = len(on.ms.calls)
         on.tg.press("🔁 Answer again", message=offer)
         await on.ms.journal.wait(lambda: len(on.ms.calls) > made, 30)

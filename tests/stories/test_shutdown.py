@@ -1,4 +1,4 @@
-"""SIGTERM: running turns get a grace period, the rest continues after the next start; exit code 0."""
+"""SIGTERM: running turns get a grace period, others continue after the next start; exit code 0."""
 
 import asyncio
 import signal

@@ -10,7 +10,7 @@ from storage.database.migrate import migrate
 from tests.stories.harness import OWNER, BotHarness, BotProcess, ask, running
 
 
-async def test_an_old_request_takes_no_role_away(on: BotHarness) -> None:
+async def test_an_old_request_does_not_lower_a_role(on: BotHarness) -> None:
     on.env["BOT_OWNERS"] = ""
     async with BotProcess(on) as bot:
         on.tg.say("/start")
@@ -21,7 +21,7 @@ async def test_an_old_request_takes_no_role_away(on: BotHarness) -> None:
         assert "role owner" in (await ask(on, "/whoami")).text
 
 
-async def test_the_owner_code_works_for_somebody_known(on: BotHarness) -> None:
+async def test_the_owner_code_works_for_a_known_person(on: BotHarness) -> None:
     on.env |= {"BOT_OWNERS": "", "BOT_ACCESS": "open"}
     async with running(on):
         await ask(on, "hello")
@@ -33,7 +33,7 @@ async def test_the_owner_code_works_for_somebody_known(on: BotHarness) -> None:
         assert len(on.ms.calls) == calls
 
 
-async def test_a_model_that_is_no_model_tells_nothing_of_the_disk(on: BotHarness) -> None:
+async def test_an_invalid_model_reveals_nothing_about_the_disk(on: BotHarness) -> None:
     async with running(on):
         for name in ("local//etc/shadow", "local/nonsense"):
             assert "I don't know the model" in (await ask(on, f"/model smart {name}")).text
@@ -48,7 +48,7 @@ async def test_a_mistyped_command_never_reaches_the_model(on: BotHarness) -> Non
     assert len(on.ms.calls) == 0
 
 
-async def test_a_blocked_person_ends_no_other_turn(on: BotHarness) -> None:
+async def test_a_blocked_person_cannot_stop_a_turn(on: BotHarness) -> None:
     bob = on.tg.user("bob")
     gate = on.ms.reply("a long answer", chunks=4, gate_after=2)
     async with running(on):
@@ -62,7 +62,7 @@ async def test_a_blocked_person_ends_no_other_turn(on: BotHarness) -> None:
         assert (await on.tg.reply(question.chat.id, matching="a long answer")).text == "a long answer"
 
 
-async def test_an_owner_forgets_somebody(on: BotHarness) -> None:
+async def test_an_owner_can_forget_a_person(on: BotHarness) -> None:
     bob = on.tg.user("bob")
     async with running(on):
         await ask(on, f"/access allow telegram:{bob.id}")
@@ -72,7 +72,7 @@ async def test_an_owner_forgets_somebody(on: BotHarness) -> None:
     assert on.rows("select count(*) from messages where text like '%xyzzy%'") == [(0,)]
 
 
-async def test_a_number_beyond_all_numbers_is_refused(on: BotHarness) -> None:
+async def test_an_out_of_range_number_is_refused(on: BotHarness) -> None:
     async with running(on):
         assert "/history resume" in (await ask(on, f"/history resume {10**30}")).text
 
@@ -99,7 +99,7 @@ async def test_retry_of_a_tier_and_the_button_of_a_prefixed_question(on: BotHarn
         assert on.ms.last.reading.effort == "high"
 
 
-async def test_more_words_than_a_command_takes_are_refused(on: BotHarness) -> None:
+async def test_extra_command_arguments_are_refused(on: BotHarness) -> None:
     async with running(on):
         for typed in ("/status banana", "/new foo", "/whoami extra", "/usage 7d foo"):
             assert "Write /" in (await ask(on, typed)).text
@@ -111,7 +111,7 @@ async def test_quoted_settings_stay_together(on: BotHarness) -> None:
         assert "Instructions: Be brief." in (await ask(on, '/settings instructions "Be brief."')).text
 
 
-async def test_a_line_of_dotenv_that_is_none_is_named(on: BotHarness) -> None:
+async def test_an_invalid_dotenv_line_is_reported(on: BotHarness) -> None:
     on.workspace.mkdir()
     (on.workspace / ".env").write_text("BOT_ACCESS=open\nthis is nonsense\n", encoding="utf-8")
     async with BotProcess(on) as bot:
@@ -120,7 +120,7 @@ async def test_a_line_of_dotenv_that_is_none_is_named(on: BotHarness) -> None:
     assert bot.log.count("\n") == 1
 
 
-def test_a_plain_postgresql_address_means_the_async_driver(tmp_path: Path) -> None:
+def test_a_plain_postgresql_url_uses_the_async_driver(tmp_path: Path) -> None:
     from routing.errors import ConfigError
 
     with pytest.raises(ConfigError):

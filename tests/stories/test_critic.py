@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from tests.litellm_setup import litellm_without_clients
 from tests.polling import until
 from tests.servers.discord import DiscordServer
 from tests.servers.telegram import Message
@@ -15,18 +14,14 @@ from tests.stories.councils import at as seat
 from tests.stories.discord_bot import hurried as hurried
 from tests.stories.discord_bot import mention, settled, up
 from tests.stories.harness import BotHarness, ask, running
-from tests.stories.vendors import POOLS, asked, at, everybody_got_their_own_key, labels, vendors
+from tests.stories.vendors import POOLS, asked, assert_own_keys, at, labels, vendors
+
+pytestmark = pytest.mark.usefixtures("own_clients")
 
 FIRST, CLAUDE, GEMINI = POOLS["balanced"]
 DOUBT = '{"doubt": true, "why": "It is Canberra, not Sydney."}'
 WORDS = f"🔍 {CLAUDE} doubts this: It is Canberra, not Sydney."
 ANTHROPIC = at("anthropic")
-
-
-@pytest.fixture(autouse=True)
-def own_clients() -> None:
-    """LiteLLM's cached clients belong to an earlier test's event loop, or to one with the same address."""
-    litellm_without_clients()
 
 
 def critical(on: BotHarness, *names: str, **more: object) -> None:
@@ -63,7 +58,7 @@ async def test_a_critic_notice_offers_the_higher_tier(on: BotHarness) -> None:
         await looked(on, 3)
         assert on.rows("select rating from turns") == [(None,), (None,)], "a notice is not an answer"
     assert asked(on) == [FIRST, CLAUDE, POOLS["smart"][0]], "the higher tier's answer is unchanged"
-    everybody_got_their_own_key(on)
+    assert_own_keys(on)
 
 
 async def test_an_unsent_critic_notice_survives_a_restart(on: BotHarness) -> None:
