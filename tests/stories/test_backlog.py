@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 
 import pytest
 
 from bot.adapters.telegram.settings import Pace
+from routing.types.messages import InboundMessage
 from storage.inbox import SqlInbox
 from storage.ledger import SqlLedger
 from tests.polling import until
@@ -61,6 +63,33 @@ async def test_no_message_is_marked_while_replies_are_being_sent(
         slow.release()
         await settled(on)
     assert on.tg.calls("setMessageReaction") == []
+
+
+async def test_a_command_is_answered_before_a_backlog_of_which_nothing_is_lost(on: BotHarness) -> None:
+    """While it waits there are one copy of each message and a few tasks per chat, and afterwards at most a few messages
+    per chat, held by open connections."""
+    on.env |= {"BOT_ACCESS": "open"}
+    chats = [on.tg.private(f"person {number}") for number in range(20)]
+    async with running(on):
+        tasks, messages = len(asyncio.all_tasks()), in_memory()
+        asked = [on.tg.say(f"question {number}", user=chat.user) for number in range(10) for chat in chats]
+        command = on.tg.say("/whoami", user=chats[0].user)
+        whoami = await on.tg.reply(command, matching="telegram:")
+        assert sum(len(chat.from_bot()) for chat in chats) < len(asked) / 2
+        assert len(asyncio.all_tasks()) < tasks + 5 * len(chats)
+        assert in_memory() < messages + len(asked) + 2 * len(chats)
+        await on.tg.wait_for(lambda _: sum(len(chat.from_bot()) for chat in chats) == len(asked) + 1)
+        await settled(on)
+        assert in_memory() < messages + len(asked) / 2
+    for chat in chats:
+        answers = [message.text for message in chat.from_bot() if message is not whoami]
+        assert answers == [f"You said: {message.text}" for message in asked if message.chat is chat]
+
+
+def in_memory() -> int:
+    """The number of received messages in memory."""
+    gc.collect()
+    return sum(isinstance(each, InboundMessage) for each in gc.get_objects())
 
 
 async def test_a_turn_waits_for_a_busy_process_and_a_command_does_not(on: BotHarness, busy: None) -> None:

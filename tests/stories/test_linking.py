@@ -87,6 +87,7 @@ async def test_linking_two_people_keeps_all_their_data(on: BotHarness, dc: Disco
         assert on.rows("select count(*) from people") == [(3,)], "not yet"
         dc.press(asked, "That is me", user="bobby")
         await dc.wait_for(lambda _: asked.text.startswith("🔗 You are one person"))
+        assert (await ask(on, "/model deep", user="bob")).text.startswith("The model for deep is openai/gpt-5.\n")
         dc.press(menu, "deep", user="bobby")
         await dc.wait_for(lambda _: menu.text.startswith("Tier: deep"))
         assert (await ask(on, "/tier", user="bob")).text.startswith("Tier: deep")
@@ -98,6 +99,21 @@ async def test_linking_two_people_keeps_all_their_data(on: BotHarness, dc: Disco
     assert chosen == [("deep", "openai/gpt-5"), ("smart", "openai/gpt-4.1")]
     assert on.rows("select count(*), count(distinct person_id) from usage") == [(3, 1)]
     assert on.rows("select count(distinct person_id) from messages where person_id is not null") == [(1,)]
+
+
+async def test_linked_accounts_share_a_limit(on: BotHarness, dc: DiscordServer) -> None:
+    only_telegram_has_owners(on)
+    on.env["BOT_ACCESS"] = "open"
+    on.config["budget"] = {"perUserDailyUsd": 1}
+    for _ in range(2):
+        on.ms.reply("one", usage=(240_000, 30_000))
+    async with running(on) as app:
+        await up(dc, app)
+        await ask(on, "hi", user="bob")
+        await written(dc, "hi", "bobby")
+        assert "$0.60 of $1" in (await ask(on, "/budget", user="bob")).text
+        await linked(dc, await code(on, "bob"))
+        assert "$1.20 of $1" in (await ask(on, "/budget", user="bob")).text
 
 
 async def test_a_link_code_never_raises_a_role(on: BotHarness, dc: DiscordServer) -> None:
