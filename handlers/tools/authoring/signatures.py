@@ -44,7 +44,7 @@ class Signature:
     """The parameters of a tool's function, except a leading `scope: ToolScope`. Raises ConfigError with the tool, the
     parameter and how to fix it."""
 
-    def __init__(self, tool: str, parameters: Sequence[inspect.Parameter], scoped: bool = False) -> None:
+    def __init__(self, tool: str, parameters: Sequence[inspect.Parameter], scoped: bool) -> None:
         def arguments(**given: Any) -> dict[str, Any]:
             return given
 
