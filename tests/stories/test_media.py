@@ -1,5 +1,6 @@
 """Attachments: pictures, albums, documents, voice messages, and texts split by Telegram."""
 
+import asyncio
 import base64
 import json
 from collections.abc import Sequence
@@ -8,6 +9,11 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from bot.adapters.shared.keyed_queue import KeyedQueue
+from bot.inbox import inbox
+from routing.types.messages import ChatKey, InboundMessage
+from routing.types.queues import InboxEntry
+from storage.inbox import SqlInbox
 from tests.servers.model import ModelRequest
 from tests.servers.telegram import Message
 from tests.stories.harness import BotHarness, ask, running
@@ -62,7 +68,13 @@ async def test_a_bare_photo_is_a_question_and_captions_may_have_a_prefix(on: Bot
         assert pictures(on.ms.last) == [BLUE]
 
 
-async def test_an_album_is_one_turn(on: BotHarness) -> None:
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of a message may arrive seconds apart, as on a busy machine."""
+    monkeypatch.setattr(inbox, "GATHER_SECONDS", 3.0)
+
+
+async def test_an_album_is_one_turn(on: BotHarness, patient: None) -> None:
     async with running(on):
         on.tg.say_photo(RED, caption="Compare", media_group="a1")
         on.tg.say_photo(BLUE, media_group="a1")
@@ -73,7 +85,7 @@ async def test_an_album_is_one_turn(on: BotHarness) -> None:
 
 
 @pytest.mark.parametrize("cut", [False, True])
-async def test_stop_reaches_a_message_still_being_joined(on: BotHarness, cut: bool) -> None:
+async def test_stop_reaches_a_message_still_being_joined(on: BotHarness, patient: None, cut: bool) -> None:
     async with running(on):
         if cut:
             on.tg.say("word " * 819)
@@ -86,7 +98,7 @@ async def test_stop_reaches_a_message_still_being_joined(on: BotHarness, cut: bo
     assert [call.last_user_text for call in on.ms.calls] == ["hello"]
 
 
-async def test_pictures_over_the_limit_are_named(on: BotHarness) -> None:
+async def test_pictures_over_the_limit_are_named(on: BotHarness, patient: None) -> None:
     async with running(on):
         for number in range(6):
             on.tg.say_photo(RED + bytes([number]), caption="Compare" if not number else "", media_group="a1")
@@ -168,7 +180,7 @@ async def test_a_document_too_large_is_refused_with_both_sizes(on: BotHarness) -
     assert on.ms.calls == []
 
 
-async def test_a_pasted_text_that_telegram_cut_is_one_question(on: BotHarness) -> None:
+async def test_a_pasted_text_that_telegram_cut_is_one_question(on: BotHarness, patient: None) -> None:
     text = " ".join(f"word{n}" for n in range(1500))
     async with running(on):
         parts = on.tg.paste(text)
@@ -179,6 +191,35 @@ async def test_a_pasted_text_that_telegram_cut_is_one_question(on: BotHarness) -
     assert len(asked) == 2
     assert asked[1] == "short"
     assert "".join(asked[0].split()) == "".join(text.split())
+
+
+async def test_a_part_that_is_being_stored_is_waited_for(on: BotHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Saving may take longer than the pause between two parts, as with a slow SD card."""
+    gathering, storing, may_store = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    accept, peek = SqlInbox.accept, KeyedQueue.peek
+
+    async def slow_accept(self: SqlInbox, messages: Sequence[InboundMessage]) -> Sequence[InboxEntry]:
+        if messages[0].text.startswith("second"):
+            storing.set()
+            await may_store.wait()
+        return await accept(self, messages)
+
+    async def early_peek(self: KeyedQueue[ChatKey, InboxEntry], key: ChatKey, seconds: float) -> InboxEntry | None:
+        gathering.set()
+        await storing.wait()
+        following = await peek(self, key, 0.0)
+        may_store.set()
+        return following
+
+    monkeypatch.setattr(SqlInbox, "accept", slow_accept)
+    monkeypatch.setattr(KeyedQueue, "peek", early_peek)
+    async with running(on):
+        on.tg.say("first " * 680)
+        await gathering.wait()
+        on.tg.say("second part")
+        await on.tg.reply()
+    (asked,) = (call.last_user_text for call in on.ms.calls)
+    assert asked.split() == [*["first"] * 680, "second", "part"]
 
 
 async def test_two_people_who_paste_in_a_group_are_not_mixed_up(on: BotHarness) -> None:
