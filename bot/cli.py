@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace, environment: Environment, faults: Sequence[str] = ()) -> int:
     settings = environment.settings
     if options.command == "run":
-        with suppress(ValueError):  # only possible in the main thread
+        with suppress(ValueError):  # raised outside the main thread
             signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))  # until `bot.running` handles it
     has_level = "log_level" in settings.model_fields_set
     level = settings.log_level if has_level or options.command in ("run", "mcp") else _default_level(options.command)

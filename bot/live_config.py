@@ -47,7 +47,7 @@ class WorkspaceFiles:
 
 class LiveConfig:
     """Applies the owner's edits as they are made. After an error, the last valid configuration stays in use; the owners
-    are told once about each error, and when there is none any more."""
+    are told once about each error, and when the configuration is valid again."""
 
     def __init__(
         self,
@@ -64,8 +64,8 @@ class LiveConfig:
         self._tooling = tooling
         self._health = health
         self._tell_owners = tell
-        self._told: set[str] = set()
-        """The errors that the owners were told about since the last valid configuration."""
+        self._reported: set[str] = set()
+        """Errors reported to the owners since the last valid configuration."""
 
     async def keep_fresh(self) -> None:
         """Look for edits every RELOAD_SECONDS, until cancelled."""
@@ -77,18 +77,18 @@ class LiveConfig:
         while True:
             await asyncio.sleep(RELOAD_SECONDS)
             with boundary:
-                seen = await asyncio.to_thread(self._workspace.stamps)
-                if seen != stamps:
-                    stamps = seen
+                current = await asyncio.to_thread(self._workspace.stamps)
+                if current != stamps:
+                    stamps = current
                     await self._reload()
-                await self._tell_of_errors()
+                await self._report_errors()
                 await self._tooling.refresh()
 
     async def _reload(self) -> None:
         """Reload everything, and tell the owners about changed variables that need a restart."""
         workspace, models = self._workspace, self._models
         try:
-            waiting = ", ".join(await asyncio.to_thread(workspace.reload_environment))
+            restart_names = ", ".join(await asyncio.to_thread(workspace.reload_environment))
             config, catalog = await asyncio.to_thread(lambda: (workspace.config(), workspace.catalog()))
             await asyncio.to_thread(self._owner_files.reload)
         except ConfigError as error:
@@ -101,27 +101,28 @@ class LiveConfig:
         log.info("[Config] Reloaded")
         warn_of_unknown_keys(config)
         warn_of_levels(models)
-        if waiting:
-            log.warning("[Config] %s changed: restart the bot to use the new value", waiting)
-            await self._tell_owners("🔁 {names} changed in .env. Restart me to use the new value.", names=waiting)
+        if restart_names:
+            log.warning("[Config] %s changed: restart the bot to use the new value", restart_names)
+            await self._tell_owners("🔁 {names} changed in .env. Restart me to use the new value.", names=restart_names)
 
-    async def _tell_of_errors(self) -> None:
+    async def _report_errors(self) -> None:
+        """Tell the owners about a new error or the end of all errors. Retried at the next call if storage fails."""
         fault = self._health.config_fault
         try:
-            if fault is not None and fault not in self._told:
+            if fault is not None and fault not in self._reported:
                 await self._tell_owners("⚠️ {reason} The last valid configuration stays in use.", reason=fault)
-                self._told.add(fault)
-            elif fault is None and self._told:
+                self._reported.add(fault)
+            elif fault is None and self._reported:
                 await self._tell_owners("✅ The configuration is valid again and in use.")
-                self._told.clear()
-        except StorageFault as unsaved:
-            log.warning("The owners could not be told about the configuration; trying again: %s", unsaved)
+                self._reported.clear()
+        except StorageFault as error:
+            log.warning("[Config] Can't notify the owners yet; trying again: %s", error)
 
 
 def warn_of_unknown_keys(config: RouterConfig) -> None:
     """Log keys of runtime-config.json that have no effect."""
     if config.unknown_keys:
-        log.warning("[Config] Unknown in runtime-config.json, so without effect: %s", ", ".join(config.unknown_keys))
+        log.warning("[Config] Ignored unknown keys in runtime-config.json: %s", ", ".join(config.unknown_keys))
 
 
 def warn_of_levels(models: Models) -> None:

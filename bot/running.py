@@ -32,7 +32,7 @@ log = logging.getLogger("bot")
 
 
 async def run(environment: Environment, workspace: Workspace) -> int:
-    """Run every platform that is switched on, until SIGTERM or SIGINT, which also interrupt the start."""
+    """Run every platform that is switched on, until SIGTERM or SIGINT. These signals also interrupt the startup."""
     settings = environment.settings
     if not any(platform.configured(settings) for platform in PLATFORMS):
         variables = " or ".join(platform.enabled_by.upper() for platform in PLATFORMS)
@@ -43,31 +43,32 @@ async def run(environment: Environment, workspace: Workspace) -> int:
     except asyncio.CancelledError:
         if not stop.received.is_set():
             raise
-        log.info("Stopped before the start was over")
+        log.info("Stopped during startup")
     return 0
 
 
 class _StopSignal:
-    """SIGTERM or SIGINT. Cancels the current task, until `only_note` is called."""
+    """Receives SIGTERM or SIGINT. The signal also cancels the task that created this, until `startup_finished`."""
 
     def __init__(self) -> None:
         self.received = asyncio.Event()
-        self._starting = asyncio.current_task()
+        self._startup_task = asyncio.current_task()
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self._receive)
 
-    def only_note(self) -> None:
-        self._starting = None
+    def startup_finished(self) -> None:
+        """Cancel nothing from now on."""
+        self._startup_task = None
 
     def _receive(self) -> None:
-        if self._starting is not None and not self.received.is_set():
-            self._starting.cancel()
+        if self._startup_task is not None and not self.received.is_set():
+            self._startup_task.cancel()
         self.received.set()
 
 
 async def _serve(environment: Environment, workspace: Workspace, stop: _StopSignal) -> None:
     async with started(environment, workspace) as app:
-        stop.only_note()
+        stop.startup_finished()
         platforms = app.messaging.platforms
         if (code := await app.access.owner_code(platforms)) is not None:
             print_owner_code(code)
@@ -95,7 +96,7 @@ async def started(
             try:
                 await asyncio.shield(starting)
             except asyncio.CancelledError:
-                await starting  # takes milliseconds, and has to tell the owners what it did
+                await starting  # takes milliseconds, and must tell the owners what it changed
                 raise
             yield app
 

@@ -268,7 +268,7 @@ class Inbox:
         try:
             while _may_continue(together[-1].message):
                 following = await self._turns.peek(chat, GATHER_SECONDS)
-                if following is None and self._routing.locked():  # the next part may be waiting for the storage
+                if following is None and self._routing.locked():  # the next part may still be waiting for storage
                     async with self._routing:
                         following = await self._turns.peek(chat, 0)
                 if following is None or not _belong_together(together[-1].message, following.message):

@@ -37,7 +37,7 @@ SPEC = CommandSpec(
 PAGE = 6
 """Models per page of the picker."""
 RESET = ("reset", "default")
-"""The word that returns to the configured model, and one that people try instead."""
+"""The argument that restores the configured model, and a common guess for it."""
 ANYWAY = "anyway"
 """The word that selects a model missing from the catalogue."""
 

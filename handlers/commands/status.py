@@ -239,7 +239,7 @@ class StatusCommand:
 
 
 def _config_fault(ask: CommandContext, facts: Facts) -> list[str]:
-    """The error in a file that the owner has edited."""
+    """The error in an edited configuration file."""
     if facts.config_fault is None:
         return []
     return [ask.say("⚠️ {reason} The last valid configuration stays in use.", reason=facts.config_fault)]

@@ -1,4 +1,4 @@
-"""The owner breaks runtime-config.json while the bot runs: it goes on as before, and says so."""
+"""The owner breaks runtime-config.json while the bot runs: it keeps working, and notifies the owners."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FINE = "Everything works. Details: /status full"
 
 
 @pytest.fixture(autouse=True)
-def looking_often(monkeypatch: pytest.MonkeyPatch) -> None:
+def frequent_reloads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.live_config.RELOAD_SECONDS", 0.02)
 
 
@@ -44,7 +44,7 @@ def notices(on: BotHarness, person: int = OWNER) -> list[str]:
     return [each.text for each in on.tg.private(person).messages if re.match("⚠️ runtime|✅ The conf", each.text)]
 
 
-async def test_owners_hear_once_of_each_error_and_of_its_end(on: BotHarness) -> None:
+async def test_owners_are_told_once_of_each_error_and_when_it_is_fixed(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "hi")
         config = Config(on)
@@ -77,19 +77,18 @@ async def test_a_german_owner_reads_it_in_german(on: BotHarness) -> None:
         await ask(on, "/settings language de")
         config = Config(on)
         config.write(critic=1)
-        told = await on.tg.reply(OWNER, matching="critic")
-        assert told.text == (
-            "⚠️ runtime-config.json Zeile 1: critic muss ein Objekt sein. "
-            "Die letzte gültige Konfiguration bleibt in Gebrauch."
+        notice = await on.tg.reply(OWNER, matching="critic")
+        assert notice.text == (
+            "⚠️ runtime-config.json Zeile 1: critic muss ein Objekt sein. Die letzte gültige Konfiguration gilt weiter."
         )
         config.write()
-        told = await on.tg.reply(OWNER, matching="Konfiguration ist")
-        assert told.text == "✅ Die Konfiguration ist wieder gültig und in Gebrauch."
+        notice = await on.tg.reply(OWNER, matching="Konfiguration ist")
+        assert notice.text == "✅ Die Konfiguration ist wieder gültig und wird verwendet."
 
 
 async def test_an_unknown_key_is_logged_once_per_load(on: BotHarness, caplog: pytest.LogCaptureFixture) -> None:
     on.config |= {"modelRoutr": {}, "tools": {"maxChars": 1}}
-    words = "[Config] Unknown in runtime-config.json, so without effect: modelRoutr, tools.maxChars"
+    words = "[Config] Ignored unknown keys in runtime-config.json: modelRoutr, tools.maxChars"
 
     def logged() -> int:
         return [record.getMessage() for record in caplog.records].count(words)

@@ -150,7 +150,7 @@ async def test_a_deleted_channel_delays_no_other() -> None:
             await harness.received(dc.say("one", mention=True, channel="general"))
             await harness.received(dc.say("one", mention=True, channel="secret"))
             await harness.received(dc.say("one"))
-        dc.delete_channel("general")
+        dc.delete_general()
         dc.forbid("secret", "view_channel")
         kept.chats[key(dc.thread("post", dc.channel("forum")))] = None
         history = f"GET /channels/{dc.channel('forum').id}/messages"
