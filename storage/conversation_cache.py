@@ -23,7 +23,7 @@ _ENTRY_BYTES, _MESSAGE_BYTES = 500, 300
 @dataclass(slots=True)
 class _Entry:
     limit: int | None
-    """None: any, as there are no messages yet."""
+    """None fits every limit, because there are no messages yet."""
     found: Unsummarised
     bytes: int
 
@@ -31,7 +31,7 @@ class _Entry:
 class ConversationCache:
     """A least-recently-used cache of what turns read. Pictures are stored as references only.
 
-    A writer calls `add` or `drop` when its transaction has ended. A read that began before is not kept.
+    A writer calls `add` or `drop` when its transaction has ended. Results of reads that began earlier are not cached.
     """
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
@@ -49,19 +49,19 @@ class ConversationCache:
             entry.limit = limit
             self._put(conversation_id, entry)
             return entry.found
-        mark = self._reading[conversation_id] = object()
+        token = self._reading[conversation_id] = object()
         try:
             found = await read()
-            if self._reading.get(conversation_id) is mark:
+            if self._reading.get(conversation_id) is token:
                 self._take(conversation_id)
                 self._put(conversation_id, _Entry(limit, found, _ENTRY_BYTES + _size(found[0], found[1])))
             return found
         finally:
-            if self._reading.get(conversation_id) is mark:
+            if self._reading.get(conversation_id) is token:
                 del self._reading[conversation_id]
 
     def begin(self, conversation_id: int) -> None:
-        """Keep a new conversation, which has no messages."""
+        """Cache a new conversation, which has no messages yet."""
         self._put(conversation_id, _Entry(None, (None, (), 0), _ENTRY_BYTES))
 
     def add(self, conversation_id: int, messages: Sequence[StoredMessage]) -> None:

@@ -203,7 +203,7 @@ def _chat_parameters(chat: ChatKey) -> dict[str, object]:
 
 
 def _current(connection: Connection, chat: ChatKey, now: float) -> tuple[Conversation, Switches, bool]:
-    """The chat's conversation, and whether it is new."""
+    """The chat's conversation, its tier and skill switches, and whether it is new."""
     row = connection.execute(_CURRENT, _chat_parameters(chat)).one_or_none()
     if row is None:
         return _begin(connection, chat, now), Switches(), True

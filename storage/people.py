@@ -16,7 +16,7 @@ from storage.audit import read_audit_detail, write_audit
 from storage.codec import INBOUNDS, OUTBOUND
 from storage.conversation_cache import ConversationCache
 from storage.database import Database
-from storage.preferences import SqlPreferences, Stored, read_preferences
+from storage.preferences import SqlPreferences, StoredPreferences, read_preferences
 from storage.schema import allowances, audit, identities, links, messages, outbox, pairings, people, state, summaries
 
 _FIND = (
@@ -51,7 +51,7 @@ ADOPTION = "adopt "
 
 @dataclass(frozen=True, slots=True)
 class _Account:
-    """A known account. The language is its app's, not the one that the person chose."""
+    """A known account. `person.language` is the language of its app, not the one that the person chose."""
 
     person: Person
     username: str
@@ -275,12 +275,12 @@ class SqlPeople:
         own_changes, changes = self._preferences.changes, self._changes
         kept: dict[UserKey, _Account | None] = {}
 
-        def both(connection: Connection) -> tuple[_Account, Stored] | None:
+        def change_and_read(connection: Connection) -> tuple[_Account, StoredPreferences] | None:
             step(connection)
             return _read_account(connection, user)
 
         try:
-            found = await self._database.write(both)
+            found = await self._database.write(change_and_read)
             if found is None:
                 return None
             account, own = found
@@ -318,7 +318,7 @@ def _find(connection: Connection, user: UserKey) -> _Account | None:
     return None if row is None else _Account(Person(row.id, row.role, row.name, row.language), row.username)
 
 
-def _read_account(connection: Connection, user: UserKey) -> tuple[_Account, Stored] | None:
+def _read_account(connection: Connection, user: UserKey) -> tuple[_Account, StoredPreferences] | None:
     """The account and its person's preferences."""
     found = _find(connection, user)
     return None if found is None else (found, read_preferences(connection, found.person.id))

@@ -20,7 +20,7 @@ _CLEAR = delete(overrides).where(overrides.c.person_id == bindparam("person"), o
 _CACHE_SIZE = 10_000
 """Maximum number of cached people; the number of guests in groups is unlimited."""
 _T = TypeVar("_T")
-Stored = tuple[Preferences, PersonSettings]
+StoredPreferences = tuple[Preferences, PersonSettings]
 
 
 class SqlPreferences:
@@ -28,7 +28,7 @@ class SqlPreferences:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._cache: dict[int, Stored] = {}
+        self._cache: dict[int, StoredPreferences] = {}
         self._changes = 0
 
     async def get(self, person_id: int) -> Preferences:
@@ -79,14 +79,14 @@ class SqlPreferences:
         """Counts changes, for `keep`."""
         return self._changes
 
-    def keep(self, person_id: int, found: Stored, changes: int) -> None:
+    def keep(self, person_id: int, found: StoredPreferences, changes: int) -> None:
         """Cache what `read_preferences` returned, unless it may be stale: `changes` is the count before the read."""
         if changes == self._changes:
             if len(self._cache) >= _CACHE_SIZE:
                 self._cache.clear()
             self._cache[person_id] = found
 
-    async def _load(self, person_id: int) -> Stored:
+    async def _load(self, person_id: int) -> StoredPreferences:
         if person_id not in self._cache:
             changes = self._changes
             found = await self._database.read(lambda c: read_preferences(c, person_id))
@@ -110,7 +110,8 @@ class SqlPreferences:
             self.forget(person_id)
 
 
-def read_preferences(connection: Connection, person_id: int) -> Stored:
+def read_preferences(connection: Connection, person_id: int) -> StoredPreferences:
+    """What a person has set; defaults for the rest."""
     row = connection.execute(_PREFERENCES, {"person": person_id}).one_or_none()
     own = connection.execute(_OVERRIDES, {"person": person_id}).all()
     models = {each.tier: Override(each.model, each.reasoning) for each in own}

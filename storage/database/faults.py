@@ -20,7 +20,7 @@ REASONS = {
     "not a database": Reason("it is damaged"),
     "pool limit": Reason("all connections are in use"),
 }
-"""Plain sentences for messages of SQLite and SQLAlchemy."""
+"""Plain words for error messages of SQLite and SQLAlchemy."""
 
 
 def fault(error: BaseException) -> StorageFault:
