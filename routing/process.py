@@ -27,11 +27,11 @@ _LOG_BYTES = 16_384
 _LOG_BYTES_PER_SECOND = 16_000_000
 """A process that floods its stderr is slowed down by its pipe."""
 _STOP_GROUP = """
-[ -n "$told" ] || exit
+[ -n "$last" ] || exit
 sleep "$1"
-kill -s TERM -- "-$told"
+kill -s TERM -- "-$last"
 sleep "$1"
-kill -s KILL -- "-$told"
+kill -s KILL -- "-$last"
 """
 """The same grace times as in `stop`."""
 
@@ -79,7 +79,7 @@ class ChildProcess:
         self._stopping = False
         self._log = b""
         self._logging = asyncio.create_task(self._read_log())
-        watchdog.tell(str(self.pid))
+        watchdog.send(str(self.pid))
 
     @classmethod
     async def start(
@@ -108,7 +108,7 @@ class ChildProcess:
                 start_new_session=True,
             )
         except (OSError, ValueError, asyncio.CancelledError) as error:
-            await asyncio.to_thread(watchdog.dismiss)
+            await asyncio.to_thread(watchdog.close)
             if isinstance(error, FileNotFoundError):  # uvloop names nothing
                 error.filename = error.filename or _missing(command[0], folder)
             raise
@@ -179,7 +179,7 @@ class ChildProcess:
         await asyncio.wait({self._logging}, timeout=_PIPE_SECONDS)
         self._logging.cancel()
         self._transport.close()  # also the pipes that grandchildren hold
-        await asyncio.to_thread(self._watchdog.dismiss)
+        await asyncio.to_thread(self._watchdog.close)
 
     def _signal(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError, PermissionError):

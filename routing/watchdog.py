@@ -7,14 +7,15 @@ import subprocess
 import weakref
 from contextlib import suppress
 
-_WAIT = "told=; while read -r line; do told=$line; done\n"
+_WAIT = "last=; while read -r line; do last=$line; done\n"
 
 
 class Watchdog:
     """A shell that waits on a pipe held only by this process, so it wakes when this process dies for any reason. It
-    then runs `script` with the arguments $1, $2, … and the last line of `tell` in $told.
+    then runs `script` with the arguments $1, $2, … and the last line from `send` in $last.
 
-    It has its own session, so that terminal signals to this process don't reach it. It ends with this object.
+    It has its own session, so that terminal signals to this process don't reach it. It ends when this object is
+    garbage-collected.
     """
 
     def __init__(self, name: str, script: str, *arguments: str) -> None:
@@ -32,22 +33,22 @@ class Watchdog:
         assert self._shell.stdin is not None
         self._pipe = self._shell.stdin.fileno()
         os.set_blocking(self._pipe, False)
-        self._dismissal = weakref.finalize(self, _end, self._shell)
-        self._dismissal.atexit = False  # what is left when this process exits is cleaned up as well
+        self._finalizer = weakref.finalize(self, _end, self._shell)
+        self._finalizer.atexit = False  # processes left at exit are cleaned up, too
 
     @property
     def running(self) -> bool:
         """False once something killed the shell."""
         return self._shell.poll() is None
 
-    def tell(self, line: str) -> None:
-        """Pass one short line on. Ignored if the shell was killed."""
+    def send(self, line: str) -> None:
+        """Send the shell one short line. Ignored if the shell was killed."""
         with suppress(BrokenPipeError):
             os.write(self._pipe, f"{line}\n".encode())
 
-    def dismiss(self) -> None:
+    def close(self) -> None:
         """End the shell without running the script. Blocks for a millisecond."""
-        self._dismissal()
+        self._finalizer()
 
 
 def _end(shell: subprocess.Popen[bytes]) -> None:

@@ -25,7 +25,7 @@ line during exec."""
 
 class Guard:
     """If the bot dies, kills every process of this user with `mark` in its command line. That is bubblewrap; the kernel
-    kills the rest of each namespace. A process id would come too late: the bot can die before it learns it."""
+    kills the rest of each namespace. A process id would be too late: the bot can die before it knows the id."""
 
     def __init__(self) -> None:
         self._nonce = secrets.token_hex(8)

@@ -54,7 +54,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class _Order:
+class _Job:
     """A command, its person and its options."""
 
     files: Path
@@ -92,7 +92,7 @@ class Sandbox:
         self._next_probe = -math.inf
         self._retry_seconds = retry_seconds
         self._probing = asyncio.Lock()
-        self._places = ConcurrencyLimiter(time.monotonic, ConcurrencyLimits(MAX_RUNNING, MAX_PER_PERSON))
+        self._limiter = ConcurrencyLimiter(time.monotonic, ConcurrencyLimits(MAX_RUNNING, MAX_PER_PERSON))
         self._taken: dict[int, int] = {}
         self.guard = Guard()
         self._threads = ThreadPoolExecutor(3 * MAX_RUNNING, thread_name_prefix="sandbox")
@@ -116,32 +116,31 @@ class Sandbox:
         if off := await self.reason_off():
             raise ToolFailed(f"Nothing can be run here: {off}. Only the owner can fix that; go on without it.")
         assert self.isolation is not None
-        async with AsyncExitStack() as held:
+        async with AsyncExitStack() as slot:
             try:
                 async with asyncio.timeout(self.wait_seconds):
-                    await held.enter_async_context(self._places.slot("sandbox", person_id))
+                    await slot.enter_async_context(self._limiter.slot("sandbox", person_id))
             except TimeoutError:
-                reason = (
+                raise ToolFailed(
                     f"The sandbox was busy with other commands for {self.wait_seconds:.0f} s, so this one was not "
-                    "started"
-                )
-                raise ToolFailed(f"{reason}: try again in a minute.") from None
+                    "started: try again in a minute."
+                ) from None
             try:
-                return await self._stoppable(_Order(self._files, person_id, argv, stdin, self._as(self.isolation)))
+                return await self._stoppable(_Job(self._files, person_id, argv, stdin, self._as(self.isolation)))
             except BrokenSandbox as error:
                 log.warning("[Sandbox] %s", error)
-                raise ToolFailed("The sandbox broke before the command was over. Try once more.") from None
+                raise ToolFailed("The sandbox broke before the command ended. Try once more.") from None
 
     def _as(self, isolation: Isolation) -> Bubblewrap:
         venv = () if sys.prefix == sys.base_prefix else (Path(sys.prefix),)
         files = self._files.absolute()
         return Bubblewrap(self._program, self.guard.mark, isolation, self.limits, (files.parent, files, _SOURCE, *venv))
 
-    async def _stoppable(self, order: _Order) -> ExecResult:
+    async def _stoppable(self, job: _Job) -> ExecResult:
         """Runs the command in a task that is never cancelled, so that a second cancellation can't leave processes
         behind."""
         stop: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        running = asyncio.create_task(self._ran(order, stop))
+        running = asyncio.create_task(self._ran(job, stop))
         try:
             return await asyncio.shield(running)
         except asyncio.CancelledError:
@@ -153,14 +152,14 @@ class Sandbox:
                 running.exception()
             raise
 
-    async def _ran(self, order: _Order, stop: asyncio.Future[None]) -> ExecResult:
-        bubblewrap, limits = order.bubblewrap, order.bubblewrap.limits
+    async def _ran(self, job: _Job, stop: asyncio.Future[None]) -> ExecResult:
+        bubblewrap, limits = job.bubblewrap, job.bubblewrap.limits
         loop, transcript = asyncio.get_running_loop(), Transcript(limits.printed_chars)
         with ExitStack() as fds:
-            folder = await self._in_thread(fds.enter_context, own_folder(order.files, order.person_id))
+            folder = await self._in_thread(fds.enter_context, own_folder(job.files, job.person_id))
             size = await self._in_thread(measure_or_fail, folder)
             before = await self._in_thread(machine, folder)
-            stdin = await self._in_thread(sealed, order.stdin)
+            stdin = await self._in_thread(sealed, job.stdin)
             fds.callback(os.close, stdin)
             await self._in_thread(self.guard.start)
             room = limits.disk_bytes - size.bytes
@@ -168,7 +167,7 @@ class Sandbox:
             command, passed = await self._in_thread(bubblewrap.command, folder, room, status_end, fds)
             began = loop.time()
             try:
-                async with opened([*command, *order.argv], passed, stdin, status, transcript) as box:
+                async with opened([*command, *job.argv], passed, stdin, status, transcript) as box:
                     fds.callback(self._taken.pop, box.pid, None)
                     monitor = ResourceMonitor(box.pid, folder, limits, before, size, self._family, self._taken)
                     ended, code = await box.over(monitor, self._threads, stop)
@@ -215,7 +214,7 @@ class Sandbox:
         bubblewrap = replace(bubblewrap, limits=replace(self.limits, seconds=PROBE_SECONDS))
         empty = await self._in_thread(tempfile.TemporaryDirectory, prefix="tierbot-")
         try:
-            ran = await self._stoppable(_Order(Path(empty.name), 0, _PROBE, b"", bubblewrap))
+            ran = await self._stoppable(_Job(Path(empty.name), 0, _PROBE, b"", bubblewrap))
         except (BrokenSandbox, ToolFailed) as error:
             return str(error)
         finally:
