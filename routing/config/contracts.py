@@ -16,7 +16,7 @@ from routing.types.tiers import TIERS, Tier
 PriceClass = Literal["low", "mid", "high"]
 PRICE_CLASSES: tuple[PriceClass, ...] = get_args(PriceClass)
 _MAX_SECONDS = 86_400
-_SECONDS = number(f"must be a number of seconds above 0, at most {_MAX_SECONDS}", _MAX_SECONDS)
+_SECONDS = number(f"must be a number of seconds above 0, at most {_MAX_SECONDS:,}", _MAX_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def _contract(own: JsonObject, tier: Tier, pool: tuple[str, ...]) -> TierContrac
         raise own.fault(key, words, longest=contract.try_seconds, deadline=contract.deadline_seconds)
     if contract.first_token_seconds > contract.try_seconds:
         key = "firstTokenSeconds" if "firstTokenSeconds" in own.values else "trySeconds"
-        words = "is refused: the first token ({first:g} s) is part of a try ({longest:g} s)"
+        words = "is refused: the first token ({first:g} s) must come within one try ({longest:g} s)"
         raise own.fault(key, words, first=contract.first_token_seconds, longest=contract.try_seconds)
     return contract
 

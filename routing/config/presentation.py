@@ -50,5 +50,5 @@ def read_presentations(tools: JsonObject) -> Mapping[Size, Presentation]:
 def _presentation(own: JsonObject, usual: Presentation) -> Presentation:
     for name in own.values:
         if name not in keys_of(Presentation):
-            raise own.fault(name, "is unknown: there are {known}", known=", ".join(keys_of(Presentation)))
+            raise own.fault(name, "is unknown: use one of {known}", known=", ".join(keys_of(Presentation)))
     return own.fill(usual)

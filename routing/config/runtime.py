@@ -42,7 +42,7 @@ DEFAULT_SLOTS: dict[Slot, tuple[str, str | None]] = {
 ALWAYS_ALLOWED = ("openai", "anthropic", "local")
 DEFAULT_TIMEOUT_SECONDS = 600.0
 DEFAULT_TEMPERATURE = 0.7
-_TIMEOUT = number("must be a number from 0 to 86400", 86_400, zero=True)
+_TIMEOUT = number("must be a number from 0 to 86,400", 86_400, zero=True)
 
 _DEFAULT_TIER = optional(one_of((AUTO, *TIERS)))
 _API_TYPE = optional(one_of(API_TYPES))

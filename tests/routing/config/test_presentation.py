@@ -46,7 +46,7 @@ def test_every_strategy_can_be_chosen_by_its_name(strategy: Strategy) -> None:
         (
             {"S": {}, "M": {"tools": 3}},
             6,
-            "tools.presentation.M.tools is unknown: there are strategy, maxTools, maxTokens",
+            "tools.presentation.M.tools is unknown: use one of strategy, maxTools, maxTokens",
         ),
         ({"S": {"maxTools": 0}}, 5, "tools.presentation.S.maxTools must be a whole number above 0"),
         ({"S": {"maxTools": "8"}}, 5, "tools.presentation.S.maxTools must be a whole number above 0"),
