@@ -1,4 +1,4 @@
-"""Replace the markers in waiting messages by fields, and drop the reasoning tokens of calls, which nothing read.
+"""Replace the markers in waiting messages with fields, and drop the reasoning tokens of calls, which nothing read.
 
 The text of a removed reaction started with "-" (now `removed`), and the text of an unsupported file was its extension
 (now `extension`). The previous version reads both forms, so a downgrade leaves the messages as they are.

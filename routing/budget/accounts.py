@@ -71,10 +71,10 @@ class Accounts:
             for (account, payer), spent in zip(unread, sums, strict=True):
                 if account.period == payer.period:  # a concurrent turn read it, and may have spent since
                     continue
-                reckoned = assumed.cost(spent.unknown_tokens, 0) if assumed else NOTHING
+                estimated = assumed.cost(spent.unknown_tokens, 0) if assumed else NOTHING
                 account.period = payer.period if changes == self._changes else None  # it may be stale
                 account.unknown = spent.unknown
-                account.spent = spent.dollars + reckoned
+                account.spent = spent.dollars + estimated
         return [(account, payer.period) for account, payer in wanted]
 
     def forget(self) -> None:

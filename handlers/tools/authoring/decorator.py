@@ -53,7 +53,7 @@ class Settings(TypedDict, total=False):
     then the next smaller one. Without them, models see the function's docstring, and its `Args:` section describes the
     parameters. `parameters` lists the parameters shown per size class (default: all). `examples` are what people say
     when they need the tool. `off`, `asks` and `describe` are as in Tool; `asks` takes the tool's parameters. For a
-    method, they are methods of the same class, and `traits` may be one that returns the traits."""
+    method, these three are methods of the same class, and `traits` may be one that returns the traits."""
 
     name: str
     category: str
@@ -81,7 +81,7 @@ class FunctionTool(Generic[P, R]):
         self.examples = tuple(examples) if isinstance(examples, Iterator) else examples  # checked at registration
         self.priority = settings.get("priority", 0.0)
         self.role = settings.get("role", "user")
-        self.traits: Any = settings.get("traits", PLAIN)  # of an unbound method, a function that returns them
+        self.traits: Any = settings.get("traits", PLAIN)  # for an unbound method, possibly a function that returns them
         self.off = settings.get("off")
         self.describe = settings.get("describe")
         self._asks = settings.get("asks")
