@@ -12,9 +12,9 @@ from handlers.access.codes import MAX_WRONG_CODES
 from routing.one_time_codes import hashed, matches
 from tests.migrations.test_migrations import config, connected
 from tests.servers.discord import DiscordServer
-from tests.stories.access import CODE, code_in, owner_code, quiet
-from tests.stories.discord_bot import settled, up
-from tests.stories.harness import BotHarness, ask, running
+from tests.stories.access import CODE, code_in, owner_code
+from tests.stories.discord_bot import up
+from tests.stories.harness import BotHarness, ask, running, settled
 
 
 def dump(on: BotHarness) -> str:
@@ -85,7 +85,7 @@ async def test_a_code_that_is_posted_in_a_group_no_longer_works(
             on.tg.say("@tierbot AAAA-AAAA", user="eve", group="Team")
         last = code_in(await ask(on, "/access link"))
         on.tg.say(f"@tierbot {last}", user="eve", group="Team")
-        await quiet(on)
+        await settled(on)
         assert on.rows("select count(*) from links") == [(1,)], "guesses in a group are ignored"
 
 

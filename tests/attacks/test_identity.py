@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from tests.servers.discord import DiscordServer
 from tests.servers.telegram import User
-from tests.stories.access import quiet
 from tests.stories.discord_bot import up
-from tests.stories.harness import OWNER, BotHarness, ask, running
+from tests.stories.harness import OWNER, BotHarness, ask, running, settled
 
 
 async def test_ephemeral_answers_have_a_separate_conversation(on: BotHarness, dc: DiscordServer) -> None:
@@ -43,7 +42,7 @@ async def test_anonymous_senders_are_at_most_guests(on: BotHarness) -> None:
         for sender in (team.json(), channel):
             for line in ("/access here on", "/access role telegram:666 admin"):
                 on.tg.say(line, user=robot, group=team, content={"sender_chat": sender})
-        await quiet(on)
+        await settled(on)
         assert on.rows("select * from chats where allowed") == []
         await ask(on, "/access here on", group="Team")
         said = on.tg.say("@tierbot what is in my files?", user=robot, group=team, content={"sender_chat": channel})
@@ -68,5 +67,5 @@ async def test_channels_that_post_in_a_forum_share_one_limit_in_all_its_topics(o
             on.tg.say(
                 f"@tierbot {number}", user=robot, chat=forum, topic=topics[number % 2], content={"sender_chat": channel}
             )
-        await quiet(on)
+        await settled(on)
     assert len(on.ms.calls) == 2

@@ -8,9 +8,9 @@ from handlers.access.roles import MAX_WAITING
 from handlers.replies.names import plain_name, quoted
 from tests.fakes import ShiftedClock
 from tests.servers.discord import DiscordServer
-from tests.stories.access import account, code_in, quiet
+from tests.stories.access import account, code_in
 from tests.stories.discord_bot import up
-from tests.stories.harness import OWNER, BotHarness, ask, press, running
+from tests.stories.harness import OWNER, BotHarness, ask, press, running, settled
 
 LINK = "[free](http://evil.com) evil.com @admin /stop `x` **b** \u202egnp"
 
@@ -68,7 +68,7 @@ async def test_many_strangers_neither_grow_tables_nor_flood_the_owner(on: BotHar
     async with running(on):
         for number in range(MAX_WAITING + 3):
             on.tg.say("let me in", user=f"crowd{number}")
-        await quiet(on)
+        await settled(on)
         assert on.rows("select count(*) from pairings") == [(MAX_WAITING,)]
         code_in(await ask(on, "hello", user="honest"))
     notices = [message.text for message in on.tg.private().from_bot()]
@@ -81,7 +81,7 @@ async def test_first_words_are_answered_after_admission(on: BotHarness) -> None:
     async with running(on):
         for text in ("/start", "one", "two", "three", "four"):
             on.tg.say(text, user=bob)
-            await quiet(on)
+            await settled(on)
     assert on.ms.calls == []
     async with running(on):  # a restart
         assert (await ask(on, "/access allow @bob")).text == "✅ Bob can use me now."

@@ -31,8 +31,7 @@ from routing.types.queues import InboxEntry
 from routing.types.stop import Stop
 from tests.polling import until
 from tests.routing.budget.fakes import NOON, FakeSpendingStore
-from tests.stories.access import quiet
-from tests.stories.harness import BotHarness, running
+from tests.stories.harness import BotHarness, running, settled
 
 CHATS = 12_000
 LIVE = ("_turns", "_commands", "_behind", "_unmarked", "_queue", "_unanswered", "_users", "_fixed")
@@ -108,7 +107,7 @@ async def test_queues_of_answered_chats_are_removed(on: BotHarness) -> None:
     async with running(on) as app:
         for number in range(20):
             on.tg.say("hi" if number % 2 else "/whoami", user=f"user{number}")
-        await quiet(on)
+        await settled(on)
         parts = (app.inbox, app.messaging.outbox, app.inbox._order, app.inbox._running)
         await until(lambda: not any(getattr(part, name, None) for part in parts for name in ("chats", *LIVE)))
         assert len(app.inbox._answered) <= ANSWERED_CHATS

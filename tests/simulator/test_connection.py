@@ -9,8 +9,8 @@ from tests.polling import until
 from tests.servers.model.script import Gate, Script
 from tests.simulator.server import SimcordServer
 from tests.simulator.team import Team
-from tests.stories.discord_bot import hurried, settled
-from tests.stories.harness import BotHarness, BotProcess
+from tests.stories.discord_bot import hurried
+from tests.stories.harness import BotHarness, BotProcess, settled
 
 __all__ = ["hurried"]
 UNKNOWN_INTERACTION = 10062

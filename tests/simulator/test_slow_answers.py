@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from tests.simulator.server import TOO_MANY
 from tests.simulator.team import Team
-from tests.stories.discord_bot import settled
-from tests.stories.harness import BotHarness
+from tests.stories.harness import BotHarness, settled
 
 TOO_LATE = 901.0
 """In seconds; a token is invalid after 15 minutes."""

@@ -6,7 +6,6 @@ import pytest
 
 from bot.adapters.discord.settings import Pace
 from bot.app import App
-from tests.polling import until
 from tests.servers.discord import Channel, DiscordServer, Interaction, Message
 from tests.stories.harness import BotHarness
 
@@ -53,13 +52,6 @@ def texts(channel: Channel) -> list[str]:
 def shown(asked: Interaction) -> list[str]:
     """The answers to an interaction through its token."""
     return [message.text for message in asked.answers if not message.loading]
-
-
-async def settled(on: BotHarness) -> None:
-    """Waits until no message waits to be processed or delivered."""
-    waiting = "SELECT count(*) FROM inbox WHERE state != 'done'"
-    unsent = "SELECT count(*) FROM outbox WHERE state NOT IN ('sent', 'dead')"
-    await until(lambda: on.rows(waiting) == on.rows(unsent) == [(0,)])
 
 
 async def owner_notified(on: BotHarness, dc: DiscordServer, sentence: str) -> None:

@@ -236,6 +236,14 @@ async def ask(on: BotHarness, text: str, *, user: User | str | None = None, grou
     return await on.tg.reply(question, after=question, matching=lambda message: not message.text.startswith(NOTICES))
 
 
+async def settled(on: BotHarness) -> None:
+    """Waits until every Telegram update is acknowledged, every message processed, and no reply left to send. Polls,
+    because a database sends no signals."""
+    unfinished = "SELECT id FROM inbox WHERE state != 'done' UNION ALL "
+    unfinished += "SELECT id FROM outbox WHERE state IN ('pending', 'attempting')"
+    await until(lambda: not (on.tg.updates.pending or on.rows(unfinished)))
+
+
 async def press(on: BotHarness, button: str, message: Message) -> Message:
     """The owner presses one of the message's buttons; returns the redrawn message."""
     drawn = len(message.versions)

@@ -6,7 +6,6 @@ import asyncio
 from random import Random
 
 from tests.polling import until
-from tests.servers.model.request import ModelRequest
 from tests.servers.model.script import Script
 from tests.servers.telegram import Chat, Message
 from tests.stories import power
@@ -31,7 +30,7 @@ async def kill_after_first_part(on: BotHarness, question: str, refused: str) -> 
     until all is sent. Returns the question."""
     async with BotProcess(on) as bot:
         on.tg.fault(refused, "server_error", times=99)
-        said = on.tg.say(question)
+        message = on.tg.say(question)
         await on.tg.wait_for(lambda tg: tg.calls(refused))
         await until(lambda: on.rows("select pieces_sent from outbox where state != 'sent'") == [(1,)])
         await bot.kill()
@@ -39,78 +38,85 @@ async def kill_after_first_part(on: BotHarness, question: str, refused: str) -> 
     async with BotProcess(on) as bot:
         await until(lambda: on.rows("select 1 from outbox where state != 'sent'") == [])
         assert await bot.terminate() == 0
-    return said
+    return message
 
 
-class KillSweep:
+class SweepBase:
+    """What the kill sweeps of both platforms share: the harness, random instants, and the model's speed."""
+
+    def __init__(self, on: BotHarness, seed: int) -> None:
+        self.on = on
+        self.random = Random(seed)
+
+    def hold(self) -> None:
+        """From now on the model does not answer."""
+        self.on.ms.default = lambda _: HELD
+
+    def slow(self, seconds: float) -> None:
+        """From now on an answer takes this long, in 40 pieces."""
+        self.on.ms.default = lambda r: Script(text=answer(r.last_user_text), chunks=40, delay=seconds / 40)
+
+    def quick(self) -> None:
+        """From now on answers come at once."""
+        self.on.ms.default = lambda request: answer(request.last_user_text)
+
+
+class KillSweep(SweepBase):
     """Asks in private chats and a group, kills and restarts the bot, and checks the guarantees."""
 
     def __init__(self, on: BotHarness, seed: int, driver: str, power_cuts: bool = False) -> None:
         """`driver`: of the bot's database, from `DRIVERS`; `power_cuts`: a kill also loses what is not synced."""
-        self.random = Random(seed)
-        self._on = on
+        super().__init__(on, seed)
         self._power = power_cuts
         self.constants = power.CONSTANTS if power_cuts else {}
         """For `BotProcess`."""
         self._asked: dict[int, list[str]] = {}
         self._placeholders: set[tuple[str, str]] = set()
         on.env |= {"BOT_ACCESS": "open", "DATABASE_URL": f"{driver}:///{on.database}"}
-        on.ms.default = lambda request: answer(_question(request))
-
-    def hold(self) -> None:
-        """From now on the model does not answer."""
-        self._on.ms.default = lambda _: HELD
-
-    def slow(self, seconds: float) -> None:
-        """From now on an answer takes this long, in 40 pieces."""
-        self._on.ms.default = lambda r: Script(text=answer(_question(r)), chunks=40, delay=seconds / 40)
-
-    def quick(self) -> None:
-        """From now on answers come at once."""
-        self._on.ms.default = lambda request: answer(_question(request))
+        self.quick()
 
     def ask(self, name: str, each: int = 2) -> None:
         """Asks this many questions in every chat."""
         for number in range(each):
             for person in PEOPLE:
-                self._note(self._on.tg.say(f"{name}-{person}-{number}", user=person))
-            self._note(self._on.tg.say(f"@tierbot {name}-group-{number}", user="alice", group=GROUP))
+                self._note(self.on.tg.say(f"{name}-{person}-{number}", user=person))
+            self._note(self.on.tg.say(f"@tierbot {name}-group-{number}", user="alice", group=GROUP))
 
-    def _note(self, said: Message) -> None:
-        self._asked.setdefault(said.chat.id, []).append(said.text.removeprefix("@tierbot "))
+    def _note(self, message: Message) -> None:
+        self._asked.setdefault(message.chat.id, []).append(message.text.removeprefix("@tierbot "))
 
     async def listening(self) -> None:
         """Waits until the bot receives messages."""
-        await self._on.tg.wait_for(lambda tg: tg.updates.is_polled, TIMEOUT_SECONDS)
+        await self.on.tg.wait_for(lambda tg: tg.updates.is_polled, TIMEOUT_SECONDS)
 
     async def delivered(self) -> None:
         """Waits until every update was acknowledged."""
-        await self._on.tg.wait_for(lambda tg: not tg.updates.pending, TIMEOUT_SECONDS)
+        await self.on.tg.wait_for(lambda tg: not tg.updates.pending, TIMEOUT_SECONDS)
 
     async def streaming(self) -> None:
         """Waits until the model has begun to answer someone's newest question."""
         newest = {questions[-1].rpartition("-")[0] for questions in self._asked.values()}
-        journal = self._on.ms.journal
+        journal = self.on.ms.journal
 
         def begun() -> bool:
-            return any(each.chunks_sent and _question(each).rpartition("-")[0] in newest for each in journal.calls)
+            return any(each.chunks_sent and each.last_user_text.rpartition("-")[0] in newest for each in journal.calls)
 
         await until(begun)
 
     async def answered(self) -> None:
         """Waits until every question has its complete answer."""
-        await self._on.tg.wait_for(lambda _: not self._unanswered(), TIMEOUT_SECONDS)
+        await self.on.tg.wait_for(lambda _: not self._unanswered(), TIMEOUT_SECONDS)
 
     async def recorded(self) -> None:
         """Waits until the bot has stored that every answer was sent, which takes it up to 50 ms."""
-        await until(lambda: not self._on.rows("SELECT id FROM outbox WHERE state != 'sent'"))
+        await until(lambda: not self.on.rows("SELECT id FROM outbox WHERE state != 'sent'"))
 
     def _unanswered(self) -> list[str]:
         return [
             question
             for chat_id, questions in self._asked.items()
             for question in questions
-            if not self._finals(self._on.tg.chats[chat_id], question)
+            if not self._finals(self.on.tg.chats[chat_id], question)
         ]
 
     async def kill(self, bot: BotProcess, within: float) -> None:
@@ -118,9 +124,9 @@ class KillSweep:
         await asyncio.sleep(self.random.uniform(0.0, within))
         await bot.kill()
         if self._power:
-            power.cut(self._on.database)
-        assert self._on.rows("PRAGMA integrity_check") == [("ok",)]
-        rows = self._on.rows("SELECT payload, placeholder FROM inbox WHERE state = 'waiting' AND placeholder != ''")
+            power.cut(self.on.database)
+        assert self.on.rows("PRAGMA integrity_check") == [("ok",)]
+        rows = self.on.rows("SELECT payload, placeholder FROM inbox WHERE state = 'waiting' AND placeholder != ''")
         self._placeholders |= {(str(payload), str(message_id)) for payload, message_id in rows}
 
     @property
@@ -136,17 +142,17 @@ class KillSweep:
     @property
     def recovered(self) -> int:
         """Number of answers marked as possible duplicates."""
-        messages = (message for chat in self._on.tg.chats.values() for message in chat.from_bot())
+        messages = (message for chat in self.on.tg.chats.values() for message in chat.from_bot())
         return sum(message.text.startswith(MARK) for message in messages)
 
     def check(self, marked: bool) -> None:
         """Each question is answered once (`marked`: or again with the mark), in order, and there are no other
         messages."""
         for chat_id, questions in self._asked.items():
-            chat = self._on.tg.chats[chat_id]
+            chat = self.on.tg.chats[chat_id]
             answers = [self._finals(chat, question) for question in questions]
             firsts = [chat.messages.index(each[0]) for each in answers]
-            assert firsts == sorted(firsts), self._on.tg.transcript()
+            assert firsts == sorted(firsts), self.on.tg.transcript()
             for question, finals in zip(questions, answers, strict=True):
                 texts = [each.text for each in finals]
                 allowed = texts[1:] if texts[0] == answer(question) else texts
@@ -154,8 +160,8 @@ class KillSweep:
                 assert all(text == MARK + answer(question) for text in allowed), (question, texts)
             whole = [each for finals in answers for each in finals]
             self._check_rest([each for each in chat.from_bot() if each not in whole], questions)
-        assert self._on.rows("SELECT count(*) FROM inbox WHERE state != 'done'") == [(0,)]
-        assert self._on.rows("SELECT count(*) FROM outbox WHERE state != 'sent'") == [(0,)]
+        assert self.on.rows("SELECT count(*) FROM inbox WHERE state != 'done'") == [(0,)]
+        assert self.on.rows("SELECT count(*) FROM outbox WHERE state != 'sent'") == [(0,)]
 
     def _check_rest(self, rest: list[Message], questions: list[str]) -> None:
         """A partially streamed message may remain only if the kill came before its id was stored."""
@@ -163,12 +169,8 @@ class KillSweep:
         for each in rest:
             begun = any(answer(question).startswith(each.text.rstrip(" …")) for question in questions)
             assert begun
-            assert str(each.id) not in known, self._on.tg.transcript()
+            assert str(each.id) not in known, self.on.tg.transcript()
 
     def _finals(self, chat: Chat, question: str) -> list[Message]:
         wanted = (answer(question), MARK + answer(question))
         return [each for each in chat.from_bot() if each.text in wanted]
-
-
-def _question(request: ModelRequest) -> str:
-    return request.last_user_text

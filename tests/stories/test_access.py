@@ -4,8 +4,8 @@ import json
 import re
 
 from tests.fakes import ShiftedClock
-from tests.stories.access import CODE, account, code_in, quiet
-from tests.stories.harness import OWNER, BotHarness, ask, press, running
+from tests.stories.access import CODE, account, code_in
+from tests.stories.harness import OWNER, BotHarness, ask, press, running, settled
 
 
 async def test_a_stranger_gets_only_a_code_until_the_owner_approves(on: BotHarness) -> None:
@@ -114,7 +114,7 @@ async def test_blocked_people_are_told_once_and_get_no_access(on: BotHarness) ->
         assert (await ask(on, "hi", user=bob)).text == "You may not use this bot."
         on.tg.say("hello?", user=bob)
         on.tg.say("/status", user=bob)
-        await quiet(on)
+        await settled(on)
         await ask(on, f"/access allow {account(bob)}")
         back = await ask(on, "I am back", user=bob)
         assert back.text == "You said: I am back"
@@ -128,7 +128,7 @@ async def test_a_group_opens_by_its_owner_and_its_members_are_guests(on: BotHarn
         hint = await ask(on, "@tierbot hi", user=bob, group="Team")
         assert "This group isn't enabled yet" in hint.text
         on.tg.say("@tierbot are you there?", user=bob, group="Team")
-        await quiet(on)
+        await settled(on)
         assert "Everyone in this group" in (await ask(on, "/access here on", group="Team")).text
         question = on.tg.say("@tierbot hi", user=bob, group="Team")
         await on.tg.reply(question, after=question, matching=lambda message: message.text == "You said: hi")
@@ -137,7 +137,7 @@ async def test_a_group_opens_by_its_owner_and_its_members_are_guests(on: BotHarn
         assert "Only admins and owners" in (await ask(on, "/access list", user=bob, group="Team")).text
         await ask(on, "/access here off", group="Team")
         on.tg.say("@tierbot and now?", user=bob, group="Team")
-        await quiet(on)
+        await settled(on)
         assert "Tier: " in (await ask(on, "/tier", group="Team")).text
     assert len(on.ms.calls) == 1
     assert [message for message in hint.chat.from_bot() if "enabled yet" in message.text] == [hint]
@@ -157,7 +157,7 @@ async def test_allowlist_mode_names_the_admission_command(on: BotHarness) -> Non
         assert command in reply.text
         assert not CODE.search(reply.text)
         on.tg.say("hello?", user=bob)
-        await quiet(on)
+        await settled(on)
         assert (await ask(on, command)).text.startswith("✅")
         assert (await ask(on, "hi", user=bob)).text == "You said: hi"
         assert len(reply.chat.from_bot()) == 2
@@ -184,7 +184,7 @@ async def test_the_rate_limit_is_announced_once_with_its_end(on: BotHarness) -> 
         assert 50 <= int(seconds.group(1)) <= 60
         for text in ("four", "five"):
             on.tg.say(text, user="bob")
-        await quiet(on)
+        await settled(on)
         for text in ("1", "2", "3", "4"):
             assert (await ask(on, text)).text == f"You said: {text}"  # the owner is exempt
         assert (await ask(on, "hi", user="carol")).text == "You said: hi"
@@ -199,7 +199,7 @@ async def test_replies_to_strangers_are_limited(on: BotHarness) -> None:
         assert "Too many messages at once" in (await ask(on, "let me in", user="mallory")).text
         for _ in range(5):
             on.tg.say("let me in", user="mallory")
-        await quiet(on)
+        await settled(on)
         assert len(on.tg.private("mallory").from_bot()) == 4
 
 

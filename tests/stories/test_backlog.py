@@ -14,9 +14,9 @@ from storage.ledger import SqlLedger
 from tests.polling import until
 from tests.servers.discord import DiscordServer
 from tests.stories.discord_bot import hurried, up
-from tests.stories.harness import BotHarness, ask, running
+from tests.stories.harness import BotHarness, ask, running, settled
 from tests.stories.test_faults_storage import Fault
-from tests.stories.test_order import settled, texts
+from tests.stories.test_order import texts
 
 __all__ = ["hurried"]
 
@@ -189,11 +189,11 @@ async def test_people_are_told_once_that_nothing_can_be_saved(
     async with running(on):
         await ask(on, "before")
         fault.times = 10**6
-        said = on.tg.say("question")
-        told = await on.tg.reply(said, after=said)
-        assert "can't save anything at the moment" in told.text
+        question = on.tg.say("question")
+        notice = await on.tg.reply(question, after=question)
+        assert "can't save anything at the moment" in notice.text
         fault.times = 2
-        assert (await on.tg.reply(said, after=told)).text == "You said: question"
+        assert (await on.tg.reply(question, after=notice)).text == "You said: question"
         await settled(on)
     assert len(texts(on)) == 3
 
@@ -208,9 +208,9 @@ async def test_a_known_person_is_told_of_storage_failure_before_the_first_reply(
     fault.times = 10**6
     async with running(on):
         on.tg.say("anybody there?", user="mallory")
-        said = on.tg.say("question")
-        told = await on.tg.reply(said, after=said)
-        assert "can't save anything at the moment" in told.text
+        question = on.tg.say("question")
+        notice = await on.tg.reply(question, after=question)
+        assert "can't save anything at the moment" in notice.text
         assert not on.tg.private("mallory").from_bot()
         fault.times = 0
-        assert (await on.tg.reply(said, after=told)).text == "You said: question"
+        assert (await on.tg.reply(question, after=notice)).text == "You said: question"

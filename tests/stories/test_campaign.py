@@ -22,8 +22,7 @@ from tests.servers.model.script import Failure, Script
 from tests.servers.telegram import Chat
 from tests.servers.telegram.faults import Kind as TelegramKind
 from tests.stories.discord_bot import HURRIED, SEND, up
-from tests.stories.discord_bot import settled as finished
-from tests.stories.harness import BotHarness, BotProcess, running
+from tests.stories.harness import BotHarness, BotProcess, running, settled
 from tests.stories.kills import answer
 from tests.stories.vendors import DEADLINE, vendors
 
@@ -170,7 +169,7 @@ class Campaign:
         """Stops all faults and waits until nothing is left to send."""
         self._on.tg.clear_faults()
         self._dc.clear_faults()
-        await finished(self._on)
+        await settled(self._on)
 
     def check(self) -> None:
         """Each question has one answer or one apology, in order."""

@@ -10,9 +10,9 @@ from tests.fakes import ShiftedClock
 from tests.polling import until
 from tests.servers.discord import DiscordServer
 from tests.servers.model.script import BEFORE_HEADERS
-from tests.stories.access import code_in, quiet
-from tests.stories.discord_bot import hurried, settled, shown, up
-from tests.stories.harness import OWNER, BotHarness, ask, running
+from tests.stories.access import code_in
+from tests.stories.discord_bot import hurried, shown, up
+from tests.stories.harness import OWNER, BotHarness, ask, running, settled
 from tests.stories.test_linking import written
 from tests.stories.vendors import POOLS, asked, at, vendors
 
@@ -89,7 +89,7 @@ async def test_a_closed_group_is_told_once_per_hour_of_real_time(on: BotHarness,
         hint = await ask(on, "@tierbot hi", user="bob", group="Team")
         clock.ahead, steady.ahead = jump, 3500.0
         on.tg.say("@tierbot hi", user="bob", group="Team")
-        await quiet(on)
+        await settled(on)
         assert hint.chat.from_bot() == [hint]
         steady.ahead = 3700.0
         assert (await ask(on, "@tierbot hi", user="bob", group="Team")).text == hint.text

@@ -9,8 +9,7 @@ from tests.servers.discord import DiscordServer
 from tests.servers.model.request import ModelRequest
 from tests.stories.access import code_in
 from tests.stories.discord_bot import up
-from tests.stories.harness import OWNER, BotHarness, BotProcess, ask, running
-from tests.stories.test_order import settled
+from tests.stories.harness import OWNER, BotHarness, BotProcess, ask, running, settled
 
 COMMANDS = [
     "/model balanced openai/gpt-5.2",

@@ -6,8 +6,8 @@ import pytest
 
 from tests.servers.discord import DiscordServer
 from tests.stories.councils import ASKED, CLAUDE, GEMINI, GPT, Members, at, seated
-from tests.stories.discord_bot import settled, up
-from tests.stories.harness import BotHarness, running
+from tests.stories.discord_bot import up
+from tests.stories.harness import BotHarness, running, settled
 from tests.stories.test_linking import code, only_telegram_has_owners, written
 
 pytestmark = pytest.mark.usefixtures("own_clients")

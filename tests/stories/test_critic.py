@@ -9,11 +9,11 @@ import pytest
 from tests.polling import until
 from tests.servers.discord import DiscordServer
 from tests.servers.telegram import Message
-from tests.stories.councils import ASKED, GPT, part_of, seated
+from tests.stories.councils import ASKED, GPT, seated, part_of
 from tests.stories.councils import at as seat
 from tests.stories.discord_bot import hurried as hurried
-from tests.stories.discord_bot import mention, settled, up
-from tests.stories.harness import BotHarness, ask, running
+from tests.stories.discord_bot import mention, up
+from tests.stories.harness import BotHarness, ask, running, settled
 from tests.stories.vendors import POOLS, asked, assert_own_keys, at, labels, vendors
 
 pytestmark = pytest.mark.usefixtures("own_clients")

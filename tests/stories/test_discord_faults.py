@@ -13,8 +13,8 @@ from handlers.languages import Say
 from tests.servers.discord import DiscordServer, Fault, Interaction, User
 from tests.servers.discord.faults import Kind
 from tests.servers.model import Gate
-from tests.stories.discord_bot import CALLBACK, SEND, SENDING, hurried, mention, settled, shown, texts, up
-from tests.stories.harness import BotHarness, running
+from tests.stories.discord_bot import CALLBACK, SEND, SENDING, hurried, mention, shown, texts, up
+from tests.stories.harness import BotHarness, running, settled
 
 pytestmark = pytest.mark.usefixtures("open_access")
 

@@ -10,8 +10,8 @@ import pytest
 from bot.adapters.discord.connection import NO_CONTENT, REVOKED
 from tests.servers.discord import DiscordServer
 from tests.servers.discord.intents import GUILDS
-from tests.stories.discord_bot import HURRIED, hurried, mention, owner_notified, settled, texts, up
-from tests.stories.harness import BotHarness, ask, running
+from tests.stories.discord_bot import HURRIED, hurried, mention, owner_notified, texts, up
+from tests.stories.harness import BotHarness, ask, running, settled
 
 pytestmark = pytest.mark.usefixtures("open_access")
 

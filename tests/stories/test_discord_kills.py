@@ -6,47 +6,31 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from random import Random
 
 import pytest
 
 from tests.polling import until
 from tests.servers.discord import Channel, DiscordServer, Message
 from tests.servers.discord.faults import Kind
-from tests.servers.model.request import ModelRequest
-from tests.servers.model.script import Script
-from tests.stories.discord_bot import SEND, settled, texts
-from tests.stories.harness import OWNER, BotHarness, BotProcess, bot_harness
-from tests.stories.kills import DRIVERS, HELD, TIMEOUT_SECONDS, answer
+from tests.stories.discord_bot import SEND, texts
+from tests.stories.harness import OWNER, BotHarness, BotProcess, bot_harness, settled
+from tests.stories.kills import DRIVERS, TIMEOUT_SECONDS, SweepBase, answer
 
 SEED = 20_251_122
 MANY = 25
 PEOPLE = ("alice", "bob")
 
 
-class KillSweep:
+class KillSweep(SweepBase):
     """Questions in private chats, a channel and a thread while the bot is killed."""
 
     def __init__(self, on: BotHarness, dc: DiscordServer, seed: int) -> None:
-        self.on = on
+        super().__init__(on, seed)
         self.dc = dc
-        self.random = Random(seed)
         self._asked: dict[Channel, list[str]] = {}
         self._thread = dc.thread("aside")
         self.begun = 0
         """Number of partially streamed messages left by the kills."""
-
-    def hold(self) -> None:
-        """From now on the model does not answer."""
-        self.on.ms.default = lambda _: HELD
-
-    def slow(self, seconds: float) -> None:
-        """From now on an answer takes this long, in 40 pieces."""
-        self.on.ms.default = lambda r: Script(text=answer(_question(r)), chunks=40, delay=seconds / 40)
-
-    def quick(self) -> None:
-        """From now on answers come at once."""
-        self.on.ms.default = lambda request: answer(_question(request))
 
     def ask(self, name: str) -> None:
         """Asks two questions in every chat."""
@@ -63,7 +47,7 @@ class KillSweep:
     async def streaming(self, name: str) -> None:
         """Waits until the model has begun to answer one of these questions."""
         ms = self.on.ms
-        await until(lambda: any(each.chunks_sent and _question(each).startswith(f"{name}-") for each in ms.calls))
+        await until(lambda: any(each.chunks_sent and each.last_user_text.startswith(f"{name}-") for each in ms.calls))
 
     async def delivered(self, name: str) -> None:
         """Waits until every question is in the inbox."""
@@ -97,10 +81,6 @@ class KillSweep:
         for chat, asked in self._asked.items():
             assert texts(chat) == [answer(each) for each in asked], self.dc.transcript(chat)
         assert self.on.rows("SELECT count(*) FROM outbox WHERE state != 'sent'") == [(0,)]
-
-
-def _question(request: ModelRequest) -> str:
-    return request.last_user_text
 
 
 Strike = Callable[[KillSweep, BotProcess, str], Awaitable[None]]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.servers.discord import DiscordServer
-from tests.stories.discord_bot import hurried, mention, settled, texts, up
-from tests.stories.harness import BotHarness, running
+from tests.stories.discord_bot import hurried, mention, texts, up
+from tests.stories.harness import BotHarness, running, settled
 
 pytestmark = pytest.mark.usefixtures("open_access")
 

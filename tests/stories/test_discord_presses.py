@@ -6,8 +6,8 @@ import pytest
 
 from handlers.replies.callback_buttons import VALID_SECONDS
 from tests.servers.discord import DiscordServer, Interaction, Message
-from tests.stories.discord_bot import mention, settled, shown, texts, up
-from tests.stories.harness import BotHarness, running
+from tests.stories.discord_bot import mention, shown, texts, up
+from tests.stories.harness import BotHarness, running, settled
 
 pytestmark = pytest.mark.usefixtures("open_access")
 

@@ -13,8 +13,8 @@ from storage.outbox import SqlOutbox
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 from storage.state import SqlChats
-from tests.stories.harness import BotHarness, BotProcess, ask, running
-from tests.stories.test_order import settled, texts
+from tests.stories.harness import BotHarness, BotProcess, ask, running, settled
+from tests.stories.test_order import texts
 
 STEPS = [
     (SqlInbox, "accept"),

@@ -153,9 +153,9 @@ async def test_a_half_streamed_message_becomes_the_answer(on: BotHarness) -> Non
     on.env |= {"BOT_ACCESS": "open"}
     gate = on.ms.reply(answer("this"), chunks=4, gate_after=2)
     async with BotProcess(on) as bot:
-        said = on.tg.say("@tierbot this", group=GROUP)
+        question = on.tg.say("@tierbot this", group=GROUP)
         await gate.reached(60.0)
-        half = await on.tg.reply(said)
+        half = await on.tg.reply(question)
         assert half.text != answer("this")
         assert answer("this").startswith(half.text.rstrip(" …"))
         await until(lambda: on.rows("SELECT placeholder FROM inbox") == [(str(half.id),)])
@@ -164,8 +164,8 @@ async def test_a_half_streamed_message_becomes_the_answer(on: BotHarness) -> Non
     async with BotProcess(on) as bot:
         await on.tg.wait_for(lambda _: half.text == answer("this"), 30.0)
         await bot.terminate()
-    assert said.chat.from_bot() == [half]
-    assert half.reply_to is said
+    assert question.chat.from_bot() == [half]
+    assert half.reply_to is question
 
 
 async def test_an_album_split_by_a_kill_is_one_question(on: BotHarness) -> None:

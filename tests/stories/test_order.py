@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.polling import until
 from tests.servers.telegram import Message
-from tests.stories.harness import BotHarness, BotProcess, running
+from tests.stories.harness import BotHarness, BotProcess, running, settled
 
 PEOPLE = [f"person{number}" for number in range(20)]
 
@@ -14,13 +13,6 @@ PEOPLE = [f"person{number}" for number in range(20)]
 def texts(on: BotHarness, user: str | None = None) -> list[str]:
     """The bot's messages to a person."""
     return [message.text for message in on.tg.private(user).from_bot()]
-
-
-async def settled(on: BotHarness) -> None:
-    """Waits until every update is acknowledged, processed and answered."""
-    await on.tg.wait_for(lambda tg: not tg.updates.pending)
-    await until(lambda: on.rows("SELECT count(*) FROM inbox WHERE state != 'done'") == [(0,)])
-    await until(lambda: on.rows("SELECT count(*) FROM outbox WHERE state != 'sent'") == [(0,)])
 
 
 async def test_twenty_conversations_at_once_and_a_slow_one_delays_no_other(on: BotHarness) -> None:

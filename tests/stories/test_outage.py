@@ -7,8 +7,8 @@ import pytest
 from bot.adapters.telegram.settings import Pace
 from tests.polling import until
 from tests.servers.telegram.faults import Kind
-from tests.stories.harness import BotHarness, BotProcess, ask, running
-from tests.stories.test_order import settled, texts
+from tests.stories.harness import BotHarness, BotProcess, ask, running, settled
+from tests.stories.test_order import texts
 
 QUICK = Pace(backoff=0.05, longest_backoff=0.2, conflict=0.2, longest_conflict=0.4, revoked=0.3, webhook_check=0.2)
 

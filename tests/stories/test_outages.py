@@ -6,8 +6,7 @@ import pytest
 
 from tests.fakes import ShiftedClock
 from tests.servers.telegram import User
-from tests.stories.discord_bot import settled
-from tests.stories.harness import OWNER, BotHarness, ask, running
+from tests.stories.harness import OWNER, BotHarness, ask, running, settled
 from tests.stories.vendors import KEYS, at, vendors
 
 pytestmark = pytest.mark.usefixtures("own_clients")

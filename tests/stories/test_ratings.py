@@ -12,8 +12,8 @@ from tests.servers.telegram import Message
 from tests.stories.access import account
 from tests.stories.councils import ASKED, WRITER, seated
 from tests.stories.discord_bot import hurried as hurried
-from tests.stories.discord_bot import mention, settled, up
-from tests.stories.harness import BotHarness, ask, running
+from tests.stories.discord_bot import mention, up
+from tests.stories.harness import BotHarness, ask, running, settled
 
 pytestmark = pytest.mark.usefixtures("own_clients")
 

@@ -9,8 +9,8 @@ from tests.servers.discord import DiscordServer
 from tests.servers.model.script import Usage
 from tests.stories.councils import Members, seated
 from tests.stories.discord_bot import hurried as hurried
-from tests.stories.discord_bot import settled, shown, texts, up
-from tests.stories.harness import BotHarness, ask, running
+from tests.stories.discord_bot import shown, texts, up
+from tests.stories.harness import BotHarness, ask, running, settled
 from tests.stories.vendors import POOLS, asked, at, vendors
 
 pytestmark = pytest.mark.usefixtures("own_clients")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tests.stories.harness import OWNER, BotHarness, ask, running
-from tests.stories.test_order import settled
+from tests.stories.harness import OWNER, BotHarness, ask, running, settled
 
 DAMAGED = "⚠️ Some entries of my database are damaged"
 
