@@ -79,7 +79,7 @@ class Members:
         )
 
 
-def seated(
+def enable_council(
     on: BotHarness, *names: str, members: Members | None = None, above: float = 100.0, tool_above: float = 100.0
 ) -> Members:
     """Gives keys to these vendors (default: all), with scripted answers. `above` and

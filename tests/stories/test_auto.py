@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.stories.councils import ASKED, seated
+from tests.stories.councils import ASKED, enable_council
 from tests.stories.harness import BotHarness, ask, press, running
 from tests.stories.vendors import facts, labels
 
@@ -93,7 +93,7 @@ async def test_auto_escalations_are_recorded(on: BotHarness) -> None:
 
 
 async def test_a_council_in_between_does_not_change_the_tier(on: BotHarness) -> None:
-    seated(on)
+    enable_council(on)
     async with running(on):
         await ask(on, "/tier auto")
         await ask(on, CODE)

@@ -10,7 +10,7 @@ from tests.fakes import ShiftedClock
 from tests.polling import until
 from tests.servers.model import Script, Usage
 from tests.stories.access import account
-from tests.stories.councils import ASKED, CLAUDE, GEMINI, GPT, MEMBERS, at, seated
+from tests.stories.councils import ASKED, CLAUDE, GEMINI, GPT, MEMBERS, at, enable_council
 from tests.stories.harness import BotHarness, ask, press, running
 from tests.stories.test_media import RED
 from tests.stories.vendors import POOLS, labels
@@ -21,7 +21,7 @@ YES = re.compile(r"🏛 Ask 3 models · about \$0\.\d\d$")
 
 
 async def test_an_expensive_council_asks_first_and_the_yes_survives_a_restart(on: BotHarness) -> None:
-    seated(on, above=0.01)
+    enable_council(on, above=0.01)
     async with running(on):
         offer = await ask(on, ASKED)
         assert offer.text.startswith(f"🏛 Shall I ask 3 models: {GPT}, {CLAUDE}, {GEMINI}?\nabout $0.")
@@ -39,7 +39,7 @@ async def test_an_expensive_council_asks_first_and_the_yes_survives_a_restart(on
 
 
 async def test_a_second_yes_to_the_same_offer_does_nothing(on: BotHarness) -> None:
-    seated(on, above=0.01)
+    enable_council(on, above=0.01)
     clock = ShiftedClock()
     async with running(on, clock):
         offer = await ask(on, ASKED)
@@ -57,7 +57,7 @@ async def test_a_second_yes_to_the_same_offer_does_nothing(on: BotHarness) -> No
 
 
 async def test_without_previews_a_council_asks_first(on: BotHarness) -> None:
-    seated(on)
+    enable_council(on)
     async with running(on):
         await ask(on, "/settings streaming off")
         offer = await ask(on, ASKED)
@@ -68,7 +68,7 @@ async def test_without_previews_a_council_asks_first(on: BotHarness) -> None:
 
 
 async def test_an_ignored_offer_costs_nothing_and_expires(on: BotHarness) -> None:
-    seated(on, above=0.0)
+    enable_council(on, above=0.0)
     async with running(on):
         offer = await press(on, "Cancel", await ask(on, ASKED))
         assert offer.text == "Cancelled. Nothing was asked."
@@ -81,7 +81,7 @@ async def test_an_ignored_offer_costs_nothing_and_expires(on: BotHarness) -> Non
 
 
 async def test_an_unknown_price_asks_first(on: BotHarness) -> None:
-    seated(on)
+    enable_council(on)
     on.env["TIER_DEEP_POOL"] = f"openai/gpt-new-unheard-of,{CLAUDE}"
     async with running(on):
         offer = await ask(on, ASKED)
@@ -90,7 +90,7 @@ async def test_an_unknown_price_asks_first(on: BotHarness) -> None:
 
 
 async def test_a_person_has_one_council_at_a_time(on: BotHarness) -> None:
-    seated(on)
+    enable_council(on)
     gate, clock = on.ms.gate(when=at("openai", "answers")), ShiftedClock()
     async with running(on, clock):
         await ask(on, "/access here on", group="Team")
@@ -109,7 +109,7 @@ async def test_a_person_has_one_council_at_a_time(on: BotHarness) -> None:
 
 
 async def test_two_people_may_each_have_one(on: BotHarness) -> None:
-    seated(on)
+    enable_council(on)
     gate = on.ms.gate(when=at("openai", "answers"))
     async with running(on):
         await ask(on, f"/access allow {account(on.tg.user('bob'))}")
@@ -121,7 +121,7 @@ async def test_two_people_may_each_have_one(on: BotHarness) -> None:
 
 
 async def test_guests_learn_the_required_role(on: BotHarness) -> None:
-    seated(on)
+    enable_council(on)
     async with running(on):
         await ask(on, "/access here on", group="Team")
         refused = await ask(on, ASKED, user="bob", group="Team")
@@ -130,7 +130,7 @@ async def test_guests_learn_the_required_role(on: BotHarness) -> None:
 
 
 async def test_too_few_vendors_are_named_with_what_is_missing(on: BotHarness) -> None:
-    seated(on, "openai")
+    enable_council(on, "openai")
     async with running(on):
         for typed in (ASKED, "/council"):
             text = (await ask(on, typed)).text
@@ -141,7 +141,7 @@ async def test_too_few_vendors_are_named_with_what_is_missing(on: BotHarness) ->
 
 
 async def test_models_in_cooldown_are_not_members_and_are_named(on: BotHarness) -> None:
-    seated(on)
+    enable_council(on)
     on.ms.fail(401, when=at("anthropic", "answers"))
     async with running(on):
         message = on.tg.say(ASKED)
@@ -157,7 +157,7 @@ async def test_models_in_cooldown_are_not_members_and_are_named(on: BotHarness) 
 
 
 async def test_a_council_over_budget_is_refused_before_the_first_call(on: BotHarness) -> None:
-    seated(on)
+    enable_council(on)
     on.config["budget"] = {"perUserDailyUsd": 0.02}
     async with running(on):
         refused = await ask(on, ASKED)
@@ -177,7 +177,7 @@ async def test_a_council_over_budget_is_refused_before_the_first_call(on: BotHar
 
 
 async def test_one_councils_cost_reduces_the_next_budget(on: BotHarness) -> None:
-    seated(on)
+    enable_council(on)
     on.config["budget"] = {"perUserDailyUsd": 2.0}
     on.ms.pace = Script(usage=Usage(100_000, 100_000))
     async with running(on):
@@ -199,7 +199,7 @@ async def stopped_at_once(on: BotHarness) -> None:
 
 
 async def test_stopped_councils_are_charged(on: BotHarness) -> None:
-    seated(on)
+    enable_council(on)
     on.config["budget"] = {"perUserDailyUsd": 0.25}
     async with running(on):
         await stopped_at_once(on)
@@ -211,7 +211,7 @@ async def test_stopped_councils_are_charged(on: BotHarness) -> None:
 
 async def test_an_interrupted_council_needs_a_new_yes(on: BotHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.app.GRACE_SECONDS", 0.1)
-    seated(on)
+    enable_council(on)
     gate = on.ms.gate(when=at("openai", "answers"))
     async with running(on):
         message = on.tg.say(ASKED)
@@ -234,7 +234,7 @@ async def test_an_interrupted_council_needs_a_new_yes(on: BotHarness, monkeypatc
 
 
 async def test_pictures_and_long_questions_are_refused(on: BotHarness) -> None:
-    seated(on)
+    enable_council(on)
     async with running(on):
         message = on.tg.say_photo(RED, caption=ASKED)
         assert "A council can only read text" in (await on.tg.reply(message, after=message)).text
@@ -244,7 +244,7 @@ async def test_pictures_and_long_questions_are_refused(on: BotHarness) -> None:
 
 
 async def test_attached_and_quoted_text_is_included(on: BotHarness) -> None:
-    seated(on)
+    enable_council(on)
     async with running(on):
         message = on.tg.say_document("notes.txt", b"four spaces", caption=ASKED)
         await on.tg.reply(message, after=message)
@@ -258,7 +258,7 @@ async def test_attached_and_quoted_text_is_included(on: BotHarness) -> None:
 
 
 async def test_without_a_question_the_command_explains_itself_and_lists_members(on: BotHarness) -> None:
-    seated(on)
+    enable_council(on)
     async with running(on):
         text = (await ask(on, "/council")).text
     assert text.startswith("🏛 A council:")
@@ -267,7 +267,7 @@ async def test_without_a_question_the_command_explains_itself_and_lists_members(
 
 
 async def test_tier_and_member_count_are_kept_until_the_yes(on: BotHarness) -> None:
-    seated(on, above=0.0)
+    enable_council(on, above=0.0)
     async with running(on):
         offer = await ask(on, "/council smart 2 Tabs or spaces?")
         smart = [model.partition("/")[2] for model in POOLS["smart"][:2]]
@@ -284,7 +284,7 @@ async def test_tier_and_member_count_are_kept_until_the_yes(on: BotHarness) -> N
 
 
 async def test_fewer_models_than_asked_for_says_how_many_can_sit_and_why(on: BotHarness) -> None:
-    seated(on, "openai", "anthropic")
+    enable_council(on, "openai", "anthropic")
     async with running(on):
         refused = (await ask(on, "/council 7 Tabs or spaces?")).text
     assert "You asked for 7 members, but only " in refused

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.servers.discord import DiscordServer
-from tests.stories.councils import ASKED, CLAUDE, GEMINI, GPT, Members, at, seated
+from tests.stories.councils import ASKED, CLAUDE, GEMINI, GPT, Members, at, enable_council
 from tests.stories.discord_bot import up
 from tests.stories.harness import BotHarness, running, settled
 from tests.stories.test_linking import code, only_telegram_has_owners, written
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("own_clients")
 
 
 async def test_a_council_by_its_slash_command(on: BotHarness, dc: DiscordServer) -> None:
-    seated(on, members=Members(synthesis="Spaces."), above=0.01)
+    enable_council(on, members=Members(synthesis="Spaces."), above=0.01)
     gate = on.ms.gate(when=at("gemini", "answers"))
     async with running(on) as app:
         await up(dc, app)
@@ -44,7 +44,7 @@ async def test_a_council_by_its_slash_command(on: BotHarness, dc: DiscordServer)
 
 async def test_one_council_at_a_time_across_a_persons_platforms(on: BotHarness, dc: DiscordServer) -> None:
     only_telegram_has_owners(on)
-    seated(on)
+    enable_council(on)
     gate = on.ms.gate(when=at("openai", "answers"))
     async with running(on) as app:
         await up(dc, app)

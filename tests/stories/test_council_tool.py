@@ -11,7 +11,7 @@ from tests.fakes import later
 from tests.servers.model.request import ModelRequest
 from tests.servers.model.script import Script, ToolCall
 from tests.servers.telegram import Message
-from tests.stories.councils import CLAUDE, GEMINI, GPT, MEMBERS, Members, at, made, part_of, seated
+from tests.stories.councils import CLAUDE, GEMINI, GPT, MEMBERS, Members, at, enable_council, made, part_of
 from tests.stories.harness import BotHarness, ask, press, running
 from tests.stories.office import CANCEL, HERE, ONCE, pressed
 from tests.stories.vendors import DEADLINE, labels
@@ -34,7 +34,7 @@ def consulting(on: BotHarness, *calls: dict[str, Any], names: tuple[str, ...] = 
             return Script(calls=(ToolCall("consult_council", json.dumps(wanted[len(results)])),))
         return f"Done: {results[-1]}"
 
-    seated(on, *names, members=Members(otherwise=answer), tool_above=above)
+    enable_council(on, *names, members=Members(otherwise=answer), tool_above=above)
 
 
 def councils(on: BotHarness) -> int:
@@ -42,7 +42,7 @@ def councils(on: BotHarness) -> int:
     return sum(part_of(call) is not None for call in on.ms.calls)
 
 
-async def wished(on: BotHarness, user: str | None = None, group: str | None = None) -> Message:
+async def ask_for_council(on: BotHarness, user: str | None = None, group: str | None = None) -> Message:
     return await ask(on, f"@tierbot {WISH}" if group else WISH, user=user, group=group)
 
 
@@ -72,7 +72,7 @@ async def test_a_cheap_council_runs_at_once_and_the_model_continues(on: BotHarne
 async def test_an_expensive_council_waits_for_its_button_also_after_a_restart(on: BotHarness) -> None:
     consulting(on, {"question": QUESTION, "members": 2, "tier": "deep"}, above=0.01)
     async with running(on):
-        asked = await wished(on)
+        asked = await ask_for_council(on)
         assert "🔐 Shall I run consult_council (council)?" in asked.text
         assert f"🏛 It asks 2 models: {GPT}, {CLAUDE}.\nabout $0." in asked.text
         assert " · at most 180 s" in asked.text
@@ -87,7 +87,7 @@ async def test_an_expensive_council_waits_for_its_button_also_after_a_restart(on
         [(calls,)] = on.rows("select count(*) from usage where tier = 'deep'")
         assert calls == 3, "a council started by a button is recorded, too"
         assert "confirmed consult_council already" in (await pressed(on, HERE, asked)).text
-        again = await wished(on)
+        again = await ask_for_council(on)
         assert (await press(on, CANCEL, again)).text == "❌ Cancelled. consult_council was not run."
         assert councils(on) == 3
 
@@ -97,7 +97,7 @@ async def test_an_unknown_price_asks_first_also_in_german(on: BotHarness) -> Non
     on.env["TIER_DEEP_POOL"] = f"openai/gpt-new-unheard-of,{CLAUDE}"
     async with running(on):
         await ask(on, "/settings language de")
-        asked = await wished(on)
+        asked = await ask_for_council(on)
     assert "🏛 Gefragt werden 3 Modelle: " in asked.text
     assert "ohne Preis" in asked.text
     assert councils(on) == 0
@@ -135,7 +135,7 @@ async def test_the_model_is_told_why_no_council_is_possible(
     consulting(on, *calls, names=("openai", "anthropic"), above=0.0)
     on.config |= config
     async with running(on):
-        answer = await wished(on)
+        answer = await ask_for_council(on)
     assert answer.text.startswith("Done: Error: ")
     assert sentence in answer.text
     assert councils(on) == 0
@@ -145,7 +145,7 @@ async def test_one_council_per_turn_whose_calls_count_apart(on: BotHarness) -> N
     consulting(on, {"question": QUESTION}, {"question": "Tea or coffee?"})
     on.config["turn"] = {"maxModelCalls": 4}
     async with running(on):
-        answer = await wished(on)
+        answer = await ask_for_council(on)
     assert answer.text == "Done: Error: You have consulted a council in this turn already. Answer with what it said."
     assert councils(on) == 7
     assert len(on.ms.calls) == 10
@@ -170,9 +170,9 @@ async def test_stop_ends_the_council_and_charges_its_calls(on: BotHarness, above
         assert councils(on) == 3
         assert len(on.ms.calls) == 4
         assert on.rows("select count(*), sum(held_nano > 0) from usage where tier != 'balanced'") == [(3, 3)]
-        assert "and exceed " in (await wished(on)).text, "another one is expected to cost $0.20"
+        assert "and exceed " in (await ask_for_council(on)).text, "another one is expected to cost $0.20"
     async with running(on):
-        assert "and exceed " in (await wished(on)).text, "nor after a restart"
+        assert "and exceed " in (await ask_for_council(on)).text, "nor after a restart"
     assert councils(on) == 3
 
 
@@ -193,13 +193,13 @@ async def test_guests_and_single_vendor_bots_get_no_council_tool(on: BotHarness)
     consulting(on)
     async with running(on):
         await ask(on, "/access here on", group="Team")
-        answer = await wished(on, user="bob", group="Team")
+        answer = await ask_for_council(on, user="bob", group="Team")
         assert answer.text.startswith("Done: Error: There is no tool consult_council here.")
         assert councils(on) == 0
     consulting(on, names=("openai",))
     async with running(on):
         assert "consult_council: fewer than two providers have a key" in (await ask(on, "/tools")).text
-        answer = await wished(on)
+        answer = await ask_for_council(on)
     assert "A council needs at least 2 models from 2 vendors" in answer.text
     assert councils(on) == 0
     assert not any("consult_council" in call.reading.tool_names for call in on.ms.calls[-2:])

@@ -9,7 +9,7 @@ import pytest
 from tests.polling import until
 from tests.servers.discord import DiscordServer
 from tests.servers.telegram import Message
-from tests.stories.councils import ASKED, GPT, seated, part_of
+from tests.stories.councils import ASKED, GPT, enable_council, part_of
 from tests.stories.councils import at as seat
 from tests.stories.discord_bot import hurried as hurried
 from tests.stories.discord_bot import mention, up
@@ -130,7 +130,7 @@ async def test_urls_in_a_critic_notice_are_not_links(on: BotHarness) -> None:
 
 
 async def test_councils_are_not_checked_by_the_critic(on: BotHarness) -> None:
-    seated(on)
+    enable_council(on)
     on.config |= {"critic": {"enabled": True}, "tiers": {tier: {"pool": [GPT]} for tier in ("deep", "coding", "smart")}}
     on.ms.fail(500, when=seat("openai", "answers"))
     async with running(on):

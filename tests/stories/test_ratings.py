@@ -10,7 +10,7 @@ from tests.polling import until
 from tests.servers.discord import DiscordServer
 from tests.servers.telegram import Message
 from tests.stories.access import account
-from tests.stories.councils import ASKED, WRITER, seated
+from tests.stories.councils import ASKED, WRITER, enable_council
 from tests.stories.discord_bot import hurried as hurried
 from tests.stories.discord_bot import mention, up
 from tests.stories.harness import BotHarness, ask, running, settled
@@ -100,7 +100,7 @@ async def test_ratings_of_blocked_people_do_not_count(on: BotHarness) -> None:
 
 
 async def test_the_answer_of_a_council_is_rated_and_not_the_one_before(on: BotHarness) -> None:
-    seated(on)
+    enable_council(on)
     async with running(on):
         await ask(on, "one")
         council = await ask(on, ASKED)

@@ -7,7 +7,7 @@ import pytest
 from tests.polling import until
 from tests.servers.discord import DiscordServer
 from tests.servers.model.script import Usage
-from tests.stories.councils import Members, seated
+from tests.stories.councils import Members, enable_council
 from tests.stories.discord_bot import hurried as hurried
 from tests.stories.discord_bot import shown, texts, up
 from tests.stories.harness import BotHarness, ask, running, settled
@@ -91,7 +91,7 @@ async def test_an_answer_from_a_discord_button_is_verified_below_it(
 
 async def test_an_ephemeral_answer_is_verified_privately(on: BotHarness, dc: DiscordServer, hurried: None) -> None:
     on.env["BOT_ACCESS"] = "open"
-    seated(on, members=Members(synthesis="Sydney."))
+    enable_council(on, members=Members(synthesis="Sydney."))
     tiers = on.config["tiers"]
     assert isinstance(tiers, dict)
     tiers["smart"] |= {"requiresVerifier": True}

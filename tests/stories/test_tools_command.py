@@ -23,12 +23,11 @@ WEATHER: dict[str, object] = {
 RAIN = "rain in Rome?"
 
 
-@pytest.fixture
-def taught(on: BotHarness) -> BotHarness:
-    """With a toolkit of the owner and without embeddings, so that decisions are the same on every machine."""
+@pytest.fixture(autouse=True)
+def weather_toolkit(on: BotHarness) -> None:
+    """A toolkit of the owner; no embeddings, so that decisions are the same on every machine."""
     write(on, WEATHER)
     on.env["EMBEDDINGS"] = "off"
-    return on
 
 
 def line(text: str, begin: str) -> str:
@@ -38,9 +37,9 @@ def line(text: str, begin: str) -> str:
     return found[0]
 
 
-async def test_the_list_names_every_toolkit_with_its_source(taught: BotHarness) -> None:
-    async with ready(taught, OFF) as app:
-        text = (await ask(taught, "/tools")).text
+async def test_the_list_names_every_toolkit_with_its_source(on: BotHarness) -> None:
+    async with ready(on, OFF) as app:
+        text = (await ask(on, "/tools")).text
         there = {each.name for each in app.engine.tooling.toolbox.toolkits()}
     assert line(text, "• weather ") == "(workspace, 1 tool): The weather of any place."
     assert line(text, "• basics ") == (
@@ -52,20 +51,20 @@ async def test_the_list_names_every_toolkit_with_its_source(taught: BotHarness) 
     assert line(text, "• use_skill: ") == "no skills installed"
 
 
-async def test_problems_are_shown_to_those_who_can_fix_them(taught: BotHarness) -> None:
-    write(taught, '{"name": "broken",\n"tasks" []}', "broken")
-    (taught.workspace / "mcp.json").write_text(
+async def test_problems_are_shown_to_those_who_can_fix_them(on: BotHarness) -> None:
+    write(on, '{"name": "broken",\n"tasks" []}', "broken")
+    (on.workspace / "mcp.json").write_text(
         '{"mcpServers": {"notes": {"command": "/nowhere/notes"}, "rest": {"command": "x", "disabled": true}}, "mcp": 1}'
     )
-    taught.env["BOT_ACCESS"] = "open"
-    async with running(taught):
+    on.env["BOT_ACCESS"] = "open"
+    async with running(on):
         async with asyncio.timeout(TIMEOUT_SECONDS):
-            while "not connected for" not in (text := (await ask(taught, "/tools")).text):
+            while "not connected for" not in (text := (await ask(on, "/tools")).text):
                 pass
-        status = (await ask(taught, "/status full")).text
+        status = (await ask(on, "/status full")).text
         his, his_status = (
-            (await ask(taught, "/tools", user="bob")).text,
-            (await ask(taught, "/status full", user="bob")).text,
+            (await ask(on, "/tools", user="bob")).text,
+            (await ask(on, "/status full", user="bob")).text,
         )
     assert "broken.json line 2 column 9: not valid JSON" in text
     assert re.search(r"⚠️ notes: not connected for \d+ s: .*/nowhere/notes is not there", text)
@@ -81,33 +80,33 @@ async def test_problems_are_shown_to_those_who_can_fix_them(taught: BotHarness) 
     assert "• weather " in his
 
 
-async def test_tools_of_higher_roles_are_not_listed(taught: BotHarness) -> None:
-    write(taught, WEATHER | {"name": "vault", "role": "owner", "tasks": [{
+async def test_tools_of_higher_roles_are_not_listed(on: BotHarness) -> None:
+    write(on, WEATHER | {"name": "vault", "role": "owner", "tasks": [{
         "name": "open_vault", "description": "Opens it.", "execute": {"command": ["true"]}}]})  # fmt: skip
-    bob = taught.tg.user("bob")
-    taught.env["BOT_ACCESS"] = "open"
-    async with ready(taught, OFF):
-        assert "vault" in (await ask(taught, "/tools")).text
-        assert "vault" in (await ask(taught, f"/tools {RAIN}")).text
-        assert "vault" not in (await ask(taught, "/tools", user=bob)).text
-        assert "vault" not in (await ask(taught, f"/tools {RAIN}", user=bob)).text
-        refused = (await ask(taught, "/tools off vault", user=bob)).text
+    bob = on.tg.user("bob")
+    on.env["BOT_ACCESS"] = "open"
+    async with ready(on, OFF):
+        assert "vault" in (await ask(on, "/tools")).text
+        assert "vault" in (await ask(on, f"/tools {RAIN}")).text
+        assert "vault" not in (await ask(on, "/tools", user=bob)).text
+        assert "vault" not in (await ask(on, f"/tools {RAIN}", user=bob)).text
+        refused = (await ask(on, "/tools off vault", user=bob)).text
         assert refused == "There is no toolkit vault; /tools lists them. Nothing was changed."
-        await ask(taught, "/access here on", group="Team")
-        await ask(taught, f"@tierbot {RAIN}", group="Team")
-        assert "vault (words " in (await ask(taught, "/status full", group="Team")).text
-        his = (await ask(taught, "/status full", group="Team", user=bob)).text
+        await ask(on, "/access here on", group="Team")
+        await ask(on, f"@tierbot {RAIN}", group="Team")
+        assert "vault (words " in (await ask(on, "/status full", group="Team")).text
+        his = (await ask(on, "/status full", group="Team", user=bob)).text
         assert "weather (words " in his
         assert "vault" not in his
 
 
-async def test_a_query_shows_the_decision_for_its_message(taught: BotHarness) -> None:
-    async with ready(taught, OFF):
-        text = (await ask(taught, f"/tools {RAIN}")).text
-        calls = len(taught.ms.calls)
-        await ask(taught, RAIN)
-        offered = taught.ms.last.reading.tool_names
-        status = (await ask(taught, "/status full")).text
+async def test_a_query_shows_the_decision_for_its_message(on: BotHarness) -> None:
+    async with ready(on, OFF):
+        text = (await ask(on, f"/tools {RAIN}")).text
+        calls = len(on.ms.calls)
+        await ask(on, RAIN)
+        offered = on.ms.last.reading.tool_names
+        status = (await ask(on, "/status full")).text
     assert calls == 0, "a query calls no model"
     assert line(text, "In full: ").split(", ") == list(offered)
     assert "forecast" in offered
@@ -130,13 +129,13 @@ async def test_a_query_shows_the_decision_for_its_message(taught: BotHarness) ->
     assert f"weather ({score})" in activated.split(", ")
 
 
-async def test_a_small_model_gets_the_other_tools_by_name(taught: BotHarness) -> None:
-    taught.env["TIER_BALANCED_POOL"] = "openai/some-1b"
-    async with ready(taught, OFF):
-        text = (await ask(taught, f"/tools {RAIN}")).text
-        deep = (await ask(taught, f"/tools !deep {RAIN}")).text
-        await ask(taught, RAIN)
-        offered, system_text = taught.ms.last.reading.tool_names, taught.ms.last.reading.system_text
+async def test_a_small_model_gets_the_other_tools_by_name(on: BotHarness) -> None:
+    on.env["TIER_BALANCED_POOL"] = "openai/some-1b"
+    async with ready(on, OFF):
+        text = (await ask(on, f"/tools {RAIN}")).text
+        deep = (await ask(on, f"/tools !deep {RAIN}")).text
+        await ask(on, RAIN)
+        offered, system_text = on.ms.last.reading.tool_names, on.ms.last.reading.system_text
     assert "Size class S, strategy top_k: the most relevant in full, the others by name." in text
     assert line(text, "In full: ").split(", ") == list(offered)
     assert offered[0] == "forecast"
@@ -149,58 +148,58 @@ async def test_a_small_model_gets_the_other_tools_by_name(taught: BotHarness) ->
     assert "Size class XL" in deep
 
 
-async def test_a_follow_up_is_labelled(taught: BotHarness) -> None:
-    async with ready(taught, OFF):
-        assert "forecast" not in line((await ask(taught, "/tools so what?")).text, "In full: ")
-        await ask(taught, RAIN)
-        text = (await ask(taught, "/tools so what?")).text
+async def test_a_follow_up_is_labelled(on: BotHarness) -> None:
+    async with ready(on, OFF):
+        assert "forecast" not in line((await ask(on, "/tools so what?")).text, "In full: ")
+        await ask(on, RAIN)
+        text = (await ask(on, "/tools so what?")).text
     assert line(text, "• weather: ").startswith("follow-up ")
     assert "forecast" in line(text, "In full: ")
 
 
-async def test_a_disabled_toolkit_is_off_for_that_person_only(taught: BotHarness) -> None:
-    taught.env["BOT_ACCESS"] = "open"
-    async with running(taught):
-        text = (await ask(taught, "/tools off Weather")).text
+async def test_a_disabled_toolkit_is_off_for_that_person_only(on: BotHarness) -> None:
+    on.env["BOT_ACCESS"] = "open"
+    async with running(on):
+        text = (await ask(on, "/tools off Weather")).text
         assert text.startswith("⏹ weather is off for you in every chat. /tools on weather turns it on again.\n")
         assert "• ⏹ weather (workspace, 1 tool, switched off by you)" in text
-        await ask(taught, "/settings timezone Europe/Berlin")  # keeps what it does not set
-        await ask(taught, "/tools off files")
-    async with ready(taught, OFF):
-        await ask(taught, RAIN)
-        assert not {"forecast", "read_file"} & set(taught.ms.last.reading.tool_names)
-        text = (await ask(taught, f"/tools {RAIN}")).text
+        await ask(on, "/settings timezone Europe/Berlin")  # keeps what it does not set
+        await ask(on, "/tools off files")
+    async with ready(on, OFF):
+        await ask(on, RAIN)
+        assert not {"forecast", "read_file"} & set(on.ms.last.reading.tool_names)
+        text = (await ask(on, f"/tools {RAIN}")).text
         assert "`forecast`" not in text
         assert "read_file" not in text
         assert "• Switched off by you: weather (" in text
-        await ask(taught, RAIN, user="bob")
-        assert {"forecast", "read_file"} <= set(taught.ms.last.reading.tool_names)
-        text = (await ask(taught, "/tools on weather")).text
+        await ask(on, RAIN, user="bob")
+        assert {"forecast", "read_file"} <= set(on.ms.last.reading.tool_names)
+        text = (await ask(on, "/tools on weather")).text
         assert text.startswith("✅ weather is on for you again.\n")
         assert "• weather (workspace, 1 tool):" in text
-        await ask(taught, RAIN)
-        assert "forecast" in taught.ms.last.reading.tool_names
-        assert taught.rows("select toolkits_off from preferences") == [('["files"]',)]
-        await ask(taught, f"/access role telegram:{taught.tg.user('bob').id} owner")
-        await press(taught, "Delete it all", await ask(taught, "/access forget me"))
-        assert taught.rows("select count(*) from preferences") == [(0,)]
+        await ask(on, RAIN)
+        assert "forecast" in on.ms.last.reading.tool_names
+        assert on.rows("select toolkits_off from preferences") == [('["files"]',)]
+        await ask(on, f"/access role telegram:{on.tg.user('bob').id} owner")
+        await press(on, "Delete it all", await ask(on, "/access forget me"))
+        assert on.rows("select count(*) from preferences") == [(0,)]
 
 
-async def test_buttons_switch_and_redraw(taught: BotHarness) -> None:
-    async with running(taught):
-        shown = await ask(taught, "/tools")
+async def test_buttons_switch_and_redraw(on: BotHarness) -> None:
+    async with running(on):
+        shown = await ask(on, "/tools")
         labels = [button["text"] for button in shown.buttons]
         assert "⏹ weather" in labels
         assert "⏹ files" in labels
         assert len(labels) <= BUTTONS
         assert not any("conversation" in label for label in labels)
         assert labels.index("⏹ weather") < labels.index("⏹ files"), "toolkits shown only for some messages come first"
-        await press(taught, "⏹ weather", shown)
+        await press(on, "⏹ weather", shown)
         assert shown.text.startswith("⏹ weather is off for you")
         assert shown.buttons[0]["text"] == "▶️ weather"
-        await press(taught, "▶️ weather", shown)
+        await press(on, "▶️ weather", shown)
         assert shown.text.startswith("✅ weather is on for you again.")
-        assert taught.rows("select toolkits_off from preferences") == [("[]",)]
+        assert on.rows("select toolkits_off from preferences") == [("[]",)]
 
 
 REFUSALS = [
@@ -224,95 +223,93 @@ REFUSALS = [
 ]
 
 
-async def test_a_refusal_says_why_and_changes_nothing(taught: BotHarness) -> None:
-    async with running(taught):
+async def test_a_refusal_says_why_and_changes_nothing(on: BotHarness) -> None:
+    async with running(on):
         for typed, answer in REFUSALS:
-            assert (await ask(taught, typed)).text == answer
-            assert taught.rows("select toolkits_off from preferences where toolkits_off != '[]'") == []
-        await ask(taught, "/tools off weather")
-        assert (await ask(taught, "/tools off weather")).text == "weather is already off. Nothing was changed."
+            assert (await ask(on, typed)).text == answer
+            assert on.rows("select toolkits_off from preferences where toolkits_off != '[]'") == []
+        await ask(on, "/tools off weather")
+        assert (await ask(on, "/tools off weather")).text == "weather is already off. Nothing was changed."
 
 
-async def test_quoted_text_is_always_a_query(taught: BotHarness) -> None:
-    async with ready(taught, OFF):
+async def test_quoted_text_is_always_a_query(on: BotHarness) -> None:
+    async with ready(on, OFF):
         for typed in ('/tools "off weather"', "/tools “off weather”", "/tools 'off weather'"):
-            assert line((await ask(taught, typed)).text, "• weather: ").startswith("words ")
-        assert "• weather (workspace, 1 tool):" in (await ask(taught, "/tools")).text
+            assert line((await ask(on, typed)).text, "• weather: ").startswith("words ")
+        assert "• weather (workspace, 1 tool):" in (await ask(on, "/tools")).text
 
 
-async def test_the_selection_method_and_its_reason_are_shown(taught: BotHarness) -> None:
-    taught.env["BOT_ACCESS"] = "open"
+async def test_the_selection_method_and_its_reason_are_shown(on: BotHarness) -> None:
+    on.env["BOT_ACCESS"] = "open"
     only = "⚠️ Tool matching: words only (EMBEDDINGS=off)"
-    async with ready(taught, OFF):
+    async with ready(on, OFF):
         for typed in ("/tools", f"/tools {RAIN}", "/status full"):
-            assert only in (await ask(taught, typed)).text.splitlines(), typed
-    taught.env["EMBEDDINGS"] = ""
-    async with ready(taught):
+            assert only in (await ask(on, typed)).text.splitlines(), typed
+    on.env["EMBEDDINGS"] = ""
+    async with ready(on):
         for typed in ("/tools", "/status full"):
-            text = (await ask(taught, typed)).text
+            text = (await ask(on, typed)).text
             assert re.search(r"^Tool matching: words and embeddings \(static:\w+\)$", text, re.M)
-        assert "embeddings (static)" in (await ask(taught, "/tools", user="bob")).text
-        assert "Only words" not in (await ask(taught, f"/tools {RAIN}")).text
+        assert "embeddings (static)" in (await ask(on, "/tools", user="bob")).text
+        assert "Only words" not in (await ask(on, f"/tools {RAIN}")).text
 
 
-async def test_a_late_encoder_is_reported(taught: BotHarness) -> None:
-    taught.env["EMBEDDINGS"] = "litellm:openai/text-embedding-3-small"
+async def test_a_late_encoder_is_reported(on: BotHarness) -> None:
+    on.env["EMBEDDINGS"] = "litellm:openai/text-embedding-3-small"
     late = "⚠️ Tool matching: words only (the embeddings took too long)"
-    async with running(taught) as app:
+    async with running(on) as app:
         await indexed(app)
-        assert "words and embeddings" in (await ask(taught, "/status full")).text
-        taught.ms.gate(when=lambda request: request.embeds, times=None)
-        await ask(taught, "Shall I take something against the wet?")
+        assert "words and embeddings" in (await ask(on, "/status full")).text
+        on.ms.gate(when=lambda request: request.embeds, times=None)
+        await ask(on, "Shall I take something against the wet?")
         for typed in ("/tools", "/status full"):
-            text = (await ask(taught, typed)).text
+            text = (await ask(on, typed)).text
             assert late in text.splitlines()
             assert "words and embeddings" not in text
 
 
-async def test_encoder_errors_are_for_admins(taught: BotHarness) -> None:
-    taught.env |= {"BOT_ACCESS": "open", "EMBEDDINGS": "sentence-transformers:/srv/secret/model"}
-    async with ready(taught, "/srv/secret/model"):
+async def test_encoder_errors_are_for_admins(on: BotHarness) -> None:
+    on.env |= {"BOT_ACCESS": "open", "EMBEDDINGS": "sentence-transformers:/srv/secret/model"}
+    async with ready(on, "/srv/secret/model"):
         for typed in ("/tools", f"/tools {RAIN}", "/status full"):
-            assert line((await ask(taught, typed)).text, "⚠️ Tool matching: words only (").startswith(
-                "/srv/secret/model"
-            )
-            text = (await ask(taught, typed, user="bob")).text
+            assert line((await ask(on, typed)).text, "⚠️ Tool matching: words only (").startswith("/srv/secret/model")
+            text = (await ask(on, typed, user="bob")).text
             assert "⚠️ Tool matching: words only (embeddings are not available right now)" in text.splitlines()
             assert "secret" not in text
 
 
-async def test_a_model_without_tools_would_be_shown_none(taught: BotHarness) -> None:
-    taught.env["OPENAI_API_KEY"] = ""
-    taught.config["llm"] = {"providers": {"mine": {"apiType": "openai", "baseUrl": taught.ms.openai_base}}}
-    taught.knows(**{"mine/plain": {"provider": "mine", "supportsTools": False}})
-    taught.config["tiers"] = {"balanced": {"pool": ["mine/plain"]}}
-    async with running(taught):
-        text = (await ask(taught, f"/tools {RAIN}")).text
+async def test_a_model_without_tools_would_be_shown_none(on: BotHarness) -> None:
+    on.env["OPENAI_API_KEY"] = ""
+    on.config["llm"] = {"providers": {"mine": {"apiType": "openai", "baseUrl": on.ms.openai_base}}}
+    on.knows(**{"mine/plain": {"provider": "mine", "supportsTools": False}})
+    on.config["tiers"] = {"balanced": {"pool": ["mine/plain"]}}
+    async with running(on):
+        text = (await ask(on, f"/tools {RAIN}")).text
     assert re.match(r"Tools: 0 of [1-9]\d*, because this model can't use tools\n", text)
     assert "In this order" not in text
 
 
-async def test_the_tools_command_in_german(taught: BotHarness) -> None:
-    write(taught, "{", "broken")
-    async with ready(taught, OFF):
-        await ask(taught, "/settings language de")
-        shown = (await ask(taught, "/tools")).text
+async def test_the_tools_command_in_german(on: BotHarness) -> None:
+    write(on, "{", "broken")
+    async with ready(on, OFF):
+        await ask(on, "/settings language de")
+        shown = (await ask(on, "/tools")).text
         assert line(shown, "• weather ") == "(Arbeitsordner, 1 Werkzeug): The weather of any place."
         assert line(shown, "• basics ").startswith("(mitgeliefert, 2 Werkzeuge, immer dabei): Datum und Uhrzeit")
         assert line(shown, "• use_skill: ") == "keine Skills installiert"
         assert "Dateien mit Fehlern:" in shown
         assert "⚠️ Werkzeugauswahl: nur Wörter (EMBEDDINGS=off)" in shown
-        decision = (await ask(taught, "/tools Regen in Rom?")).text
+        decision = (await ask(on, "/tools Regen in Rom?")).text
         assert line(decision, "• weather: ").startswith("Wörter ")
         assert "Vollständig: " in decision
         assert re.search(r"etwa \d\.\d{3} statt \d\.\d{3} Token \(\d+ %\)\. Modell: ", decision)
-        assert (await ask(taught, "/tools off wetter")).text.endswith("Es wurde nichts geändert.")
-        assert (await ask(taught, "/tools off weather")).text.startswith("⏹ weather ist für dich in jedem Chat aus.")
-        assert (await ask(taught, "/tools on weather")).text.startswith("✅ weather ist für dich wieder an.")
-        status = (await ask(taught, "/status full")).text
+        assert (await ask(on, "/tools off wetter")).text.endswith("Es wurde nichts geändert.")
+        assert (await ask(on, "/tools off weather")).text.startswith("⏹ weather ist für dich in jedem Chat aus.")
+        assert (await ask(on, "/tools on weather")).text.startswith("✅ weather ist für dich wieder an.")
+        status = (await ask(on, "/status full")).text
         assert re.search(r"^Werkzeuge: \d+ von \d+ für eine allgemeine Nachricht", status, re.M)
-        await ask(taught, "Regen in Rom?")
-        status = (await ask(taught, "/status full")).text
+        await ask(on, "Regen in Rom?")
+        status = (await ask(on, "/status full")).text
     assert re.search(
         r"^Werkzeuge: \d+ von \d+ für die letzte Nachricht \(Größe XL\); aktiviert: .*weather \(Wörter [01],\d\d\)",
         status,
@@ -321,16 +318,16 @@ async def test_the_tools_command_in_german(taught: BotHarness) -> None:
     assert "⚠️ Fehlerhafte Toolkit-Dateien: 1; /tools sagt, warum." in status
 
 
-async def test_a_status_with_many_toolkits_fits_one_message(taught: BotHarness) -> None:
+async def test_a_status_with_many_toolkits_fits_one_message(on: BotHarness) -> None:
     for n in range(40):
         tasks = [{"name": f"tool_{n}_{at}", "description": "Does it.", "execute": {"mcp": "gone/x"}} for at in range(3)]
-        write(taught, {"name": f"a-toolkit-with-a-long-name-{n}", "description": "…" * 90,
+        write(on, {"name": f"a-toolkit-with-a-long-name-{n}", "description": "…" * 90,
             "keywords": ["rain"], "base": False, "tasks": [*tasks, {"name": f"does_{n}", "description": "Does it.",
             "execute": {"command": ["true"]}}]})  # fmt: skip
-    async with ready(taught, OFF):
-        await ask(taught, RAIN)
-        short = await ask(taught, "/status")
-        full = taught.tg.say("/status full")
-        await taught.tg.reply(after=full, matching="of memory")
+    async with ready(on, OFF):
+        await ask(on, RAIN)
+        short = await ask(on, "/status")
+        full = on.tg.say("/status full")
+        await on.tg.reply(after=full, matching="of memory")
     assert utf16_length(short.text) <= 4096
     assert any("tool_39_2 is off: " in part.text for part in short.chat.messages if part.id > full.id)
