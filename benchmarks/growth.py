@@ -108,18 +108,18 @@ def fill(connection: Connection, count: int, now: float) -> tuple[int, int]:
 
 
 def _insert(connection: Connection, batch: Sequence[tuple[int, int, int, float]], now: float) -> None:
-    said, spent, went, came, sent, shown = [list[Row]() for _ in range(6)]
+    message_rows, usage_rows, turn_rows, inbox_rows, outbox_rows, piece_rows = [list[Row]() for _ in range(6)]
     for n, person, talk, at in batch:
         turn_id, tier, model, seconds = f"{n:08x}", TIERS[n % 4], MODELS[n % 4], 1.0 + n % 97 / 10
         mine: Row = {"person_id": person, "turn_id": turn_id, "at": at}
         here: Row = mine | {"conversation_id": talk}
-        said += (here | {"role": role, "text": WORDS} for role in ("user", "assistant"))
-        spent.append(
+        message_rows += (here | {"role": role, "text": WORDS} for role in ("user", "assistant"))
+        usage_rows.append(
             here
             | {"tier": tier, "model": model, "input_tokens": 900, "output_tokens": 200, "cached_tokens": 0}
             | {"cost_nano": 1_000_000, "held_nano": None, "seconds": seconds}
         )
-        went.append(
+        turn_rows.append(
             mine
             | {"tier": tier, "source": "default", "model": model, "failed": "[]", "fallback": False}
             | {"timed_out": False, "escalated": False, "seconds": seconds, "first_token_seconds": 0.5}
@@ -127,19 +127,19 @@ def _insert(connection: Connection, batch: Sequence[tuple[int, int, int, float]]
         )
         if at > now - 2 * DAY:
             key = {"platform": "telegram", "bot_id": "1", "update_id": f"old {n}"}
-            came.append(key | {"payload": "", "state": "done", "received_at": at})
+            inbox_rows.append(key | {"payload": "", "state": "done", "received_at": at})
         if at > now - 7 * DAY:
             where = {"id": n + 1, "platform": "telegram", "chat_id": str(person), "thread_id": "", "turn_id": turn_id}
             payload = f'{{"chat":["telegram","{person}"],"text":"{WORDS}","owner":{person}}}'
-            sent.append(where | {"payload": payload, "state": "sent", "created_at": at})
-            shown.append({"outbox_id": n + 1, "message_id": str(n)})
+            outbox_rows.append(where | {"payload": payload, "state": "sent", "created_at": at})
+            piece_rows.append({"outbox_id": n + 1, "message_id": str(n)})
     for table, made in (
-        (messages, said),
-        (usage, spent),
-        (turns, went),
-        (inbox, came),
-        (outbox, sent),
-        (pieces, shown),
+        (messages, message_rows),
+        (usage, usage_rows),
+        (turns, turn_rows),
+        (inbox, inbox_rows),
+        (outbox, outbox_rows),
+        (pieces, piece_rows),
     ):
         if made:
             connection.execute(insert(table), made)
@@ -185,8 +185,8 @@ async def _people(filled: Filled, _: int) -> None:
 
 
 async def _reaction(filled: Filled, number: int) -> None:
-    shown = str((SMALL if filled.people == 1 else filled.people * EACH) // 2 - 1 - number % 5)
-    await filled.stores.ratings.turn_of(filled.chat(number), shown)
+    message_id = str((SMALL if filled.people == 1 else filled.people * EACH) // 2 - 1 - number % 5)
+    await filled.stores.ratings.turn_of(filled.chat(number), message_id)
     await filled.stores.ratings.newest(filled.chat(number), filled.person(number))
 
 

@@ -86,7 +86,7 @@ class People:
         if state["violations"]:
             raise RuntimeError(f"the Telegram server was asked something illegal: {state['violations']}")
         self._seen = state["seq"]
-        return [Reply(said["chat_id"], said["id"], said["at"]) for said in state["messages"] if said["from_bot"]]
+        return [Reply(each["chat_id"], each["id"], each["at"]) for each in state["messages"] if each["from_bot"]]
 
     def first_call(self, method: str, since: float) -> float:
         """When the bot first called a method after `since`."""
@@ -158,10 +158,10 @@ class Servers:
 def servers() -> Iterator[Servers]:
     """Start both on free ports; they end with the block."""
     model = ("tests.servers.model", "--quiet", "--text", ANSWER, "--chunks", str(CHUNKS), "--keep", "50")
-    with _process("tests.servers.telegram") as said, _process(*model) as root:
-        found = re.search(r"(http://\S+)\s+token (\S+)", said)
+    with _process("tests.servers.telegram") as line, _process(*model) as root:
+        found = re.search(r"(http://\S+)\s+token (\S+)", line)
         if found is None:
-            raise RuntimeError(f"the Telegram server said {said!r}")
+            raise RuntimeError(f"the Telegram server said {line!r}")
         yield Servers(found[1], found[2], People(found[1]), Model(root.strip()))
 
 

@@ -99,21 +99,21 @@ def first(
     home: list[str],
     cut: list[list[int]],
     lessons: list[Lesson],
-    taught: NDArray[np.float32],
+    teacher_vectors: NDArray[np.float32],
     teacher: Teacher,
 ) -> NDArray[np.float32]:
     """The initial vectors."""
     rng = np.random.default_rng(0)
     alone = teacher.vectors(home)
     mean, directions = start.principal(alone[:ENGLISH], DIMENSIONS)
-    is_english: NDArray[np.bool_] = np.asarray(taught.any(axis=1))
-    around = taught[is_english].mean(axis=0)
+    is_english: NDArray[np.bool_] = np.asarray(teacher_vectors.any(axis=1))
+    around = teacher_vectors[is_english].mean(axis=0)
     meanings, wordings = [], []
     for lesson in lessons:
         for row in lesson.rows if lesson.name in TRANSLATED else []:
             here = [number for number in row if is_english[number]]
             if here:
-                meanings.append(start.projected(taught[here], around, directions).mean(axis=0))
+                meanings.append(start.projected(teacher_vectors[here], around, directions).mean(axis=0))
                 wordings.append([cut[number] for number in row if not is_english[number]])
     rows = start.foreign(len(tokens), meanings, wordings, rng)
     index = {token: number for number, token in enumerate(tokens)}
@@ -133,13 +133,13 @@ def train(data: Path, out: Path, metatool: bool, plan: Plan, cache: Path | None)
     encoded = tokenizer.encode_batch([text for text, _ in texts], add_special_tokens=False)
     cut = [encoding.ids or [unknown] for encoding in encoded]
     say(f"{len(tokens)} tokens, {len(texts)} texts")
-    taught = np.zeros((len(texts), 384), np.float32)
+    teacher_vectors = np.zeros((len(texts), 384), np.float32)
     spoken = [number for number, (_, language) in enumerate(texts) if language == "en"]
-    taught[spoken] = teacher.vectors([texts[number][0] for number in spoken])
-    rows = first(tokens, home, cut, lessons, taught, teacher)
+    teacher_vectors[spoken] = teacher.vectors([texts[number][0] for number in spoken])
+    rows = first(tokens, home, cut, lessons, teacher_vectors, teacher)
     say("the teacher has spoken")
     digits = [number for number, token in enumerate(tokens) if token.isdecimal()]
-    rows = Training(rows, cut, taught, digits, parts(tokens, frozenset(home)), plan).run(lessons, say)
+    rows = Training(rows, cut, teacher_vectors, digits, parts(tokens, frozenset(home)), plan).run(lessons, say)
     rows[[tokens.index(PADDING), unknown]] = 0
     write(out, tokenizer, rows)
     say(f"written to {out}")

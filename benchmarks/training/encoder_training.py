@@ -57,7 +57,7 @@ class Training:
         self,
         start: NDArray[np.float32],
         tokens: list[list[int]],
-        taught: NDArray[np.float32],
+        teacher_vectors: NDArray[np.float32],
         digits: Sequence[int],
         parts: dict[int, list[int]],
         plan: Plan,
@@ -67,8 +67,8 @@ class Training:
         self.plan, self.tokens, self.parts = plan, tokens, parts
         self.digits, self.is_digit = digits, frozenset(digits)
         self.rng = random.Random(plan.seed)
-        self.taught = torch.from_numpy(taught)
-        self.english = np.flatnonzero(taught.any(axis=1)).tolist()
+        self.teacher_vectors = torch.from_numpy(teacher_vectors)
+        self.english = np.flatnonzero(teacher_vectors.any(axis=1)).tolist()
         self.bag = torch.nn.EmbeddingBag(*start.shape, mode="mean", sparse=True)
         self.bag.weight.data.copy_(torch.from_numpy(start))
 
@@ -134,7 +134,7 @@ class Training:
         """Which text of the batch is the partner: cross-entropy in both directions, without false negatives."""
         left, right, rows = self.drawn(lesson)
         scores = self.vectors(left) @ self.vectors(right).T * self.plan.sharpness
-        alike = self.taught[left] @ self.taught[right].T > self.plan.alike
+        alike = self.teacher_vectors[left] @ self.teacher_vectors[right].T > self.plan.alike
         own = torch.eye(len(left), dtype=torch.bool)
         scores = scores.masked_fill(((rows[:, None] == rows[None]) | alike) & ~own, -1e4)
         target = torch.arange(len(left))
@@ -144,8 +144,8 @@ class Training:
     def distance_from_teacher(self) -> Any:
         """The divergence between the rankings of teacher and encoder for the English texts of a batch."""
         texts = self.rng.sample(self.english, self.plan.batch)
-        taught, own = self.taught[texts], self.vectors(texts)
+        teacher_vectors, own = self.teacher_vectors[texts], self.vectors(texts)
         itself = torch.eye(len(texts), dtype=torch.bool)
-        wanted = (taught @ taught.T * self.plan.sharpness).masked_fill(itself, -1e4)
+        wanted = (teacher_vectors @ teacher_vectors.T * self.plan.sharpness).masked_fill(itself, -1e4)
         found = (own @ own.T * self.plan.sharpness).masked_fill(itself, -1e4)
         return torch.nn.functional.kl_div(found.log_softmax(1), wanted.softmax(1), reduction="batchmean")

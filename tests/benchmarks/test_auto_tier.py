@@ -149,8 +149,8 @@ def test_the_figures_of_a_file_are_written_where_json_says(tmp_path: Path, capsy
     ids=lambda line: line[:40],
 )
 def test_an_invalid_row_is_refused_with_its_line(line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    said = f"line 3 is not a row such as {auto_tier.EXAMPLE}; the tiers are balanced, smart, coding, deep"
-    assert refused(tmp_path / "rows.jsonl", f"{auto_tier.EXAMPLE}\n\n{line}\n", capsys) == said
+    message = f"line 3 is not a row such as {auto_tier.EXAMPLE}; the tiers are balanced, smart, coding, deep"
+    assert refused(tmp_path / "rows.jsonl", f"{auto_tier.EXAMPLE}\n\n{line}\n", capsys) == message
 
 
 def test_a_file_without_rows_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -86,7 +86,7 @@ def test_multi_tool_queries_are_a_slice_if_there_are_enough() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("message", "expected"),
     [
         ("Have you a CARD for me", {"car"}),
         ("near it", {"near"}),
@@ -95,7 +95,7 @@ def test_multi_tool_queries_are_a_slice_if_there_are_enough() -> None:
         ("edge", {"near", "car"}),
     ],
 )
-def test_the_simple_algorithm_uses_substrings_and_a_cosine_of_0_4(said: str, expected: set[str]) -> None:
+def test_the_simple_algorithm_uses_substrings_and_a_cosine_of_0_4(message: str, expected: set[str]) -> None:
     catalogue = [
         {"name": "car", "description": "Drives.", "keywords": ["Car"]},
         {"name": "near", "description": "Close.", "keywords": []},
@@ -104,7 +104,7 @@ def test_the_simple_algorithm_uses_substrings_and_a_cosine_of_0_4(said: str, exp
         **{"drives": (0.0, 1.0, 0.0), "close": (1.0, 0.0, 0.0), "near": (0.5, 0.0, 0.866), "have": (0.0, 0.0, 1.0)},
         **{"far": (0.39, 0.39, 0.834), "edge": (0.41, 0.41, 0.815)},
     }
-    assert set(Simple(catalogue, Directions(vectors)).select(said)) == expected
+    assert set(Simple(catalogue, Directions(vectors)).select(message)) == expected
 
 
 def test_bm25_scores_an_entry_by_its_best_tool() -> None:

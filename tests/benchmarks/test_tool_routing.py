@@ -103,7 +103,7 @@ def test_kinds_without_queries_have_no_figure() -> None:
 
 def test_examples_are_limited_except_those_without_a_tool(files: Path) -> None:
     path = files / "small.examples.json"
-    assert {name: len(said) for name, said in read_examples(path).items()} == {"weather": 5, "__none__": 9}
+    assert {name: len(examples) for name, examples in read_examples(path).items()} == {"weather": 5, "__none__": 9}
     assert len(read_examples(path, 2)["weather"]) == 2
     assert read_examples(None) == {}
 
@@ -245,8 +245,8 @@ def test_every_set_is_in_the_repository(name: str) -> None:
 
 
 def test_every_set_has_its_licence() -> None:
-    told = (DATA.parent / "LICENCES.md").read_text("utf-8")
+    licences = (DATA.parent / "LICENCES.md").read_text("utf-8")
     sets = {path.name.partition(".")[0] for path in DATA.rglob("*.json*")}
-    missing = [name for name in sorted(sets) if f"/{name}." not in told]
+    missing = [name for name in sorted(sets) if f"/{name}." not in licences]
     assert missing == []
-    assert STUDY.name in told
+    assert STUDY.name in licences

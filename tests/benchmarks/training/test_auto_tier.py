@@ -40,8 +40,8 @@ def test_no_benchmark_row_is_in_the_training_data() -> None:
     measured = [*(row for row in read() if row.half == UNUSED), *read(LATER), *read(FRESH)]
     learnt = list(training_rows())
     assert not {row.text.casefold() for row in measured} & {row.text.casefold() for row in learnt}
-    told = {wording for row in measured for wording in wordings(row.text)}
-    assert not [row.text for row in learnt if row.kind in ("made", SENTENCE) and wordings(row.text) & told]
+    measured_wordings = {wording for row in measured for wording in wordings(row.text)}
+    assert not [row.text for row in learnt if row.kind in ("made", SENTENCE) and wordings(row.text) & measured_wordings]
 
 
 def test_overlap_is_five_words_or_nine_characters() -> None:
@@ -64,16 +64,16 @@ def test_malformed_training_lines_are_refused(tmp_path: Path, line: str) -> None
 def test_every_word_list_is_used() -> None:
     for file in SAYINGS.glob("*.txt"):
         lists, sentences = read_sayings(file)
-        said = " ".join(each for several in sentences.values() for each in several)
-        assert not [name for name in lists if f"{{{name}}}" not in said], file.name
+        text = " ".join(each for several in sentences.values() for each in several)
+        assert not [name for name in lists if f"{{{name}}}" not in text], file.name
 
 
 def test_training_is_deterministic(tmp_path: Path) -> None:
     phrases, rows = Phrases([]), [row for row in ROWS if row.language == "de"]
     lessons = [lesson(row, phrases) for row in rows]
-    (words, told), (again, _) = learn(lessons, 1, epochs=6), learn(lessons, 1, epochs=6)
+    (words, weights), (again, _) = learn(lessons, 1, epochs=6), learn(lessons, 1, epochs=6)
     assert np.array_equal(words, again)
-    write(words, told, tmp_path / "few.json")
+    write(words, weights, tmp_path / "few.json")
     chooser = Chooser(phrases, LinearClassifier.load(tmp_path / "few.json"))
     assert sum(chooser.choose(row.text).tier in row.accepted for row in rows) >= 0.9 * len(rows)
 
