@@ -24,6 +24,8 @@ RIDGE, STEPS, RATE = 3e-6, 200, 0.3
 OURS = 2.0
 """Weight of our own lines compared with CLINC150 and HWU64: they are few and diverse."""
 MAX_OF_A_TOOL = 10
+FOLDS = 3
+"""Folds of the cross-validation."""
 POLITE = frozenset(
     {"do you know a joke", "who are you", "thank you very much", "good night", "how old are you", "never mind"}
 )
@@ -54,11 +56,11 @@ def sources(data: Path) -> list[Utterance]:
     return [*found, *(Utterance(text, True, OURS) for text in small_talk())]
 
 
-def in_folds(data: Path, texts: Sequence[str], folds: int = 3) -> Iterator[tuple[SmallTalk, list[str]]]:
+def in_folds(data: Path, texts: Sequence[str]) -> Iterator[tuple[SmallTalk, list[str]]]:
     """The texts in folds, each with a classifier that was not trained on them."""
     utterances = sources(data)
-    for fold in range(folds):
-        theirs = list(texts[fold::folds])
+    for fold in range(FOLDS):
+        theirs = list(texts[fold::FOLDS])
         unknown = frozenset(theirs)
         yield learn([each for each in utterances if each.text not in unknown]), theirs
 

@@ -150,7 +150,7 @@ async def test_missing_permissions_are_403() -> None:
         dc.close_dms("bob")
         with pytest.raises(discord.Forbidden, match="50007"):
             await (await client.fetch_user(dc.user("bob").id)).send("x")
-        dc.delete_channel("general")
+        dc.delete_general()
         with pytest.raises(discord.NotFound, match="10003"):
             await general.send("x")
         dc.kick()

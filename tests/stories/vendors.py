@@ -74,9 +74,9 @@ def assert_own_keys(on: BotHarness) -> None:
         assert [vendor for vendor, key in KEYS.items() if vendor != call.vendor and key in sent] == []
 
 
-async def ask_tier(on: BotHarness, tier: Tier, text: str = "hm") -> Message:
+async def ask_tier(on: BotHarness, tier: Tier) -> Message:
     """Asks with a tier prefix; returns the answer within the contract's time."""
-    answer = await ask(on, f"!{tier} {text}")
+    answer = await ask(on, f"!{tier} hm")
     row = facts(on)
     assert row["tier"] == tier
     assert isinstance(row["seconds"], float)

@@ -16,18 +16,20 @@ from routing.tools.selection.fusion import USUAL, Fusion, Weights
 
 ENTRY, CONSTANT = np.array([3.0, -1.0, 0.0, 2.0]), 1.0
 NONE = np.array([1.5, -2.0, *[0.0] * (len(QUESTION) - 2)])
+RIVALS = 8
+"""Tools to choose from."""
 
 
-def synthetic(count: int, seed: int = 0, rivals: int = 8) -> list[Choice]:
+def synthetic(count: int, seed: int = 0) -> list[Choice]:
     """Random choices with the probabilities of the weights above."""
     rng = np.random.default_rng(seed)
     found = []
     for _ in range(count):
-        entry, asked = rng.normal(size=(rivals, len(ENTRY))), np.zeros(len(NONE))
+        entry, asked = rng.normal(size=(RIVALS, len(ENTRY))), np.zeros(len(NONE))
         asked[:2] = rng.normal(size=2)
         shares = np.exp(np.append(entry @ ENTRY, asked @ NONE + CONSTANT))
-        right = int(rng.choice(rivals + 1, p=shares / shares.sum()))
-        found.append(Choice(entry.astype(np.float32), asked, () if right == rivals else (right,)))
+        right = int(rng.choice(RIVALS + 1, p=shares / shares.sum()))
+        found.append(Choice(entry.astype(np.float32), asked, () if right == RIVALS else (right,)))
     return found
 
 

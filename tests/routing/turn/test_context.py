@@ -225,8 +225,8 @@ async def prompted(context: Context, times: int = 1) -> PromptFit:
     return fit
 
 
-def long_talk(history: Kept, pairs: int = 20) -> None:
-    for number in range(pairs):
+def long_talk(history: Kept) -> None:
+    for number in range(20):
         history.add(ANN, ChatMessage("user", f"{number} {'x' * 3_000}"), ChatMessage("assistant", "y" * 3_000))
 
 

@@ -22,7 +22,7 @@ The world; people, guilds and channels are created when they are first named
     dc.allow(channel, *permissions)
     dc.kick(guild), dc.join(guild)                  the bot is removed, is added (again)
     dc.enter(guild, who), dc.leave(guild, who)      a person joins, leaves
-    dc.delete_channel(channel), dc.shards = 2       what GET /gateway/bot recommends
+    dc.delete_general(), dc.shards = 2              what GET /gateway/bot recommends
     dc.close_dms(who), dc.archive(thread), dc.revoke(), dc.restore() (the token), dc.grant(*privileged)
 
 People act

@@ -119,11 +119,11 @@ class People(World):
         channel.forbidden.difference_update(permissions)
         self.events.channel("CHANNEL_UPDATE", channel)
 
-    def delete_channel(self, where: Channel | str) -> None:
-        channel = self.channel(where)
+    def delete_general(self) -> None:
+        """The channel "general" is deleted."""
+        channel = self.channel()
         channel.deleted = True
-        tell = self.events.thread if channel.is_thread else self.events.channel
-        tell("THREAD_DELETE" if channel.is_thread else "CHANNEL_DELETE", channel)
+        self.events.channel("CHANNEL_DELETE", channel)
         self.changed()
 
     def archive(self, thread: Channel) -> None:
@@ -160,9 +160,9 @@ class People(World):
         del guild.members[user.id]
         self.events.member("GUILD_MEMBER_REMOVE", guild, user)
 
-    def close_dms(self, who: Who = None, *, closed: bool = True) -> None:
+    def close_dms(self, who: Who) -> None:
         """The user accepts no messages from the bot: 50007."""
-        self.dm(who).closed = closed
+        self.dm(who).closed = True
         self.changed()
 
     def grant(self, *privileged: str) -> None:

@@ -27,7 +27,7 @@ def check_messages(request: ModelRequest, report: Report) -> None:
     report.need(isinstance(body.get("model"), str) and body["model"], "model", "missing")
     report.need(body.get("max_tokens") is not None, "max_tokens", "missing")
     rules.check_positive(report, "max_tokens", body.get("max_tokens"))
-    rules.check_range(report, "temperature", body.get("temperature"), 0, 1)
+    rules.check_range(report, "temperature", body.get("temperature"), 1)
     tools = body.get("tools") or []
     named = [tool for tool in tools if "input_schema" in tool or tool.get("type") in (None, "custom")]
     rules.check_tools(report, "tools", [(tool.get("name"), tool.get("input_schema")) for tool in named])

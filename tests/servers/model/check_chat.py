@@ -52,7 +52,7 @@ def check_chat(request: ModelRequest, report: Report) -> None:
 def _check_settings(body: dict[str, Any], report: Report) -> None:
     model = str(body.get("model"))
     rules.check_temperature(report, model, body.get("temperature"), body.get("reasoning_effort"))
-    rules.check_range(report, "top_p", body.get("top_p"), 0, 1)
+    rules.check_range(report, "top_p", body.get("top_p"), 1)
     rules.check_effort(report, "reasoning_effort", body.get("reasoning_effort"))
     for limit in ("max_tokens", "max_completion_tokens"):
         rules.check_positive(report, limit, body.get(limit))

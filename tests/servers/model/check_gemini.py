@@ -62,7 +62,7 @@ def check_generate(request: ModelRequest, report: Report) -> None:
 
 
 def _check_config(config: dict[str, Any], report: Report) -> None:
-    rules.check_range(report, "generationConfig.temperature", config.get("temperature"), 0, 2)
+    rules.check_range(report, "generationConfig.temperature", config.get("temperature"), 2)
     limit = either(config, "maxOutputTokens", "max_output_tokens")
     rules.check_positive(report, "generationConfig.maxOutputTokens", limit)
     thinking = either(config, "thinkingConfig", "thinking_config") or {}

@@ -31,11 +31,11 @@ class Report:
         return bool(holds)
 
 
-def check_range(report: Report, place: str, value: Any, low: float, high: float) -> None:
+def check_range(report: Report, place: str, value: Any, high: float) -> None:
     if value is None:
         return
-    legal = isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
-    report.need(legal, place, f"{value!r} is not a number from {low} to {high}")
+    legal = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= high
+    report.need(legal, place, f"{value!r} is not a number from 0 to {high}")
 
 
 def check_positive(report: Report, place: str, value: Any, least: int = 1) -> None:
@@ -51,7 +51,7 @@ def check_effort(report: Report, place: str, value: Any) -> None:
 
 def check_temperature(report: Report, model: str, value: Any, effort: Any) -> None:
     """OpenAI's reasoning models accept one temperature; with effort none, any."""
-    check_range(report, "temperature", value, 0, 2)
+    check_range(report, "temperature", value, 2)
     if REASONING_MODEL.match(model) and value not in (None, 1):
         rests = effort == "none" or (effort is None and RESTS_BY_DEFAULT.match(model))
         report.need(rests, "temperature", "this model only supports the default (1) while it reasons")
@@ -74,9 +74,9 @@ def check_tool_name(report: Report, place: str, name: Any) -> None:
     report.need(legal, place, f"{name!r} does not match {TOOL_NAME.pattern}")
 
 
-def check_parts(report: Report, place: str, content: Any, legal: Sequence[str], *, text: bool = True) -> None:
-    """Content as a string (when `text`) or as a non-empty list of parts of the legal types."""
-    if isinstance(content, str) and text:
+def check_parts(report: Report, place: str, content: Any, legal: Sequence[str]) -> None:
+    """Content is a string or a non-empty list of parts of the legal types."""
+    if isinstance(content, str):
         return
     if not report.need(isinstance(content, list) and content, place, "neither a string nor a list of parts"):
         return

@@ -84,7 +84,7 @@ class Scripting:
         error = failure(status, code, message, retry_after)
         return self.script(Script(fault="status", failure=error, **built(terms)))
 
-    def break_stream(self, status: int = 500, after_chunks: int = 2, text: str = "", **terms: Unpack[Terms]) -> Gate:
+    def break_stream(self, status: int = 500, *, after_chunks: int, text: str = "", **terms: Unpack[Terms]) -> Gate:
         """A stream with status 200 that starts normally and then contains the provider's error event."""
         error = failure(status)
         return self.script(

@@ -78,9 +78,9 @@ class ModelServer(Leaving, Scripting):
     def for_model(self, name: str) -> list[ModelRequest]:
         return [request for request in self.calls if request.model == name]
 
-    async def wait_requests(self, count: int, timeout: float = 60.0) -> list[ModelRequest]:
-        """Waits until `count` requests for an answer came in; TimeoutError after `timeout` seconds."""
-        await self.journal.wait(lambda: len(self.calls) >= count, timeout)
+    async def wait_requests(self, count: int) -> list[ModelRequest]:
+        """Waits until `count` requests for an answer came in; TimeoutError after a minute."""
+        await self.journal.wait(lambda: len(self.calls) >= count, 60.0)
         return self.calls
 
     async def go_down(self) -> None:

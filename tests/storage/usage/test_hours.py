@@ -72,13 +72,13 @@ async def some_turn(stores: Stores, chance: random.Random, person: int, turn_id:
     await stores.ledger.finish([], [], TurnRecord(turn_id, here.id, person, "q", calls=tuple(calls), facts=facts))
 
 
-async def happened(stores: Stores, clock: ManualClock, seed: int, count: int = 60) -> None:
+async def simulate_activity(stores: Stores, clock: ManualClock, seed: int) -> None:
     """Random turns, ratings, links and deletions while hours pass and clocks are set back."""
     chance = random.Random(seed)
     had: list[tuple[str, int]] = []
     ratings: list[Rating | None] = [-1, 1, None]
     people: list[int] = []
-    for number in range(count):
+    for number in range(60):
         clock.now += chance.choice([0.0, 900.0, 3600.0, -1800.0])
         match chance.randrange(12):
             case 0:
@@ -104,14 +104,14 @@ async def happened(stores: Stores, clock: ManualClock, seed: int, count: int = 6
 @pytest.mark.parametrize("seed", range(3))
 async def test_hourly_sums_match_the_rows(database: Database, clock: ManualClock, seed: int) -> None:
     stores = open_stores(database, clock)
-    await happened(stores, clock, seed)
+    await simulate_activity(stores, clock, seed)
     assert await database.read(differing) == []
     counts = select(func.sum(usage_hours.c.calls)), select(func.sum(turn_hours.c.liked + turn_hours.c.disliked))
     assert all(await database.read(lambda c: [c.execute(each).scalar() for each in counts]))
 
 
 async def test_old_rows_are_counted_by_the_migration(database_url: str, database: Database, clock: ManualClock) -> None:
-    await happened(open_stores(database, clock), clock, 1)
+    await simulate_activity(open_stores(database, clock), clock, 1)
 
     def step(connection: Connection) -> str:
         before = by_hour(connection, usage_hours), by_hour(connection, turn_hours)
