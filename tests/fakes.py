@@ -137,7 +137,7 @@ class ManualClock:
 
 
 class ShiftedClock:
-    """A clock that runs `ahead` seconds before another one; by default, before the system clock."""
+    """A clock that is `ahead` seconds ahead of another one, by default the system clock."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock

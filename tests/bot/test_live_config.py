@@ -33,8 +33,8 @@ class FailingTooling:
         self.well.set()
 
 
-class NoHealth:
-    """Only remembers the error of the configuration."""
+class FakeHealth:
+    """Holds only the configuration error."""
 
     config_fault: Reason | None = None
 
@@ -47,7 +47,7 @@ async def test_a_failed_reload_is_logged_once_and_retried(
     workspace.prepare()
     owner_files, models = WorkspaceFiles(workspace), Models(workspace.config(), workspace.catalog())
     tooling: Any = FailingTooling(tmp_path / "SYSTEM.md")
-    health: Any = NoHealth()
+    health: Any = FakeHealth()
 
     async def tell(template: str, /, **values: object) -> None: ...
 

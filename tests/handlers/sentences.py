@@ -77,8 +77,8 @@ FAULTY = (
     *("handlers/tools/", "routing/config/", "routing/catalog/cards.py", "routing/catalog/catalog.py"),
     *("telegram/platform.py", "telegram/webhook.py", "discord/connection.py"),
 )
-"""Where they are raised; owners hear of the last three on their other platforms. Other ConfigErrors are logged, printed
-by the command line, or shown to owners in English."""
+"""Where they are raised. Owners read those of the last three on their other platforms. Other ConfigErrors are logged,
+printed by the command line, or shown to owners in English."""
 SHELL_ONLY = ("handlers/tools/mcp/server.py", "handlers/tools/tool_router.py")
 
 DESCRIPTIONS = tuple(

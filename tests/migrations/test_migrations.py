@@ -273,7 +273,7 @@ def test_only_the_newest_backups_are_kept(populated: Path) -> None:
 
 
 def test_an_incomplete_backup_is_not_kept(populated: Path) -> None:
-    """What a killed process left is removed, too."""
+    """Leftovers of a killed process are removed, too."""
     backups = populated.parent / "backups"
     backups.mkdir(exist_ok=True)
     (backups / "tierbot-0001-20260101-000000.db.part").write_bytes(b"half")

@@ -12,7 +12,7 @@ from blockbuster import blockbuster_ctx
 
 from bot.settings import load
 from tests.servers.discord import DiscordServer
-from tests.servers.discord.__main__ import obey
+from tests.servers.discord.__main__ import run_line
 from tests.servers.discord.rules import MAX_FILE
 from tests.servers.discord.schema import schema
 from tests.servers.discord.sdk import Raw, raw, strange_answers, talking
@@ -123,45 +123,45 @@ async def test_a_person_can_type() -> None:
             await asked.response.send_message(f"{to} {loud}", view=view)
 
         await client.tree.sync()
-        obey(dc, "")
-        assert (await dc.reply(obey(dc, "good day"))).text == "echo: good day"
-        assert dc.bot.mention in (await dc.reply(obey(dc, "@general hello"))).text
+        run_line(dc, "")
+        assert (await dc.reply(run_line(dc, "good day"))).text == "echo: good day"
+        assert dc.bot.mention in (await dc.reply(run_line(dc, "@general hello"))).text
         with pytest.raises(LookupError, match="no message"):
-            obey(dc, "!press More")
-        assert (await dc.reply(obey(dc, "/count to=3 loud=true"))).text == "3 True"
-        assert obey(dc, "!press More").data["custom_id"] == "more"
-        obey(dc, "!react 👍")
+            run_line(dc, "!press More")
+        assert (await dc.reply(run_line(dc, "/count to=3 loud=true"))).text == "3 True"
+        assert run_line(dc, "!press More").data["custom_id"] == "more"
+        run_line(dc, "!react 👍")
         newest = max(dc.dm().from_bot(), key=lambda message: message.id)
         assert list(newest.reactions) == ["👍"]
-        obey(dc, "!unreact 👍")
+        run_line(dc, "!unreact 👍")
         assert newest.reactions == {}
-        obey(dc, "!reconnect")
+        run_line(dc, "!reconnect")
         await dc.wait_for(lambda dc: dc.sessions[0].resumes)
 
 
 async def test_people_can_cause_errors() -> None:
     async with talking() as (dc, client):
-        assert (await dc.reply(obey(dc, "bob: hello"))).text == "echo: hello"
-        message = obey(dc, "bob: @general hello")
+        assert (await dc.reply(run_line(dc, "bob: hello"))).text == "echo: hello"
+        message = run_line(dc, "bob: @general hello")
         assert message.author is dc.user("bob")
         assert message.channel is dc.channel()
-        thread = obey(dc, "!thread Plans hello").channel
+        thread = run_line(dc, "!thread Plans hello").channel
         assert thread is dc.thread("Plans")
         assert (await dc.reply(thread)).text.endswith("hello")
-        obey(dc, "!forbid general send_messages attach_files")
+        run_line(dc, "!forbid general send_messages attach_files")
         assert dc.channel().forbidden == {"send_messages", "attach_files"}
-        obey(dc, "!allow general send_messages")
+        run_line(dc, "!allow general send_messages")
         assert dc.channel().forbidden == {"attach_files"}
         before = dc.now()
-        obey(dc, "!advance 3600")
+        run_line(dc, "!advance 3600")
         assert dc.now() - before >= 3600
-        obey(dc, '!fault "POST /channels/*/messages" rate_limit')
-        await dc.reply(obey(dc, "delayed"))
+        run_line(dc, '!fault "POST /channels/*/messages" rate_limit')
+        await dc.reply(run_line(dc, "delayed"))
         assert [call.status for call in dc.calls("POST") if call.status == 429] == [429]
-        obey(dc, "!kick")
+        run_line(dc, "!kick")
         await client.until(lambda: "guild_remove" in client.event_names)
         with pytest.raises(LookupError, match="no such command"):
-            obey(dc, "!dance")
+            run_line(dc, "!dance")
 
 
 def test_the_server_runs_as_a_program(tmp_path: Path) -> None:

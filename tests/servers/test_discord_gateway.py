@@ -25,10 +25,10 @@ async def test_a_client_logs_in_and_receives_messages() -> None:
         assert received.created_at.timestamp() == pytest.approx(message.at, abs=0.01)
 
 
-@pytest.mark.parametrize("order", ["ask_reconnect", "close_gateway", "cut_gateway", "invalidate"])
-async def test_a_reconnect_resumes_and_loses_nothing(order: str) -> None:
+@pytest.mark.parametrize("method", ["ask_reconnect", "close_gateway", "cut_gateway", "invalidate"])
+async def test_a_reconnect_resumes_and_loses_nothing(method: str) -> None:
     async with talking() as (dc, client):
-        getattr(dc, order)(*([True] if order == "invalidate" else []))
+        getattr(dc, method)(*([True] if method == "invalidate" else []))
         for number in range(3):
             dc.say(f"missed {number}", channel="general")
         assert [message.text for message in await dc.reply("general", count=3)] == [

@@ -65,7 +65,7 @@ class KillSweep(SweepBase):
     """Asks in private chats and a group, kills and restarts the bot, and checks the guarantees."""
 
     def __init__(self, on: BotHarness, seed: int, driver: str, power_cuts: bool = False) -> None:
-        """`driver`: of the bot's database, from `DRIVERS`; `power_cuts`: a kill also loses what is not synced."""
+        """`driver` is the database driver, from `DRIVERS`. With `power_cuts`, a kill also loses unsynced writes."""
         super().__init__(on, seed)
         self._power = power_cuts
         self.constants = power.CONSTANTS if power_cuts else {}

@@ -56,7 +56,7 @@ def cut(database: Path) -> None:
 
 
 def _note(connection: Connection, url: URL) -> None:
-    """Record the length of the log, no transaction being open, if the connection syncs its commits."""
+    """Record the log's length if the connection syncs its commits. No transaction may be open."""
     if connection.exec_driver_sql("PRAGMA synchronous").scalar_one() != _FULL:
         return
     database = Path(url.database or "")

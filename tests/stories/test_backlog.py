@@ -65,9 +65,9 @@ async def test_no_message_is_marked_while_replies_are_being_sent(
     assert on.tg.calls("setMessageReaction") == []
 
 
-async def test_a_command_is_answered_before_a_backlog_of_which_nothing_is_lost(on: BotHarness) -> None:
-    """While it waits there are one copy of each message and a few tasks per chat, and afterwards at most a few messages
-    per chat, held by open connections."""
+async def test_a_command_overtakes_a_backlog_and_nothing_is_lost(on: BotHarness) -> None:
+    """While the backlog waits, there are one copy of each message and a few tasks per chat; afterwards, only a few
+    messages per chat, held by open connections."""
     on.env |= {"BOT_ACCESS": "open"}
     chats = [on.tg.private(f"person {number}") for number in range(20)]
     async with running(on):

@@ -27,14 +27,14 @@ def frequent_reloads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Config:
-    """The file, edited as by its owner."""
+    """Edits the file as its owner would."""
 
     def __init__(self, on: BotHarness) -> None:
         self._path = on.workspace / "preferences" / "runtime-config.json"
         self._valid = json.loads(self._path.read_text(encoding="utf-8"))
 
     def write(self, **sections: object) -> None:
-        """The valid file with other sections."""
+        """Write the valid file with these sections replaced."""
         new = self._path.with_name("new")
         new.write_text(json.dumps(self._valid | sections), encoding="utf-8")
         new.replace(self._path)

@@ -27,8 +27,8 @@ async def run_sweep(
     drivers: tuple[str, str] = DRIVERS,
     power_cuts: bool = False,
 ) -> list[KillSweep]:
-    """Two bots in parallel with half of the kills each, because a start uses seconds of one core. `drivers`: those of
-    their databases."""
+    """Two bots in parallel with half of the kills each, because a start uses seconds of one core. `drivers` are
+    their database drivers."""
 
     async def run(number: int, driver: str) -> KillSweep:
         async with bot_harness(workspace / str(number)) as on:

@@ -78,11 +78,11 @@ async def test_an_idle_bot_ends_at_once_at_either_signal(on: BotHarness) -> None
 
 
 FOREVER = 3600.0
-"""A wait of the start that would outlast every test."""
+"""Seconds that no test can take."""
 
 
 def patient() -> Pace:
-    """Waits for each answer of Telegram."""
+    """Never gives up on an answer from Telegram."""
     return Pace(answer=FOREVER)
 
 

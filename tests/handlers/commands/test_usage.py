@@ -108,8 +108,8 @@ def kept() -> Kept:
 
 
 def command(kept: Kept, **ceilings: object) -> UsageCommand:
-    till = BudgetFixture(limits(zone=ZoneInfo("Pacific/Auckland"), **ceilings))
-    budget = Budget(lambda: till.limits, kept, till.own, lambda: NOON)
+    fixture = BudgetFixture(limits(zone=ZoneInfo("Pacific/Auckland"), **ceilings))
+    budget = Budget(lambda: fixture.limits, kept, fixture.own, lambda: NOON)
     return UsageCommand(kept, kept, Turns(kept), cast(Any, People()), budget, lambda: NOON)
 
 

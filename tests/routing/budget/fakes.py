@@ -79,11 +79,11 @@ class BudgetFixture:
 
     def __init__(self, limits: BudgetLimits) -> None:
         self.now = NOON
-        self.books, self.own, self.limits = FakeSpendingStore(), FakeBudgetStore(), limits
+        self.store, self.own, self.limits = FakeSpendingStore(), FakeBudgetStore(), limits
         self.budget = self.restarted()
 
     def restarted(self) -> Budget:
-        return Budget(lambda: self.limits, self.books, self.own, lambda: self.now)
+        return Budget(lambda: self.limits, self.store, self.own, lambda: self.now)
 
     async def held(self, dollars: str | None, person: int = ANN, chat: ChatKey = HOME) -> Reservation:
         """A reservation that must succeed."""
@@ -103,7 +103,7 @@ class BudgetFixture:
     async def spend(self, dollars: str, person: int = ANN, chat: ChatKey = HOME) -> None:
         """A call that was made and recorded."""
         (await self.held(dollars, person, chat)).settle(cost(dollars))
-        self.books.rows.append((self.now, person, chat, Decimal(dollars), 0))
+        self.store.rows.append((self.now, person, chat, Decimal(dollars), 0))
 
 
 def cost(dollars: str | None, tokens: int = 0) -> Usage:

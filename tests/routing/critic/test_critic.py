@@ -188,8 +188,8 @@ async def test_at_a_budget_limit_no_critic_is_called(at_limit: str) -> None:
     async def prices() -> PriceList:
         return lambda model: Price.flat(Decimal(1000))
 
-    till = BudgetFixture(limits(person_day="0.01", at_limit=at_limit))
-    bench = Bench(DOUBT, guard=BudgetGuard(till.budget, prices))
+    fixture = BudgetFixture(limits(person_day="0.01", at_limit=at_limit))
+    bench = Bench(DOUBT, guard=BudgetGuard(fixture.budget, prices))
     assert await bench.check() is None
     assert bench.llm.made == 0
     assert bench.cost.calls == []

@@ -58,21 +58,21 @@ async def _serve(dc: DiscordServer) -> None:
             while True:
                 text = await asyncio.to_thread(input)
                 try:
-                    obey(dc, text)
+                    run_line(dc, text)
                 except (AssertionError, LookupError, ValueError) as error:
                     print(f"? {error}", flush=True)
         finally:
             showing.cancel()
 
 
-def obey(dc: DiscordServer, text: str) -> Any:
+def run_line(dc: DiscordServer, text: str) -> Any:
     """Carries out one typed line."""
     if not text.strip():
         return None
     if text.startswith("/"):
         return _slash(dc, text)
     if text.startswith("!"):
-        return _order(dc, text)
+        return _other_event(dc, text)
     spoken = re.fullmatch(r"(?:(\w+): )?(.*)", text, re.S)
     assert spoken is not None
     who, words = spoken.groups()
@@ -82,7 +82,7 @@ def obey(dc: DiscordServer, text: str) -> Any:
     return dc.say(words, user=who)
 
 
-def _order(dc: DiscordServer, text: str) -> Any:
+def _other_event(dc: DiscordServer, text: str) -> Any:
     """Events other than typed messages. Raises LookupError for an unknown command."""
     first, _, rest = text.partition(" ")
     words = shlex.split(rest)

@@ -115,9 +115,9 @@ async def test_a_link_in_place_of_the_folder_is_refused(tmp_path: Path, secret: 
 
 
 def swap_before(sandbox: Sandbox, at: int, swap: Callable[[], None]) -> Callable[[], int]:
-    """Calls `swap` before the system call number `at` of the next command's start: of those until bubblewrap's command
-    line is built, and once before that. Returns a function for the number of these calls so far. The sandbox makes them
-    one by one, in its threads."""
+    """Calls `swap` before system call number `at` while the next command starts. Counts the calls until bubblewrap's
+    command line is built, and the building as one more. Returns a function that returns the count so far. The sandbox
+    makes the calls one by one, in its threads."""
     calls, ready = 0, False
 
     def profile(frame: FrameType, event: str, called: object) -> None:  # Python does not report what `swap` calls
