@@ -64,9 +64,9 @@ def vocabulary(found: Sequence[Source], teacher: list[str]) -> tuple[list[str], 
                     own |= dict.fromkeys(
                         word for word in found_words if len(word) <= MAX_UNSPACED or language not in UNSPACED
                     )
-    spoken = Counter(word for text in by["en"] for word in words(cutter, text))
+    word_counts = Counter(word for text in by["en"] for word in words(cutter, text))
     home = list(
-        dict.fromkeys([*english(teacher, ENGLISH), *(word for word, count in spoken.most_common() if count >= 3)])
+        dict.fromkeys([*english(teacher, ENGLISH), *(word for word, count in word_counts.most_common() if count >= 3)])
     )
     tokens = dict.fromkeys([PADDING, UNKNOWN, *home, *own])
     for language in sorted(by.keys() - {"en"}):
@@ -134,10 +134,10 @@ def train(data: Path, out: Path, metatool: bool, plan: Plan, cache: Path | None)
     cut = [encoding.ids or [unknown] for encoding in encoded]
     say(f"{len(tokens)} tokens, {len(texts)} texts")
     teacher_vectors = np.zeros((len(texts), 384), np.float32)
-    spoken = [number for number, (_, language) in enumerate(texts) if language == "en"]
-    teacher_vectors[spoken] = teacher.vectors([texts[number][0] for number in spoken])
+    in_english = [number for number, (_, language) in enumerate(texts) if language == "en"]
+    teacher_vectors[in_english] = teacher.vectors([texts[number][0] for number in in_english])
     rows = first(tokens, home, cut, lessons, teacher_vectors, teacher)
-    say("the teacher has spoken")
+    say("teacher vectors computed")
     digits = [number for number, token in enumerate(tokens) if token.isdecimal()]
     rows = Training(rows, cut, teacher_vectors, digits, parts(tokens, frozenset(home)), plan).run(lessons, say)
     rows[[tokens.index(PADDING), unknown]] = 0

@@ -31,7 +31,7 @@ async def _probe_once(sandbox: Sandbox) -> Reason | None:
         if off := await _probe(sandbox):
             return off
         _working.append(sandbox)
-    sandbox.isolation, sandbox._family = _working[0].isolation, _working[0]._family
+    sandbox.isolation, sandbox._process_tree = _working[0].isolation, _working[0]._process_tree
     return None
 
 

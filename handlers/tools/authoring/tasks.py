@@ -58,7 +58,7 @@ def card_in(
     own = ToolText(required_text(function, "description"), _NO_PARAMETERS if schema is None else schema.values)
     hinted = read_hints(hints and _checked(hints).values, own, as_it_is if proven else _usable)
     descriptions = {size: hinted.texts.get(size, own) for size in SIZES}
-    said = texts(function, "examples") or texts(task, "examples")
+    own_examples = texts(function, "examples") or texts(task, "examples")
     with fault_at_name(function):
         if name in taken:
             raise ConfigError("The tool {tool} already exists: rename one of the two.", tool=name)
@@ -67,7 +67,7 @@ def card_in(
             {size: text.description for size, text in descriptions.items()},
             {size: text.parameters for size, text in descriptions.items()},
             category=hinted.category or category,
-            examples=said or (examples.get(name, ()) if isinstance(examples, Mapping) else examples),
+            examples=own_examples or (examples.get(name, ()) if isinstance(examples, Mapping) else examples),
             priority=hinted.priority,
             proven=proven,
         )

@@ -159,12 +159,12 @@ async def opened(
         raise
     finally:
         os.close(passed[-1])
-    box = SandboxProcess(process, reader, transcript)
+    sandboxed = SandboxProcess(process, reader, transcript)
     try:
-        await box.begin()
-        yield box
+        await sandboxed.begin()
+        yield sandboxed
     finally:
-        await box.end()
+        await sandboxed.end()
         pipe.close()
 
 

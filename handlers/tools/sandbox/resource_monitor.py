@@ -62,7 +62,7 @@ class ResourceMonitor:
 
     def load(self) -> Ended | None:
         """The exceeded limit on processes, memory or the machine's disk, if any. Takes about 1 ms."""
-        found = self._family()
+        found = self._process_ids()
         states = [_status(pid) for pid in found]
         if sum(state.get("Threads", 0) for state in states) > self.limits.processes + _BUBBLEWRAPS:
             return "processes"
@@ -81,11 +81,11 @@ class ResourceMonitor:
         too_much = lost > self.limits.disk_bytes + OTHERS_BYTES or (now.free < LEAST_FREE_DISK and lost > MIB)
         return "disk" if too_much else None
 
-    def _family(self) -> list[int]:
+    def _process_ids(self) -> list[int]:
         return list(self.process_tree(self.root, 4 * self.limits.processes))
 
     def _too_large(self) -> bool:
-        return sum(map(_proportional, self._family())) > self.limits.memory_bytes
+        return sum(map(_proportional, self._process_ids())) > self.limits.memory_bytes
 
     def _hidden(self, now: Machine, held: int, found: Sequence[int]) -> bool:
         """Whether the machine lost memory that no process accounts for and that this sandbox may hold in sockets."""

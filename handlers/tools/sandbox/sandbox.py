@@ -87,7 +87,7 @@ class Sandbox:
         self._files = files
         self._program = program
         self._process_trees = process_trees
-        self._family = process_trees[0]
+        self._process_tree = process_trees[0]
         self._off: str | None = None
         self._next_probe = -math.inf
         self._retry_seconds = retry_seconds
@@ -103,7 +103,7 @@ class Sandbox:
         loop = asyncio.get_running_loop()
         async with self._probing:
             if self.isolation is None and loop.time() >= self._next_probe:
-                self._off = await self._in_thread(self._lasting)
+                self._off = await self._in_thread(self._permanent_reason)
                 self._next_probe = math.inf
                 if self._off is None:
                     self._off = await self._probe()
@@ -126,12 +126,14 @@ class Sandbox:
                     "started: try again in a minute."
                 ) from None
             try:
-                return await self._stoppable(_Job(self._files, person_id, argv, stdin, self._as(self.isolation)))
+                return await self._stoppable(
+                    _Job(self._files, person_id, argv, stdin, self._bubblewrap(self.isolation))
+                )
             except BrokenSandbox as error:
                 log.warning("[Sandbox] %s", error)
                 raise ToolFailed("The sandbox broke before the command ended. Try once more.") from None
 
-    def _as(self, isolation: Isolation) -> Bubblewrap:
+    def _bubblewrap(self, isolation: Isolation) -> Bubblewrap:
         venv = () if sys.prefix == sys.base_prefix else (Path(sys.prefix),)
         files = self._files.absolute()
         return Bubblewrap(self._program, self.guard.mark, isolation, self.limits, (files.parent, files, _SOURCE, *venv))
@@ -140,7 +142,7 @@ class Sandbox:
         """Runs the command in a task that is never cancelled, so that a second cancellation can't leave processes
         behind."""
         stop: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        running = asyncio.create_task(self._ran(job, stop))
+        running = asyncio.create_task(self._execute(job, stop))
         try:
             return await asyncio.shield(running)
         except asyncio.CancelledError:
@@ -152,7 +154,7 @@ class Sandbox:
                 running.exception()
             raise
 
-    async def _ran(self, job: _Job, stop: asyncio.Future[None]) -> ExecResult:
+    async def _execute(self, job: _Job, stop: asyncio.Future[None]) -> ExecResult:
         bubblewrap, limits = job.bubblewrap, job.bubblewrap.limits
         loop, transcript = asyncio.get_running_loop(), Transcript(limits.printed_chars)
         with ExitStack() as fds:
@@ -167,10 +169,12 @@ class Sandbox:
             command, passed = await self._in_thread(bubblewrap.command, folder, room, status_end, fds)
             began = loop.time()
             try:
-                async with opened([*command, *job.argv], passed, stdin, status, transcript) as box:
-                    fds.callback(self._taken.pop, box.pid, None)
-                    monitor = ResourceMonitor(box.pid, folder, limits, before, size, self._family, self._taken)
-                    ended, code = await box.over(monitor, self._threads, stop)
+                async with opened([*command, *job.argv], passed, stdin, status, transcript) as process:
+                    fds.callback(self._taken.pop, process.pid, None)
+                    monitor = ResourceMonitor(
+                        process.pid, folder, limits, before, size, self._process_tree, self._taken
+                    )
+                    ended, code = await process.over(monitor, self._threads, stop)
             except BrokenSandbox:
                 raise BrokenSandbox(_last_line(transcript.result()[0])) from None
             if ended == "exit" and (code == _TOO_FULL or await self._in_thread(monitor.disk) is not None):
@@ -178,7 +182,7 @@ class Sandbox:
             output, cut = transcript.result()
             return ExecResult(output, code, ended, loop.time() - began, cut)
 
-    def _lasting(self) -> Reason | None:
+    def _permanent_reason(self) -> Reason | None:
         """A permanent reason why no command can run until something is installed."""
         if shutil.which(self._program) is None:
             return NOT_INSTALLED
@@ -189,10 +193,10 @@ class Sandbox:
     async def _probe(self) -> Reason | None:
         problems: list[str] = []
         try:
-            seeing = await self._in_thread(lambda: next(filter(is_visible, self._process_trees), None))
-            if seeing is None:
+            process_tree = await self._in_thread(lambda: next(filter(is_visible, self._process_trees), None))
+            if process_tree is None:
                 return NO_PROCESSES
-            self._family = seeing
+            self._process_tree = process_tree
             for isolation in ISOLATIONS:
                 problem = await self._problem(isolation)
                 if problem is None:
@@ -210,7 +214,7 @@ class Sandbox:
 
     async def _problem(self, isolation: Isolation) -> str | None:
         """The error when Python runs with this isolation; None if it works."""
-        bubblewrap = self._as(isolation)
+        bubblewrap = self._bubblewrap(isolation)
         bubblewrap = replace(bubblewrap, limits=replace(self.limits, seconds=PROBE_SECONDS))
         empty = await self._in_thread(tempfile.TemporaryDirectory, prefix="tierbot-")
         try:
