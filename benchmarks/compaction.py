@@ -39,7 +39,7 @@ from storage.schema import summaries
 LIMIT_MS, LIMITED = 50.0, 1_000
 """Maximum milliseconds per number of messages."""
 SIZES = (1_000, 5_000)
-TIMES, QUICK = 21, 3
+TIMES, QUICK = 15, 3
 KEEP = 20
 HEADINGS = ("messages", "wall p50, ms", "wall p95, ms", "CPU p50, ms", *PHASES, "summary calls", "limit", "")
 

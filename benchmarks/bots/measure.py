@@ -19,7 +19,7 @@ TURNS_A_CHAT = 5
 WARM_UP = 10
 SLOW_SECONDS = 3.0
 """Long enough to see the answer being streamed; platforms allow about one edit per second."""
-SLOW_WAVES = 2
+SLOW_WAVES = 1
 GREETING = "hello"
 QUESTION = "How often should I water the tomatoes in August?"
 
