@@ -91,16 +91,14 @@ class SqliteDatabase:
         return result
 
     def _begin_batch(self) -> None:
-        """Submit the waiting steps, also those that are not urgent; steps that arrive meanwhile form the next batch."""
-        if self._batch is not None:
-            return
+        """Submit the waiting steps, also those that are not urgent. Steps that arrive before the thread begins share
+        their transaction; later ones form the next batch."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._again:
-            jobs = [self._again.popleft()]
-        else:
-            jobs, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
+        if self._batch is not None or not (self._again or self._waiting):
+            return
+        jobs = [self._again.popleft()] if self._again else []
         self._batch = asyncio.get_running_loop().run_in_executor(self._thread, self._transact, jobs)
         self._batch.add_done_callback(partial(self._ended, jobs))
 
@@ -119,8 +117,7 @@ class SqliteDatabase:
             log.debug("Running %d steps again, one by one: %r", len(jobs), failure)
             self._again.extend(jobs)
             results = []
-        if self._again or self._waiting:
-            self._begin_batch()
+        self._begin_batch()
         for job, value, error in results:
             if job.future.done():  # the caller was cancelled; the commit stands
                 continue
@@ -129,8 +126,12 @@ class SqliteDatabase:
             else:
                 job.future.set_exception(error)
 
-    def _transact(self, jobs: Sequence[_Job]) -> list[Result]:
-        """Run all steps in one transaction. If it raises, none has taken effect."""
+    def _transact(self, jobs: list[_Job]) -> list[Result]:
+        """Run `jobs`, or if there are none, all steps that wait by now, in one transaction; `jobs` then lists them. If
+        it raises, none has taken effect."""
+        if not jobs:
+            jobs += self._waiting[:MAX_BATCH]
+            del self._waiting[: len(jobs)]  # the loop's thread only appends
         run = _run if len(jobs) == 1 else _in_savepoint
         with self._engine.connect() as connection, connection.begin():
             raw = _raw(connection)

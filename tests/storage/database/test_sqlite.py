@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import sqlite3
+import threading
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -40,6 +41,23 @@ async def test_waiting_steps_share_a_commit(tmp_path: Path) -> None:
     await asyncio.gather(*(database.write(put(str(n))) for n in range(20)))
     assert len(await keys(database)) == 20
     assert len(commits) <= 4, "one for the first, one for those that waited behind it, and one for the reads"
+    await database.close()
+
+
+async def test_steps_that_arrive_before_the_thread_begins_share_its_commit(tmp_path: Path) -> None:
+    database, commits = await opened(tmp_path)
+    may_begin = threading.Event()
+    database._thread.submit(may_begin.wait)
+    steps = []
+    for number in range(20):
+        steps.append(asyncio.create_task(database.write(put(str(number)), urgent=number != 1)))
+        await asyncio.sleep(0)
+    may_begin.set()
+    await asyncio.gather(*steps)
+    assert len(commits) == 1
+    async with asyncio.timeout(60.0):
+        await database.write(put("later"), urgent=False)
+    assert len(commits) == 2
     await database.close()
 
 
