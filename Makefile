@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 4
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 
-.PHONY: chat run model embeddings test test-attacks test-support test-slow test-embeddings check bench bench-tools bench-failover train-embeddings format lock clean
+.PHONY: chat run model embeddings test test-attacks test-support test-system test-slow test-embeddings check bench bench-tools bench-failover train-embeddings format lock clean
 
 chat: $(VENV)/.base $(BIN)/tierbot
 	@$(BIN)/python -m bot chat
@@ -30,15 +30,21 @@ SUPPORT := tests/benchmarks tests/servers tests/independent tests/simulator \
 # Several workers and hundreds of processes import the same modules.
 export PYTHONDONTWRITEBYTECODE =
 
-# All but these two sets and the slow tests.
+# All but these two sets, what needs a system program, and the slow tests.
 test: $(VENV)/.dev
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(addprefix --ignore=,$(ATTACKS) $(SUPPORT))
+	@$(BIN)/python -m pytest -m "not slow and not system" -n $(WORKERS) --dist worksteal \
+		$(addprefix --ignore=,$(ATTACKS) $(SUPPORT))
 
 test-attacks: $(VENV)/.dev
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ATTACKS)
 
 test-support: $(VENV)/.dev
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(SUPPORT)
+
+# What needs PostgreSQL, bubblewrap or systemd; without one of them, its tests are named and skipped.
+test-system: $(VENV)/.dev
+	@$(BIN)/python -m pytest -m "system and not slow" -n $(WORKERS) --dist worksteal \
+		$(addprefix --ignore=,$(ATTACKS) $(SUPPORT))
 
 test-slow: $(VENV)/.dev
 	@$(BIN)/python -m pytest -m slow --timeout 1800 -n $(WORKERS)
