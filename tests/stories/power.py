@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from sqlalchemy import URL, Connection
 
 from storage.database.async_engine import AsyncDatabase
-from storage.database.sqlite import SqliteDatabase
+from storage.database.sqlite import Result, SqliteDatabase, _Job
 
 T = TypeVar("T")
 
@@ -21,7 +21,7 @@ _FULL = 2
 class NotingDatabase(SqliteDatabase):
     """Records after each commit how long the write-ahead log is if SQLite has synced it."""
 
-    def _transact(self, jobs: Sequence[Any]) -> list[Any]:
+    def _transact(self, jobs: list[_Job]) -> list[Result]:
         results = super()._transact(jobs)
         with self._engine.connect() as connection:
             _note(connection, self._engine.url)
