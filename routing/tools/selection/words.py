@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import chain
+from typing import TypeVar
 
 import Stemmer
 
@@ -14,6 +15,10 @@ NGRAM = 4
 """Letters of an n-gram, including the marks of word boundaries. Lengths 3, 5 and mixtures were no better."""
 CACHED_WORDS = 2_048
 """The words of a message occur again in its clauses."""
+MAX_WORD_LENGTH = 24
+"""Longer texts, such as sentences in scripts without spaces, have large results, so only CACHED_TEXTS are cached."""
+CACHED_TEXTS = 16
+T = TypeVar("T")
 
 _WITHOUT_SPACES = r"\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 """Scripts without spaces between words: Thai, Lao, Burmese, Khmer, kana, Han."""
@@ -27,7 +32,13 @@ _LETTERS = str.maketrans({"ı": "i", "ß": "ss", "ø": "o", "ł": "l", "đ": "d"
 _LAST_LATIN = "\u024f"
 
 
-@lru_cache(maxsize=CACHED_WORDS)
+def _cached(function: Callable[[str], T]) -> Callable[[str], T]:
+    """Cache the results for the latest words and longer texts."""
+    words, texts = lru_cache(CACHED_WORDS)(function), lru_cache(CACHED_TEXTS)(function)
+    return lambda text: (words if len(text) <= MAX_WORD_LENGTH else texts)(text)
+
+
+@_cached
 def normal(text: str) -> str:
     """Case-folded, in Unicode normal form, Latin letters without diacritics."""
     folded = unicodedata.normalize("NFKC", text).casefold()
@@ -65,7 +76,7 @@ def letter_ngrams(text: str) -> list[str]:
 _english = Stemmer.Stemmer("english", 0)
 
 
-@lru_cache(maxsize=CACHED_WORDS)
+@_cached
 def _tokens(word: str) -> tuple[str, ...]:
     if word.isascii():
         return (str(_english.stemWord(word.partition("'")[0])),)
@@ -74,7 +85,7 @@ def _tokens(word: str) -> tuple[str, ...]:
     return (word, *_pairs(word)) if _HANGUL.search(word) else (word,)
 
 
-@lru_cache(maxsize=CACHED_WORDS)
+@_cached
 def _letters(word: str) -> tuple[str, ...]:
     if not word.isascii() and (is_unspaced(word) or _HANGUL.search(word)):
         return (*word, *_pairs(word), *_ngrams(word, 3))
