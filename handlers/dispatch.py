@@ -188,7 +188,7 @@ class Dispatcher:
         typed = typed_command(message)
         if typed is not None and typed.elsewhere:
             return NOTHING
-        person = await self._gate.admit(message, first_attempt=not entry.attempts)
+        person = await self._gate.admit(message)
         if isinstance(person, Person):
             say = say_for(person, message)
             return CommandContext(

@@ -31,9 +31,9 @@ class AccessGate:
             return False
         return person is not None and may(person, "user")
 
-    async def admit(self, message: InboundMessage, first_attempt: bool) -> Person | Reply | None:
-        """The sender, or the reply to someone without access; None if there is nothing to say. Only the first attempt
-        to answer a message counts for the rate limit. Raises Refused over the limit."""
+    async def admit(self, message: InboundMessage) -> Person | Reply | None:
+        """The sender, or the reply to someone without access; None if there is nothing to say. Raises Refused over the
+        rate limit."""
         verdict = await self._access.decide(message)
         if isinstance(verdict, Rejected):
             return await self._reject(message, verdict)
@@ -41,8 +41,8 @@ class AccessGate:
         if verdict.greeting is not None:
             await self._approvals.answer_admitted(welcome=False)
             return Reply(say_for(person, message)(verdict.greeting.template, **verdict.greeting.values))
-        counts = first_attempt and person.role != "owner"
-        if counts and not self._limit.take(_speaker(person, message), message.sent_at, _weight(message)):
+        limited = person.role != "owner"
+        if limited and not self._limit.take(_speaker(person, message), message.sent_at, _weight(message)):
             return None
         return person
 

@@ -3,7 +3,10 @@
 import json
 import re
 
+import pytest
+
 from tests.fakes import ShiftedClock
+from tests.polling import until
 from tests.stories.access import CODE, account, code_in
 from tests.stories.harness import OWNER, BotHarness, ask, press, running, settled
 
@@ -189,6 +192,21 @@ async def test_the_rate_limit_is_announced_once_with_its_end(on: BotHarness) -> 
             assert (await ask(on, text)).text == f"You said: {text}"  # the owner is exempt
         assert (await ask(on, "hi", user="carol")).text == "You said: hi"
         assert [message.text[:8] for message in reply.chat.from_bot()] == ["You said", "You said", "Too many"]
+
+
+async def test_the_rate_limit_counts_messages_that_waited_for_a_restart(
+    on: BotHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.app.GRACE_SECONDS", 0.1)
+    on.env |= {"BOT_ACCESS": "open", "USER_RATE_LIMIT": "2/minute"}
+    gate = on.ms.gate("never said")
+    async with running(on):
+        asked = [on.tg.say(text, user="bob") for text in ("one", "two", "three", "four")]
+        await gate.reached()
+        await until(lambda: on.rows("select count(*) from inbox") == [(4,)])
+    async with running(on):
+        await settled(on)
+    assert [message.text[:8] for message in asked[0].chat.from_bot()] == ["You said", "You said", "Too many"]
 
 
 async def test_replies_to_strangers_are_limited(on: BotHarness) -> None:
