@@ -40,6 +40,7 @@ class KeyedQueue(Generic[K, T]):
         self._handle = handle
         self._on_idle = on_idle
         self._queues: dict[K, _Queue[T]] = {}
+        self._waiting = 0
         self._closing = False
 
     def __contains__(self, key: K) -> bool:
@@ -53,7 +54,7 @@ class KeyedQueue(Generic[K, T]):
     @property
     def waiting(self) -> int:
         """The number of items that no handler has taken."""
-        return sum(len(queue.items) for queue in self._queues.values())
+        return self._waiting
 
     def items(self, key: K) -> Collection[T]:
         """What waits for this key, in order."""
@@ -68,11 +69,14 @@ class KeyedQueue(Generic[K, T]):
             queue = self._queues[key] = _Queue()
             queue.task = asyncio.get_running_loop().create_task(self._run(key, queue), name=f"{self._owner} {key}")
         (queue.items.appendleft if ahead else queue.items.append)(item)
+        self._waiting += 1
         queue.added.set()
 
     def take(self, key: K) -> T:
         """The next item of this key. Raises LookupError if there is none."""
-        return self._queues[key].items.popleft()
+        item = self._queues[key].items.popleft()
+        self._waiting -= 1
+        return item
 
     async def peek(self, key: K, seconds: float) -> T | None:
         """The next item of this key without taking it; None if none comes within `seconds`."""

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from bot.adapters.shared.keyed_queue import KeyedQueue
+from tests.attacks.growth import superlinear
 
 
 class Worker:
@@ -80,3 +81,14 @@ async def test_closing_cancels_running_work_and_starts_nothing() -> None:
     assert 2 not in worker.queue
     assert not worker.idle.is_set()
     await worker.queue.join(30.0)
+
+
+def test_the_time_of_a_backlog_grows_with_its_length_only() -> None:
+    async def fill(keys: int) -> None:
+        worker = Worker()
+        for key in range(keys):
+            worker.queue.put(key, "waits")
+            assert [worker.queue.waiting for _ in range(10)] == [key + 1] * 10
+        await worker.queue.close()
+
+    assert superlinear(lambda keys: asyncio.run(fill(keys))) == ""
