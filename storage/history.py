@@ -108,18 +108,18 @@ class SqlHistory:
             connection.execute(_END, _chat_parameters(chat) | {"now": now})
             return _begin(connection, chat, now)
 
-        return await self._switch(chat, await self._database.write(step))
+        return await self._switch(chat, step)
 
     async def resume(self, conversation: Conversation) -> None:
         now = self._clock()
 
-        def step(connection: Connection) -> None:
+        def step(connection: Connection) -> Conversation:
             connection.execute(_END, _chat_parameters(conversation.chat) | {"now": now})
             again = update(conversations).where(conversations.c.id == conversation.id)
             connection.execute(again.values(ended_at=None))
+            return conversation
 
-        await self._database.write(step)
-        await self._switch(conversation.chat, conversation)
+        await self._switch(conversation.chat, step)
 
     async def recent(self, chat: ChatKey, limit: int) -> tuple[Conversation, ...]:
         where = _chat_parameters(chat) | {"most": limit}
@@ -190,8 +190,12 @@ class SqlHistory:
             self._changes += 1
             self._switches.pop(conversation_id, None)
 
-    async def _switch(self, chat: ChatKey, conversation: Conversation) -> Conversation:
-        before = self._conversations.get(chat)
+    async def _switch(self, chat: ChatKey, step: Callable[[Connection], Conversation]) -> Conversation:
+        """Run a step that changes a chat's conversation, and cache the new one, or none if the caller is cancelled."""
+        try:
+            conversation = await self._database.write(step)
+        finally:
+            before = self._conversations.pop(chat, None)
         if before is not None and before.id != conversation.id:
             self._switches.pop(before.id, None)
         self._conversations[chat] = conversation

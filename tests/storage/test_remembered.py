@@ -78,3 +78,14 @@ async def test_a_read_overtaken_by_a_change_is_not_cached(database: Database, cl
     await asyncio.wait([preferences, switches])
     assert (await settings.get(ann.id)).tier == "smart"
     assert (await talks.switches(talk.id)).skill == "poet"
+
+
+async def test_a_conversation_begun_by_a_cancelled_command_is_current(database: Database, clock: ManualClock) -> None:
+    talks, chat = SqlHistory(database, clock), ChatKey("telegram", "1")
+    first = await talks.current(chat)
+    for change in (talks.begin(chat), talks.resume(first)):
+        changing = asyncio.create_task(change)
+        await asyncio.sleep(0)
+        changing.cancel()
+        await asyncio.wait([changing])
+        assert await talks.current(chat) == await SqlHistory(database, clock).current(chat)
