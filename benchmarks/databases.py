@@ -42,8 +42,12 @@ async def opened(driver: str, folder: Path) -> tuple[Stores, int, int]:
     return stores, person.id, (await stores.history.current(HOME)).id
 
 
+_deliveries: set[asyncio.Task[None]] = set()
+
+
 async def turn(stores: Stores, person_id: int, conversation_id: int, number: int) -> None:
-    """What a turn reads and stores: the message, the conversation, the result, and the delivery."""
+    """What a turn reads and stores: the message, the conversation, the result, and the delivery, which shares a later
+    commit, as in the bot. `delivered` waits for it."""
     update = InboundMessage(ANN, HOME, "1", str(number), "hi", 0.0)
     (entry,) = await stores.inbox.accept([update])
     await stores.history.unsummarised(conversation_id, MAX_MESSAGES)
@@ -52,7 +56,14 @@ async def turn(stores: Stores, person_id: int, conversation_id: int, number: int
     answer = (ChatMessage("assistant", "hello"),)
     record = TurnRecord(f"{number:08x}", conversation_id, person_id, "hi", messages=answer, calls=(call,), facts=facts)
     (reply,) = await stores.ledger.finish([entry.id], [OutboundMessage(HOME, "hello")], record)
-    await stores.outbox.sent(reply.id, str(number))
+    delivery = asyncio.create_task(stores.outbox.sent(reply.id, str(number)))
+    _deliveries.add(delivery)
+    delivery.add_done_callback(_deliveries.discard)
+
+
+async def delivered() -> None:
+    """Wait until all deliveries are stored."""
+    await asyncio.gather(*_deliveries)
 
 
 async def _chat(stores: Stores, person_id: int, conversation_id: int, numbers: Iterator[int]) -> None:
@@ -76,10 +87,12 @@ async def drivers(folder: Path) -> None:
         began = time.perf_counter()
         for _ in range(ROUNDS):
             await turn(stores, person_id, conversation_id, next(numbers))
+        await delivered()
         alone = (time.perf_counter() - began) / ROUNDS
 
         began, cpu = time.perf_counter(), time.process_time()
         await asyncio.gather(*(_chat(stores, person_id, conversation_id, numbers) for _ in range(TOGETHER)))
+        await delivered()
         rate, took = ROUNDS / (time.perf_counter() - began), (time.process_time() - cpu) / ROUNDS
         print(f"{driver:<18} {write * 1e3:>12.2f} {alone * 1e3:>12.2f} {rate:>20.0f} {took * 1e3:>15.2f}")
         await stores.database.close()

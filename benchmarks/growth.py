@@ -21,7 +21,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection, Integer, cast, func, insert, select
 
-from benchmarks.databases import MODELS, turn
+from benchmarks.databases import MODELS, delivered, turn
 from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser, percentile, sampled
 from routing.types.budgets import Period, days
 from routing.types.messages import ChatKey, UserKey
@@ -251,6 +251,7 @@ async def measure(folder: Path, sizes: Sequence[int], rounds: int) -> dict[str, 
                 await step(each, number)
                 sample.cpu.append((time.process_time() - cpu) * 1e3)
                 sample.wall.append((time.perf_counter() - began) * 1e3)
+                await delivered()
     for each in both:
         await each.stores.database.close()
     return found

@@ -102,7 +102,7 @@ class CouncilCommand:
             estimate_line(ask.say, plan.reckoned),
         ]
         if ask.attempts:
-            words = "⚠️ I was interrupted. What the council had cost until then is not counted."
+            words = "⚠️ I was restarted. If the council had already begun, its cost until then is not counted."
             lines.insert(0, ask.say(words))
         words = ask.say("🏛 Ask {n} models · {cost}", n=n, cost=about(ask.say, plan.reckoned))
         yes = Button(words, f"/council yes {plan.wanted}".rstrip(), plan.question)

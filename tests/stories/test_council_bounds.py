@@ -218,8 +218,8 @@ async def test_an_interrupted_council_needs_a_new_yes(on: BotHarness, monkeypatc
         await gate.reached(60.0)
     asked = len(on.ms.calls)
     async with running(on):
-        offer = await on.tg.reply(message, after=message, matching="I was interrupted")
-        assert "What the council had cost until then is not counted." in offer.text
+        offer = await on.tg.reply(message, after=message, matching="I was restarted")
+        assert "If the council had already begun, its cost until then is not counted." in offer.text
         assert YES.match(labels(offer)[0])
         assert len(on.ms.calls) == asked
         gate = on.ms.gate(when=at("openai", "answers"))
@@ -227,7 +227,7 @@ async def test_an_interrupted_council_needs_a_new_yes(on: BotHarness, monkeypatc
         await gate.reached(60.0)
     asked = len(on.ms.calls)
     async with running(on):
-        again = await on.tg.reply(after=offer, matching="I was interrupted")
+        again = await on.tg.reply(after=offer, matching="I was restarted")
         assert len(on.ms.calls) == asked, "nor after a yes"
         on.tg.press(labels(again)[0], message=again)
         assert (await on.tg.reply(after=again)).text.startswith("All agree.")
