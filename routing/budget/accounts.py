@@ -23,13 +23,19 @@ Key = tuple[Scope, PeriodKind, int | tuple[str, str] | None]
 class Account:
     """Spending in the current `period` (None: not read yet) in US dollars, and the number of calls of unknown price in
     it. `held` is reserved for running calls and survives the end of the period; `used` is the last access in Unix
-    seconds."""
+    seconds; `changes` counts the changes elsewhere, after which the sums are read again."""
 
     period: Period | None = None
     spent: Decimal = NOTHING
     unknown: int = 0
     held: Decimal = NOTHING
     used: float = 0.0
+    changes: int = 0
+
+    def forget(self) -> None:
+        """Read the sums again; reservations stay."""
+        self.period = None
+        self.changes += 1
 
 
 class Accounts:
@@ -41,7 +47,6 @@ class Accounts:
         self._clock = clock
         self._accounts: dict[Key, Account] = {}
         self._most = MAX_ACCOUNTS
-        self._changes = 0
 
     async def current(
         self,
@@ -64,30 +69,28 @@ class Accounts:
         if len(self._accounts) > self._most:
             self._accounts = {key: each for key, each in self._accounts.items() if each.held or each.used > now - IDLE}
             self._most = max(MAX_ACCOUNTS, 2 * len(self._accounts))
-        unread = [(account, payer) for account, payer in wanted if account.period != payer.period]
+        unread = [(account, account.changes, payer) for account, payer in wanted if account.period != payer.period]
         if unread:
-            changes = self._changes
-            sums = await self._spending.sums([payer for _, payer in unread])
-            for (account, payer), spent in zip(unread, sums, strict=True):
+            sums = await self._spending.sums([payer for *_, payer in unread])
+            for (account, changes, payer), spent in zip(unread, sums, strict=True):
                 if account.period == payer.period:  # a concurrent turn read it, and may have spent since
                     continue
                 estimated = assumed.cost(spent.unknown_tokens, 0) if assumed else NOTHING
-                account.period = payer.period if changes == self._changes else None  # it may be stale
+                account.period = payer.period if changes == account.changes else None  # it may be stale
                 account.unknown = spent.unknown
                 account.spent = spent.dollars + estimated
         return [(account, payer.period) for account, payer in wanted]
 
     def forget(self) -> None:
         """Read all sums again; reservations of running calls stay."""
-        self._changes += 1
         for account in self._accounts.values():
-            account.period = None
+            account.forget()
 
     def reread(self, *people: int) -> None:
         """Read the sums of these people again."""
         for (scope, _, payer), account in self._accounts.items():
             if scope == "person" and payer in people:
-                account.period = None
+                account.forget()
 
 
 def _payer(ceiling: Ceiling, person_id: int, chat: ChatKey, period: Period, kind: PayerKind) -> Payer:

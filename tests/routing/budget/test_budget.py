@@ -255,3 +255,15 @@ async def test_sums_that_were_read_before_a_change_elsewhere_are_read_again() ->
     fixture.store.gate.set()
     await reading
     assert (await fixture.budget.statuses(ANN, HOME))[0].spent == Decimal("0.5")
+
+
+async def test_sums_that_were_read_before_accounts_were_merged_are_read_again() -> None:
+    fixture = BudgetFixture(limits(person_day=1))
+    fixture.store.gate = asyncio.Event()
+    reading = asyncio.create_task(fixture.budget.statuses(ANN, HOME))
+    await fixture.store.arrived.acquire()
+    fixture.store.rows.append((fixture.now, ANN, HOME, Decimal("0.5"), 0))
+    fixture.budget.reread(ANN)
+    fixture.store.gate.set()
+    await reading
+    assert (await fixture.budget.statuses(ANN, HOME))[0].spent == Decimal("0.5")
