@@ -13,6 +13,7 @@ from routing.config.runtime import RouterConfig
 from routing.error_boundary import ErrorBoundary
 from routing.errors import ConfigError, StorageFault
 from routing.policy.models import Models
+from routing.redaction import masked
 from routing.types.skills import Skills
 from routing.types.tiers import TIERS
 
@@ -66,6 +67,10 @@ class LiveConfig:
         self._tell_owners = tell
         self._reported: set[str] = set()
         """Errors reported to the owners since the last valid configuration."""
+        self._need_restart: tuple[str, ...] = ()
+        """Changed variables that need a restart."""
+        self._reported_restart: tuple[str, ...] = ()
+        """Those reported to the owners."""
 
     async def keep_fresh(self) -> None:
         """Look for edits every RELOAD_SECONDS, until cancelled."""
@@ -81,34 +86,36 @@ class LiveConfig:
                 if current != stamps:
                     stamps = current
                     await self._reload()
-                await self._report_errors()
+                await self._report_changes()
                 await self._tooling.refresh()
 
     async def _reload(self) -> None:
-        """Reload everything, and tell the owners about changed variables that need a restart."""
+        """Reload everything."""
         workspace, models = self._workspace, self._models
         try:
-            restart_names = ", ".join(await asyncio.to_thread(workspace.reload_environment))
+            need_restart = await asyncio.to_thread(workspace.reload_environment)
             config, catalog = await asyncio.to_thread(lambda: (workspace.config(), workspace.catalog()))
             await asyncio.to_thread(self._owner_files.reload)
         except ConfigError as error:
             log.error("%s The last valid configuration stays in use.", error)
-            self._health.config_fault = error.reason
+            self._health.config_fault = error.reason.changed(masked)  # a key may be in the wrong place
             return
-        self._health.config_fault = None
+        self._health.config_fault, self._need_restart = None, need_restart
         models.config, models.catalog = config, catalog
         models.health.parallel.limit(config.parallel)
         log.info("[Config] Reloaded")
         warn_of_unknown_keys(config)
         warn_of_levels(models)
-        if restart_names:
-            log.warning("[Config] %s changed: restart the bot to use the new value", restart_names)
-            await self._tell_owners("🔁 {names} changed in .env. Restart me to use the new value.", names=restart_names)
 
-    async def _report_errors(self) -> None:
-        """Tell the owners about a new error or the end of all errors. Retried at the next call if storage fails."""
+    async def _report_changes(self) -> None:
+        """Tell the owners about new variables that need a restart, and a new error or the end of all errors. Retried at
+        the next call if storage fails."""
         fault = self._health.config_fault
         try:
+            if names := ", ".join(name for name in self._need_restart if name not in self._reported_restart):
+                log.warning("[Config] %s changed: restart the bot to use the new value", names)
+                await self._tell_owners("🔁 {names} changed in .env. Restart me to use the new value.", names=names)
+            self._reported_restart = self._need_restart
             if fault is not None and fault not in self._reported:
                 await self._tell_owners("⚠️ {reason} The last valid configuration stays in use.", reason=fault)
                 self._reported.add(fault)

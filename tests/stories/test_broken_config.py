@@ -86,6 +86,31 @@ async def test_a_german_owner_reads_it_in_german(on: BotHarness) -> None:
         assert notice.text == "✅ Die Konfiguration ist wieder gültig und wird verwendet."
 
 
+async def test_a_key_in_the_wrong_place_is_not_repeated(on: BotHarness) -> None:
+    async with running(on):
+        await ask(on, "hi")
+        Config(on).write(tiers={"sk-proj-0123456789abcdef0123456789abcdef": {}})
+        told = await on.tg.reply(OWNER, matching="is not a tier")
+        assert "tiers.*** is not a tier" in told.text
+        assert "0123456789" not in (await ask(on, "/status")).text
+
+
+async def test_a_variable_that_needs_a_restart_is_named_once(on: BotHarness) -> None:
+    async with running(on):
+        await ask(on, "hi")
+        config, env = Config(on), on.workspace / ".env"
+        env.write_text("RETENTION_DAYS=9\n", encoding="utf-8")
+        await on.tg.reply(OWNER, matching="RETENTION_DAYS")
+        config.write(critic=1)
+        await on.tg.reply(OWNER, matching="critic")
+        config.write()
+        await on.tg.reply(OWNER, matching="valid again")
+        env.write_text("RETENTION_DAYS=9\nHEARTBEAT_FILE=/tmp/beat\n", encoding="utf-8")
+        await on.tg.reply(OWNER, matching="HEARTBEAT_FILE")
+        told = [each.text for each in on.tg.private(OWNER).messages if each.text.startswith("🔁")]
+        assert [words.split()[1] for words in told] == ["RETENTION_DAYS", "HEARTBEAT_FILE"]
+
+
 async def test_an_unknown_key_is_logged_once_per_load(on: BotHarness, caplog: pytest.LogCaptureFixture) -> None:
     on.config |= {"modelRoutr": {}, "tools": {"maxChars": 1}}
     words = "[Config] Ignored unknown keys in runtime-config.json: modelRoutr, tools.maxChars"
