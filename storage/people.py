@@ -271,9 +271,10 @@ class SqlPeople:
 
     async def _change_account(self, user: UserKey, step: Callable[[Connection], object]) -> Person | None:
         """Run a step that admits an account or changes its profile, and cache the account as the step left it. None if
-        it was forgotten meanwhile."""
+        it was forgotten meanwhile. A cancelled step may still be committed, so nothing read before it is cached."""
         own_changes, changes = self._preferences.changes, self._changes
         kept: dict[UserKey, _Account | None] = {}
+        ended = False
 
         def change_and_read(connection: Connection) -> tuple[_Account, StoredPreferences] | None:
             step(connection)
@@ -281,6 +282,7 @@ class SqlPeople:
 
         try:
             found = await self._database.write(change_and_read)
+            ended = True
             if found is None:
                 return None
             account, own = found
@@ -289,6 +291,7 @@ class SqlPeople:
                 kept[user] = account
                 self._preferences.keep(account.person.id, own, own_changes)
         finally:
+            self._changes += not ended
             self._cache = kept
         return await self._in_chosen_language(account.person)
 

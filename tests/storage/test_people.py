@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import replace
+from pathlib import Path
 
 from sqlalchemy import insert, select
 
 from routing.types.messages import OutboundMessage, UserKey
 from routing.types.people import Pairing, Profile
-from storage.database import Database
+from storage.database import Database, open_database
+from storage.database.migrate import migrate
 from storage.history import SqlHistory
 from storage.ledger import SqlLedger
 from storage.outbox import SqlOutbox
@@ -178,6 +181,24 @@ async def test_pairing_requests_are_limited_and_expire(database: Database, clock
         clock.now += 1
         await people.ask(asks(number, "DDDDDDDD"), 2)
     assert [each.user.user_id for each in await people.waiting()] == ["4", "5"], "the oldest request was dropped"
+
+
+async def test_an_admission_whose_caller_is_cancelled_counts(tmp_path: Path, clock: ManualClock) -> None:
+    """It is committed after a change of the profile that began earlier, and that must not be cached any more."""
+    url = f"sqlite:///{tmp_path / 'people.db'}"
+    migrate(url, tmp_path)
+    database = open_database(url)
+    people = SqlPeople(database, SqlPreferences(database), clock)
+    await people.admit(ANN, "Ann", "user", "t")
+    await people.find(ANN)
+    blocking = asyncio.create_task(database.write(lambda c: time.sleep(0.05)))
+    seen = asyncio.create_task(people.seen(ANN, PROFILE))
+    admission = asyncio.create_task(people.admit_sender(ANN, PROFILE, "owner", "t"))
+    await asyncio.sleep(0)
+    admission.cancel()
+    await asyncio.gather(blocking, seen, admission, return_exceptions=True)
+    assert (await people.find(ANN)) == replace(await people.admit(ANN, "", "owner", "t"), language="de")
+    await database.close()
 
 
 async def test_forgetting_leaves_only_the_audit_record(database: Database, clock: ManualClock) -> None:
