@@ -6,7 +6,7 @@ import asyncio
 import secrets
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import URL, Connection, event
 from sqlalchemy.exc import DBAPIError
@@ -48,6 +48,7 @@ class AsyncDatabase:
         self._begin = begin
         self._begin_writing = begin_writing
         self._lock: AbstractAsyncContextManager[None] = asyncio.Lock() if begin else nullcontext()
+        self._running: set[asyncio.Task[Any]] = set()
         self._outside = OutsideChanges()
         if begin:
             event.listen(engine.sync_engine, "connect", self._outside.reconnected)
@@ -62,6 +63,16 @@ class AsyncDatabase:
         self._outside.listen(callback)
 
     async def _run(self, step: Callable[[Connection], T], begin: str, version: str = "") -> T:
+        """Run a step. With explicit transactions it also ends if the caller is cancelled: an interrupted one would stay
+        open and lock the file."""
+        if not begin:
+            return await self._transact(step, begin, version)
+        running = asyncio.create_task(self._transact(step, begin, version))
+        self._running.add(running)
+        running.add_done_callback(self._running.discard)
+        return await asyncio.shield(running)
+
+    async def _transact(self, step: Callable[[Connection], T], begin: str, version: str) -> T:
         def transaction(connection: Connection) -> T:
             if begin:
                 connection.exec_driver_sql(begin)
@@ -83,6 +94,7 @@ class AsyncDatabase:
         return int(await self.read(lambda connection: connection.exec_driver_sql(self._size).scalar_one()))
 
     async def close(self) -> None:
+        await asyncio.gather(*self._running, return_exceptions=True)
         await self._engine.dispose()
 
 

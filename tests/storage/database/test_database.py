@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, delete, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from routing.errors import StorageFault
 from storage.database import Database
 from storage.database.async_engine import AsyncDatabase
 from storage.database.sqlite import SqliteDatabase
-from storage.schema import metadata
+from storage.schema import metadata, state
 
 
 async def test_every_table_exists_and_the_size_is_known(database: Database) -> None:
@@ -53,3 +54,14 @@ async def test_without_a_free_connection_the_database_is_unavailable(tmp_path: P
             await database.size_bytes()
     assert await database.size_bytes() == 0
     await database.close()
+
+
+async def test_a_cancelled_step_does_not_lock_the_database(database: Database) -> None:
+    """Each write is cancelled a little later than the one before."""
+    for turns in range(0, 400, 2):
+        writing = asyncio.create_task(database.write(lambda c: c.execute(insert(state), {"key": "k", "value": "v"})))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        writing.cancel()
+        await asyncio.gather(writing, return_exceptions=True)
+        await database.write(lambda c: c.execute(delete(state)))
