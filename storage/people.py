@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
-from routing.one_time_codes import hashed, matches
+from routing.one_time_codes import matches
 from routing.ports import EDIT_KEY, Clock
 from routing.types.messages import UserKey
 from routing.types.people import AuditEntry, Pairing, Person, Profile, Role
 from storage.audit import read_audit_detail, write_audit
-from storage.codec import INBOUNDS, OUTBOUND
+from storage.codec import OUTBOUND
 from storage.conversation_cache import ConversationCache
 from storage.database import Database
+from storage.pairings import HAS_ACCESS, KEPT_SECONDS, matches_request, of_account, read_request, store_request
 from storage.preferences import SqlPreferences, StoredPreferences, read_preferences
 from storage.schema import allowances, audit, identities, links, messages, outbox, pairings, people, state, summaries
 
@@ -25,21 +26,6 @@ _FIND = (
     .where(identities.c.platform == bindparam("platform"), identities.c.user_id == bindparam("user"))
 )
 
-_HAS_ACCESS = (
-    select(identities)
-    .join(people)
-    .where(
-        identities.c.platform == pairings.c.platform,
-        identities.c.user_id == pairings.c.user_id,
-        people.c.role.in_(("owner", "admin", "user")),
-    )
-    .correlate(pairings)
-    .exists()
-)
-KEPT_MESSAGES = 3
-"""Number of a stranger's newest messages that are kept until they get access."""
-KEPT_SECONDS = 7 * 24 * 3600.0
-"""How long an access request is kept after its code has expired. Its approval buttons work for as long."""
 _CACHE_SIZE = 10_000
 """Maximum number of cached accounts; the number of strangers is unlimited."""
 _T = TypeVar("_T")
@@ -93,7 +79,7 @@ class SqlPeople:
         def step(connection: Connection) -> None:
             admitted = _admit(connection, user, profile.name, role, actor, now)
             _write_profile(connection, user, admitted.id, profile)
-            connection.execute(delete(pairings).where(_from_account(user)))
+            connection.execute(delete(pairings).where(of_account(user)))
 
         admitted = await self._change_account(user, step)
         assert admitted is not None
@@ -178,15 +164,15 @@ class SqlPeople:
         return {UserKey(row.platform, row.user_id): row.username for row in rows}
 
     async def admitted(self) -> tuple[Pairing, ...]:
-        rows = await self._database.read(lambda c: c.execute(select(pairings).where(_HAS_ACCESS)).all())
-        return tuple(_pairing(row) for row in rows)
+        rows = await self._database.read(lambda c: c.execute(select(pairings).where(HAS_ACCESS)).all())
+        return tuple(read_request(row) for row in rows)
 
     async def release(self, user: UserKey) -> None:
-        await self._database.write(lambda c: c.execute(delete(pairings).where(_from_account(user))))
+        await self._database.write(lambda c: c.execute(delete(pairings).where(of_account(user))))
 
     async def ask(self, pairing: Pairing, waiting_limit: int) -> Pairing:
         now = self._steady()
-        return await self._database.write(lambda c: _ask(c, pairing, waiting_limit, now))
+        return await self._database.write(lambda c: store_request(c, pairing, waiting_limit, now))
 
     async def shorten(self, seconds: float) -> None:
         latest = self._steady() + seconds
@@ -198,17 +184,17 @@ class SqlPeople:
         await self._database.write(step)
 
     async def waiting(self) -> tuple[Pairing, ...]:
-        waits = (pairings.c.expires_at > self._steady() - KEPT_SECONDS) & ~_HAS_ACCESS
+        waits = (pairings.c.expires_at > self._steady() - KEPT_SECONDS) & ~HAS_ACCESS
         valid = select(pairings).where(waits).order_by(pairings.c.expires_at)
         rows = await self._database.read(lambda c: c.execute(valid).all())
-        return tuple(_pairing(row) for row in rows)
+        return tuple(read_request(row) for row in rows)
 
     async def approve(self, asked: str | UserKey, actor: str) -> Pairing | None:
         now, steady = self._clock(), self._steady()
 
         def step(connection: Connection) -> Pairing | None:
             kept = connection.execute(select(pairings).where(pairings.c.expires_at > steady - KEPT_SECONDS))
-            found = next((_pairing(row) for row in kept if _matches(row, asked, steady)), None)
+            found = next((read_request(row) for row in kept if matches_request(row, asked, steady)), None)
             if found is None:
                 return None
             known = _find(connection, found.user)
@@ -224,9 +210,9 @@ class SqlPeople:
 
         def step(connection: Connection) -> UserKey | None:
             valid = connection.execute(select(pairings).where(pairings.c.expires_at > steady))
-            found = next((_pairing(row).user for row in valid if matches(code, row.code_hash)), None)
+            found = next((read_request(row).user for row in valid if matches(code, row.code_hash)), None)
             if found is not None:
-                connection.execute(update(pairings).where(_from_account(found)).values(expires_at=steady))
+                connection.execute(update(pairings).where(of_account(found)).values(expires_at=steady))
             return found
 
         return await self._database.write(step)
@@ -341,7 +327,7 @@ def _admit(connection: Connection, user: UserKey, name: str, role: Role, actor: 
         row = {"name": name[:200], "role": role, "created_at": now}
         added = connection.execute(insert(people), row).inserted_primary_key
         assert added is not None
-        asked_in = connection.scalar(select(pairings.c.language).where(_from_account(user)))
+        asked_in = connection.scalar(select(pairings.c.language).where(of_account(user)))
         account = {"platform": user.platform, "user_id": user.user_id, "person_id": added[0]}
         connection.execute(insert(identities), account | {"language": asked_in or ""})
     else:
@@ -350,45 +336,8 @@ def _admit(connection: Connection, user: UserKey, name: str, role: Role, actor: 
             for_good = allowances.c.conversation_id.is_(None)
             connection.execute(delete(allowances).where(allowances.c.person_id == known.person.id, for_good))
     if role == "blocked":
-        connection.execute(delete(pairings).where(_from_account(user)))
+        connection.execute(delete(pairings).where(of_account(user)))
     write_audit(connection, now, actor, "admit", str(user), role)
     found = _find(connection, user)
     assert found is not None
     return found.person
-
-
-def _ask(connection: Connection, pairing: Pairing, waiting_limit: int, now: float) -> Pairing:
-    connection.execute(delete(pairings).where(pairings.c.expires_at <= now - KEPT_SECONDS))
-    stored = {"code_hash": hashed(pairing.code)}
-    row = connection.execute(select(pairings).where(_from_account(pairing.user))).one_or_none()
-    if row is not None:
-        kept = (*INBOUNDS.load(row.messages), *pairing.messages)[-KEPT_MESSAGES:]
-        expires_at = row.expires_at if row.expires_at > now else pairing.expires_at
-        values = stored | {"messages": INBOUNDS.dump(kept), "expires_at": expires_at, "language": pairing.language}
-        connection.execute(update(pairings).where(_from_account(pairing.user)).values(values))
-        return pairing if row.expires_at <= now else replace(pairing, expires_at=expires_at, messages=kept)
-    oldest_first = connection.execute(select(pairings).order_by(pairings.c.expires_at)).all()
-    for each in oldest_first[: max(0, len(oldest_first) + 1 - waiting_limit)]:
-        connection.execute(delete(pairings).where(_from_account(UserKey(each.platform, each.user_id))))
-    about = {"expires_at": pairing.expires_at, "name": pairing.name[:200], "username": pairing.username[:64]}
-    account = {"platform": pairing.user.platform, "user_id": pairing.user.user_id}
-    about |= {"messages": INBOUNDS.dump(pairing.messages), "language": pairing.language}
-    connection.execute(insert(pairings), account | about | stored)
-    return pairing
-
-
-def _from_account(user: UserKey) -> ColumnElement[bool]:
-    return (pairings.c.platform == user.platform) & (pairings.c.user_id == user.user_id)
-
-
-def _matches(row: Row[Any], asked: str | UserKey, now: float) -> bool:
-    """Whether this request belongs to the account, or has this code and the code is still valid."""
-    if isinstance(asked, UserKey):
-        return (row.platform, row.user_id) == (asked.platform, asked.user_id)
-    return row.expires_at > now and matches(asked, row.code_hash)
-
-
-def _pairing(row: Row[Any]) -> Pairing:
-    messages = INBOUNDS.load(row.messages)
-    user = UserKey(row.platform, row.user_id)
-    return Pairing(user, row.name, "", row.expires_at, row.username, messages, row.language)

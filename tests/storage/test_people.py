@@ -16,7 +16,8 @@ from storage.database.migrate import migrate
 from storage.history import SqlHistory
 from storage.ledger import SqlLedger
 from storage.outbox import SqlOutbox
-from storage.people import KEPT_SECONDS, SqlPeople
+from storage.pairings import KEPT_SECONDS
+from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 from storage.schema import identities, metadata
 from storage.stores import Stores
