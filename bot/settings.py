@@ -18,7 +18,7 @@ from bot.platforms import PlatformSettings
 from handlers.access.rate_limit import parse_limits
 from handlers.access.roles import AccessMode
 from routing.config.runtime import parse_pool
-from routing.errors import ConfigError
+from routing.errors import ConfigError, Reason, file_reason
 from routing.tools.embedding.backend import read_backend
 from routing.types.messages import UserKey
 from routing.types.tiers import TIERS, Tier
@@ -142,16 +142,23 @@ class Environment:
 class EnvironmentFault(ConfigError):
     """Every error in the environment, one sentence each. `rest` is the environment without the invalid values."""
 
-    def __init__(self, faults: Sequence[str], rest: Environment) -> None:
+    def __init__(self, faults: Sequence[Reason], rest: Environment) -> None:
         super().__init__("\n".join(faults))
+        self.reason, more = faults[0], len(faults) - 1
+        if more:
+            self.reason = Reason("{first} ({count} more; see python -m bot doctor.)", first=faults[0], count=more)
         self.faults = tuple(faults)
         self.rest = rest
+
+
+UNREADABLE_CREDENTIAL = "The credential {name} can't be read: {reason}."
+UNREADABLE_SECRET = "{name} names a file that can't be read: {reason}."
 
 
 def load(environ: Mapping[str, str] | None = None) -> Environment:
     """Read the process environment, systemd credentials, `*_FILE` variables and the workspace's `.env`, in order of
     precedence. Raises EnvironmentFault naming each invalid variable."""
-    faults: list[str] = []
+    faults: list[Reason] = []
     given = {name.upper(): value for name, value in (os.environ if environ is None else environ).items()}
     workspace = Path(given.get("WORKSPACE", "").strip() or "workspace").expanduser().absolute()
     layers = (_dotenv(workspace / ".env", faults), _credentials(given, faults), given)
@@ -160,7 +167,8 @@ def load(environ: Mapping[str, str] | None = None) -> Environment:
     known = {name: values[name.upper()] for name in Settings.model_fields if name.upper() in values}
     for name in values:
         if _POOL.fullmatch(name) and name.lower() not in known:
-            faults.append(f"{name} is for an unknown tier; the tiers are {', '.join(TIERS)}.")
+            words = "{name} is for an unknown tier; the tiers are {tiers}."
+            faults.append(Reason(words, name=name, tiers=", ".join(TIERS)))
     settings = _settings({**known, "workspace": workspace}, faults)
     keys = {
         name[: -len(_KEY_ENDING)].lower(): value.strip()
@@ -173,20 +181,21 @@ def load(environ: Mapping[str, str] | None = None) -> Environment:
     return environment
 
 
-def _settings(values: Mapping[str, Any], faults: list[str]) -> Settings:
+def _settings(values: Mapping[str, Any], faults: list[Reason]) -> Settings:
     """Parse the settings. Invalid ones are reported in `faults`, without their values, and replaced by the defaults."""
     try:
         settings = Settings(**values)
     except ValidationError as error:
         wrong = error.errors(include_input=False, include_url=False)
-        faults += [f"{str(each['loc'][0]).upper()} is not valid: {each['msg']}." for each in wrong]
+        words = "{name} is not valid: {problem}."
+        faults += [Reason(words, name=str(each["loc"][0]).upper(), problem=each["msg"]) for each in wrong]
         names = {each["loc"][0] for each in wrong}
         settings = Settings(**{name: value for name, value in values.items() if name not in names})
     for name, read in _CUSTOM_SYNTAX.items():
         try:
             read(getattr(settings, name))
         except ConfigError as error:
-            faults.append(str(error))
+            faults.append(error.reason)
             settings = settings.model_copy(update={name: Settings.model_fields[name].default})
     return settings
 
@@ -196,7 +205,8 @@ def _owners(text: str) -> tuple[UserKey, ...]:
     for number, item in enumerate(parse_pool(text), 1):
         platform, colon, user_id = item.partition(":")
         if not (platform and colon and user_id):
-            raise ConfigError(f"BOT_OWNERS must look like telegram:123,discord:456; entry {number} does not.")
+            words = "BOT_OWNERS must look like telegram:123,discord:456; entry {number} does not."
+            raise ConfigError(words, number=number)
         accounts.append(UserKey(platform.lower(), user_id))
     return tuple(accounts)
 
@@ -205,8 +215,8 @@ def _pool(tier: Tier, text: str) -> tuple[str, ...]:
     pool = parse_pool(text)
     wrong = next((number for number, model in enumerate(pool, 1) if "/" not in model), None)
     if wrong:
-        name = f"TIER_{tier.upper()}_POOL"
-        raise ConfigError(f"{name} must list models as provider/model; entry {wrong} has no provider.")
+        words = "{name} must list models as provider/model; entry {number} has no provider."
+        raise ConfigError(words, name=f"TIER_{tier.upper()}_POOL", number=wrong)
     return pool
 
 
@@ -227,30 +237,30 @@ def unknown_variables(path: Path) -> tuple[str, ...]:
     return tuple(name for name in names if name not in known and not name.endswith(endings))
 
 
-def _dotenv(path: Path, faults: list[str]) -> dict[str, str]:
+def _dotenv(path: Path, faults: list[Reason]) -> dict[str, str]:
     if not path.is_file():
         return {}
     try:
         with path.open(encoding="utf-8") as file:
             lines = list(parse_stream(file))
     except (OSError, UnicodeDecodeError) as error:
-        faults.append(f"{path} can't be read: {_reason(error)}.")
+        faults.append(Reason("{path} can't be read: {reason}.", path=path, reason=file_reason(error)))
         return {}
     wrong = (line.original.line for line in lines if line.error)
-    faults += [f"{path} line {number}: not of the form NAME=value." for number in wrong]
+    faults += [Reason("{path} line {number}: not of the form NAME=value.", path=path, number=each) for each in wrong]
     return {line.key.upper(): line.value or "" for line in lines if line.key and not line.error}
 
 
-def _credentials(given: Mapping[str, str], faults: list[str]) -> dict[str, str]:
+def _credentials(given: Mapping[str, str], faults: list[Reason]) -> dict[str, str]:
     """Values from systemd's LoadCredential, in files named like the variable (case-insensitive)."""
     folder = given.get("CREDENTIALS_DIRECTORY")
     if not folder or not Path(folder).is_dir():
         return {}
     files = [path for path in sorted(Path(folder).iterdir()) if path.is_file()]
-    return {path.name.upper(): _text(path, f"The credential {path.name}", faults) for path in files}
+    return {path.name.upper(): _text(path, path.name, UNREADABLE_CREDENTIAL, faults) for path in files}
 
 
-def _with_files(values: Mapping[str, str], faults: list[str]) -> dict[str, str]:
+def _with_files(values: Mapping[str, str], faults: list[Reason]) -> dict[str, str]:
     """Read `X_FILE=/run/secrets/x` as X, unless X is set. Limited to our own secrets, because other programs use
     variables with this suffix too."""
     found = dict(values)
@@ -258,21 +268,16 @@ def _with_files(values: Mapping[str, str], faults: list[str]) -> dict[str, str]:
         plain = name.removesuffix(_FILE_ENDING)
         ours = name != plain and (plain in _SECRET or plain.endswith(_KEY_ENDING))
         if ours and path.strip() and not values.get(plain, "").strip():
-            found[plain] = _text(Path(path.strip()), f"{name} names a file that", faults)
+            found[plain] = _text(Path(path.strip()), name, UNREADABLE_SECRET, faults)
     return found
 
 
-def _text(path: Path, subject: str, faults: list[str]) -> str:
+def _text(path: Path, name: str, template: str, faults: list[Reason]) -> str:
     try:
         return path.read_text(encoding="utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:
-        faults.append(f"{subject} can't be read: {_reason(error)}.")
+        faults.append(Reason(template, name=name, reason=file_reason(error)))
         return ""
-
-
-def _reason(error: OSError | UnicodeDecodeError) -> str:
-    """The reason for an error, without the file's content."""
-    return "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror or type(error).__name__
 
 
 def _password(address: str) -> str | None:

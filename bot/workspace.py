@@ -21,7 +21,7 @@ from routing.config import jsonfile
 from routing.config.jsonfile import JsonFile
 from routing.config.runtime import RouterConfig, read_config
 from routing.config.skills import read_skills
-from routing.errors import ConfigError
+from routing.errors import ConfigError, file_reason
 from routing.types.skills import Skills
 
 log = logging.getLogger("bot.workspace")
@@ -167,7 +167,9 @@ class Workspace:
         try:
             return self.system_file.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{self.system_file} can't be read: {error}.") from None
+            raise ConfigError(
+                "{path} can't be read: {reason}.", path=self.system_file, reason=file_reason(error)
+            ) from None
 
     def skills(self) -> Skills:
         """The skills, and the errors of broken ones."""

@@ -57,6 +57,11 @@ def system_reason(error: OSError) -> str:
     return Reason(os.strerror(error.errno or 0)) if numbered else error.strerror or str(error) or type(error).__name__
 
 
+def file_reason(error: OSError | UnicodeDecodeError) -> str:
+    """Why a text file can't be read, without its content."""
+    return Reason("it is not UTF-8 text") if isinstance(error, UnicodeDecodeError) else system_reason(error)
+
+
 def changed(value: T, change: Callable[[str], str]) -> T | str:
     """A text after the change; of a Reason, only the values are changed. Other values stay."""
     if isinstance(value, Reason):

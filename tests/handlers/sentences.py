@@ -21,6 +21,7 @@ from bot.adapters.shared import attachments
 from bot.adapters.telegram import messages as telegram_messages
 from bot.adapters.telegram.failures import REASONS as TELEGRAM_REASONS
 from bot.adapters.telegram.receiving import TelegramBackoff
+from bot.settings import UNREADABLE_CREDENTIAL, UNREADABLE_SECRET
 from handlers import demo_model as demo
 from handlers.access import audit_log
 from handlers.access.linking import LINKED, MERGES
@@ -74,11 +75,12 @@ FAULTS: Mapping[str, int] = {
 }
 """Errors in files and servers, by the position of their template. `/tools`, `/skills` and `/skill` show them."""
 FAULTY = (
-    *("handlers/tools/", "routing/config/", "routing/catalog/cards.py", "routing/catalog/catalog.py"),
+    *("handlers/tools/", "handlers/access/rate_limit.py", "routing/config/", "routing/catalog/cards.py"),
+    *("routing/catalog/catalog.py", "routing/tools/embedding/backend.py", "bot/settings.py", "routing/errors.py"),
     *("telegram/platform.py", "telegram/webhook.py", "discord/connection.py"),
 )
-"""Where they are raised. Owners read those of the last three on their other platforms. Other ConfigErrors are logged,
-printed by the command line, or shown to owners in English."""
+"""Where they are raised. Owners read those of the last three on their other platforms. Other ConfigErrors are logged or
+printed by the command line."""
 SHELL_ONLY = ("handlers/tools/mcp/server.py", "handlers/tools/tool_router.py")
 
 DESCRIPTIONS = tuple(
@@ -185,6 +187,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
         "⚠️ Discord: " + connection.NO_CONTENT,
         *(limits.NEVER, limits.BUSY, limits.FULL),
         *(guilds.NO_HISTORY, guilds.NO_FILES, guilds.NO_THREADS),
+        *(UNREADABLE_CREDENTIAL, UNREADABLE_SECRET),
     ),
     "plain": (*failures.PLAIN.values(), failures.OUT_OF_CREDIT),
     "message": (),  # the console's way to show a reply

@@ -84,6 +84,12 @@ async def test_a_german_owner_reads_it_in_german(on: BotHarness) -> None:
         config.write()
         notice = await on.tg.reply(OWNER, matching="Konfiguration ist")
         assert notice.text == "✅ Die Konfiguration ist wieder gültig und wird verwendet."
+        (on.workspace / ".env").write_text("TIER_SMART_POOL=gpt\nTIER_FAST_POOL=x/y\n", "utf-8")
+        notice = await on.tg.reply(OWNER, matching="TIER_")
+        assert notice.text == (
+            "⚠️ TIER_FAST_POOL gehört zu einer unbekannten Stufe; die Stufen sind balanced, smart, coding, deep. (1 "
+            "weitere; siehe python -m bot doctor.) Die letzte gültige Konfiguration gilt weiter."
+        )
 
 
 async def test_a_key_in_the_wrong_place_is_not_repeated(on: BotHarness) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from routing.errors import ConfigError
+from routing.errors import ConfigError, Reason, system_reason
 from routing.text import nearest
 from routing.types.model_names import LOCAL_PROVIDER
 
@@ -33,25 +33,29 @@ class Backend:
 
 def read_backend(text: str) -> Backend:
     """Parse EMBEDDINGS; blank means static. Raises ConfigError."""
+    given = text.strip()
     word, colon, model = (part.strip() for part in text.partition(":"))
     kind = next((known for known in KINDS if known == (word.lower() if text.strip() else "static")), None)
     if kind is None:
-        near = nearest(word, KINDS)
-        meant = f" Did you mean {near}?" if near else ""
-        raise ConfigError(f"EMBEDDINGS={text.strip()} is not a known encoder.{meant} Use {_TAKES}.")
+        if near := nearest(word, KINDS):
+            words = "EMBEDDINGS={value} is not a known encoder. Did you mean {near}? Use {choices}."
+            raise ConfigError(words, value=given, near=near, choices=_TAKES)
+        raise ConfigError("EMBEDDINGS={value} is not a known encoder. Use {choices}.", value=given, choices=_TAKES)
     if kind in ("static", "off"):
         if colon:
-            raise ConfigError(f"EMBEDDINGS={text.strip()}: {kind} takes no model. EMBEDDINGS takes {_TAKES}.")
+            words = "EMBEDDINGS={value}: {kind} takes no model. EMBEDDINGS takes {choices}."
+            raise ConfigError(words, value=given, kind=kind, choices=_TAKES)
         return Backend(kind)
     if not model:
-        raise ConfigError(f"EMBEDDINGS={text.strip()} lacks a model. It takes {_TAKES}.")
+        raise ConfigError("EMBEDDINGS={value} lacks a model. It takes {choices}.", value=given, choices=_TAKES)
     if kind == "sentence-transformers":
         folder_of(model)
     provider, _, name = model.partition("/")
     if kind == "litellm" and not (provider and name):
-        raise ConfigError(f"EMBEDDINGS={text.strip()}: {model} must look like provider/model.")
+        raise ConfigError("EMBEDDINGS={value}: {model} must look like provider/model.", value=given, model=model)
     if kind == "litellm" and provider == LOCAL_PROVIDER:
-        raise ConfigError(f"EMBEDDINGS={text.strip()}: the local models make no vectors. EMBEDDINGS takes {_TAKES}.")
+        words = "EMBEDDINGS={value}: the local models make no vectors. EMBEDDINGS takes {choices}."
+        raise ConfigError(words, value=given, choices=_TAKES)
     return Backend(kind, model)
 
 
@@ -62,10 +66,9 @@ def folder_of(model: str) -> Path | None:
         folder = Path(model).expanduser()
         return folder if folder.is_dir() else None
     except RuntimeError:  # of expanduser
-        reason = f"there is no home folder {model.partition('/')[0][:_SHOWN_CHARACTERS]}"
+        reason = Reason("there is no home folder {name}", name=model.partition("/")[0][:_SHOWN_CHARACTERS])
     except OSError as error:  # a name that is too long, or missing permissions
-        reason = f"it can't be looked for ({error.strerror})"
+        reason = Reason("it can't be looked for ({reason})", reason=system_reason(error))
     shown = model if len(model) <= _SHOWN_CHARACTERS else f"{model[:_SHOWN_CHARACTERS]}…"
-    raise ConfigError(
-        f"EMBEDDINGS=sentence-transformers:{shown} names no model: {reason}. Give a model's name, or its folder."
-    )
+    words = "EMBEDDINGS=sentence-transformers:{model} names no model: {reason}. Give a model's name, or its folder."
+    raise ConfigError(words, model=shown, reason=reason)
