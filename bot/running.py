@@ -96,7 +96,7 @@ async def started(
             try:
                 await asyncio.shield(starting)
             except asyncio.CancelledError:
-                await starting  # takes milliseconds, and must tell the owners what it changed
+                await starting  # it must tell the owners what it changed
                 raise
             yield app
 
