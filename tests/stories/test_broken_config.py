@@ -72,6 +72,17 @@ async def test_others_are_not_told(on: BotHarness) -> None:
         assert notices(on, BOB.id) == []
 
 
+async def test_an_admin_reads_it_in_status(on: BotHarness) -> None:
+    on.env["BOT_ACCESS"] = "open"
+    async with running(on):
+        await ask(on, "hi", user=BOB)
+        await ask(on, f"/access role telegram:{BOB.id} admin")
+        Config(on).write(critic=1)
+        await on.tg.reply(OWNER, matching="critic")
+        assert SECOND in (await ask(on, "/status", user=BOB)).text.splitlines()
+        assert SECOND in (await ask(on, "/status full", user=BOB)).text.splitlines()
+
+
 async def test_a_german_owner_reads_it_in_german(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "/settings language de")

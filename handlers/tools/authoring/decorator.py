@@ -110,6 +110,9 @@ class FunctionTool(Generic[P, R]):
     def parameters(self) -> Mapping[Size, Mapping[str, Any]]:
         """The schema by size class. Raises ConfigError for types without a JSON Schema."""
         schema = self._signature.schema
+        if not isinstance(self._shown, Mapping):
+            words = "The parameters of the tool {tool} are {value!r}: give a list of names for each size, such as S."
+            raise ConfigError(words, tool=self.name, value=self._shown)
         return {LARGEST: schema} | {
             size: narrowed(schema, self._names(size, shown, schema)) for size, shown in self._shown.items()
         }

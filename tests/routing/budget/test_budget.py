@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from routing.budget.accounts import NOTHING
+from routing.budget.budget import Budget
 from routing.budget.reservation import Reservation
 from routing.types.budgets import PersonLimits, Reached
 from tests.routing.budget.fakes import ANN, BEN, HOME, NOON, OTHER, TOPIC, BudgetFixture, cost, limits
@@ -245,25 +247,14 @@ async def test_a_changed_configuration_applies_at_once() -> None:
     await fixture.refused("0.1")
 
 
-async def test_sums_that_were_read_before_a_change_elsewhere_are_read_again() -> None:
+@pytest.mark.parametrize("change", [Budget.forget, lambda budget: budget.reread(ANN)], ids=["elsewhere", "merged"])
+async def test_sums_that_were_read_before_a_change_are_read_again(change: Callable[[Budget], None]) -> None:
     fixture = BudgetFixture(limits(person_day=1))
     fixture.store.gate = asyncio.Event()
     reading = asyncio.create_task(fixture.budget.statuses(ANN, HOME))
     await fixture.store.arrived.acquire()
     fixture.store.rows.append((fixture.now, ANN, HOME, Decimal("0.5"), 0))
-    fixture.budget.forget()
-    fixture.store.gate.set()
-    await reading
-    assert (await fixture.budget.statuses(ANN, HOME))[0].spent == Decimal("0.5")
-
-
-async def test_sums_that_were_read_before_accounts_were_merged_are_read_again() -> None:
-    fixture = BudgetFixture(limits(person_day=1))
-    fixture.store.gate = asyncio.Event()
-    reading = asyncio.create_task(fixture.budget.statuses(ANN, HOME))
-    await fixture.store.arrived.acquire()
-    fixture.store.rows.append((fixture.now, ANN, HOME, Decimal("0.5"), 0))
-    fixture.budget.reread(ANN)
+    change(fixture.budget)
     fixture.store.gate.set()
     await reading
     assert (await fixture.budget.statuses(ANN, HOME))[0].spent == Decimal("0.5")

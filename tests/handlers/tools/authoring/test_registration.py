@@ -193,6 +193,18 @@ def test_jsonschema_is_imported_on_demand() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60).stdout == "False\n"
 
 
+def test_parameters_are_given_for_each_size() -> None:
+    parameters: Any = ["city"]
+
+    @tool(parameters=parameters)
+    def forecast(city: str) -> str:
+        """Forecasts."""
+        return ""
+
+    with pytest.raises(ConfigError, match="give a list of names for each size"):
+        native_tool(forecast, "S")
+
+
 @pytest.mark.parametrize(
     ("shown", "reason"),
     [("city", r"for S are 'city': give a list of names, such as \[\"city\"\]"), (["town"], "no parameter 'town'")],
