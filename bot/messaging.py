@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -28,9 +29,12 @@ class Messaging:
     wait, and are not acknowledged. `refused` are the errors of platforms that can't work.
     """
 
-    def __init__(self, database: str, clock: Clock, steady: Clock) -> None:
+    def __init__(self, database: str, outgoing: Path, clock: Clock, steady: Clock) -> None:
+        """`outgoing` is the folder for files that wait to be sent."""
         self.clock, self.steady = clock, steady
-        self.stores = open_stores(open_database(database), clock, steady, lambda chat: self.outbox.sends_at_once(chat))
+        self.stores = open_stores(
+            open_database(database), clock, steady, lambda chat: self.outbox.sends_at_once(chat), outgoing
+        )
         self.platforms: dict[str, Platform] = {}
         self.refused: list[Reason] = []
         self.outbox = OutboxSender(

@@ -162,8 +162,9 @@ class OutboxSender:
             await retry_storage(self._store.attempting, entry.id)
         platform = self.platforms[entry.message.chat.platform]
         done = entry.pieces_sent
+        message = await retry_storage(self._store.with_files, entry.message)
         try:
-            async for sent in platform.send(entry.message, entry.id, done, recovered):
+            async for sent in platform.send(message, entry.id, done, recovered):
                 done += 1
                 self._noted.pop(entry.message.chat, None)
                 if sent.last:

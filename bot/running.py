@@ -87,7 +87,7 @@ async def started(
     """The bot with all platforms that are switched on, from its start to its end. Waits and deadlines use `steady`."""
     settings = environment.settings
     workspace.config(), workspace.catalog()  # their errors end the start before anything connects
-    async with Messaging(settings.database, clock, steady or steady_clock()) as messaging:
+    async with Messaging(settings.database, workspace.outgoing, clock, steady or steady_clock()) as messaging:
         services = messaging.services()
         await messaging.connect([each.build(settings, services) for each in PLATFORMS if each.configured(settings)])
         open_app = await asyncio.to_thread(_import_app)

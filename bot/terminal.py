@@ -22,7 +22,7 @@ from routing.types.tiers import TIERS
 async def chat(environment: Environment, workspace: Workspace, name: str | None) -> int:
     """Chat in the terminal or through a pipe. The person at the terminal is an owner."""
     async with (
-        Messaging(environment.settings.database, time.time, steady_clock()) as messaging,
+        Messaging(environment.settings.database, workspace.outgoing, time.time, steady_clock()) as messaging,
         open_app(environment, workspace, messaging) as app,
     ):
         people = messaging.stores.people

@@ -56,6 +56,7 @@ class Workspace:
         self.mcp_file = self.root / "mcp.json"
         self.tool_index = own / "cache" / "tools.index"
         self.files = own / "files"
+        self.outgoing = own / "outgoing"
         self.console_history = own / "console-history"
         self.lock_file = own / "tierbot.lock"
         self._lock = FileLock(self.lock_file)
@@ -92,7 +93,14 @@ class Workspace:
         """All paths that hold conversations, keys or data derived from them."""
         yield self.root
         yield from (self.root / ".env", self.config_file, self.mcp_file, self.system_file, self.console_history)
-        yield from (self.tool_index.parent, self.tool_index, self.backups, *self.backups.glob("*"), self.files)
+        yield from (
+            self.tool_index.parent,
+            self.tool_index,
+            self.backups,
+            *self.backups.glob("*"),
+            self.files,
+            self.outgoing,
+        )
         yield from self.databases()
 
     def _restrict_permissions(self) -> None:

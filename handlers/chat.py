@@ -119,7 +119,8 @@ class Chat:
             check_role(question.prefix, ask.person.role)
         if not begun and serves(self._router.models) and (demo := await self._demo_reply(ask, question)) is not None:
             return demo
-        question, cost = replace(question, language=ask.say.language), cost or cost_of(ask)
+        question = replace(question, language=ask.say.language, attach=ask.files.attach)
+        cost = cost or cost_of(ask)
         outcome = await self._router.answer(question, cost, ask.live, ask.stop, begun)
         models = self._router.models
         reviewed = await self._peer_review(ask, question, outcome, cost)

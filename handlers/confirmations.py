@@ -173,6 +173,7 @@ class Confirmations:
             language=ask.say.language,
             cost=cost,
             show=ask.live.show,
+            attach=ask.files.attach,
         )
         config = self._router.models.config
         executor = ToolExecutor(_Confirmed(self._toolbox, action), 1, config.most_result_chars)

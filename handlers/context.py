@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from handlers.languages import Say
+from handlers.outgoing import OutgoingFiles
 from routing.errors import Refused
 from routing.ports import HistoryStore, LiveReply
 from routing.text import nearest
 from routing.types.history import TurnRecord
-from routing.types.messages import Button, Document, InboundMessage, Picture
+from routing.types.messages import Button, Document, InboundMessage, OutgoingFile, Picture
 from routing.types.people import Person, Role
 from routing.types.stop import Stop
 from routing.types.turns import TurnSettings
@@ -23,7 +24,8 @@ TERMINAL = "console"
 class CommandContext:
     """One request to a handler. `arguments` are the words after the command, with quoted words kept together, and
     `rest` is the same text unparsed. `button` is the pressed button, or None if the command was typed. `attempts`
-    counts earlier interrupted attempts. `fixed` holds the settings of the turn, so later commands don't affect it."""
+    counts earlier interrupted attempts. `fixed` holds the settings of the turn, so later commands don't affect it.
+    `files` collects what is sent with the reply."""
 
     turn_id: str
     message: InboundMessage
@@ -36,6 +38,7 @@ class CommandContext:
     button: Button | None = None
     attempts: int = 0
     fixed: TurnSettings | None = None
+    files: OutgoingFiles = field(default_factory=OutgoingFiles)
 
     async def conversation_id(self, history: HistoryStore) -> int:
         """The conversation of this request."""
@@ -52,7 +55,7 @@ class Reply:
     """What the person reads, as Markdown, and the turn to store. `owner` is the id of the person who may press the
     buttons. A `document` or `picture` needs a text; where pictures can't be shown, only the text is sent. `apart` sends
     a new message instead of editing the one with the pressed button. A `secret` text is deleted from storage once it is
-    sent. `attached`: see OutboundMessage."""
+    sent. `attached`: see OutboundMessage. The dispatcher adds the `files`."""
 
     text: str
     buttons: tuple[tuple[Button, ...], ...] = ()
@@ -63,6 +66,7 @@ class Reply:
     picture: Picture | None = None
     secret: bool = False
     attached: str = ""
+    files: tuple[OutgoingFile, ...] = ()
 
 
 Handler = Callable[[CommandContext], Awaitable[Reply]]

@@ -13,6 +13,7 @@ from handlers.chat import Chat
 from handlers.context import CommandContext, CommandSpec, Handler, Reply, unknown_command
 from handlers.edits import Edits
 from handlers.languages import Say
+from handlers.outgoing import OutgoingFiles
 from handlers.parsing import Typed, merge, parse_command, typed_command
 from handlers.post_turn import After, nothing
 from handlers.replies.callback_buttons import CallbackButtons
@@ -145,7 +146,8 @@ class Dispatcher:
                 reply = await self._chat.answer(ask)
             else:
                 reply = await self._command(ask, typed)
-            return replace(reply, owner=ask.person.id, attached=ask.say("📎 {name} is attached."))
+            attached = ask.say("📎 {name} is attached.")
+            return replace(reply, owner=ask.person.id, attached=attached, files=ask.files.files)
         except Refused as refusal:
             words = ask.say(refusal.template, **refusal.values)
             if message.kind == "press":
@@ -192,7 +194,15 @@ class Dispatcher:
         if isinstance(person, Person):
             say = say_for(person, message)
             return CommandContext(
-                turn_id.get(), message, person, say, live, stop, attempts=entry.attempts, fixed=entry.fixed
+                turn_id.get(),
+                message,
+                person,
+                say,
+                live,
+                stop,
+                attempts=entry.attempts,
+                fixed=entry.fixed,
+                files=OutgoingFiles(live.max_file_bytes),
             )
         if person is not None and message.kind == "press":
             await live.acknowledge(person.text)
@@ -211,7 +221,8 @@ def _unreadable(say: Say, message: InboundMessage) -> str:
 def _outbound(message: InboundMessage, reply: Reply, unfinished: str) -> OutboundMessage:
     """Builds the reply to the message's chat. A menu is redrawn in place and a turn continues in its own message.
     A reply with a file or a picture never redraws a menu."""
-    menu = reply.record is None and reply.document is None and reply.picture is None and not reply.apart
+    bare = reply.document is None and reply.picture is None and not reply.files
+    menu = reply.record is None and bare and not reply.apart
     redrawn = message.press.message_id if message.press and menu else ""
     return OutboundMessage(
         chat=message.chat,
@@ -224,4 +235,5 @@ def _outbound(message: InboundMessage, reply: Reply, unfinished: str) -> Outboun
         picture=reply.picture,
         secret=reply.secret,
         attached=reply.attached if len(reply.text) > SHORT_TEXT else "",
+        files=reply.files,
     )

@@ -293,6 +293,10 @@ class FetchPicture(Protocol):
 class LiveReply(Protocol):
     """Shows progress before the final text. Best effort; never raises."""
 
+    @property
+    def max_file_bytes(self) -> int:
+        """The largest file that the platform takes from the bot."""
+
     async def working(self) -> None:
         """Show that an answer is in progress."""
 
@@ -544,6 +548,9 @@ class OutboxStore(Protocol):
     async def dead(self, outbox_id: int, error: str) -> None: ...
     async def add(self, messages: Sequence[OutboundMessage]) -> tuple[OutboxEntry, ...]:
         """Queue notices that don't answer a message."""
+
+    async def with_files(self, message: OutboundMessage) -> OutboundMessage:
+        """The message with the content of its files; those whose content is gone have none."""
 
     async def counts(self) -> dict[str, int]:
         """The number of replies in each unfinished state."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -12,6 +13,8 @@ _NAME_SEAM = re.compile(r"[_\-./:]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-
 
 MIN_TYPED, MAX_TYPED = 3, 100
 """Length in characters of the names that are compared."""
+MAX_FILE_NAME_BYTES = 120
+_MAX_ENDING_BYTES = 16
 
 
 def storable(text: str) -> str:
@@ -27,6 +30,25 @@ def storable(text: str) -> str:
 def shortened(text: str, most: int) -> str:
     """The text in at most `most` characters, with "…" at the end if it is cut."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def file_name(name: str) -> str:
+    """A safe file name: the last part of a path, without control characters, quotes or leading dots, at most
+    MAX_FILE_NAME_BYTES long; a long one is shortened before its extension."""
+    last = name.replace("\\", "/").rstrip("/ ").rpartition("/")[2]
+    last = "".join(_file_name_sign(sign) for sign in unicodedata.normalize("NFC", storable(last[:1000])))
+    last = last.strip().lstrip(".- ").rstrip(". ") or "file"
+    stem, dot, ending = last.rpartition(".")
+    if not stem or len(ending.encode()) > _MAX_ENDING_BYTES:
+        stem, dot, ending = last, "", ""
+    room = MAX_FILE_NAME_BYTES - len(f"{dot}{ending}".encode())
+    return f"{stem.encode()[:room].decode(errors='ignore')}{dot}{ending}"
+
+
+def _file_name_sign(sign: str) -> str:
+    if sign == '"':
+        return "'"
+    return "_" if unicodedata.category(sign)[0] == "C" or sign in ":*?<>|\u2028\u2029" else sign
 
 
 @lru_cache(maxsize=8_192)

@@ -19,6 +19,7 @@ from storage.codec import CALLS, PICTURES, nano
 from storage.conversation_cache import ConversationCache
 from storage.database import Database
 from storage.outbox import queue
+from storage.outgoing_files import OutgoingFileStore
 from storage.people import ADOPTION
 from storage.schema import inbox, messages, state, summaries, usage
 from storage.usage.hours import add_usage
@@ -40,19 +41,23 @@ class SqlLedger:
         current_id: Callable[[int], int] = lambda each: each,
         at_once: Callable[[ChatKey], bool] = lambda chat: False,
         conversations: ConversationCache | None = None,
+        files: OutgoingFileStore | None = None,
     ) -> None:
         """`current_id` returns a person's id after all merges. `at_once` tells whether a reply to this chat will be
-        sent as soon as it is stored. `conversations` is the cache to which the turn's messages are added."""
+        sent as soon as it is stored. `conversations` is the cache to which the turn's messages are added. `files` holds
+        the files of replies."""
         self._database = database
         self._clock = clock
         self._current_id = current_id
         self._at_once = at_once
         self._conversations = conversations
+        self._files = files or OutgoingFileStore()
 
     async def finish(
         self, inbox_ids: Sequence[int], replies: Sequence[OutboundMessage], record: TurnRecord | None = None
     ) -> tuple[OutboxEntry, ...]:
         now = self._clock()
+        replies = await self._files.keep_all(replies)
         replies = [replace(each, owner=self._current_id(each.owner)) for each in replies]
         begun = bool(replies) and self._at_once(replies[0].chat)
         if record is not None:

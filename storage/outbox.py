@@ -9,10 +9,11 @@ from typing import Any
 from sqlalchemy import Connection, Row, String, Update, and_, bindparam, case, delete, func, insert, select, update
 
 from routing.ports import Clock
-from routing.types.messages import OutboundMessage
+from routing.types.messages import OutboundMessage, OutgoingFile
 from routing.types.queues import OutboxEntry
 from storage.codec import OUTBOUND
 from storage.database import Database
+from storage.outgoing_files import OutgoingFileStore
 from storage.schema import outbox, pieces
 from storage.unreadable import set_aside
 
@@ -62,12 +63,19 @@ _QUEUE = insert(outbox)
 class SqlOutbox:
     """Implements `routing.ports.OutboxStore`."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock, files: OutgoingFileStore | None = None) -> None:
         self._database = database
         self._clock = clock
+        self._files = files or OutgoingFileStore()
 
     async def add(self, messages: Sequence[OutboundMessage]) -> tuple[OutboxEntry, ...]:
+        messages = await self._files.keep_all(messages)
         return await self._database.write(lambda c: queue(c, messages, self._clock()))
+
+    async def with_files(self, message: OutboundMessage) -> OutboundMessage:
+        if not message.files:
+            return message
+        return replace(message, files=tuple([await self._files.read(each) for each in message.files]))
 
     async def unsent(self) -> tuple[OutboxEntry, ...]:
         rows = await self._database.read(lambda c: c.execute(_UNSENT).all())
@@ -93,11 +101,12 @@ class SqlOutbox:
         await self._change(_AGAIN, outbox_id, new_time=not_before, new_ambiguous=ambiguous, new_error=error)
 
     async def dead(self, outbox_id: int, error: str) -> None:
-        def step(connection: Connection) -> None:
-            values = {"outbox_id": outbox_id, "new_error": error, "new_payload": _final_payload(connection, outbox_id)}
-            connection.execute(_DEAD, values)
+        def step(connection: Connection) -> tuple[OutgoingFile, ...]:
+            payload, files = _final_payload(connection, outbox_id)
+            connection.execute(_DEAD, {"outbox_id": outbox_id, "new_error": error, "new_payload": payload})
+            return files
 
-        await self._database.write(step)
+        await self._files.delete(await self._database.write(step))
 
     async def counts(self) -> dict[str, int]:
         unfinished = outbox.c.state.in_(("pending", "attempting", "dead"))
@@ -108,6 +117,7 @@ class SqlOutbox:
     async def sweep(self, before: float) -> None:
         old = delete(outbox).where(outbox.c.state.in_(("sent", "dead")), outbox.c.created_at < before)
         await self._database.write(lambda c: c.execute(old))
+        await self._files.sweep(await self._database.read(_files_in_use))
 
     async def _record_message(
         self, change: Update, outbox_id: int, message_id: str, ended: bool = False, **values: object
@@ -115,12 +125,13 @@ class SqlOutbox:
         """Record each message that shows part of an answer, so that a reaction to any of them rates the turn."""
         sent = {"outbox_id": outbox_id, "new_message": message_id}
 
-        def step(connection: Connection) -> None:
-            payload = {"new_payload": _final_payload(connection, outbox_id)} if ended else {}
-            connection.execute(change, sent | values | payload)
+        def step(connection: Connection) -> tuple[OutgoingFile, ...]:
+            payload, files = _final_payload(connection, outbox_id) if ended else ("", ())
+            connection.execute(change, sent | values | ({"new_payload": payload} if ended else {}))
             connection.execute(_ADD_PIECE, sent)
+            return files
 
-        await self._database.write(step, urgent=not ended)
+        await self._files.delete(await self._database.write(step, urgent=not ended))
 
     async def _change(self, change: Update, outbox_id: int, **values: object) -> None:
         await self._database.write(lambda c: c.execute(change, {"outbox_id": outbox_id} | values))
@@ -151,15 +162,21 @@ def _add(connection: Connection, message: OutboundMessage, now: float, turn_id: 
     return OutboxEntry(added[0], message, "begun" if begun else "pending", int(begun), 0, 0, 0.0, "", now)
 
 
-def _final_payload(connection: Connection, outbox_id: int) -> str:
+def _final_payload(connection: Connection, outbox_id: int) -> tuple[str, tuple[OutgoingFile, ...]]:
     """The payload of a finished reply, without secret text and without the id of the message it answers or edits, which
-    may be an interaction token."""
+    may be an interaction token. And the files that it no longer names."""
     payload = connection.execute(_PAYLOAD, {"outbox_id": outbox_id}).scalar_one_or_none()
     if payload is None:
-        return ""
+        return "", ()
     message = OUTBOUND.load(payload)
     text = "" if message.secret else message.text
-    return OUTBOUND.dump(replace(message, text=text, reply_to="", edits=""))
+    return OUTBOUND.dump(replace(message, text=text, reply_to="", edits="", files=())), message.files
+
+
+def _files_in_use(connection: Connection) -> frozenset[str]:
+    """The keys of the files that wait in the outbox."""
+    payloads = connection.execute(select(outbox.c.payload).where(_WAITING, outbox.c.payload.contains('"files":')))
+    return frozenset(each.key for payload in payloads.scalars() for each in OUTBOUND.load(payload).files)
 
 
 def _without_bytes(message: OutboundMessage) -> OutboundMessage:

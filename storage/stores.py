@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from routing.ports import Clock
 from routing.types.messages import ChatKey
@@ -15,6 +16,7 @@ from storage.inbox import SqlInbox
 from storage.ledger import SqlLedger
 from storage.links import SqlLinks
 from storage.outbox import SqlOutbox
+from storage.outgoing_files import OutgoingFileStore
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 from storage.retention import SqlRetention
@@ -55,11 +57,14 @@ def open_stores(
     clock: Clock,
     steady: Clock | None = None,
     at_once: Callable[[ChatKey], bool] = lambda chat: False,
+    outgoing: Path | None = None,
 ) -> Stores:
     """Create the stores on a database of the current revision. Codes expire by `steady` (default: `clock`). `at_once`
-    tells whether a reply to this chat will be sent as soon as it is stored."""
+    tells whether a reply to this chat will be sent as soon as it is stored. `outgoing` is the folder for the files of
+    replies; without it they can't have any."""
     steady = steady or clock
     conversations = ConversationCache()
+    files = OutgoingFileStore(outgoing) if outgoing is not None else None
     preferences = SqlPreferences(database)
     people = SqlPeople(database, preferences, clock, steady, conversations)
     history = SqlHistory(database, clock, conversations)
@@ -80,8 +85,8 @@ def open_stores(
         state=SqlState(database),
         chats=chats,
         inbox=SqlInbox(database, clock),
-        outbox=SqlOutbox(database, clock),
-        ledger=SqlLedger(database, clock, people.current_id, at_once, conversations),
+        outbox=SqlOutbox(database, clock, files),
+        ledger=SqlLedger(database, clock, people.current_id, at_once, conversations, files),
         vectors=SqlVectors(database),
         actions=SqlActions(database, clock),
         allowances=SqlAllowances(database),

@@ -86,6 +86,8 @@ class Seen:
 
     async def acknowledge(self, text: str = "", spent: bool = False) -> None: ...
 
+    max_file_bytes = 50 * 2**20
+
     async def close(self) -> str:
         return ""
 

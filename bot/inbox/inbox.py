@@ -56,6 +56,7 @@ class _AfterReplies:
     def __init__(self, live: LiveReply, sending: Callable[[], bool]) -> None:
         self._live = live
         self._sending = sending
+        self.max_file_bytes = live.max_file_bytes
         self.working = live.working
         self.acknowledge = live.acknowledge
         self.close = live.close

@@ -6,6 +6,8 @@ from __future__ import annotations
 class NullLiveReply:
     """Shows nothing."""
 
+    max_file_bytes = 50 * 2**20
+
     async def working(self) -> None: ...
 
     def show(self, text: str) -> None: ...

@@ -145,4 +145,5 @@ def _scope(turn: TurnInput, state: TurnState, decided: Plan) -> ToolScope:
         turn.models.size(decided.choice.model).size,
         language=question.language,
         cost=state.cost,
+        attach=question.attach,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 CHAT_ID_PREFIX = "-"
@@ -151,12 +151,28 @@ class Picture:
     data: bytes
 
 
+FileKind = Literal["file", "picture", "voice"]
+"""How a platform shows a file: as it is, as a picture, or as a voice message (Opus in Ogg)."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingFile:
+    """A file to send; `name` is a file name without a folder. Once stored, its content is on disk under `key`, and
+    `data` is empty until it is sent."""
+
+    name: str
+    mime: str
+    data: bytes = field(default=b"", repr=False)
+    kind: FileKind = "file"
+    key: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class OutboundMessage:
-    """A reply in Markdown, optionally with a picture and a document. `edits` is the id of our message to replace. Only
-    `owner` may press the buttons. A `secret` text is deleted from the database after sending. `attached` is the line,
-    with `{name}`, that replaces a code block sent as a file; empty keeps all code in the text. An `apart` reply follows
-    the answer to the same message and never replaces it."""
+    """A reply in Markdown, optionally with a picture, a document and further files. `edits` is the id of our message to
+    replace. Only `owner` may press the buttons. A `secret` text is deleted from the database after sending. `attached`
+    is the line, with `{name}`, that replaces a code block sent as a file; empty keeps all code in the text. An `apart`
+    reply follows the answer to the same message and never replaces it."""
 
     chat: ChatKey
     text: str
@@ -169,3 +185,4 @@ class OutboundMessage:
     secret: bool = False
     attached: str = ""
     apart: bool = False
+    files: tuple[OutgoingFile, ...] = ()

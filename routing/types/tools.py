@@ -9,12 +9,15 @@ from typing import Literal
 from routing.errors import ToolFailed
 from routing.types.decisions import Size, TierDecision
 from routing.types.llm import ChatMessage
+from routing.types.messages import OutgoingFile
 from routing.types.people import Person
 from routing.types.tiers import TIERS, Tier
 from routing.types.usage import TurnCost
 
 Discover = Callable[[str], Awaitable[str]]
 Show = Callable[[str], None]
+Attach = Callable[[OutgoingFile], None]
+"""Adds a file to the reply; returns at once, callable from any thread. Raises ToolFailed if it can't be sent there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +25,8 @@ class ToolScope:
     """The person, conversation and decision that a tool runs for. `time_zone` is an IANA name, `tiers` are those it may
     switch to, `size` the class of the definitions that the model saw. `discover` searches for more tools and tells the
     model what it may call from now on. Tools that call models add the calls to `cost`. Long-running tools report
-    progress with `show`, as Markdown in the person's `language` (an ISO code); it returns at once."""
+    progress with `show`, as Markdown in the person's `language` (an ISO code); it returns at once. `attach` adds a file
+    to the reply; it is None where nothing can be sent."""
 
     person: Person
     conversation_id: int
@@ -34,6 +38,7 @@ class ToolScope:
     language: str = ""
     cost: TurnCost | None = field(default=None, compare=False)
     show: Show | None = field(default=None, compare=False)
+    attach: Attach | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

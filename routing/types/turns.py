@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from routing.errors import ModelError
@@ -12,7 +12,7 @@ from routing.types.llm import ChatMessage, Completion
 from routing.types.messages import Attachment
 from routing.types.people import Person, PersonSettings, Preferences
 from routing.types.tiers import Tier
-from routing.types.tools import PendingAction
+from routing.types.tools import Attach, PendingAction
 from routing.types.usage import CallRecord
 
 
@@ -59,7 +59,8 @@ class Question:
     """A question in a conversation. With `replaces`, the history from that message id on is hidden. `prefix` is the
     tier from a leading `!tier`, `source` the platform's id of the message, `kept` the turn whose question is asked
     again, `escalates` whether that is for a higher tier. `fixed` are the settings to answer with (None: the current
-    ones). `language` is the code of the language of the bot's own sentences."""
+    ones). `language` is the code of the language of the bot's own sentences. `attach` adds a file to the
+    reply."""
 
     person: Person
     conversation_id: int
@@ -72,6 +73,7 @@ class Question:
     escalates: bool = False
     fixed: TurnSettings | None = None
     language: str = ""
+    attach: Attach | None = field(default=None, compare=False)
 
 
 Why = Literal[

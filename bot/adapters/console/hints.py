@@ -26,11 +26,15 @@ class CommandHint:
 
 @dataclass(frozen=True, slots=True)
 class PromptOptions:
-    """The prompt saves documents in the folder `exports` beside `history_file`, and shows `notice` below its banner."""
+    """Files are saved in the folder `exports` beside `history_file`. `notice` is shown below the banner."""
 
     history_file: Path
     commands: tuple[CommandHint, ...] = ()
     notice: str = ""
+
+    @property
+    def exports(self) -> Path:
+        return self.history_file.parent / "exports"
 
 
 def is_mistyped_exit(line: str, commands: Sequence[CommandHint]) -> bool:

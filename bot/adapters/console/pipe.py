@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from bot.adapters.console.hints import LEAVE, CommandHint, is_mistyped_exit, typed_equivalent
+from bot.adapters.console.hints import LEAVE, PromptOptions, is_mistyped_exit, typed_equivalent
+from bot.adapters.console.saving import save_note
 from bot.adapters.console.speaker import ConsoleUser, Take, Unanswered, body, exit_hint, not_saved_notice
 from bot.adapters.console.streams import BlockingCalls, Streams, lines, write
 from routing.errors import StorageFault, system_reason
 from routing.llm.null_reply import NullLiveReply
-from routing.types.messages import InboundMessage, OutboundMessage
+from routing.types.messages import InboundMessage, OutboundMessage, OutgoingFile
 
 
 class Pipe:
@@ -25,10 +26,11 @@ class Pipe:
         take: Take,
         unanswered: Unanswered | None,
         streams: Streams,
-        commands: Sequence[CommandHint],
+        options: PromptOptions,
     ) -> None:
         self._speaker = console_user
-        self._commands = commands
+        self._commands = options.commands
+        self._exports = options.exports
         self._take = take
         self._unanswered = unanswered
         self._lines = lines(streams.stdin)
@@ -73,12 +75,16 @@ class Pipe:
         elif commands := typed_equivalent(message.buttons):
             typed = self._speaker.say("You can type: {commands}", commands=commands)
             message = replace(message, text=f"{message.text.rstrip()}\n{typed}")
-        text = body(message, recovered, self._speaker.say) + "\n\n"
+        notes = [await self._writing.run(partial(self._saved, each)) for each in message.files]
+        text = "\n".join([body(message, recovered, self._speaker.say), *notes]) + "\n\n"
         if recovered or not self._asked or message.reply_to not in ("", self._asked):
             await self._complain(text)
         else:
             await self._print(text)
             self._replied.set()
+
+    def _saved(self, file: OutgoingFile) -> str:
+        return save_note(file, self._exports, self._speaker.say)
 
     def live(self, message: InboundMessage, streaming: bool) -> NullLiveReply:
         """Nothing is shown before the reply."""

@@ -124,7 +124,7 @@ class ConsolePlatform:
         return self._front
 
     def _pipe(self) -> ConsoleInterface:
-        return Pipe(self._speaker, self._take, self._unanswered, self._streams, self._options.commands)
+        return Pipe(self._speaker, self._take, self._unanswered, self._streams, self._options)
 
     def _prompt(self) -> ConsoleInterface:
         # Imports for 0.1 s, which a pipe does not need.

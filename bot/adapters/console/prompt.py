@@ -28,7 +28,7 @@ from bot.adapters.console.saving import save_note
 from bot.adapters.console.speaker import ConsoleUser, Take, body, exit_hint, not_saved_notice
 from bot.adapters.console.views import LINGER_SECONDS, View, Views
 from routing.errors import StorageFault
-from routing.types.messages import InboundMessage, OutboundMessage
+from routing.types.messages import Document, InboundMessage, OutboundMessage, OutgoingFile
 
 BANNER = "tierbot in your terminal · /help lists the commands · Alt-Enter: new line · /exit or Ctrl-D: quit"
 EXIT = CommandHint("exit", "Leave the terminal")
@@ -86,9 +86,9 @@ class Prompt:
         """Print a reply above the prompt in place of its live view."""
         width, say = self._width(), self._speaker.say
         text = await asyncio.to_thread(rendered, body(message, recovered, say), width)
-        if message.document is not None:
-            exports = self._options.history_file.parent / "exports"
-            note = await asyncio.to_thread(save_note, message.document, exports, say)
+        files: list[Document | OutgoingFile] = [message.document] if message.document else []
+        for file in files + list(message.files):
+            note = await asyncio.to_thread(save_note, file, self._options.exports, say)
             text += dim(note, max(width, 2 * len(note)))  # people copy the path, so only the terminal may wrap it
         if commands := typed_equivalent(message.buttons):
             text += dim(say("You can type: {commands}", commands=commands), width)

@@ -9,19 +9,19 @@ from pathlib import Path
 from bot.adapters.console.printable import one_line
 from handlers.languages import Say
 from routing.errors import system_reason
-from routing.types.messages import Document
+from routing.types.messages import Document, OutgoingFile
 
 MAX_NAME_CHARACTERS = 60
 """A character has up to 4 bytes; most file systems allow 255 bytes."""
 
 
-def saved(document: Document, folder: Path) -> Path:
+def saved(document: Document | OutgoingFile, folder: Path) -> Path:
     """Save a document under its name, or with the next free number if another file has that name. Returns the path.
 
     If a file with the same content exists, it is used. Only the process's user can read the file. Raises OSError.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    data = document.text.encode(errors="replace")
+    data = document.data if isinstance(document, OutgoingFile) else document.text.encode(errors="replace")
     plain = Path(_safe(document.name))
     for number in count(1):
         path = folder / (plain.name if number == 1 else f"{plain.stem}-{number}{plain.suffix}")
@@ -36,8 +36,10 @@ def saved(document: Document, folder: Path) -> Path:
     return path.absolute()
 
 
-def save_note(document: Document, folder: Path, say: Say) -> str:
+def save_note(document: Document | OutgoingFile, folder: Path, say: Say) -> str:
     """Save the document and return a line that says where it is, or why it could not be saved."""
+    if isinstance(document, OutgoingFile) and not document.data:
+        return say("{name} is no longer there.", name=_safe(document.name))
     try:
         return say("Saved as {path}", path=saved(document, folder))
     except OSError as error:

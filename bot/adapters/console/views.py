@@ -14,11 +14,14 @@ LINGER_SECONDS = 1.0
 """How long a finished answer stays visible until its reply is printed, to avoid flicker."""
 STOP_HINT_SECONDS = 10.0
 """The spinner says how to stop after this time without text."""
+MAX_FILE_BYTES = 50 * 2**20
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
 class View:
     """A LiveReply: empty until `working` or `show`, then a spinner, then the text."""
+
+    max_file_bytes = MAX_FILE_BYTES
 
     def __init__(self, views: Views, streaming: bool) -> None:
         self._views = views

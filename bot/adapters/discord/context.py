@@ -22,9 +22,9 @@ from bot.adapters.discord.settings import Pace
 from bot.adapters.shared.background import Background
 from routing.bounded import Bounded
 from routing.ports import Clock
-from routing.types.messages import Document, Picture
+from routing.types.messages import Document, OutgoingFile, Picture
 
-File = Document | Picture
+File = Document | Picture | OutgoingFile
 EPOCH = 1420070400.0
 """Unix seconds of the start of 2015, from which Discord's ids count milliseconds."""
 TOKEN_SECONDS = 14.5 * 60
@@ -238,6 +238,8 @@ def body(text: str, controls: Sequence[Json] = (), flags: int = 0) -> Json:
 def _form_field(file: File) -> Json:
     if isinstance(file, Picture):
         return {"value": file.data, "content_type": "image/png"}
+    if isinstance(file, OutgoingFile):
+        return {"value": file.data, "content_type": file.mime or "application/octet-stream"}
     return {"value": file.text.encode(errors="replace"), "content_type": "application/octet-stream"}
 
 

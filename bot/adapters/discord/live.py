@@ -11,6 +11,7 @@ import discord
 from bot.adapters.discord.client import Json
 from bot.adapters.discord.context import EPHEMERAL, ClientContext, InteractionRef, body
 from bot.adapters.discord.failures import CALL_ERRORS, Refusal, may_have_arrived, refused_as, retry_after
+from bot.adapters.discord.parts import MAX_FILE_BYTES
 from bot.adapters.shared.streaming import CLOSE_SECONDS, CONTINUATION_MARK, NEVER, StreamedReply
 from bot.platform import KeepPlaceholder
 from bot.rendering.discord import MAX_TEXT_CHARACTERS, preview
@@ -111,6 +112,7 @@ class DiscordLive(StreamedReply):
     """One turn's live reply."""
 
     _call_errors = CALL_ERRORS
+    max_file_bytes = MAX_FILE_BYTES
 
     def __init__(
         self, context: ClientContext, message: InboundMessage, placeholder: str, streaming: bool, keep: KeepPlaceholder

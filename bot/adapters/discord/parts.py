@@ -16,9 +16,13 @@ from bot.rendering.code_files import with_code_files
 from bot.rendering.discord import MAX_TEXT_CHARACTERS, pieces
 from handlers.replies.callback_buttons import token
 from routing.text import shortened
-from routing.types.messages import Button, Document, OutboundMessage
+from routing.types.messages import Button, Document, OutboundMessage, OutgoingFile
 
 RECOVERED = "(recovered)"
+MAX_FILE_BYTES = 10 * 2**20
+"""Discord's limit for a file, without the higher ones of boosted servers."""
+MAX_FILES, MAX_FORM_BYTES = 10, 24 * 2**20
+"""Attachments of one message, and their bytes."""
 MAX_PIECES = 5
 WHOLE_ANSWER = "answer.md"
 MAX_NONCE_CHARACTERS = 25
@@ -69,19 +73,48 @@ def parts(message: OutboundMessage, outbox_id: int, in_full: bool = False) -> li
     attached = "" if in_full else message.attached
     text, code = with_code_files(message.text, attached, room, lambda block: len(pieces(block, room)))
     given = (message.picture, *(each.document for each in code), message.document)
-    files = tuple(file for file in given if file is not None)
+    sendable = [each for each in message.files if 0 < len(each.data) <= MAX_FILE_BYTES]
+    files = (*(file for file in given if file is not None), *sendable)
+    text += "".join(f"\n⚠️ {each.name}: {_problem(each)}" for each in message.files if each not in sendable)
     texts = pieces(text, room - _NOTE * bool(files))
     whole = len(texts) > MAX_PIECES and not in_full
     if whole:
         texts, files = (f"{texts[0]}\n…",), (Document(WHOLE_ANSWER, text), *files)
-    made = [
-        Part(text, _nonce(message, outbox_id, n, text), n == 0) for n, text in enumerate(texts or ("",) * len(files))
-    ]
+    groups = _groups(files)
+    texts = (*(texts or ("",) * bool(files)), *("",) * (len(groups) - 1))
+    made = [Part(text, _nonce(message, outbox_id, n, text), n == 0) for n, text in enumerate(texts)]
     if made:
-        controls = tuple(components(message.buttons, outbox_id))
+        first = len(made) - len(groups)
         instead = "\n\n".join(each.markdown for each in code)
-        made[-1] = replace(made[-1], files=files, controls=controls, whole=whole, instead=instead)
+        made[first] = replace(made[first], files=groups[0], whole=whole, instead=instead)
+        made[first + 1 :] = [
+            replace(part, files=more) for part, more in zip(made[first + 1 :], groups[1:], strict=True)
+        ]
+        made[-1] = replace(made[-1], controls=tuple(components(message.buttons, outbox_id)))
     return made
+
+
+def _groups(files: Sequence[File]) -> list[tuple[File, ...]]:
+    """The files of each message; at least one group, which may be empty."""
+    groups: list[list[File]] = [[]]
+    size = 0
+    for file in files:
+        more = len(file.text) if isinstance(file, Document) else len(file.data)
+        if len(groups[-1]) == MAX_FILES or (groups[-1] and size + more > MAX_FORM_BYTES):
+            groups.append([])
+            size = 0
+        groups[-1].append(file)
+        size += more
+    return [tuple(group) for group in groups]
+
+
+def _problem(file: OutgoingFile) -> str:
+    """Why a file is left out."""
+    return (
+        f"too large for Discord, which takes {MAX_FILE_BYTES // 2**20} MB"
+        if file.data
+        else "the file is no longer there"
+    )
 
 
 def written_out(message: OutboundMessage, outbox_id: int, number: int, part: Part, why: str) -> list[Part]:

@@ -12,7 +12,7 @@ from bot.adapters.shared.streaming import CONTINUATION_MARK, NEVER, StreamedRepl
 from bot.adapters.telegram.api import Json
 from bot.adapters.telegram.context import ClientContext, address, body
 from bot.adapters.telegram.failures import Refusal, may_have_arrived, refusal
-from bot.adapters.telegram.parts import MAX_TEXT_UNITS, NO_PREVIEW
+from bot.adapters.telegram.parts import MAX_FILE_BYTES, MAX_TEXT_UNITS, NO_PREVIEW
 from bot.platform import KeepPlaceholder
 from bot.rendering.telegram import Piece, preview
 from routing.types.messages import InboundMessage
@@ -26,6 +26,7 @@ class TelegramLive(StreamedReply):
     """One turn's live reply."""
 
     _call_errors = (TelegramError,)
+    max_file_bytes = MAX_FILE_BYTES
 
     def __init__(
         self, context: ClientContext, message: InboundMessage, placeholder: str, streaming: bool, keep: KeepPlaceholder

@@ -19,7 +19,7 @@ from bot.platform import SendRefused, Sent
 from bot.rendering.telegram import Piece, pieces
 from handlers.replies.callback_buttons import token
 from routing.ports import ChatStore
-from routing.types.messages import ChatKey, OutboundMessage, Picture
+from routing.types.messages import ChatKey, OutboundMessage, OutgoingFile, Picture
 
 log = logging.getLogger(__name__)
 _ENTITIES = ("entities", "caption_entities")
@@ -92,8 +92,9 @@ class Outbound:
         return message_id
 
     async def _new(self, target: _Target, part: Part) -> str:
-        """Send a new message. If its file is refused, the text gets a note: without a picture the reply counts as
-        delivered, without a document it does not. Raises FileRefused for code."""
+        """Send a new message. A refused picture or voice message of a tool is sent as a plain file. For other refused
+        files, the text gets a note; without a document the reply counts as not delivered. Raises FileRefused for
+        code."""
         method, data = await part.call()
         try:
             result: Json = await self._call(
@@ -104,8 +105,10 @@ class Outbound:
                 log.warning("Telegram refused a file: %s", error.message)
                 if part.instead:
                     raise FileRefused(error.message) from error
+                if isinstance(part.file, OutgoingFile) and part.file.kind != "file":
+                    return await self._new(target, replace(part, file=replace(part.file, kind="file")))
                 message_id = await self._new(target, part.noted(error.message))
-                if isinstance(part.file, Picture):
+                if isinstance(part.file, Picture | OutgoingFile):
                     return message_id
             raise failure(error) from error
         return str(result["message_id"])
