@@ -29,7 +29,7 @@ from handlers.commands import COMMANDS, build_commands
 from handlers.confirmations import SPEC as CONFIRM
 from handlers.confirmations import Confirmations
 from handlers.dependencies import CommandDependencies
-from handlers.dispatch import Dispatcher
+from handlers.dispatch import Dispatcher, TextHandlers
 from handlers.edits import Edits
 from handlers.notices.alarms import Alarms
 from handlers.notices.critic_notice import CriticNotices
@@ -76,6 +76,7 @@ class App:
         unreadable = await stores.inbox.set_aside(), await stores.outbox.set_aside()
         await self.access.appoint()
         await self.linking.adopt()
+        await self.engine.accounts.connecting.load()
         await self.messaging.outbox.resume()
         self.messaging.begin(self.inbox.accept, Commands(COMMANDS, self.suggestions))
         await self.inbox.resume()
@@ -147,6 +148,8 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
         clock=clock,
         steady=steady,
         state=stores.state,
+        accounts=stores.accounts,
+        connecting=engine.accounts.connecting,
     )
     gate = AccessGate(access, RateLimit(parse_limits(settings.user_rate_limit)), approvals)
     buttons = CallbackButtons(stores.outbox, clock)
@@ -160,7 +163,8 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
         stores.actions, stores.allowances, engine.tooling.toolbox, router, stores.preferences, chat.follow_up
     )
     commands = build_commands(dependencies) | {CONFIRM.name: (CONFIRM, confirmations)}
-    dispatcher = Dispatcher(gate, buttons, commands, chat, edits, stores.ledger, after)
+    texts = TextHandlers(chat, edits, engine.accounts.connecting)
+    dispatcher = Dispatcher(gate, buttons, commands, texts, stores.ledger, after)
     order = CommandOrder(
         stores.inbox, stores.people, stores.links, stores.preferences, stores.history, settings.bot_access == "open"
     )

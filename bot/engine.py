@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
+from bot.accounts import AccountServices, build_accounts
 from bot.files import Files
 from bot.health import ProcessHealth
 from bot.health_persistence import HealthPersistence
@@ -50,6 +51,7 @@ class Engine:
     council: CouncilSessions
     local: LocalRuntime
     health_persistence: HealthPersistence
+    accounts: AccountServices
 
     async def close(self) -> None:
         """End all child processes and save the health of the models."""
@@ -95,21 +97,34 @@ async def build_engine(
     needed = ToolDependencies(
         workspace.files, sandbox, stores.history, stores.preferences, owner_files.skills, clock, about, council=council
     )
+    accounts = build_accounts(settings, workspace, stores.accounts, clock)
     embedder = embedder_of(environment, llm, models, steady)
     approval = Approval(stores.actions, stores.allowances, lambda: models.config.allowed_tools, clock)
-    tooling = build_tooling(environment, workspace, needed, embedder, stores.vectors, approval)
+    tooling = build_tooling(environment, workspace, needed, embedder, stores.vectors, approval, accounts.accounts)
     caller = ModelCaller(llm, models.health, steady, guard)
     router = Router(
         models=models,
         caller=caller,
         guard=guard,
         tools=Toolset(tooling.toolbox, tooling.selector),
-        sources=TurnSources(stores.preferences, stores.history, owner_files, files.picture),
+        sources=TurnSources(stores.preferences, stores.history, owner_files, files.picture, stores.accounts),
         clock=clock,
         steady=steady,
     )
     return Engine(
-        models, llm, files, owner_files, health, tooling, guard, caller, router, council, local, health_persistence
+        models,
+        llm,
+        files,
+        owner_files,
+        health,
+        tooling,
+        guard,
+        caller,
+        router,
+        council,
+        local,
+        health_persistence,
+        accounts,
     )
 
 

@@ -62,6 +62,12 @@ class Settings(PlatformSettings):
     tierbot_mcp_token: SecretStr | None = Field(
         None, description="Token for clients of tierbot mcp --http, at least 16 characters."
     )
+    secrets_key: SecretStr | None = Field(
+        None, description="Key that encrypts the passwords of connected accounts; empty: secrets.key in the workspace."
+    )
+    account_hosts: str = Field(
+        "", description="Servers that everyone may connect, also in private networks or without TLS; comma-separated."
+    )
     heartbeat_file: Path | None = Field(None, description="Touched every 10 s while all is well; for health checks.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Log level.")
     log_format: Literal["text", "json"] = Field("text", description="text, or json for a log collector.")
@@ -75,6 +81,11 @@ class Settings(PlatformSettings):
     def owners(self) -> tuple[UserKey, ...]:
         """BOT_OWNERS, parsed. Raises ConfigError for an account without a platform."""
         return _owners(self.bot_owners)
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """ACCOUNT_HOSTS, parsed."""
+        return frozenset(filter(None, map(str.strip, self.account_hosts.lower().split(","))))
 
     @property
     def pools(self) -> dict[Tier, tuple[str, ...]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from bot.settings import Environment
 from bot.workspace import Workspace
+from handlers.accounts.accounts import Accounts
 from handlers.tools import builtin_source
 from handlers.tools.approval import Approval
 from handlers.tools.dependencies import ToolDependencies
@@ -56,6 +57,7 @@ def build_tooling(
     embedder: Embedder | None,
     vectors: VectorStore,
     approval: Approval,
+    accounts: Accounts | None = None,
 ) -> Tooling:
     """Read the workspace's toolkits and build the toolbox. Connects to nothing yet."""
     settings = environment.settings
@@ -72,7 +74,9 @@ def build_tooling(
         conceal=workspace.conceal,
         clock=dependencies.clock,
     )
-    toolbox = Toolbox(ours, WorkspaceSource(toolkits, dependencies.sandbox, mcp), mcp, approval=approval)
+    toolbox = Toolbox(
+        ours, WorkspaceSource(toolkits, dependencies.sandbox, mcp), mcp, approval=approval, accounts=accounts
+    )
     wait = settings.embeddings_wait_seconds or read_backend(settings.embeddings).wait_seconds
     selector = ToolSelector(toolbox.toolkits, embedder, vectors, workspace.tool_index, wait)
     return Tooling(toolbox, selector, toolkits, mcp, embedder)

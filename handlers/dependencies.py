@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from handlers.access.approvals import Approvals
 from handlers.access.linking import Linking
 from handlers.access.roles import Access
+from handlers.accounts.connecting import Connecting
 from handlers.chat import Chat
 from handlers.context import CommandSpec
 from handlers.council.council import CouncilSessions
@@ -25,6 +26,7 @@ from routing.ports import (
     PeopleStore,
     PreferenceStore,
     RatingStore,
+    ServiceAccountStore,
     SpendingStore,
     StateStore,
     TurnStore,
@@ -66,4 +68,6 @@ class CommandDependencies:
     clock: Clock
     steady: Clock
     state: StateStore
+    accounts: ServiceAccountStore
+    connecting: Connecting
     specs: tuple[CommandSpec, ...] = ()

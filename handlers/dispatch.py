@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from handlers.access.gate import AccessGate, say_for
 from handlers.access.roles import may
+from handlers.accounts.connecting import Connecting, cancelled
 from handlers.chat import Chat
 from handlers.context import CommandContext, CommandSpec, Handler, Reply, unknown_command
 from handlers.edits import Edits
@@ -37,6 +38,15 @@ log = logging.getLogger("handlers")
 CommandTable = Mapping[str, tuple[CommandSpec, Handler]]
 
 
+@dataclass(frozen=True, slots=True)
+class TextHandlers:
+    """What handles messages that are not commands: questions, edits, and answers to /connect."""
+
+    chat: Chat
+    edits: Edits
+    connecting: Connecting
+
+
 class Dispatcher:
     """Passes admitted messages to their command or to the chat."""
 
@@ -45,16 +55,16 @@ class Dispatcher:
         gate: AccessGate,
         buttons: CallbackButtons,
         commands: CommandTable,
-        chat: Chat,
-        edits: Edits,
+        texts: TextHandlers,
         ledger: Ledger,
         after: After = nothing,
     ) -> None:
         self._gate = gate
         self._buttons = buttons
         self._commands = commands
-        self._chat = chat
-        self._edits = edits
+        self._chat = texts.chat
+        self._edits = texts.edits
+        self._connecting = texts.connecting
         self._ledger = ledger
         self._after = after
 
@@ -64,13 +74,24 @@ class Dispatcher:
 
     async def begins_turn(self, message: InboundMessage) -> bool:
         """Whether the message waits for the running turn. All other messages are answered at once."""
-        if message.kind in ("edited", "unsupported"):
+        if message.kind in ("edited", "unsupported") or self._is_answer(message):
             return False
         try:
             spec = await self._spec(message)
         except (Refused, StorageFault):
             return False
         return spec.queued if spec is not None else message.kind in ("message", "press")
+
+    async def without_secrets(self, message: InboundMessage) -> InboundMessage:
+        """The message as it may be stored: an answer to /connect is encrypted."""
+        return await self._connecting.seal(message) if self._is_answer(message) else message
+
+    def _is_answer(self, message: InboundMessage) -> bool:
+        """Whether the message answers a question of /connect. Any command cancels that."""
+        if message.sealed:
+            return True
+        typed = typed_command(message)
+        return self._connecting.expects(message) and (typed is None or typed.name not in self._commands)
 
     async def changes_settings(self, message: InboundMessage) -> bool:
         """Whether the message may change settings for later questions. True if the storage fails."""
@@ -136,16 +157,7 @@ class Dispatcher:
             if message.kind == "press":
                 button = await self._buttons.button(message, ask.person.id)
                 ask, typed = replace(ask, button=button), parse_command(button.command, message.bot_name)
-            if message.kind == "edited":
-                reply = await self._edits.answer(ask)
-            elif message.kind == "unsupported":
-                reply = Reply(_unreadable(ask.say, message))
-            elif entry.attempts >= MAX_ATTEMPTS:
-                reply = await self._give_up(ask, typed)
-            elif typed is None:
-                reply = await self._chat.answer(ask)
-            else:
-                reply = await self._command(ask, typed)
+            reply = await self._handled(ask, typed)
             attached = ask.say("📎 {name} is attached.")
             return replace(reply, owner=ask.person.id, attached=attached, files=ask.files.files)
         except Refused as refusal:
@@ -154,6 +166,19 @@ class Dispatcher:
                 await live.acknowledge(words)
                 return NOTHING
             return Reply(words)
+
+    async def _handled(self, ask: CommandContext, typed: Typed | None) -> Reply:
+        """The reply of the handler for this kind of message. Raises Refused."""
+        message = ask.message
+        if self._is_answer(message):
+            return await self._connecting.answer(ask)
+        if message.kind == "edited":
+            return await self._edits.answer(ask)
+        if message.kind == "unsupported":
+            return Reply(_unreadable(ask.say, message))
+        if ask.attempts >= MAX_ATTEMPTS:
+            return await self._give_up(ask, typed)
+        return await (self._chat.answer(ask) if typed is None else self._command(ask, typed))
 
     async def _give_up(self, ask: CommandContext, typed: Typed | None) -> Reply:
         given_up = "⚠️ I was interrupted {times} times and stopped trying. Send it again, or use /retry."
@@ -173,6 +198,12 @@ class Dispatcher:
             raise Refused("Write {usage}. Nothing was changed.", usage=", ".join(spec.usage))
         log.info("[Command] /%s", spec.name)
         ask = replace(ask, arguments=typed.arguments, rest=typed.rest)
+        if ask.button is None and (kind := await self._connecting.cancel(ask.message)) and spec.name != "connect":
+            reply = await self._run(ask, spec, handler) if spec.name != "stop" else NOTHING
+            return replace(reply, text=f"{reply.text}\n\n{cancelled(ask, kind)}".strip())
+        return await self._run(ask, spec, handler)
+
+    async def _run(self, ask: CommandContext, spec: CommandSpec, handler: Handler) -> Reply:
         if not spec.queued:
             return await handler(ask)
         stays = ask.button is None or spec.press_only or ask.rest.lower() in spec.repeatable

@@ -19,7 +19,7 @@ TierbotError
     ├── BadModelRequest  any other 400
     └── BudgetExceeded   not called: a spending limit has no room for it (routing.types.budgets)
 
-ConfigError, StorageFault and EmbedderFailed are ReasonedErrors: their words can be translated.
+ConfigError, StorageFault, SecretUnreadable and EmbedderFailed are ReasonedErrors: their words can be translated.
 """
 
 from __future__ import annotations
@@ -95,6 +95,10 @@ class FileFault(ConfigError):
 
 class StorageFault(ReasonedError):
     """The database can't be read or written now (full disk, lock); nothing was changed."""
+
+
+class SecretUnreadable(ReasonedError):
+    """A stored secret can't be decrypted, or none can be encrypted: the key is missing, wrong or can't be read."""
 
 
 class Refused(TierbotError):

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Literal, Protocol
 
 from routing.errors import Reason
+from routing.types.accounts import ConnectStep, ServiceAccount
 from routing.types.budgets import Period, PersonLimits, Price
 from routing.types.history import Conversation, StoredMessage, Summary, TurnRecord
 from routing.types.llm import ChatMessage, ModelRequest, Picture, ProviderProfile, StreamEvent, ToolCall, Transcript
@@ -306,6 +307,9 @@ class LiveReply(Protocol):
     async def acknowledge(self, text: str = "", spent: bool = False) -> None:
         """Acknowledge a button press; a `spent` button disappears, with those beside it."""
 
+    async def erase(self) -> bool:
+        """Delete the person's message, which holds a password; False if only they can do that."""
+
     async def close(self) -> str:
         """Stop; return the id of the message that the final text should replace, or empty."""
 
@@ -329,6 +333,9 @@ class Toolbox(Tools, Protocol):
 
     async def offered(self, person: Person) -> tuple[Toolkit, ...]:
         """The toolkits that this person's role permits and this machine can run, in a stable order."""
+
+    async def missing(self, person: Person) -> Mapping[str, str]:
+        """The toolkits that need an account which this person has not connected, and what `/connect` calls it."""
 
 
 class RatingStore(Protocol):
@@ -469,6 +476,39 @@ class AllowanceStore(Protocol):
     async def allow(self, person_id: int, allowance: Allowance) -> None: ...
     async def revoke(self, person_id: int, tool: str, everybody: bool) -> bool:
         """Remove this person's allowance, with `everybody` also those for everyone; False if there was none."""
+
+
+class ServiceAccountStore(Protocol):
+    """Accounts with other services that people have connected, and the conversations that connect them."""
+
+    async def of(self, person_id: int) -> tuple[ServiceAccount, ...]:
+        """A person's accounts, oldest first."""
+
+    async def put(self, account: ServiceAccount) -> None:
+        """Store an account; replaces the person's other one of this kind and label."""
+
+    async def remove(self, person_id: int, kind: str, label: str | None = None) -> int:
+        """Delete a person's accounts of a kind (with this label); returns how many."""
+
+    async def steps(self) -> tuple[ConnectStep, ...]:
+        """All unfinished steps, also expired ones."""
+
+    async def set_step(self, step: ConnectStep) -> None:
+        """Store a step; replaces the person's other one."""
+
+    async def end_step(self, person_id: int) -> None: ...
+    async def hint(self, person_id: int, kind: str, since: float) -> bool:
+        """Note that the person is told about `/connect` for this kind; False if they were told since `since`."""
+
+
+class SecretBox(Protocol):
+    """Encrypts texts with a key that is not in the database."""
+
+    async def seal(self, text: str) -> str:
+        """The encrypted text. Raises SecretUnreadable if the key can't be used."""
+
+    async def reveal(self, sealed: str) -> str:
+        """The text. Raises SecretUnreadable if the key is another one, or can't be used."""
 
 
 class ChatStore(Protocol):

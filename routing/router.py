@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from routing.bounded import Bounded
@@ -13,7 +13,7 @@ from routing.config.skills import catalogue
 from routing.llm.attempt import ModelCaller
 from routing.policy import tiers
 from routing.policy.models import Models
-from routing.ports import Clock, FetchPicture, HistoryStore, LiveReply, OwnerFiles, PreferenceStore
+from routing.ports import Clock, FetchPicture, HistoryStore, LiveReply, OwnerFiles, PreferenceStore, ServiceAccountStore
 from routing.tools.offer import Toolset, TurnTools
 from routing.turn import auto_tier
 from routing.turn.context import Context
@@ -35,6 +35,9 @@ from routing.types.usage import CallRecord, TurnCost
 
 EARLIER_QUESTIONS = 1
 """Number of earlier questions that count for a follow-up."""
+
+HINT_SECONDS = 7 * 24 * 3600.0
+"""How long a person is not told again that an account would help."""
 
 MAX_PLANS = 1_000
 """Number of conversations whose latest plan is remembered."""
@@ -59,6 +62,7 @@ class TurnSources:
     history: HistoryStore
     owner_files: OwnerFiles
     picture: FetchPicture
+    accounts: ServiceAccountStore
 
 
 class Router:
@@ -119,7 +123,12 @@ class Router:
         tools = await self._select_tools(question, settings, context, models)
         executor = ToolExecutor(tools, bounds.tool_calls, models.config.most_result_chars)
         state = TurnState(bounds, deadline, cost, executor, context, tools, self._plans, messages=list(begun))
-        return await self._loop.run(turn, state, live, stop)
+        outcome = await self._loop.run(turn, state, live, stop)
+        if not tools.connect or outcome.completion is None:
+            return outcome
+        since, accounts = self._clock() - HINT_SECONDS, self._sources.accounts
+        told = [kind for kind in tools.connect if await accounts.hint(question.person.id, kind, since)]
+        return replace(outcome, connect=tuple(told))
 
     async def affordable(self, person: Person, tier: Tier, tokens: int, cost: TurnCost) -> Tier | None:
         """The best tier of a lower price class that the budget allows, except coding."""

@@ -34,6 +34,7 @@ OUTBOUND = Codec(TypeAdapter(OutboundMessage))
 PICTURES = Codec(TypeAdapter(tuple[Attachment, ...]))
 CALLS = Codec(TypeAdapter(tuple[ToolCall, ...]))
 FIXED = Codec(TypeAdapter(TurnSettings))
+DETAILS = Codec(TypeAdapter(dict[str, str]))
 NAMES = Codec(TypeAdapter(tuple[str, ...]))
 
 

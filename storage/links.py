@@ -18,7 +18,18 @@ from storage.codec import OUTBOUND
 from storage.database import Database
 from storage.outbox import queue
 from storage.people import ADOPTION, SqlPeople
-from storage.schema import identities, links, metadata, outbox, overrides, people, preferences, state
+from storage.schema import (
+    connect_steps,
+    identities,
+    links,
+    metadata,
+    outbox,
+    overrides,
+    people,
+    preferences,
+    service_accounts,
+    state,
+)
 
 
 class SqlLinks:
@@ -155,6 +166,7 @@ def _merge_people(connection: Connection, was: int, person_id: int) -> None:
     taken = select(overrides.c.tier).where(overrides.c.person_id == person_id)
     connection.execute(delete(overrides).where(overrides.c.person_id == was, overrides.c.tier.in_(taken)))
     _merge_preferences(connection, was, person_id)
+    _merge_accounts(connection, was, person_id)
     for table in metadata.sorted_tables:
         if "person_id" in table.c:
             connection.execute(update(table).where(table.c.person_id == was).values(person_id=person_id))
@@ -165,6 +177,15 @@ def _merge_people(connection: Connection, was: int, person_id: int) -> None:
             mine = OUTBOUND.dump(replace(message, owner=person_id))
             connection.execute(update(outbox).where(outbox.c.id == row.id).values(payload=mine))
     connection.execute(delete(people).where(people.c.id == was))
+
+
+def _merge_accounts(connection: Connection, was: int, person_id: int) -> None:
+    """Drop what both people have: accounts of the same kind and label, and an unfinished step."""
+    mine = select(service_accounts.c.kind, service_accounts.c.label).where(service_accounts.c.person_id == person_id)
+    for kind, label in connection.execute(mine).all():
+        same = (service_accounts.c.kind == kind) & (service_accounts.c.label == label)
+        connection.execute(delete(service_accounts).where(service_accounts.c.person_id == was, same))
+    connection.execute(delete(connect_steps).where(connect_steps.c.person_id == was))
 
 
 def _merge_preferences(connection: Connection, was: int, person_id: int) -> None:

@@ -19,6 +19,7 @@ from storage.database import Database
 from storage.pairings import HAS_ACCESS, KEPT_SECONDS, matches_request, of_account, read_request, store_request
 from storage.preferences import SqlPreferences, StoredPreferences, read_preferences
 from storage.schema import allowances, audit, identities, links, messages, outbox, pairings, people, state, summaries
+from storage.service_accounts import SqlServiceAccounts
 
 _FIND = (
     select(people, identities.c.language, identities.c.username)
@@ -53,13 +54,16 @@ class SqlPeople:
         clock: Clock,
         steady: Clock | None = None,
         conversations: ConversationCache | None = None,
+        accounts: SqlServiceAccounts | None = None,
     ) -> None:
-        """Codes expire by `steady` (default: `clock`). `conversations` is the cache of messages."""
+        """Codes expire by `steady` (default: `clock`). `conversations` is the cache of messages; `accounts` has one of
+        connected accounts."""
         self._database = database
         self._preferences = preferences
         self._clock = clock
         self._steady = steady or clock
         self._conversations = conversations
+        self._accounts = accounts
         self._cache: dict[UserKey, _Account | None] = {}
         self._changes = 0
         """Counts changes of roles and links."""
@@ -145,11 +149,13 @@ class SqlPeople:
         return person_id
 
     def clear_all(self) -> None:
-        """Clear the cached accounts, preferences and messages, which linking and forgetting change."""
+        """Clear the caches of all that linking and forgetting change."""
         self.clear()
         self._preferences.clear()
         if self._conversations is not None:
             self._conversations.clear()
+        if self._accounts is not None:
+            self._accounts.clear()
 
     def clear(self) -> None:
         """Clear the cached accounts."""

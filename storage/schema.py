@@ -19,7 +19,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0021"
+REVISION = "0022"
 """The newest migration. It is here so that starting on a current database does not import Alembic; a test compares it
 with the migrations folder."""
 
@@ -361,6 +361,43 @@ allowances = Table(
     Column("version", String(64), nullable=False),
     Column("everybody", Boolean, nullable=False),
     Index("ix_allowances_person_id", "person_id"),
+)
+
+service_accounts = Table(
+    "service_accounts",
+    metadata,
+    _id(),
+    _person(),
+    Column("kind", String(32), nullable=False),
+    Column("label", String(200), nullable=False),
+    Column("details", Text, nullable=False),
+    Column("sealed", Text, nullable=False),
+    Column("created_at", Float, nullable=False),
+    Column("tested_at", Float, nullable=False),
+    Index("ix_service_accounts_person_id", "person_id"),
+)
+
+connect_steps = Table(
+    "connect_steps",
+    metadata,
+    _person(primary_key=True),
+    Column("platform", String(32), nullable=False),
+    Column("user_id", String(64), nullable=False),
+    Column("chat_id", String(64), nullable=False),
+    Column("thread_id", String(64), nullable=False),
+    Column("kind", String(32), nullable=False),
+    Column("details", Text, nullable=False),
+    Column("expires_at", Float, nullable=False),
+)
+
+connect_hints = Table(
+    "connect_hints",
+    metadata,
+    _id(),
+    _person(),
+    Column("kind", String(32), nullable=False),
+    Column("at", Float, nullable=False),
+    Index("ix_connect_hints_person_id", "person_id"),
 )
 
 audit = Table(

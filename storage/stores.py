@@ -20,6 +20,7 @@ from storage.outgoing_files import OutgoingFileStore
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 from storage.retention import SqlRetention
+from storage.service_accounts import SqlServiceAccounts
 from storage.state import SqlChats, SqlState
 from storage.usage.budgets import SqlBudgets
 from storage.usage.spending import SqlSpending, SqlUsage
@@ -50,6 +51,7 @@ class Stores:
     actions: SqlActions
     allowances: SqlAllowances
     retention: SqlRetention
+    accounts: SqlServiceAccounts
 
 
 def open_stores(
@@ -66,10 +68,11 @@ def open_stores(
     conversations = ConversationCache()
     files = OutgoingFileStore(outgoing) if outgoing is not None else None
     preferences = SqlPreferences(database)
-    people = SqlPeople(database, preferences, clock, steady, conversations)
+    accounts = SqlServiceAccounts(database, clock)
+    people = SqlPeople(database, preferences, clock, steady, conversations, accounts)
     history = SqlHistory(database, clock, conversations)
     chats = SqlChats(database, clock)
-    for clear in (preferences.clear, people.clear, history.clear, chats.clear):
+    for clear in (preferences.clear, people.clear, history.clear, chats.clear, accounts.clear):
         database.on_outside_change(clear)
     return Stores(
         database=database,
@@ -91,4 +94,5 @@ def open_stores(
         actions=SqlActions(database, clock),
         allowances=SqlAllowances(database),
         retention=SqlRetention(database, conversations),
+        accounts=accounts,
     )

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import Any
 
 from routing.errors import BadArguments, ModelError, UnknownTool
+from routing.types.accounts import ConnectStep, ServiceAccount
 from routing.types.decisions import SIZES
 from routing.types.llm import (
     ModelRequest,
@@ -88,6 +89,9 @@ class Seen:
 
     max_file_bytes = 50 * 2**20
 
+    async def erase(self) -> bool:
+        return True
+
     async def close(self) -> str:
         return ""
 
@@ -111,6 +115,9 @@ class FakeToolbox:
     async def offered(self, person: Person) -> tuple[Toolkit, ...]:
         return self._toolkits
 
+    async def missing(self, person: Person) -> Mapping[str, str]:
+        return {}
+
     def traits(self, name: str) -> Traits:
         return self._traits.get(name, Traits())
 
@@ -126,6 +133,46 @@ class FakeToolbox:
         result = await self._tools[call.name](given)
         self.ended.append(call.id)
         return result
+
+
+class FakeServiceAccounts:
+    """Connected accounts in memory."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._accounts: list[ServiceAccount] = []
+        self._steps: dict[int, ConnectStep] = {}
+        self._hints: dict[tuple[int, str], float] = {}
+
+    async def of(self, person_id: int) -> tuple[ServiceAccount, ...]:
+        return tuple(each for each in self._accounts if each.person_id == person_id)
+
+    async def put(self, account: ServiceAccount) -> None:
+        await self.remove(account.person_id, account.kind, account.label)
+        self._accounts.append(account)
+
+    async def remove(self, person_id: int, kind: str, label: str | None = None) -> int:
+        def gone(each: ServiceAccount) -> bool:
+            return (each.person_id, each.kind) == (person_id, kind) and label in (None, each.label)
+
+        before = len(self._accounts)
+        self._accounts = [each for each in self._accounts if not gone(each)]
+        return before - len(self._accounts)
+
+    async def steps(self) -> tuple[ConnectStep, ...]:
+        return tuple(self._steps.values())
+
+    async def set_step(self, step: ConnectStep) -> None:
+        self._steps[step.person_id] = step
+
+    async def end_step(self, person_id: int) -> None:
+        self._steps.pop(person_id, None)
+
+    async def hint(self, person_id: int, kind: str, since: float) -> bool:
+        if self._hints.get((person_id, kind), -1.0) >= since:
+            return False
+        self._hints[person_id, kind] = self._clock()
+        return True
 
 
 class ManualClock:

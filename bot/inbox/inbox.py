@@ -59,6 +59,7 @@ class _AfterReplies:
         self.max_file_bytes = live.max_file_bytes
         self.working = live.working
         self.acknowledge = live.acknowledge
+        self.erase = live.erase
         self.close = live.close
 
     def show(self, text: str) -> None:
@@ -125,6 +126,7 @@ class Inbox:
     async def _store_new(self, messages: Sequence[InboundMessage]) -> Sequence[InboxEntry]:
         """Store messages and return the new ones. Raises StorageFault; the senders are told if the failure lasts."""
         now = asyncio.get_running_loop().time()
+        messages = [await self._dispatcher.without_secrets(message) for message in messages]
         try:
             entries = await self._store.accept(messages)
         except StorageFault:

@@ -113,7 +113,7 @@ def _limit(ask: CommandContext, limit: Limit) -> str:
 
 
 def input_warnings(ask: CommandContext, outcome: Outcome) -> list[str]:
-    """Warnings about input that the model did not get."""
+    """Warnings about input that the model did not get, and accounts that it lacked."""
     warnings = []
     if outcome.fit.cut_question:
         words = "✂️ Your message is too long for {model}, so part of it was left out."
@@ -125,4 +125,6 @@ def input_warnings(ask: CommandContext, outcome: Outcome) -> list[str]:
     if outcome.fit.lost:
         words = "⚠️ The older messages could not be summarised ({reason}), so {model} answered without them."
         warnings.append(ask.say(words, reason=outcome.fit.lost, model=f"`{outcome.choice.model}`"))
+    hint = "🔌 I need access to your account for that: /connect {kind} asks for it, in a private chat."
+    warnings += [ask.say(hint, kind=kind) for kind in outcome.connect]
     return warnings

@@ -11,6 +11,7 @@ from typing import Any
 from rapidfuzz import process
 
 from handlers.access.roles import may
+from handlers.accounts.accounts import Accounts
 from handlers.tools.approval import Approval, Rule, digest
 from handlers.tools.authoring.arguments import Arguments
 from handlers.tools.authoring.tool import Tool
@@ -42,11 +43,12 @@ class _Snapshot:
 class Toolbox:
     """Implements `routing.ports.Toolbox`. Tools that a person's role does not permit are neither offered nor run,
     even if the model asks for more. For duplicate names, the first in the order of `sources` wins. Without `approval`,
-    tools that need a confirmation don't run."""
+    tools that need a confirmation don't run; without `accounts`, nobody has an account."""
 
-    def __init__(self, *sources: Source, approval: Approval | None = None) -> None:
+    def __init__(self, *sources: Source, approval: Approval | None = None, accounts: Accounts | None = None) -> None:
         self._sources = sources
         self._approval = approval
+        self._accounts = accounts
         self._arguments = Arguments()
         self._snapshot = _snapshot(tuple(source.bound_toolkits() for source in sources))
 
@@ -79,10 +81,25 @@ class Toolbox:
         found = {}
         for name, known in self._now().tools.items():
             tool = known.tool
-            reason = await tool.off() if tool.off and may(person, tool.role) else None
+            if not may(person, tool.role):
+                continue
+            reason = await tool.off() if tool.off else None
+            if reason is None and tool.accounts and not await self._has_account(person, tool.accounts):
+                reason = Reason("not connected; /connect {kind} does that", kind=tool.accounts[0])
             if reason is not None:
                 found[name] = reason
         return found
+
+    async def missing(self, person: Person) -> Mapping[str, str]:
+        found = {}
+        for known in self._now().tools.values():
+            tool = known.tool
+            if tool.accounts and may(person, tool.role) and not await self._has_account(person, tool.accounts):
+                found[known.toolkit.name] = tool.accounts[0]
+        return found
+
+    async def _has_account(self, person: Person, kinds: tuple[str, ...]) -> bool:
+        return self._accounts is not None and await self._accounts.has(person, kinds)
 
     def traits(self, name: str) -> Traits:
         known = self._now().tools.get(name)

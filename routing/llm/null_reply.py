@@ -14,5 +14,8 @@ class NullLiveReply:
 
     async def acknowledge(self, text: str = "", spent: bool = False) -> None: ...
 
+    async def erase(self) -> bool:
+        return False
+
     async def close(self) -> str:
         return ""

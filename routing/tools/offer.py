@@ -18,7 +18,7 @@ from routing.ports import Toolbox, Tools
 from routing.text import split_identifier
 from routing.tools.discovered import MAX_FOUND, DiscoveredTools
 from routing.tools.presentation import DISCOVERY, Candidate, Shown, present
-from routing.tools.selector import Activated, ToolSelection, ToolSelector
+from routing.tools.selector import SURE, Activated, ToolSelection, ToolSelector
 from routing.types.decisions import Size
 from routing.types.llm import ToolCall
 from routing.types.toolkits import QUARTERS, ToolCard, Toolkit, weight
@@ -77,9 +77,15 @@ class Toolset:
         messages, newest first, and `used` the tools that were called for them."""
         offered = await self._toolbox.offered(question.person)
         toolkits = tuple(each for each in offered if each.name not in off)
-        selection = await self._selector.select(question.text, earlier, used, toolkits)
+        missing = await self._toolbox.missing(question.person)
+        lacking = [each for each in self._toolbox.toolkits() if each.name in missing and each.name not in off]
+        selection = await self._selector.select(question.text, earlier, used, (*toolkits, *lacking))
+        wanted = [each for each in selection.activated if each.toolkit in missing and each.score >= SURE]
+        connect = tuple(dict.fromkeys(missing[each.toolkit] for each in wanted if each.why in ("keyword", "embed")))
+        there = {each.name for each in toolkits}
+        selection = replace(selection, activated=tuple(each for each in selection.activated if each.toolkit in there))
         switched_off = [each for each in offered if each.name in off]
-        return TurnTools(self._toolbox, self._selector, models, toolkits, selection, switched_off)
+        return TurnTools(self._toolbox, self._selector, models, toolkits, selection, switched_off, connect)
 
 
 class TurnTools:
@@ -94,8 +100,11 @@ class TurnTools:
         toolkits: Sequence[Toolkit],
         selection: ToolSelection,
         off: Sequence[Toolkit] = (),
+        connect: tuple[str, ...] = (),
     ) -> None:
-        """`toolkits` are those that the person may use, in a stable order; `off` those that they switched off."""
+        """`toolkits` are those that the person may use, in a stable order; `off` those that they switched off.
+        `connect` are the kinds of account that the message would certainly need."""
+        self.connect = connect
         self._tools = tools
         self._selector = selector
         self._models = models

@@ -91,7 +91,7 @@ class InboundMessage:
     the author of a forwarded text (empty: unknown); None if the sender wrote it. `by_chat`: posted in the name of a
     group or channel, by people who can't be told apart. The text of a reaction is the emoji; `removed`: it was taken
     back. The text of an unsupported message is an English plural noun for its content; `extension` is that of a file,
-    such as `.zip`."""
+    such as `.zip`. `sealed`: the text is encrypted, because it may be a password."""
 
     user: UserKey
     chat: ChatKey
@@ -116,6 +116,7 @@ class InboundMessage:
     username: str = ""
     removed: bool = False
     extension: str = ""
+    sealed: bool = False
 
     @property
     def own_text(self) -> str:

@@ -120,7 +120,8 @@ class Outcome:
     """A finished turn with its last decisions. `messages` are those after the question, with calls and results.
     Exactly one of `completion` and `error` is set. With `most_chars`, longer messages were cut after an overflow.
     `failed` are the models tried before; `first_token` and `seconds` are times since the start. `over` is a spending
-    limit that was reached or exceeded. `waiting` is a tool call that needs a confirmation and ended the turn."""
+    limit that was reached or exceeded. `waiting` is a tool call that needs a confirmation and ended the turn. `connect`
+    are kinds of account that the question would have needed, and that the person should be told to connect."""
 
     decision: TierDecision
     choice: ModelChoice
@@ -136,3 +137,4 @@ class Outcome:
     first_token: float | None = None
     over: Reached | None = None
     waiting: PendingAction | None = None
+    connect: tuple[str, ...] = ()

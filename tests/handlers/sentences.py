@@ -26,6 +26,7 @@ from handlers import demo_model as demo
 from handlers.access import audit_log
 from handlers.access.linking import LINKED, MERGES
 from handlers.access.roles import LINK_CODE_BURNED, OWNER_CODE_BURNED, PAIRING_CODE_BURNED, AccessMode
+from handlers.accounts.dav import DavServers
 from handlers.commands import COMMANDS, access, budget, help, start, status, tier
 from handlers.council import replies as council
 from handlers.notices import alarms, outages
@@ -53,6 +54,7 @@ from routing.tools import fallback_reasons as reasons
 from routing.types.decisions import ModelSource
 from routing.types.people import ROLES
 
+ACCOUNTS = DavServers(frozenset()).kinds()
 ROOT = Path(__file__).resolve().parents[2]
 SPEAKERS = {
     "say",
@@ -64,6 +66,8 @@ SPEAKERS = {
     "Reason",
     "StorageFault",
     "EmbedderFailed",
+    "SecretUnreadable",
+    "ServiceFailed",
 }
 FAULTS: Mapping[str, int] = {
     "ConfigError": 0,
@@ -190,6 +194,13 @@ TABLES: Mapping[str, tuple[str, ...]] = {
         *(UNREADABLE_CREDENTIAL, UNREADABLE_SECRET),
     ),
     "plain": (*failures.PLAIN.values(), failures.OUT_OF_CREDIT),
+    **dict.fromkeys(("failed.reason", "cause.reason"), ()),  # of Reason
+    **{
+        f"{where}.title": tuple(kind.title for kind in ACCOUNTS)
+        for where in ("kind", "kinds[each.kind]", "self._connecting.kinds[kind]")
+    },
+    "field.question": tuple(field.question for kind in ACCOUNTS for field in kind.fields),
+    "kind.secret": tuple(kind.secret for kind in ACCOUNTS),
     "message": (),  # the console's way to show a reply
 }
 FAILURES = (*(words for _, words in wording.FAILURES), wording.OTHER_FAILURE)

@@ -9,6 +9,7 @@ from functools import partial
 
 from sqlalchemy import Connection, func, select
 
+from routing.types.accounts import ConnectStep, ServiceAccount
 from routing.types.budgets import PersonLimits
 from routing.types.history import Summary, TurnFacts
 from routing.types.messages import OutboundMessage, UserKey
@@ -47,6 +48,10 @@ async def filled(stores: Stores, user: UserKey, name: str) -> int:
     await stores.actions.add(PendingAction(person, here.id, "send_mail", "mail", "{}", name, 2e9))
     await stores.allowances.allow(person, Allowance("send_mail", name))
     await stores.links.offer(person, name * 4, 2e9)
+    await stores.accounts.put(ServiceAccount(person, "calendar", name, {}, "sealed", 1.0, 1.0))
+    await stores.accounts.put(ServiceAccount(person, "git", "github.com", {"user": name}, "sealed", 1.0, 1.0))
+    await stores.accounts.set_step(ConnectStep(person, user, OTHER, "calendar", {}, 2e9))
+    await stores.accounts.hint(person, "calendar", 0.0)
     await stores.actions.add(PendingAction(person, here.id, "tool", "kit", "{}", "digest", 2e9))
     await stores.allowances.allow(person, Allowance("tool", "1"))
     await stores.history.summarise(here.id, Summary(1, name, 1, reader=person))

@@ -59,3 +59,12 @@ def history(path: Path) -> History:
     except OSError:
         return InMemoryHistory()
     return ThreadedHistory(_BestEffortHistory(str(path)))
+
+
+def forget_line(path: Path, line: str) -> None:
+    """Remove the newest entry with this text from the history file, because it is a password."""
+    entry = "".join(f"+{part}\n" for part in line.split("\n"))
+    with suppress(OSError):
+        before, found, after = path.read_text(encoding="utf-8", errors="replace").rpartition(f"\n{entry}")
+        if found and not after.startswith("+"):
+            path.write_text(f"{before}\n{after}", encoding="utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from functools import partial
 from typing import TextIO
 
 from prompt_toolkit import PromptSession
@@ -13,7 +14,7 @@ from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.patch_stdout import patch_stdout
 
-from bot.adapters.console.completion import CommandCompleter, history
+from bot.adapters.console.completion import CommandCompleter, forget_line, history
 from bot.adapters.console.hints import (
     LEAVE,
     LEAVE_NAMES,
@@ -27,6 +28,7 @@ from bot.adapters.console.printable import one_line
 from bot.adapters.console.saving import save_note
 from bot.adapters.console.speaker import ConsoleUser, Take, body, exit_hint, not_saved_notice
 from bot.adapters.console.views import LINGER_SECONDS, View, Views
+from routing.bounded import Bounded
 from routing.errors import StorageFault
 from routing.types.messages import Document, InboundMessage, OutboundMessage, OutgoingFile
 
@@ -36,6 +38,10 @@ REFRESH_SECONDS = 0.125
 """Minimum time between two redraws of a growing answer."""
 MENU_ROWS = 8
 """Rows that prompt_toolkit reserves for its completion menu."""
+
+
+LINES_KEPT = 100
+"""Lines that can still be removed from the history file."""
 
 
 class Prompt:
@@ -49,6 +55,7 @@ class Prompt:
         self._views = Views(console_user.clock)
         self._drawn: StyleAndTextTuples = []
         self._stopped = False
+        self._lines = Bounded[str, str](LINES_KEPT)
         self._tasks: set[asyncio.Task[None]] = set()
         self._session: PromptSession[str] = PromptSession(
             self._message,
@@ -98,7 +105,8 @@ class Prompt:
 
     def live(self, message: InboundMessage, streaming: bool) -> View:
         """A spinner, then the answer as it grows."""
-        return self._views.new(streaming)
+        line = self._lines.pop(message.message_id, None) or ""
+        return self._views.new(streaming, partial(forget_line, self._options.history_file, line))
 
     async def waiting(self, message: InboundMessage) -> None:
         """Say that the line waits for the running turn."""
@@ -123,7 +131,9 @@ class Prompt:
 
     async def _ask(self, line: str) -> None:
         try:
-            await self._take(self._speaker.says(line))
+            message = self._speaker.says(line)
+            self._lines[message.message_id] = line
+            await self._take(message)
         except StorageFault as error:
             async with in_terminal():
                 self._stderr.write(not_saved_notice(error, self._speaker.say) + "\n")

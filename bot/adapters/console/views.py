@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import cycle
 from typing import Literal
 
@@ -23,8 +23,10 @@ class View:
 
     max_file_bytes = MAX_FILE_BYTES
 
-    def __init__(self, views: Views, streaming: bool) -> None:
+    def __init__(self, views: Views, streaming: bool, forget: Callable[[], object]) -> None:
+        """`forget` removes the line from the history of the prompt."""
         self._views = views
+        self._forget = forget
         self._streaming = streaming
         self.state: Literal["new", "open", "closed"] = "new"
         self.since = 0.0
@@ -43,6 +45,11 @@ class View:
     async def acknowledge(self, text: str = "", spent: bool = False) -> None:
         """Does nothing: a terminal has no buttons."""
 
+    async def erase(self) -> bool:
+        """The line stays on the screen, but not in the history file."""
+        await asyncio.to_thread(self._forget)
+        return True
+
     async def close(self) -> str:
         """The reply follows as a separate message."""
         self._views.closed(self)
@@ -58,9 +65,9 @@ class Views:
         self._frames: Iterator[str] = cycle(SPINNER)
         self.shown = asyncio.Event()
 
-    def new(self, streaming: bool) -> View:
+    def new(self, streaming: bool, forget: Callable[[], object] = lambda: None) -> View:
         """A new view, not shown yet."""
-        return View(self, streaming)
+        return View(self, streaming, forget)
 
     def open(self, view: View) -> None:
         """Show this view from now on."""

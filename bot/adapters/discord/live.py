@@ -146,6 +146,10 @@ class DiscordLive(StreamedReply):
             notice = self._context.follow_up(ref, body(shortened(text, MAX_TEXT_CHARACTERS), flags=EPHEMERAL))
             self._spawn(self._context.best_effort(notice))
 
+    async def erase(self) -> bool:
+        """Discord lets no one delete another's direct messages."""
+        return False
+
     async def close(self) -> str:
         await self._finish()
         draft = self._draft

@@ -55,6 +55,15 @@ class TelegramLive(StreamedReply):
             data["text"] = _cut(text)
         self._spawn(self._context.best_effort(self._message.chat.chat_id, "answerCallbackQuery", data))
 
+    async def erase(self) -> bool:
+        message = {"chat_id": self._message.chat.chat_id, "message_id": self._message.message_id}
+        try:
+            await self._call("deleteMessage", message)
+        except TelegramError as error:
+            log.info("A message can't be deleted (%s)", error)
+            return False
+        return True
+
     async def close(self) -> str:
         await self._finish()
         if not self._acknowledged:

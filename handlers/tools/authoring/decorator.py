@@ -53,7 +53,8 @@ class Settings(TypedDict, total=False):
     then the next smaller one. Without them, models see the function's docstring, and its `Args:` section describes the
     parameters. `parameters` lists the parameters shown per size class (default: all). `examples` are what people say
     when they need the tool. `off`, `asks` and `describe` are as in Tool; `asks` takes the tool's parameters. For a
-    method, these three are methods of the same class, and `traits` may be one that returns the traits."""
+    method, these three are methods of the same class, and `traits` may be one that returns the traits. `accounts` are
+    kinds of account, of which the person needs one."""
 
     name: str
     category: str
@@ -66,6 +67,7 @@ class Settings(TypedDict, total=False):
     off: Callable[..., Awaitable[str | None]]
     asks: Callable[..., str | Awaitable[str | None] | None]
     describe: Callable[..., ToolCard]
+    accounts: tuple[str, ...]
 
 
 class FunctionTool(Generic[P, R]):
@@ -84,6 +86,7 @@ class FunctionTool(Generic[P, R]):
         self.traits: Any = settings.get("traits", PLAIN)  # for an unbound method, possibly a function that returns them
         self.off = settings.get("off")
         self.describe = settings.get("describe")
+        self.accounts = settings.get("accounts", ())
         self._asks = settings.get("asks")
         self._shown = settings.get("parameters") or {}
         self._local = local
@@ -193,7 +196,7 @@ def runnable(tool: FunctionTool[..., Any]) -> Tool:
     async def execute(scope: ToolScope, /, **arguments: Any) -> str:
         return _result_text(await tool.call(scope, arguments))
 
-    return Tool(tool.name, execute, role_of(tool), tool.traits, tool.off, tool.describe, tool.asks)
+    return Tool(tool.name, execute, role_of(tool), tool.traits, tool.off, tool.describe, tool.asks, tool.accounts)
 
 
 def _asynchronous(function: Callable[..., object]) -> Callable[..., Awaitable[object]]:

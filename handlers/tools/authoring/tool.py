@@ -27,7 +27,8 @@ PLAIN = Traits()
 class Tool:
     """What runs for a tool's card. Authors write `@tool` functions, which `runnable` turns into this; MCP servers and
     workspace toolkits build it directly. `role` is the minimum role for calls. With `traits.confirm`, each call
-    needs a confirmation; with `asks`, only calls for which it returns a text."""
+    needs a confirmation; with `asks`, only calls for which it returns a text. It is there only for people who have
+    connected one of its `accounts`, if it has any."""
 
     name: str
     execute: Execute
@@ -36,3 +37,4 @@ class Tool:
     off: Off | None = None
     describe: Describe | None = None
     asks: Asks | None = None
+    accounts: tuple[str, ...] = ()

@@ -1,0 +1,34 @@
+"""Accounts with other services: their kinds, the key of their passwords, and connecting them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bot.settings import Settings
+from bot.workspace import Workspace
+from handlers.accounts.accounts import Accounts
+from handlers.accounts.connecting import Connecting
+from handlers.accounts.dav import DavServers
+from routing.ports import Clock
+from storage.secret_box import FernetBox
+from storage.service_accounts import SqlServiceAccounts
+
+
+@dataclass(frozen=True, slots=True)
+class AccountServices:
+    """What tools and commands need of accounts."""
+
+    accounts: Accounts
+    connecting: Connecting
+    dav: DavServers
+
+
+def build_accounts(
+    settings: Settings, workspace: Workspace, store: SqlServiceAccounts, clock: Clock
+) -> AccountServices:
+    """Read no key yet: that happens with the first account. A new kind of account is one more entry here."""
+    key = settings.secrets_key.get_secret_value() if settings.secrets_key else ""
+    box = FernetBox(workspace.secrets_key, key)
+    dav = DavServers(settings.hosts)
+    kinds = {kind.name: kind for kind in (*dav.kinds(),)}
+    return AccountServices(Accounts(store, box), Connecting(store, box, kinds, clock), dav)

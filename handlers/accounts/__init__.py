@@ -1,0 +1,1 @@
+"""Accounts with other services that a person connects with /connect."""

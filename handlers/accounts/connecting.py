@@ -1,0 +1,183 @@
+"""Connects an account step by step in a private conversation."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+
+from handlers.accounts.kinds import AccountKind, ServiceFailed
+from handlers.context import CommandContext, Reply
+from handlers.parsing import is_stop
+from routing.bounded import Bounded
+from routing.errors import Refused, SecretUnreadable
+from routing.ports import Clock, SecretBox, ServiceAccountStore
+from routing.types.accounts import ConnectStep, ServiceAccount
+from routing.types.messages import ChatKey, InboundMessage, UserKey
+
+VALID_MINUTES = 10
+"""How long the questions wait for their answers, in minutes."""
+_Key = tuple[ChatKey, UserKey]
+
+log = logging.getLogger("handlers.accounts")
+
+
+class Connecting:
+    """Asks one question after the other, tests the account and stores it. The steps survive a restart. An answer never
+    goes to a model, even if it is late, because it may be a password."""
+
+    def __init__(
+        self, store: ServiceAccountStore, box: SecretBox, kinds: Mapping[str, AccountKind], clock: Clock
+    ) -> None:
+        self.kinds = kinds
+        self._store = store
+        self._box = box
+        self._clock = clock
+        self._steps: dict[_Key, ConnectStep] = {}
+        self._taken = Bounded[tuple[ChatKey, str], bool]()
+        """Messages that were answers, so that an edit of one is not read either."""
+
+    async def load(self) -> None:
+        """Continue with the steps that an earlier process left. Comes before the first message."""
+        self._steps = {(step.chat, step.user): step for step in await self._store.steps()}
+
+    def expects(self, message: InboundMessage) -> bool:
+        """Whether a message that is not a command answers a question, or edits an answer."""
+        if message.kind == "edited" and self._taken.get((message.chat, message.message_id)):
+            return True
+        return message.kind in ("message", "edited") and (message.chat, message.user) in self._steps
+
+    async def seal(self, message: InboundMessage) -> InboundMessage:
+        """The message with its text encrypted, so that the database never holds it."""
+        try:
+            return replace(message, text=await self._box.seal(message.text), sealed=True)
+        except SecretUnreadable as error:
+            log.error("An answer to /connect is stored without encryption until it is read: %s", error)
+            return message
+
+    async def begin(self, ask: CommandContext, kind: AccountKind) -> Reply:
+        """The first question. Raises Refused outside a private chat."""
+        check_private(ask)
+        try:
+            await self._box.seal("")
+        except SecretUnreadable as error:
+            words = "I can't store passwords: {reason}. Only the owner of this bot can fix that. Nothing was changed."
+            raise Refused(words, reason=error.reason) from None
+        expires = self._clock() + VALID_MINUTES * 60
+        step = ConnectStep(ask.person.id, ask.message.user, ask.message.chat, kind.name, {}, expires)
+        await self._keep(step)
+        intro = ask.say(
+            "🔌 Connecting: {title}. Your answers don't go to any model. You have {minutes} minutes; /stop or any "
+            "other command cancels.",
+            title=ask.say(kind.title),
+            minutes=VALID_MINUTES,
+        )
+        return Reply(f"{intro}\n\n{self._question(ask, kind, step)}", apart=True)
+
+    async def cancel(self, message: InboundMessage) -> AccountKind | None:
+        """End the step of a person who sent a command instead; returns what they were connecting."""
+        step = self._steps.get((message.chat, message.user))
+        if step is None:
+            return None
+        await self._end(step)
+        return self.kinds.get(step.kind)
+
+    async def answer(self, ask: CommandContext) -> Reply:
+        """Take the answer to a question; the last one tests and stores the account."""
+        message = ask.message
+        step = self._steps.get((message.chat, message.user))
+        if message.kind == "edited" or step is None:
+            words = "I did not read this message, because it may hold a password. Send it again if it was for me."
+            return Reply(ask.say(words))
+        kind = self.kinds.get(step.kind)
+        if kind is None or self._clock() > step.expires_at:
+            return await self._late(ask, step)
+        try:
+            text = await self._text(message)
+        except SecretUnreadable:
+            return await self._late(ask, step)
+        if is_stop(text):
+            await self._end(step)
+            return Reply(cancelled(ask, kind))
+        if not text:
+            return Reply(f"{ask.say('Please answer with text.')}\n\n{self._question(ask, kind, step)}")
+        self._taken[message.chat, message.message_id] = True
+        field = kind.next_field(step.details)
+        if field is None:
+            return await self._finish(ask, kind, replace(step, person_id=ask.person.id), text)
+        try:
+            value = field.read(text)
+        except Refused as refusal:
+            return Reply(f"{ask.say(refusal.template, **refusal.values)}\n\n{self._question(ask, kind, step)}")
+        step = replace(step, person_id=ask.person.id, details={**step.details, field.name: value})
+        await self._keep(step)
+        return Reply(self._question(ask, kind, step))
+
+    async def _text(self, message: InboundMessage) -> str:
+        if message.forwarded_from is not None:
+            return ""
+        return (await self._box.reveal(message.text) if message.sealed else message.text).strip()
+
+    async def _finish(self, ask: CommandContext, kind: AccountKind, step: ConnectStep, secret: str) -> Reply:
+        """Test the account, and store it if it works."""
+        lines = [] if await ask.live.erase() else [ask.say("🧹 Please delete your message with the password now.")]
+        await ask.live.working()
+        try:
+            tested = await kind.test(ask.person, step.details, secret)
+            sealed = await self._box.seal(secret)
+        except ServiceFailed as failed:
+            if failed.again == "start":
+                step = replace(step, details={})
+                await self._keep(step)
+            wrong = ask.say("⚠️ That did not work: {reason}. Nothing was stored. Let's try again.", reason=failed.reason)
+            return Reply("\n\n".join([wrong, self._question(ask, kind, step), *lines]))
+        now = self._clock()
+        if not kind.several:
+            await self._store.remove(ask.person.id, kind.name)
+        await self._store.put(ServiceAccount(ask.person.id, kind.name, tested.label, tested.details, sealed, now, now))
+        await self._end(step)
+        log.info("[Accounts] %s connected for person %d", kind.name, ask.person.id)
+        done = ask.say(
+            "✅ Connected and tested: {title}, {label}. The password is stored encrypted; /connect off {kind} deletes "
+            "it.",
+            title=ask.say(kind.title),
+            label=f"`{tested.label}`",
+            kind=kind.name,
+        )
+        return Reply("\n\n".join([done, *lines]))
+
+    async def _late(self, ask: CommandContext, step: ConnectStep) -> Reply:
+        await self._end(step)
+        lines = [
+            ask.say(
+                "⌛ The {minutes} minutes for connecting are over. I did not read this message, because it may hold a "
+                "password; delete it if it does. /connect {kind} starts again.",
+                minutes=VALID_MINUTES,
+                kind=step.kind,
+            )
+        ]
+        return Reply("\n\n".join(lines))
+
+    async def _keep(self, step: ConnectStep) -> None:
+        await self._store.set_step(step)
+        self._steps = {key: each for key, each in self._steps.items() if each.person_id != step.person_id}
+        self._steps[step.chat, step.user] = step
+
+    async def _end(self, step: ConnectStep) -> None:
+        self._steps.pop((step.chat, step.user), None)
+        await self._store.end_step(step.person_id)
+
+    def _question(self, ask: CommandContext, kind: AccountKind, step: ConnectStep) -> str:
+        field = kind.next_field(step.details)
+        return ask.say(field.question) if field is not None else ask.say(kind.secret)
+
+
+def check_private(ask: CommandContext) -> None:
+    """Raises Refused where others can read along, or where the bot can't see the answers."""
+    if not ask.message.private or ask.message.chat.visitor:
+        raise Refused("Passwords are for a private chat: write to me privately, and send it there.")
+
+
+def cancelled(ask: CommandContext, kind: AccountKind) -> str:
+    """The sentence after a cancellation."""
+    return ask.say("Connecting is cancelled ({title}). Nothing was stored.", title=ask.say(kind.title))

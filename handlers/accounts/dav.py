@@ -1,0 +1,195 @@
+"""Accounts with calendar and address book servers (CalDAV, CardDAV): what they ask for, and logging in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin, urlsplit
+
+from handlers.access.roles import may
+from handlers.accounts.kinds import AccountKind, Field, ServiceFailed, Tested
+from routing.errors import Refused
+from routing.types.people import Person
+
+if TYPE_CHECKING:  # imported when an account is used
+    from handlers.accounts.guarded_session import GuardedSession, Reachable
+
+CALENDAR, CONTACTS = "calendar", "contacts"
+DAV, CALDAV, CARDDAV = "DAV:", "urn:ietf:params:xml:ns:caldav", "urn:ietf:params:xml:ns:carddav"
+MAX_URL = 500
+_HOME = {CALENDAR: (CALDAV, "calendar-home-set"), CONTACTS: (CARDDAV, "addressbook-home-set")}
+_KIND = {CALENDAR: (CALDAV, "calendar"), CONTACTS: (CARDDAV, "addressbook")}
+_WELL_KNOWN = {CALENDAR: "/.well-known/caldav", CONTACTS: "/.well-known/carddav"}
+
+Properties = Mapping[tuple[str, str], Any]
+"""The properties of a resource, as XML elements by namespace and name."""
+
+
+class DavServers:
+    """Opens sessions with people's servers."""
+
+    def __init__(self, hosts: frozenset[str]) -> None:
+        """Accounts of everyone may be on these `hosts`; owners and admins may also use their private networks."""
+        self._hosts = hosts
+
+    def session(self, person: Person, details: Mapping[str, str], secret: str) -> GuardedSession:
+        """A session with an account's server. Imports for 0.2 s at first, so call it in a thread."""
+        from handlers.accounts.guarded_session import GuardedSession
+
+        return GuardedSession(self._reachable(person), details["user"], secret)
+
+    def kinds(self) -> tuple[AccountKind, ...]:
+        """The kinds of account that a calendar server serves."""
+        return (
+            AccountKind(
+                CALENDAR,
+                "Calendar",
+                (
+                    Field(
+                        "address",
+                        "What is the address of your calendar server (CalDAV)? For example `cloud.example.com`, "
+                        "`https://caldav.icloud.com` or `https://dav.mailbox.org/caldav`. Your provider's help names "
+                        "it.",
+                        read_address,
+                    ),
+                    Field("user", "What is your user name there? Often it is your e-mail address.", read_user),
+                ),
+                "What is your password there? If you log in with a second factor, make an app password. I delete your "
+                "message if I can.",
+                self._test_calendar,
+            ),
+        )
+
+    async def _test_calendar(self, person: Person, details: Mapping[str, str], secret: str) -> Tested:
+        return await asyncio.to_thread(self._test, CALENDAR, person, details, secret)
+
+    def _test(self, kind: str, person: Person, details: Mapping[str, str], secret: str) -> Tested:
+        session = self.session(person, details, secret)
+        try:
+            home = find_home(session, kind, details["address"])
+            if not list(collections(session, kind, home)):
+                words = "this account has no calendar" if kind == CALENDAR else "this account has no address book"
+                raise ServiceFailed(words)
+        finally:
+            session.close()
+        host = urlsplit(home).hostname or details["address"]
+        return Tested(f"{details['user']} · {host}", {**details, "home": home})
+
+    def _reachable(self, person: Person) -> Reachable:
+        from handlers.accounts.guarded_session import Reachable
+
+        return Reachable(may(person, "admin"), self._hosts)
+
+
+def read_address(text: str) -> str:
+    """`cloud.example.com` → `https://cloud.example.com/`. Raises Refused for what is no web address."""
+    text = text.strip().strip("<>`")
+    address = text if "://" in text else f"https://{text}"
+    try:
+        parts = urlsplit(address)
+        usable = parts.scheme in ("https", "http") and parts.hostname and not parts.username and parts.port != 0
+    except ValueError:
+        usable = None
+    if not usable or len(address) > MAX_URL or any(each.isspace() for each in address):
+        raise Refused("That is not a web address like https://cloud.example.com.")
+    return address if parts.path else f"{address}/"
+
+
+def read_user(text: str) -> str:
+    """A user name on one line. Raises Refused."""
+    if len(text) > 200 or not text.isprintable():
+        raise Refused("That is not a user name.")
+    return text
+
+
+def find_home(session: GuardedSession, kind: str, address: str) -> str:
+    """The URL of the collection that contains the account's calendars or address books. Raises ServiceFailed."""
+    failed: ServiceFailed | None = None
+    for start in (address, urljoin(address, _WELL_KNOWN[kind])):
+        try:
+            principal = _link(session, start, (DAV, "current-user-principal")) or start
+            if home := _link(session, principal, _HOME[kind]):
+                return home
+        except ServiceFailed as error:
+            if error.again == "secret":
+                raise
+            failed = failed or error
+    host = urlsplit(address).hostname
+    words = "{host} is not a calendar server" if kind == CALENDAR else "{host} is not an address book server"
+    raise failed or ServiceFailed(words, host=host)
+
+
+def collections(session: GuardedSession, kind: str, home: str) -> Iterator[tuple[str, str]]:
+    """The URL and the name of each calendar or address book. Raises ServiceFailed."""
+    wanted = ((DAV, "resourcetype"), (DAV, "displayname"))
+    space, tag = _KIND[kind]
+    for url, properties in propfind(session, home, wanted, 1):
+        kinds = properties.get((DAV, "resourcetype"))
+        if kinds is not None and kinds.find(f"{{{space}}}{tag}") is not None:
+            name = properties.get((DAV, "displayname"))
+            text = (name.text if name is not None else "") or url.rstrip("/").rpartition("/")[2]
+            yield url, " ".join(text.split())
+
+
+def propfind(
+    session: GuardedSession, url: str, wanted: tuple[tuple[str, str], ...], depth: int
+) -> list[tuple[str, Properties]]:
+    """The properties of a resource, and with depth 1 of those in it, by URL. Raises ServiceFailed."""
+    asked = "".join(f'<p{at}:{name} xmlns:p{at}="{space}"/>' for at, (space, name) in enumerate(wanted))
+    body = f'<?xml version="1.0"?><d:propfind xmlns:d="DAV:"><d:prop>{asked}</d:prop></d:propfind>'
+    return multistatus(session, "PROPFIND", url, body, depth)
+
+
+def multistatus(session: GuardedSession, method: str, url: str, body: str, depth: int) -> list[tuple[str, Properties]]:
+    """The resources in the answer to a WebDAV request, by absolute URL. Raises ServiceFailed."""
+    from lxml import etree
+
+    headers = {"Depth": str(depth), "Content-Type": "application/xml; charset=utf-8"}
+    response = session.request(method, url, body.encode(), headers)
+    check_status(response.status_code, url)
+    parser = etree.XMLParser(resolve_entities=False, no_network=True)
+    try:
+        tree = etree.fromstring(response.content, parser)
+    except (etree.XMLSyntaxError, ValueError):
+        raise ServiceFailed("{host} does not answer like a calendar server", host=urlsplit(url).hostname) from None
+    found = []
+    for each in tree.findall("{DAV:}response"):
+        href = each.findtext("{DAV:}href") or ""
+        properties: Properties = {
+            _name(prop.tag): prop
+            for prop in each.iterfind("{DAV:}propstat/{DAV:}prop/*")
+            if isinstance(prop.tag, str) and prop.tag.startswith("{")
+        }
+        found.append((urljoin(url, href.strip()), properties))
+    return found
+
+
+def check_status(status: int, url: str) -> None:
+    """Raises ServiceFailed unless the answer is a success."""
+    host = urlsplit(url).hostname
+    if status in (401, 403):
+        words = "{host} refuses the user name or the password; many providers want an app password here"
+        raise ServiceFailed(words, again="secret", host=host)
+    if status >= 500:
+        raise ServiceFailed(
+            "{host} has a problem of its own (HTTP {status}); try again later", host=host, status=status
+        )
+    if not 200 <= status < 300:
+        raise ServiceFailed("{host} is not a calendar server (HTTP {status})", host=host, status=status)
+
+
+def _link(session: GuardedSession, url: str, name: tuple[str, str]) -> str:
+    """The URL in a property of a resource on the same host; empty if it has none."""
+    for _, properties in propfind(session, url, (name,), 0):
+        element = properties.get(name)
+        href = element.findtext("{DAV:}href") if element is not None else None
+        if href:
+            return urljoin(url, str(href).strip())
+    return ""
+
+
+def _name(tag: str) -> tuple[str, str]:
+    """`{DAV:}href` → `("DAV:", "href")`."""
+    space, _, name = tag[1:].partition("}")
+    return space, name

@@ -1,0 +1,75 @@
+"""/connect: accounts with other services, such as a calendar."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from handlers.accounts.connecting import Connecting, check_private
+from handlers.context import CommandContext, CommandSpec, Handler, Reply
+from handlers.dependencies import CommandDependencies
+from routing.errors import Refused
+from routing.ports import PreferenceStore, ServiceAccountStore
+from routing.types.messages import Button
+from routing.types.time_zones import time_zone
+
+SPEC = CommandSpec(
+    "connect",
+    "Connect your accounts, such as a calendar",
+    ("/connect", "/connect calendar", "/connect off calendar", "/connect off calendar example.com"),
+    choices=(("calendar", "off"),),
+    role="user",
+    personal=True,
+)
+
+
+def build(dependencies: CommandDependencies) -> Handler:
+    return ConnectCommand(dependencies.accounts, dependencies.connecting, dependencies.preferences)
+
+
+class ConnectCommand:
+    """Lists, connects and deletes a person's accounts. No one else sees them."""
+
+    def __init__(self, accounts: ServiceAccountStore, connecting: Connecting, preferences: PreferenceStore) -> None:
+        self._accounts = accounts
+        self._connecting = connecting
+        self._preferences = preferences
+
+    async def __call__(self, ask: CommandContext) -> Reply:
+        kinds = self._connecting.kinds
+        match [each.lower() for each in ask.arguments]:
+            case []:
+                return await self._list(ask)
+            case ["off", name] | ["off", name, _] if name in kinds:
+                return await self._off(ask, name, *ask.arguments[2:])
+            case [name] if name in kinds:
+                return await self._connecting.begin(ask, kinds[name])
+        words = "You can connect: {kinds}. Write /connect and one of these. Nothing was changed."
+        raise Refused(words, kinds=", ".join(kinds))
+
+    async def _list(self, ask: CommandContext) -> Reply:
+        check_private(ask)
+        zone = await time_zone((await self._preferences.settings(ask.person.id)).time_zone)
+        kinds = self._connecting.kinds
+        lines = [
+            ask.say(
+                "- ✅ {title}: {label}, tested on {date} · /connect off {kind}",
+                title=ask.say(kinds[each.kind].title),
+                label=f"`{each.label}`",
+                date=ask.say.time(datetime.fromtimestamp(each.tested_at, zone)),
+                kind=each.kind,
+            )
+            for each in await self._accounts.of(ask.person.id)
+            if each.kind in kinds
+        ]
+        lines += [
+            ask.say("- {title}: /connect {kind}", title=ask.say(kind.title), kind=kind.name) for kind in kinds.values()
+        ]
+        buttons = tuple((Button(f"🔌 {ask.say(kind.title)}", f"/connect {kind.name}"),) for kind in kinds.values())
+        return Reply(f"{ask.say('🔌 **Your accounts**')}\n\n" + "\n".join(lines), buttons)
+
+    async def _off(self, ask: CommandContext, kind: str, label: str | None = None) -> Reply:
+        title = ask.say(self._connecting.kinds[kind].title)
+        if not await self._accounts.remove(ask.person.id, kind, label):
+            raise Refused("{title} is not connected. Nothing was changed.", title=title)
+        words = "🗑 Disconnected: {title}. The password is deleted."
+        return Reply(ask.say(words, title=title))

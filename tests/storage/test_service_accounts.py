@@ -1,0 +1,135 @@
+"""Connected accounts and the steps that connect them: SQL and the memory fake behave alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from routing.errors import SecretUnreadable
+from routing.ports import ServiceAccountStore
+from routing.types.accounts import ConnectStep, ServiceAccount
+from storage.database import Database
+from storage.secret_box import FernetBox
+from storage.service_accounts import SqlServiceAccounts
+from storage.stores import Stores, open_stores
+from tests.fakes import FakeServiceAccounts, ManualClock
+from tests.storage.fakes import Counting
+from tests.storage.samples import ANN, BEN, HOME, OTHER
+
+Make = Callable[[], ServiceAccountStore]
+
+
+@pytest.fixture(params=["sql", "memory"])
+def make(request: pytest.FixtureRequest, database: Database, clock: ManualClock) -> Make:
+    """Opens the store again, as after a restart."""
+    if request.param == "sql":
+        return lambda: SqlServiceAccounts(database, clock)
+    memory = FakeServiceAccounts(clock)
+    return lambda: memory
+
+
+@pytest.fixture
+async def ben(stores: Stores) -> int:
+    return (await stores.people.admit(BEN, "Ben", "user", "t")).id
+
+
+async def test_accounts_are_stored_replaced_and_deleted(make: Make, ann: int, ben: int) -> None:
+    store = make()
+    home = ServiceAccount(ann, "calendar", "home", {"address": "https://a/", "user": "ann"}, "s1", 1.0, 2.0)
+    github = ServiceAccount(ann, "git", "github.com", {}, "s2", 1.0, 1.0)
+    gitlab, theirs = replace(github, label="gitlab.com"), replace(github, person_id=ben)
+    for account in (home, github, gitlab, theirs):
+        await store.put(account)
+    for each in (store, make()):
+        assert await each.of(ann) == (home, github, gitlab)
+        assert await each.of(ben) == (theirs,)
+        assert await each.of(-1) == ()
+    newer = replace(github, sealed="s3", tested_at=9.0)
+    await store.put(newer)
+    assert await store.of(ann) == (home, gitlab, newer)
+    assert await store.remove(ann, "git", "github.com") == 1
+    assert await store.of(ann) == (home, gitlab)
+    assert await store.remove(ann, "git") == 1
+    assert await store.remove(ann, "git") == 0
+    assert await make().of(ann) == (home,)
+    assert await make().of(ben) == (theirs,), "another person's account stays"
+
+
+async def test_a_person_has_one_step(make: Make, ann: int, ben: int) -> None:
+    store = make()
+    first = ConnectStep(ann, ANN, HOME, "calendar", {}, 5.0)
+    await store.set_step(first)
+    await store.set_step(moved := replace(first, chat=OTHER, details={"address": "https://a/"}))
+    await store.set_step(theirs := replace(first, person_id=ben, user=BEN))
+    assert set(map(str, await make().steps())) == {str(moved), str(theirs)}
+    await store.end_step(ann)
+    await store.end_step(ann)
+    assert await make().steps() == (theirs,)
+
+
+async def test_a_hint_is_given_once_in_a_while(make: Make, ann: int, ben: int, clock: ManualClock) -> None:
+    store = make()
+    assert await store.hint(ann, "calendar", clock.now - 100)
+    assert not await store.hint(ann, "calendar", clock.now - 100)
+    assert await store.hint(ann, "email", clock.now - 100)
+    assert await store.hint(ben, "calendar", clock.now - 100)
+    clock.now += 101
+    assert await make().hint(ann, "calendar", clock.now - 100)
+    assert not await make().hint(ann, "calendar", clock.now - 100)
+
+
+async def test_reading_is_cached_until_something_changes(database: Database, clock: ManualClock, ann: int) -> None:
+    counting = Counting(database)
+    stores = open_stores(counting, clock)
+    for _ in range(3):
+        await stores.accounts.of(ann)
+        await stores.accounts.of(ann + 1)
+    assert counting.reads == 1
+    await stores.accounts.put(ServiceAccount(ann, "git", "x", {}, "s", 1.0, 1.0))
+    assert len(await stores.accounts.of(ann)) == 1
+    await stores.people.forget(ann, "t")
+    assert await stores.accounts.of(ann) == ()
+
+
+async def test_a_box_opens_what_it_sealed(tmp_path: Path) -> None:
+    path = tmp_path / "secrets.key"
+    box = FernetBox(path)
+    assert not path.exists(), "only when it is needed"
+    sealed = await box.seal("pässword")
+    assert "pässword" not in sealed
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert await FernetBox(path).reveal(sealed) == "pässword"
+    assert await FernetBox(tmp_path / "unused", path.read_text()).reveal(sealed) == "pässword"
+    path.write_text((await new_key(tmp_path)) + "\n" + path.read_text())
+    rotated = FernetBox(path)
+    assert await rotated.reveal(sealed) == "pässword", "an old key behind the new one"
+    newer = await rotated.seal("x")
+    path.write_text(path.read_text().splitlines()[0])
+    assert await FernetBox(path).reveal(newer) == "x"
+    with pytest.raises(SecretUnreadable, match="another key"):
+        await FernetBox(path).reveal(sealed)
+
+
+async def new_key(folder: Path) -> str:
+    await FernetBox(folder / "new.key").seal("")
+    return (folder / "new.key").read_text().strip()
+
+
+@pytest.mark.parametrize("content", ["", "not a key", "AAAA", "ä"])
+async def test_a_broken_key_is_named(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "secrets.key"
+    path.write_text(content, encoding="latin-1")
+    with pytest.raises(SecretUnreadable, match=r"secrets\.key"):
+        await FernetBox(path).seal("x")
+
+
+async def test_a_lost_key_is_replaced_and_old_secrets_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "secrets.key"
+    sealed = await FernetBox(path).seal("x")
+    path.unlink()
+    with pytest.raises(SecretUnreadable, match="another key"):
+        await FernetBox(path).reveal(sealed)
+    assert await FernetBox(path).seal("y")

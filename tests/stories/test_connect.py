@@ -1,0 +1,160 @@
+"""/connect: step by step, tested at once, and the password is kept nowhere in the clear."""
+
+from __future__ import annotations
+
+from handlers.accounts.connecting import VALID_MINUTES
+from tests.fakes import ShiftedClock
+from tests.servers.radicale import PASSWORD, USER
+from tests.stories.accounts import connect, radicale
+from tests.stories.harness import BotHarness, ask, press, running, settled
+
+ADDRESS = "What is the address of your calendar server"
+ASKED_PASSWORD = "What is your password there?"
+UNREAD = "I did not read this message"
+
+
+def stored(on: BotHarness) -> bytes:
+    """Everything in the database's files, also what was deleted."""
+    return b"".join(path.read_bytes() for path in on.workspace.glob("tierbot.db*"))
+
+
+async def test_an_account_is_connected_step_by_step(on: BotHarness) -> None:
+    with radicale(on) as server:
+        async with running(on):
+            asked = await ask(on, "/connect calendar")
+            assert "Connecting: Calendar. Your answers don't go to any model." in asked.text
+            assert ADDRESS in asked.text
+            assert "not a web address" in (await ask(on, "no address")).text
+            assert "user name" in (await ask(on, server.address)).text
+            assert ASKED_PASSWORD in (await ask(on, USER)).text
+            sent = on.tg.say(PASSWORD)
+            done = await on.tg.reply(sent, after=sent)
+            assert done.text.startswith(f"✅ Connected and tested: Calendar, {USER} · 127.0.0.1.")
+            assert sent.deleted, "Telegram was asked to delete the password"
+            assert "delete your message" not in done.text
+            listed = await ask(on, "/connect")
+            assert f"✅ Calendar: {USER} · 127.0.0.1, tested on" in listed.text
+            await settled(on)
+            assert on.ms.calls == [], "no model saw any answer"
+            assert on.rows("select count(*) from messages") == [(0,)]
+            for answer in (PASSWORD, server.address + "x"):
+                assert answer.encode() not in stored(on)
+            assert (await ask(on, "hello")).text == "You said: hello"
+            assert PASSWORD not in str(on.ms.last.body)
+            assert (await ask(on, "/connect off calendar")).text == "🗑 Disconnected: Calendar. The password is deleted."
+            assert on.rows("select count(*) from service_accounts") == [(0,)]
+            assert "not connected" in (await ask(on, "/connect off calendar")).text
+    assert (on.workspace / "secrets.key").stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_wrong_password_or_address_is_asked_again(on: BotHarness) -> None:
+    with radicale(on) as server:
+        async with running(on):
+            await ask(on, "/connect calendar")
+            wrong = await ask(on, "http://127.0.0.1:9")
+            await ask(on, USER)
+            wrong = await ask(on, PASSWORD)
+            assert "127.0.0.1 can't be reached (Connection refused)" in wrong.text
+            assert ADDRESS in wrong.text
+            await ask(on, server.address)
+            await ask(on, USER)
+            wrong = await ask(on, "not my password")
+            assert "refuses the user name or the password" in wrong.text
+            assert ASKED_PASSWORD in wrong.text
+            assert on.rows("select count(*) from service_accounts") == [(0,)]
+            assert "✅ Connected" in (await ask(on, PASSWORD)).text
+    assert b"not my password" not in stored(on)
+
+
+async def test_a_command_cancels(on: BotHarness) -> None:
+    async with running(on):
+        for command in ("/stop", "stop"):
+            await ask(on, "/connect calendar")
+            assert (await ask(on, command)).text == "Connecting is cancelled (Calendar). Nothing was stored."
+        await ask(on, "/connect calendar")
+        told = (await ask(on, "/whoami")).text
+        assert "role owner" in told
+        assert told.endswith("Connecting is cancelled (Calendar). Nothing was stored.")
+        assert (await ask(on, "hello")).text == "You said: hello"
+        assert on.rows("select count(*) from connect_steps") == [(0,)]
+
+
+async def test_the_steps_survive_a_restart_and_expire(on: BotHarness) -> None:
+    clock = ShiftedClock()
+    with radicale(on) as server:
+        async with running(on, clock):
+            await ask(on, "/connect calendar")
+            await ask(on, server.address)
+            await ask(on, USER)
+        async with running(on, clock):
+            assert "✅ Connected" in (await ask(on, PASSWORD)).text
+            await ask(on, "/connect calendar")
+        clock.ahead += VALID_MINUTES * 60 + 1
+        async with running(on, clock):
+            late = await ask(on, "my late password")
+            assert late.text.startswith(f"⌛ The {VALID_MINUTES} minutes for connecting are over.")
+            assert on.ms.calls == []
+            assert (await ask(on, "hello")).text == "You said: hello"
+    assert b"my late password" not in stored(on)
+
+
+async def test_edits_of_answers_are_not_read(on: BotHarness) -> None:
+    async with running(on):
+        await ask(on, "/connect calendar")
+        sent = on.tg.say("https://example.invalid")
+        await on.tg.reply(sent, after=sent)
+        await ask(on, "/stop")
+        assert UNREAD in (await on.tg.reply(after=on.tg.edit(sent, "a password by mistake"))).text
+        assert on.ms.calls == []
+
+
+async def test_passwords_are_for_private_chats(on: BotHarness) -> None:
+    async with running(on):
+        await ask(on, "/access here on", group="Team")
+        refused = await ask(on, "/connect@tierbot calendar", group="Team")
+        assert refused.text.startswith("Passwords are for a private chat")
+        assert refused.text == (await ask(on, "/connect@tierbot", group="Team")).text
+        assert (await ask(on, "@tierbot hello", group="Team")).text == "You said: hello"
+
+
+async def test_people_without_power_stay_out_of_the_owners_network(on: BotHarness) -> None:
+    on.env["BOT_ACCESS"] = "open"
+    with radicale(on) as server:
+        async with running(on):
+            refused = await connect(on, server, user="bob")
+            assert "127.0.0.1 is in a private network, or has no https" in refused.text
+            assert server.requests == [("MKCALENDAR", "/ann/home/")], "nothing was asked of it"
+        on.env["ACCOUNT_HOSTS"] = "radicale.lan, 127.0.0.1"
+        async with running(on):
+            assert "✅ Connected" in (await connect(on, server, user="bob")).text
+            assert "✅" not in (await ask(on, "/connect")).text, "another person's accounts are not listed"
+
+
+async def test_a_forgotten_person_has_no_accounts(on: BotHarness) -> None:
+    on.env |= {"BOT_ACCESS": "open", "ACCOUNT_HOSTS": "127.0.0.1"}
+    with radicale(on) as server:
+        async with running(on):
+            await connect(on, server, user="bob")
+            await press(on, "🗑 Delete it all", await ask(on, "/access forget me", user="bob"))
+            assert on.rows("select count(*) from service_accounts") == [(0,)]
+            assert "✅" not in (await ask(on, "/connect", user="bob")).text
+
+
+async def test_a_broken_key_is_told_before_any_question(on: BotHarness) -> None:
+    async with running(on):
+        (on.workspace / "secrets.key").write_text("broken")
+        told = (await ask(on, "/connect calendar")).text
+        assert told.startswith("I can't store passwords: the key in ")
+        assert (await ask(on, "hello")).text == "You said: hello"
+
+
+async def test_connecting_in_german(on: BotHarness) -> None:
+    with radicale(on) as server:
+        async with running(on):
+            await ask(on, "/settings language de")
+            assert "Welche Adresse hat dein Kalenderserver" in (await ask(on, "/connect calendar")).text
+            await ask(on, server.address)
+            await ask(on, USER)
+            wrong = await ask(on, "falsch")
+            assert "lehnt den Benutzernamen oder das Passwort ab" in wrong.text
+            assert "✅ Verbunden und geprüft: Kalender" in (await ask(on, PASSWORD)).text
