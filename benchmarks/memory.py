@@ -1,5 +1,8 @@
 """What the bot's memory consists of: each component, loaded one after the other in a fresh process, and the running
-bot beside the floor bot."""
+bot beside the floor bot.
+
+Resident memory and the share of mapped files come from smaps, the size of Python objects from tracemalloc in a second
+process, because tracing itself takes memory."""
 
 from __future__ import annotations
 
@@ -11,13 +14,15 @@ import subprocess
 import sys
 import tempfile
 import time
+import tracemalloc
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from benchmarks.bots.contestants import FLOOR, LITELLM, OURS, Contestant, Process, prepare_workspace
+from benchmarks.bots.contestants import FLOOR, LITELLM, OURS, Contestant, prepare_workspace
 from benchmarks.bots.measure import WARM_UP, Size, busy, started_session
 from benchmarks.bots.servers import ROOT, Servers, servers
 from benchmarks.reporting.report import MEMORY_RATIO
@@ -25,7 +30,10 @@ from benchmarks.reporting.section import VERDICTS, Section, answered, load, pars
 
 BUSY, QUICK = Size(turns=200, chats=20), Size(turns=20, chats=5)
 FIRST_CHAT = 60_000
-HEADINGS = ("", "loaded", "RSS, MB", "total, MB", "modules", "floor, MB", "ratio", "limit", "")
+HEADINGS = (
+    *("", "loaded", "RSS, MB", "of it files, MB", "Python objects, MB", "total, MB", "modules", "floor, MB", "ratio"),
+    *("limit", ""),
+)
 START, AFTER, USE = "before the first poll", "after it", "when used"
 
 
@@ -40,11 +48,14 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class Resident:
-    """Resident megabytes that a component added, or all of a bot, and how many modules were imported."""
+    """Resident megabytes that a component added, or all of a bot; those of mapped files, such as shared libraries; of
+    Python objects; and how many modules were imported."""
 
     name: str
     when: str
     megabytes: float
+    files: float = 0.0
+    objects: float = 0.0
     modules: int = 0
 
 
@@ -76,6 +87,14 @@ def _glossary() -> object:
     return glossary
 
 
+def _index() -> object:
+    from handlers.tools import TOOLKITS
+    from handlers.tools.authoring.manifests import our_toolkit
+
+    catalogue = import_module("routing.tools.selection.catalogue").Catalogue
+    return catalogue([our_toolkit(each.NAME) for each in TOOLKITS])
+
+
 def _units() -> object:
     return import_module("pint").UnitRegistry()
 
@@ -87,6 +106,7 @@ COMPONENTS = (
     Component("python-telegram-bot", START, partial(_imported, "telegram", left_out=["cryptography"])),
     Component("pydantic", START, partial(_imported, "pydantic")),
     Component("SQLAlchemy", START, partial(_imported, "sqlalchemy", "sqlalchemy.dialects.sqlite")),
+    Component("uvloop", START, partial(_imported, "uvloop")),
     Component("RapidFuzz", START, partial(_imported, "rapidfuzz")),
     Component(
         "our modules",
@@ -98,8 +118,8 @@ COMPONENTS = (
     Component("tokenizers, safetensors", AFTER, partial(_imported, "tokenizers", "safetensors")),
     Component("the encoder", AFTER, _encoder),
     Component("the glossary", AFTER, _glossary),
-    Component("the rest of the tool selection", AFTER, partial(_imported, "routing.tools.selection.catalogue")),
-    Component("LiteLLM, openai, price map", AFTER, _litellm),
+    Component("the tool index", AFTER, _index),
+    Component("LiteLLM, openai, cryptography, price map", AFTER, _litellm),
     Component("the MCP client", USE, partial(_imported, "mcp")),
     Component("pint's units", USE, _units),
     Component("Pillow", USE, partial(_imported, "PIL.Image", "PIL.ImageDraw", "PIL.ImageFont")),
@@ -121,25 +141,39 @@ def run(size: Size) -> Section:
 
 
 def components() -> list[Resident]:
-    """Load every component in a fresh process."""
-    code = "from benchmarks import memory; memory.load_all()"
+    """Load every component in a fresh process, and again in one that traces Python objects."""
+    resident, traced = _loaded("memory.load_all()"), _loaded("memory.load_all(traced=True)")
+    return [Resident(**line | {"objects": also["objects"]}) for line, also in zip(resident, traced, strict=True)]
+
+
+def _loaded(call: str) -> list[dict[str, Any]]:
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-    command = [sys.executable, "-c", code]
+    command = [sys.executable, "-c", f"from benchmarks import memory; {call}"]
     shown = subprocess.run(command, cwd=ROOT, env=kept | LITELLM, stdout=subprocess.PIPE, check=True)
-    return [Resident(**line) for line in json.loads(shown.stdout)]
+    lines: list[dict[str, Any]] = json.loads(shown.stdout)
+    return lines
 
 
-def load_all() -> None:
+def load_all(traced: bool = False) -> None:
     """Load every component in this process, and print what each added, as JSON."""
-    process, kept = Process(os.getpid(), 0), []
-    megabytes, modules = process.rss_mb(), len(sys.modules)
-    added = [{"name": "Python and this benchmark", "when": START, "megabytes": megabytes, "modules": modules}]
+    if traced:
+        tracemalloc.start()
+    kept, added = [], [{"name": "Python and this benchmark", "when": START} | (before := _now())]
     for each in COMPONENTS:
         kept.append(each.load())
-        more, others = process.rss_mb() - megabytes, len(sys.modules) - modules
-        added.append({"name": each.name, "when": each.when, "megabytes": more, "modules": others})
-        megabytes, modules = megabytes + more, modules + others
+        now = _now()
+        added.append({"name": each.name, "when": each.when} | {name: now[name] - before[name] for name in now})
+        before = now
     print(json.dumps(added))
+
+
+def _now() -> dict[str, float]:
+    """Megabytes of this process now, as in Resident, and the number of modules."""
+    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()[1:]
+    size = {name: int(kilobytes) * 1024 / 1e6 for name, kilobytes in (line.split()[:2] for line in lines)}
+    files = size["Rss:"] - size["Anonymous:"]
+    objects = tracemalloc.get_traced_memory()[0] / 1e6
+    return {"megabytes": size["Rss:"], "files": files, "objects": objects, "modules": len(sys.modules)}
 
 
 def running(contestant: Contestant, both: Servers, size: Size, folder: Path) -> list[Resident]:
@@ -160,13 +194,12 @@ def report(parts: Sequence[Resident], bots: Mapping[str, Sequence[Resident]], co
     lines, total = [HEADINGS], 0.0
     for part in parts:
         total += part.megabytes
-        lines.append(
-            (part.name, part.when, f"{part.megabytes:+.1f}", f"{total:.1f}", str(part.modules), "", "", "", "")
-        )
+        sizes = (f"{part.megabytes:+.1f}", f"{part.files:.1f}", f"{part.objects:.1f}", f"{total:.1f}")
+        lines.append((part.name, part.when, *sizes, str(part.modules), "", "", "", ""))
     ratio = 0.0
     for ours, floor in zip(bots[OURS.name], bots[FLOOR.name], strict=True):
         ratio = ours.megabytes / floor.megabytes
-        shown = ("", f"{ours.megabytes:.1f}", "", f"{floor.megabytes:.1f}", f"{ratio:.2f}×")
+        shown = ("", "", "", f"{ours.megabytes:.1f}", "", f"{floor.megabytes:.1f}", f"{ratio:.2f}×")
         lines.append((ours.name, "", *shown, "", ""))
     lines[-1] = (*lines[-1][:-2], f"≤ {MEMORY_RATIO:g}×", VERDICTS[ratio <= MEMORY_RATIO])
     figures = {

@@ -14,9 +14,10 @@ async def test_every_step_is_measured_on_both_sizes(in_memory: Path) -> None:
 
 
 def test_a_step_that_grows_fails() -> None:
-    def verdict(large: float) -> bool:
-        samples = [Sample([1.0], [1.0]), Sample([large], [large])]
-        return report(2_000, {"/history": samples}, (1.0, 2.0), "").kept
+    def verdict(cpu: float, wall: float) -> bool:
+        samples = [Sample([10.0], [10.0]), Sample([wall], [cpu])]
+        return report("growth", (1_000, 2_000), {"/history": samples}, "").kept
 
-    assert verdict(1.4)
-    assert not verdict(1.6)
+    assert verdict(14, 14)
+    assert not verdict(16, 14)
+    assert not verdict(14, 16)

@@ -115,12 +115,12 @@ def test_turns_and_soak_run_through_one_bot(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("ours", "kept"), [(130.0, True), (131.0, False)])
 def test_memory_is_compared_with_the_floor_after_the_turns(ours: float, kept: bool) -> None:
-    parts = [memory.Resident("Python", memory.START, 10.0, 100), memory.Resident("httpx", memory.START, 2.0, 20)]
+    parts = [memory.Resident("Python", memory.START, 10.0), memory.Resident("httpx", memory.START, 2.0)]
     floor = [memory.Resident("when ready", "", 90.0), memory.Resident("after the turns", "", 100.0)]
     bots = {"floor": floor, "ours": [replace(floor[0], megabytes=120.0), replace(floor[1], megabytes=ours)]}
     section = memory.report(parts, bots, "")
     assert section.kept is kept
-    assert [line[3] for line in section.lines[1:]] == ["10.0", "12.0", "120.0", f"{ours:.1f}"]
+    assert [line[5] for line in section.lines[1:]] == ["10.0", "12.0", "120.0", f"{ours:.1f}"]
     assert section.figures["ours"] == {"when ready": 120.0, "after the turns": ours}
 
 

@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import Engine, event, select
 
 from benchmarks.databases import opened
-from benchmarks.growth import fill
+from benchmarks.large_database import fill
 from routing.types.budgets import days
 from storage import schema
 from storage.stores import Stores

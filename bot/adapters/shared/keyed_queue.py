@@ -18,11 +18,13 @@ Job = Callable[[], Awaitable[None]]
 
 
 class _Queue(Generic[T]):
-    """What waits for one key; the event is set when something is added."""
+    """What waits for one key; `added` is set when something is added while `peek` waits."""
+
+    __slots__ = ("added", "items", "task")
 
     def __init__(self) -> None:
         self.items: deque[T] = deque()
-        self.added = asyncio.Event()
+        self.added: asyncio.Event | None = None
         self.task: asyncio.Task[None]
 
 
@@ -70,7 +72,8 @@ class KeyedQueue(Generic[K, T]):
             queue.task = asyncio.get_running_loop().create_task(self._run(key, queue), name=f"{self._owner} {key}")
         (queue.items.appendleft if ahead else queue.items.append)(item)
         self._waiting += 1
-        queue.added.set()
+        if queue.added is not None:
+            queue.added.set()
 
     def take(self, key: K) -> T:
         """The next item of this key. Raises LookupError if there is none."""
@@ -82,11 +85,13 @@ class KeyedQueue(Generic[K, T]):
         """The next item of this key without taking it; None if none comes within `seconds`."""
         queue = self._queues[key]
         if not queue.items:
-            queue.added.clear()
+            queue.added = asyncio.Event()
             try:
                 await asyncio.wait_for(queue.added.wait(), seconds)
             except TimeoutError:
                 return None
+            finally:
+                queue.added = None
         return queue.items[0]
 
     async def join(self, seconds: float) -> None:
