@@ -137,6 +137,7 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
         approvals=approvals,
         router=router,
         llm=engine.llm,
+        media=engine.media,
         chat=chat,
         council=engine.council,
         running=running,

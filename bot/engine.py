@@ -27,6 +27,9 @@ from routing.errors import ModelError
 from routing.llm.adapter import LiteLlm
 from routing.llm.attempt import ModelCaller
 from routing.llm.local.runtime import LocalRuntime
+from routing.llm.local.speech import LocalSpeech
+from routing.llm.media_caller import MediaCaller
+from routing.llm.media_models import MediaModels
 from routing.llm.price_map import PriceMap
 from routing.llm.transcription import Transcriber
 from routing.policy.models import Models
@@ -41,6 +44,7 @@ class Engine:
 
     models: Models
     llm: LiteLlm
+    media: MediaModels
     files: Files
     owner_files: WorkspaceFiles
     health: ProcessHealth
@@ -86,9 +90,9 @@ async def build_engine(
         return llm.prices(models.config.profile)
 
     guard = BudgetGuard(budget, prices)
-    voice = Transcriber(
-        llm, models, guard, prices, stores.ledger, lambda: environment.settings.transcription_model, steady
-    )
+    speech = LocalSpeech(workspace.models)
+    media = MediaModels(llm, models, speech, lambda kind: environment.settings.media_models[kind])
+    voice = Transcriber(llm, speech, media, MediaCaller(models, guard, steady), prices, stores.ledger)
     files, owner_files = Files(platforms, voice), WorkspaceFiles(workspace)
     health = ProcessHealth(REVISION, stores.database.size_bytes, stores.outbox, running, models, platforms, steady)
     about = About(COMMANDS, WHY, models, _visible_settings(settings), health, lambda: tooling)
@@ -114,6 +118,7 @@ async def build_engine(
     return Engine(
         models,
         llm,
+        media,
         files,
         owner_files,
         health,

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from bot.platform import Platform
 from routing.bounded import Bounded
 from routing.errors import ModelError, Refused
-from routing.llm.transcription import Transcriber
+from routing.llm.transcription import Transcriber, check_size
 from routing.types.budgets import BudgetExceeded
-from routing.types.llm import Picture
+from routing.types.llm import Picture, Recording
 from routing.types.messages import Attachment
 from routing.types.usage import TurnCost
 
@@ -45,14 +45,20 @@ class Files:
                 continue
         raise Refused("I can't read {name} as text.", name=attachment.name)
 
-    async def transcribe(self, attachment: Attachment, cost: TurnCost, turn_id: str, conversation_id: int) -> str:
-        """Transcribe a voice message. Raises Refused if that is not possible, and OverBudget."""
-        if not self._transcriber.model:
-            words = "I can't hear voice messages yet: add TRANSCRIPTION_MODEL to workspace/.env. Please type it."
+    async def transcribe(
+        self, attachment: Attachment, language: str, cost: TurnCost, turn_id: str, conversation_id: int
+    ) -> str:
+        """Transcribe a voice message. Raises Refused if that is not possible, and BudgetExceeded."""
+        if not await self._transcriber.order():
+            words = (
+                "I can't hear voice messages here. The owner can switch it on with the key of a provider that "
+                "transcribes, such as OPENAI_API_KEY or GROQ_API_KEY, or TRANSCRIPTION_MODEL. Please type it."
+            )
             raise Refused(words)
-        audio = await self._fetch(attachment)
+        check_size(attachment.size)
+        recording = Recording(attachment.name, await self._fetch(attachment), language)
         try:
-            return await self._transcriber.transcribe(attachment.name, audio, cost, turn_id, conversation_id)
+            return await self._transcriber.transcribe(recording, cost, turn_id, conversation_id)
         except BudgetExceeded:
             raise
         except ModelError as error:

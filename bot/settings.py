@@ -19,6 +19,7 @@ from handlers.access.rate_limit import parse_limits
 from handlers.access.roles import AccessMode
 from routing.config.runtime import parse_pool
 from routing.errors import ConfigError, Reason, file_reason
+from routing.ports import MediaKind
 from routing.tools.embedding.backend import read_backend
 from routing.types.messages import UserKey
 from routing.types.tiers import TIERS, Tier
@@ -45,7 +46,10 @@ class Settings(PlatformSettings):
     tier_smart_pool: str = Field("", description="Models of the smart tier.")
     tier_coding_pool: str = Field("", description="Models of the coding tier.")
     tier_deep_pool: str = Field("", description="Models of the deep tier.")
-    transcription_model: str = Field("", description="Model for voice messages, such as openai/whisper-1; empty: none.")
+    transcription_model: str = Field(
+        "",
+        description="Models for voice messages, in order; off for none; empty: those of the configured providers.",
+    )
     embeddings: str = Field(
         "static",
         description="Encoder that matches tools: static, off, sentence-transformers:<model> or litellm:<model>.",
@@ -92,6 +96,11 @@ class Settings(PlatformSettings):
         """Model pools of the tiers that have one. Raises ConfigError for a model without a provider."""
         pools = {tier: _pool(tier, getattr(self, f"tier_{tier}_pool")) for tier in TIERS}
         return {tier: pool for tier, pool in pools.items() if pool}
+
+    @property
+    def media_models(self) -> Mapping[MediaKind, str]:
+        """The setting for each kind of media."""
+        return {"audio_transcription": self.transcription_model}
 
 
 _SECRET = frozenset(

@@ -39,8 +39,9 @@ MAX_TEXT_BYTES = 200_000
 """Larger text documents are refused."""
 
 FetchText = Callable[[Attachment], Awaitable[str]]
-Transcribe = Callable[[Attachment, TurnCost, str, int], Awaitable[str]]
-"""Transcribes a voice message. Arguments: the attachment, the cost to charge, the turn id, the conversation id."""
+Transcribe = Callable[[Attachment, str, TurnCost, str, int], Awaitable[str]]
+"""Transcribes a voice message. Arguments: the attachment, the code of the language or empty, the cost to charge, the
+turn id, the conversation id."""
 
 
 class Chat:
@@ -224,8 +225,10 @@ class Chat:
     async def _transcribed(self, ask: CommandContext, attachment: Attachment) -> str:
         """Transcribes a voice message and charges its sender. Raises Refused if a budget is used up."""
         conversation = await self._history.current(ask.message.chat)
+        language = (await self._preferences.settings(ask.person.id)).language
+        ask.live.show(ask.say("🎧 Listening …"))
         try:
-            return await self._transcribe(attachment, cost_of(ask), ask.turn_id, conversation.id)
+            return await self._transcribe(attachment, language, cost_of(ask), ask.turn_id, conversation.id)
         except BudgetExceeded as over:
             raise refusal(ask.say, over.reached, ask.message.sent_at) from None
 

@@ -16,6 +16,7 @@ from handlers.notices.notices import Notices
 from handlers.running import RunningTurns
 from handlers.tools.dependencies import ToolServices
 from routing.budget.guard import BudgetGuard
+from routing.llm.media_models import MediaModels
 from routing.ports import (
     AllowanceStore,
     ChatStore,
@@ -57,6 +58,7 @@ class CommandDependencies:
     approvals: Approvals
     router: Router
     llm: Llm
+    media: MediaModels
     chat: Chat
     council: CouncilSessions
     running: RunningTurns

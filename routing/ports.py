@@ -11,7 +11,16 @@ from routing.errors import Reason
 from routing.types.accounts import ConnectStep, ServiceAccount
 from routing.types.budgets import Period, PersonLimits, Price
 from routing.types.history import Conversation, StoredMessage, Summary, TurnRecord
-from routing.types.llm import ChatMessage, ModelRequest, Picture, ProviderProfile, StreamEvent, ToolCall, Transcript
+from routing.types.llm import (
+    ChatMessage,
+    ModelRequest,
+    Picture,
+    ProviderProfile,
+    Recording,
+    StreamEvent,
+    ToolCall,
+    Transcript,
+)
 from routing.types.messages import Attachment, ChatKey, InboundMessage, OutboundMessage, UserKey
 from routing.types.people import (
     Account,
@@ -217,8 +226,8 @@ class PriceList(Protocol):
         """The price of `provider/model`; None if unknown."""
 
 
-class AudioPrices(Protocol):
-    """Looks up prices of transcription."""
+class MediaPrices(Protocol):
+    """Looks up prices of what is not paid by text tokens."""
 
     def per_second(self, model: str) -> Decimal | None:
         """US dollars per second of audio; None if unknown."""
@@ -269,7 +278,28 @@ class Llm(Protocol):
     async def knows(self, model: str) -> bool:
         """Whether the library's bundled map contains `provider/model`."""
 
-    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> Transcript:
+
+MediaKind = Literal["audio_transcription"]
+"""A kind of model, in LiteLLM's words."""
+
+
+class MediaLlm(Protocol):
+    """Calls models that hear."""
+
+    async def offered(self, kind: MediaKind, names: Sequence[str]) -> tuple[str, ...]:
+        """Those of the names that the library's bundled map has as models of this kind and that are not retired."""
+
+    async def transcribe(self, model: str, profile: ProviderProfile, recording: Recording) -> Transcript:
+        """Transcribe a voice message. Raises ModelError."""
+
+
+class LocalMedia(Protocol):
+    """Models on this machine that hear."""
+
+    def available(self, kind: MediaKind) -> tuple[str, ...]:
+        """The names of the usable ones. Blocks on disk access."""
+
+    async def transcribe(self, model: str, recording: Recording) -> Transcript:
         """Transcribe a voice message. Raises ModelError."""
 
 

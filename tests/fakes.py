@@ -13,12 +13,10 @@ from routing.types.accounts import ConnectStep, ServiceAccount
 from routing.types.decisions import SIZES
 from routing.types.llm import (
     ModelRequest,
-    ProviderProfile,
     StreamEnd,
     StreamEvent,
     TextDelta,
     ToolCall,
-    Transcript,
     Usage,
 )
 from routing.types.people import Person
@@ -67,9 +65,6 @@ class FakeLlm:
 
     async def knows(self, model: str) -> bool:
         return True
-
-    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> Transcript:
-        return Transcript("")
 
 
 class Seen:

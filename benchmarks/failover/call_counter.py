@@ -9,7 +9,7 @@ from benchmarks.failover.faults import number_of
 from routing.health.breakers import BreakerKey, fingerprint
 from routing.health.health import ModelHealth
 from routing.ports import Llm
-from routing.types.llm import ModelRequest, ProviderProfile, StreamEvent, Transcript
+from routing.types.llm import ModelRequest, StreamEvent
 
 
 class CallCounter:
@@ -55,6 +55,3 @@ class CallCounter:
 
     async def knows(self, model: str) -> bool:
         return await self._llm.knows(model)
-
-    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> Transcript:
-        return await self._llm.transcribe(model, profile, name, audio)

@@ -70,6 +70,7 @@ class StatusCommand:
         self._history = dependencies.history
         self._usage = dependencies.usage
         self._router = dependencies.router
+        self._media = dependencies.media
         self._budget = dependencies.guard.budget
         self._contract = contract
         self._tools = tools
@@ -137,7 +138,7 @@ class StatusCommand:
         tier, model, *others = describe(ask, plan)
         size = self._size(ask, plan.choice.model)
         window = self._window(ask, plan)
-        contract = await self._contract.lines(ask, plan)
+        contract = [*await self._contract.lines(ask, plan), await self._hears(ask)]
         default = tiers.default_for(ask.person.role, self._router.models.config.default_tier)
         first = [first_line(stored, default), tier, *owner_default(ask, stored, default)]
         return [*first, model, size, window, *others, *contract, *self._last(ask, conversation.id, plan)]
@@ -154,6 +155,13 @@ class StatusCommand:
         window = self._router.models.known_window(plan.choice.model, plan.choice.reasoning)
         words = "Context window: {tokens} tokens ({reason})."
         return ask.say(words, tokens=window.tokens, reason=ask.say(WHY_WINDOW[window.source]))
+
+    async def _hears(self, ask: CommandContext) -> str:
+        """The model that transcribes voice messages."""
+        order = await self._media.order("audio_transcription")
+        if not order:
+            return ask.say("Voice messages are not transcribed here.")
+        return ask.say("Voice messages are transcribed by {model}.", model=f"`{order[0]}`")
 
     def _last(self, ask: CommandContext, conversation_id: int, now: Plan) -> list[str]:
         """The tier and model of the last call, if they differ from the current plan."""

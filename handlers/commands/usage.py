@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
@@ -18,7 +18,7 @@ from routing.errors import Refused
 from routing.ports import Clock, PeopleStore, SpendingStore, TurnStore, UsageStore
 from routing.types.budgets import days, payer_kind
 from routing.types.messages import Picture
-from routing.types.usage import VOICE, PersonSpending, Spending, TierSpending
+from routing.types.usage import MEDIA, Media, PersonSpending, Spending, TierSpending
 
 SPEC = CommandSpec(
     "usage",
@@ -30,6 +30,7 @@ SPEC = CommandSpec(
 DAY = 86_400.0
 TIER_DAYS = 7
 MAX_LISTED = 50
+MEDIA_NAMES: Mapping[Media, str] = {"voice": "Voice messages", "speech": "Spoken answers", "image": "Pictures"}
 FEWEST_BARS, MOST_BARS = 7, 90
 """Minimum and maximum number of days in the chart."""
 _DAYS = re.compile(r"(\d{1,3})d?", re.IGNORECASE)
@@ -107,9 +108,9 @@ class UsageCommand:
         head = ask.say("{when}, everyone's turns" if everyone else "{when}, your own turns", when=when)
         if not tiers:
             return Reply(ask.say("{when}: nothing yet.", when=head))
-        voices = [each.spent for each in await self._spending.by_tier(since, whose) if each.tier == VOICE]
-        voice_line = f"\n\n**{ask.say('Voice messages')}**: {spending(ask, voices)}" if voices else ""
-        return Reply(f"**{head}**\n\n{tier_report(ask.say, tiers)}{voice_line}")
+        found = {each.tier: each.spent for each in await self._spending.by_tier(since, whose)}
+        media = [f"**{ask.say(MEDIA_NAMES[kind])}**: {spending(ask, [found[kind]])}" for kind in MEDIA if kind in found]
+        return Reply("\n\n".join([f"**{head}**", tier_report(ask.say, tiers), *media]))
 
     async def _all(self, ask: CommandContext, count: int) -> Reply:
         """One row for each of the MAX_LISTED people with the highest cost, with the limits they have reached."""

@@ -17,15 +17,17 @@ import httpx
 
 from routing.catalog.catalog import Catalog
 from routing.lean_imports import import_lazily, without_collection
-from routing.llm import chat_stream, embeddings, message_codec, patches, thinking
+from routing.llm import chat_stream, embeddings, media_calls, message_codec, patches, thinking
 from routing.llm.endpoint import resolve_endpoint
-from routing.llm.error_mapping import mapped_errors, response_errors, takes_no_tools, time_limit
+from routing.llm.error_mapping import mapped_errors, response_errors, takes_no_tools
 from routing.llm.local.runtime import LocalRuntime
 from routing.llm.parameters import Target, parameters
 from routing.llm.price_map import PriceMap, cost
+from routing.ports import MediaKind
 from routing.types.llm import (
     ModelRequest,
     ProviderProfile,
+    Recording,
     StreamEnd,
     StreamEvent,
     Transcript,
@@ -149,16 +151,14 @@ class LiteLlm:
             self._prices = PriceMap(litellm, profile)
         return self._prices
 
-    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> Transcript:
-        """Transcribe a voice message; the result includes its length. Raises ModelError."""
+    async def offered(self, kind: MediaKind, names: Sequence[str]) -> tuple[str, ...]:
+        """`routing.ports.MediaLlm`."""
+        return media_calls.offered((await asyncio.shield(self.load())).model_cost, kind, names)
+
+    async def transcribe(self, model: str, profile: ProviderProfile, recording: Recording) -> Transcript:
+        """`routing.ports.MediaLlm`. The result includes the length if the provider counts it."""
         litellm = await asyncio.shield(self.load())
-        limits = {"timeout": profile.timeout_seconds, "max_retries": 0}
-        async with time_limit(model, profile):
-            response = await litellm.atranscription(file=(name, audio), **limits, **resolve_endpoint(model, profile))
-        counted = getattr(getattr(response, "usage", None), "seconds", None) or getattr(response, "duration", None)
-        return Transcript(
-            str(response.text), float(counted) if isinstance(counted, int | float) and counted > 0 else None
-        )
+        return await media_calls.transcribe(litellm, resolve_endpoint(model, profile), model, profile, recording)
 
     async def embed(self, model: str, profile: ProviderProfile, texts: Sequence[str]) -> Vectors:
         """`routing.ports.EmbeddingModel`."""

@@ -5,59 +5,75 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from decimal import Decimal
 
-from routing.budget.guard import BudgetGuard
-from routing.policy.models import Models
-from routing.ports import AudioPrices, Clock, Ledger, Llm
+from routing.errors import Refused
+from routing.llm.audio import seconds_of
+from routing.llm.media_caller import MediaCaller
+from routing.llm.media_models import MediaModels
+from routing.ports import Ledger, LocalMedia, MediaLlm, MediaPrices
 from routing.types.history import TurnRecord
-from routing.types.llm import Usage
-from routing.types.model_names import provider_of
-from routing.types.usage import VOICE, CallRecord, TurnCost
+from routing.types.llm import ProviderProfile, Recording, Transcript
+from routing.types.model_names import LOCAL_PROVIDER
+from routing.types.usage import TurnCost
 
-BYTES_PER_SECOND = 2_000
-"""Bitrate of a voice note at 16 kbit/s, the lowest in use, so estimates tend to be too high."""
+MAX_BYTES = 20 * 1024 * 1024
+"""Most that Telegram hands out; OpenAI and Groq take 25 MB."""
+MAX_SECONDS = 20 * 60
+"""OpenAI's newer models take 1,500 seconds."""
 
 
 class Transcriber:
-    """Transcribes audio. `model` returns the current TRANSCRIPTION_MODEL, empty if none is set."""
+    """Transcribes with the first model that can."""
 
     def __init__(
         self,
-        llm: Llm,
-        models: Models,
-        guard: BudgetGuard,
-        prices: Callable[[], Awaitable[AudioPrices]],
+        llm: MediaLlm,
+        local: LocalMedia,
+        models: MediaModels,
+        caller: MediaCaller,
+        prices: Callable[[], Awaitable[MediaPrices]],
         ledger: Ledger,
-        model: Callable[[], str],
-        clock: Clock,
     ) -> None:
-        self._prices = prices
         self._llm = llm
+        self._local = local
         self._models = models
-        self._guard = guard
+        self._caller = caller
+        self._prices = prices
         self._ledger = ledger
-        self._model = model
-        self._clock = clock
 
-    @property
-    def model(self) -> str:
-        """`provider/model`, or empty if transcription is off."""
-        return self._model()
+    async def order(self) -> tuple[str, ...]:
+        """The models to try, in order; empty if transcription is off."""
+        return await self._models.order("audio_transcription")
 
-    async def transcribe(self, name: str, audio: bytes, turn_cost: TurnCost, turn_id: str, conversation_id: int) -> str:
-        """Transcribe the audio. The cost is recorded at once, also if the turn fails later. Raises ModelError,
-        including BudgetExceeded."""
-        model, began = self.model, self._clock()
-        profile = self._models.config.profile(provider_of(model))
-        price = (await self._prices()).per_second(model)
-        estimate = None if price is None else price * (1 + len(audio) // BYTES_PER_SECOND)
-        with await self._guard.hold_dollars(model, estimate, turn_cost) as held:
-            transcript = await self._llm.transcribe(model, profile, name, audio)
-            cost = estimate if price is None or transcript.seconds is None else price * Decimal(str(transcript.seconds))
-            usage = None if cost is None else Usage(0, 0, cost=cost)
-            held.settle(usage)
-            charged = held.dollars if usage is None else None
-            call = CallRecord(VOICE, model, usage, self._clock() - began, charged)
-            await self._ledger.finish(
-                (), (), TurnRecord(turn_id, conversation_id, turn_cost.person_id, "", calls=(call,))
-            )
+    async def transcribe(self, recording: Recording, turn_cost: TurnCost, turn_id: str, conversation_id: int) -> str:
+        """Transcribe a recording. The cost is recorded at once, also if the turn fails later. Raises Refused for one
+        that is too long or without words, and ModelError, including BudgetExceeded."""
+        check_size(len(recording.data))
+        seconds = seconds_of(recording.data)
+        if seconds > MAX_SECONDS:
+            words = "Your voice message is too long: about {minutes} minutes, at most {most}. Please send it in parts."
+            raise Refused(words, minutes=-(-seconds // 60), most=MAX_SECONDS // 60)
+        prices = await self._prices()
+
+        async def ask(model: str, profile: ProviderProfile) -> Transcript:
+            if profile.name == LOCAL_PROVIDER:
+                return await self._local.transcribe(model, recording)
+            return await self._llm.transcribe(model, profile, recording)
+
+        def price(model: str, transcript: Transcript | None) -> Decimal | None:
+            each = prices.per_second(model)
+            counted = transcript.seconds if transcript is not None else None
+            return None if each is None else each * Decimal(str(counted or seconds))
+
+        transcript, call = await self._caller.first("voice", await self.order(), ask, price, turn_cost)
+        record = TurnRecord(turn_id, conversation_id, turn_cost.person_id, "", calls=(call,))
+        await self._ledger.finish((), (), record)
+        if not transcript.text:
+            raise Refused("I heard no words in your voice message. Send it again, or type it.")
         return transcript.text
+
+
+def check_size(size: int) -> None:
+    """Raises Refused for a recording of more than MAX_BYTES."""
+    if size > MAX_BYTES:
+        words = "Your voice message is too large: {megabytes} MB, at most {most} MB. Please send it in parts."
+        raise Refused(words, megabytes=-(-size // 2**20), most=MAX_BYTES // 2**20)

@@ -101,6 +101,15 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Recording:
+    """A voice message. `language` is the ISO 639-1 code of the language that is probably spoken; empty if unknown."""
+
+    name: str
+    data: bytes
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Transcript:
     """The text of a voice message, and its length in seconds if the provider counted it."""
 

@@ -6,23 +6,24 @@ import datetime
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Literal
+from typing import Literal, get_args
 
 from routing.types.budgets import PayerKind, Period, Reached
 from routing.types.llm import Usage
 from routing.types.messages import ChatKey
 from routing.types.tiers import Tier
 
-Voice = Literal["voice"]
-VOICE: Voice = "voice"
+Media = Literal["voice", "speech", "image"]
+MEDIA: tuple[Media, ...] = get_args(Media)
+"""Calls outside the tiers: transcribed voice messages, spoken answers, and pictures."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """One call to a model; voice messages have the tier VOICE. `seconds` is the model's own time. `charged` is the
-    amount in US dollars charged to the limits if the provider didn't count the call."""
+    """One call to a model; for media, the kind is in place of the tier. `seconds` is the model's own time. `charged` is
+    the amount in US dollars charged to the limits if the provider didn't count the call."""
 
-    tier: Tier | Voice
+    tier: Tier | Media
     model: str
     usage: Usage | None
     seconds: float
@@ -102,9 +103,9 @@ class PersonSpending:
 
 @dataclass(frozen=True, slots=True)
 class TierSpending:
-    """What one tier, or all voice messages, used over all models."""
+    """What one tier, or one kind of media, used over all models."""
 
-    tier: Tier | Voice
+    tier: Tier | Media
     spent: Spending
 
 

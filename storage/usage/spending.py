@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Select, bindparam, func, literal, select
 from routing.types.budgets import Period
 from routing.types.messages import CHAT_ID_PREFIX
 from routing.types.tiers import TIERS
-from routing.types.usage import VOICE, Day, Payer, PersonSpending, Spending, Spent, TierSpending
+from routing.types.usage import MEDIA, Day, Payer, PersonSpending, Spending, Spent, TierSpending
 from storage.codec import dollars
 from storage.database import Database
 from storage.schema import conversations, identities, people, usage
@@ -69,7 +69,7 @@ class SqlSpending:
         filters = _person_filter(person_id)
         rows = await self._database.read(lambda c: c.execute(_by_tier(*filters), between(since) | filters).all())
         found = [TierSpending(row.tier, spending(row)) for row in rows]
-        return tuple(sorted(found, key=lambda each: (*TIERS, VOICE).index(each.tier)))
+        return tuple(sorted(found, key=lambda each: (*TIERS, *MEDIA).index(each.tier)))
 
     async def by_day(self, days: Sequence[Period], person_id: int | None = None) -> tuple[Day, ...]:
         filters = _person_filter(person_id)

@@ -276,13 +276,6 @@ async def test_a_failed_transcription_is_reported_and_reaches_no_model(on: BotHa
     assert on.ms.calls == []
 
 
-async def test_without_a_transcription_model_the_variable_is_named(on: BotHarness) -> None:
-    async with running(on):
-        on.tg.say_voice()
-        assert "add TRANSCRIPTION_MODEL" in (await on.tg.reply()).text
-    assert on.ms.calls == []
-
-
 @pytest.mark.parametrize("kind", ["sticker", "video_note", "contact", "dice"])
 async def test_unreadable_content_is_named(on: BotHarness, kind: str) -> None:
     async with running(on):

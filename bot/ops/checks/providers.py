@@ -15,12 +15,14 @@ from routing.catalog.ollama import OllamaModels
 from routing.catalog.provider_models import DiscoveryError
 from routing.catalog.sizes import UNKNOWN
 from routing.config.contracts import DEFAULT_FALLBACKS, single_vendor_pools
-from routing.config.runtime import RouterConfig
+from routing.config.runtime import RouterConfig, parse_pool
 from routing.critic.critic import judges
 from routing.errors import ConfigError, KeyRejected, ModelError, ModelUnknown, Unreachable
 from routing.llm.adapter import LiteLlm
 from routing.llm.local.runtime import LocalRuntime
+from routing.llm.local.speech import INSTALL, LocalSpeech
 from routing.llm.local.weights import available, engine_installed, find
+from routing.llm.media_models import MediaModels
 from routing.policy.models import Models
 from routing.types.decisions import SIZES, ModelChoice
 from routing.types.llm import ChatMessage, ProviderProfile
@@ -69,7 +71,7 @@ async def sizes(inspection: Inspection) -> list[Finding]:
     name, models = "model sizes", _models(inspection)
     if models is None:
         return []
-    wanted = sorted(_configured_models(models.config, ""))
+    wanted = sorted(_configured_models(models.config))
     asked = [model for model in wanted if not models.size(model).known]
     await models.stated.ask()
     unknown = [model for model in asked if not models.size(model).known]
@@ -84,7 +86,7 @@ async def keys(inspection: Inspection) -> list[Finding]:
     models = _models(inspection)
     if models is None:
         return []
-    wanted = _configured_models(models.config, inspection.environment.settings.transcription_model)
+    wanted = _configured_models(models.config, *inspection.environment.settings.media_models.values())
     asked = [profile for profile in models.config.profiles.values() if profile.api_key]
     return list(await asyncio.gather(*(_provider(inspection, profile, wanted) for profile in asked)))
 
@@ -114,21 +116,31 @@ def _critic_findings(models: Models, author: str) -> list[Finding]:
 
 
 async def voice(inspection: Inspection) -> list[Finding]:
-    """Whether TRANSCRIPTION_MODEL can be called."""
-    model = inspection.environment.settings.transcription_model
+    """Which models transcribe voice messages, and whether those of TRANSCRIPTION_MODEL can be called."""
     models = _models(inspection)
-    if not model:
-        return [ok("voice", "voice messages are not transcribed: TRANSCRIPTION_MODEL is not set")]
     if models is None:
         return []
-    provider = provider_of(model)
-    if "/" not in model or provider == LOCAL_PROVIDER:
-        fix = "Write it like openai/whisper-1; local models can't transcribe."
-        return [fail("voice", "TRANSCRIPTION_MODEL can't transcribe", fix)]
-    if not models.has_key(provider):
-        variable = models.config.profile(provider).variable
-        return [fail("voice", f"{model} has no key", f"Set {variable}, or leave TRANSCRIPTION_MODEL empty.")]
-    return [ok("voice", f"{model} transcribes voice messages")]
+    settings, speech = inspection.environment.settings, LocalSpeech(inspection.workspace.models)
+    llm = LiteLlm(LocalRuntime(inspection.workspace.models), models.catalog, settings.https_proxy)
+    chosen = await MediaModels(llm, models, speech, lambda kind: settings.media_models[kind]).order(
+        "audio_transcription"
+    )
+    if not chosen:
+        without = "TRANSCRIPTION_MODEL is off" if settings.transcription_model else "no provider with a key can"
+        return [ok("voice", f"voice messages are not transcribed: {without}")]
+    local = await asyncio.to_thread(speech.available, "audio_transcription")
+    for model in chosen:
+        provider = provider_of(model)
+        if "/" not in model:
+            return [fail("voice", f"TRANSCRIPTION_MODEL: {model} has no provider", "Write it like openai/whisper-1.")]
+        if provider == LOCAL_PROVIDER and model not in local:
+            fix = f"{INSTALL}, and put a folder with a faster-whisper model into the workspace's models folder."
+            return [fail("voice", f"there is no {model} that can transcribe", fix)]
+        if not models.has_key(provider):
+            variable = models.config.profile(provider).variable
+            return [fail("voice", f"{model} has no key", f"Set {variable}, or leave TRANSCRIPTION_MODEL empty.")]
+    others = f"; then {', '.join(chosen[1:])}" if chosen[1:] else ""
+    return [ok("voice", f"{chosen[0]} transcribes voice messages{others}")]
 
 
 async def local(inspection: Inspection) -> list[Finding]:
@@ -243,9 +255,10 @@ def _no_answer(model: str, error: ModelError, models: Models) -> tuple[str, str]
     return f"{model} does not answer: {error.reason}", fix
 
 
-def _configured_models(config: RouterConfig, transcription: str) -> frozenset[str]:
-    """All configured models."""
-    return frozenset(model for pool in config.pools.values() for model in pool) | ({transcription} - {""})
+def _configured_models(config: RouterConfig, *media: str) -> frozenset[str]:
+    """All models of the tiers and of the settings for media."""
+    tiers = (model for pool in config.pools.values() for model in pool)
+    return frozenset((*tiers, *(model for setting in media for model in parse_pool(setting))))
 
 
 async def _provider(inspection: Inspection, profile: ProviderProfile, wanted: frozenset[str]) -> Finding:

@@ -7,7 +7,7 @@ from aiohttp import web
 
 from routing.errors import Unreachable
 from routing.llm.adapter import LiteLlm
-from routing.types.llm import ProviderProfile
+from routing.types.llm import ProviderProfile, Recording
 from tests.servers.listener import drip, listening
 
 
@@ -18,4 +18,4 @@ async def test_a_response_that_trickles_in_times_out(llm: LiteLlm) -> None:
     async with listening(slow) as base:
         profile = ProviderProfile("openai", "openai", f"{base}/v1", "sk-test", 0.5, "OPENAI_KEY")
         with pytest.raises(Unreachable, match=r"within 0\.5 s"):
-            await llm.transcribe("openai/whisper-1", profile, "voice.ogg", b"OggS")
+            await llm.transcribe("openai/whisper-1", profile, Recording("voice.ogg", b"OggS"))

@@ -9,6 +9,7 @@ from tests.servers.model.check_anthropic import check_messages
 from tests.servers.model.check_chat import check_chat
 from tests.servers.model.check_embeddings import check_embed, check_embeddings, check_show
 from tests.servers.model.check_gemini import check_generate
+from tests.servers.model.check_media import check_picture, check_speech, check_transcription
 from tests.servers.model.check_responses import check_responses
 from tests.servers.model.request import ModelRequest
 from tests.servers.model.rules import Report
@@ -21,6 +22,9 @@ _CHECKS: Final[dict[str, Callable[[ModelRequest, Report], None]]] = {
     "embeddings": check_embeddings,
     "embed": check_embed,
     "show": check_show,
+    "transcriptions": check_transcription,
+    "speech": check_speech,
+    "images": check_picture,
 }
 
 

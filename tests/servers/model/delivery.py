@@ -10,7 +10,15 @@ from typing import Any, Final, Protocol, cast
 
 from aiohttp import web
 
-from tests.servers.model import failures, wire_anthropic, wire_chat, wire_embeddings, wire_gemini, wire_responses
+from tests.servers.model import (
+    failures,
+    wire_anthropic,
+    wire_chat,
+    wire_embeddings,
+    wire_gemini,
+    wire_media,
+    wire_responses,
+)
 from tests.servers.model.frames import GARBAGE, Frames, data, dump, event
 from tests.servers.model.request import ModelRequest, Outcome
 from tests.servers.model.script import BEFORE_HEADERS, Failure, Script
@@ -30,6 +38,8 @@ _WIRES: Final = {
     "generate": cast(Wire, wire_gemini),
     "embeddings": cast(Wire, wire_embeddings),
     "embed": cast(Wire, wire_embeddings),
+    "transcriptions": cast(Wire, wire_media),
+    "images": cast(Wire, wire_media),
 }
 _STREAM_HEADERS: Final = {"Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache"}
 _HALF: Final = b'{"id":"x","object":"chat.completion","choices":[{"message":{"content":"br'
@@ -71,10 +81,11 @@ async def send(
     status: int = 200,
     headers: dict[str, str] | None = None,
     outcome: Outcome = "completed",
+    content_type: str = "application/json",
 ) -> web.StreamResponse:
-    """A whole JSON body."""
+    """A whole body."""
     request.status = status
-    response = web.Response(body=body, status=status, headers=headers, content_type="application/json")
+    response = web.Response(body=body, status=status, headers=headers, content_type=content_type)
     response.headers["x-request-id"] = f"req_{request.number:06d}"
     await response.prepare(http)
     await response.write_eof()
@@ -92,6 +103,8 @@ async def _whole(script: Script, request: ModelRequest, http: web.BaseRequest) -
         return await send(_HALF, request, http, outcome="faulted")
     if script.fault == "break" and script.failure:
         return await refuse(script.failure, request, http, "faulted")
+    if request.endpoint == "speech":
+        return await send(script.media or wire_media.SOUND, request, http, content_type="audio/ogg")
     body = dump(_WIRES[request.endpoint].whole(script, request))
     if script.fault not in ("truncate", "abort"):
         return await send(body, request, http)

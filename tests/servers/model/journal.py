@@ -31,8 +31,14 @@ class Journal(list[ModelRequest]):
 
     @property
     def calls(self) -> list[ModelRequest]:
-        """Requests for an answer, without queries about models and unknown paths."""
-        return [request for request in self if request.endpoint not in ("models", "tags", "show", "ps", "unknown")]
+        """Requests for an answer, without media, queries about models and unknown paths."""
+        others = ("models", "tags", "show", "ps", "unknown")
+        return [request for request in self if request.endpoint not in others and not request.is_media]
+
+    @property
+    def media(self) -> list[ModelRequest]:
+        """Requests for a transcript, a sound or a picture."""
+        return [request for request in self if request.is_media]
 
     async def wait(self, enough: Callable[[], bool], timeout: float) -> None:
         """Returns once `enough()` is true, checked after each request. Raises TimeoutError after `timeout` seconds."""

@@ -12,8 +12,9 @@ from tests.servers.model.readings import Reading, read
 
 Provider = Literal["openai", "anthropic", "gemini", "ollama", "unknown"]
 Endpoint = Literal[
-    "chat", "responses", "messages", "generate", "embeddings", "embed", "models", "show", "tags", "ps", "unknown"
-]
+    "chat", "responses", "messages", "generate", "embeddings", "embed", "transcriptions", "speech", "images",
+    "models", "show", "tags", "ps", "unknown",
+]  # fmt: skip
 Outcome = Literal["pending", "completed", "cut", "faulted", "refused", "stopped"]
 
 _FIXED: Final[dict[tuple[str, str], tuple[Provider, Endpoint]]] = {
@@ -21,6 +22,9 @@ _FIXED: Final[dict[tuple[str, str], tuple[Provider, Endpoint]]] = {
     ("POST", "/v1/responses"): ("openai", "responses"),
     ("POST", "/v1/messages"): ("anthropic", "messages"),
     ("POST", "/v1/embeddings"): ("openai", "embeddings"),
+    ("POST", "/v1/audio/transcriptions"): ("openai", "transcriptions"),
+    ("POST", "/v1/audio/speech"): ("openai", "speech"),
+    ("POST", "/v1/images/generations"): ("openai", "images"),
     ("POST", "/api/embed"): ("ollama", "embed"),
     ("POST", "/api/show"): ("ollama", "show"),
     ("GET", "/api/tags"): ("ollama", "tags"),
@@ -76,6 +80,7 @@ class ModelRequest:
     query: dict[str, str]
     to: Target
     raw: bytes = b""
+    upload: bytes = b""
     body: dict[str, Any] = field(default_factory=dict)
     outcome: Outcome = "pending"
     status: int = 0
@@ -110,6 +115,11 @@ class ModelRequest:
     def embeds(self) -> bool:
         """Whether it asks for vectors instead of an answer."""
         return self.endpoint in ("embeddings", "embed")
+
+    @property
+    def is_media(self) -> bool:
+        """Whether it asks for a transcript, a sound or a picture instead of an answer."""
+        return self.endpoint in ("transcriptions", "speech", "images")
 
     @property
     def key(self) -> str:

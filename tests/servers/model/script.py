@@ -94,13 +94,16 @@ class Gate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
-    """One answer, or the `vectors` that were asked for. Seconds for the delays; chunks count text, thinking and
+    """One answer, the `vectors` that were asked for, or `media`: a sound, or a picture. `seconds` is the length of a
+    recording. Seconds for the delays; chunks count text, thinking and
     tool-argument deltas together."""
 
     text: str = ""
     thinking: str = ""
     calls: tuple[ToolCall, ...] = ()
     vectors: tuple[tuple[float, ...], ...] | None = None
+    media: bytes | None = None
+    seconds: float | None = None
     finish: Finish = "stop"
     usage: Usage | Estimate | None = ESTIMATE
     chunks: int = 8

@@ -23,7 +23,7 @@ def echo(request: ModelRequest) -> str:
 
 class Scripting:
     """A queue of scripts, first in first out; a script with `when` waits for a request that fits it.
-    A script without `when` does not answer embedding requests.
+    A script without `when` does not answer requests for vectors or media.
 
     Every method takes the keywords of `Terms` and returns the script's gate, which matters only with
     `gate_after`. With an empty queue `default` answers, at the pace of `pace`.
@@ -63,6 +63,18 @@ class Scripting:
     def vectors(self, rows: Sequence[Sequence[float]], **terms: Unpack[Terms]) -> Gate:
         """Returns these vectors instead of one per text, legal or not."""
         return self.script(Script(vectors=tuple(map(tuple, rows)), **{"when": _embeds, **built(terms)}))
+
+    def hear(self, text: str, seconds: float | None = None, **terms: Unpack[Terms]) -> Gate:
+        """The transcript of a recording; `seconds` is its length if the provider counts it."""
+        return self.script(Script(text=text, seconds=seconds, **{"when": hears, **built(terms)}))
+
+    def speak(self, sound: bytes, **terms: Unpack[Terms]) -> Gate:
+        """A spoken text."""
+        return self.script(Script(media=sound, **{"when": speaks, **built(terms)}))
+
+    def draw(self, picture: bytes = b"", url: str = "", **terms: Unpack[Terms]) -> Gate:
+        """A picture, or its address."""
+        return self.script(Script(media=picture or None, text=url, **{"when": draws, **built(terms)}))
 
     def empty(self, **terms: Unpack[Terms]) -> Gate:
         """Finishes normally, without text."""
@@ -129,6 +141,8 @@ class Scripting:
         return self.by_default(request)
 
     def by_default(self, request: ModelRequest) -> Script:
+        if request.is_media:
+            return self.pace
         answer = self.default(request)
         return replace(self.pace, text=answer) if isinstance(answer, str) else answer
 
@@ -136,12 +150,27 @@ class Scripting:
 _LONG = "This answer was meant to be longer than what arrives of it."
 
 
+def hears(request: ModelRequest) -> bool:
+    """Whether it asks for a transcript."""
+    return request.endpoint == "transcriptions"
+
+
+def speaks(request: ModelRequest) -> bool:
+    """Whether it asks for a spoken text."""
+    return request.endpoint == "speech"
+
+
+def draws(request: ModelRequest) -> bool:
+    """Whether it asks for a picture."""
+    return request.endpoint == "images"
+
+
 def _embeds(request: ModelRequest) -> bool:
     return request.embeds
 
 
 def _fits(script: Script, request: ModelRequest) -> bool:
-    return script.when(request) if script.when is not None else not request.embeds
+    return script.when(request) if script.when is not None else not (request.embeds or request.is_media)
 
 
 def tool_call(call: Call) -> ToolCall:

@@ -1,4 +1,4 @@
-"""A model provider on the loopback: four wire formats, vectors, a journal of requests, scripted answers and faults."""
+"""A model provider on the loopback: four wire formats, vectors, media, a journal, scripted answers and faults."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final, cast
 from aiohttp import web
 
 from tests.servers.listener import Leaving, Listener
-from tests.servers.model import ollama
+from tests.servers.model import ollama, wire_media
 from tests.servers.model.checks import violations
 from tests.servers.model.control import Control, Refused
 from tests.servers.model.delivery import deliver, hold, refuse, send
@@ -69,6 +69,11 @@ class ModelServer(Leaving, Scripting):
     def calls(self) -> list[ModelRequest]:
         """Requests for an answer, in order of arrival."""
         return self.journal.calls
+
+    @property
+    def media(self) -> list[ModelRequest]:
+        """Requests for a transcript, a sound or a picture, in order of arrival."""
+        return self.journal.media
 
     @property
     def last(self) -> ModelRequest:
@@ -164,7 +169,10 @@ def _parse(request: ModelRequest) -> Failure | None:
     if request.method != "POST":
         return None
     try:
-        body = json.loads(request.raw)
+        if request.endpoint == "transcriptions":
+            body, request.upload = wire_media.form(request.headers.get("content-type", ""), request.raw)
+        else:
+            body = json.loads(request.raw)
     except ValueError as error:
         return refusal([f"the body is not JSON: {error}"])
     if not isinstance(body, dict):

@@ -1,0 +1,48 @@
+"""Calls models that hear through LiteLLM."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime
+from types import ModuleType
+from typing import Any
+
+from routing.errors import EmptyAnswer, Reason
+from routing.llm.error_mapping import time_limit
+from routing.ports import MediaKind
+from routing.types.llm import ProviderProfile, Recording, Transcript
+
+_FOR_ANSWERS = "_skip_responses_api_bridge"
+"""Only LiteLLM's chat completions know this option; other calls would send it to the provider."""
+
+
+def offered(known: Mapping[str, Mapping[str, Any]], kind: MediaKind, names: Sequence[str]) -> tuple[str, ...]:
+    """Those of the names that LiteLLM's map `known` has with this mode and without a past date of retirement."""
+    today = datetime.now(UTC).date().isoformat()
+
+    def is_offered(name: str) -> bool:
+        entry = known.get(name) or known.get(name.partition("/")[2], {})
+        return entry.get("mode") == kind and not str(entry.get("deprecation_date") or date.max) <= today
+
+    return tuple(filter(is_offered, names))
+
+
+async def transcribe(
+    litellm: ModuleType, where: Mapping[str, Any], model: str, profile: ProviderProfile, recording: Recording
+) -> Transcript:
+    """Raises ModelError. A recording without speech has an empty text."""
+    request = _request(where, profile) | {"file": (recording.name, recording.data)}
+    if recording.language:
+        request["language"] = recording.language
+    async with time_limit(model, profile):
+        response = await litellm.atranscription(**request, drop_params=True)
+        text = getattr(response, "text", None)
+        if not isinstance(text, str):
+            raise EmptyAnswer(model, Reason("its answer can't be read"))
+    counted = getattr(getattr(response, "usage", None), "seconds", None) or getattr(response, "duration", None)
+    return Transcript(text.strip(), float(counted) if isinstance(counted, int | float) and counted > 0 else None)
+
+
+def _request(where: Mapping[str, Any], profile: ProviderProfile) -> dict[str, Any]:
+    request = {name: value for name, value in where.items() if name != _FOR_ANSWERS}
+    return request | {"timeout": profile.timeout_seconds, "max_retries": 0}
