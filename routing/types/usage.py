@@ -13,9 +13,9 @@ from routing.types.llm import Usage
 from routing.types.messages import ChatKey
 from routing.types.tiers import Tier
 
-Media = Literal["voice", "speech", "image"]
+Media = Literal["voice"]
 MEDIA: tuple[Media, ...] = get_args(Media)
-"""Calls outside the tiers: transcribed voice messages, spoken answers, and pictures."""
+"""Calls outside the tiers: transcribed voice messages."""
 
 
 @dataclass(frozen=True, slots=True)

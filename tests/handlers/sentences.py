@@ -27,7 +27,7 @@ from handlers.access import audit_log
 from handlers.access.linking import LINKED, MERGES
 from handlers.access.roles import LINK_CODE_BURNED, OWNER_CODE_BURNED, PAIRING_CODE_BURNED, AccessMode
 from handlers.accounts.dav import DavServers
-from handlers.commands import COMMANDS, access, budget, help, start, status, tier
+from handlers.commands import COMMANDS, access, budget, help, start, status, tier, usage
 from handlers.council import replies as council
 from handlers.notices import alarms, outages
 from handlers.replies import budget_limits as limits
@@ -172,6 +172,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "verdict.refusal.template": (),
     "LINKED": (LINKED,),
     "PASSED[each.why]": tuple(footer.PASSED.values()),
+    "MEDIA_NAMES[kind]": tuple(usage.MEDIA_NAMES.values()),
     "FAILED[member.failure.cause]": tuple(council.FAILED.values()),
     "FAILED[verdict.failure.cause]": (),
     "VOTED[member.voting]": tuple(council.VOTED.values()),

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from routing.errors import BadModelRequest, ModelUnknown, Reason, Unreachable, system_reason
+from routing.llm.local.speech_worker import UNREADABLE
 from routing.llm.local.weights import PREFIX
 from routing.ports import MediaKind
 from routing.process import ChildProcess
@@ -79,10 +80,6 @@ class LocalSpeech:
         if process.exit_code == UNREADABLE:
             raise BadModelRequest(model, Reason("it can't use this request"), raw=last)
         raise Unreachable(model, Reason("its process {ended}: {output}", ended=process.ending, output=last))
-
-
-UNREADABLE = 3
-"""Exit code of the worker for a recording that it can't decode."""
 
 
 def _is_model(folder: Path) -> bool:

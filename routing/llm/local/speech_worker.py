@@ -7,8 +7,8 @@ import json
 import os
 import sys
 
-from routing.llm.local.speech import UNREADABLE
-
+UNREADABLE = 3
+"""Exit code for a recording that can't be decoded."""
 THREADS = 2
 
 
