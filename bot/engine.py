@@ -12,6 +12,7 @@ from bot.health_persistence import HealthPersistence
 from bot.live_config import WorkspaceFiles
 from bot.messaging import Messaging
 from bot.settings import Settings
+from bot.tool_settings import weather_addresses
 from bot.tooling import Tooling, build_tooling, embedder_of
 from bot.workspace import Workspace
 from handlers.commands import COMMANDS
@@ -99,7 +100,15 @@ async def build_engine(
     sandbox = Sandbox(workspace.files, config.sandbox)
     council = CouncilSessions(models, ModelCaller(llm, models.health, steady), guard, steady)
     needed = ToolDependencies(
-        workspace.files, sandbox, stores.history, stores.preferences, owner_files.skills, clock, about, council=council
+        workspace.files,
+        sandbox,
+        stores.history,
+        stores.preferences,
+        owner_files.skills,
+        clock,
+        about,
+        council=council,
+        weather=weather_addresses(settings),
     )
     accounts = build_accounts(settings, workspace, stores.accounts, clock)
     embedder = embedder_of(environment, llm, models, steady)

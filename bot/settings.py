@@ -60,6 +60,10 @@ class Settings(PlatformSettings):
         le=10,
         description="How long a message waits for vectors; empty: 0.05 static, 0.5 sentence-transformers, 1 litellm.",
     )
+    weather_api_root: str = Field("https://api.open-meteo.com", description="Open-Meteo's API for forecasts.")
+    geocoding_api_root: str = Field(
+        "", description="Open-Meteo's API for place names; empty: the public one, or your own WEATHER_API_ROOT."
+    )
     retention_days: int | None = Field(
         None, ge=1, description="Days after which messages, turns and usage are deleted; empty: never."
     )
@@ -80,6 +84,13 @@ class Settings(PlatformSettings):
     def database(self) -> str:
         """URL of the database."""
         return self.database_url or f"sqlite:///{self.workspace / 'tierbot.db'}"
+
+    @property
+    def geocoding(self) -> str:
+        """Base address for place names: a server of one's own usually has both APIs."""
+        public = Settings.model_fields["weather_api_root"].default
+        own = "" if self.weather_api_root == public else self.weather_api_root
+        return self.geocoding_api_root or own or "https://geocoding-api.open-meteo.com"
 
     @property
     def owners(self) -> tuple[UserKey, ...]:
@@ -240,11 +251,18 @@ def _pool(tier: Tier, text: str) -> tuple[str, ...]:
     return pool
 
 
+def _address(name: str, text: str) -> None:
+    """Raises ConfigError unless this is an HTTP address or empty."""
+    if text and not text.startswith(("http://", "https://")):
+        raise ConfigError("{name} must begin with http:// or https://.", name=name)
+
+
 _CUSTOM_SYNTAX: Mapping[str, Callable[[str], object]] = {
     "user_rate_limit": parse_limits,
     "embeddings": read_backend,
     "bot_owners": _owners,
     **{f"tier_{tier}_pool": partial(_pool, tier) for tier in TIERS},
+    **{name: partial(_address, name.upper()) for name in ("weather_api_root", "geocoding_api_root")},
 }
 """Settings with their own syntax, validated at start."""
 

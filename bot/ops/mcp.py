@@ -17,6 +17,7 @@ from threading import Thread
 from typing import Any
 
 from bot.settings import Environment
+from bot.tool_settings import weather_addresses
 from bot.workspace import Workspace
 from handlers.tools import builtin_source
 from handlers.tools.dependencies import ToolDependencies
@@ -79,7 +80,15 @@ async def _serve(environment: Environment, workspace: Workspace, http: str, line
         person = await _console(SqlPeople(database, preferences, time.time))
         sandbox = Sandbox(workspace.files, workspace.config().sandbox)
         history = SqlHistory(database, time.time)
-        dependencies = ToolDependencies(workspace.files, sandbox, history, preferences, workspace.skills, time.time)
+        dependencies = ToolDependencies(
+            workspace.files,
+            sandbox,
+            history,
+            preferences,
+            workspace.skills,
+            time.time,
+            weather=weather_addresses(settings),
+        )
         kits = (kit for kit in builtin_source(dependencies).bound_toolkits() if kit.toolkit.name not in NOT_SERVED)
         toolbox = Toolbox(BuiltinSource(kits))
         token = settings.tierbot_mcp_token

@@ -49,6 +49,15 @@ class About:
 
 
 @dataclass(frozen=True, slots=True)
+class WeatherAddresses:
+    """Base addresses of Open-Meteo's APIs, and the proxy for HTTPS."""
+
+    forecast: str = "https://api.open-meteo.com"
+    geocoding: str = "https://geocoding-api.open-meteo.com"
+    https_proxy: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ToolDependencies:
     """`files` contains one folder per person. Without `about` there are no tools about the bot; without `council` there
     is no council tool."""
@@ -61,3 +70,4 @@ class ToolDependencies:
     clock: Clock
     about: About | None = None
     council: CouncilSessions | None = None
+    weather: WeatherAddresses = WeatherAddresses()

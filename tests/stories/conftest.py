@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from handlers.tools import basics, code, conversation, council, files, meta
 from handlers.tools.sandbox import Sandbox
 from routing.errors import Reason
 from tests.litellm_setup import litellm_without_clients
@@ -52,6 +53,12 @@ async def on(tmp_path: Path) -> AsyncIterator[BotHarness]:
     """The loopback servers with an empty workspace."""
     async with bot_harness(tmp_path / "workspace") as made:
         yield made
+
+
+@pytest.fixture
+def first_toolkits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the first built-in toolkits, so that no other has the subjects of tests.stories.toolkits."""
+    monkeypatch.setattr("handlers.tools.TOOLKITS", (basics, files, code, conversation, council, meta))
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ def tmp_path(on_disk: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def kits(on: BotHarness, caplog: pytest.LogCaptureFixture) -> None:
+def kits(first_toolkits: None, on: BotHarness, caplog: pytest.LogCaptureFixture) -> None:
     """Three toolkits in the workspace, the default embeddings, and the log from the start."""
     caplog.set_level(logging.INFO)
     on.env["EMBEDDINGS"] = "static"

@@ -24,7 +24,7 @@ RAIN = "rain in Rome?"
 
 
 @pytest.fixture(autouse=True)
-def weather_toolkit(on: BotHarness) -> None:
+def weather_toolkit(first_toolkits: None, on: BotHarness) -> None:
     """A toolkit of the owner; no embeddings, so that decisions are the same on every machine."""
     write(on, WEATHER)
     on.env["EMBEDDINGS"] = "off"

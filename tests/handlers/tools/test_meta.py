@@ -154,7 +154,7 @@ async def test_health_shows_owners_why_keywords_were_used(bot: Bot, embedder: Fa
     await until(lambda: not bot.selector.fallback_reason)
     assert "by their words alone" not in await bot.result("health")
     embedder.fates = [EmbedderFailed("/srv/model is still loading")]
-    await bot.selector.match("sunny or drizzle")
+    await bot.selector.match("green and quiet")
     assert "\nTools are found by their words alone: /srv/model is still loading.\n" in await bot.result("health")
     for role in ("user", "admin"):
         assert "/srv/model" not in await bot.result("health", role=role)

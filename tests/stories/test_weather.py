@@ -1,0 +1,55 @@
+"""A person asks about the weather, and the model answers with the figures of the service."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, date, datetime
+
+import pytest
+
+from tests.servers.model.request import ModelRequest
+from tests.servers.open_meteo import OpenMeteoServer
+from tests.stories.harness import BotHarness, ask, running, tool_results
+
+MONDAY = datetime(2026, 11, 23, 11, 30, tzinfo=UTC).timestamp()
+RAIN = "If it rains tomorrow, add a reminder to take an umbrella to my calendar"
+
+
+@pytest.fixture
+async def sky(on: BotHarness) -> AsyncIterator[OpenMeteoServer]:
+    async with OpenMeteoServer() as server:
+        on.env["WEATHER_API_ROOT"] = server.root
+        yield server
+
+
+async def test_the_weather_is_told_without_any_key(on: BotHarness, sky: OpenMeteoServer) -> None:
+    async with running(on, lambda: MONDAY):
+        await ask(on, "hello")
+        assert "get_weather" not in on.ms.last.reading.tool_names
+        on.ms.call_tools([("get_weather", {"location": "Berlin"})])
+        on.ms.reply("It is 9.5 degrees.")
+        assert (await ask(on, "What's the weather today?")).text == "It is 9.5 degrees."
+        assert "get_weather" in on.ms.last.reading.tool_names
+        assert "Now (12:30): partly cloudy, 9.5 °C" in tool_results(on)[-1]
+
+
+@pytest.mark.parametrize("rains", [True, False])
+async def test_a_condition_on_tomorrows_rain(on: BotHarness, sky: OpenMeteoServer, rains: bool) -> None:
+    sky.rainy = {date(2026, 11, 24)} if rains else set()
+
+    def decide(request: ModelRequest) -> str:
+        return "An umbrella!" if ": rain, " in request.reading.tool_results[-1].text else "It stays dry."
+
+    on.ms.call_tools([("get_weather", {"location": "Berlin", "date": "tomorrow"})])
+    on.ms.default = decide
+    async with running(on, lambda: MONDAY):
+        assert (await ask(on, RAIN)).text == ("An umbrella!" if rains else "It stays dry.")
+    assert "get_weather" in on.ms.calls[0].reading.tool_names
+
+
+async def test_a_service_that_is_down_does_not_stop_the_answer(on: BotHarness, sky: OpenMeteoServer) -> None:
+    on.ms.call_tools([("get_weather", {"location": "Berlin"})])
+    on.ms.reply("I can't look at the sky now.")
+    async with sky.outage(), running(on, lambda: MONDAY):
+        assert (await ask(on, "Will it rain today?")).text == "I can't look at the sky now."
+    assert tool_results(on) == ["Error: The weather service can't be reached. Tell the user, who can ask again later."]
