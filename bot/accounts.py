@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from bot.settings import Settings
 from bot.workspace import Workspace
+from handlers.access.roles import may
 from handlers.accounts.accounts import Accounts
 from handlers.accounts.connecting import Connecting
 from handlers.accounts.dav import DavServers
+from handlers.accounts.reachable import Reachable
+from handlers.tools.git import account as git
 from routing.ports import Clock
+from routing.types.people import Person
 from storage.secret_box import FernetBox
 from storage.service_accounts import SqlServiceAccounts
 
@@ -21,6 +26,7 @@ class AccountServices:
     accounts: Accounts
     connecting: Connecting
     dav: DavServers
+    reachable: Callable[[Person], Reachable]
 
 
 def build_accounts(
@@ -29,6 +35,11 @@ def build_accounts(
     """Read no key yet: that happens with the first account. A new kind of account is one more entry here."""
     key = settings.secrets_key.get_secret_value() if settings.secrets_key else ""
     box = FernetBox(workspace.secrets_key, key)
-    dav = DavServers(settings.hosts)
-    kinds = {kind.name: kind for kind in (*dav.kinds(),)}
-    return AccountServices(Accounts(store, box), Connecting(store, box, kinds, clock), dav)
+    hosts = settings.hosts
+
+    def reachable(person: Person) -> Reachable:
+        return Reachable(may(person, "admin"), hosts)
+
+    dav = DavServers(reachable)
+    kinds = {kind.name: kind for kind in (*dav.kinds(), git.kind(reachable))}
+    return AccountServices(Accounts(store, box), Connecting(store, box, kinds, clock), dav, reachable)

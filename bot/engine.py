@@ -99,6 +99,7 @@ async def build_engine(
     about = About(COMMANDS, WHY, models, _visible_settings(settings), health, lambda: tooling)
     sandbox = Sandbox(workspace.files, config.sandbox)
     council = CouncilSessions(models, ModelCaller(llm, models.health, steady), guard, steady)
+    accounts = build_accounts(settings, workspace, stores.accounts, clock)
     needed = ToolDependencies(
         workspace.files,
         sandbox,
@@ -108,9 +109,10 @@ async def build_engine(
         clock,
         about,
         council=council,
+        accounts=accounts.accounts,
+        reachable=accounts.reachable,
         weather=weather_addresses(settings),
     )
-    accounts = build_accounts(settings, workspace, stores.accounts, clock)
     embedder = embedder_of(environment, llm, models, steady)
     approval = Approval(stores.actions, stores.allowances, lambda: models.config.allowed_tools, clock)
     tooling = build_tooling(environment, workspace, needed, embedder, stores.vectors, approval, accounts.accounts)

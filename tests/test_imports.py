@@ -48,7 +48,7 @@ VENDORS = {
     "alembic": r"(storage|migrations)/.*",
     "prompt_toolkit": r"bot/adapters/console/.*",
     "rich": r"bot/adapters/console/.*",
-    "aiohttp": r"bot/adapters/(telegram/(api|webhook)|shared/outbound|discord/.*)\.py",
+    "aiohttp": r"bot/adapters/(telegram/(api|webhook)|shared/outbound|discord/.*)\.py|handlers/tools/git/gateway\.py",
     "PIL": r"handlers/replies/charts\.py",
     "pint": r"handlers/tools/calculator/units\.py",
     "charset_normalizer": r"handlers/tools/decoding\.py",

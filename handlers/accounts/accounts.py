@@ -35,6 +35,10 @@ class Accounts:
         """Whether the person has connected an account of any of these kinds."""
         return any(each.kind in kinds for each in await self._store.of(person.id))
 
+    async def of(self, person: Person, kind: str) -> tuple[ServiceAccount, ...]:
+        """The person's accounts of this kind, oldest first."""
+        return tuple(each for each in await self._store.of(person.id) if each.kind == kind)
+
     async def open(self, person: Person, *kinds: str, label: str | None = None) -> OpenAccount:
         """The person's newest account of the first of these kinds that they have (with this label). Raises
         ToolFailed."""

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
-from handlers.access.roles import may
 from handlers.accounts.kinds import AccountKind, Field, ServiceFailed, Tested
+from handlers.accounts.reachable import Reachable
 from routing.errors import Refused
 from routing.types.people import Person
 
 if TYPE_CHECKING:  # imported when an account is used
-    from handlers.accounts.guarded_session import GuardedSession, Reachable
+    from handlers.accounts.guarded_session import GuardedSession
 
 CALENDAR, CONTACTS = "calendar", "contacts"
 DAV, CALDAV, CARDDAV = "DAV:", "urn:ietf:params:xml:ns:caldav", "urn:ietf:params:xml:ns:carddav"
@@ -29,9 +29,8 @@ Properties = Mapping[tuple[str, str], Any]
 class DavServers:
     """Opens sessions with people's servers."""
 
-    def __init__(self, hosts: frozenset[str]) -> None:
-        """Accounts of everyone may be on these `hosts`; owners and admins may also use their private networks."""
-        self._hosts = hosts
+    def __init__(self, reachable: Callable[[Person], Reachable]) -> None:
+        self._reachable = reachable
 
     def session(self, person: Person, details: Mapping[str, str], secret: str) -> GuardedSession:
         """A session with an account's server. Imports for 0.2 s at first, so call it in a thread."""
@@ -75,11 +74,6 @@ class DavServers:
             session.close()
         host = urlsplit(home).hostname or details["address"]
         return Tested(f"{details['user']} · {host}", {**details, "home": home})
-
-    def _reachable(self, person: Person) -> Reachable:
-        from handlers.accounts.guarded_session import Reachable
-
-        return Reachable(may(person, "admin"), self._hosts)
 
 
 def read_address(text: str) -> str:

@@ -5,11 +5,9 @@ It imports requests, so it is imported when the first account is used. Everythin
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 import threading
 import time
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -21,6 +19,7 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.util import connection
 
 from handlers.accounts.kinds import ServiceFailed
+from handlers.accounts.reachable import Reachable
 from routing.errors import Reason, system_reason
 
 MAX_BYTES = 8_000_000
@@ -30,36 +29,6 @@ REQUEST_SECONDS = 20.0
 """Maximum time of one request with its answer."""
 MAX_REDIRECTS = 5
 _CHUNK = 65_536
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
-
-
-@dataclass(frozen=True, slots=True)
-class Reachable:
-    """Which servers a person's accounts may be on. With `private`, also those in private networks, there without TLS,
-    too; `hosts` are allowed for everyone, with and without TLS."""
-
-    private: bool = False
-    hosts: frozenset[str] = frozenset()
-
-    def allows(self, host: str, address: str, encrypted: bool) -> bool:
-        """Whether a connection to this address of a host is allowed."""
-        if host in self.hosts:
-            return True
-        ip = ipaddress.ip_address(address.partition("%")[0])
-        if is_public(ip):
-            return encrypted
-        return self.private and not ip.is_link_local and not ip.is_multicast and not ip.is_unspecified
-
-
-def is_public(ip: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    """Whether an address is on the public internet; addresses that embed an IPv4 address are judged by that."""
-    if isinstance(ip, ipaddress.IPv6Address):
-        embedded = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
-        if embedded is not None:
-            return is_public(embedded)
-        if ip in _NAT64:
-            return is_public(ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF))
-    return ip.is_global and not ip.is_multicast
 
 
 class GuardedSession:
@@ -177,9 +146,7 @@ def _pools(reachable: Reachable, opened: list[socket.socket]) -> dict[str, type[
 
     def connect(host: str, port: int, encrypted: bool, timeout: Any) -> socket.socket:
         error: OSError | None = None
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        addresses = [str(each[4][0]) for each in found if reachable.allows(host, str(each[4][0]), encrypted)]
-        for address in dict.fromkeys(addresses):
+        for address in reachable.addresses(host, port, encrypted):
             try:
                 made = connection.create_connection((address, port), timeout)
             except OSError as failed:
@@ -187,10 +154,8 @@ def _pools(reachable: Reachable, opened: list[socket.socket]) -> dict[str, type[
                 continue
             opened.append(made.dup())
             return made
-        if error is not None:
-            raise error
-        words = "{host} is in a private network, or has no https: only accounts of the owner may be there"
-        raise ServiceFailed(words, host=host)
+        assert error is not None
+        raise error
 
     class Plain(HTTPConnection):
         def _new_conn(self) -> socket.socket:

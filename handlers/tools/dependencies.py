@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from handlers.accounts.accounts import Accounts
+from handlers.accounts.reachable import Reachable
 from handlers.context import CommandSpec
 from handlers.council.council import CouncilSessions
 from handlers.tools.mcp.client import McpClient
@@ -17,6 +19,7 @@ from routing.policy.models import Models
 from routing.ports import Clock, Embedder, Health, HistoryStore, PreferenceStore
 from routing.tools.selector import ToolSelector
 from routing.types.decisions import TierSource
+from routing.types.people import Person
 from routing.types.skills import Skills
 
 
@@ -60,7 +63,8 @@ class WeatherAddresses:
 @dataclass(frozen=True, slots=True)
 class ToolDependencies:
     """`files` contains one folder per person. Without `about` there are no tools about the bot; without `council` there
-    is no council tool."""
+    is no council tool. `accounts` are those that people have connected; `reachable` says where a person's servers may
+    be."""
 
     files: Path
     sandbox: Sandbox
@@ -71,3 +75,5 @@ class ToolDependencies:
     about: About | None = None
     council: CouncilSessions | None = None
     weather: WeatherAddresses = WeatherAddresses()
+    accounts: Accounts | None = None
+    reachable: Callable[[Person], Reachable] = lambda person: Reachable()

@@ -122,7 +122,7 @@ class Toolbox:
         known = self._known(action.tool, scope.person)
         if digest(known.version, action.arguments) != action.digest:
             raise ToolFailed(f"{action.tool} has changed since it was confirmed. It did not run.")
-        return await _executed(known.tool, json.loads(action.arguments), scope)
+        return await _executed(known.tool, json.loads(action.arguments), replace(scope, confirmed=action.note))
 
     async def rules(self, person: Person, conversation_id: int) -> Mapping[str, Rule]:
         """The confirmation rule of each permitted tool, by name."""

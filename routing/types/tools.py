@@ -26,7 +26,8 @@ class ToolScope:
     switch to, `size` the class of the definitions that the model saw. `discover` searches for more tools and tells the
     model what it may call from now on. Tools that call models add the calls to `cost`. Long-running tools report
     progress with `show`, as Markdown in the person's `language` (an ISO code); it returns at once. `attach` adds a file
-    to the reply; it is None where nothing can be sent."""
+    to the reply; it is None where nothing can be sent. `confirmed` is what the tool's `asks` had told the person who
+    confirmed this call."""
 
     person: Person
     conversation_id: int
@@ -39,6 +40,7 @@ class ToolScope:
     cost: TurnCost | None = field(default=None, compare=False)
     show: Show | None = field(default=None, compare=False)
     attach: Attach | None = field(default=None, compare=False)
+    confirmed: str = ""
 
 
 @dataclass(frozen=True, slots=True)

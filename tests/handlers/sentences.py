@@ -27,6 +27,7 @@ from handlers.access import audit_log
 from handlers.access.linking import LINKED, MERGES
 from handlers.access.roles import LINK_CODE_BURNED, OWNER_CODE_BURNED, PAIRING_CODE_BURNED, AccessMode
 from handlers.accounts.dav import DavServers
+from handlers.accounts.reachable import Reachable
 from handlers.commands import COMMANDS, access, budget, help, start, status, tier, usage
 from handlers.council import replies as council
 from handlers.notices import alarms, outages
@@ -37,6 +38,7 @@ from handlers.tool_reports import tool_list, tool_offer, tool_policy
 from handlers.tools.authoring.manifests import ROLE
 from handlers.tools.conversation import NO_SKILLS
 from handlers.tools.council import UNAVAILABLE
+from handlers.tools.git import account as git
 from handlers.tools.mcp import config
 from handlers.tools.sandbox.sandbox import NO_PROCESSES, NOT_INSTALLED
 from routing.catalog.cards import ModelCard
@@ -54,7 +56,12 @@ from routing.tools import fallback_reasons as reasons
 from routing.types.decisions import ModelSource
 from routing.types.people import ROLES
 
-ACCOUNTS = DavServers(frozenset()).kinds()
+
+def _nowhere(_person: object) -> Reachable:
+    return Reachable()
+
+
+ACCOUNTS = (*DavServers(_nowhere).kinds(), git.kind(_nowhere))
 ROOT = Path(__file__).resolve().parents[2]
 SPEAKERS = {
     "say",

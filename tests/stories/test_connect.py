@@ -122,7 +122,7 @@ async def test_people_without_power_stay_out_of_the_owners_network(on: BotHarnes
     with radicale(on) as server:
         async with running(on):
             refused = await connect(on, server, user="bob")
-            assert "127.0.0.1 is in a private network, or has no https" in refused.text
+            assert "127.0.0.1 is in a private network, or has no TLS" in refused.text
             assert server.requests == [("MKCALENDAR", "/ann/home/")], "nothing was asked of it"
         on.env["ACCOUNT_HOSTS"] = "radicale.lan, 127.0.0.1"
         async with running(on):

@@ -15,6 +15,8 @@ from handlers.tools.folder import MOUNT
 from handlers.tools.sandbox import entry, seccomp
 from routing.config.sandbox import MIB, SandboxLimits
 
+SERVER = "/run/server"
+"""Where a program finds the socket that it was given."""
 OPEN_FILES = 128
 """Per process. Each socket takes kernel memory."""
 TMP_BYTES, SHARED_BYTES = 96 * MIB, 32 * MIB
@@ -74,13 +76,14 @@ def interpreter() -> Path:
 @dataclass(frozen=True, slots=True)
 class Bubblewrap:
     """Builds bubblewrap calls. The guard finds the process by `mark` in its command line. The `private` paths are
-    always hidden, even behind links."""
+    always hidden, even behind links. `server` is a Unix socket that appears at `SERVER`."""
 
     program: str
     mark: str
     isolation: Isolation
     limits: SandboxLimits
     private: tuple[Path, ...] = ()
+    server: Path | None = None
 
     def command(self, folder: int, free_bytes: int, status: int, fds: ExitStack) -> tuple[list[str], list[int]]:
         """The arguments before the command itself, and the descriptors to pass on, `status` last. `fds` closes the
@@ -100,6 +103,8 @@ class Bubblewrap:
             options += ["--perms", "0644", "--ro-bind-data", data(text.encode()), f"/etc/{name}"]
         if self.limits.network:
             options += ["--ro-bind-try", "/etc/resolv.conf", "/etc/resolv.conf"]
+        if self.server is not None:
+            options += ["--perms", "0755", "--dir", "/run", "--bind", str(self.server), SERVER]
         options += ["--bind-fd", str(folder), MOUNT, "--chdir", MOUNT, "--remount-ro", "/"]
         filter_fd = data(seccomp.program())
         entering: list[str] = []

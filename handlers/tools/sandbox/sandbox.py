@@ -110,8 +110,17 @@ class Sandbox:
                     self._next_probe = loop.time() + self._retry_seconds
             return self._off
 
-    async def run(self, person_id: int, argv: Sequence[str], stdin: bytes = b"") -> ExecResult:
-        """Runs a program in the person's folder. Raises ToolFailed if it can't be started. On cancellation, kills
+    async def run(
+        self,
+        person_id: int,
+        argv: Sequence[str],
+        stdin: bytes = b"",
+        *,
+        seconds: float | None = None,
+        server: Path | None = None,
+    ) -> ExecResult:
+        """Runs a program in the person's folder, for at most `seconds` instead of the usual limit. `server` is a Unix
+        socket that the program finds at `SERVER`. Raises ToolFailed if it can't be started. On cancellation, kills
         everything inside and returns when the last process is gone."""
         if off := await self.reason_off():
             raise ToolFailed(f"Nothing can be run here: {off}. Only the owner can fix that; go on without it.")
@@ -125,10 +134,11 @@ class Sandbox:
                     f"The sandbox was busy with other commands for {self.wait_seconds:.0f} s, so this one was not "
                     "started: try again in a minute."
                 ) from None
+            bubblewrap = replace(self._bubblewrap(self.isolation), server=server)
+            if seconds is not None:
+                bubblewrap = replace(bubblewrap, limits=replace(self.limits, seconds=seconds))
             try:
-                return await self._stoppable(
-                    _Job(self._files, person_id, argv, stdin, self._bubblewrap(self.isolation))
-                )
+                return await self._stoppable(_Job(self._files, person_id, argv, stdin, bubblewrap))
             except BrokenSandbox as error:
                 log.warning("[Sandbox] %s", error)
                 raise ToolFailed("The sandbox broke before the command ended. Try once more.") from None

@@ -33,7 +33,7 @@ class FixedResult(Sandbox):
         self.ran = ran
         self.asked: list[tuple[int, Sequence[str], bytes]] = []
 
-    async def run(self, person_id: int, argv: Sequence[str], stdin: bytes = b"") -> ExecResult:
+    async def run(self, person_id: int, argv: Sequence[str], stdin: bytes = b"", **options: object) -> ExecResult:
         self.asked.append((person_id, argv, stdin))
         return self.ran
 

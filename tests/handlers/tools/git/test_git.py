@@ -1,0 +1,168 @@
+"""The git tools against a real server: from a clone to a push."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from handlers.tools.git.tools import GitTools
+from handlers.tools.sandbox import Sandbox, SandboxLimits
+from routing.errors import ToolFailed
+from tests.handlers.tools.files import ADA, BOB
+from tests.handlers.tools.git.logins import NOBODY, here
+from tests.handlers.tools.sandbox.test_sandbox import home, made
+from tests.servers.git import GitServer, bare_repository, git, git_daemon, git_server
+
+pytestmark = pytest.mark.system
+
+
+@pytest.fixture
+async def server(tmp_path: Path) -> AsyncIterator[GitServer]:
+    (tmp_path / "srv").mkdir()
+    bare_repository(tmp_path / "srv")
+    async with git_server(tmp_path / "srv") as running:
+        yield running
+
+
+@pytest.fixture
+async def tools(tmp_path: Path) -> GitTools:
+    return GitTools(await made(tmp_path), NOBODY, here)
+
+
+async def test_from_a_clone_to_a_push(tmp_path: Path, tools: GitTools, server: GitServer) -> None:
+    url = f"{server.root}/notes.git"
+    assert "Cloned into the folder notes. The newest commit:" in await tools.git_clone(ADA, url)
+    here = home(tmp_path) / "notes"
+    assert git(here, "config", "remote.origin.url") == url
+    assert "## main...origin/main" in await tools.git_status(ADA)
+    (here / "plan.md").write_text("- [ ] Milch für Änne\n")
+    (here / "README.md").write_text("hello again\n")
+    assert "?? plan.md" in await tools.git_status(ADA, "notes")
+    told = await tools.git_diff(ADA)
+    assert "+hello again" in told
+    assert "New file, not shown here: plan.md" in told
+    assert "Committed" in await tools.git_commit(ADA, "Add the plan", files=["plan.md"])
+    assert "README.md" in await tools.git_status(ADA)
+    await tools.git_commit(ADA, "Greet again\n\nBecause one hello is not enough.")
+    assert "Nothing has changed" in await tools.git_diff(ADA)
+    assert "Änne" in await tools.git_diff(ADA, commit="HEAD~1", file="plan.md")
+    note = await tools._push_note(ADA)
+    assert f"New commits for the branch main of {url}: 2" in note
+    assert git(here, "rev-parse", "HEAD") in note
+    assert "Greet again" in note
+    assert "main -> main" in await tools.git_push(ADA)
+    bare = server.folder / "notes.git"
+    assert git(bare, "log", "--format=%an <%ae> %s", "main").splitlines()[:2] == [
+        "Ada <person-7@tierbot.invalid> Greet again",
+        "Ada <person-7@tierbot.invalid> Add the plan",
+    ]
+    log = await tools.git_log(ADA, count=2)
+    assert [line.partition(": ")[2] for line in log.splitlines()] == [
+        "Greet again (HEAD -> main, origin/main, origin/HEAD)",
+        "Add the plan",
+    ]
+    with pytest.raises(ToolFailed, match="nothing to push"):
+        await tools.git_push(ADA)
+
+
+async def test_branches_and_pulling(tmp_path: Path, tools: GitTools, server: GitServer) -> None:
+    await tools.git_clone(ADA, f"{server.root}/notes.git", "work/copy", depth=1)
+    here, there = home(tmp_path) / "work" / "copy", tmp_path / "srv" / "notes.git.work"
+    (there / "README.md").write_text("new\n")
+    git(there, "commit", "-q", "-a", "-m", "From elsewhere")
+    git(there, "push", "-q", str(server.folder / "notes.git"), "main")
+    told = await tools.git_pull(ADA)
+    assert "Tess: From elsewhere" in told
+    assert "README.md" in told
+    assert (here / "README.md").read_text() == "new\n"
+    assert "Up to date" in await tools.git_pull(ADA)
+    assert "## draft" in await tools.git_branch(ADA, "draft")
+    (here / "draft.md").write_text("x")
+    await tools.git_commit(ADA, "Draft")
+    assert "draft -> draft" in await tools.git_push(ADA)
+    assert "* draft" in await tools.git_branch(ADA)
+    await tools.git_branch(ADA, "main")
+    assert not (here / "draft.md").exists()
+    git(there, "commit", "-q", "--amend", "-m", "Rewritten")
+    git(there, "push", "-q", "-f", str(server.folder / "notes.git"), "main")
+    with pytest.raises(ToolFailed, match="Not possible to fast-forward"):
+        await tools.git_pull(ADA)
+
+
+async def test_a_git_daemon(tmp_path: Path, tools: GitTools) -> None:
+    bare = bare_repository(tmp_path / "srv")
+    async with git_daemon(tmp_path / "srv") as root:
+        await tools.git_clone(ADA, f"{root}/notes.git")
+        (home(tmp_path) / "notes" / "more.md").write_text("more")
+        await tools.git_commit(ADA, "More")
+        assert "main -> main" in await tools.git_push(ADA)
+        assert "Up to date" in await tools.git_pull(ADA)
+        with pytest.raises(ToolFailed, match="access denied or repository not exported"):
+            await tools.git_clone(ADA, f"{root}/none.git")
+    assert git(bare, "log", "-1", "--format=%s", "main") == "More"
+    with pytest.raises(ToolFailed, match="can't be reached"):
+        await tools.git_pull(ADA)
+
+
+async def test_a_repository_of_ones_own_and_several(tmp_path: Path, tools: GitTools) -> None:
+    with pytest.raises(ToolFailed, match="no repository yet"):
+        await tools.git_commit(ADA, "Save")
+    code = home(tmp_path) / "code"
+    code.mkdir()
+    git(code, "init", "-q")
+    assert await tools.git_log(ADA) == "No commits."
+    assert "no branches yet" in await tools.git_branch(ADA)
+    (code / "a.py").write_text("print()\n")
+    await tools.git_commit(ADA, "First")
+    with pytest.raises(ToolFailed, match="There is nothing to commit"):
+        await tools.git_commit(ADA, "Again")
+    with pytest.raises(ToolFailed, match="no remote called origin"):
+        await tools.git_push(ADA)
+    git(code, "config", "user.email", "ada@example.com")
+    (code / "a.py").write_text("print(1)\n")
+    await tools.git_commit(ADA, "Second")
+    assert git(code, "log", "-1", "--format=%an %ae") == "Ada ada@example.com"
+    git(home(tmp_path), "init", "-q", "other")
+    with pytest.raises(ToolFailed, match=r"several repositories: (code, other|other, code)\. Give the path"):
+        await tools.git_status(ADA)
+    assert "Repository: /files/other" in await tools.git_status(ADA, "other")
+    with pytest.raises(ToolFailed, match="no such folder"):
+        await tools.git_status(ADA, "nowhere")
+    (home(tmp_path) / "plain").mkdir()
+    with pytest.raises(ToolFailed, match="not a usable repository"):
+        await tools.git_status(ADA, "plain")
+    with pytest.raises(ToolFailed, match="no repository yet"):
+        await tools.git_status(BOB)
+    with pytest.raises(ToolFailed, match="leaves the folder"):
+        await tools.git_status(BOB, "../7/code")
+
+
+async def test_a_clone_that_is_too_large_leaves_nothing(tmp_path: Path, server: GitServer) -> None:
+    import os
+
+    bare_repository(tmp_path / "srv", "large.git")
+    work = tmp_path / "srv" / "large.git.work"
+    (work / "blob").write_bytes(os.urandom(8_000_000))
+    git(work, "add", "-A")
+    git(work, "commit", "-q", "-m", "Large")
+    git(work, "push", "-q", str(server.folder / "large.git"), "main")
+    tools = GitTools(await made(tmp_path, SandboxLimits(disk_bytes=2_000_000)), NOBODY, here)
+    with pytest.raises(ToolFailed, match=r"the person's folder is full|larger than the person's folder"):
+        await tools.git_clone(ADA, f"{server.root}/large.git")
+    assert not (home(tmp_path) / "large").exists()
+    (home(tmp_path) / "notes").mkdir()
+    with pytest.raises(ToolFailed, match="exists already"):
+        await tools.git_clone(ADA, f"{server.root}/notes.git")
+    assert (home(tmp_path) / "notes").exists()
+
+
+async def test_without_git_or_the_sandbox_the_tools_are_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    off = await GitTools(Sandbox(tmp_path, SandboxLimits(), "bwrap-is-not-here"), NOBODY, here)._off()
+    assert off is not None
+    assert "bubblewrap is not installed" in off
+    monkeypatch.setattr("shutil.which", lambda *_, **__: None)
+    off = await GitTools(Sandbox(tmp_path, SandboxLimits()), NOBODY, here)._off()
+    assert off is not None
+    assert "git is not installed" in off
