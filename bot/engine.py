@@ -32,6 +32,7 @@ from routing.llm.local.speech import LocalSpeech
 from routing.llm.media_caller import MediaCaller
 from routing.llm.media_models import MediaModels
 from routing.llm.price_map import PriceMap
+from routing.llm.speech import Speaker
 from routing.llm.transcription import Transcriber
 from routing.policy.models import Models
 from routing.router import Router, TurnSources
@@ -46,6 +47,7 @@ class Engine:
     models: Models
     llm: LiteLlm
     media: MediaModels
+    speaker: Speaker
     files: Files
     owner_files: WorkspaceFiles
     health: ProcessHealth
@@ -93,7 +95,9 @@ async def build_engine(
     guard = BudgetGuard(budget, prices)
     speech = LocalSpeech(workspace.models)
     media = MediaModels(llm, models, speech, lambda kind: environment.settings.media_models[kind])
-    voice = Transcriber(llm, speech, media, MediaCaller(models, guard, steady), prices, stores.ledger)
+    media_caller = MediaCaller(models, guard, steady)
+    voice = Transcriber(llm, speech, media, media_caller, prices, stores.ledger)
+    speaker = Speaker(llm, speech, media, media_caller, prices, lambda: environment.settings.speech_voice)
     files, owner_files = Files(platforms, voice), WorkspaceFiles(workspace)
     health = ProcessHealth(REVISION, stores.database.size_bytes, stores.outbox, running, models, platforms, steady)
     about = About(COMMANDS, WHY, models, _visible_settings(settings), health, lambda: tooling)
@@ -130,6 +134,7 @@ async def build_engine(
         models,
         llm,
         media,
+        speaker,
         files,
         owner_files,
         health,

@@ -50,6 +50,10 @@ class Settings(PlatformSettings):
         "",
         description="Models for voice messages, in order; off for none; empty: those of the configured providers.",
     )
+    speech_model: str = Field(
+        "", description="Models that speak, in order; off for none; empty: those of the configured providers."
+    )
+    speech_voice: str = Field("alloy", description="Voice of SPEECH_MODEL, by the provider's name for it.")
     embeddings: str = Field(
         "static",
         description="Encoder that matches tools: static, off, sentence-transformers:<model> or litellm:<model>.",
@@ -111,7 +115,7 @@ class Settings(PlatformSettings):
     @property
     def media_models(self) -> Mapping[MediaKind, str]:
         """The setting for each kind of media."""
-        return {"audio_transcription": self.transcription_model}
+        return {"audio_transcription": self.transcription_model, "audio_speech": self.speech_model}
 
 
 _SECRET = frozenset(
@@ -122,7 +126,10 @@ _SECRET = frozenset(
 )
 """Variables that can be read from a file (`X_FILE`), besides every provider's key."""
 LIVE = frozenset(
-    {*(f"tier_{tier}_pool" for tier in TIERS), "bot_model_selection_allowed_providers", "transcription_model"}
+    {
+        *(f"tier_{tier}_pool" for tier in TIERS),
+        *("bot_model_selection_allowed_providers", "transcription_model", "speech_model", "speech_voice"),
+    }
 )
 """Settings that take effect on reload, besides the keys."""
 

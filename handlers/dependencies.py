@@ -17,6 +17,7 @@ from handlers.running import RunningTurns
 from handlers.tools.dependencies import ToolServices
 from routing.budget.guard import BudgetGuard
 from routing.llm.media_models import MediaModels
+from routing.llm.speech import Speaker
 from routing.ports import (
     AllowanceStore,
     ChatStore,
@@ -59,6 +60,7 @@ class CommandDependencies:
     router: Router
     llm: Llm
     media: MediaModels
+    speaker: Speaker
     chat: Chat
     council: CouncilSessions
     running: RunningTurns

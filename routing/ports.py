@@ -232,6 +232,9 @@ class MediaPrices(Protocol):
     def per_second(self, model: str) -> Decimal | None:
         """US dollars per second of audio; None if unknown."""
 
+    def speech(self, model: str, characters: int, seconds: int | None) -> Decimal | None:
+        """US dollars for speaking a text, with the length of the sound if it is known; None if unknown."""
+
 
 class EmbeddingModel(Protocol):
     """Calls remote embedding models."""
@@ -279,12 +282,12 @@ class Llm(Protocol):
         """Whether the library's bundled map contains `provider/model`."""
 
 
-MediaKind = Literal["audio_transcription"]
+MediaKind = Literal["audio_transcription", "audio_speech"]
 """A kind of model, in LiteLLM's words."""
 
 
 class MediaLlm(Protocol):
-    """Calls models that hear."""
+    """Calls models that hear or speak."""
 
     async def offered(self, kind: MediaKind, names: Sequence[str]) -> tuple[str, ...]:
         """Those of the names that the library's bundled map has as models of this kind and that are not retired."""
@@ -292,15 +295,21 @@ class MediaLlm(Protocol):
     async def transcribe(self, model: str, profile: ProviderProfile, recording: Recording) -> Transcript:
         """Transcribe a voice message. Raises ModelError."""
 
+    async def speak(self, model: str, profile: ProviderProfile, text: str, voice: str) -> bytes:
+        """Speak a text, as Opus in Ogg if the provider can. Raises ModelError."""
+
 
 class LocalMedia(Protocol):
-    """Models on this machine that hear."""
+    """Models on this machine that hear or speak."""
 
     def available(self, kind: MediaKind) -> tuple[str, ...]:
         """The names of the usable ones. Blocks on disk access."""
 
     async def transcribe(self, model: str, recording: Recording) -> Transcript:
         """Transcribe a voice message. Raises ModelError."""
+
+    async def speak(self, model: str, text: str) -> bytes:
+        """Speak a text, as Opus in Ogg. Raises ModelError."""
 
 
 class AskModel(Protocol):

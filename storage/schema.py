@@ -19,7 +19,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0022"
+REVISION = "0023"
 """The newest migration. It is here so that starting on a current database does not import Alembic; a test compares it
 with the migrations folder."""
 
@@ -78,6 +78,7 @@ preferences = Table(
     Column("instructions", Text, nullable=False, default=""),
     Column("toolkits_off", Text, nullable=False, default="[]", server_default=text("'[]'")),
     Column("footer", Boolean, nullable=False, default=False, server_default=text("false")),
+    Column("voice", Boolean, nullable=False, default=False, server_default=text("false")),
 )
 
 overrides = Table(

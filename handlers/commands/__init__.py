@@ -26,6 +26,7 @@ from handlers.commands import (
     tier,
     tools,
     usage,
+    voice,
     whoami,
 )
 from handlers.context import CommandSpec, Handler
@@ -57,6 +58,7 @@ _MODULES: tuple[CommandModule, ...] = (
     usage,
     budget,
     settings,
+    voice,
     connect,
     whoami,
     access,

@@ -160,6 +160,11 @@ class LiteLlm:
         litellm = await asyncio.shield(self.load())
         return await media_calls.transcribe(litellm, resolve_endpoint(model, profile), model, profile, recording)
 
+    async def speak(self, model: str, profile: ProviderProfile, text: str, voice: str) -> bytes:
+        """`routing.ports.MediaLlm`."""
+        litellm = await asyncio.shield(self.load())
+        return await media_calls.speak(litellm, resolve_endpoint(model, profile), model, profile, text, voice)
+
     async def embed(self, model: str, profile: ProviderProfile, texts: Sequence[str]) -> Vectors:
         """`routing.ports.EmbeddingModel`."""
         litellm = await asyncio.shield(self.load())

@@ -1,4 +1,4 @@
-"""Calls models that hear through LiteLLM."""
+"""Calls models that hear and speak through LiteLLM."""
 
 from __future__ import annotations
 
@@ -41,6 +41,16 @@ async def transcribe(
             raise EmptyAnswer(model, Reason("its answer can't be read"))
     counted = getattr(getattr(response, "usage", None), "seconds", None) or getattr(response, "duration", None)
     return Transcript(text.strip(), float(counted) if isinstance(counted, int | float) and counted > 0 else None)
+
+
+async def speak(
+    litellm: ModuleType, where: Mapping[str, Any], model: str, profile: ProviderProfile, text: str, voice: str
+) -> bytes:
+    """Raises ModelError."""
+    request = _request(where, profile) | {"input": text, "voice": voice, "response_format": "opus"}
+    async with time_limit(model, profile):
+        response = await litellm.aspeech(**request, drop_params=True)
+        return bytes(response.content)
 
 
 def _request(where: Mapping[str, Any], profile: ProviderProfile) -> dict[str, Any]:

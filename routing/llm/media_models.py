@@ -1,4 +1,4 @@
-"""Chooses the models that hear, speak and draw."""
+"""Chooses the models that hear and speak."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ PREFERRED: Mapping[MediaKind, tuple[str, ...]] = {
         "elevenlabs/scribe_v1",
         "xai/grok-voice-transcribe-2.0",
     ),
+    "audio_speech": ("openai/gpt-4o-mini-tts", "openai/tts-1", "elevenlabs/eleven_multilingual_v2"),
 }
 """In order of preference; of each provider, the first one that it still offers."""
 

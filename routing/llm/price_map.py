@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from types import ModuleType
 from typing import Any
@@ -15,6 +15,7 @@ from routing.types.model_names import OWN_MACHINE
 
 _ABOVE = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
 _REMEMBERED = 1024
+_CHARACTERS_PER_TOKEN, _CHARACTERS_PER_SECOND = 4, 12
 
 
 def cost(litellm: ModuleType, model: str, profile: ProviderProfile, usage: Any) -> Decimal | None:
@@ -67,9 +68,29 @@ class PriceMap:
             return Decimal(0)
         if _is_elsewhere(profile):
             return None
-        known = self._litellm.model_cost
-        price = (known.get(model) or known.get(model.partition("/")[2], {})).get("input_cost_per_second")
+        price = self._entry(model).get("input_cost_per_second")
         return Decimal(str(price)) if price else None
+
+    def speech(self, model: str, characters: int, seconds: int | None) -> Decimal | None:
+        """The price of speaking a text, in US dollars: by its characters, or by tokens and the seconds of the sound,
+        which are estimated if they are not known."""
+        profile = self._profile(model.partition("/")[0])
+        if profile.name in OWN_MACHINE:
+            return Decimal(0)
+        if _is_elsewhere(profile):
+            return None
+        entry = self._entry(model)
+        if each := entry.get("input_cost_per_character"):
+            return Decimal(str(each)) * characters
+        if not (each := entry.get("output_cost_per_second")):
+            return None
+        tokens = Decimal(str(entry.get("input_cost_per_token") or 0)) * (characters // _CHARACTERS_PER_TOKEN + 1)
+        return tokens + Decimal(str(each)) * (seconds or characters // _CHARACTERS_PER_SECOND + 1)
+
+    def _entry(self, model: str) -> Mapping[str, Any]:
+        known = self._litellm.model_cost
+        entry: Mapping[str, Any] = known.get(model) or known.get(model.partition("/")[2], {})
+        return entry
 
     def _price(self, model: str, profile: ProviderProfile) -> Price | None:
         rates = [self._rates(model, profile, above) for above in sorted({0, *self._steps(model)})]

@@ -99,10 +99,12 @@ class Preferences:
 @dataclass(frozen=True, slots=True)
 class PersonSettings:
     """A person's settings from /settings and /tools. `time_zone` is an IANA name, `instructions` are added to the
-    prompt, `off` are toolkits to hide, and `footer` adds cost and time to each answer."""
+    prompt, `off` are toolkits to hide, `footer` adds cost and time to each answer, and
+    `voice` sends answers also as voice messages."""
 
     language: str = ""
     time_zone: str = "UTC"
     instructions: str = ""
     off: frozenset[str] = frozenset()
     footer: bool = False
+    voice: bool = False

@@ -13,9 +13,9 @@ from routing.types.llm import Usage
 from routing.types.messages import ChatKey
 from routing.types.tiers import Tier
 
-Media = Literal["voice"]
+Media = Literal["voice", "speech"]
 MEDIA: tuple[Media, ...] = get_args(Media)
-"""Calls outside the tiers: transcribed voice messages."""
+"""Calls outside the tiers: transcribed voice messages, and spoken answers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,13 @@
-"""Voice messages are transcribed by the first configured provider that can."""
+"""Voice messages are transcribed by the first configured provider that can, and answers are spoken."""
 
 from __future__ import annotations
 
 import pytest
 
 from routing.llm import transcription
-from tests.servers.model.scripting import hears
+from tests.servers.model.script import BEFORE_HEADERS
+from tests.servers.model.scripting import hears, speaks
+from tests.servers.telegram import Message
 from tests.stories.harness import BotHarness, ask, running
 
 OPENAI, GROQ = "openai/gpt-4o-mini-transcribe", "groq/whisper-large-v3-turbo"
@@ -106,3 +108,65 @@ async def test_an_unreadable_answer_is_reported(on: BotHarness) -> None:
         on.tg.say_voice(opus(1))
         assert (await on.tg.reply()).text.startswith(f"I couldn't transcribe your voice message ({OPENAI}: ")
     assert on.ms.calls == []
+
+
+ANSWER = "**Paris** is the capital. See [the map](https://example.org/x).\n\n```\ncode\n```"
+
+
+async def spoken(on: BotHarness, text: str) -> tuple[Message, Message]:
+    """Sends a message; returns the answer and its voice message."""
+    said = on.tg.say(text)
+    await on.tg.wait_for(lambda tg: len(tg.replies_to(said, said)) >= 2)
+    answer, voice = on.tg.replies_to(said, said)
+    return answer, voice
+
+
+async def test_answers_are_spoken_after_their_text(on: BotHarness) -> None:
+    on.ms.speak(opus(4), times=None)
+    on.ms.reply(ANSWER)
+    async with running(on):
+        assert "🔊 openai/gpt-4o-mini-tts speaks my answers" in (await ask(on, "/voice on")).text
+        answer, voice = await spoken(on, "capital?")
+        assert answer.text.startswith("Paris is the capital.")
+        assert (on.tg.voice(voice).data, voice.text) == (opus(4), "")
+        await ask(on, "/settings footer on")
+        on.ms.reply("A sentence of fifty characters, which is very long. " * 50)
+        answer, voice = await spoken(on, "a long one?")
+        assert voice.text == "🔊 This is the beginning; the text has the rest.\nopenai/gpt-4o-mini-tts · $0.0012"
+        assert "Spoken answers: 2 calls" in (await ask(on, "/usage tiers")).text
+        await ask(on, "/voice off")
+        await ask(on, "and now?")
+    first, second = on.ms.media
+    assert first.body == {
+        "model": "gpt-4o-mini-tts",
+        "input": "Paris is the capital. See the map.",
+        "voice": "alloy",
+        "response_format": "opus",
+    }
+    assert len(str(second.body["input"])) in range(1_400, 1_501)
+    assert on.rows("select cost_nano from usage where tier = 'speech'") == [(1_005_400,), (1_218_400,)]
+
+
+async def test_the_text_arrives_whatever_happens_to_the_voice(on: BotHarness) -> None:
+    gate = on.ms.speak(b"not a sound", gate_after=BEFORE_HEADERS)
+    async with running(on):
+        await ask(on, "/voice on")
+        said = on.tg.say("hello")
+        assert (await on.tg.reply(said, after=said)).text == "You said: hello"
+        gate.open()
+        words = "🔇 I couldn't speak this answer (openai/gpt-4o-mini-tts: its answer can't be read)."
+        assert (await on.tg.reply(said, after=said, matching=lambda each: each.text.startswith("🔇"))).text == words
+        on.ms.fail(503, when=speaks)
+        said = on.tg.say("again")
+        voice = await on.tg.reply(said, after=said, matching=lambda each: each.text.startswith("🔇"))
+        assert "it reported an error" in voice.text
+    assert on.rows("select count(*) from usage where tier = 'speech'") == [(0,)]
+
+
+async def test_voice_stays_off_where_nothing_can_speak(on: BotHarness) -> None:
+    on.env["SPEECH_MODEL"] = "off"
+    async with running(on):
+        assert (await ask(on, "/voice on")).text.startswith("No model here can speak.")
+        assert (await ask(on, "/voice")).text == "🔇 My answers are text only."
+        assert (await ask(on, "hello")).text == "You said: hello"
+    assert on.ms.media == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from bot import keyless
 from bot.findings import Finding, fail, ok, warn
@@ -20,10 +20,11 @@ from routing.critic.critic import judges
 from routing.errors import ConfigError, KeyRejected, ModelError, ModelUnknown, Unreachable
 from routing.llm.adapter import LiteLlm
 from routing.llm.local.runtime import LocalRuntime
-from routing.llm.local.speech import INSTALL, LocalSpeech
+from routing.llm.local.speech import INSTALL, INSTALL_VOICES, LocalSpeech
 from routing.llm.local.weights import available, engine_installed, find
 from routing.llm.media_models import MediaModels
 from routing.policy.models import Models
+from routing.ports import MediaKind
 from routing.types.decisions import SIZES, ModelChoice
 from routing.types.llm import ChatMessage, ProviderProfile
 from routing.types.model_names import LOCAL_PROVIDER, OLLAMA, provider_of
@@ -116,31 +117,65 @@ def _critic_findings(models: Models, author: str) -> list[Finding]:
 
 
 async def voice(inspection: Inspection) -> list[Finding]:
-    """Which models transcribe voice messages, and whether those of TRANSCRIPTION_MODEL can be called."""
+    """Which models transcribe voice messages and speak answers, and whether those of the settings can be called."""
     models = _models(inspection)
     if models is None:
         return []
     settings, speech = inspection.environment.settings, LocalSpeech(inspection.workspace.models)
     llm = LiteLlm(LocalRuntime(inspection.workspace.models), models.catalog, settings.https_proxy)
-    chosen = await MediaModels(llm, models, speech, lambda kind: settings.media_models[kind]).order(
-        "audio_transcription"
-    )
+    media = MediaModels(llm, models, speech, lambda kind: settings.media_models[kind])
+    return [await _media(each, models, media, speech) for each in _MEDIA]
+
+
+@dataclass(frozen=True, slots=True)
+class _MediaCheck:
+    """What models of a kind do, and how to get one on this machine."""
+
+    name: str
+    kind: MediaKind
+    setting: str
+    does: str
+    missing: str
+    local_fix: str
+
+
+_MEDIA = (
+    _MediaCheck(
+        "voice",
+        "audio_transcription",
+        "TRANSCRIPTION_MODEL",
+        "transcribes voice messages",
+        "voice messages are not transcribed",
+        f"{INSTALL}, and put a folder with a faster-whisper model into the workspace's models folder.",
+    ),
+    _MediaCheck(
+        "speech",
+        "audio_speech",
+        "SPEECH_MODEL",
+        "speaks answers after /voice on",
+        "answers are not spoken",
+        f"{INSTALL_VOICES}, and put the two files of a Piper voice into the workspace's models folder.",
+    ),
+)
+
+
+async def _media(check: _MediaCheck, models: Models, media: MediaModels, speech: LocalSpeech) -> Finding:
+    chosen = await media.order(check.kind)
     if not chosen:
-        without = "TRANSCRIPTION_MODEL is off" if settings.transcription_model else "no provider with a key can"
-        return [ok("voice", f"voice messages are not transcribed: {without}")]
-    local = await asyncio.to_thread(speech.available, "audio_transcription")
+        return ok(check.name, f"{check.missing}: {check.setting} is off, or no provider with a key can")
+    local = await asyncio.to_thread(speech.available, check.kind)
     for model in chosen:
         provider = provider_of(model)
         if "/" not in model:
-            return [fail("voice", f"TRANSCRIPTION_MODEL: {model} has no provider", "Write it like openai/whisper-1.")]
+            fix = "Write it as provider/model, such as openai/whisper-1."
+            return fail(check.name, f"{check.setting}: {model} has no provider", fix)
         if provider == LOCAL_PROVIDER and model not in local:
-            fix = f"{INSTALL}, and put a folder with a faster-whisper model into the workspace's models folder."
-            return [fail("voice", f"there is no {model} that can transcribe", fix)]
+            return fail(check.name, f"there is no {model} here", check.local_fix)
         if not models.has_key(provider):
             variable = models.config.profile(provider).variable
-            return [fail("voice", f"{model} has no key", f"Set {variable}, or leave TRANSCRIPTION_MODEL empty.")]
+            return fail(check.name, f"{model} has no key", f"Set {variable}, or leave {check.setting} empty.")
     others = f"; then {', '.join(chosen[1:])}" if chosen[1:] else ""
-    return [ok("voice", f"{chosen[0]} transcribes voice messages{others}")]
+    return ok(check.name, f"{chosen[0]} {check.does}{others}")
 
 
 async def local(inspection: Inspection) -> list[Finding]:

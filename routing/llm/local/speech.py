@@ -1,4 +1,4 @@
-"""Speech recognition on this machine: faster-whisper in a child process for each recording."""
+"""Hears and speaks on this machine: faster-whisper and Piper, in a child process for each call."""
 
 from __future__ import annotations
 
@@ -16,23 +16,29 @@ from routing.process import ChildProcess
 from routing.types.llm import Recording, Transcript
 
 INSTALL = "pip install 'faster-whisper>=1.2'"
+INSTALL_VOICES = "pip install 'piper-tts>=1.3' av"
 SECONDS = 600.0
-"""Time limit for one recording, loading included. A Raspberry Pi 4 takes about as long as the recording with the model
+"""Time limit for one call, loading included. A Raspberry Pi 4 takes about as long as the recording with the model
 `base`."""
 _MODEL_FILES = ("model.bin", "config.json", "tokenizer.json")
-_MOST_BYTES = 4 * 2**20
+_VOICE, _VOICE_SETTINGS = ".onnx", ".onnx.json"
+_MOST_BYTES = 32 * 2**20
 _GRACE_SECONDS = 1.0
 
 
 class LocalSpeech:
-    """`routing.ports.LocalMedia`. Models are folders inside the models folder, in CTranslate2's format."""
+    """`routing.ports.LocalMedia`. In the models folder, models that hear are folders in CTranslate2's format, and
+    voices are pairs of files."""
 
     def __init__(self, models_folder: Path, seconds: float = SECONDS) -> None:
         self._folder = models_folder
         self._seconds = seconds
 
     def available(self, kind: MediaKind) -> tuple[str, ...]:
-        """The usable models, sorted by name; none without the package. Blocks on disk access."""
+        """The usable models, sorted by name; none without the packages. Blocks on disk access."""
+        if kind == "audio_speech":
+            voices = sorted(self._folder.glob(f"*{_VOICE}")) if _can_speak() else []
+            return tuple(PREFIX + each.stem for each in voices if self._settings_of(each.stem).is_file())
         if find_spec("faster_whisper") is None or not self._folder.is_dir():
             return ()
         return tuple(PREFIX + each.name for each in sorted(self._folder.iterdir()) if _is_model(each))
@@ -51,6 +57,20 @@ class LocalSpeech:
             return Transcript(str(found["text"]), float(found["seconds"]))
         except (ValueError, TypeError, KeyError):
             raise Unreachable(model, Reason("its answer can't be read")) from None
+
+    async def speak(self, model: str, text: str) -> bytes:
+        """Speak a text with a voice. Raises ModelError."""
+        name = model.removeprefix(PREFIX)
+        voice = self._folder / f"{name}{_VOICE}"
+        if "/" in name or not (voice.is_file() and self._settings_of(name).is_file()):
+            words = "no files {voice} and {settings} of a Piper voice"
+            raise ModelUnknown(model, Reason(words, voice=voice, settings=self._settings_of(name).name))
+        if not _can_speak():
+            raise ModelUnknown(model, Reason("its engine is not installed: {command}", command=INSTALL_VOICES))
+        return await self._run(model, ("speak", str(voice.absolute())), text.encode())
+
+    def _settings_of(self, name: str) -> Path:
+        return self._folder / f"{name}{_VOICE_SETTINGS}"
 
     async def _run(self, model: str, arguments: tuple[str, ...], given: bytes) -> bytes:
         """What a child process wrote. Its memory (about 400 MB) is free again afterwards."""
@@ -80,6 +100,10 @@ class LocalSpeech:
         if process.exit_code == UNREADABLE:
             raise BadModelRequest(model, Reason("it can't use this request"), raw=last)
         raise Unreachable(model, Reason("its process {ended}: {output}", ended=process.ending, output=last))
+
+
+def _can_speak() -> bool:
+    return find_spec("piper") is not None and find_spec("av") is not None
 
 
 def _is_model(folder: Path) -> bool:

@@ -8,7 +8,7 @@ import pytest
 
 from routing.llm import media_calls
 from routing.llm.adapter import LiteLlm
-from routing.llm.audio import seconds_of
+from routing.llm.audio import seconds_of, sound_format
 from routing.llm.media_models import PREFERRED
 from routing.ports import MediaKind
 from tests.stories.test_voice import opus
@@ -37,3 +37,20 @@ def test_a_retired_model_is_not_offered() -> None:
 )
 def test_the_length_of_a_recording(audio: bytes, seconds: int) -> None:
     assert seconds_of(audio) == seconds
+
+
+@pytest.mark.parametrize(
+    ("audio", "ending"),
+    [
+        (opus(1), "ogg"),
+        (b"ID3\x04 sound", "mp3"),
+        (b"\xff\xfb sound", "mp3"),
+        (b"RIFF\x00\x00\x00\x00WAVEfmt ", "wav"),
+        (b"", ""),
+        (b"\xff\xd8\xff\xe0 a picture", ""),
+        (b'{"error": "no"}', ""),
+    ],
+)
+def test_the_format_of_a_recording(audio: bytes, ending: str) -> None:
+    found = sound_format(audio)
+    assert (found.ending if found else "") == ending

