@@ -12,7 +12,7 @@ from bot.health_persistence import HealthPersistence
 from bot.live_config import WorkspaceFiles
 from bot.messaging import Messaging
 from bot.settings import Settings
-from bot.tool_settings import weather_addresses
+from bot.tool_settings import weather_addresses, web_settings
 from bot.tooling import Tooling, build_tooling, embedder_of
 from bot.workspace import Workspace
 from handlers.commands import COMMANDS
@@ -116,6 +116,7 @@ async def build_engine(
         accounts=accounts.accounts,
         reachable=accounts.reachable,
         weather=weather_addresses(settings),
+        web=lambda: web_settings(environment.settings),
     )
     embedder = embedder_of(environment, llm, models, steady)
     approval = Approval(stores.actions, stores.allowances, lambda: models.config.allowed_tools, clock)
@@ -151,5 +152,5 @@ async def build_engine(
 
 def _visible_settings(settings: Settings) -> Mapping[str, str]:
     """Environment variables that an owner can see in a chat; no secrets or addresses."""
-    shown = ("bot_access", "user_rate_limit", "embeddings", "transcription_model", "log_level")
+    shown = ("bot_access", "user_rate_limit", "embeddings", "transcription_model", "web_search", "log_level")
     return {name.upper(): str(getattr(settings, name)) for name in shown}

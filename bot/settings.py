@@ -17,6 +17,7 @@ from pydantic import Field, SecretStr, ValidationError
 from bot.platforms import PlatformSettings
 from handlers.access.rate_limit import parse_limits
 from handlers.access.roles import AccessMode
+from handlers.http.addresses import PrivateHosts
 from routing.config.runtime import parse_pool
 from routing.errors import ConfigError, Reason, file_reason
 from routing.ports import MediaKind
@@ -54,6 +55,18 @@ class Settings(PlatformSettings):
         "", description="Models that speak, in order; off for none; empty: those of the configured providers."
     )
     speech_voice: str = Field("alloy", description="Voice of SPEECH_MODEL, by the provider's name for it.")
+    web_search: Literal["auto", "searxng", "brave", "tavily", "ddgs", "off"] = Field(
+        "auto", description="Search engine of web_search; auto: every configured one in turn, then ddgs without a key."
+    )
+    searxng_url: str = Field("", description="Your SearXNG, with JSON among its formats.")
+    brave_api_key: SecretStr | None = Field(None, description="Key of the Brave Search API.")
+    brave_api_root: str = Field("https://api.search.brave.com", description="Brave Search API root.")
+    tavily_api_key: SecretStr | None = Field(None, description="Key of Tavily.")
+    tavily_api_root: str = Field("https://api.tavily.com", description="Tavily's API root.")
+    duckduckgo_url: str = Field("", description="DuckDuckGo's HTML search; empty: its own, and others if it fails.")
+    web_private_hosts: str = Field(
+        "", description="Private hosts and networks that fetch_page may read, such as wiki.intranet,10.7.0.0/16."
+    )
     embeddings: str = Field(
         "static",
         description="Encoder that matches tools: static, off, sentence-transformers:<model> or litellm:<model>.",
@@ -129,6 +142,8 @@ LIVE = frozenset(
     {
         *(f"tier_{tier}_pool" for tier in TIERS),
         *("bot_model_selection_allowed_providers", "transcription_model", "speech_model", "speech_voice"),
+        *("web_search", "web_private_hosts"),
+        *("searxng_url", "brave_api_key", "brave_api_root", "tavily_api_key", "tavily_api_root", "duckduckgo_url"),
     }
 )
 """Settings that take effect on reload, besides the keys."""
@@ -173,7 +188,7 @@ class Environment:
         """All texts that must not appear in logs."""
         values = {name: getattr(self.settings, name) for name in Settings.model_fields}
         tokens = (value.get_secret_value() for value in values.values() if isinstance(value, SecretStr))
-        addresses = (value for name, value in values.items() if name.endswith(("_proxy", "database_url")) and value)
+        addresses = (value for name, value in values.items() if name.endswith(("_proxy", "_url")) and value)
         return (*self.keys.values(), *tokens, *filter(None, map(_password, addresses)))
 
 
@@ -211,7 +226,7 @@ def load(environ: Mapping[str, str] | None = None) -> Environment:
     keys = {
         name[: -len(_KEY_ENDING)].lower(): value.strip()
         for name, value in values.items()
-        if name.endswith(_KEY_ENDING) and name != _KEY_ENDING
+        if name.endswith(_KEY_ENDING) and name != _KEY_ENDING and name.lower() not in Settings.model_fields
     }
     environment = Environment(settings, keys, values, given)
     if faults:
@@ -268,8 +283,11 @@ _CUSTOM_SYNTAX: Mapping[str, Callable[[str], object]] = {
     "user_rate_limit": parse_limits,
     "embeddings": read_backend,
     "bot_owners": _owners,
+    "web_private_hosts": PrivateHosts.parse,
     **{f"tier_{tier}_pool": partial(_pool, tier) for tier in TIERS},
     **{name: partial(_address, name.upper()) for name in ("weather_api_root", "geocoding_api_root")},
+    **{name: partial(_address, name.upper()) for name in ("searxng_url", "duckduckgo_url")},
+    **{name: partial(_address, name.upper()) for name in ("brave_api_root", "tavily_api_root")},
 }
 """Settings with their own syntax, validated at start."""
 

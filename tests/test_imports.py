@@ -48,7 +48,11 @@ VENDORS = {
     "alembic": r"(storage|migrations)/.*",
     "prompt_toolkit": r"bot/adapters/console/.*",
     "rich": r"bot/adapters/console/.*",
-    "aiohttp": r"bot/adapters/(telegram/(api|webhook)|shared/outbound|discord/.*)\.py|handlers/tools/git/gateway\.py",
+    "aiohttp": r"bot/adapters/(telegram/(api|webhook)|shared/outbound|discord/.*)\.py"
+    r"|handlers/(tools/git/gateway|http/client)\.py",
+    "trafilatura": r"handlers/tools/web/worker\.py",
+    "pypdf": r"handlers/tools/web/worker\.py",
+    "ddgs": r"handlers/tools/web/worker\.py",
     "PIL": r"handlers/replies/charts\.py",
     "pint": r"handlers/tools/calculator/units\.py",
     "charset_normalizer": r"handlers/tools/decoding\.py",
@@ -88,6 +92,9 @@ LATE = (
     "jsonschema",
     "PIL",
     "yaml",
+    "trafilatura",
+    "pypdf",
+    "ddgs",
 )
 """Imports that cost too many seconds and megabytes before the bot answers."""
 

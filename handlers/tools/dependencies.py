@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -11,6 +11,7 @@ from handlers.accounts.accounts import Accounts
 from handlers.accounts.reachable import Reachable
 from handlers.context import CommandSpec
 from handlers.council.council import CouncilSessions
+from handlers.http.addresses import PrivateHosts
 from handlers.tools.mcp.client import McpClient
 from handlers.tools.sandbox import Sandbox
 from handlers.tools.toolbox import Toolbox
@@ -61,10 +62,26 @@ class WeatherAddresses:
 
 
 @dataclass(frozen=True, slots=True)
+class WebSettings:
+    """`engine` is `auto`, `off`, or the only search engine to use. `duckduckgo_url` replaces the address of the search
+    without a key. `private_hosts` may be fetched besides public ones. `proxy` is for https."""
+
+    engine: str = "auto"
+    searxng_url: str = ""
+    brave_root: str = ""
+    brave_key: str = field(default="", repr=False)
+    tavily_root: str = ""
+    tavily_key: str = field(default="", repr=False)
+    duckduckgo_url: str = ""
+    private_hosts: PrivateHosts = field(default_factory=PrivateHosts)
+    proxy: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class ToolDependencies:
     """`files` contains one folder per person. Without `about` there are no tools about the bot; without `council` there
     is no council tool. `accounts` are those that people have connected; `reachable` says where a person's servers may
-    be."""
+    be. `web` is read for each search and each page."""
 
     files: Path
     sandbox: Sandbox
@@ -77,3 +94,4 @@ class ToolDependencies:
     weather: WeatherAddresses = WeatherAddresses()
     accounts: Accounts | None = None
     reachable: Callable[[Person], Reachable] = lambda person: Reachable()
+    web: Callable[[], WebSettings] = WebSettings

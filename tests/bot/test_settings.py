@@ -131,6 +131,14 @@ def test_owners_are_accounts_with_their_platform(tmp_path: Path) -> None:
     assert SECRET not in str(refused.value)
 
 
+def test_keys_of_search_services_are_no_providers(tmp_path: Path) -> None:
+    environment = load(
+        {"WORKSPACE": str(tmp_path), "BRAVE_API_KEY": SECRET, "SEARXNG_URL": "https://me:word-123@searx"}
+    )
+    assert environment.keys == {}
+    assert {SECRET, "word-123"} <= set(environment.secrets())
+
+
 def test_pools_are_lists_of_provider_and_model(tmp_path: Path) -> None:
     environ = {"WORKSPACE": str(tmp_path), "TIER_DEEP_POOL": "a/x, b/y"}
     assert load(environ).settings.pools == {"deep": ("a/x", "b/y")}

@@ -41,6 +41,7 @@ from handlers.tools.council import UNAVAILABLE
 from handlers.tools.git import account as git
 from handlers.tools.mcp import config
 from handlers.tools.sandbox.sandbox import NO_PROCESSES, NOT_INSTALLED
+from handlers.tools.web.search import SWITCHED_OFF
 from routing.catalog.cards import ModelCard
 from routing.config import kinds as kinds_module
 from routing.config import runtime, sections
@@ -86,7 +87,13 @@ FAULTS: Mapping[str, int] = {
 }
 """Errors in files and servers, by the position of their template. `/tools`, `/skills` and `/skill` show them."""
 FAULTY = (
-    *("handlers/tools/", "handlers/access/rate_limit.py", "routing/config/", "routing/catalog/cards.py"),
+    *(
+        "handlers/tools/",
+        "handlers/http/addresses.py",
+        "handlers/access/rate_limit.py",
+        "routing/config/",
+        "routing/catalog/cards.py",
+    ),
     *("routing/catalog/catalog.py", "routing/tools/embedding/backend.py", "bot/settings.py", "routing/errors.py"),
     *("telegram/platform.py", "telegram/webhook.py", "discord/connection.py"),
 )
@@ -110,7 +117,7 @@ EXAMPLES = tuple(line for spec in COMMANDS for line in spec.usage if line.endswi
 """The arguments of commands, which contain words of the language."""
 UNSENT = ("the reply has no visible content", "the chat moved to itself")
 """Reasons why a reply was not sent, besides the platforms' own."""
-REASONS = (NO_SKILLS, UNAVAILABLE, NOT_INSTALLED, NO_PROCESSES)
+REASONS = (NO_SKILLS, UNAVAILABLE, NOT_INSTALLED, NO_PROCESSES, SWITCHED_OFF)
 """Reasons why a tool can't be used that are the same everywhere."""
 
 

@@ -78,6 +78,9 @@ async def test_a_malformed_catalogue(on: BotHarness, text: str) -> None:
     [
         ("USER_RATE_LIMIT", "x"),
         ("BOT_OWNERS", "x"),
+        ("SEARXNG_URL", "searx.lan"),
+        ("WEB_PRIVATE_HOSTS", "http://wiki"),
+        ("WEB_SEARCH", "altavista"),
         ("DATABASE_URL", "x"),
         ("DATABASE_URL", "mysql://host/name"),
         ("TELEGRAM_BOT_TOKEN", "x"),

@@ -97,7 +97,7 @@ async def test_the_official_client_works(tmp_path: Path) -> None:
     )
     async with Client(command) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        always = {"get_datetime", "calculate", "read_file", "write_file", "list_files"}
+        always = {"get_datetime", "calculate", "read_file", "write_file", "list_files", "web_search", "fetch_page"}
         assert always <= set(tools)
         assert not set(tools) & {"set_tier", "help", "health"}, "they are about a chat with the bot"
         hints = (tools["read_file"].meta or {})[HINTS]

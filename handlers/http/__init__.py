@@ -1,0 +1,1 @@
+"""HTTP requests with limits, and a guard for addresses that come from people, models or pages."""
