@@ -123,6 +123,7 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
     approvals = Approvals(stores.people, notices, lambda messages: inbox.accept(messages), steady)
     dependencies = CommandDependencies(
         preferences=stores.preferences,
+        facts=stores.facts,
         allowances=stores.allowances,
         history=stores.history,
         usage=stores.usage,

@@ -34,6 +34,7 @@ from routing.llm.media_models import MediaModels
 from routing.llm.price_map import PriceMap
 from routing.llm.speech import Speaker
 from routing.llm.transcription import Transcriber
+from routing.memory.recall import Memory
 from routing.policy.models import Models
 from routing.router import Router, TurnSources
 from routing.tools.offer import Toolset
@@ -104,6 +105,8 @@ async def build_engine(
     sandbox = Sandbox(workspace.files, config.sandbox)
     council = CouncilSessions(models, ModelCaller(llm, models.health, steady), guard, steady)
     accounts = build_accounts(settings, workspace, stores.accounts, clock)
+    embedder = embedder_of(environment, llm, models, steady)
+    memory = Memory(stores.facts, embedder)
     needed = ToolDependencies(
         workspace.files,
         sandbox,
@@ -117,8 +120,8 @@ async def build_engine(
         reachable=accounts.reachable,
         weather=weather_addresses(settings),
         web=lambda: web_settings(environment.settings),
+        memory=memory,
     )
-    embedder = embedder_of(environment, llm, models, steady)
     approval = Approval(stores.actions, stores.allowances, lambda: models.config.allowed_tools, clock)
     tooling = build_tooling(environment, workspace, needed, embedder, stores.vectors, approval, accounts.accounts)
     caller = ModelCaller(llm, models.health, steady, guard)
@@ -127,7 +130,7 @@ async def build_engine(
         caller=caller,
         guard=guard,
         tools=Toolset(tooling.toolbox, tooling.selector),
-        sources=TurnSources(stores.preferences, stores.history, owner_files, files.picture, stores.accounts),
+        sources=TurnSources(stores.preferences, stores.history, owner_files, files.picture, stores.accounts, memory),
         clock=clock,
         steady=steady,
     )

@@ -11,6 +11,7 @@ from handlers.context import CommandContext, Reply
 from handlers.demo_model import DECLINED, NOTE, TOPICS, Demo, serves
 from handlers.parsing import typed_prefix
 from handlers.replies.budget_limits import cost_of, refusal
+from handlers.replies.facts import remembered
 from handlers.replies.fences import fenced
 from handlers.replies.footer import fallback_lines, footer
 from handlers.replies.names import plain_name
@@ -26,6 +27,7 @@ from routing.types.budgets import BudgetExceeded
 from routing.types.decisions import TierDecision
 from routing.types.history import TurnFacts, TurnRecord
 from routing.types.llm import ChatMessage
+from routing.types.memory import Fact
 from routing.types.messages import Attachment, InboundMessage
 from routing.types.model_names import LOCAL_MODEL
 from routing.types.stop import Stopped
@@ -37,6 +39,8 @@ from routing.types.usage import TurnCost
 
 MAX_TEXT_BYTES = 200_000
 """Larger text documents are refused."""
+REMEMBER = "remember"
+"""The tool that stores a fact about the person."""
 
 FetchText = Callable[[Attachment], Awaitable[str]]
 Transcribe = Callable[[Attachment, str, TurnCost, str, int], Awaitable[str]]
@@ -120,7 +124,7 @@ class Chat:
             check_role(question.prefix, ask.person.role)
         if not begun and serves(self._router.models) and (demo := await self._demo_reply(ask, question)) is not None:
             return demo
-        question = replace(question, language=ask.say.language, attach=ask.files.attach)
+        question = replace(question, language=ask.say.language, attach=ask.files.attach, private=ask.message.private)
         cost = cost or cost_of(ask)
         outcome = await self._router.answer(question, cost, ask.live, ask.stop, begun)
         models = self._router.models
@@ -138,13 +142,21 @@ class Chat:
             again = cheaper(ask, tier, question.prefix, kept)
         else:
             again = buttons(ask, question, outcome, models.config.contracts, kept)
-        text = "\n\n".join((answer_text(ask, outcome), *notices)).strip()
+        noted, forget = remembered(ask, await self._stored_facts(ask, outcome))
+        text = "\n\n".join(filter(None, (answer_text(ask, outcome), *notices, noted))).strip()
+        again = (*again, *forget)
         record = _record(ask, question, outcome)
         if outcome.waiting is None:
             return Reply(text, again, record)
         zone = await time_zone((await self._preferences.settings(ask.person.id)).time_zone)
         asked = card(ask, outcome.waiting, zone)
-        return Reply(f"{text}\n\n{asked.text}".strip(), asked.buttons, record, document=asked.document)
+        return Reply(f"{text}\n\n{asked.text}".strip(), (*asked.buttons, *forget), record, document=asked.document)
+
+    async def _stored_facts(self, ask: CommandContext, outcome: Outcome) -> tuple[Fact, ...]:
+        """The facts about the person that the turn stored."""
+        if not any(call.name == REMEMBER for each in outcome.messages for call in each.calls):
+            return ()
+        return await self._router.stored_facts(ask.person.id, ask.turn_id)
 
     async def _peer_review(
         self, ask: CommandContext, question: Question, outcome: Outcome, cost: TurnCost

@@ -174,6 +174,7 @@ class Confirmations:
             cost=cost,
             show=ask.live.show,
             attach=ask.files.attach,
+            private=ask.message.private,
         )
         config = self._router.models.config
         executor = ToolExecutor(_Confirmed(self._toolbox, action), 1, config.most_result_chars)

@@ -22,6 +22,7 @@ from routing.ports import (
     AllowanceStore,
     ChatStore,
     Clock,
+    FactStore,
     Health,
     HistoryStore,
     Llm,
@@ -44,6 +45,7 @@ ForgetFiles = Callable[[int], None]
 @dataclass(frozen=True, slots=True)
 class CommandDependencies:
     preferences: PreferenceStore
+    facts: FactStore
     allowances: AllowanceStore
     history: HistoryStore
     usage: UsageStore

@@ -21,6 +21,7 @@ from routing.types.llm import (
     ToolCall,
     Transcript,
 )
+from routing.types.memory import Fact
 from routing.types.messages import Attachment, ChatKey, InboundMessage, OutboundMessage, UserKey
 from routing.types.people import (
     Account,
@@ -403,6 +404,26 @@ class PreferenceStore(Protocol):
 
     async def settings(self, person_id: int) -> PersonSettings: ...
     async def set_settings(self, person_id: int, settings: PersonSettings) -> None: ...
+
+
+class FactStore(Protocol):
+    """Facts about each person, at most `MAX_FACTS`."""
+
+    async def of(self, person_id: int) -> tuple[Fact, ...]:
+        """The person's facts, oldest first. The same tuple until they change."""
+
+    async def add(self, person_id: int, fact: Fact) -> Fact:
+        """Store a fact with the present time; returns it with its id. A fact that is known already (`fact_key`) gets
+        the new text, time and source. Raises Refused above MAX_FACTS."""
+
+    async def edit(self, person_id: int, fact_id: int, text: str) -> Fact | None:
+        """Let the person change a fact; another one with the new text is deleted. None if it is not theirs."""
+
+    async def pin(self, person_id: int, fact_id: int, pinned: bool) -> Fact | None:
+        """Put a fact into every prompt, or no longer; None if it is not theirs."""
+
+    async def delete(self, person_id: int, ids: Collection[int]) -> tuple[Fact, ...]:
+        """Delete those of the facts that are the person's; returns them."""
 
 
 class PeopleStore(Protocol):

@@ -11,6 +11,7 @@ from routing.bounded import Bounded
 from routing.budget.guard import BudgetGuard
 from routing.config.skills import catalogue
 from routing.llm.attempt import ModelCaller
+from routing.memory.recall import Memory
 from routing.policy import tiers
 from routing.policy.models import Models
 from routing.ports import Clock, FetchPicture, HistoryStore, LiveReply, OwnerFiles, PreferenceStore, ServiceAccountStore
@@ -26,6 +27,7 @@ from routing.turn.system_prompt import Instructions
 from routing.turn.tool_executor import ToolExecutor
 from routing.types.deadline import Deadline
 from routing.types.llm import ChatMessage
+from routing.types.memory import NOTHING_REMEMBERED, Fact, Recollection
 from routing.types.people import Person, PersonSettings, Preferences
 from routing.types.stop import Stop
 from routing.types.tiers import TIERS, Tier
@@ -56,13 +58,15 @@ class Compacted:
 
 @dataclass(frozen=True, slots=True)
 class TurnSources:
-    """What a turn reads. `picture` fetches an attachment; None if it is gone."""
+    """What a turn reads. `picture` fetches an attachment; None if it is gone. `memory` searches the facts about a
+    person."""
 
     preferences: PreferenceStore
     history: HistoryStore
     owner_files: OwnerFiles
     picture: FetchPicture
     accounts: ServiceAccountStore
+    memory: Memory
 
 
 class Router:
@@ -119,6 +123,7 @@ class Router:
             skills=self._sources.owner_files.skills(),
             prices=self._guard.prices,
             auto=auto,
+            memory=await self._remembered(question, settings, context),
         )
         tools = await self._select_tools(question, settings, context, models)
         executor = ToolExecutor(tools, bounds.tool_calls, models.config.most_result_chars)
@@ -155,6 +160,7 @@ class Router:
         limit = self.models.window(model, decided.choice.reasoning)
         context = await self._context(question, self.models)
         takes_tools = self.models.takes_tools(model)
+        recollection = await self._remembered(question, settings, context)
         system = Instructions(
             owner=self._sources.owner_files.instructions(),
             person=settings.instructions,
@@ -163,6 +169,7 @@ class Router:
             skills=catalogue(self._sources.owner_files.skills()) if takes_tools else "",
             skill=decided.skill,
             tiny=card.tiny,
+            facts=() if card.tiny else tuple(each.text for each in recollection.used),
         )
         window = Window(limit, self.models.config.compaction.most_tokens)
         return (await context.prompt(system.message(), (), window, card.supports_vision))[1]
@@ -183,6 +190,18 @@ class Router:
         question = Question(person, conversation_id, text)
         settings = await self._sources.preferences.settings(person.id)
         return await self._select_tools(question, settings, await self._context(question, self.models), self.models)
+
+    async def stored_facts(self, person_id: int, turn_id: str) -> tuple[Fact, ...]:
+        """The facts that tools stored in a turn."""
+        known = await self._sources.memory.facts.of(person_id)
+        return tuple(each for each in known if each.turn_id == turn_id)
+
+    async def _remembered(self, question: Question, settings: PersonSettings, context: Context) -> Recollection:
+        """The facts for the prompt. None in a group, where others read the answer."""
+        if not (settings.memory and question.private):
+            return NOTHING_REMEMBERED
+        earlier = context.questions(EARLIER_QUESTIONS)
+        return await self._sources.memory.for_prompt(question.person.id, question.text, earlier)
 
     async def _select_tools(
         self, question: Question, settings: PersonSettings, context: Context, models: Models

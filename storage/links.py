@@ -16,6 +16,7 @@ from routing.types.queues import OutboxEntry
 from storage.audit import write_audit
 from storage.codec import OUTBOUND
 from storage.database import Database
+from storage.facts import merge_facts
 from storage.outbox import queue
 from storage.people import ADOPTION, SqlPeople
 from storage.schema import (
@@ -167,6 +168,7 @@ def _merge_people(connection: Connection, was: int, person_id: int) -> None:
     connection.execute(delete(overrides).where(overrides.c.person_id == was, overrides.c.tier.in_(taken)))
     _merge_preferences(connection, was, person_id)
     _merge_accounts(connection, was, person_id)
+    merge_facts(connection, was, person_id)
     for table in metadata.sorted_tables:
         if "person_id" in table.c:
             connection.execute(update(table).where(table.c.person_id == was).values(person_id=person_id))

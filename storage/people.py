@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, exists, insert, select, update
 
 from routing.one_time_codes import matches
 from routing.ports import EDIT_KEY, Clock
@@ -16,13 +16,31 @@ from storage.audit import read_audit_detail, write_audit
 from storage.codec import OUTBOUND
 from storage.conversation_cache import ConversationCache
 from storage.database import Database
+from storage.facts import SqlFacts
 from storage.pairings import HAS_ACCESS, KEPT_SECONDS, matches_request, of_account, read_request, store_request
 from storage.preferences import SqlPreferences, StoredPreferences, read_preferences
-from storage.schema import allowances, audit, identities, links, messages, outbox, pairings, people, state, summaries
+from storage.schema import (
+    allowances,
+    audit,
+    facts,
+    identities,
+    links,
+    messages,
+    outbox,
+    pairings,
+    people,
+    state,
+    summaries,
+)
 from storage.service_accounts import SqlServiceAccounts
 
 _FIND = (
-    select(people, identities.c.language, identities.c.username)
+    select(
+        people,
+        identities.c.language,
+        identities.c.username,
+        exists().where(facts.c.person_id == people.c.id).label("remembered"),
+    )
     .join(identities, identities.c.person_id == people.c.id)
     .where(identities.c.platform == bindparam("platform"), identities.c.user_id == bindparam("user"))
 )
@@ -38,10 +56,12 @@ ADOPTION = "adopt "
 
 @dataclass(frozen=True, slots=True)
 class _Account:
-    """A known account. `person.language` is the language of its app, not the one that the person chose."""
+    """A known account. `person.language` is the language of its app, not the one that the person chose. `remembered`:
+    there were facts about the person when it was read."""
 
     person: Person
     username: str
+    remembered: bool
 
 
 class SqlPeople:
@@ -55,15 +75,17 @@ class SqlPeople:
         steady: Clock | None = None,
         conversations: ConversationCache | None = None,
         accounts: SqlServiceAccounts | None = None,
+        facts: SqlFacts | None = None,
     ) -> None:
         """Codes expire by `steady` (default: `clock`). `conversations` is the cache of messages; `accounts` has one of
-        connected accounts."""
+        connected accounts; `facts` need not be read for a person who has none."""
         self._database = database
         self._preferences = preferences
         self._clock = clock
         self._steady = steady or clock
         self._conversations = conversations
         self._accounts = accounts
+        self._facts = facts
         self._cache: dict[UserKey, _Account | None] = {}
         self._changes = 0
         """Counts changes of roles and links."""
@@ -152,6 +174,8 @@ class SqlPeople:
         """Clear the caches of all that linking and forgetting change."""
         self.clear()
         self._preferences.clear()
+        if self._facts is not None:
+            self._facts.clear()
         if self._conversations is not None:
             self._conversations.clear()
         if self._accounts is not None:
@@ -235,13 +259,13 @@ class SqlPeople:
     async def _account(self, user: UserKey) -> _Account | None:
         known = self._cache  # a change replaces the dictionary, so a stale result goes into the old one
         if user not in known:
-            changes = self._preferences.changes
+            changes = self._preferences.changes, self._fact_changes
             found = await self._database.read(lambda c: _read_account(c, user))
             if len(known) >= _CACHE_SIZE:
                 known.clear()
             known[user] = None if found is None else found[0]
             if found is not None:
-                self._preferences.keep(found[0].person.id, found[1], changes)
+                self._keep(*found, *changes)
         return known[user]
 
     async def _in_chosen_language(self, person: Person) -> Person:
@@ -264,7 +288,7 @@ class SqlPeople:
     async def _change_account(self, user: UserKey, step: Callable[[Connection], object]) -> Person | None:
         """Run a step that admits an account or changes its profile, and cache the account as the step left it. None if
         it was forgotten meanwhile. A cancelled step may still be committed, so nothing read before it is cached."""
-        own_changes, changes = self._preferences.changes, self._changes
+        own_changes, changes = (self._preferences.changes, self._fact_changes), self._changes
         kept: dict[UserKey, _Account | None] = {}
         ended = False
 
@@ -281,11 +305,21 @@ class SqlPeople:
             kept = self._without(account.person.id)
             if changes == self._changes and len(kept) < _CACHE_SIZE:  # otherwise it may be stale
                 kept[user] = account
-                self._preferences.keep(account.person.id, own, own_changes)
+                self._keep(account, own, *own_changes)
         finally:
             self._changes += not ended
             self._cache = kept
         return await self._in_chosen_language(account.person)
+
+    @property
+    def _fact_changes(self) -> int:
+        return self._facts.changes if self._facts is not None else 0
+
+    def _keep(self, account: _Account, own: StoredPreferences, changes: int, fact_changes: int) -> None:
+        """Cache what was read with an account. The changes are the counts before the read."""
+        self._preferences.keep(account.person.id, own, changes)
+        if self._facts is not None and not account.remembered:
+            self._facts.keep(account.person.id, (), fact_changes)
 
     def _without(self, person_id: int) -> dict[UserKey, _Account | None]:
         """The cached accounts of other people."""
@@ -310,7 +344,11 @@ def _forget_summaries(connection: Connection, person_id: int) -> None:
 
 def _find(connection: Connection, user: UserKey) -> _Account | None:
     row = connection.execute(_FIND, {"platform": user.platform, "user": user.user_id}).one_or_none()
-    return None if row is None else _Account(Person(row.id, row.role, row.name, row.language), row.username)
+    return (
+        None
+        if row is None
+        else _Account(Person(row.id, row.role, row.name, row.language), row.username, row.remembered)
+    )
 
 
 def _read_account(connection: Connection, user: UserKey) -> tuple[_Account, StoredPreferences] | None:

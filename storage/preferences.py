@@ -49,6 +49,7 @@ class SqlPreferences:
             toolkits_off=NAMES.dump(tuple(sorted(settings.off))),
             footer=settings.footer,
             voice=settings.voice,
+            memory=settings.memory,
         )
 
     async def set_override(self, person_id: int, tier: Tier, override: Override) -> None:
@@ -121,4 +122,4 @@ def read_preferences(connection: Connection, person_id: int) -> StoredPreference
     auto = row.tier == AUTO
     chosen = Preferences(None if auto else row.tier, row.force, models, auto)
     off = frozenset(NAMES.load(row.toolkits_off))
-    return chosen, PersonSettings(row.language, row.time_zone, row.instructions, off, row.footer, row.voice)
+    return chosen, PersonSettings(row.language, row.time_zone, row.instructions, off, row.footer, row.voice, row.memory)

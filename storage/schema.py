@@ -19,7 +19,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0023"
+REVISION = "0024"
 """The newest migration. It is here so that starting on a current database does not import Alembic; a test compares it
 with the migrations folder."""
 
@@ -79,6 +79,7 @@ preferences = Table(
     Column("toolkits_off", Text, nullable=False, default="[]", server_default=text("'[]'")),
     Column("footer", Boolean, nullable=False, default=False, server_default=text("false")),
     Column("voice", Boolean, nullable=False, default=False, server_default=text("false")),
+    Column("memory", Boolean, nullable=False, default=True, server_default=text("true")),
 )
 
 overrides = Table(
@@ -399,6 +400,22 @@ connect_hints = Table(
     Column("kind", String(32), nullable=False),
     Column("at", Float, nullable=False),
     Index("ix_connect_hints_person_id", "person_id"),
+)
+
+facts = Table(
+    "facts",
+    metadata,
+    _id(),
+    _person(),
+    Column("text", Text, nullable=False),
+    Column("at", Float, nullable=False),
+    Column("author", String(16), nullable=False),
+    Column("conversation_id", BigInteger, nullable=False),
+    Column("turn_id", String(16), nullable=False),
+    Column("sources", Text, nullable=False),
+    Column("pinned", Boolean, nullable=False),
+    Index("ix_facts_person_id", "person_id"),
+    sqlite_autoincrement=True,
 )
 
 audit = Table(

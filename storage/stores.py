@@ -11,6 +11,7 @@ from routing.types.messages import ChatKey
 from storage.confirmations import SqlActions, SqlAllowances
 from storage.conversation_cache import ConversationCache
 from storage.database import Database
+from storage.facts import SqlFacts
 from storage.history import SqlHistory
 from storage.inbox import SqlInbox
 from storage.ledger import SqlLedger
@@ -34,6 +35,7 @@ class Stores:
 
     database: Database
     preferences: SqlPreferences
+    facts: SqlFacts
     people: SqlPeople
     links: SqlLinks
     history: SqlHistory
@@ -69,14 +71,16 @@ def open_stores(
     files = OutgoingFileStore(outgoing) if outgoing is not None else None
     preferences = SqlPreferences(database)
     accounts = SqlServiceAccounts(database, clock)
-    people = SqlPeople(database, preferences, clock, steady, conversations, accounts)
+    facts = SqlFacts(database, clock)
+    people = SqlPeople(database, preferences, clock, steady, conversations, accounts, facts)
     history = SqlHistory(database, clock, conversations)
     chats = SqlChats(database, clock)
-    for clear in (preferences.clear, people.clear, history.clear, chats.clear, accounts.clear):
+    for clear in (preferences.clear, facts.clear, people.clear, history.clear, chats.clear, accounts.clear):
         database.on_outside_change(clear)
     return Stores(
         database=database,
         preferences=preferences,
+        facts=facts,
         people=people,
         links=SqlLinks(database, people, clock, steady),
         history=history,

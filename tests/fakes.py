@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import replace
+from itertools import count
 from typing import Any
 
-from routing.errors import BadArguments, ModelError, UnknownTool
+from routing.errors import BadArguments, ModelError, Refused, UnknownTool
 from routing.types.accounts import ConnectStep, ServiceAccount
 from routing.types.decisions import SIZES
 from routing.types.llm import (
@@ -19,6 +21,7 @@ from routing.types.llm import (
     ToolCall,
     Usage,
 )
+from routing.types.memory import MAX_FACTS, Fact, fact_key
 from routing.types.people import Person
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 from routing.types.tools import ToolScope, Traits
@@ -168,6 +171,50 @@ class FakeServiceAccounts:
             return False
         self._hints[person_id, kind] = self._clock()
         return True
+
+
+class FakeFacts:
+    """Implements `routing.ports.FactStore` in memory."""
+
+    def __init__(self, clock: Callable[[], float] = lambda: 0.0) -> None:
+        self._clock = clock
+        self._of: dict[int, tuple[Fact, ...]] = {}
+        self._ids = count(1)
+
+    async def of(self, person_id: int) -> tuple[Fact, ...]:
+        return self._of.get(person_id, ())
+
+    async def add(self, person_id: int, fact: Fact) -> Fact:
+        mine = await self.of(person_id)
+        same = next((each for each in mine if fact_key(each.text) == fact_key(fact.text)), None)
+        if same is None and len(mine) >= MAX_FACTS:
+            raise Refused("full")
+        new = replace(fact, id=same.id if same else next(self._ids), at=self._clock())
+        new = replace(new, pinned=new.pinned or (same is not None and same.pinned))
+        self._put(person_id, (*mine, new) if same is None else [new if each is same else each for each in mine])
+        return new
+
+    async def edit(self, person_id: int, fact_id: int, text: str) -> Fact | None:
+        own = next((each for each in await self.of(person_id) if each.id == fact_id), None)
+        if own is None:
+            return None
+        new = Fact(fact_id, text, self._clock(), "person", pinned=own.pinned)
+        kept = [each for each in await self.of(person_id) if each is own or fact_key(each.text) != fact_key(text)]
+        self._put(person_id, [new if each is own else each for each in kept])
+        return new
+
+    async def pin(self, person_id: int, fact_id: int, pinned: bool) -> Fact | None:
+        mine = [replace(each, pinned=pinned) if each.id == fact_id else each for each in await self.of(person_id)]
+        self._put(person_id, mine)
+        return next((each for each in mine if each.id == fact_id), None)
+
+    async def delete(self, person_id: int, ids: Collection[int]) -> tuple[Fact, ...]:
+        mine = await self.of(person_id)
+        self._put(person_id, [each for each in mine if each.id not in ids])
+        return tuple(each for each in mine if each.id in ids)
+
+    def _put(self, person_id: int, facts: Iterable[Fact]) -> None:
+        self._of[person_id] = tuple(facts)
 
 
 class ManualClock:

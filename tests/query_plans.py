@@ -18,7 +18,7 @@ STORAGE = Path(schema.__file__).parent
 STORES = [STORAGE, STORAGE / "usage"]
 GROWING = (
     *("usage", "turns", "messages", "conversations", "summaries", "inbox", "outbox", "pieces", "audit", "actions"),
-    *("usage_hours", "turn_hours", "people", "identities", "vectors"),
+    *("usage_hours", "turn_hours", "facts", "people", "identities", "vectors"),
 )
 _SCAN = re.compile(rf"\bSCAN ({'|'.join(GROWING)})\b")
 

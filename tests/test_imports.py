@@ -63,7 +63,7 @@ VENDORS = {
     "anyio": r"handlers/tools/mcp/.*",
     "uvicorn": r"handlers/tools/mcp/server\.py",
     "starlette": r"handlers/tools/mcp/server\.py",
-    "numpy": r"routing/(tools/(selection|embedding)/.*|types/vectors\.py)",
+    "numpy": r"routing/(tools/(selection|embedding)/.*|memory/index\.py|types/vectors\.py)",
     "tokenizers": r"routing/tools/selection/.*",
     "safetensors": r"routing/tools/selection/.*",
     "Stemmer": r"routing/tools/selection/.*",

@@ -41,8 +41,9 @@ from storage.history import SqlHistory
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 
-NOT_SERVED = ("conversation", "meta")
-"""Toolkits that are not served, because they change a chat with the bot or report on the running bot."""
+NOT_SERVED = ("conversation", "memory", "meta")
+"""Toolkits that are not served, because they change a chat with the bot, need its buttons, or report on the running
+bot."""
 NO_CONVERSATION = 0
 GRACE_SECONDS = 10.0
 MIGRATION_ATTEMPTS, MIGRATION_RETRY_SECONDS = 50, 0.1

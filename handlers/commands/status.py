@@ -67,6 +67,7 @@ class StatusCommand:
 
     def __init__(self, dependencies: CommandDependencies, contract: ContractView, tools: ToolStatus) -> None:
         self._preferences = dependencies.preferences
+        self._facts = dependencies.facts
         self._history = dependencies.history
         self._usage = dependencies.usage
         self._router = dependencies.router
@@ -100,6 +101,7 @@ class StatusCommand:
             tier,
             model_line(ask, plan),
             tools,
+            *await self._memory(ask, conversation.id),
             _used(ask, fit),
             await self._money(ask),
             await self._warnings(ask, plan, fit),
@@ -181,7 +183,22 @@ class StatusCommand:
         lines = [line]
         if fit.compactions:
             lines.append(ask.say("Older messages were summarised {n}×.", n=fit.compactions))
-        return [*lines, *_lost(ask, fit), *await self._tools.lines(ask, conversation.id)]
+        memory = await self._memory(ask, conversation.id)
+        return [*lines, *_lost(ask, fit), *memory, *await self._tools.lines(ask, conversation.id)]
+
+    async def _memory(self, ask: CommandContext, conversation_id: int) -> list[str]:
+        """Which of the remembered facts the last answer used. Nothing in a group, or if nothing is remembered."""
+        known = await self._facts.of(ask.person.id) if ask.message.private else ()
+        if not known:
+            return []
+        if not (await self._preferences.settings(ask.person.id)).memory:
+            return [ask.say("Memory: off ({n} facts)", n=len(known))]
+        last = self._router.last(conversation_id)
+        if last is None:
+            return [ask.say("Memory: {n} facts", n=len(known))]
+        used = last.memory.used
+        line = ask.say("Memory: {used} of {n} facts used", used=len(used), n=max(last.memory.total, len(used)))
+        return [line + (f" ({', '.join(str(each.id) for each in used)})" if used else "")]
 
     async def _spent(self, ask: CommandContext) -> list[str]:
         conversation = await self._history.current(ask.message.chat)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from handlers.tools import basics, code, conversation, council, files, git, meta, weather, web
+from handlers.tools import basics, code, conversation, council, files, git, memory, meta, weather, web
 from handlers.tools.authoring.decorator import Tools, runnable
 from handlers.tools.authoring.manifests import our_toolkit
 from handlers.tools.dependencies import ToolDependencies
@@ -19,7 +19,18 @@ class ToolkitModule(Protocol):
     def build(self, dependencies: ToolDependencies, /) -> Tools: ...
 
 
-TOOLKITS: tuple[ToolkitModule, ...] = (basics, files, code, web, conversation, council, git, weather, meta)
+TOOLKITS: tuple[ToolkitModule, ...] = (
+    basics,
+    files,
+    code,
+    web,
+    conversation,
+    memory,
+    council,
+    git,
+    weather,
+    meta,
+)
 
 
 def builtin_source(dependencies: ToolDependencies) -> BuiltinSource:

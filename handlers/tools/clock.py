@@ -12,7 +12,7 @@ from rapidfuzz import fuzz, process
 from handlers.tools.authoring.decorator import tool
 from routing.errors import ToolFailed
 from routing.ports import Clock
-from routing.types.tools import ToolScope
+from routing.types.tools import ToolScope, Traits
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _HALF_A_YEAR = timedelta(days=182)
@@ -26,7 +26,7 @@ class ClockTools:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
-    @tool(role="guest")
+    @tool(role="guest", traits=Traits(outside=False))
     def get_datetime(self, scope: ToolScope, time_zone: str = "") -> str:
         """The current time in `time_zone`, else in the person's time zone, as one line. A zone is an IANA name or its
         city, in any case, or an offset such as UTC+2.

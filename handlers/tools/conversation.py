@@ -15,7 +15,7 @@ from routing.types.tiers import Tier
 from routing.types.tools import ToolScope, Traits
 
 NAME = "conversation"
-ONE_BY_ONE = Traits(parallel=False, changes=True, seconds=10.0)
+ONE_BY_ONE = Traits(parallel=False, changes=True, seconds=10.0, outside=False)
 LOCKED: tuple[TierSource, ...] = ("forced", "prefix")
 OFF = "off"
 NO_SKILLS = "no skills installed"

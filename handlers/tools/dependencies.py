@@ -16,6 +16,7 @@ from handlers.tools.mcp.client import McpClient
 from handlers.tools.sandbox import Sandbox
 from handlers.tools.toolbox import Toolbox
 from handlers.tools.workspace import WorkspaceToolkits
+from routing.memory.recall import Memory
 from routing.policy.models import Models
 from routing.ports import Clock, Embedder, Health, HistoryStore, PreferenceStore
 from routing.tools.selector import ToolSelector
@@ -80,8 +81,8 @@ class WebSettings:
 @dataclass(frozen=True, slots=True)
 class ToolDependencies:
     """`files` contains one folder per person. Without `about` there are no tools about the bot; without `council` there
-    is no council tool. `accounts` are those that people have connected; `reachable` says where a person's servers may
-    be. `web` is read for each search and each page."""
+    is no council tool, without `memory` none that remembers. `accounts` are those that people have connected;
+    `reachable` says where a person's servers may be. `web` is read for each search and each page."""
 
     files: Path
     sandbox: Sandbox
@@ -95,3 +96,4 @@ class ToolDependencies:
     accounts: Accounts | None = None
     reachable: Callable[[Person], Reachable] = lambda person: Reachable()
     web: Callable[[], WebSettings] = WebSettings
+    memory: Memory | None = None

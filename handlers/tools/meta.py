@@ -14,9 +14,10 @@ from routing.ports import Facts
 from routing.types.decisions import ModelChoice
 from routing.types.people import Preferences
 from routing.types.tiers import AUTO, TIERS, Tier
-from routing.types.tools import ToolScope
+from routing.types.tools import ToolScope, Traits
 
 NAME = "meta"
+OWN = Traits(outside=False)
 RECENT_SECONDS = 3600.0
 """Older model failures are not reported."""
 WHERE = (
@@ -39,7 +40,7 @@ class MetaTools:
         self._dependencies = dependencies
         self._about = about
 
-    @tool(role="guest")
+    @tool(role="guest", traits=OWN)
     async def help(self, scope: ToolScope, topic: str = "") -> str:
         """All commands and toolkits of this person, or those that match the topic."""
         specs = [spec for spec in self._about.specs if may(scope.person, spec.role)]
@@ -68,7 +69,7 @@ class MetaTools:
             ]
         )
 
-    @tool
+    @tool(traits=OWN)
     async def show_config(self, scope: ToolScope) -> str:
         """The person's settings and models. For owners, also the configuration and its sources."""
         stored = await self._dependencies.preferences.get(scope.person.id)
@@ -91,7 +92,7 @@ class MetaTools:
         ]
         return "\n".join([*lines, *(self._configured() if may(scope.person, "owner") else ())])
 
-    @tool
+    @tool(traits=OWN)
     async def health(self, scope: ToolScope) -> str:
         """Whether the parts work. For owners, also process facts and tool faults."""
         owner = may(scope.person, "owner")

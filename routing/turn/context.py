@@ -10,7 +10,7 @@ from itertools import islice
 
 from routing.config.runtime import RouterConfig
 from routing.errors import ModelError
-from routing.ports import FetchPicture, HistoryStore
+from routing.ports import FetchPicture, HistoryStore, Tools
 from routing.turn import compaction
 from routing.turn.context_window import Window
 from routing.turn.summariser import Summariser
@@ -30,6 +30,8 @@ PICTURES_SHOWN = 4
 """Number of recent pictures that a vision model sees again."""
 PICTURE_BYTES = 20_000_000
 """Total size of the pictures in a request. Base64 adds a third, and providers accept 20 to 50 MB."""
+QUOTING = ("\n> [", "```")
+"""What quotations, forwarded messages and documents look like in a question."""
 
 log = logging.getLogger("routing")
 
@@ -85,6 +87,21 @@ class Context:
     def called(self) -> frozenset[str]:
         """Names of the tools called for this person in the window."""
         return frozenset(call.name for each in self._mine() for call in each.calls)
+
+    def outside_sources(self, tools: Tools, after: Sequence[ChatMessage]) -> tuple[str, ...]:
+        """Where the model may have read text by others: names of tools, pictures, quotations and pasted text, and a
+        summary, which may repeat any of them. `after` are the messages after the question."""
+        question = self._question
+        found = ["summary"] if self._summary is not None or self._unread else []
+        asked = [(each.text, each.pictures) for each in self._stored if each.role == "user"]
+        for text, pictures in (*asked, (question.text, question.pictures)):
+            if pictures:
+                found.append("picture")
+            if any(mark in f"\n{text}" for mark in QUOTING):
+                found.append("quotation")
+        called = [each.tool for each in self._stored] + [each.tool for each in after]
+        found += [name for name in dict.fromkeys(called) if name and tools.traits(name).outside]
+        return tuple(dict.fromkeys(found))
 
     def _mine(self) -> Sequence[StoredMessage]:
         """In a group, messages of other people don't count."""

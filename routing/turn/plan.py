@@ -10,6 +10,7 @@ from routing.policy.models import Models
 from routing.tools.offer import ToolOffer
 from routing.types.decisions import ModelChoice, TierDecision, TierSwitch
 from routing.types.llm import ChatMessage
+from routing.types.memory import NOTHING_REMEMBERED, Recollection
 from routing.types.people import Preferences
 from routing.types.skills import Skill, Skills
 from routing.types.tiers import Tier
@@ -21,12 +22,14 @@ SET_TIER, USE_SKILL = "set_tier", "use_skill"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The chosen tier, model and skill, with the reasons. `tools` are the tools offered to the model."""
+    """The chosen tier, model and skill, with the reasons. `tools` are the tools offered to the model,
+    `memory` the facts in its prompt."""
 
     decision: TierDecision
     choice: ModelChoice
     skill: Skill | None = None
     tools: ToolOffer | None = None
+    memory: Recollection = NOTHING_REMEMBERED
 
 
 def plan(

@@ -44,7 +44,9 @@ async def plan_call(turn: TurnInput, state: TurnState) -> CallPlan:
     state.deadline.allow(min(contract.deadline_seconds, state.bounds.seconds))
     window = Window(models.window(model, choice.reasoning), models.config.compaction.most_tokens)
     shown = state.tools.begin_call(model, window.limit)
-    decided = Plan(decision, choice, skill, state.tools.offer(model, shown))
+    tiny = models.catalog.lookup(model).tiny
+    memory = replace(turn.memory, used=()) if tiny else turn.memory
+    decided = Plan(decision, choice, skill, state.tools.offer(model, shown), memory)
     system = _system(turn, state, decided, shown, window.limit)
     if state.plan is None or state.plan.decision != decision:
         log.info("[ContextBuilding] Resolved tier: %s (source: %s)", decision.tier, decision.evidence)
@@ -127,6 +129,7 @@ def _system(turn: TurnInput, state: TurnState, decided: Plan, shown: Shown, wind
         skill=decided.skill,
         skill_chose_tier=decided.decision.source == "skill",
         tiny=turn.models.catalog.lookup(model).tiny,
+        facts=tuple(each.text for each in decided.memory.used),
     ).message()
     state.keep_system(model, window, message)
     return message
@@ -146,4 +149,6 @@ def _scope(turn: TurnInput, state: TurnState, decided: Plan) -> ToolScope:
         language=question.language,
         cost=state.cost,
         attach=question.attach,
+        private=question.private,
+        outside=state.outside_sources,
     )

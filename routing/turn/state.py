@@ -22,6 +22,7 @@ from routing.types.budgets import BudgetExceeded, Reached
 from routing.types.deadline import Deadline
 from routing.types.decisions import ModelChoice, TierDecision
 from routing.types.llm import ChatMessage, Completion, ModelRequest
+from routing.types.memory import NOTHING_REMEMBERED, Recollection
 from routing.types.people import PersonSettings, Preferences
 from routing.types.skills import Skills
 from routing.types.tools import ToolResult, ToolScope
@@ -36,7 +37,8 @@ log = logging.getLogger("routing")
 @dataclass(frozen=True, slots=True)
 class TurnInput:
     """The fixed inputs of a turn: the question, the person's settings and a snapshot of the configuration. `today` is
-    the date in the person's time zone; `auto` is the choice of /tier auto, if it is on."""
+    the date in the person's time zone; `auto` is the choice of /tier auto, if it is on. `memory` are the facts for the
+    prompt."""
 
     question: Question
     preferences: Preferences
@@ -47,6 +49,7 @@ class TurnInput:
     skills: Skills
     prices: Callable[[], Awaitable[PriceList]]
     auto: TierDecision | None = None
+    memory: Recollection = NOTHING_REMEMBERED
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +162,10 @@ class TurnState:
     def record_plan(self, conversation_id: int, plan: Plan) -> None:
         """Keep the latest plan, for the next one and for commands sent meanwhile."""
         self.plan = self.plans[conversation_id] = plan
+
+    def outside_sources(self) -> tuple[str, ...]:
+        """Where the models may have read text by others so far."""
+        return self.context.outside_sources(self.tools, self.messages)
 
     def keep_system(self, model: str, window: int, message: ChatMessage) -> None:
         """Keep the system message for further calls of the same model."""

@@ -98,9 +98,9 @@ class Preferences:
 
 @dataclass(frozen=True, slots=True)
 class PersonSettings:
-    """A person's settings from /settings and /tools. `time_zone` is an IANA name, `instructions` are added to the
-    prompt, `off` are toolkits to hide, `footer` adds cost and time to each answer, and
-    `voice` sends answers also as voice messages."""
+    """A person's settings from /settings, /tools, /voice and /memory. `time_zone` is an IANA name, `instructions` are
+    added to the prompt, `off` are toolkits to hide, `footer` adds cost and time to each answer, and `voice` sends
+    answers also as voice messages. Without `memory` no facts are remembered or used."""
 
     language: str = ""
     time_zone: str = "UTC"
@@ -108,3 +108,4 @@ class PersonSettings:
     off: frozenset[str] = frozenset()
     footer: bool = False
     voice: bool = False
+    memory: bool = True

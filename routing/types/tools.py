@@ -26,8 +26,9 @@ class ToolScope:
     switch to, `size` the class of the definitions that the model saw. `discover` searches for more tools and tells the
     model what it may call from now on. Tools that call models add the calls to `cost`. Long-running tools report
     progress with `show`, as Markdown in the person's `language` (an ISO code); it returns at once. `attach` adds a file
-    to the reply; it is None where nothing can be sent. `confirmed` is what the tool's `asks` had told the person who
-    confirmed this call."""
+    to the reply; it is None where nothing can be sent. `private`: only this person and the bot read the conversation.
+    `outside` returns the sources of text by others that the model has read in it so far. `confirmed` is what the tool's
+    `asks` had told the person who confirmed this call."""
 
     person: Person
     conversation_id: int
@@ -41,6 +42,8 @@ class ToolScope:
     show: Show | None = field(default=None, compare=False)
     attach: Attach | None = field(default=None, compare=False)
     confirmed: str = ""
+    private: bool = True
+    outside: Callable[[], tuple[str, ...]] = field(default=tuple, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ class Traits:
     """How a tool may run. `parallel`: together with others; `changes`: it may change what other calls return; `seconds`
     is its time limit, which with `own_time` adds to the turn's deadline (such a tool runs alone). `confirm`: it acts
     outside the person's folder and the sandbox, so each call needs a confirmation unless allowed; `allowed_in` is the
-    owner's file that allows it for everyone."""
+    owner's file that allows it for everyone. `outside`: its results may contain text by others, such as a page."""
 
     parallel: bool = True
     changes: bool = False
@@ -56,6 +59,7 @@ class Traits:
     own_time: bool = False
     confirm: bool = False
     allowed_in: str = ""
+    outside: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,8 +59,8 @@ class Question:
     """A question in a conversation. With `replaces`, the history from that message id on is hidden. `prefix` is the
     tier from a leading `!tier`, `source` the platform's id of the message, `kept` the turn whose question is asked
     again, `escalates` whether that is for a higher tier. `fixed` are the settings to answer with (None: the current
-    ones). `language` is the code of the language of the bot's own sentences. `attach` adds a file to the
-    reply."""
+    ones). `language` is the code of the language of the bot's own sentences. `attach` adds a file to the reply.
+    `private`: nobody else reads the conversation."""
 
     person: Person
     conversation_id: int
@@ -74,6 +74,7 @@ class Question:
     fixed: TurnSettings | None = None
     language: str = ""
     attach: Attach | None = field(default=None, compare=False)
+    private: bool = True
 
 
 Why = Literal[

@@ -32,7 +32,7 @@ from handlers.commands import COMMANDS, access, budget, help, start, status, tie
 from handlers.council import replies as council
 from handlers.notices import alarms, outages
 from handlers.replies import budget_limits as limits
-from handlers.replies import footer
+from handlers.replies import facts, footer
 from handlers.replies import outcome as wording
 from handlers.tool_reports import tool_list, tool_offer, tool_policy
 from handlers.tools.authoring.manifests import ROLE
@@ -160,6 +160,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "self._access.mode": get_args(AccessMode),
     "cause": (*tool_offer.REASONS, reasons.FAILED),
     "topic": tuple(help.TOPICS),
+    "AUTHORS[fact.author]": tuple(facts.AUTHORS.values()),
     "spec.summary": tuple(spec.summary for spec in COMMANDS),
     "DONE[role]": tuple(access.DONE.values()),
     "ACTION_TEXTS[role]": tuple(audit_log.ACTION_TEXTS.values()),

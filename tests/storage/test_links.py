@@ -12,6 +12,7 @@ from sqlalchemy import Connection, func, select
 from routing.types.accounts import ConnectStep, ServiceAccount
 from routing.types.budgets import PersonLimits
 from routing.types.history import Summary, TurnFacts
+from routing.types.memory import Fact
 from routing.types.messages import OutboundMessage, UserKey
 from routing.types.people import Account, Adoption, Override, Pairing, PersonSettings
 from routing.types.tools import Allowance, PendingAction
@@ -54,6 +55,7 @@ async def filled(stores: Stores, user: UserKey, name: str) -> int:
     await stores.accounts.hint(person, "calendar", 0.0)
     await stores.actions.add(PendingAction(person, here.id, "tool", "kit", "{}", "digest", 2e9))
     await stores.allowances.allow(person, Allowance("tool", "1"))
+    await stores.facts.add(person, Fact(0, f"Likes {name}", 0.0, "person"))
     await stores.history.summarise(here.id, Summary(1, name, 1, reader=person))
     return person
 

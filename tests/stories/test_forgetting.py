@@ -19,8 +19,9 @@ async def test_forget_me_deletes_a_persons_rows_everywhere(on: BotHarness) -> No
         await ask(on, "/tier deep force", user=bob)
         await ask(on, "/model smart openai/gpt-4.1", user=bob)
         await ask(on, f"/settings instructions Call me {SECRET}", user=bob)
+        await ask(on, f"/memory add My secret is {SECRET}", user=bob)
         await ask(on, "hi from Alice")
-        assert {"messages", "preferences"} <= set(tables_containing(on, SECRET))
+        assert {"messages", "preferences", "facts"} <= set(tables_containing(on, SECRET))
         warning = await ask(on, "/access forget me", user=bob)
         assert "for good" in warning.text
         assert tables_containing(on, SECRET) != []

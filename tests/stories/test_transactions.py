@@ -32,6 +32,13 @@ async def test_a_turn_waits_for_two_commits_and_reads_nothing(on: BotHarness, mo
         await ask(on, "and now?", user="bob")
         await settled(on)
         assert steps == [("write", True), ("write", True), ("write", False)], "accepted, finished; sent later"
+        await ask(on, "/memory add My dog is called Rex", user="bob")
+        await settled(on)
+        steps.clear()
+        await ask(on, "what is my dog called?", user="bob")
+        await settled(on)
+        assert "Rex" in on.ms.last.reading.system_text
+        assert steps == [("write", True), ("write", True), ("write", False)], "nor for remembered facts"
         steps.clear()
         await ask(on, "hello", user="eve")
         await settled(on)

@@ -1,0 +1,1 @@
+"""Finds the remembered facts that a message is about."""
