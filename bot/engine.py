@@ -118,6 +118,7 @@ async def build_engine(
         council=council,
         accounts=accounts.accounts,
         reachable=accounts.reachable,
+        dav=accounts.dav,
         weather=weather_addresses(settings),
         web=lambda: web_settings(environment.settings),
         memory=memory,

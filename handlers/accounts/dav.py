@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
@@ -21,6 +21,9 @@ MAX_URL = 500
 _HOME = {CALENDAR: (CALDAV, "calendar-home-set"), CONTACTS: (CARDDAV, "addressbook-home-set")}
 _KIND = {CALENDAR: (CALDAV, "calendar"), CONTACTS: (CARDDAV, "addressbook")}
 _WELL_KNOWN = {CALENDAR: "/.well-known/caldav", CONTACTS: "/.well-known/carddav"}
+
+_TYPE, _NAME = (DAV, "resourcetype"), (DAV, "displayname")
+_COMPONENTS, _PRIVILEGES = (CALDAV, "supported-calendar-component-set"), (DAV, "current-user-privilege-set")
 
 Properties = Mapping[tuple[str, str], Any]
 """The properties of a resource, as XML elements by namespace and name."""
@@ -67,7 +70,7 @@ class DavServers:
         session = self.session(person, details, secret)
         try:
             home = find_home(session, kind, details["address"])
-            if not list(collections(session, kind, home)):
+            if not collections(session, kind, home):
                 words = "this account has no calendar" if kind == CALENDAR else "this account has no address book"
                 raise ServiceFailed(words)
         finally:
@@ -114,16 +117,30 @@ def find_home(session: GuardedSession, kind: str, address: str) -> str:
     raise failed or ServiceFailed(words, host=host)
 
 
-def collections(session: GuardedSession, kind: str, home: str) -> Iterator[tuple[str, str]]:
-    """The URL and the name of each calendar or address book. Raises ServiceFailed."""
-    wanted = ((DAV, "resourcetype"), (DAV, "displayname"))
+def collections(session: GuardedSession, kind: str, home: str) -> list[tuple[str, str]]:
+    """The URL and the name of each calendar for events, or of each address book; those that can be changed come first.
+    Raises ServiceFailed."""
+    found = []
     space, tag = _KIND[kind]
-    for url, properties in propfind(session, home, wanted, 1):
-        kinds = properties.get((DAV, "resourcetype"))
-        if kinds is not None and kinds.find(f"{{{space}}}{tag}") is not None:
-            name = properties.get((DAV, "displayname"))
-            text = (name.text if name is not None else "") or url.rstrip("/").rpartition("/")[2]
-            yield url, " ".join(text.split())
+    for url, properties in propfind(session, home, (_TYPE, _NAME, _COMPONENTS, _PRIVILEGES), 1):
+        kinds = properties.get(_TYPE)
+        if kinds is None or kinds.find(f"{{{space}}}{tag}") is None or not _holds_events(properties.get(_COMPONENTS)):
+            continue
+        name = properties.get(_NAME)
+        text = (name.text if name is not None else "") or url.rstrip("/").rpartition("/")[2]
+        found.append((not _writable(properties.get(_PRIVILEGES)), url, " ".join(text.split())))
+    return [(url, name) for _, url, name in sorted(found)]
+
+
+def _holds_events(components: Any) -> bool:
+    """Whether a collection may hold events; task lists are calendars, too."""
+    return components is None or not len(components) or any(each.get("name") == "VEVENT" for each in components)
+
+
+def _writable(privileges: Any) -> bool:
+    if privileges is None:
+        return True
+    return any(privileges.find(f".//{{DAV:}}{name}") is not None for name in ("all", "write", "write-content", "bind"))
 
 
 def propfind(
@@ -138,6 +155,8 @@ def propfind(
 def multistatus(session: GuardedSession, method: str, url: str, body: str, depth: int) -> list[tuple[str, Properties]]:
     """The resources in the answer to a WebDAV request, by absolute URL. Raises ServiceFailed."""
     from lxml import etree
+
+    from handlers.accounts.guarded_session import joined
 
     headers = {"Depth": str(depth), "Content-Type": "application/xml; charset=utf-8"}
     response = session.request(method, url, body.encode(), headers)
@@ -155,7 +174,7 @@ def multistatus(session: GuardedSession, method: str, url: str, body: str, depth
             for prop in each.iterfind("{DAV:}propstat/{DAV:}prop/*")
             if isinstance(prop.tag, str) and prop.tag.startswith("{")
         }
-        found.append((urljoin(url, href.strip()), properties))
+        found.append((joined(url, str(href)), properties))
     return found
 
 
@@ -175,11 +194,13 @@ def check_status(status: int, url: str) -> None:
 
 def _link(session: GuardedSession, url: str, name: tuple[str, str]) -> str:
     """The URL in a property of a resource on the same host; empty if it has none."""
+    from handlers.accounts.guarded_session import joined
+
     for _, properties in propfind(session, url, (name,), 0):
         element = properties.get(name)
         href = element.findtext("{DAV:}href") if element is not None else None
         if href:
-            return urljoin(url, str(href).strip())
+            return joined(url, str(href))
     return ""
 
 

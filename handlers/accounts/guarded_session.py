@@ -27,8 +27,26 @@ MAX_BYTES = 8_000_000
 CONNECT_SECONDS = 10.0
 REQUEST_SECONDS = 20.0
 """Maximum time of one request with its answer."""
+SESSION_SECONDS = 50.0
+"""Maximum time of all requests of one session."""
 MAX_REDIRECTS = 5
 _CHUNK = 65_536
+
+
+def host_of(url: str) -> str:
+    """The host in an address; empty if there is none."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def joined(url: str, link: str) -> str:
+    """The address of a link; that of the page itself if the link can't be one."""
+    try:
+        return urljoin(url, link.strip())
+    except ValueError:
+        return url
 
 
 class GuardedSession:
@@ -36,6 +54,7 @@ class GuardedSession:
 
     def __init__(self, reachable: Reachable, user: str, secret: str) -> None:
         self._opened: list[socket.socket] = []
+        self._ends = time.monotonic() + SESSION_SECONDS
         self._session = requests.Session()
         self._session.trust_env = False  # no proxy and no .netrc of the machine
         adapter = _BoundedAdapter(reachable, self._opened)
@@ -49,15 +68,15 @@ class GuardedSession:
         self, method: str, url: str, data: Any = None, headers: Any = None, **_unused: object
     ) -> requests.Response:
         """Make a request and read the whole answer. Redirects on the same host are followed. Raises ServiceFailed."""
-        host = urlsplit(url).hostname or ""
+        host = host_of(url)
         for _ in range(MAX_REDIRECTS):
             response = self._once(method, url, data, headers)
             if response.status_code not in (301, 302, 303, 307, 308) or "location" not in response.headers:
                 return response
-            url = urljoin(url, response.headers["location"])
-            if urlsplit(url).hostname != host:
+            url = joined(url, response.headers["location"])
+            if host_of(url) != host:
                 words = "{host} sends us to {other}; give that address if you trust it"
-                raise ServiceFailed(words, host=host, other=urlsplit(url).hostname)
+                raise ServiceFailed(words, host=host, other=host_of(url))
         raise ServiceFailed("{host} redirects too often", host=host)
 
     def close(self) -> None:
@@ -75,32 +94,26 @@ class GuardedSession:
         return response
 
     def _send(self, method: str, url: str, data: Any, headers: Any) -> requests.Response:
-        host = urlsplit(url).hostname or ""
-        times = (CONNECT_SECONDS, REQUEST_SECONDS)
-        watch = threading.Timer(REQUEST_SECONDS, self._drop)
+        host = host_of(url)
+        late = min(self._ends, time.monotonic() + REQUEST_SECONDS)
+        watch = threading.Timer(max(0.0, late - time.monotonic()), self._drop)
         watch.daemon = True
         watch.start()
-        begun = time.monotonic()
+        times = (CONNECT_SECONDS, REQUEST_SECONDS)
+        failed: BaseException | None = None
         try:
-            return self._session.request(
+            response = self._session.request(
                 method, url, data=data, headers=headers, auth=self._auth, timeout=times, allow_redirects=False
             )
-        except requests.exceptions.SSLError as error:
-            raise ServiceFailed(
-                "the certificate of {host} is not valid ({reason})", host=host, reason=_tls_reason(error)
-            ) from None
-        except requests.exceptions.Timeout:
-            raise ServiceFailed("{host} does not answer in time", host=host) from None
         except (requests.exceptions.RequestException, OSError, ValueError) as error:
-            if (inner := _inner(error, ServiceFailed)) is not None:
-                raise inner from None
-            if time.monotonic() - begun >= REQUEST_SECONDS:
-                raise ServiceFailed("{host} does not answer in time", host=host) from None
-            reason = _inner(error, OSError)
-            why = system_reason(reason) if isinstance(reason, OSError) else Reason("it does not speak HTTP")
-            raise ServiceFailed("{host} can't be reached ({reason})", host=host, reason=why) from None
+            failed = error
         finally:
             watch.cancel()
+        if time.monotonic() >= late or isinstance(failed, requests.exceptions.Timeout):
+            raise ServiceFailed("{host} does not answer in time", host=host)
+        if failed is not None:
+            raise _explained(failed, host)
+        return response
 
     def _drop(self) -> None:
         """Break all connections: a thread that waits for one fails."""
@@ -124,7 +137,7 @@ class _BoundedAdapter:
     def send(self, request: Any, stream: bool = False, **options: Any) -> Any:
         response = self._inner.send(request, stream=True, **options)
         response.connection = self
-        host = urlsplit(request.url).hostname
+        host = host_of(request.url)
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             response.close()
             raise ServiceFailed("{host} sends a compressed answer that was not asked for", host=host)
@@ -172,6 +185,18 @@ def _pools(reachable: Reachable, opened: list[socket.socket]) -> dict[str, type[
         ConnectionCls = Encrypted
 
     return {"http": PlainPool, "https": EncryptedPool}
+
+
+def _explained(error: BaseException, host: str) -> ServiceFailed:
+    """Why there is no answer."""
+    if isinstance(inner := _inner(error, ServiceFailed), ServiceFailed):
+        return inner
+    if isinstance(error, requests.exceptions.SSLError):
+        words = "the certificate of {host} is not valid ({reason})"
+        return ServiceFailed(words, host=host, reason=_tls_reason(error))
+    reason = _inner(error, OSError)
+    why = system_reason(reason) if isinstance(reason, OSError) else Reason("it does not speak HTTP")
+    return ServiceFailed("{host} can't be reached ({reason})", host=host, reason=why)
 
 
 def _inner(error: BaseException | None, kind: type[BaseException]) -> Any:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from handlers.accounts.accounts import Accounts
+from handlers.accounts.dav import DavServers
 from handlers.accounts.reachable import Reachable
 from handlers.context import CommandSpec
 from handlers.council.council import CouncilSessions
@@ -82,7 +83,8 @@ class WebSettings:
 class ToolDependencies:
     """`files` contains one folder per person. Without `about` there are no tools about the bot; without `council` there
     is no council tool, without `memory` none that remembers. `accounts` are those that people have connected;
-    `reachable` says where a person's servers may be. `web` is read for each search and each page."""
+    `reachable` says where a person's servers may be, `dav` opens those of calendars. `web` is read for each search
+    and each page."""
 
     files: Path
     sandbox: Sandbox
@@ -97,3 +99,4 @@ class ToolDependencies:
     reachable: Callable[[Person], Reachable] = lambda person: Reachable()
     web: Callable[[], WebSettings] = WebSettings
     memory: Memory | None = None
+    dav: DavServers | None = None

@@ -61,9 +61,14 @@ class RadicaleServer:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
+        self.stop()
+
+    def stop(self) -> None:
+        """Refuse connections from now on."""
+        if self._thread.is_alive():
+            self._http.shutdown()
+            self._http.server_close()
+            self._thread.join()
 
     def calendar(self, user: str = USER, name: str = "home") -> str:
         """Creates a calendar; returns its path."""
@@ -111,4 +116,7 @@ class RadicaleServer:
 
     def _answer(self, environ: dict[str, Any], start: Any) -> Iterable[bytes]:
         self.requests.append((environ["REQUEST_METHOD"], environ["PATH_INFO"]))
-        return (self.fault or self._application)(environ, start)
+        if self.fault is None:
+            return self._application(environ, start)
+        environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        return self.fault(environ, start)

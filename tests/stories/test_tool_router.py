@@ -17,7 +17,7 @@ from routing.tools.selection.catalogue import Catalogue
 from routing.types.toolkits import Toolkit
 from tests.polling import until
 from tests.stories.harness import BotHarness, ask, running, tool_results
-from tests.stories.toolkits import CALENDAR, NOTES, WEATHER, indexed, ready, shown, task, write
+from tests.stories.toolkits import DIARY, NOTES, WEATHER, indexed, ready, shown, task, write
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
@@ -36,7 +36,7 @@ def kits(first_toolkits: None, on: BotHarness, caplog: pytest.LogCaptureFixture)
     """Three toolkits in the workspace, the default embeddings, and the log from the start."""
     caplog.set_level(logging.INFO)
     on.env["EMBEDDINGS"] = "static"
-    for each in (WEATHER, CALENDAR, NOTES):
+    for each in (WEATHER, DIARY, NOTES):
         write(on, each)
 
 
@@ -120,7 +120,7 @@ async def test_a_new_topic_drops_the_old_toolkit(on: BotHarness) -> None:
     async with ready(on):
         await ask(on, "What's the weather like in Paris?")
         assert shown(on) == {"get_forecast"}
-        await ask(on, "What is on my calendar?")
+        await ask(on, "What is in my diary?")
         assert "get_forecast" not in shown(on)
 
 
@@ -159,31 +159,31 @@ async def test_a_small_model_gets_few_short_tools_and_the_other_names(on: BotHar
     lines = [line for line in on.ms.last.reading.system_text.splitlines() if "More tools" in line]
     assert len(lines) == 1
     assert lines[0].endswith(ASK_FOR_CALLS)
-    others = {"create_event", "list_events", "take_note", "find_note", "calculate", "set_tier", "run_command"}
+    others = {"plan_meeting", "list_appointments", "take_note", "find_note", "calculate", "set_tier", "run_command"}
     assert all((name in tools) != (name in lines[0]) for name in others)
     assert len(others - tools.keys()) > 3
 
 
 async def test_discovery_finds_a_missing_tool_within_the_turn(on: BotHarness, caplog: pytest.LogCaptureFixture) -> None:
     small(on)
-    on.ms.call_tools([("discover_tools", {"query": "put an appointment into the calendar"})])
-    on.ms.call_tools([("create_event", {"title": "Lunch with Ann"})])
-    on.ms.reply("It is in your calendar.")
+    on.ms.call_tools([("discover_tools", {"query": "put an appointment into the diary"})])
+    on.ms.call_tools([("plan_meeting", {"title": "Lunch with Ann"})])
+    on.ms.reply("It is in your diary.")
     async with ready(on):
         answer = await ask(on, "hello")
-    assert answer.text == "It is in your calendar."
+    assert answer.text == "It is in your diary."
     assert len(on.ms.calls) == 3
-    assert "create_event" not in defined(on, 0)
-    assert "create_event" in defined(on, 1)
+    assert "plan_meeting" not in defined(on, 0)
+    assert "plan_meeting" in defined(on, 1)
     for earlier, later in pairwise(on.ms.calls):
         kept, grown = earlier.body["messages"], later.body["messages"]
         assert grown[: len(kept)] == kept
         assert later.body["tools"][: len(earlier.body["tools"])] == earlier.body["tools"]
     found, added = tool_results(on)
     assert found.startswith("Found, ")
-    assert "- create_event: " in found
+    assert "- plan_meeting: " in found
     assert added == 'added\n{"title": "Lunch with Ann"}'
-    assert any(line.startswith("discover_tools found create_event") for line in decided(caplog))
+    assert any(line.startswith("discover_tools found plan_meeting") for line in decided(caplog))
 
 
 async def test_a_tool_known_only_by_name_runs(on: BotHarness) -> None:
@@ -290,7 +290,7 @@ async def test_without_an_encoder_keywords_choose_and_this_is_logged(
         for question in ("What's the weather like in Paris?", "Wie wird das Wetter morgen in Berlin?"):
             await ask(on, question)
             assert "get_forecast" in shown(on)
-            assert "create_event" not in shown(on)
+            assert "plan_meeting" not in shown(on)
             assert "weather(keyword:" in decided(caplog)[-1]
             assert f" | words only: {fallback_reason}" in decided(caplog)[-1]
     assert on.rows("select count(*) from vectors") == [(0,)]

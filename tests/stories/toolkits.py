@@ -42,17 +42,17 @@ WEATHER: dict[str, Any] = {
     "examples": {"get_forecast": ["What's the weather in Rome?", "Will it rain tomorrow?", "How cold is it outside?"]},
     "tasks": [task("get_forecast", "Tell the weather at a place, now and for a week.", "Weather", CITY, "sunny")],
 }
-CALENDAR: dict[str, Any] = {
-    "name": "calendar",
-    "description": "The person's calendar: meetings and appointments.",
-    "keywords": ["calendar", "meeting", "appointment", "Kalender", "Termin", "Besprechung"],
+DIARY: dict[str, Any] = {
+    "name": "diary",
+    "description": "The person's diary: meetings and appointments.",
+    "keywords": ["diary", "meeting", "appointment", "Tagebuch", "Besprechung"],
     "examples": {
-        "create_event": ["Put a meeting with Bob into my calendar", "Schedule the dentist for Friday"],
-        "list_events": ["What is on my calendar?", "Do I have any appointments this week?"],
+        "plan_meeting": ["Put a meeting with Bob into my diary", "Schedule the dentist for Friday"],
+        "list_appointments": ["What is in my diary?", "Do I have any appointments this week?"],
     },
     "tasks": [
-        task("create_event", "Put an appointment into the calendar.", "Add an appointment", EVENT, "added"),
-        task("list_events", "List the appointments in the calendar.", "List appointments", CITY, "none"),
+        task("plan_meeting", "Put an appointment into the diary.", "Add an appointment", EVENT, "added"),
+        task("list_appointments", "List the appointments in the diary.", "List appointments", CITY, "none"),
     ],
 }
 NOTES: dict[str, Any] = {
@@ -65,7 +65,7 @@ NOTES: dict[str, Any] = {
         task("find_note", "Find a note by its words.", "Find a note", NOTE, "found"),
     ],
 }
-OWN = ("get_forecast", "create_event", "list_events", "take_note", "find_note")
+OWN = ("get_forecast", "plan_meeting", "list_appointments", "take_note", "find_note")
 
 
 def write(on: BotHarness, document: object, name: str = "") -> None:

@@ -1,0 +1,5 @@
+"""The toolkit for the person's calendar (CalDAV)."""
+
+from handlers.tools.calendar.toolkit import NAME, build
+
+__all__ = ["NAME", "build"]

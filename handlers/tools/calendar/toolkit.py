@@ -1,0 +1,361 @@
+"""Tools for the person's calendar."""
+
+from __future__ import annotations
+
+import asyncio
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, TypeVar
+from zoneinfo import ZoneInfo
+
+from handlers.accounts.accounts import Accounts, OpenAccount
+from handlers.accounts.dav import CALENDAR, DavServers
+from handlers.accounts.kinds import ServiceFailed
+from handlers.languages import Say
+from handlers.tools.authoring.decorator import Tools, tool, tools_of
+from handlers.tools.calendar import times
+from handlers.tools.calendar.server import CalendarServer, Entry
+from handlers.tools.dependencies import ToolDependencies
+from routing.errors import ToolFailed
+from routing.ports import Clock
+from routing.types.messages import OutgoingFile
+from routing.types.time_zones import time_zone
+from routing.types.tools import ToolScope, Traits
+
+if TYPE_CHECKING:  # imported when a calendar is first used
+    from handlers.tools.calendar.events import Changes, Occurrence
+
+NAME = "calendar"
+KINDS = (CALENDAR,)
+READS = Traits(seconds=60.0)
+WRITES = Traits(parallel=False, changes=True, seconds=60.0)
+MAX_LISTED = 100
+"""Events in one answer; a search for words or a shorter time finds the others."""
+MAX_DAYS = 400
+MAX_GAPS = 40
+NOTE_CHARACTERS = 300
+T = TypeVar("T")
+
+
+def build(dependencies: ToolDependencies) -> Tools:
+    if dependencies.accounts is None or dependencies.dav is None:
+        return ()
+    return tools_of(CalendarTools(dependencies.accounts, dependencies.dav, dependencies.clock))
+
+
+class CalendarTools:
+    """Every call logs in again with the account of the person who asks. Texts from the calendar are data."""
+
+    def __init__(self, accounts: Accounts, dav: DavServers, clock: Clock) -> None:
+        self._accounts = accounts
+        self._dav = dav
+        self._clock = clock
+
+    @tool(accounts=KINDS, traits=READS)
+    async def list_events(self, scope: ToolScope, start: str = "today", end: str = "", query: str = "") -> object:
+        """The events between two times, in order, also repeated ones."""
+        zone = await time_zone(scope.time_zone)
+        first, last = self._range(start, end, 1, zone)
+
+        def work(server: CalendarServer, account: OpenAccount) -> dict[str, Any]:
+            words = query.casefold().split()
+            listed = [
+                (found, name, server.identity(entry, found.mark))
+                for entry, name, found in self._found(server, first, last, zone)
+                if all(word in f"{found.title} {found.place} {found.notes}".casefold() for word in words)
+            ]
+            listed.sort(key=lambda each: each[0].span(zone))
+            events = [_shown(found, name, identity, zone) for found, name, identity in listed[:MAX_LISTED]]
+            answer: dict[str, Any] = {"from": times.shown(first, zone), "to": times.shown(last, zone), "events": events}
+            if len(listed) > MAX_LISTED:
+                answer["left out"] = f"{len(listed) - MAX_LISTED} more: ask for a shorter time or for words"
+            return answer
+
+        return await self._with(scope, work)
+
+    @tool(accounts=KINDS, traits=READS)
+    async def find_free_time(
+        self,
+        scope: ToolScope,
+        start: str,
+        end: str = "",
+        minutes: int = 60,
+        from_hour: int = 9,
+        to_hour: int = 18,
+    ) -> object:
+        """The gaps between events."""
+        if not (0 <= from_hour < to_hour <= 24 and 1 <= minutes <= 24 * 60):
+            raise ToolFailed("from_hour must be before to_hour, both from 0 to 24, and minutes at least 1.")
+        zone = await time_zone(scope.time_zone)
+        first, last = self._range(start, end, 1, zone)
+
+        def work(server: CalendarServer, account: OpenAccount) -> dict[str, Any]:
+            busy = [each.span(zone) for _, _, each in self._found(server, first, last, zone) if each.busy]
+            gaps = times.free(busy, first, last, (from_hour, to_hour), minutes)
+            listed = [f"{times.shown(begins, zone)} to {ends:%H:%M}" for begins, ends in gaps[:MAX_GAPS]]
+            return {"free": listed, "looked at": f"{from_hour}:00 to {to_hour}:00 in {zone.key}"}
+
+        return await self._with(scope, work)
+
+    async def _asks_to_invite(
+        self, scope: ToolScope, title: str, start: str, attendees: Sequence[str] = (), **_rest: object
+    ) -> str | None:
+        """What the person should know before others are invited."""
+        if not attendees:
+            return None
+        say = Say(scope.language)
+        words = "This puts “{title}” into your calendar and invites {people}; your server may send them a mail."
+        return say(words, title=plain(title), people=plain(", ".join(attendees)))
+
+    @tool(accounts=KINDS, traits=WRITES, asks=_asks_to_invite)
+    async def create_event(
+        self,
+        scope: ToolScope,
+        title: str,
+        start: str,
+        end: str = "",
+        place: str = "",
+        notes: str = "",
+        attendees: list[str] | None = None,
+        repeat: str = "",
+        remind_minutes: int = 0,
+        calendar: str = "",
+    ) -> object:
+        """A new event; with attendees, an invitation is attached to the answer."""
+        zone = await time_zone(scope.time_zone)
+        if not title.strip():
+            raise ToolFailed("The event needs a title.")
+        if not 0 <= remind_minutes <= 40_320:
+            raise ToolFailed("remind_minutes must be between 0 and 40320 (four weeks).")
+
+        def work(server: CalendarServer, account: OpenAccount) -> tuple[dict[str, Any], bytes]:
+            from handlers.tools.calendar import events
+
+            changes = self._changes(zone, title, start, end, place, notes, attendees)
+            uid, made = events.new(changes, repeat, remind_minutes, _mail(account))
+            url, name = server.calendar(calendar)
+            entry = server.create(url, uid, events.written(made))
+            found = events.find(made, "", zone)
+            assert found is not None
+            shown = _shown(found, name, server.identity(entry, ""), zone)
+            return shown, events.invitation(made) if changes.attendees else b""
+
+        shown, invitation = await self._with(scope, work)
+        return {"created": shown} | _attached(scope, invitation)
+
+    async def _asks_to_change(
+        self, scope: ToolScope, id: str, attendees: list[str] | None = None, **_rest: object
+    ) -> str | None:
+        """Changing an event with attendees may write to them."""
+        found = await self._find(scope, id)
+        people = dict.fromkeys((*found.attendees, *(attendees or ())))
+        if not people:
+            return None
+        say = Say(scope.language)
+        words = "This changes “{title}” ({start}). {people} are invited; your server may send them a mail."
+        zone = await time_zone(scope.time_zone)
+        return say(words, title=plain(found.title), start=_said(say, found, zone), people=plain(", ".join(people)))
+
+    @tool(accounts=KINDS, traits=WRITES, asks=_asks_to_change)
+    async def update_event(
+        self,
+        scope: ToolScope,
+        id: str,
+        title: str = "",
+        start: str = "",
+        end: str = "",
+        place: str = "",
+        notes: str = "",
+        attendees: list[str] | None = None,
+        series: bool = False,
+    ) -> object:
+        """Changes what is given. Of a repeated event only the one with this id, or with `series` all."""
+        zone = await time_zone(scope.time_zone)
+
+        def work(server: CalendarServer, account: OpenAccount) -> tuple[dict[str, Any], bytes]:
+            from handlers.tools.calendar import events
+
+            entry, parsed, mark = _read(server, id)
+            changes = self._changes(zone, title, start, end, place, notes, attendees)
+            if series and mark and changes.start is not None:
+                changes = _for_series(parsed, mark, changes, zone)
+            events.change(parsed, "" if series else mark, changes, _mail(account))
+            server.replace(entry, events.written(parsed))
+            found = events.find(parsed, "" if series else mark, zone)
+            assert found is not None
+            identity = server.identity(entry, "" if series else mark)
+            return _shown(found, "", identity, zone), events.invitation(parsed) if found.attendees else b""
+
+        shown, invitation = await self._with(scope, work)
+        return {"changed": shown} | _attached(scope, invitation)
+
+    async def _asks_to_delete(self, scope: ToolScope, id: str, series: bool = False) -> str:
+        found = await self._find(scope, id)
+        say = Say(scope.language)
+        if series:
+            words = "This deletes “{title}” ({start}) with all its repetitions from your calendar."
+        else:
+            words = "This deletes “{title}” ({start}) from your calendar."
+        zone = await time_zone(scope.time_zone)
+        return say(words, title=plain(found.title), start=_said(say, found, zone))
+
+    @tool(accounts=KINDS, traits=WRITES, asks=_asks_to_delete)
+    async def delete_event(self, scope: ToolScope, id: str, series: bool = False) -> str:
+        """Deletes an event. Of a repeated one only the one with this id, or with `series` all."""
+
+        def work(server: CalendarServer, account: OpenAccount) -> str:
+            from handlers.tools.calendar import events
+
+            entry, parsed, mark = _read(server, id)
+            if mark and not series:
+                events.cancel(parsed, mark)
+                server.replace(entry, events.written(parsed))
+            else:
+                server.delete(entry)
+            return "The event is deleted."
+
+        return await self._with(scope, work)
+
+    async def _find(self, scope: ToolScope, id: str) -> Occurrence:
+        zone = await time_zone(scope.time_zone)
+
+        def work(server: CalendarServer, account: OpenAccount) -> Occurrence:
+            from handlers.tools.calendar import events
+
+            _, parsed, mark = _read(server, id)
+            found = events.find(parsed, mark, zone)
+            if found is None:
+                raise ToolFailed("This entry can't be changed here.")
+            return found
+
+        return await self._with(scope, work)
+
+    async def _with(self, scope: ToolScope, work: Callable[[CalendarServer, OpenAccount], T]) -> T:
+        """Run `work` in a thread with the person's calendars. Raises ToolFailed."""
+        account = await self._accounts.open(scope.person, *KINDS)
+
+        def threaded() -> T:
+            session = self._dav.session(scope.person, account.details, account.secret)
+            try:
+                return work(CalendarServer(session, account.details["home"]), account)
+            finally:
+                session.close()
+
+        try:
+            return await asyncio.to_thread(threaded)
+        except ServiceFailed as failed:
+            again = " Tell the user to send /connect calendar." if failed.again == "secret" else ""
+            raise ToolFailed(f"The calendar can't be used: {failed.reason}.{again}") from None
+
+    def _range(self, start: str, end: str, days: int, zone: ZoneInfo) -> times.Span:
+        first, last = times.read_range(start, end, days, zone, self._clock())
+        if last - first > timedelta(days=MAX_DAYS):
+            raise ToolFailed(f"That is more than {MAX_DAYS} days; ask for less.")
+        return first, last
+
+    def _found(
+        self, server: CalendarServer, first: datetime, last: datetime, zone: ZoneInfo
+    ) -> Iterator[tuple[Entry, str, Occurrence]]:
+        from handlers.tools.calendar import events
+
+        count = 0
+        for url, name in server.calendars():
+            for entry in server.search(url, first, last):
+                parsed = events.parse(entry.text)
+                for found in events.occurrences(parsed, first, last, zone) if parsed is not None else ():
+                    count += 1
+                    if count > events.MAX_OCCURRENCES:
+                        raise ToolFailed("There are too many events; ask for a shorter time.")
+                    yield entry, name, found
+
+    def _changes(
+        self,
+        zone: ZoneInfo,
+        title: str,
+        start: str,
+        end: str,
+        place: str,
+        notes: str,
+        attendees: list[str] | None,
+    ) -> Changes:
+        from handlers.tools.calendar import events
+
+        now = self._clock()
+        begins = times.read_when(start, zone, now) if start else None
+        ends = times.read_when(end, zone, now) if end else None
+        if ends is not None and not isinstance(ends, datetime):
+            ends += timedelta(days=1)  # the last day, included
+        people = None if attendees is None else events.read_attendees(attendees)
+        return events.Changes(title or None, begins, ends, place or None, notes or None, people)
+
+
+def plain(text: str) -> str:
+    """A text from outside in a sentence of ours: on one line, without formatting, links or invisible characters."""
+    shown = "".join(each if each == " " or unicodedata.category(each)[0] not in "CZ" else " " for each in text[:200])
+    return "`" + " ".join(shown.replace("`", "'").split()) + "`"
+
+
+def _said(say: Say, found: Occurrence, zone: ZoneInfo) -> str:
+    return say.time(times.moment(found.start, zone))
+
+
+def _shown(found: Occurrence, calendar: str, identity: str, zone: ZoneInfo) -> dict[str, Any]:
+    """An event for a model; without what is empty."""
+    whole = not isinstance(found.start, datetime)
+    end = found.end - timedelta(days=1) if whole else found.end
+    shown = {
+        "id": identity,
+        "title": found.title,
+        "start": times.shown(found.start, zone),
+        "end": times.shown(max(end, found.start), zone),
+        "all day": whole,
+        "repeats": bool(found.mark),
+        "place": found.place,
+        "attendees": list(found.attendees),
+        "notes": found.notes[:NOTE_CHARACTERS],
+        "calendar": calendar,
+    }
+    return {name: value for name, value in shown.items() if value}
+
+
+def _read(server: CalendarServer, identity: str) -> tuple[Entry, Any, str]:
+    """The entry, parsed, and the mark of the repetition. Raises ToolFailed."""
+    from handlers.tools.calendar import events
+
+    url, mark = server.locate(identity)
+    entry = server.read(url)
+    parsed = events.parse(entry.text)
+    if parsed is None:
+        raise ToolFailed("This entry can't be read.")
+    return entry, parsed, mark
+
+
+def _for_series(parsed: Any, mark: str, changes: Changes, zone: ZoneInfo) -> Changes:
+    """The first start and end of the series, if the repetition with this mark moves to the given ones."""
+    from handlers.tools.calendar import events
+
+    here, main = events.find(parsed, mark, zone), events.find(parsed, "", zone)
+    if here is None or main is None or changes.start is None:
+        return changes
+    by = _wall(changes.start, zone) - _wall(here.start, zone)
+    end = None if changes.end is None else main.start + by + (_wall(changes.end, zone) - _wall(changes.start, zone))
+    return replace(changes, start=main.start + by, end=end)
+
+
+def _wall(when: times.When, zone: ZoneInfo) -> datetime:
+    return times.moment(when, zone).replace(tzinfo=None)
+
+
+def _mail(account: OpenAccount) -> str:
+    """The address of the person who invites, if their user name is one."""
+    return account.details["user"] if "@" in account.details["user"] else ""
+
+
+def _attached(scope: ToolScope, invitation: bytes) -> dict[str, str]:
+    """Attach an invitation to the answer, where files can be sent."""
+    if not invitation or scope.attach is None:
+        return {}
+    scope.attach(OutgoingFile("invitation.ics", "text/calendar; method=REQUEST", invitation))
+    return {"attached": "invitation.ics, which the user can forward"}

@@ -1,0 +1,89 @@
+"""Which servers an account may be on, also if a name resolves to something else at the next look."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import pytest
+
+from handlers.accounts.dav import read_address
+from handlers.accounts.guarded_session import GuardedSession
+from handlers.accounts.kinds import ServiceFailed
+from handlers.accounts.reachable import Reachable
+from routing.errors import Refused
+
+ANYONE, OWNER = Reachable(), Reachable(private=True)
+PUBLIC = ("93.184.216.34", "2606:2800:220:1::1", "::ffff:93.184.216.34")
+PRIVATE = ("127.0.0.1", "10.0.0.1", "192.168.1.5", "172.16.0.1", "100.64.0.1", "::1", "fd00::1", "::ffff:127.0.0.1")
+HIDDEN = ("64:ff9b::7f00:1", "2002:7f00:1::", "2002:a00:1::1")
+"""Private IPv4 addresses inside public IPv6 ones."""
+NEVER = ("169.254.169.254", "fe80::1", "224.0.0.1", "0.0.0.0", "::")
+
+
+@pytest.mark.parametrize("address", PUBLIC)
+def test_public_servers_need_tls(address: str) -> None:
+    for reachable in (ANYONE, OWNER):
+        assert reachable.allows("host", address, True)
+        assert not reachable.allows("host", address, False)
+
+
+@pytest.mark.parametrize("address", [*PRIVATE, *HIDDEN])
+def test_private_servers_are_for_the_owner(address: str) -> None:
+    for encrypted in (True, False):
+        assert not ANYONE.allows("host", address, encrypted)
+        assert OWNER.allows("host", address, encrypted)
+        assert Reachable(hosts=frozenset({"host"})).allows("host", address, encrypted)
+
+
+@pytest.mark.parametrize("address", NEVER)
+def test_other_addresses_are_for_no_one(address: str) -> None:
+    assert not ANYONE.allows("host", address, True)
+    assert not OWNER.allows("host", address, True)
+
+
+def test_the_checked_address_is_the_one_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name server that gives another address to each question."""
+    answers = iter(["127.0.0.1", "93.184.216.34", "127.0.0.1"])
+    asked: list[str] = []
+
+    def resolve(host: str, port: int, *_: Any, **__: Any) -> list[Any]:
+        if host.replace(".", "").isdigit():
+            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (host, port))]
+        asked.append(host)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (next(answers), port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    session = GuardedSession(ANYONE, "ann", "x")
+    with pytest.raises(ServiceFailed, match="private network"):
+        session.request("GET", "https://rebinding.example/")
+    assert asked == ["rebinding.example"]
+    session.close()
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "gopher://127.0.0.1/", "http://[::1", "https://2130706433:1/"])
+def test_other_addresses_are_refused(url: str) -> None:
+    session = GuardedSession(ANYONE, "ann", "x")
+    with pytest.raises(ServiceFailed):
+        session.request("GET", url)
+    session.close()
+
+
+@pytest.mark.parametrize(
+    ("typed", "address"),
+    [
+        ("cloud.example.com", "https://cloud.example.com/"),
+        ("<https://a.example/dav>", "https://a.example/dav"),
+        ("http://10.0.0.1:5232", "http://10.0.0.1:5232/"),
+    ],
+)
+def test_an_address_is_completed(typed: str, address: str) -> None:
+    assert read_address(typed) == address
+
+
+@pytest.mark.parametrize(
+    "typed", ["", "no address", "ftp://a.example", "https://", "https://u:p@a.example/", "https://[::1", "x" * 600]
+)
+def test_what_is_no_address_is_refused(typed: str) -> None:
+    with pytest.raises(Refused):
+        read_address(typed)

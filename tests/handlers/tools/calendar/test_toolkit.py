@@ -1,0 +1,229 @@
+"""The calendar's tools against a real server: create, read, change, delete, and what goes wrong."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handlers.accounts import guarded_session
+from routing.errors import ToolFailed
+from tests.handlers.tools.calendar.harness import BEN, Office, office
+
+
+@pytest.fixture
+async def on(in_memory: Path) -> AsyncIterator[Office]:
+    async with office(in_memory) as made:
+        yield made
+
+
+async def listed(on: Office, start: str, end: str = "", **more: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(await on.call("list_events", start=start, end=end, **more))["events"]
+    return found
+
+
+def times(events: list[dict[str, Any]]) -> list[str]:
+    return [f"{each['start'][4:]} {each['title']}" for each in events]
+
+
+async def test_an_event_is_created_listed_moved_and_deleted(on: Office) -> None:
+    made = json.loads(await on.call("create_event", title="Dentist", start="tomorrow 15:00", place="Main St"))[
+        "created"
+    ]
+    assert made["start"] == "Tue 2026-11-24 15:00"
+    assert made["end"] == "Tue 2026-11-24 16:00"
+    (found,) = await listed(on, "tomorrow")
+    assert found == made
+    await on.call("update_event", id=found["id"], start="2026-11-25T09:00", title="Dentist, late")
+    assert await listed(on, "tomorrow") == []
+    (moved,) = await listed(on, "2026-11-25")
+    assert (moved["start"], moved["end"]) == ("Wed 2026-11-25 09:00", "Wed 2026-11-25 10:00"), "the length stays"
+    assert (moved["title"], moved["place"]) == ("Dentist, late", "Main St")
+    assert await on.asks("delete_event", id=moved["id"]) == (
+        "This deletes “`Dentist, late`” (2026-11-25 09:00) from your calendar."
+    )
+    assert "löscht „`Dentist, late`“ (25.11.2026 09:00)" in str(await on.asks("delete_event", "de", id=moved["id"]))
+    assert await on.call("delete_event", id=moved["id"]) == "The event is deleted."
+    assert await listed(on, "2026-11-25") == []
+    with pytest.raises(ToolFailed, match="no such event"):
+        await on.call("delete_event", id=moved["id"])
+
+
+async def test_whole_days_end_on_their_last_day(on: Office) -> None:
+    await on.call("create_event", title="Holiday", start="2026-12-24", end="2026-12-26")
+    (found,) = await listed(on, "2026-12-26")
+    assert (found["start"], found["end"], found["all day"]) == ("Thu 2026-12-24", "Sat 2026-12-26", True)
+    assert await listed(on, "2026-12-27") == []
+    with pytest.raises(ToolFailed, match="a time, or neither"):
+        await on.call("update_event", id=found["id"], end="2026-12-26T10:00")
+
+
+async def test_a_repeated_event_keeps_its_hour_when_the_clocks_change(on: Office) -> None:
+    await on.call("create_event", title="Team", start="2026-03-20T09:00", repeat="weekly")
+    march = await listed(on, "2026-03-20", "2026-04-03")
+    assert times(march) == ["2026-03-20 09:00 Team", "2026-03-27 09:00 Team", "2026-04-03 09:00 Team"]
+    autumn = await listed(on, "2026-10-23", "2026-10-30")
+    assert times(autumn) == ["2026-10-23 09:00 Team", "2026-10-30 09:00 Team"]
+    elsewhere = json.loads(await on.call("list_events", zone="America/New_York", start="2026-03-20", end="2026-03-28"))
+    assert times(elsewhere["events"]) == ["2026-03-20 04:00 Team", "2026-03-27 04:00 Team"]
+
+
+async def test_one_of_several_repetitions_changes_or_goes(on: Office) -> None:
+    await on.call("create_event", title="Team", start="2026-11-24T09:00", repeat="FREQ=WEEKLY;COUNT=4")
+    first, second, third, fourth = await listed(on, "2026-11-24", "2026-12-31")
+    await on.call("update_event", id=second["id"], start="2026-12-01T14:00", title="Team, later")
+    await on.call("delete_event", id=third["id"])
+    now = await listed(on, "2026-11-24", "2026-12-31")
+    assert times(now) == ["2026-11-24 09:00 Team", "2026-12-01 14:00 Team, later", "2026-12-15 09:00 Team"]
+    assert [each["id"] for each in now] == [first["id"], second["id"], fourth["id"]], "ids stay"
+    with pytest.raises(ToolFailed, match="no such event"):
+        await on.call("delete_event", id=third["id"])
+    await on.call("delete_event", id=second["id"])
+    await on.call("update_event", id=fourth["id"], start="2026-12-15T10:30", series=True)
+    assert times(await listed(on, "2026-11-24", "2026-12-31")) == ["2026-11-24 10:30 Team", "2026-12-15 10:30 Team"]
+    assert "with all its repetitions" in str(await on.asks("delete_event", id=first["id"], series=True))
+    (first, _) = await listed(on, "2026-11-24", "2026-12-31")
+    await on.call("delete_event", id=first["id"], series=True)
+    assert await listed(on, "2026-11-24", "2026-12-31") == []
+
+
+async def test_inviting_asks_and_attaches_the_invitation(on: Office) -> None:
+    people: dict[str, Any] = {"attendees": ["bob@example.com"]}
+    assert await on.asks("create_event", title="Plain", start="tomorrow") is None
+    asked = await on.asks("create_event", title="Lunch", start="tomorrow", **people)
+    assert asked == (
+        "This puts “`Lunch`” into your calendar and invites `bob@example.com`; your server may send them a mail."
+    )
+    made = json.loads(await on.call("create_event", title="Lunch", start="tomorrow 12:00", **people))
+    assert "invitation.ics" in made["attached"]
+    (invitation,) = on.sent
+    assert invitation.name == "invitation.ics"
+    assert b"METHOD:REQUEST" in invitation.data
+    assert b"mailto:bob@example.com" in invitation.data
+    identity = made["created"]["id"]
+    assert "`bob@example.com` are invited" in str(await on.asks("update_event", id=identity, title="Late lunch"))
+    plain = json.loads(await on.call("create_event", title="Alone", start="tomorrow 14:00"))["created"]
+    assert await on.asks("update_event", id=plain["id"], title="Still alone") is None
+    assert "carol@example.com" in str(await on.asks("update_event", id=plain["id"], attendees=["carol@example.com"]))
+    for wrong in ("bob", "bob@example", "a b@example.com", "x@example.com,y@example.com", "a@b.c\nATTENDEE:x"):
+        with pytest.raises(ToolFailed, match="not an e-mail address"):
+            await on.call("create_event", title="x", start="tomorrow", attendees=[wrong])
+
+
+async def test_free_time_leaves_out_what_is_busy(on: Office) -> None:
+    await on.call("create_event", title="Meeting", start="2026-11-24T10:00", end="2026-11-24T16:00")
+    found = json.loads(await on.call("find_free_time", start="tomorrow"))
+    assert found["free"] == ["Tue 2026-11-24 09:00 to 10:00", "Tue 2026-11-24 16:00 to 18:00"]
+    found = json.loads(await on.call("find_free_time", start="tomorrow", minutes=90, to_hour=20))
+    assert found["free"] == ["Tue 2026-11-24 16:00 to 20:00"]
+    with pytest.raises(ToolFailed, match="from_hour must be before"):
+        await on.call("find_free_time", start="tomorrow", from_hour=18, to_hour=9)
+
+
+async def test_events_are_found_by_words_and_in_a_calendar(on: Office) -> None:
+    on.server.calendar(name="work")
+    for title, calendar in (("Team lunch", "work"), ("Lunch with Ann", ""), ("Dentist", "")):
+        await on.call("create_event", title=title, start="tomorrow 12:00", calendar=calendar)
+    assert {each["title"] for each in await listed(on, "tomorrow", query="LUNCH")} == {"Team lunch", "Lunch with Ann"}
+    (one,) = await listed(on, "tomorrow", query="team lunch")
+    assert one["calendar"] == "work"
+    with pytest.raises(ToolFailed, match="There are: home, work"):
+        await on.call("create_event", title="x", start="today", calendar="nowhere")
+
+
+async def test_entries_that_cannot_be_read_are_left_out(on: Office) -> None:
+    await on.call("create_event", title="Fine", start="tomorrow 12:00")
+    begin = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:odd\r\nDTSTAMP:20261101T000000Z\r\n"
+    end = "END:VEVENT\r\nEND:VCALENDAR\r\n"
+    often = "DTSTART:20261124T000000Z\r\nRRULE:FREQ=SECONDLY\r\nSUMMARY:Often\r\n"
+    on.server.put("/ann/home/odd.ics", begin + often + end)
+    assert [each["title"] for each in await listed(on, "tomorrow")] == ["Often", "Fine"]
+    with pytest.raises(ToolFailed, match="is no repetition"):
+        await on.call("create_event", title="x", start="today", repeat="FREQ=SECONDLY")
+
+
+@pytest.mark.parametrize(
+    "identity",
+    ["", "..", "../ben/home/x.ics", "home/../../ben/home/secret.ics", "/ben/home/secret.ics", "home", "home/none.ics",
+     "http://127.0.0.1:1/x", "home//x.ics", "home/%2e%2e/%2e%2e/ben/home/secret.ics", "home/x.ics#20261124"],
+)  # fmt: skip
+async def test_ids_lead_only_to_the_persons_own_events(on: Office, identity: str) -> None:
+    on.server.calendar("ben")
+    before = len(on.server.requests)
+    with pytest.raises(ToolFailed, match="no such event"):
+        await on.call("delete_event", id=identity)
+    assert not [path for _, path in on.server.requests[before:] if path.startswith("/ben")]
+
+
+async def test_another_person_has_no_account(on: Office) -> None:
+    for name in ("list_events", "find_free_time", "create_event"):
+        with pytest.raises(ToolFailed, match="No account is connected"):
+            await on.call(name, BEN, start="today", **({"title": "x"} if name == "create_event" else {}))
+
+
+async def test_a_wrong_password_and_a_lost_key_say_how_to_connect_again(on: Office) -> None:
+    await on.connect(password="wrong")
+    with pytest.raises(ToolFailed, match=r"refuses the user name or the password.*send /connect calendar"):
+        await on.call("list_events")
+    (on.box._path).unlink()
+    on.box._fernet = None
+    with pytest.raises(ToolFailed, match=r"can't be read any more.*/connect calendar"):
+        await on.call("list_events")
+
+
+def answering(status: str, body: bytes, kind: str = "application/xml", **more: str) -> Any:
+    def fault(environ: dict[str, Any], start: Any) -> list[bytes]:
+        start(status, [("Content-Type", kind), *((name.replace("_", "-"), value) for name, value in more.items())])
+        return [body]
+
+    return fault
+
+
+BOMB = b'<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">%s]><x>&j;</x>' % b"".join(
+    b'<!ENTITY %c "%s">' % (97 + at, (b"&%c;" % (96 + at)) * 10) for at in range(1, 10)
+)
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        (answering("500 No", b""), r"has a problem of its own \(HTTP 500\)"),
+        (answering("200 OK", b"<html>hello</html", "text/html"), "does not answer like a calendar server"),
+        (answering("207 Multi", b""), "does not answer like a calendar server"),
+        (answering("207 Multi", BOMB), "does not answer like a calendar server|There is no|can't be used"),
+        (answering("404 No", b""), r"is not a calendar server \(HTTP 404\)"),
+        (answering("302 Found", b"", Location="http://169.254.169.254/x"), "sends us to 169.254.169.254"),
+        (answering("302 Found", b"", Location="/again"), "redirects too often"),
+        (answering("207 Multi", b"x", Content_Encoding="gzip"), "compressed answer"),
+        (answering("207 Multi", b"x" * 9_000_000), "too large"),
+    ],
+)  # fmt: skip
+async def test_a_server_that_misbehaves_is_named(on: Office, fault: Any, told: str) -> None:
+    on.server.fault = fault
+    with pytest.raises(ToolFailed, match=told):
+        assert await on.call("list_events") == "nothing"
+
+
+async def test_a_slow_server_is_given_up(on: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    over = threading.Event()
+
+    def slow(environ: dict[str, Any], start: Any) -> Any:
+        start("207 Multi", [("Content-Type", "application/xml")])
+        yield b"<x>"
+        over.wait(30)
+
+    on.server.fault = slow
+    monkeypatch.setattr(guarded_session, "REQUEST_SECONDS", 0.1)
+    with pytest.raises(ToolFailed, match="does not answer in time"):
+        await on.call("list_events")
+    over.set()
+
+
+async def test_a_server_that_is_down_is_named(on: Office) -> None:
+    on.server.stop()
+    with pytest.raises(ToolFailed, match="can't be reached"):
+        await on.call("list_events")
