@@ -67,7 +67,7 @@ async def test_the_model_is_told_why_nothing_can_be_searched(on: BotHarness, sit
     searched, fetched = tool_results(on)
     assert searched == (
         "Error: The web can't be searched now. SearXNG refuses connections. Brave refuses connections. "
-        "The search without a key duckduckgo can't be reached. "
+        "The search without a key failed (duckduckgo can't be reached). "
         "Tell the person so; don't guess what a search would find. fetch_page may still read an address that is known."
     )
     assert fetched == "Error: 127.0.0.1 refuses connections."

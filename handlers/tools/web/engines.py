@@ -140,7 +140,7 @@ class Engines:
         if problems:
             log.info("[Web] search without a key: %s", ", ".join(f"{name} {what}" for name, what in problems.items()))
         if not found["engine"] and set(problems.values()) - {"gave no results"}:
-            raise EngineFailed("; ".join(f"{name} {what}" for name, what in problems.items()))
+            raise EngineFailed(f"failed ({', '.join(f'{name} {what}' for name, what in problems.items())})")
         return _hits(found, ("results",), "body", (), question.count, address="href")
 
 
