@@ -122,17 +122,18 @@ def test_our_strategies_respect_the_size_class_limits(study: Study) -> None:
 
 def test_the_full_strategy_includes_our_own_tools(study: Study) -> None:
     assert [BESIDE[default(size)] for size in SIZES] == [PRESENTATIONS[size].strategy for size in SIZES]
-    ours = our_toolkits(frozenset({"help", "web_3"}))
+    ours = our_toolkits(frozenset({"help", "clock_4"}))
     base = {card.name for kit in ours if kit.base for card in kit.tools}
     assert {"calculate", DISCOVERY} < base
     assert "help" not in {card.name for kit in ours for card in kit.tools}
-    order = [*(card.name for card in study.cards[:4]), *sorted(base), "show_config", "health", "consult_council"]
+    others = [card.name for kit in ours if not kit.base for card in kit.tools]
+    order = [*(card.name for card in study.cards[:4]), *sorted(base), *others]
     for size in SIZES:
         found = presented(
-            default(size), ranking(study, "web_3", [*order, "help"], ["web"]), study.cards, size, discovery()
+            default(size), ranking(study, "clock_4", [*order, "help"], ["clock"]), study.cards, size, discovery()
         )
         shown = {spec.name for spec in found.shown.specs}
-        assert {f"web_{number}" for number in range(5)} <= found.detailed <= {*study.families()}
+        assert {f"clock_{number}" for number in range(5)} <= found.detailed <= {*study.families()}
         assert DISCOVERY in shown
         assert "health" not in shown
         assert ("calculate" in shown) == (size != "S")
