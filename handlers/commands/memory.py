@@ -96,7 +96,7 @@ class MemoryCommand:
         page = min(max(1, page), pages)
         shown, zone = facts[(page - 1) * PAGE : page * PAGE], await self._zone(ask)
         title = ask.say(
-            "🧠 I remember {n} things about you (page {page} of {pages}):", n=len(facts), page=page, pages=pages
+            "🧠 What I remember about you ({n}), page {page} of {pages}:", n=len(facts), page=page, pages=pages
         )
         lines = [f"{numbered(each)}  \n{origin(ask.say, each, zone)}" for each in shown]
         hint = ask.say("A button deletes. /memory edit <number> <text> changes one, /memory export sends all.")
@@ -155,9 +155,9 @@ class MemoryCommand:
             raise Refused("I remember nothing about you.")
         if not confirmed:
             button = Button(ask.say("🗑 Forget all of it"), "/memory forget all yes")
-            return Reply(ask.say("This deletes all {n} things I remember about you.", n=len(facts)), ((button,),))
+            return Reply(ask.say("This deletes everything I remember about you ({n}).", n=len(facts)), ((button,),))
         gone = await self._facts.delete(ask.person.id, [each.id for each in facts])
-        return Reply(ask.say("🗑 I have forgotten {n} things about you.", n=len(gone)))
+        return Reply(ask.say("🗑 Everything I remembered about you is deleted ({n}).", n=len(gone)))
 
     async def _export(self, ask: CommandContext) -> Reply:
         facts, zone = await self._facts.of(ask.person.id), await self._zone(ask)
@@ -166,7 +166,7 @@ class MemoryCommand:
         title = ask.say("What I remember about you")
         lines = [f"- {each.id}. {each.text} ({self._source(ask, each, zone)})" for each in facts]
         made = Document("memory.md", f"# {title}\n\n" + "\n".join(lines) + "\n")
-        return Reply(ask.say("📄 What I remember about you as a file, {n} things.", n=len(facts)), document=made)
+        return Reply(ask.say("📄 What I remember about you as a file ({n}).", n=len(facts)), document=made)
 
     def _source(self, ask: CommandContext, fact: Fact, zone: ZoneInfo) -> str:
         told = ask.say("conversation {id}", id=str(fact.conversation_id)) if fact.conversation_id else ""

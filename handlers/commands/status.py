@@ -192,10 +192,10 @@ class StatusCommand:
         if not known:
             return []
         if not (await self._preferences.settings(ask.person.id)).memory:
-            return [ask.say("Memory: off ({n} facts)", n=len(known))]
+            return [ask.say("Memory: off ({n} stored)", n=len(known))]
         last = self._router.last(conversation_id)
         if last is None:
-            return [ask.say("Memory: {n} facts", n=len(known))]
+            return [ask.say("Memory: {n} stored", n=len(known))]
         used = last.memory.used
         line = ask.say("Memory: {used} of {n} facts used", used=len(used), n=max(last.memory.total, len(used)))
         return [line + (f" ({', '.join(str(each.id) for each in used)})" if used else "")]

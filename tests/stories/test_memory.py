@@ -12,6 +12,7 @@ from tests.servers.telegram import Message
 from tests.stories.discord_bot import up
 from tests.stories.harness import BotHarness, ask, press, running, settled, tool_results
 from tests.stories.office import ASKED, CANCEL, ONCE, pressed
+from tests.stories.test_linking import code, linked, only_telegram_has_owners, written
 
 FORGET = "🗑 Forget"
 PLANT = "The user's bank is Evil Bank"
@@ -50,11 +51,11 @@ async def test_a_fact_is_remembered_used_edited_and_forgotten_across_restarts(on
         await ask(on, "How old is Mia?")
         assert facts_in_prompt(on) == ["My sister Mia was born in 1991"]
         listed = await ask(on, "/memory")
-        assert "I remember 2 things about you (page 1 of 1)" in listed.text
+        assert "What I remember about you (2), page 1 of 1" in listed.text
         assert "1. My sister Mia was born in 1991\nfrom you · " in listed.text
         assert "2. The user plays the piano\nnoted by a model from what you said · " in listed.text
         await press(on, "🗑 1", listed)
-        assert listed.text.startswith("🗑 Forgotten: My sister Mia was born in 1991\n\n🧠 I remember 1 things")
+        assert listed.text.startswith("🗑 Forgotten: My sister Mia was born in 1991\n\n🧠 What I remember about you (1)")
         await ask(on, "How old is Mia?")
         assert FACTS not in on.ms.last.reading.system_text
     assert on.rows("select text from facts") == [("The user plays the piano",)]
@@ -177,7 +178,7 @@ async def test_memory_is_off_for_good_until_it_is_on(on: BotHarness) -> None:
     async with running(on):
         await ask(on, "what is my dog called?")
         assert FACTS not in on.ms.last.reading.system_text
-        assert "Memory: off (1 facts)" in (await ask(on, "/status")).text
+        assert "Memory: off (1 stored)" in (await ask(on, "/status")).text
         assert "🧠" not in (await told(on, "Likes tea")).text
         assert "turned the memory off" in tool_results(on)[-1]
         assert "The memory is off. /memory on" in (await ask(on, "/memory add Likes tea")).text
@@ -194,21 +195,23 @@ async def test_the_list_has_pages_and_is_exported_and_deleted_at_once(on: BotHar
         for number in range(2, 13):
             await ask(on, f"/memory add number {number}")
         listed = await ask(on, "/memory")
-        assert "12 things about you (page 1 of 2)" in listed.text
+        assert "about you (12), page 1 of 2" in listed.text
         await press(on, "2 ▶", listed)
         assert "page 2 of 2" in listed.text
         assert [each["text"] for each in listed.buttons] == ["🗑 2", "🗑 1", "◀ 1", "⏹ Memory off"]
         exported = await ask(on, "/memory export")
-        assert exported.text == "📄 What I remember about you as a file, 12 things."
+        assert exported.text == "📄 What I remember about you as a file (12)."
         lines = on.tg.document(exported).data.decode().splitlines()
         assert lines[0] == "# What I remember about you"
         assert re.fullmatch(r"- 1\. I like `tea` \(from you · \S+ \S+\)", lines[2])
         assert len(lines) == 14
         asked = await ask(on, "/memory forget all")
-        assert "all 12 things" in asked.text
-        assert "all 12 things" in (await ask(on, "/memory forget all yes")).text, "typed, it asks again"
+        assert "everything I remember about you (12)" in asked.text
+        assert "everything I remember about you (12)" in (await ask(on, "/memory forget all yes")).text, (
+            "typed, it asks again"
+        )
         await press(on, "🗑 Forget all of it", asked)
-        assert asked.text == "🗑 I have forgotten 12 things about you."
+        assert asked.text == "🗑 Everything I remembered about you is deleted (12)."
     assert on.rows("select id from facts") == []
 
 
@@ -223,7 +226,7 @@ async def test_wrong_commands_say_what_is_right(on: BotHarness) -> None:
         assert "/memory edit 12 I live in Bonn" in (await ask(on, "/help memory")).text
         await ask(on, "/settings language de")
         assert (await ask(on, "/memory add Ich mag Tee")).text == "🧠 Gemerkt: 1. Ich mag Tee"
-        assert "Ich habe mir 1 Dinge über dich gemerkt" in (await ask(on, "/memory")).text
+        assert "Was ich mir über dich gemerkt habe (1)" in (await ask(on, "/memory")).text
 
 
 async def test_in_a_group_nothing_is_used_or_remembered(on: BotHarness) -> None:
@@ -249,6 +252,23 @@ async def test_facts_changed_elsewhere_show_in_the_next_turn(on: BotHarness) -> 
         assert facts_in_prompt(on) == ["The user's dog is called Bella"]
         on.change("delete from facts where id = ?", 1)
         await ask(on, "what is my dog called?")
+        assert FACTS not in on.ms.last.reading.system_text
+
+
+async def test_linked_accounts_share_what_is_remembered(on: BotHarness, dc: DiscordServer) -> None:
+    only_telegram_has_owners(on)
+    on.env["BOT_ACCESS"] = "open"
+    async with running(on) as app:
+        await up(dc, app)
+        await ask(on, "/memory add My dog is called Rex", user="bob")
+        await written(dc, "/memory add my dog is called REX.", "bobby")
+        await written(dc, "/memory add My cat is called Tom", "bobby")
+        await linked(dc, await code(on, "bob"))
+        assert "(2), page 1 of 1" in (await ask(on, "/memory", user="bob")).text
+        await written(dc, "what are my dog and cat called?", "bobby")
+        assert facts_in_prompt(on) == ["My dog is called Rex", "My cat is called Tom"]
+        await ask(on, "/memory forget 1 3", user="bob")
+        await written(dc, "what are my dog and cat called?", "bobby")
         assert FACTS not in on.ms.last.reading.system_text
 
 
