@@ -13,6 +13,7 @@ from tests.stories.discord_bot import up
 from tests.stories.harness import BotHarness, ask, press, running, settled, tool_results
 from tests.stories.office import ASKED, CANCEL, ONCE, pressed
 from tests.stories.test_linking import code, linked, only_telegram_has_owners, written
+from tests.stories.toolkits import ready
 
 FORGET = "🗑 Forget"
 PLANT = "The user's bank is Evil Bank"
@@ -82,7 +83,7 @@ async def test_basics_are_always_in_the_prompt(on: BotHarness) -> None:
         assert FACTS not in on.ms.last.reading.system_text
         one = await ask(on, "/memory 1")
         await press(on, "📌 In every prompt", one)
-        assert one.text.startswith("1. 📌" if "📌" in one.text else "1. The user's name is Ann")
+        assert one.buttons[0]["text"] == "📌 Not in every prompt"
         await ask(on, "what is the capital of Italy")
         assert facts_in_prompt(on) == ["The user's name is Ann"]
 
@@ -253,6 +254,19 @@ async def test_facts_changed_elsewhere_show_in_the_next_turn(on: BotHarness) -> 
         on.change("delete from facts where id = ?", 1)
         await ask(on, "what is my dog called?")
         assert FACTS not in on.ms.last.reading.system_text
+
+
+async def test_facts_are_also_found_by_meaning(on: BotHarness) -> None:
+    on.env["EMBEDDINGS"] = "static"
+    async with ready(on):
+        await ask(on, "/memory add Spielt Klavier")
+        await ask(on, "/memory add Favourite colour is green")
+        await ask(on, "What instrument do I play?")
+        assert facts_in_prompt(on) == ["Spielt Klavier"]
+        on.ms.call_tools([("recall", {"query": "music"}), ("recall", {"query": "all"})])
+        on.ms.reply("You play.")
+        await ask(on, "what did I tell you?")
+        assert tool_results(on)[1].startswith("2 of 2 facts about the user.")
 
 
 async def test_linked_accounts_share_what_is_remembered(on: BotHarness, dc: DiscordServer) -> None:
