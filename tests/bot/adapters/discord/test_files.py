@@ -1,38 +1,49 @@
-"""Sending the files of tools: as attachments, in further messages if they are many, and a note for those left out."""
+"""Downloading what people send."""
 
 from __future__ import annotations
 
-from bot.adapters.discord.parts import MAX_FILE_BYTES
-from routing.types.messages import Document, OutgoingFile
-from tests.bot.adapters.discord.client import Sender, to
-from tests.bot.adapters.discord.test_pictures import shown
+from dataclasses import replace
+
+import pytest
+
+from routing.errors import Refused
+from tests.bot.adapters.discord.harness import DiscordHarness
 from tests.servers.discord import DiscordServer
 
-REPORT = OutgoingFile("report.pdf", "application/pdf", b"%PDF \x00\xff")
-SPOKEN = OutgoingFile("answer.ogg", "audio/ogg", b"OggS spoken", "voice")
+
+def allow_expired_urls(dc: DiscordServer) -> None:
+    """The loopback server takes expired URLs of Discord's CDN for API calls."""
+    assert {violation.call for violation in dc.violations} == {"GET /attachments/old.png"}
+    dc.violations.clear()
 
 
-async def test_files_are_attached_to_the_answer(dc: DiscordServer, sender: Sender) -> None:
-    await sender.send(to(dc.dm(), "Here", files=(REPORT, SPOKEN)))
-    message = await dc.reply()
-    assert message.text == "Here"
-    assert shown(message) == [(each.name, each.mime, each.data) for each in (REPORT, SPOKEN)]
+async def test_an_expired_file_url_is_refreshed(dc: DiscordServer, harness: DiscordHarness) -> None:
+    message = dc.say("see", attachments=[("a.png", b"\x89png", "image/png")])
+    [picture] = (await harness.received(message)).attachments
+    assert await harness.platform.fetch(picture) == b"\x89png"
+    assert dc.calls("GET", "/channels/{channel_id}/messages/{message_id}") == []
+    place, _, _ = picture.ref.partition(" ")
+    old = replace(picture, ref=f"{place} {dc.address}/attachments/old.png")
+    assert await harness.platform.fetch(old) == b"\x89png"
+    dc.delete(message)
+    with pytest.raises(Refused, match=r"^Discord no longer has that file"):
+        await harness.platform.fetch(old)
+    allow_expired_urls(dc)
 
 
-async def test_files_that_do_not_fit_into_one_message_are_sent_in_the_next(dc: DiscordServer, sender: Sender) -> None:
-    large = tuple(OutgoingFile(f"{n}.bin", "", bytes([n]) * (9 * 2**20)) for n in range(1, 4))
-    sent = await sender.send(to(dc.dm(), "Here", document=Document("a.md", "x"), files=large))
-    first, second = dc.dm().from_bot()
-    assert (first.text, [file.name for file in first.attachments]) == ("Here", ["a.md", "1.bin", "2.bin"])
-    assert (second.text, [file.name for file in second.attachments]) == ("", ["3.bin"])
-    assert [part.last for part in sent] == [False, True]
+async def test_a_file_removed_from_its_message_is_gone(dc: DiscordServer, harness: DiscordHarness) -> None:
+    message = dc.say("see", attachments=[("a.png", b"\x89png", "image/png")])
+    [picture] = (await harness.received(message)).attachments
+    gone = replace(picture, ref=f"discord:{message.channel.id}/{message.id}/1 {dc.address}/attachments/old.png")
+    with pytest.raises(Refused, match=r"^Discord no longer has that file"):
+        await harness.platform.fetch(gone)
+    allow_expired_urls(dc)
 
 
-async def test_a_file_that_cannot_be_sent_leaves_a_note(dc: DiscordServer, sender: Sender) -> None:
-    big, lost = OutgoingFile("big.bin", "", b"x" * (MAX_FILE_BYTES + 1)), OutgoingFile("lost.pdf", "", key="abc")
-    await sender.send(to(dc.dm(), "Here", files=(big, lost, REPORT)))
-    message = await dc.reply()
-    assert message.text == (
-        "Here\n⚠️ big.bin: too large for Discord, which takes 10 MB\n⚠️ lost.pdf: the file is no longer there"
-    )
-    assert [file.name for file in message.attachments] == ["report.pdf"]
+async def test_a_file_may_be_too_large_or_unreachable(dc: DiscordServer, harness: DiscordHarness) -> None:
+    [picture] = (await harness.received(dc.say("see", attachments=[("a.png", b"x", "image/png")]))).attachments
+    with pytest.raises(Refused, match=r"up to 20 MB"):
+        await harness.platform.fetch(replace(picture, size=20 * 2**20 + 1))
+    async with dc.outage():
+        with pytest.raises(Refused, match=r"couldn't get the file from Discord"):
+            await harness.platform.fetch(picture)
