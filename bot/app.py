@@ -31,6 +31,7 @@ from handlers.confirmations import Confirmations
 from handlers.dependencies import CommandDependencies
 from handlers.dispatch import Dispatcher, TextHandlers
 from handlers.edits import Edits
+from handlers.incoming import IncomingFiles
 from handlers.notices.alarms import Alarms
 from handlers.notices.critic_notice import CriticNotices
 from handlers.notices.outages import Outages
@@ -40,6 +41,7 @@ from handlers.ratings import Reactions
 from handlers.replies.callback_buttons import VALID_SECONDS, CallbackButtons
 from handlers.running import RunningTurns
 from handlers.suggestions import Suggestions
+from handlers.tools.person_files import PersonFiles
 from routing.catalog.discovery import load_discovered
 from routing.critic.critic import Critic
 from routing.error_boundary import ErrorBoundary
@@ -115,7 +117,10 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
     await keyless.detect_ollama(engine.models, keyless.FIRST_TIMEOUT_SECONDS)
     router, guard, files = engine.router, engine.guard, engine.files
     critic = Critic(engine.models, engine.caller, lambda: engine.models.config.critic, steady)
-    chat = Chat(router, stores.history, stores.preferences, files.text, files.transcribe, clock, critic)
+    limits = engine.models.config.sandbox
+    folders = PersonFiles(workspace.files, limits.disk_bytes, limits.files)
+    incoming = IncomingFiles(files.content, folders)
+    chat = Chat(router, stores.history, stores.preferences, incoming, files.transcribe, clock, critic)
     wrong = WrongCodes(steady)
     outages = Outages(notices, stores.state, steady)
     linking = Linking(stores.links, running, workspace.adopt_files, notices, wrong, clock, guard.budget.reread)
@@ -147,6 +152,7 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
         health=engine.health,
         tooling=engine.tooling,
         skills=engine.owner_files.skills,
+        files=folders,
         forget_files=workspace.forget_files,
         discovered=lambda: asyncio.to_thread(_available_models, workspace),
         clock=clock,

@@ -1,4 +1,4 @@
-"""Attachments fetched from their platform: pictures for the model, documents and voice messages as text."""
+"""Attachments fetched from their platform: pictures for the model, voice messages as text, and documents."""
 
 from __future__ import annotations
 
@@ -35,15 +35,14 @@ class Files:
             self._pictures[attachment.ref] = Picture(attachment.mime, data)
         return self._pictures[attachment.ref]
 
-    async def text(self, attachment: Attachment) -> str:
-        """A document's text; its encoding is detected."""
-        data = await self._fetch(attachment)
-        for encoding in ("utf-8-sig", "utf-16") if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ("utf-8-sig", "cp1252"):
-            try:
-                return data.decode(encoding)
-            except UnicodeDecodeError:
-                continue
-        raise Refused("I can't read {name} as text.", name=attachment.name)
+    async def content(self, attachment: Attachment) -> bytes:
+        """The bytes of any attachment. Raises Refused."""
+        if attachment.kind != "image":
+            return await self._fetch(attachment)
+        picture = await self.picture(attachment)
+        if picture is None:
+            raise Refused("{name} is no longer there.", name=attachment.name)
+        return picture.data
 
     async def transcribe(
         self, attachment: Attachment, language: str, cost: TurnCost, turn_id: str, conversation_id: int

@@ -9,10 +9,10 @@ from dataclasses import replace
 from handlers.confirmations import call_messages, card, press_message, raw_result
 from handlers.context import CommandContext, Reply
 from handlers.demo_model import DECLINED, NOTE, TOPICS, Demo, serves
+from handlers.incoming import IncomingFiles
 from handlers.parsing import typed_prefix
 from handlers.replies.budget_limits import cost_of, refusal
 from handlers.replies.facts import remembered
-from handlers.replies.fences import fenced
 from handlers.replies.footer import fallback_lines, footer
 from handlers.replies.names import plain_name
 from handlers.replies.outcome import answer_text, input_warnings
@@ -37,26 +37,23 @@ from routing.types.tools import PendingAction, ToolScope
 from routing.types.turns import Outcome, Question
 from routing.types.usage import TurnCost
 
-MAX_TEXT_BYTES = 200_000
-"""Larger text documents are refused."""
 REMEMBER = "remember"
 """The tool that stores a fact about the person."""
 
-FetchText = Callable[[Attachment], Awaitable[str]]
 Transcribe = Callable[[Attachment, str, TurnCost, str, int], Awaitable[str]]
 """Transcribes a voice message. Arguments: the attachment, the code of the language or empty, the cost to charge, the
 turn id, the conversation id."""
 
 
 class Chat:
-    """`read_text` downloads a text document and `transcribe` a voice message. Both may raise Refused."""
+    """`incoming` keeps what people send, and `transcribe` downloads a voice message. Both may raise Refused."""
 
     def __init__(
         self,
         router: Router,
         history: HistoryStore,
         preferences: PreferenceStore,
-        read_text: FetchText,
+        incoming: IncomingFiles,
         transcribe: Transcribe,
         clock: Clock,
         critic: Critic,
@@ -66,7 +63,7 @@ class Chat:
         self._demo = Demo(clock)
         self._preferences = preferences
         self._history = history
-        self._read_text = read_text
+        self._incoming = incoming
         self._transcribe = transcribe
 
     async def answer(self, ask: CommandContext) -> Reply:
@@ -87,6 +84,9 @@ class Chat:
                 return Reply(ask.say(words), apart=True)
         text = await self.whole_text(ask, written)
         pictures = _pictures(ask.message)
+        for each in pictures:  # for tools; the model gets them in any case
+            with suppress(Refused):
+                await self._incoming.store(each, ask.person.id)
         source = _source(ask.message)
         question = Question(ask.person, conversation_id, text, pictures, prefix=prefix, source=source, fixed=ask.fixed)
         return await self.turn(ask, question)
@@ -130,8 +130,8 @@ class Chat:
         models = self._router.models
         reviewed = await self._peer_review(ask, question, outcome, cost)
         outcome = replace(outcome, calls=tuple(cost.calls))
-        notices = [*reviewed, *self._blind_notice(ask, question, outcome), *input_warnings(ask, outcome)]
-        notices += fallback_lines(ask, outcome, models)
+        notices = [*_kept_notice(ask), *reviewed, *self._blind_notice(ask, question, outcome)]
+        notices += input_warnings(ask, outcome) + fallback_lines(ask, outcome, models)
         if outcome.completion is not None and outcome.choice.model == LOCAL_MODEL:
             notices.append(ask.say(NOTE))
         if outcome.completion is not None and await self._wants_footer(ask):
@@ -215,21 +215,16 @@ class Chat:
         return content or ("What is in this picture?" if message.attachments else "")
 
     async def _content(self, ask: CommandContext, written: str) -> str:
-        """The text followed by the documents and the voice transcripts. Raises Refused for a document that is too
-        large."""
+        """The text followed by the documents and the voice transcripts. Raises Refused for a document that can't be
+        kept."""
         parts = []
         if written.strip():
             parts.append(written.strip())
         for each in ask.message.attachments:
-            if each.kind == "text":
-                if each.size > MAX_TEXT_BYTES:
-                    raise Refused(
-                        "{name} is too large to read: {kilobytes} kB, at most {most} kB.",
-                        name=each.name,
-                        kilobytes=each.size // 1000,
-                        most=MAX_TEXT_BYTES // 1000,
-                    )
-                parts.append(f"{each.name}:\n{fenced(await self._read_text(each))}")
+            if each.kind in ("text", "document"):
+                received = await self._incoming.document(each, ask.person.id)
+                ask.kept.append(received.path)
+                parts.append(received.text)
             elif each.kind == "voice":
                 parts.append(await self._transcribed(ask, each))
         return "\n\n".join(parts)
@@ -253,6 +248,13 @@ class Chat:
 
     async def _wants_footer(self, ask: CommandContext) -> bool:
         return (ask.fixed.settings if ask.fixed else await self._preferences.settings(ask.person.id)).footer
+
+
+def _kept_notice(ask: CommandContext) -> list[str]:
+    """Where the files that came with the message are kept."""
+    if not ask.kept:
+        return []
+    return [ask.say("📂 Kept in your folder: {paths}", paths=", ".join(f"`{path}`" for path in ask.kept))]
 
 
 def _quotation(title: str, text: str) -> str:

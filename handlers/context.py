@@ -25,7 +25,7 @@ class CommandContext:
     """One request to a handler. `arguments` are the words after the command, with quoted words kept together, and
     `rest` is the same text unparsed. `button` is the pressed button, or None if the command was typed. `attempts`
     counts earlier interrupted attempts. `fixed` holds the settings of the turn, so later commands don't affect it.
-    `files` collects what is sent with the reply."""
+    `files` collects what is sent with the reply, `kept` the paths of received files."""
 
     turn_id: str
     message: InboundMessage
@@ -39,6 +39,7 @@ class CommandContext:
     attempts: int = 0
     fixed: TurnSettings | None = None
     files: OutgoingFiles = field(default_factory=OutgoingFiles)
+    kept: list[str] = field(default_factory=list)
 
     async def conversation_id(self, history: HistoryStore) -> int:
         """The conversation of this request."""

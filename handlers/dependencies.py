@@ -15,6 +15,7 @@ from handlers.council.council import CouncilSessions
 from handlers.notices.notices import Notices
 from handlers.running import RunningTurns
 from handlers.tools.dependencies import ToolServices
+from handlers.tools.person_files import PersonFiles
 from routing.budget.guard import BudgetGuard
 from routing.llm.media_models import MediaModels
 from routing.llm.speech import Speaker
@@ -69,6 +70,7 @@ class CommandDependencies:
     health: Health
     tooling: ToolServices
     skills: Callable[[], Skills]
+    files: PersonFiles
     forget_files: ForgetFiles
     discovered: Callable[[], Awaitable[Collection[str]]]
     clock: Clock

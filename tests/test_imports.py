@@ -51,7 +51,10 @@ VENDORS = {
     "aiohttp": r"bot/adapters/(telegram/(api|webhook)|shared/outbound|discord/.*)\.py"
     r"|handlers/(tools/git/gateway|http/client)\.py",
     "trafilatura": r"handlers/tools/web/worker\.py",
-    "pypdf": r"handlers/tools/web/worker\.py",
+    "pypdf": r"handlers/tools/(web/worker|document_reader)\.py",
+    "docx": r"handlers/tools/document_reader\.py",
+    "openpyxl": r"handlers/tools/document_reader\.py",
+    "pptx": r"handlers/tools/document_reader\.py",
     "ddgs": r"handlers/tools/web/worker\.py",
     "PIL": r"handlers/replies/charts\.py",
     "pint": r"handlers/tools/calculator/units\.py",
@@ -94,6 +97,9 @@ LATE = (
     "yaml",
     "trafilatura",
     "pypdf",
+    "docx",
+    "openpyxl",
+    "pptx",
     "ddgs",
 )
 """Imports that cost too many seconds and megabytes before the bot answers."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+import asyncio
+import time
+from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 
 from handlers.tools.authoring.decorator import Tools, tool, tools_of
 from handlers.tools.dependencies import ToolDependencies
+from handlers.tools.person_files import FoundFile, PersonFiles
 from handlers.tools.sandbox import Cut, Ended, ExecResult, Sandbox, SandboxLimits
 from handlers.tools.sandbox.bubblewrap import interpreter
 from routing.errors import ToolFailed
@@ -16,6 +19,8 @@ from routing.types.tools import ToolScope, Traits
 NAME = "code"
 MAX_COMMAND_BYTES = 100_000
 """Linux allows 128 kB per argument."""
+CLOCK_SECONDS = 0.02
+"""The file system's clock may be this much behind."""
 OVERHEAD_SECONDS = 60.0
 """Seconds added to the command's own limit and queueing: for measuring the folder, a slow start and the shutdown."""
 _SHELL = 'for sh in /bin/bash /bin/sh; do [ -x $sh ] && exec $sh -c "$1"; done'
@@ -29,7 +34,9 @@ _INSTEAD: dict[Ended, str] = {
 
 
 def build(dependencies: ToolDependencies) -> Tools:
-    return tools_of(CodeTools(dependencies.sandbox))
+    limits = dependencies.sandbox.limits
+    files = PersonFiles(dependencies.files, limits.disk_bytes, limits.files)
+    return tools_of(CodeTools(dependencies.sandbox, files))
 
 
 def traits_of(sandbox: Sandbox) -> Traits:
@@ -44,8 +51,10 @@ class CodeTools:
     caller cuts off the end. A failing program is a result. Raises ToolFailed for a reached limit or an unavailable
     sandbox."""
 
-    def __init__(self, sandbox: Sandbox) -> None:
+    def __init__(self, sandbox: Sandbox, files: PersonFiles | None = None) -> None:
+        """With `files`, the result names those that the program made or changed."""
         self._sandbox = sandbox
+        self._files = files
 
     def _traits(self) -> Traits:
         return traits_of(self._sandbox)
@@ -69,13 +78,21 @@ class CodeTools:
         line = _plain(command)
         if len(line.encode()) > MAX_COMMAND_BYTES:
             raise ToolFailed(f"The command is longer than {MAX_COMMAND_BYTES} bytes: write a file first, then use it.")
-        return self._result(await self._sandbox.run(scope.person.id, ["/bin/sh", "-c", _SHELL, "sh", line]))
+        return await self._run(scope, ["/bin/sh", "-c", _SHELL, "sh", line])
 
     @tool(traits=_traits, off=_off)
     async def run_python_code(self, scope: ToolScope, code: str) -> str:
         """Runs the code in the bot's Python, without the bot's packages."""
         argv = [str(interpreter()), "-u", "-X", "utf8", "-"]
-        return self._result(await self._sandbox.run(scope.person.id, argv, _plain(code).encode()))
+        return await self._run(scope, argv, _plain(code).encode())
+
+    async def _run(self, scope: ToolScope, argv: Sequence[str], given: bytes = b"") -> str:
+        began = time.time() - CLOCK_SECONDS
+        result = self._result(await self._sandbox.run(scope.person.id, argv, given))
+        if self._files is None:
+            return result
+        changed = await asyncio.to_thread(self._files.found, scope.person.id, began)
+        return f"{result.rstrip()}\n{_changed(changed)}" if changed else result
 
     def _result(self, ran: ExecResult) -> str:
         cut = _left_out(ran.cut) if ran.cut else ""
@@ -86,6 +103,18 @@ class CodeTools:
         if ran.exit_code:
             return f"{_lines(ran.output)}[exit code {ran.exit_code}]{cut}"
         return f"{ran.output.rstrip() if cut else ran.output}{cut}" if ran.output.strip() else "[no output]"
+
+
+def _changed(files: Sequence[FoundFile]) -> str:
+    """The files that a program made, newest first; at most 250 characters."""
+    names, room = [], 150
+    for each in files[:5]:
+        room -= len(each.path) + 2
+        if room < 0:
+            break
+        names.append(each.path)
+    more = ", …" if len(names) < len(files) else ""
+    return f"[New or changed files: {', '.join(names)}{more}. send_file gives the user one of them.]"
 
 
 def _left_out(cut: Cut) -> str:

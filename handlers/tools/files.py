@@ -1,83 +1,71 @@
-"""Tools that read, write and list a person's files."""
+"""Tools that read, write, list and send a person's files."""
 
 from __future__ import annotations
 
+import asyncio
+import mimetypes
 import os
 import stat
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from pathlib import Path
 
+from handlers.languages import Say
 from handlers.tools.authoring.decorator import Tools, tool, tools_of
 from handlers.tools.decoding import text_of
 from handlers.tools.dependencies import ToolDependencies
-from handlers.tools.folder import (
-    file_in,
-    folder_at,
-    kind_of,
-    lstat_at,
-    missing,
-    own_folder,
-    parts_of,
-    printable,
-    reason,
-    refuse_unless_own,
-    shown,
-)
-from handlers.tools.sandbox.folder_size import measure_or_fail
+from handlers.tools.documents import HEAD_BYTES, kind_of, read_document, text_part
+from handlers.tools.folder import folder_at, lstat_at, missing, parts_of, printable, shown
+from handlers.tools.folder import kind_of as entry_kind
+from handlers.tools.person_files import UNFINISHED, PersonFiles
 from routing.errors import ToolFailed
+from routing.types.messages import OutgoingFile
 from routing.types.tools import ToolScope, Traits
 
 NAME = "files"
 MAX_READ_BYTES = 2_000_000
+MAX_PART_BYTES = 20_000_000
+"""Maximum length of a text that is read by parts."""
 MAX_WRITTEN_CHARACTERS = 1_000_000
 """Maximum length of a file that write_file writes."""
 MAX_LISTED = 200
-UNFINISHED = ".tierbot-unfinished-"
-"""Prefix of files that are being written. The next write in the folder removes leftovers of a crash."""
-LOCKS = 64
-"""Number of write locks. A person always gets the same one."""
-
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+PICTURES = frozenset(("image/png", "image/jpeg", "image/webp"))
+"""Sent as pictures; other formats as files."""
 
 
 def build(dependencies: ToolDependencies) -> Tools:
     limits = dependencies.sandbox.limits
-    return tools_of(FileTools(dependencies.files, limits.disk_bytes, limits.files))
+    return tools_of(FileTools(PersonFiles(dependencies.files, limits.disk_bytes, limits.files)))
 
 
 class FileTools:
-    """Each person has the folder `files/<person id>/`, limited to `most_bytes` and to `most_files` files and
-    folders."""
+    """Reads, writes, lists and sends files in the person's folder."""
 
-    def __init__(self, files: Path, most_bytes: int = 500 * 2**20, most_files: int = 20_000) -> None:
+    def __init__(self, files: PersonFiles) -> None:
         self._files = files
-        self._most_bytes = most_bytes
-        self._most_files = most_files
-        self._writing = tuple(threading.Lock() for _ in range(LOCKS))
 
     @tool
-    def read_file(self, scope: ToolScope, path: str) -> str:
-        """The whole text of a file. Raises ToolFailed if it is missing, too large or not text."""
+    def read_file(self, scope: ToolScope, path: str, part: int | None = None) -> str:
+        """A text whole, or a part of it; a document part by part. Raises ToolFailed if it is missing, too large or
+        can't be read."""
         parts = parts_of(path)
         if not parts:
             raise ToolFailed(f"{path or 'The empty path'} is a folder: use list_files.")
-        with (
-            self._own(scope) as own,
-            folder_at(own, parts[:-1]) as folder,
-            file_in(folder, parts) as file,
-            os.fdopen(os.dup(file), "rb") as stream,
-        ):
-            size, data = os.fstat(file).st_size, stream.read(MAX_READ_BYTES + 1)
         name = shown(parts)
-        if len(data) > MAX_READ_BYTES:
+        with self._files.open(scope.person.id, parts) as file, os.fdopen(os.dup(file), "rb") as stream:
+            kind = kind_of(name, stream.read(HEAD_BYTES))
+            if kind is not None and (kind != "html" or part is not None):
+                return read_document(file, kind, name, part or 1).described(name)
+            stream.seek(0)
+            size, most = os.fstat(file).st_size, MAX_READ_BYTES if part is None else MAX_PART_BYTES
+            data = stream.read(most + 1)
+        if len(data) > most:
             raise ToolFailed(
-                f"{name} has {size:,} bytes, more than the {MAX_READ_BYTES:,} that read_file takes: "
-                f"read a part with run_command, such as `head -c 20000 FILE` or `sed -n '1,200p' FILE`."
+                f"{name} has {size:,} bytes, more than the {most:,} that read_file takes: "
+                f"read it by parts, or with run_command, such as `head -c 20000 FILE` or `sed -n '1,200p' FILE`."
             )
-        return text_of(data, name) if data else f"{name} is empty."
+        if not data:
+            return f"{name} is empty."
+        text = text_of(data, name)
+        return text if part is None else text_part(text, name, part).described(name)
 
     @tool(traits=Traits(parallel=False, changes=True))
     def write_file(self, scope: ToolScope, path: str, content: str) -> str:
@@ -85,8 +73,6 @@ class FileTools:
         parts = parts_of(path)
         if not parts or path.endswith("/"):
             raise ToolFailed(f"{path or 'The empty path'} names a folder: give the name of a file.")
-        if parts[-1].startswith(UNFINISHED):
-            raise ToolFailed(f"Names that begin with {UNFINISHED} are reserved: choose another one.")
         if len(content) > MAX_WRITTEN_CHARACTERS:
             problem = f"{len(content):,} characters are more than the {MAX_WRITTEN_CHARACTERS:,} that write_file takes"
             raise ToolFailed(f"{problem}: write several files.")
@@ -95,21 +81,29 @@ class FileTools:
         except UnicodeEncodeError as error:
             problem = f"Character {error.start + 1:,} of the content is half a character (a lone surrogate)"
             raise ToolFailed(f"{problem}: write it whole.") from None
-        with self._writing[scope.person.id % LOCKS], self._own(scope) as own:
-            self._check_quota(own, _remove_leftovers(own, parts), len(data))
-            with folder_at(own, parts[:-1], make=True) as folder:
-                old = lstat_at(folder, parts[-1])
-                if old:
-                    refuse_unless_own(old, parts)
-                _replace(folder, parts, data, old.st_mode & 0o777 if old else 0o600)
+        old = self._files.write(scope.person.id, parts, data)
         done = f"replaced {old.st_size:,} bytes" if old else "new file"
         return f"Wrote {len(data):,} bytes to {shown(parts)} ({done})."
+
+    async def _others_see_it(self, scope: ToolScope, path: str) -> str | None:
+        """In a chat with others, the person confirms what is shown to them."""
+        return None if scope.private else Say(scope.language)("📎 Everyone in this chat will see the file.")
+
+    @tool(traits=Traits(parallel=False), asks=_others_see_it)
+    async def send_file(self, scope: ToolScope, path: str) -> str:
+        """Adds a file to the answer. Pictures are shown as such."""
+        if scope.attach is None:
+            raise ToolFailed("No file can be sent here. Tell the person its path.")
+        name, data = await asyncio.to_thread(self._files.read, scope.person.id, path)
+        mime = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        scope.attach(OutgoingFile(name, mime, data, "picture" if mime in PICTURES else "file"))
+        return f"{name} ({len(data):,} bytes) is attached to your answer. Do not repeat its content."
 
     @tool
     def list_files(self, scope: ToolScope, path: str = ".") -> str:
         """Lists a folder, subfolders first, or describes one file. Times are in UTC."""
         parts = parts_of(path)
-        with self._own(scope) as own:
+        with self._files.own(scope.person.id) as own:
             if parts:
                 with folder_at(own, parts[:-1]) as above:
                     found = lstat_at(above, parts[-1])
@@ -119,27 +113,6 @@ class FileTools:
                         return _line(shown(parts), found)
             with folder_at(own, parts) as folder:
                 return _listing(folder, parts)
-
-    @contextmanager
-    def _own(self, scope: ToolScope) -> Iterator[int]:
-        """The person's folder. Disk errors are reported to the model."""
-        try:
-            with own_folder(self._files, scope.person.id) as own:
-                yield own
-        except OSError as error:
-            raise ToolFailed(f"The folder can't be used: {reason(error)}.") from None
-
-    def _check_quota(self, own: int, old: os.stat_result | None, size: int) -> None:
-        """Raises ToolFailed if replacing `old` with `size` bytes would exceed the quota. Counted on every write,
-        because sandboxed programs write too. Counting 20,000 files takes 90 ms."""
-        now = measure_or_fail(own)
-        if now.files + (old is None) > self._most_files:
-            full = f"the folder holds {now.files:,} files, and the limit is {self._most_files:,}"
-        elif now.length - (old.st_size if old else 0) + size > self._most_bytes:
-            full = f"the folder holds {now.length:,} bytes, and the limit is {self._most_bytes:,}"
-        else:
-            return
-        raise ToolFailed(f"Not written: {full}. Delete something with run_command first.")
 
 
 def _listing(folder: int, parts: tuple[str, ...]) -> str:
@@ -155,40 +128,7 @@ def _listing(folder: int, parts: tuple[str, ...]) -> str:
 
 
 def _line(name: str, found: os.stat_result) -> str:
-    when, kind = f"{datetime.fromtimestamp(found.st_mtime, UTC):%Y-%m-%d %H:%M}", kind_of(found.st_mode)
+    when, kind = f"{datetime.fromtimestamp(found.st_mtime, UTC):%Y-%m-%d %H:%M}", entry_kind(found.st_mode)
     if kind == "folder":
         return f"folder  {name}/  {when}"
     return f"{kind}  {name}  {found.st_size:,} bytes  {when}"
-
-
-def _remove_leftovers(own: int, parts: tuple[str, ...]) -> os.stat_result | None:
-    """Removes leftovers of a crash and returns the current state of the file; None if it does not exist."""
-    with suppress(ToolFailed), folder_at(own, parts[:-1]) as folder:
-        with os.scandir(folder) as entries:
-            left = [entry.name for entry in entries if entry.name.startswith(UNFINISHED)]
-        for name in left:
-            with suppress(OSError):
-                os.unlink(name, dir_fd=folder)
-        return lstat_at(folder, parts[-1])
-    return None
-
-
-def _replace(folder: int, parts: tuple[str, ...], data: bytes, mode: int) -> None:
-    """Replaces the file atomically."""
-    unfinished = UNFINISHED + os.urandom(8).hex()
-    try:
-        file = os.open(unfinished, _NEW, 0o600, dir_fd=folder)
-        try:
-            with os.fdopen(file, "wb") as stream:
-                stream.write(data)
-                stream.flush()
-                os.fchmod(file, mode)
-                os.fsync(file)
-            os.rename(unfinished, parts[-1], src_dir_fd=folder, dst_dir_fd=folder)
-        finally:  # leave no partial file
-            with suppress(OSError):
-                os.unlink(unfinished, dir_fd=folder)
-        with suppress(OSError):  # the content is safe; a power cut could at worst restore the old version
-            os.fsync(folder)
-    except OSError as error:
-        raise ToolFailed(f"{shown(parts)} was not written: {reason(error)}. What was there is unchanged.") from None

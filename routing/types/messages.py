@@ -60,7 +60,7 @@ class ChatKey:
         return self.thread_id.partition("@")[2]
 
 
-AttachmentKind = Literal["image", "text", "voice", "other"]
+AttachmentKind = Literal["image", "text", "voice", "document", "other"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from handlers.access.rate_limit import RateLimit, Window
 from handlers.council.sessions import Sessions
 from handlers.running import RunningTurns
 from handlers.tools.files import FileTools
+from handlers.tools.person_files import PersonFiles
 from routing.bounded import MAX_ENTRIES
 from routing.budget.accounts import Accounts
 from routing.budget.estimates import OutputLengths
@@ -81,7 +82,7 @@ async def test_tables_stay_bounded_after_thousands_of_chats() -> None:
         inbox=unused, people=unused, links=unused, preferences=unused, history=unused, open_access=False
     )
     turns, flood = RunningTurns(), RateLimiter(Limits(chat=Rate(1, 1.0)), lambda: now)
-    sessions, channels, files = Sessions(lambda: now), Channels(unused), FileTools(Path("files"))
+    sessions, channels, files = Sessions(lambda: now), Channels(unused), FileTools(PersonFiles(Path("files")))
     outputs, failures, limit = OutputLengths(), Failures(), RateLimit((Window(1, 60.0),))
     for number in range(CHATS):
         now += 1.0

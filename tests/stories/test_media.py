@@ -159,25 +159,29 @@ async def test_a_text_document_is_read_in_its_own_encoding(on: BotHarness) -> No
             on.tg.say_document(name, data, "application/octet-stream", caption="!coding Explain")
             await on.tg.reply()
             assert on.ms.last.model == "gpt-5.2"
-            assert on.ms.last.last_user_text == f"Explain\n\n{name}:\n```\ngrüße\n```"
+            assert on.ms.last.last_user_text == f"Explain\n\ninbox/{name}:\n```\ngrüße\n```"
 
 
 async def test_a_document_with_code_fences_stays_one_document(on: BotHarness) -> None:
     async with running(on):
         on.tg.say_document("readme.md", b"# A\n```\ncode\n```\nend")
         await on.tg.reply()
-    assert on.ms.last.last_user_text == "readme.md:\n````\n# A\n```\ncode\n```\nend\n````"
+    assert on.ms.last.last_user_text == "inbox/readme.md:\n````\n# A\n```\ncode\n```\nend\n````"
 
 
-async def test_a_document_too_large_is_refused_with_both_sizes(on: BotHarness) -> None:
+async def test_what_cannot_be_read_is_kept_and_explained_to_the_model(on: BotHarness) -> None:
     async with running(on):
-        on.tg.say_document("big.log", b"x" * 250_000)
-        assert (await on.tg.reply()).text == "big.log is too large to read: 250 kB, at most 200 kB."
+        on.tg.say_document("big.log", b"a line\n" * 40_000)
+        assert (await on.tg.reply()).text.endswith("📂 Kept in your folder: inbox/big.log")
+        asked = on.ms.last.last_user_text
+        assert len(asked) < 20_000
+        assert asked.endswith('[Part 1 of 19. read_file with path="inbox/big.log" and part=2 has the next.]')
         on.tg.say_document("music.bin", b"\x00\x01", "application/octet-stream")
-        assert (await on.tg.reply()).text.startswith("I can't open")
-        on.tg.say_document("paper.pdf", b"%PDF", "application/pdf")
-        assert (await on.tg.reply()).text.startswith("I can't open .pdf files.")
-    assert on.ms.calls == []
+        await on.tg.reply()
+        assert "inbox/music.bin is not text (2 bytes" in on.ms.last.last_user_text
+        on.tg.say_document("paper.pdf", b"%PDF-1.7", "application/pdf")
+        await on.tg.reply()
+        assert "inbox/paper.pdf can't be read: it is damaged" in on.ms.last.last_user_text
 
 
 async def test_a_pasted_text_that_telegram_cut_is_one_question(on: BotHarness, patient: None) -> None:

@@ -32,14 +32,16 @@ _TEXT_ENDINGS = tuple(
 
 
 def kind_of(name: str, mime: str) -> AttachmentKind | None:
-    """How this file is given to a model; None if it can't be."""
+    """How this file is given to a model; None if it can't be. A document is kept, and read if its format is known."""
     if mime in _IMAGES:
         return "image"
     if mime.startswith("audio/"):
         return "voice"
     if mime.startswith("text/") or mime in _TEXT_MIMES or mime.endswith(("+json", "+xml")):
         return "text"
-    return "text" if f".{name.lower()}".endswith(_TEXT_ENDINGS) else None
+    if f".{name.lower()}".endswith(_TEXT_ENDINGS):
+        return "text"
+    return None if mime.startswith("video/") else "document"
 
 
 class Unsupported(NamedTuple):

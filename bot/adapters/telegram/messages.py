@@ -333,6 +333,8 @@ def _document(document: Document) -> Attachment | None:
             return _file("image", name, mime, document)
         case "text":
             return _file("text", name, "text/plain", document)
+        case "document":
+            return _file("document", name, mime, document)
     return None
 
 

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from handlers.tools.files import FileTools
+from handlers.tools.person_files import PersonFiles
 from tests.handlers.tools.sandbox.outside import SECRET
 from tests.handlers.tools.sandbox.test_sandbox import home
 
 
 @pytest.fixture
 def tools(tmp_path: Path) -> FileTools:
-    return FileTools(tmp_path / "files")
+    return FileTools(PersonFiles(tmp_path / "files"))
 
 
 @pytest.fixture

@@ -84,7 +84,7 @@ def test_another_encoding_is_guessed_and_named(
     ("name", "data", "said"),
     [
         ("a.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a.png is not text (16 bytes, probably a PNG image): "),
-        ("a", b"%PDF-1.7\n\0", "a is not text (10 bytes, probably a PDF document): "),
+        ("a", b"%PDF-1.7\n\0", "a can't be read: it is damaged."),
         ("a.mp3", b"\0\xff" * 20, "a.mp3 is not text (40 bytes, probably audio/mpeg): "),
         ("a", bytes(range(256)) * 4, "a is not text (1,024 bytes): inspect it with run_command."),
         ("a", b"\xff\xfea", "a begins as utf-16 text but is not: it is damaged or binary."),

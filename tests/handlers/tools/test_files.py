@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from handlers.tools.files import MAX_READ_BYTES, MAX_WRITTEN_CHARACTERS, UNFINISHED, FileTools
+from handlers.tools.files import MAX_READ_BYTES, MAX_WRITTEN_CHARACTERS, FileTools
+from handlers.tools.person_files import UNFINISHED, PersonFiles
 from routing.errors import ToolFailed
 from tests.handlers.tools.files import ADA, BOB, everything
 from tests.stories.bad_workspaces import fill, read_only, small_disk
@@ -91,7 +92,7 @@ def test_the_content_limit(tools: FileTools) -> None:
 
 
 def test_the_quota_in_bytes(tmp_path: Path) -> None:
-    tools = FileTools(tmp_path / "files", most_bytes=1000)
+    tools = FileTools(PersonFiles(tmp_path / "files", most_bytes=1000))
     tools.write_file(ADA, "notes/a", "x" * 600)
     with pytest.raises(ToolFailed, match="Not written: the folder holds 600 bytes, and the limit is 1,000"):
         tools.write_file(ADA, "b", "x" * 401)
@@ -100,7 +101,7 @@ def test_the_quota_in_bytes(tmp_path: Path) -> None:
 
 
 def test_the_quota_in_files(tmp_path: Path) -> None:
-    tools = FileTools(tmp_path / "files", most_files=3)
+    tools = FileTools(PersonFiles(tmp_path / "files", most_files=3))
     for name in ("notes/a", "b"):
         tools.write_file(ADA, name, "x")
     with pytest.raises(ToolFailed, match="Not written: the folder holds 3 files, and the limit is 3"):
@@ -112,12 +113,12 @@ def test_the_quota_in_files(tmp_path: Path) -> None:
 def test_the_quota_counts_folders_of_any_depth(tmp_path: Path, own: Path) -> None:
     (own / "/".join("d" * 70)).mkdir(parents=True)
     with pytest.raises(ToolFailed, match="Not written: the folder holds 70 files, and the limit is 70"):
-        FileTools(tmp_path / "files", most_files=70).write_file(ADA, "a", "x")
+        FileTools(PersonFiles(tmp_path / "files", most_files=70)).write_file(ADA, "a", "x")
 
 
 def test_a_full_disk_leaves_the_old_content(tmp_path: Path) -> None:
     with small_disk(tmp_path / "files", 256) as files:
-        tools = FileTools(files)
+        tools = FileTools(PersonFiles(files))
         tools.write_file(ADA, "a.txt", "old")
         fill(files)
         with pytest.raises(ToolFailed) as caught:
@@ -128,7 +129,7 @@ def test_a_full_disk_leaves_the_old_content(tmp_path: Path) -> None:
 
 def test_a_read_only_disk(tmp_path: Path, own: Path) -> None:
     (own / "a.txt").write_text("old", encoding="utf-8")
-    tools = FileTools(tmp_path / "files")
+    tools = FileTools(PersonFiles(tmp_path / "files"))
     with read_only(tmp_path / "files"):
         for path in ("a.txt", "new/a.txt"):
             with pytest.raises(ToolFailed, match="the disk is read-only"):
@@ -152,7 +153,7 @@ def test_leftovers_of_a_kill_are_hidden_and_removed_by_the_next_write(tools: Fil
 
 def test_leftovers_of_a_kill_are_removed_from_a_full_folder(tmp_path: Path, own: Path) -> None:
     (own / f"{UNFINISHED}0011").write_text("half" * 200, encoding="utf-8")
-    assert FileTools(tmp_path / "files", most_bytes=1000).write_file(ADA, "a", "x" * 900)
+    assert FileTools(PersonFiles(tmp_path / "files", most_bytes=1000)).write_file(ADA, "a", "x" * 900)
 
 
 def test_concurrent_writes_count_towards_the_quota(tools: FileTools, own: Path) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 from handlers.tools.files import FileTools
 from handlers.tools.folder import file_in, folder_at, own_folder, parts_of, printable
+from handlers.tools.person_files import PersonFiles
 from routing.errors import ToolFailed
 from tests.handlers.tools.files import ADA
 
@@ -290,7 +291,7 @@ def test_a_file_swapped_for_a_link_is_never_read(
 
 
 def test_nothing_is_written_where_a_swapped_link_leads(tmp_path: Path, own: Path, outside: Path) -> None:
-    tools = FileTools(tmp_path / "files")
+    tools = FileTools(PersonFiles(tmp_path / "files"))
     states = states_of(own / "notes", notes, lambda path: path.symlink_to(outside))
     assert raced(lambda: tools.write_file(ADA, "notes/b.txt", "x"), states) == NOTES_REFUSED | {
         "Wrote 1 bytes to notes/b.txt (new file).",
@@ -302,7 +303,7 @@ def test_nothing_is_written_where_a_swapped_link_leads(tmp_path: Path, own: Path
 def test_a_link_swapped_for_the_persons_folder_keeps_its_permissions(own: Path, outside: Path) -> None:
     outside.chmod(0o755)
     states = states_of(own, lambda path: path.mkdir(0o755), lambda path: path.symlink_to(outside))
-    assert raced(lambda: FileTools(own.parent).list_files(ADA), states) == {
+    assert raced(lambda: FileTools(PersonFiles(own.parent)).list_files(ADA), states) == {
         ". is an empty folder.",
         "The person's folder can't be opened: No such file or directory. The owner has to fix it.",
         "The person's folder can't be opened: Not a directory. The owner has to fix it.",
@@ -313,7 +314,7 @@ def test_a_link_swapped_for_the_persons_folder_keeps_its_permissions(own: Path, 
 @pytest.mark.parametrize("mode", [0o000, 0o500, 0o777, 0o4755])
 def test_a_folder_without_permissions_is_made_accessible_to_its_owner_only(own: Path, mode: int) -> None:
     own.chmod(mode)
-    assert "Wrote 2 bytes" in FileTools(own.parent).write_file(ADA, "a.txt", "hi")
+    assert "Wrote 2 bytes" in FileTools(PersonFiles(own.parent)).write_file(ADA, "a.txt", "hi")
     assert stat.S_IMODE(own.stat().st_mode) == 0o700
 
 

@@ -140,10 +140,12 @@ async def test_unreadable_content_is_named(tg: TelegramServer, kind: str, noun: 
     assert inbound(tg, tg.unsupported(kind, group="Team")) is None
 
 
-async def test_unreadable_documents_are_named(tg: TelegramServer) -> None:
+async def test_any_document_but_a_video_is_taken(tg: TelegramServer) -> None:
     pdf = received(tg, tg.say_document("a.pdf", b"%PDF", "application/pdf", caption="read this"))
-    assert (pdf.kind, pdf.extension, pdf.attachments) == ("unsupported", ".pdf", ())
-    assert received(tg, tg.say_document("a.zip", b"PK", "application/zip")).extension == ".zip"
+    assert (pdf.kind, pdf.text) == ("message", "read this")
+    assert [(each.kind, each.name, each.mime) for each in pdf.attachments] == [("document", "a.pdf", "application/pdf")]
+    video = received(tg, tg.say_document("a.mp4", b"video", "video/mp4"))
+    assert (video.kind, video.extension, video.attachments) == ("unsupported", ".mp4", ())
 
 
 async def test_service_messages_are_ignored(tg: TelegramServer) -> None:

@@ -18,6 +18,7 @@ from handlers.tools.git.gateway import read_commands
 from handlers.tools.git.program import Script
 from handlers.tools.git.remote import Push, Remote, parse_remote
 from handlers.tools.git.tools import GitTools
+from handlers.tools.person_files import PersonFiles
 from routing.errors import ToolFailed
 from routing.types.tools import ToolScope
 from tests.handlers.tools.files import ADA
@@ -225,7 +226,7 @@ async def test_links_and_submodules_lead_nowhere(tmp_path: Path, server: GitServ
     with pytest.raises(ToolFailed):
         await tools.git_status(ADA, "evil/folder")
     with pytest.raises(ToolFailed, match="is a link"):
-        await asyncio.to_thread(FileTools(tmp_path / "workspace" / "files").read_file, ADA, "evil/link")
+        await asyncio.to_thread(FileTools(PersonFiles(tmp_path / "workspace" / "files")).read_file, ADA, "evil/link")
     assert SECRET not in told
     assert not (home(tmp_path) / "ran").exists()
 

@@ -1,0 +1,87 @@
+"""Files that people send: kept in their folder, and given to the model as text."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from handlers.replies.fences import fenced
+from handlers.tools.decoding import text_of
+from handlers.tools.documents import HEAD_BYTES, DocumentPart, kind_of, read_document, text_part
+from handlers.tools.folder import parts_of
+from handlers.tools.person_files import FolderFull, PersonFiles
+from routing.errors import Refused, ToolFailed
+from routing.types.messages import Attachment
+
+MAX_WHOLE_CHARACTERS = 30_000
+"""A longer text is given part by part."""
+
+Fetch = Callable[[Attachment], Awaitable[bytes]]
+"""Downloads an attachment. Raises Refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedFile:
+    """A stored file: its path in the person's folder, and what the model is told."""
+
+    path: str
+    text: str
+
+
+class IncomingFiles:
+    """Stores attachments and reads documents. Both raise Refused if the file can't be fetched or stored."""
+
+    def __init__(self, fetch: Fetch, files: PersonFiles) -> None:
+        self._fetch = fetch
+        self._files = files
+
+    async def store(self, attachment: Attachment, person_id: int) -> str:
+        """Keep a file and return its path."""
+        data = await self._fetch(attachment)
+        try:
+            return await asyncio.to_thread(self._files.receive, person_id, attachment.name, data)
+        except FolderFull as full:
+            words = (
+                "{name} was not kept: it does not fit into your folder, which may hold {most} MB and {files} files. "
+                "/files shows what is in it."
+            )
+            most = self._files.most_bytes // 2**20
+            raise Refused(words, name=attachment.name, most=most, files=self._files.most_files) from full
+        except ToolFailed as failed:
+            words = "{name} could not be kept ({reason}). Send it again, or tell the owner."
+            raise Refused(words, name=attachment.name, reason=str(failed).rstrip(".")) from None
+
+    async def document(self, attachment: Attachment, person_id: int) -> ReceivedFile:
+        """Keep a document and read its beginning."""
+        path = await self.store(attachment, person_id)
+        try:
+            part = await asyncio.to_thread(self._beginning, person_id, path, attachment.kind == "text")
+        except ToolFailed as failed:
+            return ReceivedFile(path, f"{path}:\n[{failed}]")
+        note = f"\n{part.note(path)}" if part.parts > 1 else ""
+        return ReceivedFile(path, f"{path}:\n{fenced(part.text)}{note}")
+
+    def _beginning(self, person_id: int, path: str, is_text: bool) -> DocumentPart:
+        with self._files.open(person_id, parts_of(path)) as file, os.fdopen(os.dup(file), "rb") as stream:
+            kind = kind_of(path, stream.read(HEAD_BYTES))
+            if kind is not None and not (is_text and kind != "html"):
+                return read_document(file, kind, path)
+            stream.seek(0)
+            data = stream.read()
+        text = _decoded(data) if is_text else None
+        if text is None:
+            text = text_of(data, path) if data else ""
+        return DocumentPart(text) if len(text) <= MAX_WHOLE_CHARACTERS else text_part(text, path, 1)
+
+
+def _decoded(data: bytes) -> str | None:
+    """A file that is said to be text; its encoding is detected. None if it is not text."""
+    for encoding in ("utf-8-sig", "utf-16") if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ("utf-8-sig", "cp1252"):
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        return None if "\0" in text else text
+    return None

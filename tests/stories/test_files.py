@@ -1,0 +1,147 @@
+"""Files both ways: what people send is kept and read, and what tools make is sent back."""
+
+from __future__ import annotations
+
+from tests.handlers.tools.sample_documents import pdf, word
+from tests.polling import until
+from tests.servers.discord import DiscordServer
+from tests.stories.discord_bot import hurried, up
+from tests.stories.harness import BotHarness, BotProcess, ask, press, running, tool_results
+from tests.stories.kills import kill_after_first_part
+
+__all__ = ["hurried"]
+
+REPORT = pdf(["The harvest was good.", "The winter was mild."])
+
+
+def kept(on: BotHarness, person: int = 1) -> dict[str, bytes]:
+    """The person's files."""
+    root = on.workspace / "files" / str(person)
+    return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def waiting_files(on: BotHarness) -> list[str]:
+    folder = on.workspace / "outgoing"
+    return [path.name for path in folder.iterdir()] if folder.exists() else []
+
+
+async def test_a_pdf_is_summarised_and_sent_back(on: BotHarness) -> None:
+    on.ms.reply("A good year.")
+    on.ms.call_tools([("send_file", {"path": "inbox/report.pdf"})])
+    on.ms.reply("Here it is.")
+    async with running(on):
+        on.tg.say_document("report.pdf", REPORT, "application/pdf", caption="Summarise this")
+        assert (await on.tg.reply()).text == "A good year.\n\n📂 Kept in your folder: inbox/report.pdf"
+        told = on.ms.last.last_user_text
+        assert told.startswith("Summarise this\n\ninbox/report.pdf:\n")
+        assert "The harvest was good." in told
+        assert "The winter was mild." in told
+        answer = await ask(on, "Send it back")
+        assert answer.text == "Here it is."
+        sent = next(each for each in on.tg.private().from_bot() if "document" in each.content)
+        assert (on.tg.document(sent).name, on.tg.document(sent).data) == ("report.pdf", REPORT)
+    assert kept(on) == {"inbox/report.pdf": REPORT}
+    assert waiting_files(on) == []
+
+
+async def test_the_same_file_is_kept_once_and_another_of_its_name_beside_it(on: BotHarness) -> None:
+    async with running(on):
+        for data in (b"one", b"two", b"one"):
+            on.tg.say_document("../../a.txt", data, "text/plain")
+            await on.tg.reply()
+        on.tg.say_photo(b"\xff\xd8\xff\xe0 photo")
+        await on.tg.reply()
+    assert kept(on) == {"inbox/a.txt": b"one", "inbox/a-2.txt": b"two", "inbox/photo.jpg": b"\xff\xd8\xff\xe0 photo"}
+
+
+async def test_nobody_reaches_the_files_of_another(on: BotHarness) -> None:
+    on.env["BOT_ACCESS"] = "open"
+    bob = on.tg.user("bob")
+    async with running(on):
+        on.tg.say_document("secret.txt", b"alice's", "text/plain")
+        await on.tg.reply()
+        for path in ("../1/inbox/secret.txt", "/files/../1/inbox/secret.txt", "inbox/secret.txt"):
+            on.ms.call_tools([("send_file", {"path": path}), ("read_file", {"path": path})])
+            await ask(on, "give me the file", user=bob)
+            assert all("Error:" in each for each in tool_results(on)[-2:])
+        for typed in ("/files send secret.txt", "/files send ../1/inbox/secret.txt", "/files delete inbox/secret.txt"):
+            assert (await ask(on, typed, user=bob)).text.startswith("There is no file")
+        assert (await ask(on, "/files", user=bob)).text.startswith("Your folder is empty.")
+    assert kept(on) == {"inbox/secret.txt": b"alice's"}
+
+
+async def test_in_a_group_a_file_is_sent_after_a_press(on: BotHarness) -> None:
+    on.ms.reply("Noted.")
+    on.ms.call_tools([("send_file", {"path": "inbox/a.txt"})])
+    on.ms.reply("Sent.")
+    async with running(on):
+        on.tg.say_document("a.txt", b"private", "text/plain")
+        await on.tg.reply()
+        await ask(on, "/access here on", group="Team")
+        asked = await ask(on, "@tierbot send the file", group="Team")
+        assert "Shall I run send_file" in asked.text
+        assert "Everyone in this chat will see the file." in asked.text
+        assert on.tg.calls("sendDocument") == []
+        on.tg.press("✅ Allow once", message=asked)
+        await on.tg.wait_for(lambda tg: tg.calls("sendDocument"))
+        sent = on.tg.group("Team").from_bot()[-1]
+        assert on.tg.document(sent).data == b"private"
+
+
+async def test_files_are_listed_sent_and_deleted_by_command(on: BotHarness) -> None:
+    async with running(on):
+        assert (await ask(on, "/files")).text.startswith("Your folder is empty.")
+        on.tg.say_document("Plan.docx", word(["Buy seeds"]), "application/msword")
+        await on.tg.reply()
+        assert "Buy seeds" in on.ms.last.last_user_text
+        listed = (await ask(on, "/files")).text
+        assert "of 500 MB used" in listed
+        assert "inbox/Plan.docx" in listed
+        sent = await ask(on, "/files send plan.docx")
+        assert on.tg.document(sent).data == kept(on)["inbox/Plan.docx"]
+        assert "Did you mean Plan.docx?" in (await ask(on, "/files send plan.doc")).text
+        asked = await ask(on, "/files delete plan.docx")
+        assert asked.text == "Delete inbox/Plan.docx? It can't be brought back."
+        assert kept(on)
+        assert (await press(on, "🗑 Delete", message=asked)).text == "🗑 inbox/Plan.docx is deleted."
+    assert kept(on) == {}
+    assert len(on.ms.calls) == 1
+
+
+async def test_a_full_folder_takes_no_more(on: BotHarness) -> None:
+    on.config["sandbox"] = {"folderMb": 1}
+    async with running(on):
+        on.tg.say_document("big.bin", b"\0" * 1_100_000, "application/octet-stream")
+        refused = (await on.tg.reply()).text
+    assert refused.startswith("big.bin was not kept: it does not fit into your folder, which may hold 1 MB")
+    assert kept(on) == {}
+    assert on.ms.calls == []
+
+
+async def test_files_both_ways_on_discord(on: BotHarness, dc: DiscordServer) -> None:
+    on.ms.reply("A good year.")
+    on.ms.call_tools([("send_file", {"path": "inbox/report.pdf"})])
+    on.ms.reply("Here it is.")
+    async with running(on) as app:
+        await up(dc, app)
+        asked = dc.say("Summarise this", attachments=[("report.pdf", REPORT, "application/pdf")])
+        first = await dc.reply(asked, after=asked, matching=lambda message: "Kept in your folder" in message.text)
+        assert "The harvest was good." in on.ms.last.last_user_text
+        again = dc.say("Send it back")
+        answer = await dc.reply(again, after=again, matching=lambda message: bool(message.attachments))
+        assert first.text.startswith("A good year.")
+        assert [(file.name, file.data) for file in answer.attachments] == [("report.pdf", REPORT)]
+        listed = dc.slash("files")
+        await until(lambda: "report.pdf" in "".join(each.text for each in listed.answers))
+
+
+async def test_a_kill_between_answer_and_file_loses_nothing(on: BotHarness) -> None:
+    async with BotProcess(on):
+        on.tg.say_document("report.pdf", REPORT, "application/pdf")
+        await on.tg.reply()
+    on.ms.call_tools([("send_file", {"path": "inbox/report.pdf"})])
+    on.ms.reply("Here it is. " * 200)
+    await kill_after_first_part(on, "Send it back", "sendDocument")
+    sent = on.tg.private().from_bot()[-1]
+    assert on.tg.document(sent).data == REPORT
+    await until(lambda: waiting_files(on) == [])
