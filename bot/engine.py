@@ -21,12 +21,14 @@ from handlers.council.council import CouncilSessions
 from handlers.running import RunningTurns
 from handlers.tools.approval import Approval
 from handlers.tools.dependencies import About, ToolDependencies
+from handlers.tools.images import image_fetcher
 from handlers.tools.sandbox import Sandbox
 from routing.budget.budget import Budget
 from routing.budget.guard import BudgetGuard
 from routing.errors import ModelError
 from routing.llm.adapter import LiteLlm
 from routing.llm.attempt import ModelCaller
+from routing.llm.image_generation import ImageGenerator
 from routing.llm.local.runtime import LocalRuntime
 from routing.llm.local.speech import LocalSpeech
 from routing.llm.media_caller import MediaCaller
@@ -98,6 +100,8 @@ async def build_engine(
     media = MediaModels(llm, models, speech, lambda kind: environment.settings.media_models[kind])
     media_caller = MediaCaller(models, guard, steady)
     voice = Transcriber(llm, speech, media, media_caller, prices, stores.ledger)
+    fetch = image_fetcher(lambda: web_settings(environment.settings))
+    images = ImageGenerator(llm, media, media_caller, guard, prices, fetch)
     speaker = Speaker(llm, speech, media, media_caller, prices, lambda: environment.settings.speech_voice)
     files, owner_files = Files(platforms, voice), WorkspaceFiles(workspace)
     health = ProcessHealth(REVISION, stores.database.size_bytes, stores.outbox, running, models, platforms, steady)
@@ -116,6 +120,7 @@ async def build_engine(
         clock,
         about,
         council=council,
+        images=images,
         accounts=accounts.accounts,
         reachable=accounts.reachable,
         dav=accounts.dav,

@@ -55,6 +55,9 @@ class Settings(PlatformSettings):
         "", description="Models that speak, in order; off for none; empty: those of the configured providers."
     )
     speech_voice: str = Field("alloy", description="Voice of SPEECH_MODEL, by the provider's name for it.")
+    image_model: str = Field(
+        "", description="Models that make pictures, in order; off for none; empty: those of the configured providers."
+    )
     web_search: Literal["auto", "searxng", "brave", "tavily", "ddgs", "off"] = Field(
         "auto", description="Search engine of web_search; auto: every configured one in turn, then ddgs without a key."
     )
@@ -128,7 +131,11 @@ class Settings(PlatformSettings):
     @property
     def media_models(self) -> Mapping[MediaKind, str]:
         """The setting for each kind of media."""
-        return {"audio_transcription": self.transcription_model, "audio_speech": self.speech_model}
+        return {
+            "audio_transcription": self.transcription_model,
+            "audio_speech": self.speech_model,
+            "image_generation": self.image_model,
+        }
 
 
 _SECRET = frozenset(
@@ -141,7 +148,13 @@ _SECRET = frozenset(
 LIVE = frozenset(
     {
         *(f"tier_{tier}_pool" for tier in TIERS),
-        *("bot_model_selection_allowed_providers", "transcription_model", "speech_model", "speech_voice"),
+        *(
+            "bot_model_selection_allowed_providers",
+            "transcription_model",
+            "speech_model",
+            "speech_voice",
+            "image_model",
+        ),
         *("web_search", "web_private_hosts"),
         *("searxng_url", "brave_api_key", "brave_api_root", "tavily_api_key", "tavily_api_root", "duckduckgo_url"),
     }

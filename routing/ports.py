@@ -13,6 +13,7 @@ from routing.types.budgets import Period, PersonLimits, Price
 from routing.types.history import Conversation, StoredMessage, Summary, TurnRecord
 from routing.types.llm import (
     ChatMessage,
+    Drawing,
     ModelRequest,
     Picture,
     ProviderProfile,
@@ -236,6 +237,9 @@ class MediaPrices(Protocol):
     def speech(self, model: str, characters: int, seconds: int | None) -> Decimal | None:
         """US dollars for speaking a text, with the length of the sound if it is known; None if unknown."""
 
+    def picture(self, model: str, drawing: Drawing | None) -> Decimal | None:
+        """US dollars for a picture: expected (None) or with its tokens; None if unknown."""
+
 
 class EmbeddingModel(Protocol):
     """Calls remote embedding models."""
@@ -283,12 +287,12 @@ class Llm(Protocol):
         """Whether the library's bundled map contains `provider/model`."""
 
 
-MediaKind = Literal["audio_transcription", "audio_speech"]
+MediaKind = Literal["audio_transcription", "audio_speech", "image_generation"]
 """A kind of model, in LiteLLM's words."""
 
 
 class MediaLlm(Protocol):
-    """Calls models that hear or speak."""
+    """Calls models that hear, speak or draw."""
 
     async def offered(self, kind: MediaKind, names: Sequence[str]) -> tuple[str, ...]:
         """Those of the names that the library's bundled map has as models of this kind and that are not retired."""
@@ -298,6 +302,9 @@ class MediaLlm(Protocol):
 
     async def speak(self, model: str, profile: ProviderProfile, text: str, voice: str) -> bytes:
         """Speak a text, as Opus in Ogg if the provider can. Raises ModelError."""
+
+    async def draw(self, model: str, profile: ProviderProfile, prompt: str) -> Drawing:
+        """Make a picture. Raises ModelError."""
 
 
 class LocalMedia(Protocol):

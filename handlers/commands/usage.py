@@ -30,7 +30,7 @@ SPEC = CommandSpec(
 DAY = 86_400.0
 TIER_DAYS = 7
 MAX_LISTED = 50
-MEDIA_NAMES: Mapping[Media, str] = {"voice": "Voice messages", "speech": "Spoken answers"}
+MEDIA_NAMES: Mapping[Media, str] = {"voice": "Voice messages", "speech": "Spoken answers", "image": "Pictures"}
 FEWEST_BARS, MOST_BARS = 7, 90
 """Minimum and maximum number of days in the chart."""
 _DAYS = re.compile(r"(\d{1,3})d?", re.IGNORECASE)

@@ -17,6 +17,7 @@ from handlers.tools.mcp.client import McpClient
 from handlers.tools.sandbox import Sandbox
 from handlers.tools.toolbox import Toolbox
 from handlers.tools.workspace import WorkspaceToolkits
+from routing.llm.image_generation import ImageGenerator
 from routing.memory.recall import Memory
 from routing.policy.models import Models
 from routing.ports import Clock, Embedder, Health, HistoryStore, PreferenceStore
@@ -82,9 +83,9 @@ class WebSettings:
 @dataclass(frozen=True, slots=True)
 class ToolDependencies:
     """`files` contains one folder per person. Without `about` there are no tools about the bot; without `council` there
-    is no council tool, without `memory` none that remembers. `accounts` are those that people have connected;
-    `reachable` says where a person's servers may be, `dav` opens those of calendars. `web` is read for each search
-    and each page."""
+    is no council tool, without `images` none for pictures, without `memory` none that remembers.
+    `accounts` are those that people have connected; `reachable` says where a person's servers may be, `dav` opens those
+    of calendars. `web` is read for each search and each page."""
 
     files: Path
     sandbox: Sandbox
@@ -94,6 +95,7 @@ class ToolDependencies:
     clock: Clock
     about: About | None = None
     council: CouncilSessions | None = None
+    images: ImageGenerator | None = None
     weather: WeatherAddresses = WeatherAddresses()
     accounts: Accounts | None = None
     reachable: Callable[[Person], Reachable] = lambda person: Reachable()

@@ -25,6 +25,7 @@ from routing.llm.parameters import Target, parameters
 from routing.llm.price_map import PriceMap, cost
 from routing.ports import MediaKind
 from routing.types.llm import (
+    Drawing,
     ModelRequest,
     ProviderProfile,
     Recording,
@@ -165,6 +166,11 @@ class LiteLlm:
         litellm = await asyncio.shield(self.load())
         return await media_calls.speak(litellm, resolve_endpoint(model, profile), model, profile, text, voice)
 
+    async def draw(self, model: str, profile: ProviderProfile, prompt: str) -> Drawing:
+        """`routing.ports.MediaLlm`."""
+        litellm = await asyncio.shield(self.load())
+        return await media_calls.draw(litellm, resolve_endpoint(model, profile), model, profile, prompt)
+
     async def embed(self, model: str, profile: ProviderProfile, texts: Sequence[str]) -> Vectors:
         """`routing.ports.EmbeddingModel`."""
         litellm = await asyncio.shield(self.load())
@@ -226,6 +232,7 @@ def _import(catalog: Catalog, environment: Mapping[str, str]) -> ModuleType:
         patches.send_as_given()
         patches.skip_metadata()
         patches.look_up_once()
+        patches.make_pictures_once()
     patches.drop_proxy_price_map(litellm)
     for logger in _LOGGERS:
         # Their handlers would write to stderr and bypass our log, which masks secrets.

@@ -1,4 +1,4 @@
-"""Calls models that hear and speak: within the budget, and the next one if one fails."""
+"""Calls models that hear, speak and draw: within the budget, and the next one if one fails."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import TypeVar
 
 from routing.budget.guard import BudgetGuard
-from routing.errors import ModelError
+from routing.errors import ModelError, PolicyRefused
 from routing.policy.models import Models
 from routing.ports import Clock
 from routing.types.budgets import BudgetExceeded
@@ -44,7 +44,7 @@ class MediaCaller:
         for model in order[:-1]:
             try:
                 return await self._one(kind, model, ask, price, cost)
-            except BudgetExceeded:
+            except (BudgetExceeded, PolicyRefused):
                 raise
             except ModelError as error:
                 log.info("[LLM] %s failed (%s); calling the next model", model, error.raw or error.reason)

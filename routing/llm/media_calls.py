@@ -1,7 +1,9 @@
-"""Calls models that hear and speak through LiteLLM."""
+"""Calls models that hear, speak and draw through LiteLLM."""
 
 from __future__ import annotations
 
+import asyncio
+import base64
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from types import ModuleType
@@ -10,10 +12,14 @@ from typing import Any
 from routing.errors import EmptyAnswer, Reason
 from routing.llm.error_mapping import time_limit
 from routing.ports import MediaKind
-from routing.types.llm import ProviderProfile, Recording, Transcript
+from routing.types.llm import Drawing, ProviderProfile, Recording, Transcript
 
 _FOR_ANSWERS = "_skip_responses_api_bridge"
 """Only LiteLLM's chat completions know this option; other calls would send it to the provider."""
+
+_GPT_IMAGE = "gpt-image"
+"""OpenAI's models with this name always send the picture itself."""
+_MAX_ENCODED = 40 * 2**20
 
 
 def offered(known: Mapping[str, Mapping[str, Any]], kind: MediaKind, names: Sequence[str]) -> tuple[str, ...]:
@@ -51,6 +57,28 @@ async def speak(
     async with time_limit(model, profile):
         response = await litellm.aspeech(**request, drop_params=True)
         return bytes(response.content)
+
+
+async def draw(
+    litellm: ModuleType, where: Mapping[str, Any], model: str, profile: ProviderProfile, prompt: str
+) -> Drawing:
+    """A square picture. Raises ModelError."""
+    request = _request(where, profile) | {"prompt": prompt, "n": 1, "size": "1024x1024"}
+    request |= {"quality": "medium"} if _GPT_IMAGE in model else {"response_format": "b64_json"}
+    async with time_limit(model, profile):
+        response = await litellm.aimage_generation(**request, drop_params=True)
+        found = response.data[0] if response.data else None
+    encoded, usage = getattr(found, "b64_json", None), getattr(response, "usage", None)
+    tokens = getattr(usage, "input_tokens", None) or None, getattr(usage, "output_tokens", None) or None
+    if not encoded and isinstance(url := getattr(found, "url", None), str) and url:
+        return Drawing(b"", url, *tokens)
+    if not encoded or len(encoded) > _MAX_ENCODED:
+        raise EmptyAnswer(model, Reason("its answer can't be read"))
+    try:
+        data = await asyncio.to_thread(base64.b64decode, encoded)
+    except ValueError:
+        raise EmptyAnswer(model, Reason("its answer can't be read")) from None
+    return Drawing(data, "", *tokens)
 
 
 def _request(where: Mapping[str, Any], profile: ProviderProfile) -> dict[str, Any]:

@@ -21,6 +21,7 @@ TOKENIZER = "anthropic_tokenizer.json"
 MAIN = "litellm.main"
 STREAMS = "litellm.litellm_core_utils.streaming_handler"
 UTILS = "litellm.utils"
+OPENAI_HANDLER = "litellm.llms.openai.openai"
 MAPPED = frozenset({"openai", "anthropic", "gemini", "vertex_ai", "groq", "deepseek", "xai", "openrouter", "mistral"})
 """Providers whose models LiteLLM looks up in its map alone. It asks Ollama and others, whose answers change."""
 _MODELS = 256
@@ -68,6 +69,19 @@ def skip_metadata() -> None:
     utils: Any = importlib.import_module(UTILS)
     streams: Any = importlib.import_module(STREAMS)
     utils.update_response_metadata = streams.get_api_base = _nothing
+
+
+def make_pictures_once() -> None:
+    """LiteLLM ignores `max_retries` for pictures: OpenAI's client would ask for a failed one twice more, each paid."""
+    handler: Any = importlib.import_module(OPENAI_HANDLER).OpenAIChatCompletion
+    make = handler.image_generation
+    if make.__module__ == __name__:  # installed already
+        return
+
+    def once(self: Any, *, optional_params: Mapping[str, Any], **request: Any) -> Any:
+        return make(self, optional_params={**optional_params, "max_retries": 0}, **request)
+
+    handler.image_generation = once
 
 
 def _nothing(**_: object) -> None:

@@ -10,12 +10,14 @@ from typing import Any
 
 from routing.bounded import Bounded
 from routing.types.budgets import Price, Rates
-from routing.types.llm import ProviderProfile
+from routing.types.llm import Drawing, ProviderProfile
 from routing.types.model_names import OWN_MACHINE
 
 _ABOVE = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
 _REMEMBERED = 1024
 _CHARACTERS_PER_TOKEN, _CHARACTERS_PER_SECOND = 4, 12
+_PROMPT_TOKENS, _PICTURE_TOKENS = 100, 1_100
+"""OpenAI counts 1,056 for a square picture of medium quality."""
 
 
 def cost(litellm: ModuleType, model: str, profile: ProviderProfile, usage: Any) -> Decimal | None:
@@ -86,6 +88,23 @@ class PriceMap:
             return None
         tokens = Decimal(str(entry.get("input_cost_per_token") or 0)) * (characters // _CHARACTERS_PER_TOKEN + 1)
         return tokens + Decimal(str(each)) * (seconds or characters // _CHARACTERS_PER_SECOND + 1)
+
+    def picture(self, model: str, drawing: Drawing | None) -> Decimal | None:
+        """The price of a picture, in US dollars: a fixed one, or that of its tokens, which are estimated if not
+        known."""
+        profile = self._profile(model.partition("/")[0])
+        if profile.name in OWN_MACHINE:
+            return Decimal(0)
+        if _is_elsewhere(profile):
+            return None
+        entry = self._entry(model)
+        if each := entry.get("output_cost_per_image") or entry.get("input_cost_per_image"):
+            return Decimal(str(each))
+        if not (each := entry.get("output_cost_per_image_token")):
+            return None
+        into = (drawing and drawing.input_tokens) or _PROMPT_TOKENS
+        out = (drawing and drawing.output_tokens) or _PICTURE_TOKENS
+        return Decimal(str(entry.get("input_cost_per_token") or 0)) * into + Decimal(str(each)) * out
 
     def _entry(self, model: str) -> Mapping[str, Any]:
         known = self._litellm.model_cost

@@ -117,6 +117,16 @@ class Transcript:
     seconds: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A picture that a model made, in any format, or else its `url`; and its tokens if the provider counted them."""
+
+    data: bytes = b""
+    url: str = ""
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
 Finish = Literal["stop", "tools", "length", "cut", "late", "stopped", "policy"]
 
 

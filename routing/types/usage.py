@@ -13,9 +13,9 @@ from routing.types.llm import Usage
 from routing.types.messages import ChatKey
 from routing.types.tiers import Tier
 
-Media = Literal["voice", "speech"]
+Media = Literal["voice", "speech", "image"]
 MEDIA: tuple[Media, ...] = get_args(Media)
-"""Calls outside the tiers: transcribed voice messages, and spoken answers."""
+"""Calls outside the tiers: transcribed voice messages, spoken answers, and pictures."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,7 @@ def _critic_findings(models: Models, author: str) -> list[Finding]:
 
 
 async def voice(inspection: Inspection) -> list[Finding]:
-    """Which models transcribe voice messages and speak answers, and whether those of the settings can be called."""
+    """Which models hear, speak and draw, and whether those of the settings can be called."""
     models = _models(inspection)
     if models is None:
         return []
@@ -155,6 +155,14 @@ _MEDIA = (
         "speaks answers after /voice on",
         "answers are not spoken",
         f"{INSTALL_VOICES}, and put the two files of a Piper voice into the workspace's models folder.",
+    ),
+    _MediaCheck(
+        "pictures",
+        "image_generation",
+        "IMAGE_MODEL",
+        "makes pictures",
+        "no pictures are made",
+        "Name a model of a provider.",
     ),
 )
 

@@ -39,7 +39,7 @@ class LocalSpeech:
         if kind == "audio_speech":
             voices = sorted(self._folder.glob(f"*{_VOICE}")) if _can_speak() else []
             return tuple(PREFIX + each.stem for each in voices if self._settings_of(each.stem).is_file())
-        if find_spec("faster_whisper") is None or not self._folder.is_dir():
+        if kind != "audio_transcription" or find_spec("faster_whisper") is None or not self._folder.is_dir():
             return ()
         return tuple(PREFIX + each.name for each in sorted(self._folder.iterdir()) if _is_model(each))
 

@@ -17,7 +17,7 @@ from handlers.tools.sandbox import Sandbox, SandboxLimits
 from routing.llm.message_codec import MAX_DESCRIPTION_CHARACTERS
 
 OURS = sorted(path.stem for path in FOLDER.glob("*.json"))
-WHEN_RELEVANT = ("calendar", "council", "git", "meta", "weather")
+WHEN_RELEVANT = ("calendar", "council", "git", "images", "meta", "weather")
 """Toolkits that are shown only for relevant messages."""
 
 
@@ -47,7 +47,7 @@ def test_our_toolkits_are_valid_in_every_size(name: str) -> None:
 def test_a_manifest_describes_the_functions_of_its_module(module: ToolkitModule, tmp_path: Path) -> None:
     unused = cast(Any, object())
     sandbox = Sandbox(tmp_path, SandboxLimits())
-    more = {"about": unused, "council": unused, "accounts": unused, "dav": unused, "memory": unused}
+    more = {"about": unused, "council": unused, "accounts": unused, "dav": unused, "memory": unused, "images": unused}
     tools = module.build(ToolDependencies(tmp_path, sandbox, unused, unused, unused, time.time, **more))
     described = {card.name: typed(card.texts["XL"].parameters) for card in our_toolkit(module.NAME).tools}
     assert {each.name: typed(each.parameters["XL"]) for each in tools} == described

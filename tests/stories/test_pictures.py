@@ -1,0 +1,113 @@
+"""make_image: its price is confirmed first, then the picture arrives with the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from aiohttp import web
+
+from tests.servers.listener import listening
+from tests.servers.model.script import Gate
+from tests.servers.model.scripting import draws
+from tests.servers.model.wire_media import PICTURE
+from tests.servers.telegram import Message
+from tests.stories.harness import BotHarness, ask, running, tool_results
+from tests.stories.office import ONCE, calls, card, pressed
+
+PROMPT = {"prompt": "A fox in the snow, as a watercolour"}
+MODEL = "openai/gpt-image-2.5-flare"
+
+
+async def picture_after_press(on: BotHarness, asked: Message) -> Message:
+    """Confirms; returns the message with the picture."""
+    on.tg.press(ONCE, message=asked)
+    await on.tg.wait_for(lambda _: "photo" in asked.chat.from_bot()[-1].content)
+    return asked.chat.from_bot()[-1]
+
+
+async def test_the_price_is_asked_and_the_picture_arrives(on: BotHarness) -> None:
+    on.config["budget"] = {"perUserDailyUsd": 1.5}
+    calls(on, "make_image", PROMPT, server="")
+    on.ms.draw(usage=(20, 1_000))
+    async with running(on):
+        asked = await card(on, "Draw me a fox in the snow")
+        assert f"🎨 {MODEL} makes the picture for about $0.03" in asked.text
+        assert "budget left: $1.50 of $1.50" in asked.text
+        assert 'prompt: "A fox in the snow' in asked.text
+        assert on.ms.media == []
+        shown = await picture_after_press(on, asked)
+        assert on.tg.picture(shown).data == PICTURE
+        assert "Pictures: 1 call" in (await ask(on, "/usage tiers")).text
+    (request,) = on.ms.media
+    assert request.body == {
+        "model": "gpt-image-2.5-flare",
+        "prompt": PROMPT["prompt"],
+        "n": 1,
+        "size": "1024x1024",
+        "quality": "medium",
+    }
+    assert on.rows("select model, cost_nano from usage where tier = 'image'") == [(MODEL, 20 * 5_000 + 1_000 * 30_000)]
+    (saved,) = (on.workspace / "files" / "1" / "pictures").iterdir()
+    assert saved.read_bytes() == PICTURE
+    assert saved.name.startswith("a-fox-in-the-snow-as-a-watercolour-")
+
+
+async def test_no_picture_is_made_over_the_budget(on: BotHarness) -> None:
+    on.config["budget"] = {"perUserDailyUsd": 0.02}
+    on.env["TIER_BALANCED_POOL"] = "openai/gpt-4o-mini"
+    on.ms.call_tools([("make_image", PROMPT)])
+    on.ms.call_tools([("make_image", PROMPT)])
+    async with running(on):
+        assert "🔐" not in (await ask(on, "Draw me a fox in the snow")).text
+        assert "No model was asked" in tool_results(on)[-1]
+    assert on.ms.media == []
+
+
+async def test_what_can_go_wrong_is_told(on: BotHarness) -> None:
+    on.env["IMAGE_MODEL"] = "openai/gpt-image-2"
+    calls(on, "make_image", PROMPT, server="")
+    wrong: dict[str, Callable[[], Gate]] = {
+        "refuses this prompt by its content rules": lambda: on.ms.fail(400, "content_policy_violation", when=draws),
+        "too many requests": lambda: on.ms.fail(429, when=draws),
+        "its answer can't be read": lambda: on.ms.draw(b"not a picture"),
+        "its picture can't be fetched": lambda: on.ms.draw(url="http://127.0.0.1:9/a.png"),
+    }
+    async with running(on):
+        for reason, script in wrong.items():
+            script()
+            await ask(on, "/new")
+            answer = await pressed(on, ONCE, await card(on, "Draw me a fox in the snow"))
+            assert "No picture was made" in answer.text
+            assert reason in answer.text
+    assert on.rows("select count(*) from usage where tier = 'image'") == [(0,)]
+
+
+async def test_the_next_model_steps_in_if_it_costs_no_more(on: BotHarness) -> None:
+    on.env["IMAGE_MODEL"] = f"{MODEL}, openai/gpt-image-1, openai/gpt-image-2"
+    calls(on, "make_image", PROMPT, server="")
+    on.ms.fail(500, when=draws)
+    async with running(on):
+        shown = await picture_after_press(on, await card(on, "Draw me a fox in the snow"))
+        assert on.tg.picture(shown).data == PICTURE
+    assert [call.model for call in on.ms.media] == ["gpt-image-2.5-flare", "gpt-image-2"]
+
+
+async def test_without_a_model_the_tool_is_off_and_says_why(on: BotHarness) -> None:
+    on.env["IMAGE_MODEL"] = "off"
+    async with running(on):
+        assert "make_image is off: no provider with a key can make pictures" in (await ask(on, "/status full")).text
+        await ask(on, "Draw me a fox in the snow")
+    assert "make_image" not in on.ms.last.reading.tool_names
+
+
+async def test_a_picture_that_is_sent_as_an_address_is_fetched(on: BotHarness) -> None:
+    async def serve(request: web.BaseRequest) -> web.Response:
+        return web.Response(body=PICTURE, content_type="image/png")
+
+    calls(on, "make_image", PROMPT, server="")
+    async with listening(serve) as base:
+        on.env["WEB_PRIVATE_HOSTS"] = "127.0.0.1"
+        on.ms.draw(url=f"{base}/a.png")
+        async with running(on):
+            shown = await picture_after_press(on, await card(on, "Draw me a fox in the snow"))
+            assert on.tg.picture(shown).data == PICTURE
