@@ -29,7 +29,7 @@ READ_SECONDS = 15.0
 MAX_BYTES = 20_000_000
 MAX_HTML_BYTES = 3_000_000
 """Of longer pages only the beginning is read."""
-MAX_TEXT_BYTES = 4_000_000
+MAX_TEXT_BYTES = 2_000_000
 PART_CHARACTERS: dict[Size, int] = {"S": 4_000, "M": 8_000, "L": 16_000, "XL": 16_000}
 KEPT_PAGES = 8
 KEPT_SECONDS = 600.0
@@ -108,7 +108,7 @@ class PageTools:
         if not (unknown or _TEXT.fullmatch(kind)):
             raise _no_text(answer)
         text = await asyncio.to_thread(_text, answer)
-        return Page(answer.url, "", "", cleaned(text), _cut_note(answer, MAX_TEXT_BYTES))
+        return Page(answer.url, "", "", text, _cut_note(answer, MAX_TEXT_BYTES))
 
     async def _html(self, answer: Response, links: bool) -> Page:
         body, note = answer.body[:MAX_HTML_BYTES], _cut_note(answer, MAX_HTML_BYTES)
@@ -119,7 +119,8 @@ class PageTools:
             log.warning("[Web] A page of %d bytes %s", len(body), error)
             text = await asyncio.to_thread(_without_tags, body.decode("utf-8", "replace"))
             found, note = {"text": text}, f"{note} The page is unusually complex: this is its plain text.".strip()
-        page = Page(answer.url, _line(found.get("title")), _line(found.get("date")), cleaned(found["text"]), note)
+        text = await asyncio.to_thread(cleaned, found["text"])
+        page = Page(answer.url, _line(found.get("title")), _line(found.get("date")), text, note)
         if not page.text.strip():
             raise ToolFailed(
                 f"{answer.url} has no readable text{f' ({page.title})' if page.title else ''}: it may need a browser."
@@ -139,7 +140,8 @@ class PageTools:
             raise ToolFailed(f"{answer.url} is a PDF document without text, probably scanned pictures of pages.")
         read, pages = found["read"], found["pages"]
         note = f"Only the first {read:,} of {pages:,} pages could be read." if read < pages else ""
-        return Page(answer.url, _line(found["title"]), _line(found["date"]), cleaned(found["text"]), note)
+        text = await asyncio.to_thread(cleaned, found["text"])
+        return Page(answer.url, _line(found["title"]), _line(found["date"]), text, note)
 
 
 def _part(page: Page, number: int, size: int) -> str:
@@ -174,7 +176,7 @@ def _split(text: str, size: int) -> list[str]:
 
 def _text(answer: Response) -> str:
     try:
-        return text_of(answer.body[:MAX_TEXT_BYTES], answer.url)
+        return cleaned(text_of(answer.body[:MAX_TEXT_BYTES], answer.url))
     except ToolFailed:
         raise _no_text(answer) from None
 
