@@ -35,7 +35,8 @@ def numbered(fact: Fact) -> str:
 
 def origin(say: Say, fact: Fact, zone: tzinfo) -> str:
     """Who said it, what the model had read by then, and when."""
-    parts = [say(AUTHORS[fact.author]), ", ".join(fact.sources), say.time(datetime.fromtimestamp(fact.at, zone))]
+    read = ", ".join(map(code, fact.sources))
+    parts = (say(AUTHORS[fact.author]), read, say.time(datetime.fromtimestamp(fact.at, zone)))
     return " · ".join(filter(None, parts))
 
 

@@ -43,14 +43,28 @@ def test_our_toolkits_are_valid_in_every_size(name: str) -> None:
         assert len(tool.examples) == 5
 
 
+def dependencies(folder: Path) -> ToolDependencies:
+    """Enough to build all tools."""
+    unused = cast(Any, object())
+    more = {"about": unused, "council": unused, "accounts": unused, "dav": unused, "memory": unused, "images": unused}
+    return ToolDependencies(folder, Sandbox(folder, SandboxLimits()), unused, unused, unused, time.time, **more)
+
+
 @pytest.mark.parametrize("module", TOOLKITS, ids=lambda module: module.NAME)
 def test_a_manifest_describes_the_functions_of_its_module(module: ToolkitModule, tmp_path: Path) -> None:
-    unused = cast(Any, object())
-    sandbox = Sandbox(tmp_path, SandboxLimits())
-    more = {"about": unused, "council": unused, "accounts": unused, "dav": unused, "memory": unused, "images": unused}
-    tools = module.build(ToolDependencies(tmp_path, sandbox, unused, unused, unused, time.time, **more))
+    tools = module.build(dependencies(tmp_path))
     described = {card.name: typed(card.texts["XL"].parameters) for card in our_toolkit(module.NAME).tools}
     assert {each.name: typed(each.parameters["XL"]) for each in tools} == described
+
+
+def test_only_these_tools_return_no_text_by_others(tmp_path: Path) -> None:
+    """After the result of any other tool, a person confirms what is remembered about them."""
+    built = [each for module in TOOLKITS for each in module.build(dependencies(tmp_path))]
+    trusted = {each.name for each in built if not each.traits.outside}
+    assert trusted == {
+        *("get_datetime", "calculate", "set_tier", "use_skill", "discover_tools", "help", "show_config", "health"),
+        *("remember", "recall", "forget"),
+    }
 
 
 def typed(schema: Mapping[str, Any]) -> dict[str, object]:
