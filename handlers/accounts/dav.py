@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:  # imported when an account is used
 CALENDAR, CONTACTS = "calendar", "contacts"
 DAV, CALDAV, CARDDAV = "DAV:", "urn:ietf:params:xml:ns:caldav", "urn:ietf:params:xml:ns:carddav"
 MAX_URL = 500
+SECRET = (
+    "What is your password there? If you log in with a second factor, make an app password. I delete your message if I "
+    "can."
+)
 _HOME = {CALENDAR: (CALDAV, "calendar-home-set"), CONTACTS: (CARDDAV, "addressbook-home-set")}
 _KIND = {CALENDAR: (CALDAV, "calendar"), CONTACTS: (CARDDAV, "addressbook")}
 _WELL_KNOWN = {CALENDAR: "/.well-known/caldav", CONTACTS: "/.well-known/carddav"}
@@ -43,28 +48,26 @@ class DavServers:
 
     def kinds(self) -> tuple[AccountKind, ...]:
         """The kinds of account that a calendar server serves."""
+        user = Field("user", "What is your user name there? Often it is your e-mail address.", read_user)
+        calendar = Field(
+            "address",
+            "What is the address of your calendar server (CalDAV)? For example `cloud.example.com`, "
+            "`https://caldav.icloud.com` or `https://dav.mailbox.org/caldav`. Your provider's help names it.",
+            read_address,
+        )
+        contacts = Field(
+            "address",
+            "What is the address of your address book server (CardDAV)? For example `cloud.example.com`, "
+            "`https://contacts.icloud.com` or `https://dav.mailbox.org/carddav`. Your provider's help names it.",
+            read_address,
+        )
         return (
-            AccountKind(
-                CALENDAR,
-                "Calendar",
-                (
-                    Field(
-                        "address",
-                        "What is the address of your calendar server (CalDAV)? For example `cloud.example.com`, "
-                        "`https://caldav.icloud.com` or `https://dav.mailbox.org/caldav`. Your provider's help names "
-                        "it.",
-                        read_address,
-                    ),
-                    Field("user", "What is your user name there? Often it is your e-mail address.", read_user),
-                ),
-                "What is your password there? If you log in with a second factor, make an app password. I delete your "
-                "message if I can.",
-                self._test_calendar,
-            ),
+            AccountKind(CALENDAR, "Calendar", (calendar, user), SECRET, partial(self._tested, CALENDAR)),
+            AccountKind(CONTACTS, "Address book", (contacts, user), SECRET, partial(self._tested, CONTACTS)),
         )
 
-    async def _test_calendar(self, person: Person, details: Mapping[str, str], secret: str) -> Tested:
-        return await asyncio.to_thread(self._test, CALENDAR, person, details, secret)
+    async def _tested(self, kind: str, person: Person, details: Mapping[str, str], secret: str) -> Tested:
+        return await asyncio.to_thread(self._test, kind, person, details, secret)
 
     def _test(self, kind: str, person: Person, details: Mapping[str, str], secret: str) -> Tested:
         session = self.session(person, details, secret)

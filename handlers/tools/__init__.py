@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from handlers.tools import basics, calendar, code, conversation, council, files, git, images, memory, meta, weather, web
+from handlers.tools import (
+    basics,
+    calendar,
+    code,
+    contacts,
+    conversation,
+    council,
+    files,
+    git,
+    images,
+    memory,
+    meta,
+    weather,
+    web,
+)
 from handlers.tools.authoring.decorator import Tools, runnable
 from handlers.tools.authoring.manifests import our_toolkit
 from handlers.tools.dependencies import ToolDependencies
@@ -30,6 +44,7 @@ TOOLKITS: tuple[ToolkitModule, ...] = (
     git,
     weather,
     calendar,
+    contacts,
     images,
     meta,
 )

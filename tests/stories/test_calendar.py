@@ -123,3 +123,34 @@ async def test_the_calendar_in_german(on: BotHarness) -> None:
             asked = await card(on, "Lösch den Termin beim Zahnarzt")
             assert "Das löscht „Zahnarzt“ (24.11.2026 15:00) aus deinem Kalender." in asked.text
             assert ZoneInfo("Europe/Berlin").key in server.stored("/ann/home/")
+
+
+async def test_contacts_are_found_with_the_calendars_account_and_deleted_after_a_button(on: BotHarness) -> None:
+    with radicale(on) as server:
+        server.address_book()
+        async with running(on):
+            await connect(on, server)
+            on.ms.call_tools([("create_contact", {"name": "Bob Miller", "phones": ["030 123456"]})])
+            on.ms.reply("Bob is in your address book.")
+            await ask(on, "Save Bob Miller's phone number in my contacts: 030 123456")
+            on.ms.call_tools([("find_contact", {"query": "bob"})])
+            on.ms.reply("It is 030 123456.")
+            assert (await ask(on, "What's Bob's phone number?")).text == "It is 030 123456."
+            (found,) = json.loads(tool_results(on)[-1])["contacts"]
+            assert found["phones"] == ["030 123456"]
+            on.ms.call_tools([("delete_contact", {"id": found["id"]})])
+            asked = await card(on, "Delete Bob from my contacts")
+            assert "This deletes Bob Miller from your address book." in asked.text
+            assert "Bob Miller" in server.stored("/ann/people/")
+            on.ms.reply("It is deleted.")
+            await pressed(on, ONCE, asked)
+            assert "Bob Miller" not in server.stored("/ann/people/")
+
+
+async def test_an_address_book_is_connected_by_itself(on: BotHarness) -> None:
+    with radicale(on) as server:
+        async with running(on):
+            assert "this account has no address book" in (await connect(on, server, "contacts")).text
+            server.address_book()
+            await ask(on, "/stop")
+            assert (await connect(on, server, "contacts")).text.startswith("✅ Connected and tested: Address book")

@@ -12,11 +12,12 @@ from zoneinfo import ZoneInfo
 
 from handlers.accounts.accounts import Accounts, OpenAccount
 from handlers.accounts.dav import CALENDAR, DavServers
+from handlers.accounts.dav_items import Item
 from handlers.accounts.kinds import ServiceFailed
 from handlers.languages import Say
 from handlers.tools.authoring.decorator import Tools, tool, tools_of
 from handlers.tools.calendar import times
-from handlers.tools.calendar.server import CalendarServer, Entry
+from handlers.tools.calendar.server import CalendarServer
 from handlers.tools.dependencies import ToolDependencies
 from routing.errors import ToolFailed
 from routing.ports import Clock
@@ -62,7 +63,7 @@ class CalendarTools:
         def work(server: CalendarServer, account: OpenAccount) -> dict[str, Any]:
             words = query.casefold().split()
             listed = [
-                (found, name, server.identity(entry, found.mark))
+                (found, name, _identity(server, entry, found.mark))
                 for entry, name, found in self._found(server, first, last, zone)
                 if all(word in f"{found.title} {found.place} {found.notes}".casefold() for word in words)
             ]
@@ -139,7 +140,7 @@ class CalendarTools:
             entry = server.create(url, uid, events.written(made))
             found = events.find(made, "", zone)
             assert found is not None
-            shown = _shown(found, name, server.identity(entry, ""), zone)
+            shown = _shown(found, name, _identity(server, entry, ""), zone)
             return shown, events.invitation(made) if changes.attendees else b""
 
         shown, invitation = await self._with(scope, work)
@@ -185,7 +186,7 @@ class CalendarTools:
             server.replace(entry, events.written(parsed))
             found = events.find(parsed, "" if series else mark, zone)
             assert found is not None
-            identity = server.identity(entry, "" if series else mark)
+            identity = _identity(server, entry, "" if series else mark)
             return _shown(found, "", identity, zone), events.invitation(parsed) if found.attendees else b""
 
         shown, invitation = await self._with(scope, work)
@@ -257,11 +258,11 @@ class CalendarTools:
 
     def _found(
         self, server: CalendarServer, first: datetime, last: datetime, zone: ZoneInfo
-    ) -> Iterator[tuple[Entry, str, Occurrence]]:
+    ) -> Iterator[tuple[Item, str, Occurrence]]:
         from handlers.tools.calendar import events
 
         count = 0
-        for url, name in server.calendars():
+        for url, name in server.collections():
             for entry in server.search(url, first, last):
                 parsed = events.parse(entry.text)
                 for found in events.occurrences(parsed, first, last, zone) if parsed is not None else ():
@@ -320,12 +321,18 @@ def _shown(found: Occurrence, calendar: str, identity: str, zone: ZoneInfo) -> d
     return {name: value for name, value in shown.items() if value}
 
 
-def _read(server: CalendarServer, identity: str) -> tuple[Entry, Any, str]:
+def _identity(server: CalendarServer, entry: Item, mark: str) -> str:
+    """How models name an event: its place, and the repetition."""
+    path = server.identity(entry)
+    return f"{path}#{mark}" if mark else path
+
+
+def _read(server: CalendarServer, identity: str) -> tuple[Item, Any, str]:
     """The entry, parsed, and the mark of the repetition. Raises ToolFailed."""
     from handlers.tools.calendar import events
 
-    url, mark = server.locate(identity)
-    entry = server.read(url)
+    path, _, mark = identity.strip().partition("#")
+    entry = server.read(server.locate(path))
     parsed = events.parse(entry.text)
     if parsed is None:
         raise ToolFailed("This entry can't be read.")

@@ -52,11 +52,11 @@ class Office:
         decision = TierDecision("balanced", "default", "default")
         return ToolScope(person, 1, decision, zone, attach=self.sent.append)
 
-    async def call(self, name: str, person: Person = ANN, zone: str = "Europe/Berlin", **arguments: Any) -> str:
+    async def call(self, name: str, /, person: Person = ANN, zone: str = "Europe/Berlin", **arguments: Any) -> str:
         """The result for the model. Raises ToolFailed."""
         return await run(self.tools[name], arguments, self.scope(person, zone))
 
-    async def asks(self, name: str, language: str = "en", **arguments: Any) -> str | None:
+    async def asks(self, name: str, /, language: str = "en", **arguments: Any) -> str | None:
         """What the person is asked before the call; None if nothing."""
         asks = self.tools[name].asks
         return cast(str | None, await asks(replace(self.scope(), language=language), **arguments)) if asks else None

@@ -1,0 +1,138 @@
+"""Contacts: reading and changing vCards.
+
+It imports vobject, so it is imported when an address book is first used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+from uuid import uuid4
+
+import vobject
+
+from routing.errors import ToolFailed
+
+MAX_TEXT = 2_000
+MAX_VALUES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """What to set; None leaves a field as it is, and an empty value removes it."""
+
+    name: str | None = None
+    phones: Sequence[str] | None = None
+    emails: Sequence[str] | None = None
+    company: str | None = None
+    address: str | None = None
+    birthday: str | None = None
+    notes: str | None = None
+
+
+def parse(text: str) -> Any | None:
+    """A contact as the server keeps it; None if it can't be read."""
+    try:
+        card = vobject.readOne(text)
+    except (vobject.base.VObjectError, ValueError, IndexError, KeyError, TypeError, AttributeError, StopIteration):
+        return None
+    return card if card is not None and card.name == "VCARD" else None
+
+
+def shown(card: Any) -> dict[str, Any]:
+    """A contact for a model; without what is empty."""
+    found = {
+        "name": name_of(card),
+        "phones": _values(card, "tel"),
+        "emails": _values(card, "email"),
+        "company": ", ".join(_values(card, "org")),
+        "address": "; ".join(_values(card, "adr")),
+        "birthday": ", ".join(_values(card, "bday")),
+        "notes": " ".join(_values(card, "note")),
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def name_of(card: Any) -> str:
+    """The name that people read."""
+    names = _values(card, "fn") or _values(card, "n") or _values(card, "org")
+    return names[0] if names else "(no name)"
+
+
+def fits(card: Any, words: Sequence[str]) -> bool:
+    """Whether all words are in a contact. Numbers are compared by their digits."""
+    fields = ("fn", "n", "nickname", "tel", "email", "org", "adr", "note", "bday")
+    values = [value for field in fields for value in _values(card, field)]
+    text = " ".join(values).casefold()
+    digits = ["".join(filter(str.isdigit, value)) for value in _values(card, "tel")]
+    return all(word in text or (word.isdigit() and any(word in each for each in digits)) for word in words)
+
+
+def new(fields: Fields) -> tuple[str, bytes]:
+    """A new contact and its unique id. Raises ToolFailed."""
+    card, uid = vobject.vCard(), str(uuid4())
+    card.add("uid").value = uid
+    return uid, change(card, fields)
+
+
+def change(card: Any, fields: Fields) -> bytes:
+    """The contact with these fields set. Raises ToolFailed."""
+    if fields.name is not None:
+        name = _line(fields.name)
+        if not name:
+            raise ToolFailed("The contact needs a name.")
+        given, _, family = name.rpartition(" ")
+        _set(card, "fn", [name])
+        _set(card, "n", [vobject.vcard.Name(family=family, given=given)])
+    _set(card, "tel", _lines(fields.phones))
+    _set(card, "email", _lines(fields.emails))
+    if fields.company is not None:
+        _set(card, "org", [[_line(fields.company)]] if fields.company.strip() else [])
+    if fields.address is not None:
+        street = vobject.vcard.Address(street=_line(fields.address))
+        _set(card, "adr", [street] if fields.address.strip() else [])
+    if fields.birthday is not None:
+        _set(card, "bday", [_birthday(fields.birthday)] if fields.birthday.strip() else [])
+    if fields.notes is not None:
+        _set(card, "note", [fields.notes[:MAX_TEXT]] if fields.notes.strip() else [])
+    try:
+        return str(card.serialize(validate=False)).encode()
+    except (vobject.base.VObjectError, ValueError, AttributeError, TypeError):
+        raise ToolFailed("This contact can't be changed here.") from None
+
+
+def _set(card: Any, field: str, values: Sequence[Any] | None) -> None:
+    if values is None:
+        return
+    card.contents.pop(field, None)
+    for value in values:
+        card.add(field).value = value
+
+
+def _values(card: Any, field: str) -> list[str]:
+    """The values of a field as lines, each at most MAX_TEXT long."""
+    found = []
+    for each in card.contents.get(field, [])[:MAX_VALUES]:
+        value = each.value
+        text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        if line := " ".join(text.split())[:MAX_TEXT].strip(" ,"):
+            found.append(line)
+    return found
+
+
+def _lines(values: Sequence[str] | None) -> list[str] | None:
+    return None if values is None else [line for each in values[:MAX_VALUES] if (line := _line(each))]
+
+
+def _line(text: str) -> str:
+    """On one line, without invisible characters."""
+    return "".join(each for each in " ".join(text.split()) if each.isprintable())[:200]
+
+
+def _birthday(text: str) -> str:
+    try:
+        return date.fromisoformat(text.strip()).isoformat()
+    except ValueError:
+        raise ToolFailed("Write the birthday like 1990-05-17.") from None

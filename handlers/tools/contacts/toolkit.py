@@ -1,0 +1,165 @@
+"""Tools for the person's address book."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from handlers.accounts.accounts import Accounts
+from handlers.accounts.dav import CALENDAR, CONTACTS, DavServers, find_home
+from handlers.accounts.kinds import ServiceFailed
+from handlers.languages import Say
+from handlers.tools.authoring.decorator import Tools, tool, tools_of
+from handlers.tools.calendar.toolkit import plain
+from handlers.tools.contacts.server import AddressBooks
+from handlers.tools.dependencies import ToolDependencies
+from routing.errors import ToolFailed
+from routing.types.tools import ToolScope, Traits
+
+if TYPE_CHECKING:  # imported when an address book is first used
+    from handlers.accounts.dav_items import Item
+
+NAME = "contacts"
+KINDS = (CONTACTS, CALENDAR)
+"""Most calendar servers have address books, too."""
+READS = Traits(seconds=60.0)
+WRITES = Traits(parallel=False, changes=True, seconds=60.0)
+MAX_LISTED = 20
+T = TypeVar("T")
+
+
+def build(dependencies: ToolDependencies) -> Tools:
+    if dependencies.accounts is None or dependencies.dav is None:
+        return ()
+    return tools_of(ContactTools(dependencies.accounts, dependencies.dav))
+
+
+class ContactTools:
+    """Every call logs in again with the account of the person who asks. Texts in contacts are data."""
+
+    def __init__(self, accounts: Accounts, dav: DavServers) -> None:
+        self._accounts = accounts
+        self._dav = dav
+
+    @tool(accounts=KINDS, traits=READS)
+    async def find_contact(self, scope: ToolScope, query: str) -> object:
+        """The contacts that contain all words."""
+        words = query.casefold().split()
+        if not words:
+            raise ToolFailed("Give a name, a company, a number or an address to look for.")
+
+        def work(books: AddressBooks) -> dict[str, Any]:
+            from handlers.tools.contacts import cards
+
+            found = []
+            for item in books.search(words):
+                card = cards.parse(item.text)
+                if card is not None and cards.fits(card, words):
+                    found.append({"id": books.identity(item)} | cards.shown(card))
+            found.sort(key=lambda each: str(each["name"]).casefold())
+            more = (
+                {"left out": f"{len(found) - MAX_LISTED} more: ask for more words"} if len(found) > MAX_LISTED else {}
+            )
+            return {"contacts": found[:MAX_LISTED]} | more
+
+        return await self._with(scope, work)
+
+    @tool(accounts=KINDS, traits=WRITES)
+    async def create_contact(
+        self,
+        scope: ToolScope,
+        name: str,
+        phones: list[str] | None = None,
+        emails: list[str] | None = None,
+        company: str = "",
+        address: str = "",
+        birthday: str = "",
+        notes: str = "",
+    ) -> object:
+        """A new contact in the first address book."""
+
+        def work(books: AddressBooks) -> dict[str, Any]:
+            from handlers.tools.contacts import cards
+
+            given = company or None, address or None, birthday or None, notes or None
+            uid, data = cards.new(cards.Fields(name, phones, emails, *given))
+            item = books.create(books.book(), uid, data)
+            return {"created": {"id": books.identity(item)} | cards.shown(cards.parse(data.decode()))}
+
+        return await self._with(scope, work)
+
+    @tool(accounts=KINDS, traits=WRITES)
+    async def update_contact(
+        self,
+        scope: ToolScope,
+        id: str,
+        name: str = "",
+        phones: list[str] | None = None,
+        emails: list[str] | None = None,
+        company: str = "",
+        address: str = "",
+        birthday: str = "",
+        notes: str = "",
+    ) -> object:
+        """Sets what is given; the rest of the contact stays, also what the tools don't show."""
+
+        def work(books: AddressBooks) -> dict[str, Any]:
+            from handlers.tools.contacts import cards
+
+            item, card = _read(books, id)
+            given = company or None, address or None, birthday or None, notes or None
+            data = cards.change(card, cards.Fields(name or None, phones, emails, *given))
+            books.replace(item, data)
+            return {"changed": {"id": books.identity(item)} | cards.shown(cards.parse(data.decode()))}
+
+        return await self._with(scope, work)
+
+    async def _asks_to_delete(self, scope: ToolScope, id: str) -> str:
+        def work(books: AddressBooks) -> str:
+            from handlers.tools.contacts import cards
+
+            return cards.name_of(_read(books, id)[1])
+
+        name = await self._with(scope, work)
+        return Say(scope.language)("This deletes {name} from your address book.", name=plain(name))
+
+    @tool(accounts=KINDS, traits=WRITES, asks=_asks_to_delete)
+    async def delete_contact(self, scope: ToolScope, id: str) -> str:
+        """Deletes a contact."""
+
+        def work(books: AddressBooks) -> str:
+            books.delete(_read(books, id)[0])
+            return "The contact is deleted."
+
+        return await self._with(scope, work)
+
+    async def _with(self, scope: ToolScope, work: Callable[[AddressBooks], T]) -> T:
+        """Run `work` in a thread with the person's address books. Raises ToolFailed."""
+        account = await self._accounts.open(scope.person, *KINDS)
+
+        def threaded() -> T:
+            session = self._dav.session(scope.person, account.details, account.secret)
+            try:
+                home = account.details["home"] if account.kind == CONTACTS else ""
+                return work(AddressBooks(session, home or find_home(session, CONTACTS, account.details["address"])))
+            finally:
+                session.close()
+
+        try:
+            return await asyncio.to_thread(threaded)
+        except ServiceFailed as failed:
+            kind = account.kind if failed.again == "secret" else CONTACTS
+            words = f"The address book can't be used: {failed.reason}. Tell the user; /connect {kind} connects it anew."
+            raise ToolFailed(words) from None
+
+
+def _read(books: AddressBooks, identity: str) -> tuple[Item, Any]:
+    """A contact, parsed. Raises ToolFailed."""
+    from handlers.tools.contacts import cards
+
+    item = books.read(books.locate(identity))
+    card = cards.parse(item.text)
+    if card is None:
+        raise ToolFailed("This contact can't be read.")
+    return item, card
