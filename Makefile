@@ -41,7 +41,7 @@ test-attacks: $(VENV)/.dev
 test-support: $(VENV)/.dev
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(SUPPORT)
 
-# What needs PostgreSQL, bubblewrap or systemd; without one of them, its tests are named and skipped.
+# What needs PostgreSQL, bubblewrap, Dovecot, git or systemd; without one of them, its tests are named and skipped.
 test-system: $(VENV)/.dev
 	@$(BIN)/python -m pytest -m "system and not slow" -n $(WORKERS) --dist worksteal \
 		$(addprefix --ignore=,$(ATTACKS) $(SUPPORT))

@@ -12,6 +12,7 @@ from handlers.accounts.accounts import Accounts
 from handlers.accounts.connecting import Connecting
 from handlers.accounts.dav import DavServers
 from handlers.accounts.reachable import Reachable
+from handlers.tools.email import account as email
 from handlers.tools.git import account as git
 from routing.ports import Clock
 from routing.types.people import Person
@@ -41,5 +42,5 @@ def build_accounts(
         return Reachable(may(person, "admin"), hosts)
 
     dav = DavServers(reachable)
-    kinds = {kind.name: kind for kind in (*dav.kinds(), git.kind(reachable))}
+    kinds = {kind.name: kind for kind in (*dav.kinds(), email.kind(reachable), git.kind(reachable))}
     return AccountServices(Accounts(store, box), Connecting(store, box, kinds, clock), dav, reachable)

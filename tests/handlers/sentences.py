@@ -38,6 +38,7 @@ from handlers.tool_reports import tool_list, tool_offer, tool_policy
 from handlers.tools.authoring.manifests import ROLE
 from handlers.tools.conversation import NO_SKILLS
 from handlers.tools.council import UNAVAILABLE
+from handlers.tools.email import account as email
 from handlers.tools.git import account as git
 from handlers.tools.mcp import config
 from handlers.tools.sandbox.sandbox import NO_PROCESSES, NOT_INSTALLED
@@ -62,7 +63,7 @@ def _nowhere(_person: object) -> Reachable:
     return Reachable()
 
 
-ACCOUNTS = (*DavServers(_nowhere).kinds(), git.kind(_nowhere))
+ACCOUNTS = (*DavServers(_nowhere).kinds(), email.kind(_nowhere), git.kind(_nowhere))
 ROOT = Path(__file__).resolve().parents[2]
 SPEAKERS = {
     "say",

@@ -17,7 +17,7 @@ from handlers.tools.sandbox import Sandbox, SandboxLimits
 from routing.llm.message_codec import MAX_DESCRIPTION_CHARACTERS
 
 OURS = sorted(path.stem for path in FOLDER.glob("*.json"))
-WHEN_RELEVANT = ("calendar", "contacts", "council", "git", "images", "meta", "weather")
+WHEN_RELEVANT = ("calendar", "contacts", "council", "email", "git", "images", "meta", "weather")
 """Toolkits that are shown only for relevant messages."""
 
 
