@@ -14,7 +14,7 @@ from handlers.storage_retry import retry_storage
 from routing.errors import ModelError
 from routing.llm.speech import Speaker, Spoken
 from routing.ports import Ledger, PeopleStore, PreferenceStore
-from routing.types.budgets import payer_kind
+from routing.types.budgets import BudgetExceeded, payer_kind
 from routing.types.history import TurnRecord
 from routing.types.messages import FileKind, InboundMessage, OutboundMessage, OutgoingFile
 from routing.types.usage import TurnCost, known_cost
@@ -62,6 +62,9 @@ class SpokenAnswers:
             if not await self._speaker.order():
                 return
             spoken = await self._speaker.speak(text, person.language, cost)
+        except BudgetExceeded:
+            words = say("🔇 I didn't speak this answer: your limit has no room for it. /budget shows the limits.")
+            reply = replace(reply, text=words)
         except ModelError as error:
             log.info("The answer of turn %s was not spoken: %s", record.turn_id, error)
             words = say("🔇 I couldn't speak this answer ({model}: {reason}).", model=error.model, reason=error.reason)

@@ -163,6 +163,19 @@ async def test_the_text_arrives_whatever_happens_to_the_voice(on: BotHarness) ->
     assert on.rows("select count(*) from usage where tier = 'speech'") == [(0,)]
 
 
+async def test_nothing_is_spoken_over_the_budget(on: BotHarness) -> None:
+    on.config["budget"] = {"perUserDailyUsd": 0.01}
+    on.env["TIER_BALANCED_POOL"] = "openai/gpt-4o-mini"
+    on.env["SPEECH_MODEL"] = "elevenlabs/eleven_multilingual_v2, openai/tts-1"
+    on.env["ELEVENLABS_API_KEY"] = "test-elevenlabs-000000000000"
+    on.ms.reply("A sentence of fifty characters, which is very long. " * 10)
+    async with running(on):
+        await ask(on, "/voice on")
+        _, notice = await spoken(on, "a long one?")
+    assert notice.text.startswith("🔇 I didn't speak this answer: your limit has no room for it.")
+    assert on.ms.media == []
+
+
 async def test_voice_stays_off_where_nothing_can_speak(on: BotHarness) -> None:
     on.env["SPEECH_MODEL"] = "off"
     async with running(on):
