@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from handlers.accounts.connecting import VALID_MINUTES
 from tests.fakes import ShiftedClock
+from tests.servers.discord import DiscordServer
 from tests.servers.radicale import PASSWORD, USER
 from tests.stories.accounts import connect, radicale
+from tests.stories.discord_bot import up
 from tests.stories.harness import BotHarness, ask, press, running, settled
+from tests.stories.test_linking import written
 
 ADDRESS = "What is the address of your calendar server"
 ASKED_PASSWORD = "What is your password there?"
@@ -158,3 +161,24 @@ async def test_connecting_in_german(on: BotHarness) -> None:
             wrong = await ask(on, "falsch")
             assert "lehnt den Benutzernamen oder das Passwort ab" in wrong.text
             assert "✅ Verbunden und geprüft: Kalender" in (await ask(on, PASSWORD)).text
+
+
+async def test_the_list_has_buttons_that_connect(on: BotHarness) -> None:
+    async with running(on):
+        listed = await ask(on, "/connect")
+        on.tg.press("🔌 Calendar", message=listed)
+        assert ADDRESS in (await on.tg.reply(after=listed)).text
+        assert "role owner" in (await ask(on, "/whoami")).text
+
+
+async def test_discord_asks_to_delete_the_password(on: BotHarness, dc: DiscordServer) -> None:
+    with radicale(on) as server:
+        async with running(on) as app:
+            await up(dc, app)
+            for said in ("/connect calendar", server.address, USER):
+                await written(dc, said, "alice")
+            done = await written(dc, PASSWORD, "alice")
+            assert "✅ Connected and tested: Calendar" in done.text
+            assert done.text.endswith("🧹 Please delete your message with the password now.")
+            assert on.ms.calls == []
+    assert PASSWORD.encode() not in stored(on)

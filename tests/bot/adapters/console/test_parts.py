@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from prompt_toolkit.completion import CompleteEvent, Completion
 from prompt_toolkit.document import Document
+from prompt_toolkit.history import FileHistory
 
-from bot.adapters.console.completion import CommandCompleter
+from bot.adapters.console.completion import CommandCompleter, forget_line
 from bot.adapters.console.hints import CommandHint, typed_equivalent
 from bot.adapters.console.markdown import dim, rendered
 from bot.adapters.console.printable import one_line, printable
@@ -220,3 +222,14 @@ def test_what_the_converter_refuses_is_shown_as_written(
     assert STYLE.sub("", rendered(r"$x^2$ is $\sqrt{4}$ or **4**", 70)).strip() == r"x^2 is \sqrt{4} or 4"
     monkeypatch.setattr("bot.adapters.console.markdown.parse", refuse)
     assert STYLE.sub("", rendered("$x$ is **4**", 70)).strip() == "$x$ is **4**"
+
+
+def test_a_password_leaves_the_history_file(tmp_path: Path) -> None:
+    path = tmp_path / "history"
+    store = FileHistory(str(path))
+    for line in ("/connect calendar", "my\npassword", "hello"):
+        store.store_string(line)
+    forget_line(path, "my\npassword")
+    forget_line(path, "never typed")
+    forget_line(tmp_path / "missing", "x")
+    assert list(FileHistory(str(path)).load_history_strings()) == ["hello", "/connect calendar"]
