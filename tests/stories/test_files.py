@@ -54,6 +54,17 @@ async def test_the_same_file_is_kept_once_and_another_of_its_name_beside_it(on: 
     assert kept(on) == {"inbox/a.txt": b"one", "inbox/a-2.txt": b"two", "inbox/photo.jpg": b"\xff\xd8\xff\xe0 photo"}
 
 
+async def test_a_reply_to_a_file_is_about_that_file(on: BotHarness) -> None:
+    async with running(on):
+        document = on.tg.say_document("a.txt", b"the content", "text/plain")
+        await on.tg.reply()
+        on.tg.say("hello")
+        await on.tg.reply()
+        await on.tg.reply(on.tg.say("what does it say?", reply_to=document))
+        assert on.ms.last.last_user_text.endswith("what does it say?\n\ninbox/a.txt:\n```\nthe content\n```")
+    assert kept(on) == {"inbox/a.txt": b"the content"}
+
+
 async def test_nobody_reaches_the_files_of_another(on: BotHarness) -> None:
     on.env["BOT_ACCESS"] = "open"
     bob = on.tg.user("bob")
@@ -131,6 +142,9 @@ async def test_files_both_ways_on_discord(on: BotHarness, dc: DiscordServer) -> 
         answer = await dc.reply(again, after=again, matching=lambda message: bool(message.attachments))
         assert first.text.startswith("A good year.")
         assert [(file.name, file.data) for file in answer.attachments] == [("report.pdf", REPORT)]
+        why = dc.say("Why was it good?", reply_to=asked)
+        await dc.reply(why, after=why)
+        assert "The harvest was good." in on.ms.last.last_user_text
         listed = dc.slash("files")
         await until(lambda: "report.pdf" in "".join(each.text for each in listed.answers))
 

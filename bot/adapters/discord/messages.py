@@ -64,7 +64,7 @@ def read(payload: Json, place: Place, me: BotIdentity) -> InboundMessage | None:
         return None
     mentioned = _mentions(payload, me, own_role)
     text = without_mention(_text(payload), _own_mentions(me.id, own_role))
-    attachments = files(payload)
+    attachments = files(payload) or _replied_files(payload)
     message = _message(payload, place, me)
     found = None if attachments else unsupported(payload)
     if found is not None and not (text and found.noun in ("stickers", "polls")):
@@ -120,6 +120,13 @@ def files(payload: Json) -> tuple[Attachment, ...]:
     """Attachments that the bot can read, including those of a forwarded message."""
     found = (_attachment(part, one) for part in with_forwarded(payload) for one in part.get("attachments") or ())
     return tuple(file for file in found if file is not None)
+
+
+def _replied_files(payload: Json) -> tuple[Attachment, ...]:
+    """The files of the message replied to, which the text is about. Voice messages are not heard again."""
+    replied = _replied(payload)
+    found = files(replied) if replied and not payload.get("attachments") else ()
+    return tuple(file for file in found if file.kind != "voice")
 
 
 def unsupported(payload: Json) -> Unsupported | None:

@@ -163,7 +163,7 @@ def _message(message: Message, update_id: int, me: BotIdentity, kind: InboundKin
         language=language,
         message_id=str(message.message_id),
         album=message.media_group_id or "",
-        attachments=(file,) if file is not None else (),
+        attachments=(file,) if file is not None else _replied_files(replied),
         quoted=_quote(message, replied),
         quoted_from=_author_name(replied) if replied is not None else "",
         forwarded_from=forwarded_from,
@@ -241,6 +241,12 @@ def _replied(message: Message) -> Message | None:
     """The message replied to. In a topic every message formally replies to the one that created it."""
     replied = message.reply_to_message
     return None if replied is None or replied.forum_topic_created is not None else replied
+
+
+def _replied_files(replied: Message | None) -> tuple[Attachment, ...]:
+    """The file of the message replied to, which the text is about. Voice messages are not heard again."""
+    file = attachment(replied) if replied is not None else None
+    return (file,) if file is not None and file.kind != "voice" else ()
 
 
 def _quote(message: Message, replied: Message | None) -> str:
