@@ -17,7 +17,7 @@ from routing.policy.models import Models
 from routing.ports import Toolbox, Tools
 from routing.text import split_identifier
 from routing.tools.discovered import MAX_FOUND, DiscoveredTools
-from routing.tools.presentation import DISCOVERY, Candidate, Shown, present
+from routing.tools.presentation import DISCOVERY, UNLIKELY, Candidate, Shown, present
 from routing.tools.selector import SURE, Activated, ToolSelection, ToolSelector
 from routing.types.decisions import Size
 from routing.types.llm import ToolCall
@@ -25,8 +25,6 @@ from routing.types.toolkits import QUARTERS, ToolCard, Toolkit, weight
 from routing.types.tools import ToolScope, Traits
 from routing.types.turns import Question
 
-UNLIKELY = -2.5
-"""Log-odds below which a search does not find a tool."""
 NEEDED = 0.8
 """Probability of a toolkit from which models without tool calls are skipped."""
 MAX_LIKELY = 3

@@ -16,6 +16,8 @@ from routing.types.llm import ToolSpec
 from routing.types.toolkits import QUARTERS, ToolCard, text_weight, weight
 
 DISCOVERY = "discover_tools"
+UNLIKELY = -2.5
+"""Log-odds up to which a tool is neither found by a search nor shown before base tools."""
 TRIED = 4
 """Candidates tried per definition that may be shown."""
 TOKENS_PER_NAME = 6
@@ -110,6 +112,8 @@ def _top_k(candidates: Sequence[Candidate], size: Size, limits: Presentation) ->
             fits = text_weight(plain) <= QUARTERS * limits.most_tokens
             return Shown(_discovery_last(specs), (), plain if fits else "")
     first, order = tee(discovery_first(candidates, ranked(candidates, soon)))
+    if any(each.base for each in candidates):
+        first = (each for each in first if not _unlikely(each))
     beside = names_line((), len(candidates), plain, found=True)
     specs = _fitting(first, size, limits, beside)
     shown = {spec.name for spec in specs}
@@ -150,8 +154,8 @@ def _fitting(order: Iterable[Candidate], size: Size, limits: Presentation, besid
 
 
 def ranked(candidates: Sequence[Candidate], soon: int) -> Iterator[Candidate]:
-    """Selected tools first, each part by relevance, then priority, then in stable order. Sorts `soon` of them first,
-    and all when more are read."""
+    """Selected tools first, then base tools and those that are not unlikely, then the rest, each part by relevance,
+    then priority, then in stable order. Sorts `soon` of them first, and all when more are read."""
     first = _front(candidates, soon)
     yield from first
     if len(first) < len(candidates):
@@ -174,11 +178,23 @@ def likeliest(candidates: Sequence[Candidate], most: int) -> list[Candidate]:
 
 
 def _front(candidates: Sequence[Candidate], most: int) -> list[Candidate]:
-    selected = [each for each in candidates if each.selected]
-    if len(selected) >= most:
-        return likeliest(selected, most)
-    others = [each for each in _near(candidates, most) if not each.selected]
-    return [*likeliest(selected, most), *likeliest(others, most - len(selected))]
+    front: list[Candidate] = []
+    for group in (_selected, _contending, _unlikely):
+        if len(front) < most:
+            front += likeliest([each for each in candidates if group(each)], most - len(front))
+    return front
+
+
+def _selected(each: Candidate) -> bool:
+    return each.selected
+
+
+def _contending(each: Candidate) -> bool:
+    return not each.selected and (each.base or each.relevance > UNLIKELY)
+
+
+def _unlikely(each: Candidate) -> bool:
+    return not (each.selected or each.base or each.relevance > UNLIKELY)
 
 
 def _near(candidates: Sequence[Candidate], most: int) -> Sequence[Candidate]:

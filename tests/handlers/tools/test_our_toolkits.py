@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,7 +15,11 @@ from handlers.tools import TOOLKITS, ToolkitModule
 from handlers.tools.authoring.manifests import FOLDER, our_toolkit, read_toolkit
 from handlers.tools.dependencies import ToolDependencies
 from handlers.tools.sandbox import Sandbox, SandboxLimits
+from handlers.tools.tool_router import ToolRouter
+from routing.config.presentation import PRESENTATIONS
 from routing.llm.message_codec import MAX_DESCRIPTION_CHARACTERS
+from routing.tools.presentation import Candidate, Shown, present
+from routing.types.decisions import SIZES, Size
 
 OURS = sorted(path.stem for path in FOLDER.glob("*.json"))
 WHEN_RELEVANT = ("calendar", "contacts", "council", "email", "git", "images", "meta", "weather")
@@ -90,11 +95,55 @@ def test_our_toolkits_have_keywords_in_many_scripts_and_unique_names() -> None:
             assert any(first <= sign <= last for sign in words), (toolkit.name, first)
 
 
-def test_the_texts_for_small_models_are_short() -> None:
-    kits = [our_toolkit(name) for name in OURS if name not in WHEN_RELEVANT]
-    specs = [card.spec("S") for kit in kits for card in kit.tools]
-    sent = [
-        {"type": "function", "function": {"name": s.name, "description": s.description, "parameters": s.parameters}}
-        for s in specs
+KITS = tuple(our_toolkit(name) for name in OURS)
+
+
+def candidates(size: Size, *selected: str) -> list[Candidate]:
+    """All tools of all toolkits; those of the selected toolkits are the most relevant, the longest text first."""
+    return [
+        Candidate(card, kit.name in selected, float(card.weights[size]) + 1e6 * (kit.name in selected), kit.base)
+        for kit in KITS
+        for card in kit.tools
     ]
-    assert len(json.dumps(sent, separators=(",", ":"))) < 3_160
+
+
+def names(shown: Shown) -> set[str]:
+    return {spec.name for spec in shown.specs}
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("selected", [kit.name for kit in KITS])
+def test_a_toolkit_is_shown_whole_within_the_limits(size: Size, selected: str) -> None:
+    limits = PRESENTATIONS[size]
+    shown = present(candidates(size, selected), size, limits)
+    assert len(shown.specs) <= limits.most_tools
+    assert shown.tokens <= limits.most_tokens
+    wanted = {card.name for kit in KITS if kit.name == selected for card in kit.tools}
+    assert len(names(shown) & wanted) >= min(len(wanted), limits.most_tools - 1), "these texts are too long"
+
+
+@pytest.mark.parametrize("size", ["S", "M"])
+def test_the_longest_texts_and_all_names_fit(size: Size) -> None:
+    limits = PRESENTATIONS[size]
+    shown = present(candidates(size, *(kit.name for kit in KITS)), size, limits)
+    assert len(shown.specs) == limits.most_tools, "some texts are too long"
+    assert "more." not in shown.hint, "there are too many tools to name all"
+    assert shown.tokens <= limits.most_tokens
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("greeting", ["hello", "Hallo!", "bonjour", "안녕", "привет", "thanks a lot"])
+def test_a_greeting_shows_only_base_tools(size: Size, greeting: str) -> None:
+    base = {card.name for kit in KITS if kit.base for card in kit.tools}
+    router = routers(size)
+    shown = router.shown(greeting)
+    assert names(shown) <= base
+    assert shown.tokens <= PRESENTATIONS[size].most_tokens
+    if size in ("L", "XL"):
+        assert names(shown) == base, "the texts of base tools are too long"
+
+
+@cache
+def routers(size: Size) -> ToolRouter:
+    """One for all greetings: building the index takes longer than choosing."""
+    return ToolRouter("any", size=size)
