@@ -12,7 +12,7 @@ from bot.health_persistence import HealthPersistence
 from bot.live_config import WorkspaceFiles
 from bot.messaging import Messaging
 from bot.settings import Settings
-from bot.tool_settings import weather_addresses, web_settings
+from bot.tool_settings import package_index, weather_addresses, web_settings
 from bot.tooling import Tooling, build_tooling, embedder_of
 from bot.workspace import Workspace
 from handlers.commands import COMMANDS
@@ -127,6 +127,7 @@ async def build_engine(
         weather=weather_addresses(settings),
         web=lambda: web_settings(environment.settings),
         memory=memory,
+        packages=package_index(settings),
     )
     approval = Approval(stores.actions, stores.allowances, lambda: models.config.allowed_tools, clock)
     tooling = build_tooling(environment, workspace, needed, embedder, stores.vectors, approval, accounts.accounts)

@@ -80,6 +80,9 @@ class Settings(PlatformSettings):
         le=10,
         description="How long a message waits for vectors; empty: 0.05 static, 0.5 sentence-transformers, 1 litellm.",
     )
+    pip_index_url: str = Field(
+        "https://pypi.org/simple", description="Index from which pip_install takes packages; off: none."
+    )
     weather_api_root: str = Field("https://api.open-meteo.com", description="Open-Meteo's API for forecasts.")
     geocoding_api_root: str = Field(
         "", description="Open-Meteo's API for place names; empty: the public one, or your own WEATHER_API_ROOT."
@@ -286,6 +289,12 @@ def _pool(tier: Tier, text: str) -> tuple[str, ...]:
     return pool
 
 
+def _index(text: str) -> None:
+    """Raises ConfigError unless this is off or an HTTP address."""
+    if text != "off" and not text.startswith(("http://", "https://")):
+        raise ConfigError("PIP_INDEX_URL must begin with http:// or https://, or be off.")
+
+
 def _address(name: str, text: str) -> None:
     """Raises ConfigError unless this is an HTTP address or empty."""
     if text and not text.startswith(("http://", "https://")):
@@ -297,6 +306,7 @@ _CUSTOM_SYNTAX: Mapping[str, Callable[[str], object]] = {
     "embeddings": read_backend,
     "bot_owners": _owners,
     "web_private_hosts": PrivateHosts.parse,
+    "pip_index_url": _index,
     **{f"tier_{tier}_pool": partial(_pool, tier) for tier in TIERS},
     **{name: partial(_address, name.upper()) for name in ("weather_api_root", "geocoding_api_root")},
     **{name: partial(_address, name.upper()) for name in ("searxng_url", "duckduckgo_url")},

@@ -6,6 +6,7 @@ from bot.adapters.shared.descriptor import secret
 from bot.settings import Settings
 from handlers.http.addresses import PrivateHosts
 from handlers.tools.dependencies import WeatherAddresses, WebSettings
+from handlers.tools.packages import PackageIndex
 
 
 def weather_addresses(settings: Settings) -> WeatherAddresses:
@@ -26,3 +27,8 @@ def web_settings(settings: Settings) -> WebSettings:
         private_hosts=PrivateHosts.parse(settings.web_private_hosts),
         proxy=settings.https_proxy,
     )
+
+
+def package_index(settings: Settings) -> PackageIndex:
+    """Where Python packages come from."""
+    return PackageIndex(settings.pip_index_url, settings.https_proxy)

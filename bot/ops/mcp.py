@@ -17,7 +17,7 @@ from threading import Thread
 from typing import Any
 
 from bot.settings import Environment
-from bot.tool_settings import weather_addresses, web_settings
+from bot.tool_settings import package_index, weather_addresses, web_settings
 from bot.workspace import Workspace
 from handlers.tools import builtin_source
 from handlers.tools.dependencies import ToolDependencies
@@ -90,6 +90,7 @@ async def _serve(environment: Environment, workspace: Workspace, http: str, line
             time.time,
             weather=weather_addresses(settings),
             web=lambda: web_settings(environment.settings),
+            packages=package_index(settings),
         )
         kits = (kit for kit in builtin_source(dependencies).bound_toolkits() if kit.toolkit.name not in NOT_SERVED)
         toolbox = Toolbox(BuiltinSource(kits))

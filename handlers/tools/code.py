@@ -1,4 +1,4 @@
-"""The toolkit that runs shell commands and Python in the sandbox."""
+"""The toolkit that runs shell commands and Python in the sandbox, with packages."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from dataclasses import replace
 
 from handlers.tools.authoring.decorator import Tools, tool, tools_of
 from handlers.tools.dependencies import ToolDependencies
+from handlers.tools.packages import PackageTools
 from handlers.tools.person_files import FoundFile, PersonFiles
-from handlers.tools.sandbox import Cut, Ended, ExecResult, Sandbox, SandboxLimits
+from handlers.tools.sandbox import Cut, Ended, ExecResult, Sandbox
 from handlers.tools.sandbox.bubblewrap import interpreter
+from handlers.tools.sandbox.result import describe_limit
+from handlers.tools.sandbox.sandbox import OVERHEAD_SECONDS
 from routing.errors import ToolFailed
 from routing.types.toolkits import ToolCard
 from routing.types.tools import ToolScope, Traits
@@ -21,8 +24,6 @@ MAX_COMMAND_BYTES = 100_000
 """Linux allows 128 kB per argument."""
 CLOCK_SECONDS = 0.02
 """The file system's clock may be this much behind."""
-OVERHEAD_SECONDS = 60.0
-"""Seconds added to the command's own limit and queueing: for measuring the folder, a slow start and the shutdown."""
 _SHELL = 'for sh in /bin/bash /bin/sh; do [ -x $sh ] && exec $sh -c "$1"; done'
 _INSTEAD: dict[Ended, str] = {
     "seconds": "Do less at once, in several calls; nothing keeps running in the background.",
@@ -34,9 +35,9 @@ _INSTEAD: dict[Ended, str] = {
 
 
 def build(dependencies: ToolDependencies) -> Tools:
-    limits = dependencies.sandbox.limits
+    sandbox, limits = dependencies.sandbox, dependencies.sandbox.limits
     files = PersonFiles(dependencies.files, limits.disk_bytes, limits.files)
-    return tools_of(CodeTools(dependencies.sandbox, files))
+    return (*tools_of(CodeTools(sandbox, files)), *tools_of(PackageTools(sandbox, dependencies.packages)))
 
 
 def traits_of(sandbox: Sandbox) -> Traits:
@@ -98,7 +99,7 @@ class CodeTools:
         cut = _left_out(ran.cut) if ran.cut else ""
         if ran.ended != "exit":
             printed = f"{ran.output.rstrip()}\n" if ran.output.strip() else ""
-            ending = f"[ended {_describe_limit(ran.ended, self._sandbox.limits)}] {_INSTEAD[ran.ended]}"
+            ending = f"[ended {describe_limit(ran.ended, self._sandbox.limits)}] {_INSTEAD[ran.ended]}"
             raise ToolFailed(f"{printed}{ending}{cut}")
         if ran.exit_code:
             return f"{_lines(ran.output)}[exit code {ran.exit_code}]{cut}"
@@ -131,14 +132,3 @@ def _plain(text: str) -> str:
 
 def _lines(text: str) -> str:
     return text if not text or text.endswith("\n") else f"{text}\n"
-
-
-def _describe_limit(ended: Ended, limits: SandboxLimits) -> str:
-    return {
-        "exit": "by itself",
-        "seconds": f"after {limits.seconds:g} s: the time limit",
-        "memory": f"beyond {limits.memory_bytes / 1e6:.0f} MB: the memory limit",
-        "processes": f"beyond {limits.processes} processes and threads: their limit",
-        "disk": f"beyond {limits.disk_bytes / 1e6:.0f} MB or {limits.files} files: the limit of the folder",
-        "output": "for printing too much: the output limit",
-    }[ended]

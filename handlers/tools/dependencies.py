@@ -14,6 +14,7 @@ from handlers.context import CommandSpec
 from handlers.council.council import CouncilSessions
 from handlers.http.addresses import PrivateHosts
 from handlers.tools.mcp.client import McpClient
+from handlers.tools.packages import PYPI, PackageIndex
 from handlers.tools.sandbox import Sandbox
 from handlers.tools.toolbox import Toolbox
 from handlers.tools.workspace import WorkspaceToolkits
@@ -64,6 +65,9 @@ class WeatherAddresses:
     https_proxy: str | None = None
 
 
+PUBLIC_WEATHER = WeatherAddresses()
+
+
 @dataclass(frozen=True, slots=True)
 class WebSettings:
     """`engine` is `auto`, `off`, or the only search engine to use. `duckduckgo_url` replaces the address of the search
@@ -96,9 +100,10 @@ class ToolDependencies:
     about: About | None = None
     council: CouncilSessions | None = None
     images: ImageGenerator | None = None
-    weather: WeatherAddresses = WeatherAddresses()
+    weather: WeatherAddresses = PUBLIC_WEATHER
     accounts: Accounts | None = None
     reachable: Callable[[Person], Reachable] = lambda person: Reachable()
     web: Callable[[], WebSettings] = WebSettings
     memory: Memory | None = None
     dav: DavServers | None = None
+    packages: PackageIndex = PYPI

@@ -41,6 +41,7 @@ from handlers.tools.council import UNAVAILABLE
 from handlers.tools.email import account as email
 from handlers.tools.git import account as git
 from handlers.tools.mcp import config
+from handlers.tools.packages import NO_INDEX, NO_PIP
 from handlers.tools.sandbox.sandbox import NO_PROCESSES, NOT_INSTALLED
 from handlers.tools.web.search import SWITCHED_OFF
 from routing.catalog.cards import ModelCard
@@ -118,7 +119,7 @@ EXAMPLES = tuple(line for spec in COMMANDS for line in spec.usage if line.endswi
 """The arguments of commands, which contain words of the language."""
 UNSENT = ("the reply has no visible content", "the chat moved to itself")
 """Reasons why a reply was not sent, besides the platforms' own."""
-REASONS = (NO_SKILLS, UNAVAILABLE, NOT_INSTALLED, NO_PROCESSES, SWITCHED_OFF)
+REASONS = (NO_SKILLS, UNAVAILABLE, NOT_INSTALLED, NO_PROCESSES, SWITCHED_OFF, NO_INDEX, NO_PIP)
 """Reasons why a tool can't be used that are the same everywhere."""
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from routing.config.sandbox import SandboxLimits
+
 Ended = Literal["exit", "seconds", "memory", "processes", "disk", "output"]
 """Why a command ended: normally, or which limit stopped it."""
 
@@ -29,3 +31,15 @@ class ExecResult:
     ended: Ended
     seconds: float
     cut: Cut | None = None
+
+
+def describe_limit(ended: Ended, limits: SandboxLimits) -> str:
+    """How a program ended, as a clause: "after 60 s: the time limit"."""
+    return {
+        "exit": "by itself",
+        "seconds": f"after {limits.seconds:g} s: the time limit",
+        "memory": f"beyond {limits.memory_bytes / 1e6:.0f} MB: the memory limit",
+        "processes": f"beyond {limits.processes} processes and threads: their limit",
+        "disk": f"beyond {limits.disk_bytes / 1e6:.0f} MB or {limits.files} files: the limit of the folder",
+        "output": "for printing too much: the output limit",
+    }[ended]

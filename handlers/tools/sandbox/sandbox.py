@@ -41,6 +41,8 @@ MAX_RUNNING, MAX_PER_PERSON = 4, 2
 queue, so they can't delay others. Waiting does not count towards the time limit."""
 WAIT_SECONDS = 60.0
 """Maximum wait for a slot."""
+OVERHEAD_SECONDS = 60.0
+"""Seconds added to a command's own limit and queueing: for measuring the folder, a slow start and the shutdown."""
 PROBE_SECONDS = 10.0
 RETRY_SECONDS = 60.0
 """Wait before another attempt after a temporary failure such as a full disk."""
@@ -118,9 +120,11 @@ class Sandbox:
         *,
         seconds: float | None = None,
         server: Path | None = None,
+        network: bool = False,
     ) -> ExecResult:
         """Runs a program in the person's folder, for at most `seconds` instead of the usual limit. `server` is a Unix
-        socket that the program finds at `SERVER`. Raises ToolFailed if it can't be started. On cancellation, kills
+        socket that the program finds at `SERVER`. With `network`, it has the machine's network whatever the limits say,
+        so it must not run the person's own code. Raises ToolFailed if it can't be started. On cancellation, kills
         everything inside and returns when the last process is gone."""
         if off := await self.reason_off():
             raise ToolFailed(f"Nothing can be run here: {off}. Only the owner can fix that; go on without it.")
@@ -135,8 +139,8 @@ class Sandbox:
                     "started: try again in a minute."
                 ) from None
             bubblewrap = replace(self._bubblewrap(self.isolation), server=server)
-            if seconds is not None:
-                bubblewrap = replace(bubblewrap, limits=replace(self.limits, seconds=seconds))
+            limits = replace(self.limits, network=network or self.limits.network)
+            bubblewrap = replace(bubblewrap, limits=replace(limits, seconds=seconds or limits.seconds))
             try:
                 return await self._stoppable(_Job(self._files, person_id, argv, stdin, bubblewrap))
             except BrokenSandbox as error:

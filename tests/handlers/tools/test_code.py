@@ -10,8 +10,9 @@ import pytest
 
 from handlers.tools.authoring.decorator import runnable, tools_of
 from handlers.tools.authoring.manifests import our_toolkit
-from handlers.tools.code import MAX_COMMAND_BYTES, NAME, OVERHEAD_SECONDS, CodeTools
+from handlers.tools.code import MAX_COMMAND_BYTES, NAME, CodeTools
 from handlers.tools.sandbox import Cut, Ended, ExecResult, Sandbox, SandboxLimits
+from handlers.tools.sandbox.sandbox import OVERHEAD_SECONDS
 from handlers.tools.sandbox.transcript import Transcript
 from handlers.tools.tool_source import BoundToolkit
 from routing.errors import ToolFailed
