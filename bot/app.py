@@ -16,6 +16,7 @@ from bot.inbox.command_order import CommandOrder
 from bot.inbox.inbox import Inbox
 from bot.live_config import LiveConfig
 from bot.messaging import Messaging
+from bot.scheduler import Scheduler
 from bot.settings import Environment
 from bot.workspace import Workspace
 from handlers.access.approvals import Approvals
@@ -72,6 +73,7 @@ class App:
     inbox: Inbox
     engine: Engine
     suggestions: Suggestions
+    scheduler: Scheduler
 
     async def start(self) -> None:
         """Take messages from the platforms, resume what an earlier process left, then load the model library."""
@@ -84,6 +86,7 @@ class App:
         self.messaging.begin(self.inbox.accept, Commands(COMMANDS, self.suggestions))
         await self.inbox.resume()
         await self.approvals.answer_admitted()
+        self.scheduler.start()
         self.engine.llm.load()
         await self.engine.tooling.start()
         notices = self.messaging.notices
@@ -100,6 +103,7 @@ class App:
     async def stop(self) -> None:
         """Stop receiving, let running turns end, and send finished replies. The next start continues with the rest."""
         self.messaging.refuse()
+        await self.scheduler.close()
         now = asyncio.get_running_loop().time
         ends = now() + GRACE_SECONDS
         receiving = [platform.stop_receiving() for platform in self.messaging.platforms.values()]
@@ -160,6 +164,7 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
         state=stores.state,
         accounts=stores.accounts,
         connecting=engine.accounts.connecting,
+        schedules=engine.schedules,
     )
     gate = AccessGate(access, RateLimit(parse_limits(settings.user_rate_limit)), approvals)
     buttons = CallbackButtons(stores.outbox, clock)
@@ -169,7 +174,12 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
         critic, stores.people, stores.ledger, notices.send, lambda: engine.models.config.contracts
     )
     spoken = SpokenAnswers(engine.speaker, stores.preferences, stores.people, stores.ledger, notices.send)
-    after = PostTurnHooks(alarms.after_turn, critic_notices.after_turn, spoken.after_turn)
+    after = PostTurnHooks(
+        alarms.after_turn,
+        critic_notices.after_turn,
+        spoken.after_turn,
+        lambda message, record: scheduler.after_turn(message, record),
+    )
     confirmations = Confirmations(
         stores.actions, stores.allowances, engine.tooling.toolbox, router, stores.preferences, chat.follow_up
     )
@@ -181,10 +191,13 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
     )
     reactions = Reactions(stores.people, stores.turns, stores.ratings, stores.ledger)
     inbox = Inbox(stores.inbox, stores.chats, dispatcher, messaging.outbox, running, reactions, order)
+    changed = engine.schedules.changed
+    stores.database.on_outside_change(changed.set)
+    scheduler = Scheduler(stores.schedules, stores.people, stores.links, messaging.outbox, inbox, changed, clock)
     tips = Suggestions(
         COMMANDS, engine.models, engine.tooling.toolbox, engine.owner_files.skills, access, stores.preferences
     )
-    app = App(messaging, access, approvals, linking, inbox, engine, tips)
+    app = App(messaging, access, approvals, linking, inbox, engine, tips, scheduler)
 
     live = LiveConfig(workspace, engine.models, engine.owner_files, engine.tooling, engine.health, messaging.tell)
     chores = Background("[Chores]")

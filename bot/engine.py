@@ -19,6 +19,7 @@ from handlers.commands import COMMANDS
 from handlers.commands.tier import WHY
 from handlers.council.council import CouncilSessions
 from handlers.running import RunningTurns
+from handlers.schedules.schedules import ScheduleLimits, Schedules
 from handlers.tools.approval import Approval
 from handlers.tools.dependencies import About, ToolDependencies
 from handlers.tools.images import image_fetcher
@@ -62,6 +63,7 @@ class Engine:
     local: LocalRuntime
     health_persistence: HealthPersistence
     accounts: AccountServices
+    schedules: Schedules
 
     async def close(self) -> None:
         """End all child processes and save the health of the models."""
@@ -111,6 +113,8 @@ async def build_engine(
     accounts = build_accounts(settings, workspace, stores.accounts, clock)
     embedder = embedder_of(environment, llm, models, steady)
     memory = Memory(stores.facts, embedder)
+    limits = ScheduleLimits(settings.schedules_per_person, 60 * settings.schedule_shortest_minutes)
+    schedules = Schedules(stores.schedules, stores.preferences, clock, limits)
     needed = ToolDependencies(
         workspace.files,
         sandbox,
@@ -128,6 +132,7 @@ async def build_engine(
         web=lambda: web_settings(environment.settings),
         memory=memory,
         packages=package_index(settings),
+        schedules=schedules,
     )
     approval = Approval(stores.actions, stores.allowances, lambda: models.config.allowed_tools, clock)
     tooling = build_tooling(environment, workspace, needed, embedder, stores.vectors, approval, accounts.accounts)
@@ -157,6 +162,7 @@ async def build_engine(
         local,
         health_persistence,
         accounts,
+        schedules,
     )
 
 

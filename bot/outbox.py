@@ -175,8 +175,16 @@ class OutboxSender:
                     await retry_storage(self._store.attempting, entry.id)
         except SendRefused as refused:
             log.warning("[Outbox] Reply %d can't be delivered: %s", entry.id, refused)
+            if entry.message.otherwise is not None:
+                await self._redirect(entry, entry.message.otherwise, str(refused))
+                return
             await retry_storage(self._store.dead, entry.id, str(refused))
             await retry_storage(self._undeliverable, entry.message.chat, refused.reason)
+
+    async def _redirect(self, entry: OutboxEntry, chat: ChatKey, reason: str) -> None:
+        """Send a reply to the chat that its message names for this case."""
+        message = replace(entry.message, chat=chat, otherwise=None, reply_to="", edits="")
+        self.take([await retry_storage(self._store.redirect, entry.id, message, reason)])
 
 
 def pause_after(later: SendLater, failures: int, ambiguous: int) -> float:

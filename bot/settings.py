@@ -90,6 +90,10 @@ class Settings(PlatformSettings):
     retention_days: int | None = Field(
         None, ge=1, description="Days after which messages, turns and usage are deleted; empty: never."
     )
+    schedules_per_person: int = Field(100, ge=0, le=10_000, description="Reminders and tasks a person may have.")
+    schedule_shortest_minutes: int = Field(
+        5, ge=1, description="Minimum time between two occurrences of a reminder or task; 1 for owners."
+    )
     tierbot_mcp_token: SecretStr | None = Field(
         None, description="Token for clients of tierbot mcp --http, at least 16 characters."
     )

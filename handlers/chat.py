@@ -17,6 +17,7 @@ from handlers.replies.footer import fallback_lines, footer
 from handlers.replies.names import plain_name
 from handlers.replies.outcome import answer_text, input_warnings
 from handlers.replies.retry_buttons import buttons, cheaper, retry_button
+from handlers.schedules.views import late_note, short
 from routing.critic.critic import Critic, Critique
 from routing.errors import Refused
 from routing.policy.tiers import check_role
@@ -89,7 +90,15 @@ class Chat:
                 await self._incoming.store(each, ask.person.id)
         source = _source(ask.message)
         question = Question(ask.person, conversation_id, text, pictures, prefix=prefix, source=source, fixed=ask.fixed)
-        return await self.turn(ask, question)
+        reply = await self.turn(ask, question)
+        return reply if ask.message.scheduled is None else await self._announced(ask, reply)
+
+    async def _announced(self, ask: CommandContext, reply: Reply) -> Reply:
+        """An answer to a scheduled prompt, which nobody has just written, with the prompt."""
+        assert ask.message.scheduled is not None
+        zone = await time_zone((await self._preferences.settings(ask.person.id)).time_zone)
+        late = late_note(ask.say, ask.message.scheduled.due, ask.message.sent_at, zone)
+        return replace(reply, text="\n\n".join((f"🗓 {short(ask.message.text)}", *late, reply.text)))
 
     async def unanswered(self, ask: CommandContext, words: str) -> Reply:
         """Explains why a message gets no answer, and stores it so that /retry can ask it."""
@@ -124,7 +133,13 @@ class Chat:
             check_role(question.prefix, ask.person.role)
         if not begun and serves(self._router.models) and (demo := await self._demo_reply(ask, question)) is not None:
             return demo
-        question = replace(question, language=ask.say.language, attach=ask.files.attach, private=ask.message.private)
+        question = replace(
+            question,
+            language=ask.say.language,
+            attach=ask.files.attach,
+            private=ask.message.private,
+            scheduled=ask.message.scheduled is not None,
+        )
         cost = cost or cost_of(ask)
         outcome = await self._router.answer(question, cost, ask.live, ask.stop, begun)
         models = self._router.models

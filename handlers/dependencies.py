@@ -14,6 +14,7 @@ from handlers.context import CommandSpec
 from handlers.council.council import CouncilSessions
 from handlers.notices.notices import Notices
 from handlers.running import RunningTurns
+from handlers.schedules.schedules import Schedules
 from handlers.tools.dependencies import ToolServices
 from handlers.tools.person_files import PersonFiles
 from routing.budget.guard import BudgetGuard
@@ -78,4 +79,5 @@ class CommandDependencies:
     state: StateStore
     accounts: ServiceAccountStore
     connecting: Connecting
+    schedules: Schedules
     specs: tuple[CommandSpec, ...] = ()

@@ -22,7 +22,7 @@ from handlers.storage_retry import retry_storage
 from routing.errors import Refused, StorageFault
 from routing.ports import Ledger, LiveReply
 from routing.tracing import turn_id
-from routing.types.messages import InboundMessage, OutboundMessage, UserKey
+from routing.types.messages import ChatKey, InboundMessage, OutboundMessage, UserKey
 from routing.types.people import Person
 from routing.types.queues import InboxEntry, OutboxEntry
 from routing.types.stop import Stop
@@ -267,4 +267,5 @@ def _outbound(message: InboundMessage, reply: Reply, unfinished: str) -> Outboun
         secret=reply.secret,
         attached=reply.attached if len(reply.text) > SHORT_TEXT else "",
         files=reply.files,
+        otherwise=ChatKey.of(message.user) if message.scheduled and not message.private else None,
     )

@@ -37,6 +37,7 @@ from routing.types.people import (
     Role,
 )
 from routing.types.queues import InboxEntry, OutboxEntry
+from routing.types.schedules import Firing, Schedule, ScheduleState
 from routing.types.skills import Skills
 from routing.types.tiers import Tier, TierChoice
 from routing.types.toolkits import Toolkit
@@ -578,6 +579,41 @@ class SecretBox(Protocol):
         """The text. Raises SecretUnreadable if the key is another one, or can't be used."""
 
 
+class ScheduleStore(Protocol):
+    """Reminders and scheduled prompts. A schedule of another person is not found by its id."""
+
+    async def add(self, schedule: Schedule, most: int) -> Schedule | None:
+        """Store a schedule; returns it with its id, or an equal one for nearly the same time. None if the person has
+        `most` already."""
+
+    async def of(self, person_id: int) -> tuple[Schedule, ...]:
+        """The person's schedules, the next one first."""
+
+    async def get(self, person_id: int, schedule_id: int) -> Schedule | None: ...
+    async def remove(self, person_id: int, schedule_id: int) -> bool:
+        """Delete a schedule; False if there is none."""
+
+    async def set_state(self, person_id: int, schedule_id: int, state: ScheduleState, next_at: float) -> bool:
+        """Pause or resume a schedule, and forget its failures; False if there is none."""
+
+    async def move(self, person_id: int, zone: str, times: Mapping[int, float]) -> None:
+        """Set the time zone and the next time of these schedules, by id."""
+
+    async def next_at(self, platforms: Collection[str]) -> float | None:
+        """The next time of any active schedule on these platforms; None if there is none."""
+
+    async def due(self, platforms: Collection[str], now: float, most: int) -> tuple[Schedule, ...]:
+        """The first `most` active schedules whose time has come, in order."""
+
+    async def fire(self, firings: Sequence[Firing]) -> tuple[tuple[OutboxEntry, ...], tuple[InboxEntry, ...]]:
+        """Advance or delete these schedules and queue their replies and messages, in one transaction. Skips schedules
+        that changed since they were read."""
+
+    async def ended(self, schedule_id: int, failed: bool, most: int) -> Schedule | None:
+        """Count a failed turn in a row, or reset the count. With `most` failures the schedule is paused and
+        returned."""
+
+
 class ChatStore(Protocol):
     """Settings of a chat."""
 
@@ -653,6 +689,9 @@ class OutboxStore(Protocol):
         """Record a failed attempt; `ambiguous` is the new count."""
 
     async def dead(self, outbox_id: int, error: str) -> None: ...
+    async def redirect(self, outbox_id: int, message: OutboundMessage, error: str) -> OutboxEntry:
+        """Send this message, to another chat, instead of the stored one."""
+
     async def add(self, messages: Sequence[OutboundMessage]) -> tuple[OutboxEntry, ...]:
         """Queue notices that don't answer a message."""
 

@@ -38,7 +38,7 @@ class SqlInbox:
         now = self._clock()
 
         def step(connection: Connection) -> tuple[InboxEntry, ...]:
-            kept = (_insert_new(connection, message, now) for message in messages)
+            kept = (insert_new(connection, message, now) for message in messages)
             return tuple(entry for entry in kept if entry is not None)
 
         return await self._database.write(step)
@@ -67,7 +67,8 @@ class SqlInbox:
         await self._database.write(lambda c: c.execute(old))
 
 
-def _insert_new(connection: Connection, message: InboundMessage, now: float) -> InboxEntry | None:
+def insert_new(connection: Connection, message: InboundMessage, now: float) -> InboxEntry | None:
+    """Store a message within the caller's transaction; None for a duplicate."""
     row = {
         "platform": message.chat.platform,
         "bot_id": message.bot_id,

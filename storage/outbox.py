@@ -108,6 +108,21 @@ class SqlOutbox:
 
         await self._files.delete(await self._database.write(step))
 
+    async def redirect(self, outbox_id: int, message: OutboundMessage, error: str) -> OutboxEntry:
+        values = {
+            "platform": message.chat.platform,
+            "chat_id": message.chat.chat_id,
+            "thread_id": message.chat.thread_id,
+            "payload": OUTBOUND.dump(_without_bytes(message)),
+            "state": "pending",
+            "pieces_sent": 0,
+            "ambiguous": 0,
+            "message_id": "",
+            "error": error,
+        }
+        change = update(outbox).where(outbox.c.id == outbox_id).values(**values).returning(outbox)
+        return _entry(await self._database.write(lambda c: c.execute(change).one()))
+
     async def counts(self) -> dict[str, int]:
         unfinished = outbox.c.state.in_(("pending", "attempting", "dead"))
         query = select(outbox.c.state, func.count()).where(unfinished).group_by(outbox.c.state)

@@ -19,7 +19,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0024"
+REVISION = "0025"
 """The newest migration. It is here so that starting on a current database does not import Alembic; a test compares it
 with the migrations folder."""
 
@@ -415,6 +415,28 @@ facts = Table(
     Column("sources", Text, nullable=False),
     Column("pinned", Boolean, nullable=False),
     Index("ix_facts_person_id", "person_id"),
+    sqlite_autoincrement=True,
+)
+
+schedules = Table(
+    "schedules",
+    metadata,
+    _id(),
+    _person(),
+    Column("platform", String(32), nullable=False),
+    Column("chat_id", String(64), nullable=False),
+    Column("thread_id", String(64), nullable=False),
+    Column("private", Boolean, nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("rule", Text, nullable=False),
+    Column("time_zone", String(64), nullable=False),
+    Column("next_at", Float, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("failures", Integer, nullable=False, default=0),
+    Column("created_at", Float, nullable=False),
+    Index("ix_schedules_person_id", "person_id"),
+    Index("ix_schedules_next_at", "platform", "state", "next_at"),
     sqlite_autoincrement=True,
 )
 

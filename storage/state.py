@@ -11,7 +11,7 @@ from routing.types.messages import ChatKey
 from storage.audit import write_audit
 from storage.codec import INBOUND
 from storage.database import Database
-from storage.schema import chats, conversations, inbox, messages, outbox, state
+from storage.schema import chats, conversations, inbox, messages, outbox, schedules, state
 
 _HERE: BindParameter[str] = bindparam("here")
 _SINCE: BindParameter[float] = bindparam("since")
@@ -87,7 +87,7 @@ class SqlChats:
 
     async def moved(self, old: ChatKey, new_chat_id: str) -> None:
         def step(connection: Connection) -> None:
-            for table in (chats, conversations, outbox):
+            for table in (chats, conversations, outbox, schedules):
                 here = (table.c.platform == old.platform) & (table.c.chat_id == old.chat_id)
                 connection.execute(update(table).where(here).values(chat_id=new_chat_id))
 

@@ -21,6 +21,7 @@ from storage.outgoing_files import OutgoingFileStore
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 from storage.retention import SqlRetention
+from storage.schedules import SqlSchedules
 from storage.service_accounts import SqlServiceAccounts
 from storage.state import SqlChats, SqlState
 from storage.usage.budgets import SqlBudgets
@@ -52,6 +53,7 @@ class Stores:
     vectors: SqlVectors
     actions: SqlActions
     allowances: SqlAllowances
+    schedules: SqlSchedules
     retention: SqlRetention
     accounts: SqlServiceAccounts
 
@@ -97,6 +99,7 @@ def open_stores(
         vectors=SqlVectors(database),
         actions=SqlActions(database, clock),
         allowances=SqlAllowances(database),
+        schedules=SqlSchedules(database, clock),
         retention=SqlRetention(database, conversations),
         accounts=accounts,
     )

@@ -123,6 +123,13 @@ class Inbox:
             for entry in entries:
                 await self._route(entry)
 
+    async def take(self, entries: Sequence[InboxEntry]) -> None:
+        """Handle messages that are stored already."""
+        async with self._routing:
+            self._admission.accepted(len(entries))
+            for entry in entries:
+                await self._route(entry)
+
     async def _store_new(self, messages: Sequence[InboundMessage]) -> Sequence[InboxEntry]:
         """Store messages and return the new ones. Raises StorageFault; the senders are told if the failure lasts."""
         now = asyncio.get_running_loop().time()
@@ -215,6 +222,8 @@ class Inbox:
         self._running.queued = self._turns.waiting
 
     def _mark_later(self, entry: InboxEntry) -> None:
+        if entry.message.scheduled is not None:
+            return  # there is no message to mark
         self._unmarked[entry.message.chat] = entry
         if self._marking < MARKS_AT_ONCE:
             self._marking += 1
@@ -309,7 +318,7 @@ def _may_continue(message: InboundMessage) -> bool:
 
 
 def _belong_together(one: InboundMessage, other: InboundMessage) -> bool:
-    if one.user != other.user:
+    if one.user != other.user or one.scheduled or other.scheduled:
         return False
     if one.album or other.album:
         return one.album == other.album

@@ -41,7 +41,7 @@ class AccessGate:
         if verdict.greeting is not None:
             await self._approvals.answer_admitted(welcome=False)
             return Reply(say_for(person, message)(verdict.greeting.template, **verdict.greeting.values))
-        limited = person.role != "owner"
+        limited = person.role != "owner" and message.scheduled is None
         if limited and not self._limit.take(_speaker(person, message), message.sent_at, _weight(message)):
             return None
         return person

@@ -137,6 +137,8 @@ class Access:
 
     async def decide(self, message: InboundMessage) -> Admitted | Rejected:
         """Admits or rejects the sender of a message."""
+        if message.scheduled is not None:
+            return await self._scheduled(message)
         person = await self._people.find(message.user)
         language = message.language if message.private else ""  # a Discord server has its own
         profile = Profile(message.user_name, message.username, language)
@@ -157,6 +159,14 @@ class Access:
         if person is None or (person.role == "guest" and self.mode != "open"):
             return await self._stranger(message, person)  # a group's guests have no access in private
         return self._known(person)
+
+    async def _scheduled(self, message: InboundMessage) -> Admitted | Rejected:
+        """Decides on a scheduled prompt. Its text is no code, and a refusal is not announced."""
+        person = await self._people.find(message.user)
+        if person is None or not may(person, "user"):
+            return Rejected(None)
+        decided = self._known(person) if message.private else await self._in_group(message, person)
+        return decided if isinstance(decided, Admitted) else Rejected(None)
 
     def _known(self, person: Person) -> Admitted | Rejected:
         if person.role == "blocked":

@@ -15,7 +15,7 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
     "Who answers": ("tier", "model", "skills", "skill", "council"),
     "This conversation": ("new", "retry", "stop", "history", "compact", "rate"),
     "Cost and limits": ("usage", "budget"),
-    "You": ("settings", "memory", "voice", "tools", "files", "connect", "whoami", "access"),
+    "You": ("remind", "schedule", "settings", "memory", "voice", "tools", "files", "connect", "whoami", "access"),
     "This bot": ("status", "start", "help"),
 }
 """Commands without a topic are listed under the last one."""

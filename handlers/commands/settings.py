@@ -9,6 +9,7 @@ from handlers.access.roles import check_shared
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
 from handlers.dependencies import CommandDependencies
 from handlers.languages import Say, languages
+from handlers.schedules.schedules import Schedules
 from routing.errors import Refused
 from routing.ports import ChatStore, PreferenceStore
 from routing.types.messages import Button
@@ -35,24 +36,32 @@ MAX_INSTRUCTIONS_CHARACTERS = 2000
 
 
 def build(dependencies: CommandDependencies) -> Handler:
-    return SettingsCommand(dependencies.preferences, dependencies.chats)
+    return SettingsCommand(dependencies.preferences, dependencies.chats, dependencies.schedules)
 
 
 class SettingsCommand:
     """Streaming is set per chat, everything else per person."""
 
-    def __init__(self, preferences: PreferenceStore, chats: ChatStore) -> None:
+    def __init__(self, preferences: PreferenceStore, chats: ChatStore, schedules: Schedules) -> None:
+        self._schedules = schedules
         self._preferences = preferences
         self._chats = chats
 
     async def __call__(self, ask: CommandContext) -> Reply:
         settings = await self._preferences.settings(ask.person.id)
+        zone, moved = settings.time_zone, 0
         if ask.arguments:
             name, *words = ask.arguments
             value = words[0] if len(words) == 1 else ask.rest[len(ask.rest.split(None, 1)[0]) :].strip()
             settings = await self._change(ask, settings, name.lower(), value)
             ask = replace(ask, say=Say(settings.language or ask.say.language))
-        return await self._show(ask, settings)
+        if settings.time_zone != zone:
+            moved = await self._schedules.move(ask.person.id, settings.time_zone)
+        shown = await self._show(ask, settings)
+        if not moved:
+            return shown
+        note = ask.say("Repeated reminders and tasks that follow the new time zone: {n}", n=moved)
+        return replace(shown, text=f"{shown.text}  \n{note}")
 
     async def _change(self, ask: CommandContext, settings: PersonSettings, name: str, value: str) -> PersonSettings:
         match name:

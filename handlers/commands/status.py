@@ -15,6 +15,7 @@ from handlers.replies.budget_limits import payer_of
 from handlers.replies.contract_view import ContractView
 from handlers.replies.costs import dollars, statuses
 from handlers.replies.duration import format_duration
+from handlers.schedules.views import described, short
 from handlers.tool_reports.tool_status import ToolStatus, tool_status
 from routing.catalog.ollama import WindowSource
 from routing.errors import Refused
@@ -77,13 +78,19 @@ class StatusCommand:
         self._tools = tools
         self._health = dependencies.health
         self._clock = dependencies.clock
+        self._schedules = dependencies.schedules
 
     async def __call__(self, ask: CommandContext) -> Reply:
         if not ask.arguments:
             return Reply("  \n".join(await self._short(ask)))
         if ask.arguments[0].lower() != "full":
             raise Refused("Write {usage}. Nothing was changed.", usage=", ".join(SPEC.usage))
-        parts = [await self._decided(ask), await self._context(ask), await self._spent(ask)]
+        parts = [
+            await self._decided(ask),
+            await self._context(ask),
+            await self._spent(ask),
+            await self._scheduled(ask),
+        ]
         if may(ask.person, "admin"):
             parts.append(_config_fault(ask, await self._health.facts()))
         if may(ask.person, "owner"):
@@ -218,6 +225,16 @@ class StatusCommand:
         if [(each.ceiling.scope, each.ceiling.period, each.unknown) for each in limits] == [("person", "day", 0)]:
             return lines  # the line of today's cost has it
         return [*lines, *statuses(ask.say, limits)]
+
+    async def _scheduled(self, ask: CommandContext) -> list[str]:
+        """The next reminder or task."""
+        found = await self._schedules.of(ask.person.id)
+        following = next((each for each in found if each.state == "active"), None)
+        if following is None:
+            return []
+        when = described(ask.say, following, await time_zone(following.time_zone), self._clock())
+        words = "Next reminder or task (of {n}): {when}: {text}"
+        return [ask.say(words, n=len(found), when=when, text=short(following.text))]
 
     async def _midnight(self, ask: CommandContext) -> float:
         """The start of today in the person's time zone, in Unix seconds."""

@@ -17,6 +17,7 @@ from handlers.tools import (
     images,
     memory,
     meta,
+    scheduler,
     weather,
     web,
 )
@@ -44,6 +45,7 @@ TOOLKITS: tuple[ToolkitModule, ...] = (
     council,
     email,
     git,
+    scheduler,
     weather,
     calendar,
     contacts,

@@ -13,6 +13,7 @@ from handlers.accounts.reachable import Reachable
 from handlers.context import CommandSpec
 from handlers.council.council import CouncilSessions
 from handlers.http.addresses import PrivateHosts
+from handlers.schedules.schedules import Schedules
 from handlers.tools.mcp.client import McpClient
 from handlers.tools.packages import PYPI, PackageIndex
 from handlers.tools.sandbox import Sandbox
@@ -87,7 +88,8 @@ class WebSettings:
 @dataclass(frozen=True, slots=True)
 class ToolDependencies:
     """`files` contains one folder per person. Without `about` there are no tools about the bot; without `council` there
-    is no council tool, without `images` none for pictures, without `memory` none that remembers.
+    is no council tool, without `images` none for pictures, without `memory` none that remembers, without `schedules`
+    no scheduler.
     `accounts` are those that people have connected; `reachable` says where a person's servers may be, `dav` opens those
     of calendars. `web` is read for each search and each page."""
 
@@ -105,5 +107,6 @@ class ToolDependencies:
     reachable: Callable[[Person], Reachable] = lambda person: Reachable()
     web: Callable[[], WebSettings] = WebSettings
     memory: Memory | None = None
+    schedules: Schedules | None = None
     dav: DavServers | None = None
     packages: PackageIndex = PYPI

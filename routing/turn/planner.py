@@ -151,4 +151,5 @@ def _scope(turn: TurnInput, state: TurnState, decided: Plan) -> ToolScope:
         attach=question.attach,
         private=question.private,
         outside=state.outside_sources,
+        scheduled=question.scheduled,
     )

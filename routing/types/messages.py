@@ -82,6 +82,14 @@ class Press:
     message_id: str
 
 
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """One time of a scheduled prompt: the id of the schedule, and when it was due in Unix seconds."""
+
+    schedule_id: int
+    due: float
+
+
 InboundKind = Literal["message", "edited", "press", "unsupported", "reaction"]
 
 
@@ -91,7 +99,8 @@ class InboundMessage:
     the author of a forwarded text (empty: unknown); None if the sender wrote it. `by_chat`: posted in the name of a
     group or channel, by people who can't be told apart. The text of a reaction is the emoji; `removed`: it was taken
     back. The text of an unsupported message is an English plural noun for its content; `extension` is that of a file,
-    such as `.zip`. `sealed`: the text is encrypted, because it may be a password."""
+    such as `.zip`. `sealed`: the text is encrypted, because it may be a password. `scheduled`: the bot
+    itself sends this prompt for the user, who wrote it earlier."""
 
     user: UserKey
     chat: ChatKey
@@ -117,11 +126,12 @@ class InboundMessage:
     removed: bool = False
     extension: str = ""
     sealed: bool = False
+    scheduled: Occurrence | None = None
 
     @property
     def own_text(self) -> str:
-        """The sender's own text. Only this is parsed for commands, codes, stops and tier prefixes."""
-        return self.text if self.forwarded_from is None else ""
+        """The text that the sender wrote just now. Only this is parsed for commands, codes and stops."""
+        return self.text if self.forwarded_from is None and self.scheduled is None else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +183,8 @@ class OutboundMessage:
     """A reply in Markdown, optionally with a picture, a document and further files. `edits` is the id of our message to
     replace. Only `owner` may press the buttons. A `secret` text is deleted from the database after sending. `attached`
     is the line, with `{name}`, that replaces a code block sent as a file; empty keeps all code in the text. An `apart`
-    reply follows the answer to the same message and never replaces it."""
+    reply follows the answer to the same message and never replaces it. If the chat can't be reached, the reply goes to
+    `otherwise`."""
 
     chat: ChatKey
     text: str
@@ -187,3 +198,4 @@ class OutboundMessage:
     attached: str = ""
     apart: bool = False
     files: tuple[OutgoingFile, ...] = ()
+    otherwise: ChatKey | None = None

@@ -28,7 +28,7 @@ class ToolScope:
     progress with `show`, as Markdown in the person's `language` (an ISO code); it returns at once. `attach` adds a file
     to the reply; it is None where nothing can be sent. `private`: only this person and the bot read the conversation.
     `outside` returns the sources of text by others that the model has read in it so far. `confirmed` is what the tool's
-    `asks` had told the person who confirmed this call."""
+    `asks` had told the person who confirmed this call. `scheduled`: the question is a scheduled prompt."""
 
     person: Person
     conversation_id: int
@@ -43,6 +43,7 @@ class ToolScope:
     attach: Attach | None = field(default=None, compare=False)
     confirmed: str = ""
     private: bool = True
+    scheduled: bool = False
     outside: Callable[[], tuple[str, ...]] = field(default=tuple, compare=False)
 
 

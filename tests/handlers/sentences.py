@@ -34,6 +34,7 @@ from handlers.notices import alarms, outages
 from handlers.replies import budget_limits as limits
 from handlers.replies import facts, footer
 from handlers.replies import outcome as wording
+from handlers.schedules import views
 from handlers.tool_reports import tool_list, tool_offer, tool_policy
 from handlers.tools.authoring.manifests import ROLE
 from handlers.tools.conversation import NO_SKILLS
@@ -169,6 +170,9 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "did": (audit_log.UNNAMED,),
     "ACTORS[entry.actor]": tuple(audit_log.ACTORS.values()),
     "WHY[decision.source]": tuple(tier.WHY.values()),
+    "WEEKDAYS[there.weekday()]": views.WEEKDAYS,
+    "MONTHS[there.month - 1]": views.MONTHS,
+    "LONG_DAYS[int(each)]": views.LONG_DAYS,
     "each": tuple(EVIDENCE.values()),  # the reasons of /tier auto
     "WHY_SIZE[decision.source]": tuple(status.WHY_SIZE.values()),
     "WHY_WINDOW[window.source]": tuple(status.WHY_WINDOW.values()),

@@ -127,7 +127,7 @@ class TelegramLive(StreamedReply):
         piece = preview(self._text, MAX_TEXT_UNITS - len(CONTINUATION_MARK))
         piece = Piece(piece.text + CONTINUATION_MARK, piece.entities)
         data = self._where() | body(piece) | {"link_preview_options": NO_PREVIEW}
-        if not self._message.private and self._message.press is None:
+        if not self._message.private and self._message.press is None and self._message.message_id:
             reply = {"message_id": int(self._message.message_id), "allow_sending_without_reply": True}
             data["reply_parameters"] = reply
         try:

@@ -22,7 +22,7 @@ from routing.tools.presentation import Candidate, Shown, present
 from routing.types.decisions import SIZES, Size
 
 OURS = sorted(path.stem for path in FOLDER.glob("*.json"))
-WHEN_RELEVANT = ("calendar", "contacts", "council", "email", "git", "images", "meta", "weather")
+WHEN_RELEVANT = ("calendar", "contacts", "council", "email", "git", "images", "meta", "scheduler", "weather")
 """Toolkits that are shown only for relevant messages."""
 
 
@@ -51,7 +51,15 @@ def test_our_toolkits_are_valid_in_every_size(name: str) -> None:
 def dependencies(folder: Path) -> ToolDependencies:
     """Enough to build all tools."""
     unused = cast(Any, object())
-    more = {"about": unused, "council": unused, "accounts": unused, "dav": unused, "memory": unused, "images": unused}
+    more = {
+        "about": unused,
+        "council": unused,
+        "accounts": unused,
+        "dav": unused,
+        "memory": unused,
+        "schedules": unused,
+        "images": unused,
+    }
     return ToolDependencies(folder, Sandbox(folder, SandboxLimits()), unused, unused, unused, time.time, **more)
 
 

@@ -1,0 +1,1 @@
+"""Reminders and scheduled prompts: when they are due, and what people say about time."""

@@ -1,0 +1,115 @@
+"""10,000 schedules with a simulated clock: each occurrence once, across restarts and changes of the clock."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import pytest
+from sqlalchemy import insert
+
+from bot.scheduler import LONGEST_SLEEP_SECONDS, Scheduler
+from routing.types.messages import OutboundMessage, UserKey
+from routing.types.queues import InboxEntry, OutboxEntry
+from storage.database import open_database
+from storage.database.migrate import migrate
+from storage.schema import schedules
+from storage.stores import Stores, open_stores
+from tests.fakes import ManualClock
+
+HERE = "telegram"
+COUNT = 10_000
+
+
+class Arrivals:
+    """Counts what arrives."""
+
+    def __init__(self) -> None:
+        self.platforms = (HERE,)
+        self.texts: Counter[str] = Counter()
+        self.any = asyncio.Event()
+
+    def take(self, entries: Sequence[OutboxEntry]) -> None:
+        self.any.set()
+        self.texts.update(each.message.text.split("\n")[0] for each in entries)
+
+    async def post(self, messages: Sequence[OutboundMessage]) -> None: ...
+
+
+class Prompts:
+    """Counts the messages of tasks."""
+
+    def __init__(self) -> None:
+        self.texts: Counter[str] = Counter()
+
+    async def take(self, entries: Sequence[InboxEntry]) -> None:
+        self.texts.update(each.message.text for each in entries)
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+async def stores(in_memory: Path, clock: ManualClock) -> AsyncIterator[Stores]:
+    url = f"sqlite:///{in_memory / 'bot.db'}"
+    await asyncio.to_thread(migrate, url, in_memory / "backups")
+    opened = open_stores(open_database(url), clock)
+    yield opened
+    await opened.database.close()
+
+
+def scheduler(stores: Stores, clock: ManualClock, arrivals: Arrivals, prompts: Prompts) -> Scheduler:
+    """As at a start of the process."""
+    return Scheduler(stores.schedules, stores.people, stores.links, arrivals, prompts, asyncio.Event(), clock)
+
+
+async def fill(stores: Stores, start: float, rule: str = "", kind: str = "reminder", count: int = COUNT) -> None:
+    """One due each second."""
+    person = await stores.people.admit(UserKey(HERE, "7"), "Ann", "user", "t")
+    common = {"platform": HERE, "chat_id": "7", "thread_id": "", "private": True, "kind": kind, "rule": rule}
+    common |= {"time_zone": "Europe/Berlin", "state": "active", "failures": 0, "created_at": 0.0}
+    rows = [common | {"person_id": person.id, "text": f"r{at}", "next_at": start + at} for at in range(count)]
+    await stores.database.write(lambda c: c.execute(insert(schedules), rows))
+
+
+async def test_each_of_ten_thousand_once(stores: Stores, clock: ManualClock) -> None:
+    """With a restart in the middle, the clock set back, and set forward."""
+    arrivals, prompts = Arrivals(), Prompts()
+    await fill(stores, clock.now)
+    clock.now += 3_000
+    await scheduler(stores, clock, arrivals, prompts).start_due()
+    assert len(arrivals.texts) == 3_001
+    clock.now -= 7_200
+    await scheduler(stores, clock, arrivals, prompts).start_due()
+    assert len(arrivals.texts) == 3_001
+    clock.now += 7_200 + 86_400
+    await asyncio.gather(*(scheduler(stores, clock, arrivals, prompts).start_due() for _ in range(2)))
+    assert len(arrivals.texts) == COUNT
+    assert set(arrivals.texts.values()) == {1}
+    assert await stores.schedules.next_at((HERE,)) is None
+
+
+async def test_tasks_that_repeat_skip_what_was_missed(stores: Stores, clock: ManualClock) -> None:
+    arrivals, prompts = Arrivals(), Prompts()
+    await fill(stores, clock.now, "0 8 * * *", "prompt", 50)
+    for seconds in (100, 10 * 86_400, -5 * 86_400, 6 * 86_400):
+        clock.now += seconds
+        await scheduler(stores, clock, arrivals, prompts).start_due()
+    assert set(prompts.texts.values()) == {3}, "at first, after ten days, and one day later"
+    assert len(await stores.inbox.unfinished()) == 150
+
+
+async def test_an_idle_scheduler_sleeps_until_something_changes(stores: Stores, clock: ManualClock) -> None:
+    arrivals, prompts, changed = Arrivals(), Prompts(), asyncio.Event()
+    running = Scheduler(stores.schedules, stores.people, stores.links, arrivals, prompts, changed, clock)
+    running.start()
+    await fill(stores, clock.now, count=3)
+    changed.set()
+    async with asyncio.timeout(LONGEST_SLEEP_SECONDS / 2):
+        await arrivals.any.wait()
+    assert arrivals.texts == Counter({"⏰ r0": 1})
+    await running.close()

@@ -1,0 +1,320 @@
+"""Time expressions in ten languages, ISO times and cron. It is Monday, 23 November 2026, 10:00 in Berlin."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from handlers.schedules.time_expressions import MAX_CHARACTERS, SPLIT_CHARACTERS, split, understand
+from routing.errors import Refused
+
+BERLIN = ZoneInfo("Europe/Berlin")
+NOW = datetime(2026, 11, 23, 10, 0, tzinfo=BERLIN).timestamp()
+
+IN_20 = "11-23 10:20"
+TOMORROW_9 = "11-24 09:00"
+OVERMORROW = "11-25 09:00"
+THURSDAY = "11-26 14:30"
+TONIGHT = "11-23 20:00"
+CHRISTMAS = "12-24 18:00"
+WORKDAYS = "11-24 08:00 0 8 * * 1-5"
+MONDAYS = "11-30 09:00 0 9 * * 1"
+DAILY = "11-24 07:00 0 7 * * *"
+EVERY_20 = "11-23 10:20 @every 1200"
+
+EXPRESSIONS = {
+    "en": {
+        "in 20 minutes": IN_20,
+        "20 min": IN_20,
+        "in half an hour": "11-23 10:30",
+        "in 2 hours": "11-23 12:00",
+        "an hour from now": "11-23 11:00",
+        "in 3 days": "11-26 10:00",
+        "in 2 weeks at 9": "12-07 09:00",
+        "tomorrow at 9": TOMORROW_9,
+        "tomorrow 9am": TOMORROW_9,
+        "tomorrow morning": TOMORROW_9,
+        "tomorrow": TOMORROW_9,
+        "tomorrow evening at 8": "11-24 20:00",
+        "the day after tomorrow at 9:00": OVERMORROW,
+        "Thursday at 2:30 pm": THURSDAY,
+        "on Monday at 9": "11-30 09:00",
+        "next Monday at 9": "11-30 09:00",
+        "next week": "11-30 10:00",
+        "tonight at 8": TONIGHT,
+        "at 8pm": TONIGHT,
+        "at 9": TOMORROW_9,
+        "noon": "11-23 12:00",
+        "midnight": "11-24 00:00",
+        "24 December at 18:00": CHRISTMAS,
+        "December 24th, 6 pm": CHRISTMAS,
+        "the 1st at 9": "12-01 09:00",
+        "12/24/2026 6 pm": CHRISTMAS,
+        "every weekday at 8": WORKDAYS,
+        "weekdays at 8:00": WORKDAYS,
+        "every Monday at 9": MONDAYS,
+        "Mondays at 9": MONDAYS,
+        "every Monday and Thursday at 9": "11-26 09:00 0 9 * * 1,4",
+        "every day at 7": DAILY,
+        "daily at 7am": DAILY,
+        "every morning": "11-24 09:00 0 9 * * *",
+        "every evening at 8": "11-23 20:00 0 20 * * *",
+        "every 20 minutes": EVERY_20,
+        "hourly": "11-23 11:00 @every 3600",
+        "every hour": "11-23 11:00 @every 3600",
+        "every 2 weeks on Friday at 9": "11-27 09:00 @days 14 09:00",
+        "every other day at 9": "11-25 09:00 @days 2 09:00",
+        "every month on the 1st at 9": "12-01 09:00 0 9 1 * *",
+        "every year on December 24 at 18:00": "12-24 18:00 0 18 24 12 *",
+        "every weekend at 10:30": "11-28 10:30 30 10 * * 0,6",
+        "2026-11-24 09:00": TOMORROW_9,
+        "2026-11-24T09:00": TOMORROW_9,
+        "2026-11-24T08:00:00Z": TOMORROW_9,
+        "2026-11-24T03:00:00-05:00": TOMORROW_9,
+        "0 8 * * 1-5": WORKDAYS,
+        "*/20 * * * *": "11-23 10:20 */20 * * * *",
+    },
+    "de": {
+        "in 20 Minuten": IN_20,
+        "in einer halben Stunde": "11-23 10:30",
+        "in einer Stunde": "11-23 11:00",
+        "morgen um 9 Uhr": TOMORROW_9,
+        "morgen früh": TOMORROW_9,
+        "übermorgen um 9": OVERMORROW,
+        "am Donnerstag um 14:30 Uhr": THURSDAY,
+        "Donnerstag um halb drei nachmittags": THURSDAY,
+        "heute Abend um 8": TONIGHT,
+        "um 20 Uhr": TONIGHT,
+        "am 24. Dezember um 18 Uhr": CHRISTMAS,
+        "24.12. 18:00": CHRISTMAS,
+        "24.12.2026 um 18 Uhr": CHRISTMAS,
+        "werktags um 8": WORKDAYS,
+        "jeden Werktag um 8 Uhr": WORKDAYS,
+        "jeden Montag um 9": MONDAYS,
+        "montags um 9 Uhr": MONDAYS,
+        "jeden Tag um 7": DAILY,
+        "täglich um 7 Uhr": DAILY,
+        "jeden Morgen um 7": DAILY,
+        "alle 20 Minuten": EVERY_20,
+        "alle 2 Wochen am Freitag um 9": "11-27 09:00 @days 14 09:00",
+        "um halb 9": "11-24 08:30",
+    },
+    "fr": {
+        "dans 20 minutes": IN_20,
+        "dans une demi-heure": "11-23 10:30",
+        "demain à 9h": TOMORROW_9,
+        "demain matin": TOMORROW_9,
+        "après-demain à 9 heures": OVERMORROW,
+        "jeudi à 14h30": THURSDAY,
+        "ce soir à 20h": TONIGHT,
+        "le 24 décembre à 18h": CHRISTMAS,
+        "tous les jours à 7h": DAILY,
+        "chaque lundi à 9h": MONDAYS,
+        "tous les lundis à 9 h": MONDAYS,
+        "chaque jour ouvrable à 8h": WORKDAYS,
+        "toutes les 20 minutes": EVERY_20,
+    },
+    "es": {
+        "en 20 minutos": IN_20,
+        "dentro de media hora": "11-23 10:30",
+        "mañana a las 9": TOMORROW_9,
+        "mañana por la mañana": TOMORROW_9,
+        "pasado mañana a las 9": OVERMORROW,
+        "el jueves a las 14:30": THURSDAY,
+        "hoy a las 8 de la tarde": TONIGHT,
+        "el 24 de diciembre a las 18:00": CHRISTMAS,
+        "todos los días a las 7": DAILY,
+        "cada lunes a las 9": MONDAYS,
+        "los lunes a las 9": MONDAYS,
+        "entre semana a las 8": WORKDAYS,
+        "cada 20 minutos": EVERY_20,
+    },
+    "it": {
+        "tra 20 minuti": IN_20,
+        "fra mezz'ora": "11-23 10:30",
+        "domani alle 9": TOMORROW_9,
+        "domani mattina": TOMORROW_9,
+        "dopodomani alle 9": OVERMORROW,
+        "giovedì alle 14:30": THURSDAY,
+        "stasera alle 8": TONIGHT,
+        "il 24 dicembre alle 18": CHRISTMAS,
+        "ogni giorno alle 7": DAILY,
+        "tutti i giorni alle 7": DAILY,
+        "ogni lunedì alle ore 9": MONDAYS,
+        "ogni giorno feriale alle 8": WORKDAYS,
+        "ogni 20 minuti": EVERY_20,
+    },
+    "pt": {
+        "em 20 minutos": IN_20,
+        "daqui a meia hora": "11-23 10:30",
+        "amanhã às 9": TOMORROW_9,
+        "amanhã de manhã": TOMORROW_9,
+        "depois de amanhã às 9h": OVERMORROW,
+        "quinta-feira às 14:30": THURSDAY,
+        "hoje à noite às 8": TONIGHT,
+        "24 de dezembro às 18h": CHRISTMAS,
+        "todos os dias às 7h": DAILY,
+        "toda segunda-feira às 9": MONDAYS,
+        "dias úteis às 8": WORKDAYS,
+        "a cada 20 minutos": EVERY_20,
+    },
+    "nl": {
+        "over 20 minuten": IN_20,
+        "over een half uur": "11-23 10:30",
+        "morgen om 9 uur": TOMORROW_9,
+        "morgenochtend": TOMORROW_9,
+        "overmorgen om 9 uur": OVERMORROW,
+        "donderdag om 14:30": THURSDAY,
+        "vanavond om 8 uur": TONIGHT,
+        "24 december om 18 uur": CHRISTMAS,
+        "elke dag om 7 uur": DAILY,
+        "elke maandag om 9 uur": MONDAYS,
+        "elke werkdag om 8": WORKDAYS,
+        "elke 20 minuten": EVERY_20,
+    },
+    "pl": {
+        "za 20 minut": IN_20,
+        "za pół godziny": "11-23 10:30",
+        "jutro o 9": TOMORROW_9,
+        "jutro rano": TOMORROW_9,
+        "pojutrze o 9:00": OVERMORROW,
+        "w czwartek o 14:30": THURSDAY,
+        "dziś wieczorem o 8": TONIGHT,
+        "24 grudnia o 18:00": CHRISTMAS,
+        "codziennie o 7": DAILY,
+        "każdego dnia o 7": DAILY,
+        "w każdy poniedziałek o 9": MONDAYS,
+        "co poniedziałek o 9": MONDAYS,
+        "w dni robocze o 8": WORKDAYS,
+        "co 20 minut": EVERY_20,
+    },
+    "ru": {
+        "через 20 минут": IN_20,
+        "через полчаса": "11-23 10:30",
+        "завтра в 9": TOMORROW_9,
+        "завтра утром": TOMORROW_9,
+        "послезавтра в 9:00": OVERMORROW,
+        "в четверг в 14:30": THURSDAY,
+        "сегодня в 8 вечера": TONIGHT,
+        "24 декабря в 18:00": CHRISTMAS,
+        "каждый день в 7 утра": DAILY,
+        "ежедневно в 7": DAILY,
+        "каждый понедельник в 9": MONDAYS,
+        "по понедельникам в 9": MONDAYS,
+        "по будням в 8": WORKDAYS,
+        "каждые 20 минут": EVERY_20,
+    },
+    "tr": {
+        "20 dakika sonra": IN_20,
+        "yarım saat sonra": "11-23 10:30",
+        "yarın saat 9'da": TOMORROW_9,
+        "yarın sabah": TOMORROW_9,
+        "öbür gün saat 9'da": OVERMORROW,
+        "perşembe 14:30'da": THURSDAY,
+        "bu akşam saat 8'de": TONIGHT,
+        "24 aralık saat 18:00": CHRISTMAS,
+        "her gün saat 7'de": DAILY,
+        "her pazartesi saat 9'da": MONDAYS,
+        "hafta içi her gün saat 8'de": WORKDAYS,
+        "her 20 dakikada bir": EVERY_20,
+    },
+}
+ROWS = [(language, said, wanted) for language, rows in EXPRESSIONS.items() for said, wanted in rows.items()]
+
+
+@pytest.mark.parametrize("language", EXPRESSIONS)
+def test_expressions(language: str) -> None:
+    wrong = {
+        said: found for code, said, wanted in ROWS if code == language and (found := shown(said, language)) != wanted
+    }
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("language", EXPRESSIONS)
+def test_the_language_of_the_person_is_only_a_hint(language: str) -> None:
+    """Ambiguous words aside, everything is also understood if the person's app is in another language."""
+    wrong = {said for code, said, wanted in ROWS if code == language and shown(said, "xx") != wanted}
+    assert wrong == set()
+
+
+def shown(said: str, language: str) -> str:
+    try:
+        when = understand(said, NOW, BERLIN, language)
+    except Refused as refused:
+        return str(refused)
+    return f"{datetime.fromtimestamp(when.at, BERLIN):%m-%d %H:%M} {when.rule}".strip()
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("soon", "don't understand"),
+        ("", "don't understand"),
+        ("9", "don't understand"),
+        ("31.02.", "don't understand"),
+        ("every day at 25:00", "don't understand"),
+        ("every monday until december", "don't understand"),
+        ("in 0 minutes", "don't understand"),
+        ("every 0 minutes", "don't understand"),
+        ("in 9999 years", "don't understand"),
+        ("내일 오전 9시", "don't understand"),  # the library would say 10:00
+        ("0 0 30 2 *", "don't understand"),  # never
+        ("x" * (MAX_CHARACTERS + 1), "up to 200 characters"),
+        ("today at 9", "in the past"),
+        ("2020-01-01 10:00", "in the past"),
+        ("24.12.2025", "in the past"),
+        ("2090-01-01 10:00", "too far away"),
+        ("03/04 at 9", "can mean 2026-04-03 or 2026-03-04"),
+        ("Monday Tuesday 9:00", "several days"),
+    ],
+)
+def test_what_can_not_be_used_says_why(said: str, why: str) -> None:
+    assert why in shown(said, "en")
+
+
+def test_other_languages_by_library() -> None:
+    assert shown("明日の9時", "ja") == TOMORROW_9
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "when", "rest"),
+    [
+        ("en", "in 20 minutes tea", "in 20 minutes", "tea"),
+        ("en", "me in 2 hours to drink water", "me in 2 hours", "drink water"),
+        ("en", "tomorrow 9:00 call Ana", "tomorrow 9:00", "call Ana"),
+        ("en", "call Ana tomorrow at 9", "tomorrow at 9", "call Ana"),
+        ("en", "Monday meeting at 9", "Monday at 9", "meeting"),
+        ("en", "tomorrow 2 eggs", "tomorrow", "2 eggs"),
+        ("en", "do the dishes tomorrow", "tomorrow", "do the dishes"),
+        ("en", "every weekday at 8: news", "every weekday at 8", "news"),
+        ("en", "in 20 minutes check the oven at 5", "in 20 minutes", "check the oven at 5"),
+        ("de", "morgen um 9 Ana anrufen", "morgen um 9", "Ana anrufen"),
+        ("fr", "demain à 9h appeler Ana", "demain à 9h", "appeler Ana"),
+        ("es", "mañana a las 9 llamar a Ana", "mañana a las 9", "llamar a Ana"),
+        ("it", "domani alle 9 chiamare Ana", "domani alle 9", "chiamare Ana"),
+        ("pt", "amanhã às 9 ligar para Ana", "amanhã às 9", "ligar para Ana"),
+        ("nl", "morgen om 9 uur Ana bellen", "morgen om 9 uur", "Ana bellen"),
+        ("pl", "jutro o 9 zadzwonić do Any", "jutro o 9", "zadzwonić do Any"),
+        ("ru", "завтра в 9 позвонить Ане", "завтра в 9", "позвонить Ане"),
+        ("tr", "yarın saat 9'da Ana'yı ara", "yarın saat 9'da", "Ana'yı ara"),
+    ],
+)
+def test_the_time_is_split_from_the_text(language: str, said: str, when: str, rest: str) -> None:
+    assert split(said, NOW, BERLIN, language) == (when, rest)
+
+
+@pytest.mark.parametrize("said", ["tea", "in 20 minutes", "", "so we go", "buy two books"])
+def test_a_text_without_a_time_or_a_time_without_a_text(said: str) -> None:
+    assert split(said, NOW, BERLIN, "en") is None
+
+
+def test_long_texts_are_only_looked_at_from_both_ends() -> None:
+    long = "every monday at 9 and " * 5_000
+    assert split(long + "x", NOW, BERLIN, "en") is not None
+    assert split("x" * 100_000, NOW, BERLIN, "en") is None
+    assert split("x" * SPLIT_CHARACTERS + " in 20 minutes", NOW, BERLIN, "en") == (
+        "in 20 minutes",
+        "x" * SPLIT_CHARACTERS,
+    )
