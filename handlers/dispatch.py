@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from handlers.access.gate import AccessGate, say_for
@@ -13,7 +13,6 @@ from handlers.accounts.connecting import Connecting, cancelled
 from handlers.chat import Chat
 from handlers.context import CommandContext, CommandSpec, Handler, Reply, unknown_command
 from handlers.edits import Edits
-from handlers.languages import Say
 from handlers.outgoing import OutgoingFiles
 from handlers.parsing import Typed, merge, parse_command, typed_command
 from handlers.post_turn import After, nothing
@@ -157,7 +156,7 @@ class Dispatcher:
             if message.kind == "press":
                 button = await self._buttons.button(message, ask.person.id)
                 ask, typed = replace(ask, button=button), parse_command(button.command, message.bot_name)
-            reply = await self._handled(ask, typed)
+            reply = await self._handling(ask, typed)
             attached = ask.say("📎 {name} is attached.")
             return replace(reply, owner=ask.person.id, attached=attached, files=ask.files.files)
         except Refused as refusal:
@@ -167,18 +166,17 @@ class Dispatcher:
                 return NOTHING
             return Reply(words)
 
-    async def _handled(self, ask: CommandContext, typed: Typed | None) -> Reply:
-        """The reply of the handler for this kind of message. Raises Refused."""
-        message = ask.message
-        if self._is_answer(message):
-            return await self._connecting.answer(ask)
-        if message.kind == "edited":
-            return await self._edits.answer(ask)
-        if message.kind == "unsupported":
-            return Reply(_unreadable(ask.say, message))
+    def _handling(self, ask: CommandContext, typed: Typed | None) -> Awaitable[Reply]:
+        """Handles this kind of message; the result raises Refused."""
+        if self._is_answer(ask.message):
+            return self._connecting.answer(ask)
+        if ask.message.kind == "edited":
+            return self._edits.answer(ask)
+        if ask.message.kind == "unsupported":
+            return _unreadable(ask)
         if ask.attempts >= MAX_ATTEMPTS:
-            return await self._give_up(ask, typed)
-        return await (self._chat.answer(ask) if typed is None else self._command(ask, typed))
+            return self._give_up(ask, typed)
+        return self._chat.answer(ask) if typed is None else self._command(ask, typed)
 
     async def _give_up(self, ask: CommandContext, typed: Typed | None) -> Reply:
         given_up = "⚠️ I was interrupted {times} times and stopped trying. Send it again, or use /retry."
@@ -241,12 +239,12 @@ class Dispatcher:
         return person or NOTHING
 
 
-def _unreadable(say: Say, message: InboundMessage) -> str:
-    if message.extension:
+async def _unreadable(ask: CommandContext) -> Reply:
+    if ask.message.extension:
         words = "I can't open {ending} files. Send text, pictures, text documents or voice messages."
-        return say(words, ending=message.extension)
+        return Reply(ask.say(words, ending=ask.message.extension))
     words = "I can't read {thing}. Send text, pictures, text documents or voice messages."
-    return say(words, thing=say(message.text))
+    return Reply(ask.say(words, thing=ask.say(ask.message.text)))
 
 
 def _outbound(message: InboundMessage, reply: Reply, unfinished: str) -> OutboundMessage:

@@ -8,7 +8,7 @@ MAX_CHARACTERS = 1_500
 """About two minutes."""
 _MAX_READ = 20_000
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_MARKER = re.compile(r"\s*(?:(?:>|[-*+]|\d{1,9}[.)]|#{1,6})\s+)+")
+_MARKER = re.compile(r"(?:(?:>|[-*+]|\d{1,9}[.)]|#{1,6})\s+)+")
 _NOT_SPOKEN = re.compile(r"!?\[(?P<label>[^\[\]]{0,200})\]\([^()\s]{0,500}\)|https?://\S{1,2000}|<[^<>\s]{1,200}>|\$\$")
 _MARKS = re.compile(r"[*`~]+|__+|(?<!\w)_|_(?!\w)")
 _END = re.compile(r"[.!?…。！？](?=\s|$)|\n")
@@ -38,7 +38,9 @@ def spoken_text(markdown: str, most: int = MAX_CHARACTERS) -> tuple[str, bool]:
 
 
 def _plain(line: str) -> str:
-    line = _MARKER.sub("", line, count=1) if _MARKER.match(line) else line
+    line = line.lstrip()
+    if marker := _MARKER.match(line):
+        line = line[marker.end() :]
     line = _NOT_SPOKEN.sub(lambda found: found["label"] or "" if not found[0].startswith("!") else "", line)
     return " ".join(_MARKS.sub("", line).split())
 

@@ -17,7 +17,7 @@ from routing.types.tools import Allowance
 MAX_NAMED = 12
 RULES: Mapping[Rule, str] = {
     "asks": "Ask before each run: {tools}",
-    "sometimes": "Ask before expensive runs: {tools}",
+    "sometimes": "Ask before some runs: {tools}",
     "conversation": "Allowed by you in this conversation: {tools}",
     "always": "Always allowed by you: {tools}",
     "everyone": "Allowed for everyone by the owner: {tools}",
@@ -56,7 +56,7 @@ class ToolPolicy:
             if rule == "everyone":
                 raise Refused("An owner allowed {tool} for everyone; only an owner can take that back.", tool=tool)
             if rule == "sometimes":
-                raise Refused("{tool} asks before expensive runs already. Nothing was changed.", tool=tool)
+                raise Refused("{tool} asks before some runs already. Nothing was changed.", tool=tool)
             if rule != "asks":
                 raise Refused("{tool} is allowed in {file}; remove it there.", tool=tool, file=rule)
             raise Refused("{tool} asks before each run already. Nothing was changed.", tool=tool)

@@ -187,7 +187,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "role": ROLES,
     "LIMITS[limit.bound]": tuple(wording.LIMITS.values()),
     "ending": tuple(wording.ENDINGS.values()),
-    "message.text": (*telegram_messages._NOUNS.values(), attachments.FILES, UNREADABLE),
+    "ask.message.text": (*telegram_messages._NOUNS.values(), attachments.FILES, UNREADABLE),
     "button.label": (),  # of tell_owners; its buttons are written as Button("…")
     "refusal.template": (),  # of Refused
     "verdict.refusal.template": (),

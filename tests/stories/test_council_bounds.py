@@ -248,7 +248,7 @@ async def test_attached_and_quoted_text_is_included(on: BotHarness) -> None:
     async with running(on):
         message = on.tg.say_document("notes.txt", b"four spaces", caption=ASKED)
         await on.tg.reply(message, after=message)
-        assert on.ms.calls[0].last_user_text == "Tabs or spaces?\n\nnotes.txt:\n```\nfour spaces\n```"
+        assert on.ms.calls[0].last_user_text == "Tabs or spaces?\n\ninbox/notes.txt:\n```\nfour spaces\n```"
         quoted = on.tg.say("Is tea better than coffee?")
         await on.tg.reply(quoted, after=quoted)
         before = len(on.ms.calls)

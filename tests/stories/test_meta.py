@@ -44,14 +44,14 @@ async def test_the_help_tool_covers_commands_and_toolkits(on: BotHarness) -> Non
         overview = await tool_result(on, "help")
         assert all(f"\n/{spec.name}: {spec.summary}" in overview for spec in COMMANDS)
         assert "\nfiles: The person's own files" in overview
-        assert "(read_file, write_file, list_files)" in overview
+        assert "(read_file, write_file, list_files, send_file)" in overview
         one = await tool_result(on, "help", topic="/tier smart")
         assert one.endswith("Written as: /tier | /tier auto | /tier smart | /tier smart force | /tier default")
         assert one.count("\n") == 0
         assert (await tool_result(on, "help", topic="my language")).startswith("/settings: ")
         files = await tool_result(on, "help", topic="files")
-        assert files.startswith("Toolkit files: ")
-        assert "- read_file: Read one of the user's text files" in files
+        assert "\nToolkit files: " in files
+        assert "- read_file: Read one of the user's " in files
         assert (await tool_result(on, "help", topic="teir")).startswith("/tier: ")
         unknown = await tool_result(on, "help", topic="teleport")
         assert unknown == f"Nothing here is called 'teleport'. All there is:\n{overview}"

@@ -43,7 +43,9 @@ async def test_a_condition_on_tomorrows_rain(on: BotHarness, sky: OpenMeteoServe
     on.ms.call_tools([("get_weather", {"location": "Berlin", "date": "tomorrow"})])
     on.ms.default = decide
     async with running(on, lambda: MONDAY):
-        assert (await ask(on, RAIN)).text == ("An umbrella!" if rains else "It stays dry.")
+        answer, _, hint = (await ask(on, RAIN)).text.partition("\n\n")
+    assert answer == ("An umbrella!" if rains else "It stays dry.")
+    assert "/connect calendar" in hint
     assert "get_weather" in on.ms.calls[0].reading.tool_names
 
 

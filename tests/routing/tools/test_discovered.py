@@ -210,6 +210,7 @@ async def test_stubs_give_way_to_discovered_tools() -> None:
 async def test_discovery_finds_tools_by_name(query: str) -> None:
     """A small model sees only the names of the other tools."""
     tools = await turn("hello")
+    assert "create_event" not in names(tools, SMALL)
     said = await tools.discover(query, "S")
     assert said.splitlines()[1:] == ["- create_event: M: create_event"]
     assert "create_event" in names(tools, SMALL)

@@ -65,6 +65,7 @@ def test_closed_value_lists_are_choices() -> None:
     assert {name for name in TREE if name not in OWN and any(words(each) for each in TREE[name]["options"])} == {
         "rate",
         "status",
+        "voice",
     }
     assert words(option("status", "status")) == ["full"]
     assert words(option("rate", "rate")) == ["up", "down", "none"]
