@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 from dataclasses import dataclass
 
 from handlers.accounts.kinds import ServiceFailed
-
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+from handlers.http.addresses import is_local, is_public
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +21,9 @@ class Reachable:
         """Whether a connection to this address of a host is allowed."""
         if host in self.hosts:
             return True
-        ip = ipaddress.ip_address(address.partition("%")[0])
-        if is_public(ip):
+        if is_public(address):
             return encrypted
-        return self.private and not ip.is_link_local and not ip.is_multicast and not ip.is_unspecified
+        return self.private and is_local(address)
 
     def addresses(self, host: str, port: int, encrypted: bool) -> list[str]:
         """The allowed addresses of a host, which is looked up once. Blocks. Raises ServiceFailed if there are none."""
@@ -40,14 +37,3 @@ class Reachable:
             words = "{host} is in a private network, or has no TLS: only accounts of the owner may be there"
             raise ServiceFailed(words, host=host)
         return allowed
-
-
-def is_public(ip: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    """Whether an address is on the public internet; addresses that embed an IPv4 address are judged by that."""
-    if isinstance(ip, ipaddress.IPv6Address):
-        embedded = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
-        if embedded is not None:
-            return is_public(embedded)
-        if ip in _NAT64:
-            return is_public(ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF))
-    return ip.is_global and not ip.is_multicast

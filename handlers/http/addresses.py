@@ -25,6 +25,13 @@ _PUBLIC_6 = IPv6Network("2000::/3")
 _RESERVED_6 = tuple(map(IPv6Network, ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")))
 """The special parts of 2000::/3. Teredo and 6to4 contain an IPv4 address that may be private."""
 _NAT64 = IPv6Network("64:ff9b::/96")
+_LOCAL = tuple(
+    map(
+        ip_network, ("10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1", "fc00::/7")
+    )
+)
+_METADATA = frozenset(map(ip_address, ("100.100.100.200", "fd00:42::42", "fd00:ec2::254", "fd20:ce::254")))
+"""Services of Alibaba, Scaleway, AWS and Google in local networks. They give a machine's secrets to those who ask."""
 _LOCAL_SUFFIXES = (
     "localhost", "local", "internal", "intranet", "lan", "home", "corp", "private", "localdomain", "home.arpa", "test",
 )  # fmt: skip
@@ -79,6 +86,15 @@ def is_public(address: str) -> bool:
             return ip in _PUBLIC_6 and not any(ip in each for each in _RESERVED_6)
         ip = IPv4Address(int(ip) & 0xFFFFFFFF)
     return not any(ip in each for each in _RESERVED_4)
+
+
+def is_local(address: str) -> bool:
+    """Whether an IP address is on this machine or in a local network, where an owner may run a server. Link-local
+    addresses and the metadata services of clouds are not."""
+    ip = ip_address(address.partition("%")[0])
+    if isinstance(ip, IPv6Address) and ip.ipv4_mapped is not None:
+        ip = ip.ipv4_mapped
+    return ip not in _METADATA and any(ip.version == each.version and ip in each for each in _LOCAL)
 
 
 def check_host(host: str, port: int, private: PrivateHosts, resolved_here: bool = True) -> None:

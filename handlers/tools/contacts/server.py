@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from html import escape
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape
 
 from handlers.accounts.dav import CARDDAV, CONTACTS, DAV, multistatus
 from handlers.accounts.dav_items import DavItems, Item

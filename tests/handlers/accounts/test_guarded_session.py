@@ -14,11 +14,17 @@ from handlers.accounts.reachable import Reachable
 from routing.errors import Refused
 
 ANYONE, OWNER = Reachable(), Reachable(private=True)
-PUBLIC = ("93.184.216.34", "2606:2800:220:1::1", "::ffff:93.184.216.34")
+PUBLIC = ("93.184.216.34", "2606:2800:220:1::1", "64:ff9b::5db8:d822")
 PRIVATE = ("127.0.0.1", "10.0.0.1", "192.168.1.5", "172.16.0.1", "100.64.0.1", "::1", "fd00::1", "::ffff:127.0.0.1")
-HIDDEN = ("64:ff9b::7f00:1", "2002:7f00:1::", "2002:a00:1::1")
-"""Private IPv4 addresses inside public IPv6 ones."""
-NEVER = ("169.254.169.254", "fe80::1", "224.0.0.1", "0.0.0.0", "::")
+METADATA = ("169.254.169.254", "168.63.129.16", "100.100.100.200", "192.0.0.192")
+NEVER = (
+    *METADATA,
+    *(f"::ffff:{each}" for each in METADATA),
+    *("64:ff9b::a9fe:a9fe", "64:ff9b::7f00:1", "2002:7f00:1::", "2002:a9fe:a9fe::1", "::169.254.169.254"),
+    *("::ffff:93.184.216.34", "::ffff:0:127.0.0.1", "fe80::1", "fe80::1%eth0", "fd00:ec2::254", "fd20:ce::254"),
+    *("224.0.0.1", "ff02::1", "0.0.0.0", "::", "::ffff:0.0.0.0", "255.255.255.255"),
+)
+"""Link-local addresses, metadata services of clouds, and IPv6 addresses that hide an IPv4 one."""
 
 
 @pytest.mark.parametrize("address", PUBLIC)
@@ -28,7 +34,7 @@ def test_public_servers_need_tls(address: str) -> None:
         assert not reachable.allows("host", address, False)
 
 
-@pytest.mark.parametrize("address", [*PRIVATE, *HIDDEN])
+@pytest.mark.parametrize("address", PRIVATE)
 def test_private_servers_are_for_the_owner(address: str) -> None:
     for encrypted in (True, False):
         assert not ANYONE.allows("host", address, encrypted)
