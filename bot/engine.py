@@ -133,6 +133,7 @@ async def build_engine(
         memory=memory,
         packages=package_index(settings),
         schedules=schedules,
+        desktop=environment.variables,
     )
     approval = Approval(stores.actions, stores.allowances, lambda: models.config.allowed_tools, clock)
     tooling = build_tooling(environment, workspace, needed, embedder, stores.vectors, approval, accounts.accounts)

@@ -41,7 +41,7 @@ from storage.history import SqlHistory
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 
-NOT_SERVED = ("conversation", "memory", "meta")
+NOT_SERVED = ("conversation", "host_pc", "memory", "meta")
 """Toolkits that are not served, because they change a chat with the bot, need its buttons, or report on the running
 bot."""
 NO_CONVERSATION = 0

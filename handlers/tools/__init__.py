@@ -14,6 +14,7 @@ from handlers.tools import (
     email,
     files,
     git,
+    host_pc,
     images,
     memory,
     meta,
@@ -50,6 +51,7 @@ TOOLKITS: tuple[ToolkitModule, ...] = (
     calendar,
     contacts,
     images,
+    host_pc,
     meta,
 )
 

@@ -91,7 +91,8 @@ class ToolDependencies:
     is no council tool, without `images` none for pictures, without `memory` none that remembers, without `schedules`
     no scheduler.
     `accounts` are those that people have connected; `reachable` says where a person's servers may be, `dav` opens those
-    of calendars. `web` is read for each search and each page."""
+    of calendars. `web` is read for each search and each page. `desktop` are the bot's environment variables; without
+    them the tools for its desktop are off."""
 
     files: Path
     sandbox: Sandbox
@@ -110,3 +111,4 @@ class ToolDependencies:
     schedules: Schedules | None = None
     dav: DavServers | None = None
     packages: PackageIndex = PYPI
+    desktop: Mapping[str, str] = field(default_factory=dict)
