@@ -1,63 +1,39 @@
-"""The pictures of the README: `python -m benchmarks.pictures` writes docs/chat.svg and docs/usage.png.
+"""The pictures of the README: `python -m benchmarks.pictures` writes docs/day.svg and docs/usage.png.
 
-The chat is a real run of `python -m bot chat` in a terminal. Only the model is scripted: the loopback server of the
-tests plays an Ollama. The chart is what `/usage 14d` sends, drawn by the same code from made-up amounts.
+The chat is the transcript of tests/stories/day.py, in which only the model and the forecast are scripted.
+The chart is what `/usage 14d` sends, drawn by the same code from made-up amounts.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import codecs
-import fcntl
-import os
-import pty
-import re
-import struct
 import sys
 import tempfile
-import termios
+from collections.abc import Iterable
 from datetime import date, timedelta
 from decimal import Decimal
 from io import StringIO
 from pathlib import Path
+from typing import Literal
 
+from rich.align import Align
 from rich.console import Console
+from rich.padding import Padding
 from rich.terminal_theme import MONOKAI
+from rich.text import Text
 
-from benchmarks.screen import Screen
 from handlers.languages import Say
 from handlers.replies.charts import usage_chart
 from routing.types.usage import Day, Spending
-from tests.servers.model import ModelServer
-from tests.servers.model.ollama import OllamaModel
+from tests.stories.day import Entry, morning, spend
+from tests.stories.harness import bot_harness
+from tests.stories.mailboxes import mail_servers
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-COLUMNS, ROWS = 100, 60
-TIMEOUT_SECONDS = 60.0
-PROMPT = "›"
-CUT = re.compile(r"\x1b(?:\[[0-9;?]*)?\Z")
-"""An incomplete control sequence at the end of the output."""
-SMALL, CODER = "qwen2.5:3b", "qwen2.5-coder:7b"
-CODE = '''\
-Here it is:
-
-```python
-import csv
-
-def header(path: str) -> list[str]:
-    """The column names of a CSV file."""
-    with open(path, newline="", encoding="utf-8") as file:
-        return next(csv.reader(file), [])
-```
-An empty file has no columns, so the result is an empty list.'''
-LINES = (
-    ("What do I pay for 3 nights at 84.50 plus 15 % tip?", "you pay"),
-    ("/tier coding", "You can type"),
-    ("Write a function that reads the header of a CSV file.", "empty list"),
-    ("/usage", CODER),
-)
-"""What is typed, and a text that shows that the reply is complete."""
+COLUMNS, BUBBLE = 90, 66
+"""Widths of the chat and of a message."""
+PERSON, BOT, BUTTON = "white on #2b5278", "white on #3a3d44", "white on #5b6170"
 MODELS = ("anthropic/claude-sonnet-4-5", "openai/gpt-5.1", "gemini/gemini-2.5-flash", "ollama/qwen2.5:3b")
 CENTS = ((31, 18, 4), (12, 25, 6), (0, 9, 3), (44, 30, 7), (52, 21, 5), (27, 33, 9), (8, 14, 2))
 """A week of made-up amounts, in cents, of all models but the last, which costs nothing."""
@@ -66,10 +42,9 @@ CENTS = ((31, 18, 4), (12, 25, 6), (0, 9, 3), (44, 30, 7), (52, 21, 5), (27, 33,
 def main() -> int:
     """Write both files; says which."""
     argparse.ArgumentParser("benchmarks.pictures", description=__doc__).parse_args()
-    svg = asyncio.run(chat())
-    (DOCS / "chat.svg").write_text(svg, encoding="utf-8")
+    (DOCS / "day.svg").write_text(drawn(asyncio.run(day())), encoding="utf-8")
     (DOCS / "usage.png").write_bytes(usage_chart(days(date(2026, 11, 22), 14), Say("en")))
-    print(f"{DOCS / 'chat.svg'}\n{DOCS / 'usage.png'}")
+    print(f"{DOCS / 'day.svg'}\n{DOCS / 'usage.png'}")
     return 0
 
 
@@ -86,101 +61,35 @@ def _day(at: date, number: int) -> Day:
     )
 
 
-async def chat() -> str:
-    """The conversation of LINES as an SVG."""
-    async with ModelServer() as server:
-        server.ollama = {SMALL: OllamaModel(parameters="3.1B"), CODER: OllamaModel(parameters="7.6B")}
-        server.call_tools([("calculate", {"expression": "3 * 84.50 * 1.15"})])
-        server.reply("Three nights at 84.50 cost 253.50; with a tip of 15 % you pay **291.53**.")
-        server.reply(CODE)
-        with tempfile.TemporaryDirectory() as workspace:
-            screen = await talk(server.vendor("ollama"), Path(workspace))
-    return drawn(screen)
+async def day() -> list[Entry]:
+    """The transcript of the story, without its test."""
+    with tempfile.TemporaryDirectory() as folder, mail_servers() as mailbox:
+        async with bot_harness(Path(folder) / "workspace") as on, morning(on, mailbox) as life:
+            await spend(life)
+            return list(life.transcript())
 
 
-async def talk(ollama: str, workspace: Path) -> Screen:
-    """Runs the bot in a pseudo-terminal, types LINES and waits for each reply."""
-    environment = {
-        "PATH": os.environ["PATH"],
-        "TERM": "xterm-256color",
-        "LANG": "C.UTF-8",
-        "PROMPT_TOOLKIT_NO_CPR": "1",
-        "WORKSPACE": str(workspace),
-        "OLLAMA_HOST": ollama,
-        "TIER_BALANCED_POOL": f"ollama/{SMALL}",
-        "TIER_CODING_POOL": f"ollama/{CODER}",
-    }
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
-    command = (sys.executable, "-m", "bot", "chat", "--as", "you")
-    bot = await asyncio.create_subprocess_exec(
-        *command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True
-    )
-    os.close(theirs)
-    terminal = Terminal(ours, Screen(COLUMNS))
-    try:
-        await terminal.sees(PROMPT, 0)
-        for line, ending in LINES:
-            before = len(terminal.lines())
-            terminal.type(f"{line}\r")
-            await terminal.sees(ending, before)
-    finally:
-        bot.terminate()
-        await bot.wait()
-        terminal.close()
-    return terminal.screen
-
-
-class Terminal:
-    """The user's end of a pseudo-terminal; `number` is its file descriptor."""
-
-    def __init__(self, number: int, screen: Screen) -> None:
-        self.screen = screen
-        self._number = number
-        self._changed = asyncio.Event()
-        self._decoder = codecs.getincrementaldecoder("utf-8")()
-        self._begun = ""
-        asyncio.get_running_loop().add_reader(number, self._read)
-
-    def type(self, keys: str) -> None:
-        """Press keys."""
-        os.write(self._number, keys.encode())
-
-    def lines(self) -> list[str]:
-        """What is on the screen, without styles."""
-        return self.screen.text().plain.splitlines()
-
-    async def sees(self, text: str, after: int) -> None:
-        """Wait until a line after the first `after` ones has the text and the last line is an empty prompt."""
-        async with asyncio.timeout(TIMEOUT_SECONDS):
-            while not (any(text in line for line in self.lines()[after:]) and self.lines()[-1].strip() == PROMPT):
-                self._changed.clear()
-                await self._changed.wait()
-
-    def close(self) -> None:
-        """Closes the pseudo-terminal."""
-        asyncio.get_running_loop().remove_reader(self._number)
-        os.close(self._number)
-
-    def _read(self) -> None:
-        try:
-            text = self._begun + self._decoder.decode(os.read(self._number, 65_536))
-        except OSError:  # Linux says so when the other end is closed
-            asyncio.get_running_loop().remove_reader(self._number)
-            return
-        whole = CUT.sub("", text)
-        self._begun = text[len(whole) :]
-        self.screen.feed(whole)
-        self._changed.set()
-
-
-def drawn(screen: Screen) -> str:
-    """The screen as an SVG, without the last, empty prompt."""
-    text = screen.text()
-    text.right_crop(len(text.plain) - len(text.plain.rstrip(f"{PROMPT}\n")))
+def drawn(transcript: Iterable[Entry]) -> str:
+    """A chat as an SVG: the person's messages on the right, the bot's on the left."""
     console = Console(file=StringIO(), width=COLUMNS, record=True, force_terminal=True, legacy_windows=False)
-    console.print(text, highlight=False)
-    return console.export_svg(title="make chat", theme=MONOKAI, unique_id="chat")
+    time = ""
+    for entry in transcript:
+        if entry.time != time:
+            time = entry.time
+            console.print(Text(time, style="bright_black"), justify="center", highlight=False)
+        side: Literal["left", "right"] = "left" if entry.from_bot else "right"
+        file = Text(f"📄 {entry.file}\n" if entry.file else "", style="bold")
+        console.print(Align(_bubble(file + Text(entry.text), BOT if entry.from_bot else PERSON), side))
+        if entry.buttons:
+            row = Text(" ").join(Text(f" {each} ", style=BUTTON) for each in entry.buttons)
+            console.print(Align(row, side))
+        console.print()
+    return console.export_svg(title="Telegram", theme=MONOKAI, unique_id="day")
+
+
+def _bubble(text: Text, style: str) -> Padding:
+    lines = text.wrap(Console(width=COLUMNS), BUBBLE)
+    return Padding(Text("\n").join(lines), (0, 1), style=style, expand=False)
 
 
 if __name__ == "__main__":
