@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from datetime import UTC, date, datetime
 
 import pytest
 
 from tests.servers.model.request import ModelRequest
+from tests.servers.model.script import Script, ToolCall
 from tests.servers.open_meteo import OpenMeteoServer
+from tests.stories.accounts import connect, radicale
 from tests.stories.harness import BotHarness, ask, running, tool_results
 
 MONDAY = datetime(2026, 11, 23, 11, 30, tzinfo=UTC).timestamp()
@@ -34,19 +37,29 @@ async def test_the_weather_is_told_without_any_key(on: BotHarness, sky: OpenMete
 
 
 @pytest.mark.parametrize("rains", [True, False])
-async def test_a_condition_on_tomorrows_rain(on: BotHarness, sky: OpenMeteoServer, rains: bool) -> None:
+async def test_an_umbrella_in_the_calendar_if_it_rains_tomorrow(
+    on: BotHarness, sky: OpenMeteoServer, rains: bool
+) -> None:
     sky.rainy = {date(2026, 11, 24)} if rains else set()
+    umbrella = {"title": "Take an umbrella", "start": "tomorrow 08:00", "remind_minutes": 0}
 
-    def decide(request: ModelRequest) -> str:
-        return "An umbrella!" if ": rain, " in request.reading.tool_results[-1].text else "It stays dry."
+    def decide(request: ModelRequest) -> Script | str:
+        result = request.reading.tool_results[-1].text
+        if ": rain, " in result:
+            return Script(calls=(ToolCall("create_event", json.dumps(umbrella)),))
+        return "It is in your calendar." if '"created"' in result else "It stays dry."
 
-    on.ms.call_tools([("get_weather", {"location": "Berlin", "date": "tomorrow"})])
-    on.ms.default = decide
-    async with running(on, lambda: MONDAY):
-        answer, _, hint = (await ask(on, RAIN)).text.partition("\n\n")
-    assert answer == ("An umbrella!" if rains else "It stays dry.")
-    assert "/connect calendar" in hint
-    assert "get_weather" in on.ms.calls[0].reading.tool_names
+    with radicale(on) as server:
+        async with running(on, lambda: MONDAY):
+            await ask(on, "/settings timezone Europe/Berlin")
+            await connect(on, server)
+            on.ms.call_tools([("get_weather", {"location": "Berlin", "date": "tomorrow"})])
+            on.ms.default = decide
+            assert (await ask(on, RAIN)).text == ("It is in your calendar." if rains else "It stays dry.")
+        assert {"get_weather", "create_event"} <= {*on.ms.calls[0].reading.tool_names}
+        stored = server.stored("/ann/home/")
+    assert ("SUMMARY:Take an umbrella" in stored) is rains
+    assert ("DTSTART;TZID=Europe/Berlin:20261124T080000" in stored) is rains
 
 
 async def test_a_service_that_is_down_does_not_stop_the_answer(on: BotHarness, sky: OpenMeteoServer) -> None:
