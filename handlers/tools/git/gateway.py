@@ -37,7 +37,7 @@ MAX_REDIRECTS = 5
 _CHUNK = 65536
 _SENT = ("Accept", "Content-Type", "Git-Protocol", "User-Agent")
 _FETCH, _PUSH = "git-upload-pack", "git-receive-pack"
-_COMMAND = re.compile(rb"[0-9a-f]{40,64} ([0-9a-f]{40,64}) ([^\0\n]+)")
+_COMMAND = re.compile(rb"([0-9a-f]{40,64}) ([0-9a-f]{40,64}) ([^\0\n]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,8 +279,13 @@ async def read_commands(reader: _Reader, push: Push) -> bytes:
         command = _COMMAND.match(line)
         if line.startswith(b"shallow "):
             continue
-        if command is None or command.groups() != (push.commit.encode(), push.ref.encode()):
+        if command is None or command.groups()[1:] != (push.commit.encode(), push.ref.encode()):
             raise ToolFailed("git tried to push something else than was confirmed. Nothing was pushed.")
+        if command[1].strip(b"0") != push.base.encode().strip(b"0"):  # the server refuses one that is not current
+            raise ToolFailed(
+                "The branch on the server is not as it was when this folder last saw it. Nothing was pushed: use "
+                "git_pull, then ask again."
+            )
 
 
 async def _packet(reader: _Reader) -> tuple[bytes, bytes]:

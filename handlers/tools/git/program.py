@@ -39,6 +39,8 @@ _VARIABLES = {
     "GIT_SEQUENCE_EDITOR": "false",
     "GIT_CEILING_DIRECTORIES": MOUNT,
     "GIT_LFS_SKIP_SMUDGE": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_GRAFT_FILE": "/dev/null",
 }
 _SETTINGS = (
     ("core.hooksPath", "/dev/null"),
@@ -54,10 +56,12 @@ _SETTINGS = (
     ("push.gpgSign", "false"),
     ("commit.gpgSign", "false"),
     ("tag.gpgSign", "false"),
+    ("core.commitGraph", "false"),
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
     ("color.ui", "false"),
     ("advice.detachedHead", "false"),
+    ("advice.graftFileDeprecated", "false"),
 )
 _ENTER = r"""
 printf %s "$1" >/tmp/gitconfig

@@ -66,9 +66,11 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class Push:
-    """The only change that may be pushed: this branch (`refs/heads/…`) to this commit."""
+    """The only change that may be pushed: this branch (`refs/heads/…`) from the commit `base` to this one, which
+    contains it. An empty `base` means that the server does not have the branch yet."""
 
     ref: str
+    base: str
     commit: str
 
 

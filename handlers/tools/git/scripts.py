@@ -16,12 +16,17 @@ PUSH_PLAN = (
 url=$(git config --get remote.origin.pushurl || printf %s "$url")
 commit=$(git rev-parse --verify -q HEAD) || { echo "There are no commits yet: use git_commit first."; exit 1; }
 range=HEAD
-git rev-parse -q --verify "refs/remotes/origin/$branch" >/dev/null && range="refs/remotes/origin/$branch..HEAD"
-printf '%s\n' "$url" "$branch" "$commit" "$(git rev-list --count "$range")"
+if base=$(git rev-parse -q --verify "refs/remotes/origin/$branch^{commit}"); then
+    git merge-base --is-ancestor "$base" "$commit" ||
+        { echo "origin has commits on $branch that are not in this branch: it must contain them first."; exit 1; }
+    range="$base..HEAD"
+fi
+printf '%s\n' "$url" "$branch" "$base" "$commit" "$(git rev-list --count "$range")"
 git log --max-count="$1" --format='%h %s' "$range"
 """
 )
-"""Prints the remote's address, the branch, its commit, the number of commits to push, and the newest `$1` of them."""
+"""Prints the remote's address, the branch, its commit there (as far as known) and here, the number of commits
+to push, and the newest `$1` of them."""
 COMMIT = """
 if [ $# -gt 0 ]; then git add -A -- "$@"; else git add -A; fi || exit
 if git diff --cached --quiet; then echo "There is nothing to commit: no file has changed."; exit 1; fi

@@ -39,10 +39,12 @@ def build(dependencies: ToolDependencies) -> Tools:
 
 @dataclass(frozen=True, slots=True)
 class _PushPlan:
-    """What a push would do. `subjects` are the newest of `count` commits."""
+    """What a push would do: move the branch from `base`, or create it if that is empty, to `commit`. `subjects` are the
+    newest of `count` commits."""
 
     url: str
     branch: str
+    base: str
     commit: str
     count: int
     subjects: tuple[str, ...]
@@ -138,17 +140,17 @@ class GitTools:
                 "The commits or the remote changed since the user confirmed. Nothing was pushed: ask again."
             )
         script = Script(scripts.PUSH, (plan.branch,), repository=_inside(path))
-        push = Push(f"refs/heads/{plan.branch}", plan.commit)
+        push = Push(f"refs/heads/{plan.branch}", plan.base, plan.commit)
         return await self._connected(scope, script, parse_remote(plan.url), plan.url, push)
 
     async def _push_plan(self, scope: ToolScope, path: str) -> _PushPlan:
         """Raises ToolFailed if there is nothing to push."""
         script = Script(scripts.PUSH_PLAN, (str(MAX_SHOWN_COMMITS),), repository=_inside(path))
-        url, branch, commit, count, *subjects = (await self._run(scope, script)).split("\n")
+        url, branch, base, commit, count, *subjects = (await self._run(scope, script)).split("\n")
         parse_remote(url)
         if count == "0":
             raise ToolFailed("There is nothing to push: the remote has all commits of this branch.")
-        return _PushPlan(url, branch, commit, int(count), tuple(subjects))
+        return _PushPlan(url, branch, base, commit, int(count), tuple(subjects))
 
     async def _run(self, scope: ToolScope, script: Script) -> str:
         return await self._git.run(scope.person.id, await self._accounts.author(scope.person), script)
@@ -180,7 +182,7 @@ class GitTools:
 def _note(plan: _PushPlan, say: Say) -> str:
     """The remote, the branch and the commits, for the person's confirmation."""
     words = say("New commits for the branch {branch} of {url}: {n}", branch=plan.branch, url=plan.url, n=plan.count)
-    lines = [words, plan.commit, "", *plan.subjects]
+    lines = [words, f"{plan.base}..{plan.commit}" if plan.base else plan.commit, "", *plan.subjects]
     if plan.count > len(plan.subjects):
         lines.append(say("… and {n} more", n=plan.count - len(plan.subjects)))
     return fenced("\n".join(map(printable, lines)))

@@ -353,7 +353,7 @@ async def test_a_program_in_the_sandbox_can_push_nothing_else(tmp_path: Path, se
     (home(tmp_path) / "notes" / "a.md").write_text("a")
     await tools.git_commit(ADA, "Work")
     plan = await tools._push_plan(ADA, "")
-    remote, push = parse_remote(url), Push("refs/heads/main", plan.commit)
+    remote, push = parse_remote(url), Push("refs/heads/main", plan.base, plan.commit)
     before = git(server.folder / "notes.git", "for-each-ref")
     for refs in ("HEAD:refs/heads/evil", "+HEAD~1:refs/heads/evil", ":refs/heads/main", "HEAD:refs/tags/v1"):
         with pytest.raises(ToolFailed, match="something else than was confirmed"):
@@ -369,16 +369,45 @@ async def test_a_program_in_the_sandbox_can_push_nothing_else(tmp_path: Path, se
     assert git(server.folder / "notes.git", "log", "-1", "--format=%s", "main") == "Work"
 
 
+@pytest.mark.system
+async def test_a_confirmed_push_overwrites_nothing(tmp_path: Path, server: GitServer) -> None:
+    """Also if the sandbox pretends that the commit of another branch, or a replaced one, contains the server's."""
+    tools = await tools_for(tmp_path, server)
+    url, bare = f"{server.root}/notes.git", server.folder / "notes.git"
+    await tools.git_clone(ADA, url)
+    here, there = home(tmp_path) / "notes", tmp_path / "srv" / "notes.git.work"
+    (here / "a.md").write_text("a")
+    await tools.git_commit(ADA, "Work")
+    plan = await tools._push_plan(ADA, "")
+    assert f"{plan.base}..{plan.commit}" in await tools._push_note(ADA)
+    git(there, "commit", "-q", "--allow-empty", "-m", "From elsewhere")
+    git(there, "push", "-q", str(bare), "main")
+    theirs = git(bare, "rev-parse", "main")
+    remote, push = parse_remote(url), Push("refs/heads/main", plan.base, plan.commit)
+    with pytest.raises(ToolFailed, match="not as it was when this folder last saw it"):
+        await tools._connected(ADA, Script("git push -f origin HEAD:main"), remote, url, push)
+    creating = Push("refs/heads/main", "", plan.commit)
+    with pytest.raises(ToolFailed, match="not as it was when this folder last saw it"):
+        await tools._connected(ADA, Script("git push -f origin HEAD:main"), remote, url, creating)
+    git(here, "fetch", "-q", str(bare), "main:refs/remotes/origin/main")
+    git(here, "replace", "--graft", plan.commit, theirs)
+    (here / ".git" / "info" / "grafts").write_text(f"{plan.commit} {theirs}\n")
+    with pytest.raises(ToolFailed, match="origin has commits on main"):
+        await tools.git_push(ADA)
+    assert git(bare, "rev-parse", "main") == theirs
+
+
 async def reading(*packets: bytes) -> Sequence[bytes]:
     reader = asyncio.StreamReader()
     for packet in packets:
         reader.feed_data(packet if packet == b"0000" else b"%04x" % (len(packet) + 4) + packet)
     reader.feed_data(b"PACK")
     reader.feed_eof()
-    return [await read_commands(reader, Push("refs/heads/main", "a" * 40)), await reader.read()]
+    return [await read_commands(reader, PUSH), await reader.read()]
 
 
-OLD, GOOD = b"0" * 40, b"a" * 40 + b" refs/heads/main"
+PUSH = Push("refs/heads/main", "c" * 40, "a" * 40)
+OLD, GOOD = b"c" * 40, b"a" * 40 + b" refs/heads/main"
 
 
 async def test_the_commands_of_a_push_are_read_exactly() -> None:
@@ -391,6 +420,8 @@ async def test_the_commands_of_a_push_are_read_exactly() -> None:
     "packets",
     [
         (OLD + b" " + b"b" * 40 + b" refs/heads/main",),
+        (b"d" * 40 + b" " + GOOD,),
+        (b"0" * 40 + b" " + GOOD,),
         (OLD + b" " + b"a" * 40 + b" refs/heads/main2",),
         (OLD + b" " + GOOD, OLD + b" " + b"a" * 40 + b" refs/heads/evil"),
         (b"push-cert\0x",),
