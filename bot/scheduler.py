@@ -27,7 +27,7 @@ from routing.types.time_zones import time_zone
 BATCH = 200
 """Schedules per transaction, which takes about 30 ms."""
 LONGEST_SLEEP_SECONDS = 60.0
-"""The system clock may be set while nothing is due, and another process may have changed a schedule."""
+"""The system clock may be set meanwhile, and another process may have changed a schedule."""
 FAULT_SECONDS = 5.0
 MAX_FAILURES = 3
 """A task is paused after this many turns in a row without an answer."""
@@ -56,7 +56,7 @@ class Inbox(Protocol):
 class Scheduler:
     """Sleeps until the next schedule is due, or until `changed` is set. A schedule advances in the transaction that
     queues its reminder or prompt, so each occurrence happens exactly once. Those missed while the process did not run
-    happen once, late. Without schedules nothing wakes this."""
+    happen once, late. It looks at least once a minute, because another process may have added one."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class Scheduler:
             await self.start_due()
             return
         with suppress(TimeoutError):
-            async with asyncio.timeout(None if left is None else min(left, LONGEST_SLEEP_SECONDS)):
+            async with asyncio.timeout(LONGEST_SLEEP_SECONDS if left is None else min(left, LONGEST_SLEEP_SECONDS)):
                 await self._changed.wait()
 
     async def start_due(self) -> None:

@@ -76,9 +76,10 @@ class SqlHistory:
         if chat not in known:
             now, changes = self._clock(), self._changes
             found, switches, new = await self._database.write(lambda c: _current(c, chat, now))
-            if len(known) >= _CACHE_SIZE:
-                known.clear()
-            known[chat] = found
+            if changes == self._changes:  # otherwise it may have ended meanwhile
+                if len(known) >= _CACHE_SIZE:
+                    known.clear()
+                known[chat] = found
             self._keep(found.id, switches, changes)
             if new and self._cache is not None and changes == self._changes:
                 self._cache.begin(found.id)
@@ -195,6 +196,7 @@ class SqlHistory:
         try:
             conversation = await self._database.write(step)
         finally:
+            self._changes += 1
             before = self._conversations.pop(chat, None)
         if before is not None and before.id != conversation.id:
             self._switches.pop(before.id, None)

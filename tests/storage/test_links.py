@@ -15,6 +15,7 @@ from routing.types.history import Summary, TurnFacts
 from routing.types.memory import Fact
 from routing.types.messages import OutboundMessage, UserKey
 from routing.types.people import Account, Adoption, Override, Pairing, PersonSettings
+from routing.types.schedules import Schedule
 from routing.types.tools import Allowance, PendingAction
 from storage.database import Database
 from storage.schema import metadata
@@ -56,6 +57,7 @@ async def filled(stores: Stores, user: UserKey, name: str) -> int:
     await stores.actions.add(PendingAction(person, here.id, "tool", "kit", "{}", "digest", 2e9))
     await stores.allowances.allow(person, Allowance("tool", "1"))
     await stores.facts.add(person, Fact(0, f"Likes {name}", 0.0, "person"))
+    await stores.schedules.add(Schedule(person, OTHER, True, "reminder", name, "", "UTC", 2e9, 0.0), 9)
     await stores.history.summarise(here.id, Summary(1, name, 1, reader=person))
     return person
 

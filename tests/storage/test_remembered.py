@@ -16,7 +16,8 @@ from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 from storage.state import SqlChats
 from tests.fakes import ManualClock
-from tests.storage.fakes import Late
+from tests.polling import until
+from tests.storage.fakes import Counting, Late
 from tests.storage.samples import ANN
 
 CACHE_SIZE = 20
@@ -78,6 +79,22 @@ async def test_a_read_overtaken_by_a_change_is_not_cached(database: Database, cl
     await asyncio.wait([preferences, switches])
     assert (await settings.get(ann.id)).tier == "smart"
     assert (await talks.switches(talk.id)).skill == "poet"
+
+
+async def test_a_conversation_read_before_a_new_one_began_is_not_cached(database: Database, clock: ManualClock) -> None:
+    chat = ChatKey("telegram", "1")
+    await SqlHistory(database, clock).begin(chat)
+    late = Counting(database)
+    talks, held = SqlHistory(late, clock), late.write_gate
+    held.clear()
+    reading = asyncio.create_task(talks.current(chat))
+    await until(lambda: late.writes)
+    late.write_gate = asyncio.Event()
+    late.write_gate.set()
+    begun = await talks.begin(chat)
+    held.set()
+    await reading
+    assert await talks.current(chat) == begun
 
 
 async def test_a_conversation_begun_by_a_cancelled_command_is_current(database: Database, clock: ManualClock) -> None:
