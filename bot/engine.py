@@ -134,6 +134,7 @@ async def build_engine(
         packages=package_index(settings),
         schedules=schedules,
         desktop=environment.variables,
+        shared_folder=settings.shared_folder,
     )
     approval = Approval(stores.actions, stores.allowances, lambda: models.config.allowed_tools, clock)
     tooling = build_tooling(environment, workspace, needed, embedder, stores.vectors, approval, accounts.accounts)

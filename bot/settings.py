@@ -83,6 +83,7 @@ class Settings(PlatformSettings):
     pip_index_url: str = Field(
         "https://pypi.org/simple", description="Index from which pip_install takes packages; off: none."
     )
+    shared_folder: str = Field("", description="Folder of this machine that owners exchange files with; empty: none.")
     weather_api_root: str = Field("https://api.open-meteo.com", description="Open-Meteo's API for forecasts.")
     geocoding_api_root: str = Field(
         "", description="Open-Meteo's API for place names; empty: the public one, or your own WEATHER_API_ROOT."

@@ -19,6 +19,7 @@ from handlers.tools import (
     memory,
     meta,
     scheduler,
+    shared_folder,
     weather,
     web,
 )
@@ -52,6 +53,7 @@ TOOLKITS: tuple[ToolkitModule, ...] = (
     contacts,
     images,
     host_pc,
+    shared_folder,
     meta,
 )
 

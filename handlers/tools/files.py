@@ -104,15 +104,20 @@ class FileTools:
         """Lists a folder, subfolders first, or describes one file. Times are in UTC."""
         parts = parts_of(path)
         with self._files.own(scope.person.id) as own:
-            if parts:
-                with folder_at(own, parts[:-1]) as above:
-                    found = lstat_at(above, parts[-1])
-                    if found is None:
-                        raise missing(above, parts)
-                    if not stat.S_ISDIR(found.st_mode):
-                        return _line(shown(parts), found)
-            with folder_at(own, parts) as folder:
-                return _listing(folder, parts)
+            return listed(own, parts)
+
+
+def listed(root: int, parts: tuple[str, ...]) -> str:
+    """What is at `parts` below the descriptor `root`: the entries of a folder, or one file. Raises ToolFailed."""
+    if parts:
+        with folder_at(root, parts[:-1]) as above:
+            found = lstat_at(above, parts[-1])
+            if found is None:
+                raise missing(above, parts)
+            if not stat.S_ISDIR(found.st_mode):
+                return _line(shown(parts), found)
+    with folder_at(root, parts) as folder:
+        return _listing(folder, parts)
 
 
 def _listing(folder: int, parts: tuple[str, ...]) -> str:

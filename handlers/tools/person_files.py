@@ -87,7 +87,7 @@ class PersonFiles:
                 raise ToolFailed(f"{shown(parts)} has {size / 2**20:.1f} MB; at most {most} MB can be sent here.")
             return shown(parts), stream.read(most_bytes)
 
-    def write(self, person_id: int, parts: tuple[str, ...], data: bytes) -> os.stat_result | None:
+    def write(self, person_id: int, parts: tuple[str, ...], data: bytes, replace: bool = True) -> os.stat_result | None:
         """Create or replace a file, with its parent folders; atomic. Returns the status of the file it replaced."""
         if not parts:
             raise ToolFailed("The empty path names a folder: give the name of a file.")
@@ -99,7 +99,9 @@ class PersonFiles:
                 old = lstat_at(folder, parts[-1])
                 if old:
                     refuse_unless_own(old, parts)
-                _replace(folder, parts, data, old.st_mode & 0o777 if old else 0o600)
+                    if not replace:
+                        raise ToolFailed(f"{shown(parts)} is there already. Nothing was changed.")
+                replace_file(folder, parts, data, old.st_mode & 0o777 if old else 0o600)
         return old
 
     def receive(self, person_id: int, name: str, data: bytes) -> str:
@@ -121,7 +123,7 @@ class PersonFiles:
                 if old.st_size == len(data) and _digest(folder, parts) == digest:
                     return shown(parts)
             self._check_quota(own, _remove_leftovers(own, parts), len(data))
-            _replace(folder, parts, data, 0o600)
+            replace_file(folder, parts, data, 0o600)
         return shown(parts)
 
     def delete(self, person_id: int, path: str) -> str:
@@ -194,7 +196,7 @@ def _remove_leftovers(own: int, parts: tuple[str, ...]) -> os.stat_result | None
     return None
 
 
-def _replace(folder: int, parts: tuple[str, ...], data: bytes, mode: int) -> None:
+def replace_file(folder: int, parts: tuple[str, ...], data: bytes, mode: int) -> None:
     """Replaces the file atomically."""
     unfinished = UNFINISHED + os.urandom(8).hex()
     try:

@@ -22,7 +22,19 @@ from routing.tools.presentation import Candidate, Shown, present
 from routing.types.decisions import SIZES, Size
 
 OURS = sorted(path.stem for path in FOLDER.glob("*.json"))
-WHEN_RELEVANT = ("calendar", "contacts", "council", "email", "git", "host_pc", "images", "meta", "scheduler", "weather")
+WHEN_RELEVANT = (
+    "calendar",
+    "contacts",
+    "council",
+    "email",
+    "git",
+    "host_pc",
+    "images",
+    "meta",
+    "scheduler",
+    "shared_folder",
+    "weather",
+)
 """Toolkits that are shown only for relevant messages."""
 
 
