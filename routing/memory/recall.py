@@ -18,8 +18,8 @@ MAX_PINNED = 4
 """Maximum number of those that are there whatever the message says: the newest pinned ones."""
 MAX_PROMPT_CHARACTERS = 1_200
 """Maximum length of the facts in a prompt, in characters: about 300 tokens."""
-MAX_INDEXED = 8_000
-"""Maximum number of facts in all indexes together: about 10 MB."""
+MAX_INDEXED, FACTS_PER_INDEX = 8_000, 4
+"""Maximum number of facts in all indexes together, about 10 MB; each index counts as a few more."""
 MAX_QUERY_CHARACTERS = 1_000
 """Length to which a message is cut."""
 
@@ -32,6 +32,8 @@ class Memory:
         self._embed = embedder.at_once if embedder is not None else None
         self._indexes: dict[int, FactIndex] = {}
         """By person, the least recently used first."""
+        self._indexed = 0
+        """The facts in all of them, counted as MAX_INDEXED says."""
 
     async def for_prompt(self, person_id: int, message: str, earlier: Sequence[str]) -> Recollection:
         """The pinned facts and those relevant for the message; oldest first, so that the text stays the same while the
@@ -70,14 +72,22 @@ class Memory:
     async def _index(self, person_id: int) -> FactIndex | None:
         """The index of the present facts; None if there are none."""
         facts = await self.facts.of(person_id)
-        known = self._indexes.pop(person_id, None)
+        known = self._take(person_id)
         if not facts:
             return None
-        if known is None or known.facts is not facts or (known.vectors is None and self._ready()):
+        if known is None or known.facts != facts or (known.vectors is None and self._ready()):
             known = await asyncio.to_thread(_build, facts, self._embed)
+            self._take(person_id)  # another turn of theirs may have built it meanwhile
         self._indexes[person_id] = known
-        while sum(len(each.facts) for each in self._indexes.values()) > MAX_INDEXED and len(self._indexes) > 1:
-            del self._indexes[next(iter(self._indexes))]
+        self._indexed += len(known.facts) + FACTS_PER_INDEX
+        while self._indexed > MAX_INDEXED and len(self._indexes) > 1:
+            self._take(next(iter(self._indexes)))
+        return known
+
+    def _take(self, person_id: int) -> FactIndex | None:
+        known = self._indexes.pop(person_id, None)
+        if known is not None:
+            self._indexed -= len(known.facts) + FACTS_PER_INDEX
         return known
 
     def _ready(self) -> bool:
