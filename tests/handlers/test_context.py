@@ -8,9 +8,11 @@ from handlers.commands import COMMANDS
 from handlers.context import CommandSpec
 
 
-def test_commands_that_change_the_conversation_reply_to_all() -> None:
-    assert {spec.name for spec in COMMANDS if not spec.personal} == {"new", "retry", "compact", "council", "skill"}
-    assert {spec.name: spec.shared for spec in COMMANDS if spec.shared} == {"history": ("resume",)}
+def test_commands_that_concern_everyone_in_the_chat_reply_to_all() -> None:
+    about_the_chat = {"new", "retry", "compact", "council", "skill", "remind"}
+    assert {spec.name for spec in COMMANDS if not spec.personal} == about_the_chat
+    shared = {spec.name: spec.shared for spec in COMMANDS if spec.shared}
+    assert shared == {"history": ("resume",), "schedule": ("add",)}
 
 
 @pytest.mark.parametrize(

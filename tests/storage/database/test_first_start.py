@@ -1,6 +1,7 @@
 """A new database is created directly and equals the migrated one."""
 
-import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,11 @@ def test_a_large_file_is_checked_only_after_a_crash(tmp_path: Path, monkeypatch:
     path = tmp_path / "tierbot.db"
     url = f"sqlite:///{path}"
     migrate.migrate(url, tmp_path)
+    with closing(sqlite3.connect(path)) as connection:
+        where = "select rootpage, page_size from sqlite_master, pragma_page_size where name = 'audit'"
+        [(page, size)] = connection.execute(where)
     with path.open("r+b") as file:
-        file.seek(-4096, os.SEEK_END)
+        file.seek((page - 1) * size)
         file.write(b"damaged" * 100)
     with pytest.raises(ConfigError, match="it is damaged"):
         migrate.migrate(url, tmp_path)
