@@ -36,6 +36,8 @@ class Connecting:
         self._steps: dict[_Key, ConnectStep] = {}
         self._taken = Bounded[tuple[ChatKey, str], bool]()
         """Messages that were answers, so that an edit of one is not read either."""
+        self._replaced: set[_Key] = set()
+        """Where a question was left open because its person connects somewhere else now."""
 
     async def load(self) -> None:
         """Continue with the steps that an earlier process left. Comes before the first message."""
@@ -45,7 +47,8 @@ class Connecting:
         """Whether a message that is not a command answers a question, or edits an answer."""
         if message.kind == "edited" and self._taken.get((message.chat, message.message_id)):
             return True
-        return message.kind in ("message", "edited") and (message.chat, message.user) in self._steps
+        key = (message.chat, message.user)
+        return message.kind in ("message", "edited") and (key in self._steps or key in self._replaced)
 
     async def seal(self, message: InboundMessage) -> InboundMessage:
         """The message with its text encrypted, so that the database never holds it."""
@@ -76,6 +79,7 @@ class Connecting:
 
     async def cancel(self, message: InboundMessage) -> AccountKind | None:
         """End the step of a person who sent a command instead; returns what they were connecting."""
+        self._replaced.discard((message.chat, message.user))
         step = self._steps.get((message.chat, message.user))
         if step is None:
             return None
@@ -86,6 +90,7 @@ class Connecting:
         """Take the answer to a question; the last one tests and stores the account."""
         message = ask.message
         step = self._steps.get((message.chat, message.user))
+        self._replaced.discard((message.chat, message.user))
         if message.kind == "edited" or step is None:
             words = "I did not read this message, because it may hold a password. Send it again if it was for me."
             return Reply(ask.say(words))
@@ -160,8 +165,11 @@ class Connecting:
 
     async def _keep(self, step: ConnectStep) -> None:
         await self._store.set_step(step)
-        self._steps = {key: each for key, each in self._steps.items() if each.person_id != step.person_id}
-        self._steps[step.chat, step.user] = step
+        here = (step.chat, step.user)
+        self._replaced |= {key for key, each in self._steps.items() if each.person_id == step.person_id} - {here}
+        self._replaced.discard(here)
+        self._steps = {key: each for key, each in self._steps.items() if key not in self._replaced}
+        self._steps[here] = step
 
     async def _end(self, step: ConnectStep) -> None:
         self._steps.pop((step.chat, step.user), None)

@@ -9,7 +9,7 @@ from tests.servers.radicale import PASSWORD, USER
 from tests.stories.accounts import connect, radicale
 from tests.stories.discord_bot import up
 from tests.stories.harness import BotHarness, ask, press, running, settled
-from tests.stories.test_linking import written
+from tests.stories.test_linking import code, linked, only_telegram_has_owners, written
 
 ADDRESS = "What is the address of your calendar server"
 ASKED_PASSWORD = "What is your password there?"
@@ -182,3 +182,21 @@ async def test_discord_asks_to_delete_the_password(on: BotHarness, dc: DiscordSe
             assert done.text.endswith("🧹 Please delete your message with the password now.")
             assert on.ms.calls == []
     assert PASSWORD.encode() not in stored(on)
+
+
+async def test_a_question_left_open_on_the_other_platform_is_still_private(on: BotHarness, dc: DiscordServer) -> None:
+    """Its answer may be a password, although the person connects on Discord now."""
+    only_telegram_has_owners(on)
+    on.env["BOT_ACCESS"] = "open"
+    async with running(on) as app:
+        await up(dc, app)
+        await ask(on, "hi", user="bob")
+        await written(dc, "hi", "bobby")
+        await linked(dc, await code(on, "bob"))
+        before = len(on.ms.calls)
+        await ask(on, "/connect calendar", user="bob")
+        await written(dc, "/connect calendar", "bobby")
+        assert "I did not read this message" in (await ask(on, "pass-word-xyz", user="bob")).text
+        assert len(on.ms.calls) == before
+        assert on.rows("select count(*) from inbox where payload like '%xyz%'") == [(0,)]
+        assert (await ask(on, "hello", user="bob")).text == "You said: hello"
