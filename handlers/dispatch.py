@@ -73,9 +73,11 @@ class Dispatcher:
 
     async def begins_turn(self, message: InboundMessage) -> bool:
         """Whether the message waits for the running turn. All other messages are answered at once."""
-        if message.kind in ("edited", "unsupported") or self._is_answer(message):
+        if message.kind in ("edited", "unsupported"):
             return False
         try:
+            if await self._is_answer(message):
+                return False
             spec = await self._spec(message)
         except (Refused, StorageFault):
             return False
@@ -83,14 +85,17 @@ class Dispatcher:
 
     async def without_secrets(self, message: InboundMessage) -> InboundMessage:
         """The message as it may be stored: an answer to /connect is encrypted."""
-        return await self._connecting.seal(message) if self._is_answer(message) else message
+        try:
+            return await self._connecting.seal(message) if await self._is_answer(message) else message
+        except StorageFault:  # then it can't be stored either
+            return message
 
-    def _is_answer(self, message: InboundMessage) -> bool:
+    async def _is_answer(self, message: InboundMessage) -> bool:
         """Whether the message answers a question of /connect. Any command cancels that."""
         if message.sealed:
             return True
         typed = typed_command(message)
-        return self._connecting.expects(message) and (typed is None or typed.name not in self._commands)
+        return (typed is None or typed.name not in self._commands) and await self._connecting.expects(message)
 
     async def changes_settings(self, message: InboundMessage) -> bool:
         """Whether the message may change settings for later questions. True if the storage fails."""
@@ -156,7 +161,7 @@ class Dispatcher:
             if message.kind == "press":
                 button = await self._buttons.button(message, ask.person.id)
                 ask, typed = replace(ask, button=button), parse_command(button.command, message.bot_name)
-            reply = await self._handling(ask, typed)
+            reply = await self._handling(ask, typed, await self._is_answer(ask.message))
             attached = ask.say("📎 {name} is attached.")
             return replace(reply, owner=ask.person.id, attached=attached, files=ask.files.files)
         except Refused as refusal:
@@ -166,9 +171,9 @@ class Dispatcher:
                 return NOTHING
             return Reply(words)
 
-    def _handling(self, ask: CommandContext, typed: Typed | None) -> Awaitable[Reply]:
-        """Handles this kind of message; the result raises Refused."""
-        if self._is_answer(ask.message):
+    def _handling(self, ask: CommandContext, typed: Typed | None, connects: bool) -> Awaitable[Reply]:
+        """Handles this kind of message; `connects`: it answers a question of /connect. The result raises Refused."""
+        if connects:
             return self._connecting.answer(ask)
         if ask.message.kind == "edited":
             return self._edits.answer(ask)

@@ -558,15 +558,18 @@ class ServiceAccountStore(Protocol):
     async def remove(self, person_id: int, kind: str, label: str | None = None) -> int:
         """Delete a person's accounts of a kind (with this label); returns how many."""
 
-    async def steps(self) -> tuple[ConnectStep, ...]:
-        """All unfinished steps, also expired ones."""
+    async def steps(self) -> Mapping[tuple[ChatKey, UserKey], ConnectStep]:
+        """All unfinished steps, also expired ones, by chat and account."""
 
     async def set_step(self, step: ConnectStep) -> None:
-        """Store a step; replaces the person's other one."""
+        """Store a step; replaces the account's other one in this chat."""
 
-    async def end_step(self, person_id: int) -> None: ...
-    async def hint(self, person_id: int, kind: str, since: float) -> bool:
-        """Note that the person is told about `/connect` for this kind; False if they were told since `since`."""
+    async def end_step(self, step: ConnectStep) -> None:
+        """Delete the account's step in this chat."""
+
+    async def hint(self, person_id: int, kinds: Sequence[str], since: float) -> tuple[str, ...]:
+        """Note that the person is told about `/connect` for these kinds; returns those that they were not told about
+        since `since`."""
 
 
 class SecretBox(Protocol):

@@ -131,9 +131,8 @@ class Router:
         outcome = await self._loop.run(turn, state, live, stop)
         if not tools.connect or outcome.completion is None:
             return outcome
-        since, accounts = self._clock() - HINT_SECONDS, self._sources.accounts
-        told = [kind for kind in tools.connect if await accounts.hint(question.person.id, kind, since)]
-        return replace(outcome, connect=tuple(told))
+        since = self._clock() - HINT_SECONDS
+        return replace(outcome, connect=await self._sources.accounts.hint(question.person.id, tools.connect, since))
 
     async def affordable(self, person: Person, tier: Tier, tokens: int, cost: TurnCost) -> Tier | None:
         """The best tier of a lower price class that the budget allows, except coding."""

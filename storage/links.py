@@ -20,7 +20,6 @@ from storage.facts import merge_facts
 from storage.outbox import queue
 from storage.people import ADOPTION, SqlPeople
 from storage.schema import (
-    connect_steps,
     identities,
     links,
     metadata,
@@ -182,12 +181,11 @@ def _merge_people(connection: Connection, was: int, person_id: int) -> None:
 
 
 def _merge_accounts(connection: Connection, was: int, person_id: int) -> None:
-    """Drop what both people have: accounts of the same kind and label, and an unfinished step."""
+    """Drop accounts of the same kind and label that both people have."""
     mine = select(service_accounts.c.kind, service_accounts.c.label).where(service_accounts.c.person_id == person_id)
     for kind, label in connection.execute(mine).all():
         same = (service_accounts.c.kind == kind) & (service_accounts.c.label == label)
         connection.execute(delete(service_accounts).where(service_accounts.c.person_id == was, same))
-    connection.execute(delete(connect_steps).where(connect_steps.c.person_id == was))
 
 
 def _merge_preferences(connection: Connection, was: int, person_id: int) -> None:

@@ -29,6 +29,7 @@ from storage.schema import (
     outbox,
     pairings,
     people,
+    service_accounts,
     state,
     summaries,
 )
@@ -40,6 +41,7 @@ _FIND = (
         identities.c.language,
         identities.c.username,
         exists().where(facts.c.person_id == people.c.id).label("remembered"),
+        exists().where(service_accounts.c.person_id == people.c.id).label("connected"),
     )
     .join(identities, identities.c.person_id == people.c.id)
     .where(identities.c.platform == bindparam("platform"), identities.c.user_id == bindparam("user"))
@@ -57,11 +59,12 @@ ADOPTION = "adopt "
 @dataclass(frozen=True, slots=True)
 class _Account:
     """A known account. `person.language` is the language of its app, not the one that the person chose. `remembered`:
-    there were facts about the person when it was read."""
+    there were facts about the person when it was read, `connected`: they had connected accounts."""
 
     person: Person
     username: str
     remembered: bool
+    connected: bool
 
 
 class SqlPeople:
@@ -77,8 +80,8 @@ class SqlPeople:
         accounts: SqlServiceAccounts | None = None,
         facts: SqlFacts | None = None,
     ) -> None:
-        """Codes expire by `steady` (default: `clock`). `conversations` is the cache of messages; `accounts` has one of
-        connected accounts; `facts` need not be read for a person who has none."""
+        """Codes expire by `steady` (default: `clock`). `conversations` is the cache of messages; `accounts` and `facts`
+        need not be read for a person who has none."""
         self._database = database
         self._preferences = preferences
         self._clock = clock
@@ -259,13 +262,13 @@ class SqlPeople:
     async def _account(self, user: UserKey) -> _Account | None:
         known = self._cache  # a change replaces the dictionary, so a stale result goes into the old one
         if user not in known:
-            changes = self._preferences.changes, self._fact_changes
+            changes = self._counts
             found = await self._database.read(lambda c: _read_account(c, user))
             if len(known) >= _CACHE_SIZE:
                 known.clear()
             known[user] = None if found is None else found[0]
             if found is not None:
-                self._keep(*found, *changes)
+                self._keep(*found, changes)
         return known[user]
 
     async def _in_chosen_language(self, person: Person) -> Person:
@@ -288,7 +291,7 @@ class SqlPeople:
     async def _change_account(self, user: UserKey, step: Callable[[Connection], object]) -> Person | None:
         """Run a step that admits an account or changes its profile, and cache the account as the step left it. None if
         it was forgotten meanwhile. A cancelled step may still be committed, so nothing read before it is cached."""
-        own_changes, changes = (self._preferences.changes, self._fact_changes), self._changes
+        own_changes, changes = self._counts, self._changes
         kept: dict[UserKey, _Account | None] = {}
         ended = False
 
@@ -305,21 +308,26 @@ class SqlPeople:
             kept = self._without(account.person.id)
             if changes == self._changes and len(kept) < _CACHE_SIZE:  # otherwise it may be stale
                 kept[user] = account
-                self._keep(account, own, *own_changes)
+                self._keep(account, own, own_changes)
         finally:
             self._changes += not ended
             self._cache = kept
         return await self._in_chosen_language(account.person)
 
     @property
-    def _fact_changes(self) -> int:
-        return self._facts.changes if self._facts is not None else 0
+    def _counts(self) -> tuple[int, int, int]:
+        """The changes of preferences, facts and connected accounts, for `_keep`."""
+        facts, accounts = self._facts, self._accounts
+        return self._preferences.changes, facts.changes if facts else 0, accounts.changes if accounts else 0
 
-    def _keep(self, account: _Account, own: StoredPreferences, changes: int, fact_changes: int) -> None:
-        """Cache what was read with an account. The changes are the counts before the read."""
+    def _keep(self, account: _Account, own: StoredPreferences, before: tuple[int, int, int]) -> None:
+        """Cache what was read with an account. `before` are the counts before the read."""
+        changes, fact_changes, account_changes = before
         self._preferences.keep(account.person.id, own, changes)
         if self._facts is not None and not account.remembered:
             self._facts.keep(account.person.id, (), fact_changes)
+        if self._accounts is not None and not account.connected:
+            self._accounts.keep(account.person.id, (), account_changes)
 
     def _without(self, person_id: int) -> dict[UserKey, _Account | None]:
         """The cached accounts of other people."""
@@ -347,7 +355,7 @@ def _find(connection: Connection, user: UserKey) -> _Account | None:
     return (
         None
         if row is None
-        else _Account(Person(row.id, row.role, row.name, row.language), row.username, row.remembered)
+        else _Account(Person(row.id, row.role, row.name, row.language), row.username, row.remembered, row.connected)
     )
 
 

@@ -19,7 +19,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0025"
+REVISION = "0026"
 """The newest migration. It is here so that starting on a current database does not import Alembic; a test compares it
 with the migrations folder."""
 
@@ -382,14 +382,15 @@ service_accounts = Table(
 connect_steps = Table(
     "connect_steps",
     metadata,
-    _person(primary_key=True),
-    Column("platform", String(32), nullable=False),
-    Column("user_id", String(64), nullable=False),
-    Column("chat_id", String(64), nullable=False),
-    Column("thread_id", String(64), nullable=False),
+    _person(),
+    Column("platform", String(32), primary_key=True),
+    Column("chat_id", String(64), primary_key=True),
+    Column("thread_id", String(64), primary_key=True),
+    Column("user_id", String(64), primary_key=True),
     Column("kind", String(32), nullable=False),
     Column("details", Text, nullable=False),
     Column("expires_at", Float, nullable=False),
+    Index("ix_connect_steps_person_id", "person_id"),
 )
 
 connect_hints = Table(

@@ -2,39 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from typing import TypeVar
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, insert, select
 
+from routing.bounded import Bounded
 from routing.ports import Clock
 from routing.types.accounts import ConnectStep, ServiceAccount
 from routing.types.messages import ChatKey, UserKey
 from storage.codec import DETAILS
 from storage.database import Database
-from storage.schema import connect_hints, connect_steps, service_accounts
+from storage.schema import connect_hints, connect_steps, people, service_accounts
 
-_ALL = select(service_accounts).order_by(service_accounts.c.id)
+_OF = (
+    select(service_accounts).where(service_accounts.c.person_id == bindparam("person")).order_by(service_accounts.c.id)
+)
+_Steps = dict[tuple[ChatKey, UserKey], ConnectStep]
 _T = TypeVar("_T")
 
 
 class SqlServiceAccounts:
-    """Implements `routing.ports.ServiceAccountStore`. Caches all accounts: they are few, and every message needs to
-    know which ones its sender has."""
+    """Implements `routing.ports.ServiceAccountStore`. Caches what every message needs to know: the accounts of its
+    sender, the unfinished steps, and who was told about /connect."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
-        self._cache: dict[int, tuple[ServiceAccount, ...]] | None = None
+        self._cache = Bounded[int, tuple[ServiceAccount, ...]]()
+        self._steps: _Steps | None = None
+        self._told = Bounded[tuple[int, str], float]()
         self._changes = 0
 
     async def of(self, person_id: int) -> tuple[ServiceAccount, ...]:
-        known = self._cache
-        if known is None:
-            changes, known = self._changes, await self._database.read(_read)
-            if changes == self._changes:
-                self._cache = known
-        return known.get(person_id, ())
+        if person_id in self._cache:
+            return self._cache[person_id]
+        changes = self._changes
+        found = await self._database.read(lambda c: _read(c, person_id))
+        self.keep(person_id, found, changes)
+        return found
 
     async def put(self, account: ServiceAccount) -> None:
         row = {
@@ -56,7 +63,7 @@ class SqlServiceAccounts:
             connection.execute(same)
             connection.execute(insert(service_accounts), row)
 
-        await self._change(step)
+        await self._change(account.person_id, step)
 
     async def remove(self, person_id: int, kind: str, label: str | None = None) -> int:
         gone = delete(service_accounts).where(
@@ -64,21 +71,15 @@ class SqlServiceAccounts:
         )
         if label is not None:
             gone = gone.where(service_accounts.c.label == label)
-        return await self._change(lambda c: c.execute(gone).rowcount)
+        return await self._change(person_id, lambda c: c.execute(gone).rowcount)
 
-    async def steps(self) -> tuple[ConnectStep, ...]:
-        rows = await self._database.read(lambda c: c.execute(select(connect_steps)).all())
-        return tuple(
-            ConnectStep(
-                row.person_id,
-                UserKey(row.platform, row.user_id),
-                ChatKey(row.platform, row.chat_id, row.thread_id),
-                row.kind,
-                DETAILS.load(row.details),
-                row.expires_at,
-            )
-            for row in rows
-        )
+    async def steps(self) -> Mapping[tuple[ChatKey, UserKey], ConnectStep]:
+        if self._steps is not None:
+            return self._steps
+        changes, found = self._changes, await self._database.read(_read_steps)
+        if changes == self._changes:
+            self._steps = found
+        return found
 
     async def set_step(self, step: ConnectStep) -> None:
         row = {
@@ -93,46 +94,92 @@ class SqlServiceAccounts:
         }
 
         def store(connection: Connection) -> None:
-            connection.execute(delete(connect_steps).where(connect_steps.c.person_id == step.person_id))
+            connection.execute(delete(connect_steps).where(_is_step(step)))
             connection.execute(insert(connect_steps), row)
 
-        await self._database.write(store)
+        await self._change_steps(store)
 
-    async def end_step(self, person_id: int) -> None:
-        ended = delete(connect_steps).where(connect_steps.c.person_id == person_id)
-        await self._database.write(lambda c: c.execute(ended))
+    async def end_step(self, step: ConnectStep) -> None:
+        await self._change_steps(lambda c: c.execute(delete(connect_steps).where(_is_step(step))))
 
-    async def hint(self, person_id: int, kind: str, since: float) -> bool:
-        now = self._clock()
-        told = (connect_hints.c.person_id == person_id) & (connect_hints.c.kind == kind)
+    async def hint(self, person_id: int, kinds: Sequence[str], since: float) -> tuple[str, ...]:
+        asked = [kind for kind in kinds if self._told.get((person_id, kind), -inf) < since]
+        if not asked:
+            return ()
+        now, changes = self._clock(), self._changes
 
-        def step(connection: Connection) -> bool:
-            if connection.execute(select(connect_hints.c.id).where(told, connect_hints.c.at >= since).limit(1)).first():
-                return False
-            connection.execute(delete(connect_hints).where(told))
-            connection.execute(insert(connect_hints), {"person_id": person_id, "kind": kind, "at": now})
-            return True
+        def step(connection: Connection) -> dict[str, float]:
+            if connection.scalar(select(people.c.id).where(people.c.id == person_id).with_for_update()) is None:
+                return dict.fromkeys(asked, now)  # forgotten meanwhile
+            theirs = connect_hints.c.person_id == person_id
+            told = {row.kind: row.at for row in connection.execute(select(connect_hints).where(theirs))}
+            new = [kind for kind in asked if told.get(kind, -inf) < since]
+            if new:
+                connection.execute(delete(connect_hints).where(theirs, connect_hints.c.kind.in_(new)))
+                connection.execute(insert(connect_hints), [{"person_id": person_id, "kind": k, "at": now} for k in new])
+            return {kind: told[kind] for kind in asked if kind not in new}
 
-        return await self._database.write(step)
+        told = await self._database.write(step)
+        if changes == self._changes:
+            for kind in asked:
+                self._told[person_id, kind] = told.get(kind, now)
+        return tuple(kind for kind in asked if kind not in told)
 
     def clear(self) -> None:
-        """Clear the cache. A read that has begun is not cached."""
+        """Clear the caches. A read that has begun is not cached."""
         self._changes += 1
-        self._cache = None
+        self._cache.clear()
+        self._steps = None
+        self._told.clear()
 
-    async def _change(self, step: Callable[[Connection], _T]) -> _T:
-        """Run a step that changes accounts, and clear the cache, even if the caller is cancelled."""
+    @property
+    def changes(self) -> int:
+        """Counts changes, for `keep`."""
+        return self._changes
+
+    def keep(self, person_id: int, found: tuple[ServiceAccount, ...], changes: int) -> None:
+        """Cache a person's accounts, unless they may be stale: `changes` is the count before the read."""
+        if changes == self._changes:
+            self._cache[person_id] = found
+
+    async def _change(self, person_id: int, step: Callable[[Connection], _T]) -> _T:
+        """Run a step that changes a person's accounts. They are not cached then, even if the caller is cancelled."""
         try:
             return await self._database.write(step)
         finally:
-            self.clear()
+            self._changes += 1
+            self._cache.pop(person_id, None)
+
+    async def _change_steps(self, step: Callable[[Connection], object]) -> None:
+        try:
+            await self._database.write(step)
+        finally:
+            self._changes += 1
+            self._steps = None
 
 
-def _read(connection: Connection) -> dict[int, tuple[ServiceAccount, ...]]:
-    found: dict[int, tuple[ServiceAccount, ...]] = {}
-    for row in connection.execute(_ALL):
-        account = ServiceAccount(
+def _read(connection: Connection, person_id: int) -> tuple[ServiceAccount, ...]:
+    return tuple(
+        ServiceAccount(
             row.person_id, row.kind, row.label, DETAILS.load(row.details), row.sealed, row.created_at, row.tested_at
         )
-        found[row.person_id] = (*found.get(row.person_id, ()), account)
+        for row in connection.execute(_OF, {"person": person_id})
+    )
+
+
+def _read_steps(connection: Connection) -> _Steps:
+    found: _Steps = {}
+    for row in connection.execute(select(connect_steps)):
+        user, chat = UserKey(row.platform, row.user_id), ChatKey(row.platform, row.chat_id, row.thread_id)
+        details = DETAILS.load(row.details)
+        found[chat, user] = ConnectStep(row.person_id, user, chat, row.kind, details, row.expires_at)
     return found
+
+
+def _is_step(step: ConnectStep) -> ColumnElement[bool]:
+    return (
+        (connect_steps.c.platform == step.chat.platform)
+        & (connect_steps.c.chat_id == step.chat.chat_id)
+        & (connect_steps.c.thread_id == step.chat.thread_id)
+        & (connect_steps.c.user_id == step.user.user_id)
+    )

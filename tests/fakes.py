@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -22,6 +22,7 @@ from routing.types.llm import (
     Usage,
 )
 from routing.types.memory import MAX_FACTS, Fact, fact_key
+from routing.types.messages import ChatKey, UserKey
 from routing.types.people import Person
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 from routing.types.tools import ToolScope, Traits
@@ -139,7 +140,7 @@ class FakeServiceAccounts:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._accounts: list[ServiceAccount] = []
-        self._steps: dict[int, ConnectStep] = {}
+        self._steps: dict[tuple[ChatKey, UserKey], ConnectStep] = {}
         self._hints: dict[tuple[int, str], float] = {}
 
     async def of(self, person_id: int) -> tuple[ServiceAccount, ...]:
@@ -157,20 +158,19 @@ class FakeServiceAccounts:
         self._accounts = [each for each in self._accounts if not gone(each)]
         return before - len(self._accounts)
 
-    async def steps(self) -> tuple[ConnectStep, ...]:
-        return tuple(self._steps.values())
+    async def steps(self) -> Mapping[tuple[ChatKey, UserKey], ConnectStep]:
+        return dict(self._steps)
 
     async def set_step(self, step: ConnectStep) -> None:
-        self._steps[step.person_id] = step
+        self._steps[step.chat, step.user] = step
 
-    async def end_step(self, person_id: int) -> None:
-        self._steps.pop(person_id, None)
+    async def end_step(self, step: ConnectStep) -> None:
+        self._steps.pop((step.chat, step.user), None)
 
-    async def hint(self, person_id: int, kind: str, since: float) -> bool:
-        if self._hints.get((person_id, kind), -1.0) >= since:
-            return False
-        self._hints[person_id, kind] = self._clock()
-        return True
+    async def hint(self, person_id: int, kinds: Sequence[str], since: float) -> tuple[str, ...]:
+        new = tuple(kind for kind in kinds if self._hints.get((person_id, kind), -1.0) < since)
+        self._hints |= {(person_id, kind): self._clock() for kind in new}
+        return new
 
 
 class FakeFacts:

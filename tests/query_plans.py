@@ -19,6 +19,7 @@ STORES = [STORAGE, STORAGE / "usage"]
 GROWING = (
     *("usage", "turns", "messages", "conversations", "summaries", "inbox", "outbox", "pieces", "audit", "actions"),
     *("usage_hours", "turn_hours", "facts", "people", "identities", "vectors"),
+    *("service_accounts", "connect_hints", "schedules"),
 )
 _SCAN = re.compile(rf"\bSCAN ({'|'.join(GROWING)})\b")
 

@@ -13,18 +13,17 @@ from routing.bounded import Bounded
 from routing.errors import Refused, SecretUnreadable
 from routing.ports import Clock, SecretBox, ServiceAccountStore
 from routing.types.accounts import ConnectStep, ServiceAccount
-from routing.types.messages import ChatKey, InboundMessage, UserKey
+from routing.types.messages import ChatKey, InboundMessage
 
 VALID_MINUTES = 10
 """How long the questions wait for their answers, in minutes."""
-_Key = tuple[ChatKey, UserKey]
 
 log = logging.getLogger("handlers.accounts")
 
 
 class Connecting:
-    """Asks one question after the other, tests the account and stores it. The steps survive a restart. An answer never
-    goes to a model, even if it is late, because it may be a password."""
+    """Asks one question after the other, tests the account and stores it, in each chat on its own. The steps survive a
+    restart. An answer never goes to a model, even if it is late, because it may be a password."""
 
     def __init__(
         self, store: ServiceAccountStore, box: SecretBox, kinds: Mapping[str, AccountKind], clock: Clock
@@ -33,22 +32,18 @@ class Connecting:
         self._store = store
         self._box = box
         self._clock = clock
-        self._steps: dict[_Key, ConnectStep] = {}
         self._taken = Bounded[tuple[ChatKey, str], bool]()
         """Messages that were answers, so that an edit of one is not read either."""
-        self._replaced: set[_Key] = set()
-        """Where a question was left open because its person connects somewhere else now."""
 
     async def load(self) -> None:
-        """Continue with the steps that an earlier process left. Comes before the first message."""
-        self._steps = {(step.chat, step.user): step for step in await self._store.steps()}
+        """Read the steps that an earlier process left, so that the first message need not."""
+        await self._store.steps()
 
-    def expects(self, message: InboundMessage) -> bool:
+    async def expects(self, message: InboundMessage) -> bool:
         """Whether a message that is not a command answers a question, or edits an answer."""
         if message.kind == "edited" and self._taken.get((message.chat, message.message_id)):
             return True
-        key = (message.chat, message.user)
-        return message.kind in ("message", "edited") and (key in self._steps or key in self._replaced)
+        return message.kind in ("message", "edited") and await self._step(message) is not None
 
     async def seal(self, message: InboundMessage) -> InboundMessage:
         """The message with its text encrypted, so that the database never holds it."""
@@ -68,7 +63,7 @@ class Connecting:
             raise Refused(words, reason=error.reason) from None
         expires = self._clock() + VALID_MINUTES * 60
         step = ConnectStep(ask.person.id, ask.message.user, ask.message.chat, kind.name, {}, expires)
-        await self._keep(step)
+        await self._store.set_step(step)
         intro = ask.say(
             "🔌 Connecting: {title}. Your answers don't go to any model. You have {minutes} minutes; /stop or any "
             "other command cancels.",
@@ -79,21 +74,21 @@ class Connecting:
 
     async def cancel(self, message: InboundMessage) -> AccountKind | None:
         """End the step of a person who sent a command instead; returns what they were connecting."""
-        self._replaced.discard((message.chat, message.user))
-        step = self._steps.get((message.chat, message.user))
+        step = await self._step(message)
         if step is None:
             return None
-        await self._end(step)
+        await self._store.end_step(step)
         return self.kinds.get(step.kind)
 
     async def answer(self, ask: CommandContext) -> Reply:
         """Take the answer to a question; the last one tests and stores the account."""
         message = ask.message
-        step = self._steps.get((message.chat, message.user))
-        self._replaced.discard((message.chat, message.user))
+        step = await self._step(message)
         if message.kind == "edited" or step is None:
-            words = "I did not read this message, because it may hold a password. Send it again if it was for me."
-            return Reply(ask.say(words))
+            return _unread(ask)
+        if step.person_id != ask.person.id:  # the account was unlinked
+            await self._store.end_step(step)
+            return _unread(ask)
         kind = self.kinds.get(step.kind)
         if kind is None or self._clock() > step.expires_at:
             return await self._late(ask, step)
@@ -102,20 +97,20 @@ class Connecting:
         except SecretUnreadable:
             return await self._late(ask, step)
         if is_stop(text):
-            await self._end(step)
+            await self._store.end_step(step)
             return Reply(cancelled(ask, kind))
         if not text:
             return Reply(f"{ask.say('Please answer with text.')}\n\n{self._question(ask, kind, step)}")
         self._taken[message.chat, message.message_id] = True
         field = kind.next_field(step.details)
         if field is None:
-            return await self._finish(ask, kind, replace(step, person_id=ask.person.id), text)
+            return await self._finish(ask, kind, step, text)
         try:
             value = field.read(text)
         except Refused as refusal:
             return Reply(f"{ask.say(refusal.template, **refusal.values)}\n\n{self._question(ask, kind, step)}")
-        step = replace(step, person_id=ask.person.id, details={**step.details, field.name: value})
-        await self._keep(step)
+        step = replace(step, details={**step.details, field.name: value})
+        await self._store.set_step(step)
         return Reply(self._question(ask, kind, step))
 
     async def _text(self, message: InboundMessage) -> str:
@@ -131,17 +126,20 @@ class Connecting:
             tested = await kind.test(ask.person, step.details, secret)
             sealed = await self._box.seal(secret)
         except ServiceFailed as failed:
-            if failed.again == "start":
+            if failed.again == "start" and await self._step(ask.message) is not None:
                 step = replace(step, details={})
-                await self._keep(step)
+                await self._store.set_step(step)
             wrong = ask.say("⚠️ That did not work: {reason}. Nothing was stored. Let's try again.", reason=failed.reason)
             return Reply("\n\n".join([wrong, self._question(ask, kind, step), *lines]))
-        now = self._clock()
+        current = await self._step(ask.message)
+        if current is None:  # the person was forgotten meanwhile
+            return _unread(ask)
+        now, person_id = self._clock(), current.person_id  # another id if two people became one meanwhile
         if not kind.several:
-            await self._store.remove(ask.person.id, kind.name)
-        await self._store.put(ServiceAccount(ask.person.id, kind.name, tested.label, tested.details, sealed, now, now))
-        await self._end(step)
-        log.info("[Accounts] %s connected for person %d", kind.name, ask.person.id)
+            await self._store.remove(person_id, kind.name)
+        await self._store.put(ServiceAccount(person_id, kind.name, tested.label, tested.details, sealed, now, now))
+        await self._store.end_step(current)
+        log.info("[Accounts] %s connected for person %d", kind.name, person_id)
         done = ask.say(
             "✅ Connected and tested: {title}, {label}. The password is stored encrypted; /connect off {kind} deletes "
             "it.",
@@ -152,7 +150,7 @@ class Connecting:
         return Reply("\n\n".join([done, *lines]))
 
     async def _late(self, ask: CommandContext, step: ConnectStep) -> Reply:
-        await self._end(step)
+        await self._store.end_step(step)
         lines = [
             ask.say(
                 "⌛ The {minutes} minutes for connecting are over. I did not read this message, because it may hold a "
@@ -163,17 +161,9 @@ class Connecting:
         ]
         return Reply("\n\n".join(lines))
 
-    async def _keep(self, step: ConnectStep) -> None:
-        await self._store.set_step(step)
-        here = (step.chat, step.user)
-        self._replaced |= {key for key, each in self._steps.items() if each.person_id == step.person_id} - {here}
-        self._replaced.discard(here)
-        self._steps = {key: each for key, each in self._steps.items() if key not in self._replaced}
-        self._steps[here] = step
-
-    async def _end(self, step: ConnectStep) -> None:
-        self._steps.pop((step.chat, step.user), None)
-        await self._store.end_step(step.person_id)
+    async def _step(self, message: InboundMessage) -> ConnectStep | None:
+        """The account's step in this chat, as it is stored now."""
+        return (await self._store.steps()).get((message.chat, message.user))
 
     def _question(self, ask: CommandContext, kind: AccountKind, step: ConnectStep) -> str:
         field = kind.next_field(step.details)
@@ -184,6 +174,11 @@ def check_private(ask: CommandContext) -> None:
     """Raises Refused where others can read along, or where the bot can't see the answers."""
     if not ask.message.private or ask.message.chat.visitor:
         raise Refused("Passwords are for a private chat: write to me privately, and send it there.")
+
+
+def _unread(ask: CommandContext) -> Reply:
+    words = "I did not read this message, because it may hold a password. Send it again if it was for me."
+    return Reply(ask.say(words))
 
 
 def cancelled(ask: CommandContext, kind: AccountKind) -> str:

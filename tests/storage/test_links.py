@@ -53,7 +53,7 @@ async def filled(stores: Stores, user: UserKey, name: str) -> int:
     await stores.accounts.put(ServiceAccount(person, "calendar", name, {}, "sealed", 1.0, 1.0))
     await stores.accounts.put(ServiceAccount(person, "git", "github.com", {"user": name}, "sealed", 1.0, 1.0))
     await stores.accounts.set_step(ConnectStep(person, user, OTHER, "calendar", {}, 2e9))
-    await stores.accounts.hint(person, "calendar", 0.0)
+    await stores.accounts.hint(person, ["calendar"], 0.0)
     await stores.actions.add(PendingAction(person, here.id, "tool", "kit", "{}", "digest", 2e9))
     await stores.allowances.allow(person, Allowance("tool", "1"))
     await stores.facts.add(person, Fact(0, f"Likes {name}", 0.0, "person"))

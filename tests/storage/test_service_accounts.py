@@ -58,38 +58,46 @@ async def test_accounts_are_stored_replaced_and_deleted(make: Make, ann: int, be
     assert await make().of(ben) == (theirs,), "another person's account stays"
 
 
-async def test_a_person_has_one_step(make: Make, ann: int, ben: int) -> None:
+async def test_an_account_has_one_step_in_a_chat(make: Make, ann: int, ben: int) -> None:
     store = make()
     first = ConnectStep(ann, ANN, HOME, "calendar", {}, 5.0)
     await store.set_step(first)
-    await store.set_step(moved := replace(first, chat=OTHER, details={"address": "https://a/"}))
+    await store.set_step(second := replace(first, kind="email", details={"address": "https://a/"}))
+    await store.set_step(elsewhere := replace(first, chat=OTHER))
     await store.set_step(theirs := replace(first, person_id=ben, user=BEN))
-    assert set(map(str, await make().steps())) == {str(moved), str(theirs)}
-    await store.end_step(ann)
-    await store.end_step(ann)
-    assert await make().steps() == (theirs,)
+    for each in (store, make()):
+        assert await each.steps() == {(HOME, ANN): second, (OTHER, ANN): elsewhere, (HOME, BEN): theirs}
+    await store.end_step(first)
+    await store.end_step(first)
+    for each in (store, make()):
+        assert await each.steps() == {(OTHER, ANN): elsewhere, (HOME, BEN): theirs}
 
 
 async def test_a_hint_is_given_once_in_a_while(make: Make, ann: int, ben: int, clock: ManualClock) -> None:
     store = make()
-    assert await store.hint(ann, "calendar", clock.now - 100)
-    assert not await store.hint(ann, "calendar", clock.now - 100)
-    assert await store.hint(ann, "email", clock.now - 100)
-    assert await store.hint(ben, "calendar", clock.now - 100)
+    assert await store.hint(ann, ["calendar"], clock.now - 100) == ("calendar",)
+    assert await store.hint(ann, ["calendar"], clock.now - 100) == ()
+    assert await store.hint(ann, ["calendar", "email"], clock.now - 100) == ("email",)
+    assert await make().hint(ann, ["calendar", "email"], clock.now - 100) == ()
+    assert await store.hint(ben, ["calendar"], clock.now - 100) == ("calendar",)
     clock.now += 101
-    assert await make().hint(ann, "calendar", clock.now - 100)
-    assert not await make().hint(ann, "calendar", clock.now - 100)
+    assert await store.hint(ann, ["calendar"], clock.now - 100) == ("calendar",)
+    assert await make().hint(ann, ["calendar"], clock.now - 100) == ()
+    assert await make().hint(ann, ["calendar", "email"], clock.now - 100) == ("email",)
 
 
 async def test_reading_is_cached_until_something_changes(database: Database, clock: ManualClock, ann: int) -> None:
     counting = Counting(database)
     stores = open_stores(counting, clock)
+    await stores.people.find(ANN)
     for _ in range(3):
-        await stores.accounts.of(ann)
-        await stores.accounts.of(ann + 1)
-    assert counting.reads == 1
+        assert await stores.accounts.of(ann) == ()
+        assert await stores.accounts.steps() == {}
+    assert counting.reads == 2, "the account tells that there are none"
     await stores.accounts.put(ServiceAccount(ann, "git", "x", {}, "s", 1.0, 1.0))
-    assert len(await stores.accounts.of(ann)) == 1
+    for _ in range(3):
+        assert len(await stores.accounts.of(ann)) == 1
+    assert counting.reads == 3
     await stores.people.forget(ann, "t")
     assert await stores.accounts.of(ann) == ()
 

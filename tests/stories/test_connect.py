@@ -9,7 +9,7 @@ from tests.servers.radicale import PASSWORD, USER
 from tests.stories.accounts import connect, radicale
 from tests.stories.discord_bot import up
 from tests.stories.harness import BotHarness, ask, press, running, settled
-from tests.stories.test_linking import code, linked, only_telegram_has_owners, written
+from tests.stories.test_linking import code, confirmed, linked, only_telegram_has_owners, written
 
 ADDRESS = "What is the address of your calendar server"
 ASKED_PASSWORD = "What is your password there?"
@@ -171,6 +171,54 @@ async def test_the_list_has_buttons_that_connect(on: BotHarness) -> None:
         assert "role owner" in (await ask(on, "/whoami")).text
 
 
+async def test_a_person_connects_in_two_chats_at_once(on: BotHarness, dc: DiscordServer) -> None:
+    only_telegram_has_owners(on)
+    on.env |= {"BOT_ACCESS": "open", "ACCOUNT_HOSTS": "127.0.0.1"}
+    with radicale(on) as server:
+        async with running(on) as app:
+            await up(dc, app)
+            await ask(on, "/whoami", user="bob")
+            await written(dc, "/whoami", "bobby")
+            await linked(dc, await code(on, "bob"))
+            await ask(on, "/connect calendar", user="bob")
+            assert ADDRESS in (await written(dc, "/connect calendar", "bobby")).text
+            for said in (server.address, USER):
+                await ask(on, said, user="bob")
+            assert "✅ Connected" in (await ask(on, PASSWORD, user="bob")).text
+            assert "not a web address" in (await written(dc, PASSWORD, "bobby")).text, "still a question here"
+            assert on.ms.calls == []
+    assert PASSWORD.encode() not in stored(on)
+
+
+async def test_linking_moves_a_step_to_the_one_person(on: BotHarness, dc: DiscordServer) -> None:
+    only_telegram_has_owners(on)
+    on.env |= {"BOT_ACCESS": "open", "ACCOUNT_HOSTS": "127.0.0.1"}
+    with radicale(on) as server:
+        async with running(on) as app:
+            await up(dc, app)
+            await ask(on, "/whoami", user="bob")
+            given = await code(on, "bob")
+            asked = await written(dc, f"/access link {given}", "bobby")
+            for said in ("/connect calendar", server.address, USER):
+                await written(dc, said, "bobby")
+            await confirmed(dc, asked)
+            assert "✅ Connected" in (await written(dc, PASSWORD, "bobby")).text
+            assert f"✅ Calendar: {USER}" in (await ask(on, "/connect", user="bob")).text
+
+
+async def test_someone_forgotten_while_connecting_leaves_nothing(on: BotHarness) -> None:
+    on.env |= {"BOT_ACCESS": "open", "ACCOUNT_HOSTS": "127.0.0.1"}
+    with radicale(on) as server:
+        async with running(on):
+            for said in ("/connect calendar", server.address, USER):
+                await ask(on, said, user="bob")
+            bob = on.tg.user("bob").id
+            assert "is forgotten" in (await ask(on, f"/access forget telegram:{bob}")).text
+            assert "✅" not in (await ask(on, PASSWORD, user="bob")).text
+            assert on.rows("select count(*) from service_accounts") == [(0,)]
+            assert on.rows("select count(*) from connect_steps") == [(0,)]
+
+
 async def test_discord_asks_to_delete_the_password(on: BotHarness, dc: DiscordServer) -> None:
     with radicale(on) as server:
         async with running(on) as app:
@@ -182,21 +230,3 @@ async def test_discord_asks_to_delete_the_password(on: BotHarness, dc: DiscordSe
             assert done.text.endswith("🧹 Please delete your message with the password now.")
             assert on.ms.calls == []
     assert PASSWORD.encode() not in stored(on)
-
-
-async def test_a_question_left_open_on_the_other_platform_is_still_private(on: BotHarness, dc: DiscordServer) -> None:
-    """Its answer may be a password, although the person connects on Discord now."""
-    only_telegram_has_owners(on)
-    on.env["BOT_ACCESS"] = "open"
-    async with running(on) as app:
-        await up(dc, app)
-        await ask(on, "hi", user="bob")
-        await written(dc, "hi", "bobby")
-        await linked(dc, await code(on, "bob"))
-        before = len(on.ms.calls)
-        await ask(on, "/connect calendar", user="bob")
-        await written(dc, "/connect calendar", "bobby")
-        assert "I did not read this message" in (await ask(on, "pass-word-xyz", user="bob")).text
-        assert len(on.ms.calls) == before
-        assert on.rows("select count(*) from inbox where payload like '%xyz%'") == [(0,)]
-        assert (await ask(on, "hello", user="bob")).text == "You said: hello"

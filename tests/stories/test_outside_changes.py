@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.stories.accounts import connect, radicale
 from tests.stories.harness import OWNER, BotHarness, ask, press, running
 from tests.stories.test_command_order import prepare
 from tests.stories.test_forgetting import SECRET
@@ -137,6 +138,23 @@ async def test_a_limit_set_elsewhere_applies(on: BotHarness) -> None:
         assert "your limit of $0.01 a day" in (await ask(on, "two")).text
 
 
+async def test_a_connect_step_ended_elsewhere_asks_no_more(on: BotHarness) -> None:
+    async with running(on):
+        await ask(on, "/connect calendar")
+        on.change("delete from connect_steps where kind = ?", "calendar")
+        assert (await ask(on, "hello")).text == "You said: hello"
+
+
+async def test_an_account_removed_elsewhere_is_not_connected(on: BotHarness) -> None:
+    with radicale(on) as server:
+        async with running(on):
+            assert "✅ Connected" in (await connect(on, server)).text
+            on.change("update service_accounts set label = ?", "renamed")
+            assert "renamed" in (await ask(on, "/connect")).text
+            on.change("delete from service_accounts where label = ?", "renamed")
+            assert "✅" not in (await ask(on, "/connect")).text
+
+
 async def test_forgotten_words_do_not_come_back_from_memory(on: BotHarness) -> None:
     on.env["BOT_ACCESS"] = "open"
     async with running(on):
@@ -146,3 +164,11 @@ async def test_forgotten_words_do_not_come_back_from_memory(on: BotHarness) -> N
         await press(on, "🗑 Delete it all", await ask(on, "/access forget me", user="bob"))
         await ask(on, "What was it?", user="bob")
         assert SECRET not in str(on.ms.last.body)
+
+
+async def test_a_reminder_removed_elsewhere_is_gone(on: BotHarness) -> None:
+    async with running(on):
+        assert "fern" in (await ask(on, "/remind in 20 minutes water the fern")).text
+        assert "fern" in (await ask(on, "/schedule")).text
+        on.change("delete from schedules where text = ?", "water the fern")
+        assert "fern" not in (await ask(on, "/schedule")).text

@@ -9,13 +9,19 @@ import pytest
 from sqlalchemy import Connection
 
 from storage.database.sqlite import SqliteDatabase
+from tests.stories.accounts import connect, radicale
 from tests.stories.harness import BotHarness, ask, running, settled
 
 T = TypeVar("T")
+TURN = [("write", True), ("write", True), ("write", False)]
+"""Accepted, finished; sent later."""
+Steps = list[tuple[str, bool]]
 
 
-async def test_a_turn_waits_for_two_commits_and_reads_nothing(on: BotHarness, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps: list[tuple[str, bool]] = []
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> Steps:
+    """The database's transactions: their kind, and whether somebody waits for them."""
+    steps: Steps = []
     real = SqliteDatabase._run
 
     async def noting(self: SqliteDatabase, step: Callable[[Connection], T], writes: bool, urgent: bool = True) -> T:
@@ -23,6 +29,10 @@ async def test_a_turn_waits_for_two_commits_and_reads_nothing(on: BotHarness, mo
         return await real(self, step, writes, urgent)
 
     monkeypatch.setattr(SqliteDatabase, "_run", noting)
+    return steps
+
+
+async def test_a_turn_waits_for_two_commits_and_reads_nothing(on: BotHarness, steps: Steps) -> None:
     on.env["BOT_ACCESS"] = "open"
     async with running(on):
         for user in ("ann", "bob"):
@@ -31,16 +41,43 @@ async def test_a_turn_waits_for_two_commits_and_reads_nothing(on: BotHarness, mo
         steps.clear()
         await ask(on, "and now?", user="bob")
         await settled(on)
-        assert steps == [("write", True), ("write", True), ("write", False)], "accepted, finished; sent later"
+        assert steps == TURN
         await ask(on, "/memory add My dog is called Rex", user="bob")
         await settled(on)
         steps.clear()
         await ask(on, "what is my dog called?", user="bob")
         await settled(on)
         assert "Rex" in on.ms.last.reading.system_text
-        assert steps == [("write", True), ("write", True), ("write", False)], "nor for remembered facts"
+        assert steps == TURN, "nor for remembered facts"
         steps.clear()
         await ask(on, "hello", user="eve")
         await settled(on)
         assert steps.count(("write", True)) == 4, "and the conversation, and the account"
         assert steps.count(("read", True)) == 2, "whether the account is known, and the chat's settings"
+
+
+async def test_a_turn_reads_nothing_for_a_connected_account(on: BotHarness, steps: Steps) -> None:
+    with radicale(on) as server:
+        async with running(on):
+            assert "✅ Connected" in (await connect(on, server)).text
+            await ask(on, "What is on my calendar tomorrow?")
+            await settled(on)
+            steps.clear()
+            await ask(on, "And which meetings are in my calendar next week?")
+            await settled(on)
+            assert "list_events" in on.ms.last.reading.tool_names
+            assert steps == TURN
+
+
+async def test_only_the_first_hint_about_accounts_is_noted(on: BotHarness, steps: Steps) -> None:
+    async with running(on):
+        await ask(on, "hello")
+        await settled(on)
+        steps.clear()
+        assert "/connect calendar" in (await ask(on, "What is on my calendar tomorrow?")).text
+        await settled(on)
+        assert steps.count(("write", True)) == 3, "accepted, told, finished"
+        steps.clear()
+        assert "/connect" not in (await ask(on, "And which meetings are in my calendar next week?")).text
+        await settled(on)
+        assert steps == TURN
