@@ -84,7 +84,8 @@ class Dispatcher:
         return spec.queued if spec is not None else message.kind in ("message", "press")
 
     async def without_secrets(self, message: InboundMessage) -> InboundMessage:
-        """The message as it may be stored: an answer to /connect is encrypted."""
+        """The message as it may be stored: an answer to /connect is encrypted, and not quoted."""
+        message = self._connecting.unquoted(message)
         try:
             return await self._connecting.seal(message) if await self._is_answer(message) else message
         except StorageFault:  # then it can't be stored either

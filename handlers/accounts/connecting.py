@@ -13,7 +13,7 @@ from routing.bounded import Bounded
 from routing.errors import Refused, SecretUnreadable
 from routing.ports import Clock, SecretBox, ServiceAccountStore
 from routing.types.accounts import ConnectStep, ServiceAccount
-from routing.types.messages import ChatKey, InboundMessage
+from routing.types.messages import ChatKey, InboundMessage, UserKey
 
 VALID_MINUTES = 10
 """How long the questions wait for their answers, in minutes."""
@@ -23,7 +23,8 @@ log = logging.getLogger("handlers.accounts")
 
 class Connecting:
     """Asks one question after the other, tests the account and stores it, in each chat on its own. The steps survive a
-    restart. An answer never goes to a model, even if it is late, because it may be a password."""
+    restart. An answer never goes to a model, because it may be a password: neither a late one, nor one to a question
+    that something else has ended, such as /access forget."""
 
     def __init__(
         self, store: ServiceAccountStore, box: SecretBox, kinds: Mapping[str, AccountKind], clock: Clock
@@ -32,23 +33,34 @@ class Connecting:
         self._store = store
         self._box = box
         self._clock = clock
+        self._asked = Bounded[tuple[ChatKey, UserKey], str]()
+        """The kind of account that someone was asked about, until they answer or send a command."""
         self._taken = Bounded[tuple[ChatKey, str], bool]()
-        """Messages that were answers, so that an edit of one is not read either."""
+        """Messages that may have been answers, so that their edits and quotes are not read either."""
 
     async def load(self) -> None:
         """Read the steps that an earlier process left, so that the first message need not."""
-        await self._store.steps()
+        for key, step in (await self._store.steps()).items():
+            self._asked[key] = step.kind
 
     async def expects(self, message: InboundMessage) -> bool:
         """Whether a message that is not a command answers a question, or edits an answer."""
         if message.kind == "edited" and self._taken.get((message.chat, message.message_id)):
             return True
-        return message.kind in ("message", "edited") and await self._step(message) is not None
+        if message.kind not in ("message", "edited") or message.scheduled is not None:
+            return False
+        return await self._step(message) is not None or _key(message) in self._asked
+
+    def unquoted(self, message: InboundMessage) -> InboundMessage:
+        """The message without what it quotes, if that may be a password."""
+        quotes_answer = bool(message.quoted) and self._taken.get((message.chat, message.quoted_id), False)
+        return replace(message, quoted="", quoted_from="") if quotes_answer else message
 
     async def seal(self, message: InboundMessage) -> InboundMessage:
-        """The message with its text encrypted, so that the database never holds it."""
+        """The message with its text encrypted, so that the database never holds it, and without quotes and files."""
         try:
-            return replace(message, text=await self._box.seal(message.text), sealed=True)
+            text = await self._box.seal(message.text)
+            return replace(message, text=text, sealed=True, quoted="", quoted_from="", attachments=())
         except SecretUnreadable as error:
             log.error("An answer to /connect is stored without encryption until it is read: %s", error)
             return message
@@ -64,6 +76,7 @@ class Connecting:
         expires = self._clock() + VALID_MINUTES * 60
         step = ConnectStep(ask.person.id, ask.message.user, ask.message.chat, kind.name, {}, expires)
         await self._store.set_step(step)
+        self._asked[_key(ask.message)] = kind.name
         intro = ask.say(
             "🔌 Connecting: {title}. Your answers don't go to any model. You have {minutes} minutes; /stop or any "
             "other command cancels.",
@@ -74,34 +87,34 @@ class Connecting:
 
     async def cancel(self, message: InboundMessage) -> AccountKind | None:
         """End the step of a person who sent a command instead; returns what they were connecting."""
-        step = await self._step(message)
-        if step is None:
-            return None
-        await self._store.end_step(step)
-        return self.kinds.get(step.kind)
+        step, asked = await self._step(message), self._asked.pop(_key(message), None)
+        if step is not None:
+            await self._store.end_step(step)
+        return self.kinds.get(step.kind if step is not None else asked or "")
 
     async def answer(self, ask: CommandContext) -> Reply:
         """Take the answer to a question; the last one tests and stores the account."""
         message = ask.message
-        step = await self._step(message)
-        if message.kind == "edited" or step is None:
+        self._taken[message.chat, message.message_id] = True
+        step, asked = await self._step(message), self._asked.get(_key(message))
+        if message.kind == "edited" or (step is None and asked is None):
             return _unread(ask)
-        if step.person_id != ask.person.id:  # the account was unlinked
-            await self._store.end_step(step)
-            return _unread(ask)
+        if step is None or step.person_id != ask.person.id:  # the other person has unlinked this account
+            return await self._ended(ask, asked or "", step)
         kind = self.kinds.get(step.kind)
-        if kind is None or self._clock() > step.expires_at:
+        if kind is None:
+            return await self._ended(ask, "", step)
+        if self._clock() > step.expires_at:
             return await self._late(ask, step)
         try:
             text = await self._text(message)
         except SecretUnreadable:
-            return await self._late(ask, step)
+            return await self._ended(ask, kind.name, step)
         if is_stop(text):
-            await self._store.end_step(step)
+            await self._end(step)
             return Reply(cancelled(ask, kind))
         if not text:
             return Reply(f"{ask.say('Please answer with text.')}\n\n{self._question(ask, kind, step)}")
-        self._taken[message.chat, message.message_id] = True
         field = kind.next_field(step.details)
         if field is None:
             return await self._finish(ask, kind, step, text)
@@ -133,12 +146,12 @@ class Connecting:
             return Reply("\n\n".join([wrong, self._question(ask, kind, step), *lines]))
         current = await self._step(ask.message)
         if current is None:  # the person was forgotten meanwhile
-            return _unread(ask)
+            return await self._ended(ask, kind.name)
         now, person_id = self._clock(), current.person_id  # another id if two people became one meanwhile
         if not kind.several:
             await self._store.remove(person_id, kind.name)
         await self._store.put(ServiceAccount(person_id, kind.name, tested.label, tested.details, sealed, now, now))
-        await self._store.end_step(current)
+        await self._end(current)
         log.info("[Accounts] %s connected for person %d", kind.name, person_id)
         done = ask.say(
             "✅ Connected and tested: {title}, {label}. The password is stored encrypted; /connect off {kind} deletes "
@@ -150,20 +163,34 @@ class Connecting:
         return Reply("\n\n".join([done, *lines]))
 
     async def _late(self, ask: CommandContext, step: ConnectStep) -> Reply:
+        await self._end(step)
+        words = (
+            "⌛ The {minutes} minutes for connecting are over. I did not read this message, because it may hold a "
+            "password: delete it if it does, or send it again if it was for me. {command} starts again."
+        )
+        return Reply(ask.say(words, minutes=VALID_MINUTES, command=f"/connect {step.kind}"))
+
+    async def _ended(self, ask: CommandContext, kind: str, step: ConnectStep | None = None) -> Reply:
+        """The answer came after something else had ended the question."""
+        self._asked.pop(_key(ask.message), None)
+        if step is not None:
+            await self._end(step)
+        words = (
+            "⌛ My question about your account has ended meanwhile. I did not read this message, because it may hold a "
+            "password: delete it if it does, or send it again if it was for me. {command} starts again."
+        )
+        return Reply(ask.say(words, command=f"/connect {kind}".rstrip()))
+
+    async def _end(self, step: ConnectStep) -> None:
         await self._store.end_step(step)
-        lines = [
-            ask.say(
-                "⌛ The {minutes} minutes for connecting are over. I did not read this message, because it may hold a "
-                "password; delete it if it does. /connect {kind} starts again.",
-                minutes=VALID_MINUTES,
-                kind=step.kind,
-            )
-        ]
-        return Reply("\n\n".join(lines))
+        self._asked.pop((step.chat, step.user), None)
 
     async def _step(self, message: InboundMessage) -> ConnectStep | None:
         """The account's step in this chat, as it is stored now."""
-        return (await self._store.steps()).get((message.chat, message.user))
+        step = (await self._store.steps()).get(_key(message))
+        if step is not None:
+            self._asked[_key(message)] = step.kind
+        return step
 
     def _question(self, ask: CommandContext, kind: AccountKind, step: ConnectStep) -> str:
         field = kind.next_field(step.details)
@@ -174,6 +201,10 @@ def check_private(ask: CommandContext) -> None:
     """Raises Refused where others can read along, or where the bot can't see the answers."""
     if not ask.message.private or ask.message.chat.visitor:
         raise Refused("Passwords are for a private chat: write to me privately, and send it there.")
+
+
+def _key(message: InboundMessage) -> tuple[ChatKey, UserKey]:
+    return message.chat, message.user
 
 
 def _unread(ask: CommandContext) -> Reply:

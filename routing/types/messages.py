@@ -120,6 +120,7 @@ class InboundMessage:
     press: Press | None = None
     parts: int = 1
     quoted_from: str = ""
+    quoted_id: str = ""
     forwarded_from: str | None = None
     by_chat: bool = False
     username: str = ""

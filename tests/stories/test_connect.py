@@ -10,9 +10,11 @@ from tests.stories.accounts import connect, radicale
 from tests.stories.discord_bot import up
 from tests.stories.harness import BotHarness, ask, press, running, settled
 from tests.stories.test_linking import code, confirmed, linked, only_telegram_has_owners, written
+from tests.stories.test_schedules import pass_time
 
 ADDRESS = "What is the address of your calendar server"
 ASKED_PASSWORD = "What is your password there?"
+ENDED = "⌛ My question about your account has ended meanwhile. I did not read this message"
 UNREAD = "I did not read this message"
 
 
@@ -99,6 +101,33 @@ async def test_the_steps_survive_a_restart_and_expire(on: BotHarness) -> None:
             assert on.ms.calls == []
             assert (await ask(on, "hello")).text == "You said: hello"
     assert b"my late password" not in stored(on)
+
+
+async def test_a_late_answer_is_not_read_nor_its_edit(on: BotHarness) -> None:
+    clock = ShiftedClock()
+    async with running(on, clock):
+        await ask(on, "/connect calendar")
+        clock.ahead += VALID_MINUTES * 60 + 60
+        sent = on.tg.say("my late password")
+        late = await on.tg.reply(sent, after=sent)
+        assert late.text.startswith(f"⌛ The {VALID_MINUTES} minutes for connecting are over.")
+        assert "delete it if it does, or send it again if it was for me. /connect calendar starts again." in late.text
+        assert UNREAD in (await on.tg.reply(after=on.tg.edit(sent, "my later password"))).text
+        assert on.ms.calls == []
+        assert (await ask(on, "hello")).text == "You said: hello", "only one message is not read"
+    assert b"password" not in str(on.rows("select * from messages")).encode()
+
+
+async def test_a_scheduled_prompt_is_no_answer(on: BotHarness) -> None:
+    clock = ShiftedClock()
+    async with running(on, clock) as app:
+        await ask(on, '/schedule add "every minute" news')
+        await ask(on, "/connect calendar")
+        pass_time(app, clock, 61)
+        assert (await on.tg.reply(matching="You said: news")).text.startswith("🗓 news")
+        await ask(on, "/schedule pause 1")
+        assert ADDRESS in (await ask(on, "/connect calendar")).text
+        assert "not a web address" in (await ask(on, "no address")).text
 
 
 async def test_edits_of_answers_are_not_read(on: BotHarness) -> None:
@@ -214,9 +243,12 @@ async def test_someone_forgotten_while_connecting_leaves_nothing(on: BotHarness)
                 await ask(on, said, user="bob")
             bob = on.tg.user("bob").id
             assert "is forgotten" in (await ask(on, f"/access forget telegram:{bob}")).text
-            assert "✅" not in (await ask(on, PASSWORD, user="bob")).text
+            assert ENDED in (await ask(on, PASSWORD, user="bob")).text
+            assert on.ms.calls == []
             assert on.rows("select count(*) from service_accounts") == [(0,)]
             assert on.rows("select count(*) from connect_steps") == [(0,)]
+            assert (await ask(on, "hello", user="bob")).text == "You said: hello"
+    assert PASSWORD.encode() not in stored(on)
 
 
 async def test_discord_asks_to_delete_the_password(on: BotHarness, dc: DiscordServer) -> None:
@@ -229,4 +261,17 @@ async def test_discord_asks_to_delete_the_password(on: BotHarness, dc: DiscordSe
             assert "✅ Connected and tested: Calendar" in done.text
             assert done.text.endswith("🧹 Please delete your message with the password now.")
             assert on.ms.calls == []
+    assert PASSWORD.encode() not in stored(on)
+
+
+async def test_a_quoted_password_is_not_read(on: BotHarness, dc: DiscordServer) -> None:
+    async with running(on) as app:
+        await up(dc, app)
+        await written(dc, "/connect calendar", "alice")
+        secret = dc.say(PASSWORD, user="alice")
+        assert "not a web address" in (await dc.reply(secret, after=secret)).text
+        await written(dc, "/stop", "alice")
+        quoting = dc.say("What is this?", user="alice", reply_to=secret)
+        assert (await dc.reply(quoting, after=quoting)).text == "You said: What is this?"
+        assert PASSWORD not in str(on.ms.last.body)
     assert PASSWORD.encode() not in stored(on)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.stories.accounts import connect, radicale
 from tests.stories.harness import OWNER, BotHarness, ask, press, running
 from tests.stories.test_command_order import prepare
+from tests.stories.test_connect import stored
 from tests.stories.test_forgetting import SECRET
 
 
@@ -142,7 +143,17 @@ async def test_a_connect_step_ended_elsewhere_asks_no_more(on: BotHarness) -> No
     async with running(on):
         await ask(on, "/connect calendar")
         on.change("delete from connect_steps where kind = ?", "calendar")
+        told = (await ask(on, SECRET)).text
+        assert told.startswith("⌛ My question about your account has ended meanwhile. I did not read this message")
+        assert told.endswith("/connect calendar starts again.")
+        assert on.ms.calls == []
+        assert on.rows("select count(*) from messages") == [(0,)]
+        assert SECRET.encode() not in stored(on)
         assert (await ask(on, "hello")).text == "You said: hello"
+        await ask(on, "/connect calendar")
+        on.change("delete from connect_steps where kind = ?", "calendar")
+        assert (await ask(on, "/new")).text.endswith("Connecting is cancelled (Calendar). Nothing was stored.")
+        assert (await ask(on, "hello again")).text == "You said: hello again", "a command ends the question"
 
 
 async def test_an_account_removed_elsewhere_is_not_connected(on: BotHarness) -> None:

@@ -78,6 +78,7 @@ def read(payload: Json, place: Place, me: BotIdentity) -> InboundMessage | None:
         attachments=attachments,
         quoted=_quoted(payload, place, me),
         quoted_from=_author_name(_replied(payload) or {}),
+        quoted_id=str((_replied(payload) or {}).get("id") or ""),
         forwarded_from="" if _is_forwarded(payload) else None,
     )
 

@@ -166,6 +166,7 @@ def _message(message: Message, update_id: int, me: BotIdentity, kind: InboundKin
         attachments=(file,) if file is not None else _replied_files(replied),
         quoted=_quote(message, replied),
         quoted_from=_author_name(replied) if replied is not None else "",
+        quoted_id=str(replied.message_id) if replied is not None else "",
         forwarded_from=forwarded_from,
         by_chat=message.sender_chat is not None,
         username=(message.from_user.username or "") if message.from_user and not message.sender_chat else "",
