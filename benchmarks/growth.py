@@ -23,7 +23,7 @@ from benchmarks.bots.contestants import OURS, prepare_workspace
 from benchmarks.bots.measure import QUESTION, Session, started_session
 from benchmarks.bots.servers import servers
 from benchmarks.databases import MODELS, delivered, turn
-from benchmarks.large_database import CONVERSATIONS, DAY, EACH, Filled, filled
+from benchmarks.large_database import CONVERSATIONS, DAY, EACH, YEAR, Filled, filled
 from benchmarks.reporting.section import (
     VERDICTS,
     Section,
@@ -37,6 +37,7 @@ from benchmarks.reporting.section import (
 )
 from routing.types.budgets import Period, days
 from routing.types.messages import UserKey
+from routing.types.schedules import Schedule
 from routing.types.usage import Payer
 
 SMALL, LARGE, QUICK = 1_000, 1_000_000, 20_000
@@ -63,6 +64,25 @@ async def _budgets(filled: Filled, number: int) -> None:
     here = (chat.platform, chat.chat_id)
     payers = [each for when in (today, month) for each in (Payer(when, person), Payer(when, chat=here))]
     await filled.stores.spending.sums(payers)
+
+
+async def _facts(filled: Filled, number: int) -> None:
+    filled.stores.facts.clear()
+    await filled.stores.facts.of(filled.full_person(number))
+
+
+async def _accounts(filled: Filled, number: int) -> None:
+    filled.stores.accounts.clear()
+    await filled.stores.accounts.of(filled.person(number))
+    await filled.stores.accounts.steps()
+
+
+async def _remind(filled: Filled, number: int) -> None:
+    store, person = filled.stores.schedules, filled.person(number)
+    at = filled.now + YEAR + number
+    added = await store.add(Schedule(person, filled.chat(number), True, "reminder", "tea", "", "UTC", at, at), 1_000)
+    assert added is not None
+    await store.remove(person, added.id)
 
 
 async def _export(filled: Filled, number: int) -> None:
@@ -106,6 +126,11 @@ STEPS: Mapping[str, Step] = {
     "turn: newest turns": lambda f, _: f.stores.turns.newest(20),
     "reaction": _reaction,
     "turn: budgets, not cached": _budgets,
+    "turn: 1,000 facts, not cached": _facts,
+    "turn: accounts, not cached": _accounts,
+    "scheduler: next time": lambda f, _: f.stores.schedules.next_at(("telegram",)),
+    "/remind": _remind,
+    "/schedule": lambda f, n: f.stores.schedules.of(f.person(n)),
     "/status": lambda f, n: f.stores.usage.by_model(person_id=f.person(n), since=f.now - DAY),
     "/status full": _status_full,
     "/history": lambda f, n: f.stores.history.recent(f.chat(n), 10),

@@ -1,4 +1,4 @@
-"""A database with a year of messages, as large as asked for."""
+"""A database with a year of messages, and all else that people leave, as large as asked for."""
 
 from __future__ import annotations
 
@@ -13,11 +13,25 @@ from pathlib import Path
 from sqlalchemy import Connection, Integer, cast, func, insert, select
 
 from benchmarks.databases import MODELS
+from routing.types.memory import MAX_FACTS
 from routing.types.messages import ChatKey
 from routing.types.tiers import TIERS
 from storage.database import open_database
 from storage.database.migrate import migrate
-from storage.schema import conversations, identities, inbox, messages, outbox, people, pieces, turns, usage
+from storage.schema import (
+    conversations,
+    facts,
+    identities,
+    inbox,
+    messages,
+    outbox,
+    people,
+    pieces,
+    schedules,
+    service_accounts,
+    turns,
+    usage,
+)
 from storage.stores import Stores, open_stores
 from storage.usage.hours import HOUR, KEYS, TURNS, USAGE, HourlySums
 
@@ -27,6 +41,12 @@ CONVERSATIONS = 10
 """Conversations of a person."""
 ACTIVE = 100
 """Conversations that go on at the same time."""
+FACTS, FULL_EVERY = 20, 50
+"""Facts about a person, and which share of people has MAX_FACTS: one in 50."""
+ACCOUNT_KINDS = {"calendar": 2, "email": 4}
+"""One in so many people has connected such an account."""
+SCHEDULES = 10
+"""Reminders and tasks of a person, none of them due within a day."""
 DAY, YEAR = 86_400.0, 365 * 86_400.0
 WORDS = "some words " * 10
 Row = dict[str, object]
@@ -34,7 +54,7 @@ Row = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """Stores with a year of messages. People have the ids 1 to `people`, conversations 1 to `conversations`."""
+    """Filled stores. People have the ids 1 to `people`, conversations 1 to `conversations`."""
 
     stores: Stores
     people: int
@@ -43,6 +63,10 @@ class Filled:
 
     def person(self, number: int) -> int:
         return random.Random(number).randrange(self.people) + 1
+
+    def full_person(self, number: int) -> int:
+        """Someone with MAX_FACTS facts."""
+        return (self.person(number) - 1) // FULL_EVERY * FULL_EVERY + 1
 
     def conversation(self, number: int) -> int:
         return random.Random(number).randrange(self.conversations) + 1
@@ -80,12 +104,42 @@ def fill(connection: Connection, count: int, now: float) -> tuple[int, int]:
     ]
     for table, known in ((people, names), (identities, accounts), (conversations, talked)):
         connection.execute(insert(table), known)
+    _insert_belongings(connection, everyone, now)
     made = rows(count, now)
     while batch := tuple(itertools.islice(made, 10_000)):
         _insert(connection, batch, now)
     for sums in (USAGE, TURNS):
         _sum(connection, sums)
     return everyone, talks
+
+
+def _insert_belongings(connection: Connection, everyone: int, now: float) -> None:
+    """The facts, accounts and schedules of all people."""
+    fact_rows, account_rows, schedule_rows = [list[Row]() for _ in range(3)]
+    for n in range(everyone):
+        mine: Row = {"person_id": n + 1}
+        wrote: Row = mine | {"at": now, "author": "person", "conversation_id": 0, "turn_id": "", "sources": "[]"}
+        fact_rows += (
+            wrote | {"text": f"My {WORDS[:40]}{number} is called {n}", "pinned": number < 2}
+            for number in range(MAX_FACTS if n % FULL_EVERY == 0 else FACTS)
+        )
+        account_rows += (
+            mine
+            | {"kind": kind, "label": f"name{n}@example.org", "details": '{"address":"https://example.org/"}'}
+            | {"sealed": "g" * 120, "created_at": now, "tested_at": now}
+            for kind, every in ACCOUNT_KINDS.items()
+            if n % every == 0
+        )
+        where: Row = mine | {"platform": "telegram", "chat_id": str(n + 1), "thread_id": "", "private": True}
+        schedule_rows += (
+            where
+            | {"kind": "prompt" if number % 2 else "reminder", "text": WORDS, "rule": "0 8 * * *" if number % 2 else ""}
+            | {"time_zone": "UTC", "next_at": now + DAY * (2 + number + n / everyone), "created_at": now, "failures": 0}
+            | {"state": "paused" if number == 1 else "active"}
+            for number in range(SCHEDULES)
+        )
+    for table, made in ((facts, fact_rows), (service_accounts, account_rows), (schedules, schedule_rows)):
+        connection.execute(insert(table), made)
 
 
 def _insert(connection: Connection, batch: Sequence[tuple[int, int, int, float]], now: float) -> None:
