@@ -127,19 +127,23 @@ class Scheduler:
             await self._start(batch)
 
     async def _start(self, batch: Sequence[Schedule]) -> None:
-        """Start a batch. If that fails, each alone; one that fails alone is paused, so that it blocks no other."""
+        """Start a batch, as soon as the storage works. If that fails, each alone; one that fails alone is paused, so
+        that it blocks no other."""
         boundary = ErrorBoundary(log, "A schedule could not be started")
         with boundary:
-            firings = await self._firings(batch)
+            replies, messages = await retry_storage(self._fire, batch)
         if boundary.error is None:
-            replies, messages = await self._store.fire(firings)
             self._outbox.take(replies)
-            await self._inbox.take(messages)
+            with ErrorBoundary(log, "Tasks that were due wait for the next start"):
+                await self._inbox.take(messages)
         elif len(batch) == 1:
             await self._store.set_state(batch[0].person_id, batch[0].id, "paused", batch[0].next_at)
         else:
             for each in batch:
                 await self._start([each])
+
+    async def _fire(self, batch: Sequence[Schedule]) -> tuple[tuple[OutboxEntry, ...], tuple[InboxEntry, ...]]:
+        return await self._store.fire(await self._firings(batch))
 
     async def _firings(self, batch: Sequence[Schedule]) -> list[Firing]:
         now = self._clock()

@@ -10,11 +10,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import insert
 
-from bot.scheduler import LONGEST_SLEEP_SECONDS, Scheduler
+from bot.scheduler import BATCH, LONGEST_SLEEP_SECONDS, Scheduler
+from routing.errors import StorageFault
 from routing.types.messages import OutboundMessage, UserKey
 from routing.types.queues import InboxEntry, OutboxEntry
+from routing.types.schedules import Firing
 from storage.database import open_database
 from storage.database.migrate import migrate
+from storage.schedules import SqlSchedules
 from storage.schema import schedules
 from storage.stores import Stores, open_stores
 from tests.fakes import ManualClock
@@ -39,13 +42,31 @@ class Arrivals:
 
 
 class Prompts:
-    """Counts the messages of tasks."""
+    """Counts the messages of tasks. The first `failures` batches are refused."""
 
-    def __init__(self) -> None:
+    def __init__(self, failures: int = 0) -> None:
         self.texts: Counter[str] = Counter()
+        self._failures = failures
 
     async def take(self, entries: Sequence[InboxEntry]) -> None:
+        if self._failures:
+            self._failures -= 1
+            raise ValueError("refused")
         self.texts.update(each.message.text for each in entries)
+
+
+class Unavailable(SqlSchedules):
+    """Can't start anything twice."""
+
+    def __init__(self, stores: Stores, clock: ManualClock) -> None:
+        super().__init__(stores.database, clock)
+        self._faults = 2
+
+    async def fire(self, firings: Sequence[Firing]) -> tuple[tuple[OutboxEntry, ...], tuple[InboxEntry, ...]]:
+        if self._faults:
+            self._faults -= 1
+            raise StorageFault("the disk is full")
+        return await super().fire(firings)
 
 
 @pytest.fixture
@@ -101,6 +122,27 @@ async def test_tasks_that_repeat_skip_what_was_missed(stores: Stores, clock: Man
         await scheduler(stores, clock, arrivals, prompts).start_due()
     assert set(prompts.texts.values()) == {3}, "at first, after ten days, and one day later"
     assert len(await stores.inbox.unfinished()) == 150
+
+
+async def test_what_is_due_waits_for_the_storage(
+    stores: Stores, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("handlers.storage_retry.PAUSES", (0.0,))
+    arrivals = Arrivals()
+    await fill(stores, clock.now, count=3)
+    clock.now += 10
+    store = Unavailable(stores, clock)
+    await Scheduler(store, stores.people, stores.links, arrivals, Prompts(), asyncio.Event(), clock).start_due()
+    assert arrivals.texts == Counter({"⏰ r0": 1, "⏰ r1": 1, "⏰ r2": 1}), "none is paused"
+
+
+async def test_tasks_that_the_inbox_refuses_stop_no_others(stores: Stores, clock: ManualClock) -> None:
+    arrivals, prompts = Arrivals(), Prompts(failures=1)
+    await fill(stores, clock.now, kind="prompt", count=BATCH + 1)
+    clock.now += BATCH
+    await scheduler(stores, clock, arrivals, prompts).start_due()
+    assert prompts.texts == Counter({f"r{BATCH}": 1})
+    assert len(await stores.inbox.unfinished()) == BATCH + 1, "the next start answers them"
 
 
 async def test_an_idle_scheduler_sleeps_until_something_changes(stores: Stores, clock: ManualClock) -> None:

@@ -96,6 +96,19 @@ async def test_what_was_missed_comes_once_and_says_so(on: BotHarness, clock: Shi
     assert [round(float(str(at)) - NOW) // 600 for (at,) in on.rows("select next_at from schedules")] == [36, 36]
 
 
+async def test_a_reminder_that_always_fails_is_paused_and_blocks_no_other(on: BotHarness, clock: ShiftedClock) -> None:
+    async with running(on, clock, time.time) as app:
+        await ask(on, "/remind in 20 minutes coffee")
+        await ask(on, "/remind in 21 minutes tea")
+        on.change(
+            "create trigger broken before delete on schedules when old.text = 'coffee' "
+            "begin select raise(abort, 'broken'); end"
+        )
+        pass_time(app, clock, 1300)
+        await on.tg.reply(matching="⏰ tea")
+        assert on.rows("select text, state from schedules") == [("coffee", "paused")]
+
+
 async def test_a_task_is_a_turn_of_its_person(on: BotHarness, clock: ShiftedClock) -> None:
     """With the tier, never as a command, and paused after three failures."""
     async with running(on, clock, time.time) as app:
