@@ -69,13 +69,15 @@ PLACES = (
 
 
 class OpenMeteoServer(Leaving):
-    """Every day is dry and mild unless it is in `rainy`. `broken` replaces every answer."""
+    """Every day is dry and mild unless it is in `rainy`. `broken` replaces every answer, `changed` some fields of the
+    places that are found."""
 
     def __init__(self) -> None:
         self._listener = Listener(self._answer, 0, 2**20)
         self.rainy: set[date] = set()
         self.requests: list[tuple[str, dict[str, str]]] = []
         self.broken: web.StreamResponse | None = None
+        self.changed: Mapping[str, str] = {}
         self.today = date(2026, 11, 23)
 
     @property
@@ -89,7 +91,7 @@ class OpenMeteoServer(Leaving):
             return self.broken
         match request.path:
             case "/v1/search":
-                return _places(given)
+                return _places(given, self.changed)
             case "/v1/forecast":
                 return self._forecast(given)
         return web.Response(status=404, text="Not Found")
@@ -157,10 +159,10 @@ class OpenMeteoServer(Leaving):
         }.get(name, warm[0])
 
 
-def _places(given: Mapping[str, str]) -> web.Response:
+def _places(given: Mapping[str, str], changed: Mapping[str, str]) -> web.Response:
     if not {*given} <= {"name", "count", "language", "format"} or not 1 <= int(given["count"]) <= 100:
         return _refused("Parameter count must be between 1 and 100.")
-    found = [place for place in PLACES if str(place["name"]).casefold() == given["name"].casefold()]
+    found = [{**place, **changed} for place in PLACES if str(place["name"]).casefold() == given["name"].casefold()]
     answer: dict[str, object] = {"generationtime_ms": 0.6}
     return web.json_response({"results": found[: int(given["count"])]} | answer if found else answer)
 
