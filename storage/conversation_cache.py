@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from sys import getsizeof
 
+from routing.bounded import SizeBounded
 from routing.types.history import StoredMessage, Summary
 
 Unsummarised = tuple[Summary | None, tuple[StoredMessage, ...], int]
@@ -36,15 +37,14 @@ class ConversationCache:
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._max_bytes = max_bytes
-        self._entries: dict[int, _Entry] = {}
+        self._entries = SizeBounded[int, _Entry](max_bytes, lambda entry: entry.bytes)
         """By conversation, the least recently used first."""
         self._reading: dict[int, object] = {}
         """By conversation, a token of its newest read; removed when the conversation changes."""
-        self._bytes = 0
 
     async def get(self, conversation_id: int, limit: int, read: Callable[[], Awaitable[Unsummarised]]) -> Unsummarised:
         """The cached result for this limit, or else the result of `read`."""
-        entry = self._take(conversation_id)
+        entry = self._entries.take(conversation_id)
         if entry is not None and entry.limit in (limit, None):
             entry.limit = limit
             self._put(conversation_id, entry)
@@ -53,7 +53,7 @@ class ConversationCache:
         try:
             found = await read()
             if self._reading.get(conversation_id) is token:
-                self._take(conversation_id)
+                self._entries.take(conversation_id)
                 self._put(conversation_id, _Entry(limit, found, _ENTRY_BYTES + _size(found[0], found[1])))
             return found
         finally:
@@ -67,7 +67,7 @@ class ConversationCache:
     def add(self, conversation_id: int, messages: Sequence[StoredMessage]) -> None:
         """Add committed messages. If later ones are cached already, drop the conversation, so that it is read again."""
         self._reading.pop(conversation_id, None)
-        entry = self._take(conversation_id)
+        entry = self._entries.take(conversation_id)
         if entry is None or entry.limit is None:
             return
         summary, earlier, total = entry.found
@@ -94,27 +94,16 @@ class ConversationCache:
     def drop(self, conversation_id: int) -> None:
         """Drop a conversation that has or may have changed."""
         self._reading.pop(conversation_id, None)
-        self._take(conversation_id)
+        self._entries.take(conversation_id)
 
     def clear(self) -> None:
         """Drop all conversations, because any of them may have changed."""
         self._reading.clear()
         self._entries.clear()
-        self._bytes = 0
-
-    def _take(self, conversation_id: int) -> _Entry | None:
-        entry = self._entries.pop(conversation_id, None)
-        if entry is not None:
-            self._bytes -= entry.bytes
-        return entry
 
     def _put(self, conversation_id: int, entry: _Entry) -> None:
-        if entry.bytes > self._max_bytes // _MIN_CONVERSATIONS:
-            return
-        self._entries[conversation_id] = entry
-        self._bytes += entry.bytes
-        while self._bytes > self._max_bytes:
-            self._take(next(iter(self._entries)))
+        if entry.bytes <= self._max_bytes // _MIN_CONVERSATIONS:
+            self._entries[conversation_id] = entry
 
 
 def _size(summary: Summary | None, messages: Sequence[StoredMessage]) -> int:

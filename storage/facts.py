@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from sqlalchemy import ColumnElement, Connection, bindparam, delete, insert, select, update
 
+from routing.bounded import SizeBounded
 from routing.errors import Refused
 from routing.ports import Clock
 from routing.types.memory import MAX_FACTS, Fact, fact_key
@@ -29,9 +30,7 @@ class SqlFacts:
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
-        self._cache: dict[int, tuple[Fact, ...]] = {}
-        """The least recently changed person first."""
-        self._cached = 0
+        self._cache = SizeBounded[int, tuple[Fact, ...]](MAX_CACHED, lambda found: max(1, len(found)))
         self._changes = 0
 
     async def of(self, person_id: int) -> tuple[Fact, ...]:
@@ -96,7 +95,6 @@ class SqlFacts:
         """Clear the cache."""
         self._changes += 1
         self._cache.clear()
-        self._cached = 0
 
     @property
     def changes(self) -> int:
@@ -105,18 +103,8 @@ class SqlFacts:
 
     def keep(self, person_id: int, found: tuple[Fact, ...], changes: int) -> None:
         """Cache a person's facts, unless they may be stale: `changes` is the count before the read."""
-        if changes != self._changes:
-            return
-        self._drop(person_id)
-        self._cache[person_id] = found
-        self._cached += max(1, len(found))
-        while self._cached > MAX_CACHED:
-            self._drop(next(iter(self._cache)))
-
-    def _drop(self, person_id: int) -> None:
-        dropped = self._cache.pop(person_id, None)
-        if dropped is not None:
-            self._cached -= max(1, len(dropped))
+        if changes == self._changes:
+            self._cache[person_id] = found
 
     async def _write(self, person_id: int, step: Callable[[Connection], T]) -> tuple[T, tuple[Fact, ...]]:
         """Run a step that changes a person's facts; returns its result and the facts after it."""
@@ -130,7 +118,7 @@ class SqlFacts:
         finally:
             latest = self._changes == before  # otherwise another change may have ended first
             self._changes += 1
-            self._drop(person_id)
+            self._cache.take(person_id)
         if latest:
             self.keep(person_id, done[1], self._changes)
         return done

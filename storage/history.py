@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, and_, bindparam, exists, func, insert, select, update
 
+from routing.bounded import Bounded
 from routing.ports import Clock
 from routing.types.history import Conversation, StoredMessage, Summary
 from routing.types.messages import ChatKey
@@ -67,8 +68,8 @@ class SqlHistory:
         self._database = database
         self._clock = clock
         self._cache = cache
-        self._conversations: dict[ChatKey, Conversation] = {}
-        self._switches: dict[int, Switches] = {}
+        self._conversations = Bounded[ChatKey, Conversation](_CACHE_SIZE)
+        self._switches = Bounded[int, Switches](_CACHE_SIZE)
         self._changes = 0
 
     async def current(self, chat: ChatKey) -> Conversation:
@@ -77,8 +78,6 @@ class SqlHistory:
             now, changes = self._clock(), self._changes
             found, switches, new = await self._database.write(lambda c: _current(c, chat, now))
             if changes == self._changes:  # otherwise it may have ended meanwhile
-                if len(known) >= _CACHE_SIZE:
-                    known.clear()
                 known[chat] = found
             self._keep(found.id, switches, changes)
             if new and self._cache is not None and changes == self._changes:
@@ -157,8 +156,6 @@ class SqlHistory:
 
     def _keep(self, conversation_id: int, switches: Switches, changes: int) -> None:
         if changes == self._changes:  # otherwise they may be stale
-            if len(self._switches) >= _CACHE_SIZE:
-                self._switches.clear()
             self._switches[conversation_id] = switches
 
     async def set_conversation_tier(self, conversation_id: int, tier: Tier | None) -> None:
@@ -170,7 +167,7 @@ class SqlHistory:
     def clear(self) -> None:
         """Clear the caches of conversations, their messages and settings."""
         self._changes += 1
-        self._conversations = {}
+        self._conversations = Bounded(_CACHE_SIZE)
         self._switches.clear()
         if self._cache is not None:
             self._cache.clear()

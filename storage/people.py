@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from sqlalchemy import Connection, bindparam, delete, exists, insert, select, update
 
+from routing.bounded import Bounded
 from routing.one_time_codes import matches
 from routing.ports import EDIT_KEY, Clock
 from routing.types.messages import UserKey
@@ -67,6 +68,9 @@ class _Account:
     connected: bool
 
 
+_AccountCache = Bounded[UserKey, _Account | None]
+
+
 class SqlPeople:
     """Implements `routing.ports.PeopleStore`. Caches known and unknown accounts."""
 
@@ -89,7 +93,7 @@ class SqlPeople:
         self._conversations = conversations
         self._accounts = accounts
         self._facts = facts
-        self._cache: dict[UserKey, _Account | None] = {}
+        self._cache = _AccountCache(_CACHE_SIZE)
         self._changes = 0
         """Counts changes of roles and links."""
         self._merged: dict[int, int] = {}
@@ -187,7 +191,7 @@ class SqlPeople:
     def clear(self) -> None:
         """Clear the cached accounts."""
         self._changes += 1
-        self._cache = {}
+        self._cache = _AccountCache(_CACHE_SIZE)
 
     async def usernames(self, people: Sequence[int] | None = None) -> Mapping[UserKey, str]:
         named = select(identities).where(identities.c.username != "")
@@ -264,8 +268,6 @@ class SqlPeople:
         if user not in known:
             changes = self._counts
             found = await self._database.read(lambda c: _read_account(c, user))
-            if len(known) >= _CACHE_SIZE:
-                known.clear()
             known[user] = None if found is None else found[0]
             if found is not None:
                 self._keep(*found, changes)
@@ -278,7 +280,7 @@ class SqlPeople:
     async def _change(self, step: Callable[[Connection], _T], changed: Callable[[_T], int] | None = None) -> _T:
         """Run a step that changes accounts or roles, and clear the cache. If `changed` returns the id of the only
         person concerned, accounts of other people stay cached."""
-        others: dict[UserKey, _Account | None] = {}
+        others = _AccountCache(_CACHE_SIZE)
         try:
             done = await self._database.write(step)
             if changed is not None:
@@ -292,7 +294,7 @@ class SqlPeople:
         """Run a step that admits an account or changes its profile, and cache the account as the step left it. None if
         it was forgotten meanwhile. A cancelled step may still be committed, so nothing read before it is cached."""
         own_changes, changes = self._counts, self._changes
-        kept: dict[UserKey, _Account | None] = {}
+        kept = _AccountCache(_CACHE_SIZE)
         ended = False
 
         def change_and_read(connection: Connection) -> tuple[_Account, StoredPreferences] | None:
@@ -306,7 +308,7 @@ class SqlPeople:
                 return None
             account, own = found
             kept = self._without(account.person.id)
-            if changes == self._changes and len(kept) < _CACHE_SIZE:  # otherwise it may be stale
+            if changes == self._changes:  # otherwise it may be stale
                 kept[user] = account
                 self._keep(account, own, own_changes)
         finally:
@@ -329,9 +331,13 @@ class SqlPeople:
         if self._accounts is not None and not account.connected:
             self._accounts.keep(account.person.id, (), account_changes)
 
-    def _without(self, person_id: int) -> dict[UserKey, _Account | None]:
+    def _without(self, person_id: int) -> _AccountCache:
         """The cached accounts of other people."""
-        return {user: each for user, each in self._cache.items() if each is not None and each.person.id != person_id}
+        others = _AccountCache(_CACHE_SIZE)
+        others.update(
+            {user: each for user, each in self._cache.items() if each is not None and each.person.id != person_id}
+        )
+        return others
 
 
 def _forget_replies(connection: Connection, person_id: int) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from sys import getsizeof
 from typing import TypeVar
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
+from routing.bounded import SizeBounded
 from routing.types.people import Override, PersonSettings, Preferences
 from routing.types.tiers import AUTO, Tier, TierChoice
 from storage.codec import NAMES
@@ -17,8 +19,10 @@ _PREFERENCES = select(preferences).where(preferences.c.person_id == bindparam("p
 _OVERRIDES = select(overrides).where(overrides.c.person_id == bindparam("person"))
 _CLEAR = delete(overrides).where(overrides.c.person_id == bindparam("person"), overrides.c.tier == bindparam("of_tier"))
 
-_CACHE_SIZE = 10_000
-"""Maximum number of cached people; the number of guests in groups is unlimited."""
+_CACHE_BYTES = 10_000_000
+"""Maximum bytes of all cached people: 9,500 without instructions. The number of guests in groups is unlimited."""
+_PERSON_BYTES, _OVERRIDE_BYTES = 1_000, 300
+"""Bytes of a person and of an own model besides their texts, rounded up."""
 _T = TypeVar("_T")
 StoredPreferences = tuple[Preferences, PersonSettings]
 
@@ -28,7 +32,7 @@ class SqlPreferences:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._cache: dict[int, StoredPreferences] = {}
+        self._cache = SizeBounded[int, StoredPreferences](_CACHE_BYTES, _size)
         self._changes = 0
 
     async def get(self, person_id: int) -> Preferences:
@@ -69,7 +73,7 @@ class SqlPreferences:
     def forget(self, person_id: int) -> None:
         """Clear a person's cached preferences."""
         self._changes += 1
-        self._cache.pop(person_id, None)
+        self._cache.take(person_id)
 
     def clear(self) -> None:
         """Clear the cache."""
@@ -84,8 +88,6 @@ class SqlPreferences:
     def keep(self, person_id: int, found: StoredPreferences, changes: int) -> None:
         """Cache what `read_preferences` returned, unless it may be stale: `changes` is the count before the read."""
         if changes == self._changes:
-            if len(self._cache) >= _CACHE_SIZE:
-                self._cache.clear()
             self._cache[person_id] = found
 
     async def _load(self, person_id: int) -> StoredPreferences:
@@ -110,6 +112,12 @@ class SqlPreferences:
             return await self._database.write(step)
         finally:
             self.forget(person_id)
+
+
+def _size(found: StoredPreferences) -> int:
+    own, settings = found[0].overrides.values(), found[1]
+    texts = [settings.instructions, *settings.off, *(each.model for each in own)]
+    return _PERSON_BYTES + _OVERRIDE_BYTES * len(own) + sum(map(getsizeof, texts))
 
 
 def read_preferences(connection: Connection, person_id: int) -> StoredPreferences:

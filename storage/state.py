@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from sqlalchemy import BindParameter, Connection, bindparam, delete, insert, literal, or_, select, union, update
 
+from routing.bounded import Bounded
 from routing.ports import Clock
 from routing.types.messages import ChatKey
 from storage.audit import write_audit
@@ -64,7 +65,7 @@ class SqlChats:
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
-        self._cache: dict[tuple[str, str], tuple[bool, bool]] = {}
+        self._cache = Bounded[tuple[str, str], tuple[bool, bool]](_CACHE_SIZE)
 
     async def streaming(self, chat: ChatKey) -> bool:
         return (await self._load(chat))[0]
@@ -105,7 +106,7 @@ class SqlChats:
 
     def clear(self) -> None:
         """Clear the cache. A read that has begun fills the old one."""
-        self._cache = {}
+        self._cache = Bounded(_CACHE_SIZE)
 
     async def _change(self, step: Callable[[Connection], None]) -> None:
         try:
@@ -115,8 +116,6 @@ class SqlChats:
 
     async def _load(self, chat: ChatKey) -> tuple[bool, bool]:
         known = self._cache
-        if len(known) >= _CACHE_SIZE:
-            known.clear()
         key = (chat.platform, chat.chat_id)
         if key not in known:
             here = (chats.c.platform == key[0]) & (chats.c.chat_id == key[1])

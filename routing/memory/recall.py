@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from routing.bounded import SizeBounded
 from routing.ports import Embedder, FactStore
 from routing.types.memory import NOTHING_REMEMBERED, Fact, Recollection
 
@@ -30,10 +31,10 @@ class Memory:
     def __init__(self, facts: FactStore, embedder: Embedder | None) -> None:
         self.facts = facts
         self._embed = embedder.at_once if embedder is not None else None
-        self._indexes: dict[int, FactIndex] = {}
+        self._indexes: SizeBounded[int, FactIndex] = SizeBounded(
+            MAX_INDEXED, lambda index: len(index.facts) + FACTS_PER_INDEX
+        )
         """By person, the least recently used first."""
-        self._indexed = 0
-        """The facts in all of them, counted as MAX_INDEXED says."""
 
     async def for_prompt(self, person_id: int, message: str, earlier: Sequence[str]) -> Recollection:
         """The pinned facts and those relevant for the message; oldest first, so that the text stays the same while the
@@ -72,22 +73,12 @@ class Memory:
     async def _index(self, person_id: int) -> FactIndex | None:
         """The index of the present facts; None if there are none."""
         facts = await self.facts.of(person_id)
-        known = self._take(person_id)
+        known = self._indexes.take(person_id)
         if not facts:
             return None
         if known is None or known.facts != facts or (known.vectors is None and self._ready()):
             known = await asyncio.to_thread(_build, facts, self._embed)
-            self._take(person_id)  # another turn of theirs may have built it meanwhile
         self._indexes[person_id] = known
-        self._indexed += len(known.facts) + FACTS_PER_INDEX
-        while self._indexed > MAX_INDEXED and len(self._indexes) > 1:
-            self._take(next(iter(self._indexes)))
-        return known
-
-    def _take(self, person_id: int) -> FactIndex | None:
-        known = self._indexes.pop(person_id, None)
-        if known is not None:
-            self._indexed -= len(known.facts) + FACTS_PER_INDEX
         return known
 
     def _ready(self) -> bool:

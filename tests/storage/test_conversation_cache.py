@@ -237,17 +237,17 @@ async def test_memory_is_bounded() -> None:
     assert reads.count(0) == 1, "what is used stays"
     assert len(cache._entries) < 60
     kept = sum(each.bytes for each in cache._entries.values())
-    assert kept == cache._bytes <= 100_000
+    assert kept == cache._entries.total <= 100_000
     await get(500, 20_000)
     assert 500 not in cache._entries, "one long conversation does not push out the others"
     for number in range(2, 20):
         cache.add(0, [stored_message(number, 1_000)])
     assert len((await get(0))[1]) == LIMIT
-    assert cache._bytes == sum(each.bytes for each in cache._entries.values())
+    assert cache._entries.total == sum(each.bytes for each in cache._entries.values())
     cache.add(0, [stored_message(99, 50_000)])
     assert 0 not in cache._entries
     cache.clear()
-    assert (cache._bytes, cache._entries) == (0, {})
+    assert (cache._entries.total, cache._entries) == (0, {})
     assert conversation_cache.MAX_BYTES == 8_000_000
 
 

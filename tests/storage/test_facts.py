@@ -157,7 +157,7 @@ async def test_the_cache_is_bounded(database: Database, clock: ManualClock, monk
     store = SqlFacts(database, clock)
     for _ in range(2):
         assert [len(await store.of(each)) for each in ids] == [4] * 4 + [0] * 4
-    assert store._cached <= 10
+    assert store._cache.total <= 10
     assert MAX_FACTS < 20_000
 
 

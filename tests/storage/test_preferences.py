@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from routing.types.people import Override, PersonSettings, Preferences
+from storage import preferences
 from storage.database import Database
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 from tests.fakes import ManualClock
+from tests.storage.fakes import Counting
 from tests.storage.samples import ANN, BEN
 
 
@@ -33,3 +37,19 @@ async def test_preferences_start_empty_and_are_set_one_by_one(database: Database
     assert (await store.get(ann.id)) == Preferences("smart", True, {})
     await store.set_settings(ann.id, PersonSettings())
     assert await SqlPreferences(database).settings(ann.id) == PersonSettings()
+
+
+async def test_long_instructions_push_the_oldest_people_out_of_memory(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preferences, "_CACHE_BYTES", 100_000)
+    counting = Counting(database)
+    store = SqlPreferences(counting)
+    people = range(1, 91)
+    for person in people:
+        store.keep(person, (Preferences(), PersonSettings(instructions="x" * 1_950 * (person > 80))), store.changes)
+    for person in people[-70:]:
+        await store.settings(person)
+    assert counting.reads == 0
+    await store.settings(people[0])
+    assert counting.reads == 1

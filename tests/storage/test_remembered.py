@@ -32,8 +32,8 @@ def kept(store: object) -> int:
 async def test_the_cache_is_bounded_and_reloads(
     database: Database, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (history, preferences):
-        monkeypatch.setattr(module, "_CACHE_SIZE", CACHE_SIZE)
+    monkeypatch.setattr(history, "_CACHE_SIZE", CACHE_SIZE)
+    monkeypatch.setattr(preferences, "_CACHE_BYTES", CACHE_SIZE * 1_000)
     settings, talks = SqlPreferences(database), SqlHistory(database, clock)
     ann = await SqlPeople(database, settings, clock).admit(ANN, "Ann", "user", "t")
     await settings.set_tier(ann.id, "smart", True)
