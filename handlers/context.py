@@ -18,6 +18,8 @@ from routing.types.turns import TurnSettings
 
 TERMINAL = "console"
 """The platform that has no buttons."""
+WITH_FORMS = "discord"
+"""The platform whose buttons can open a form."""
 
 
 @dataclass(frozen=True, slots=True)

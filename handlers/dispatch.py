@@ -93,7 +93,7 @@ class Dispatcher:
 
     async def _is_answer(self, message: InboundMessage) -> bool:
         """Whether the message answers a question of /connect. Any command cancels that."""
-        if message.sealed:
+        if message.sealed or message.form:
             return True
         typed = typed_command(message)
         return (typed is None or typed.name not in self._commands) and await self._connecting.expects(message)

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from handlers.accounts.kinds import AccountKind, ServiceFailed
-from handlers.context import CommandContext, Reply
+from handlers.context import WITH_FORMS, CommandContext, Reply
 from handlers.parsing import is_stop
 from routing.bounded import Bounded
 from routing.errors import Refused, SecretUnreadable
 from routing.ports import Clock, SecretBox, ServiceAccountStore
 from routing.types.accounts import ConnectStep, ServiceAccount
-from routing.types.messages import ChatKey, InboundMessage, UserKey
+from routing.types.messages import Button, ChatKey, InboundMessage, UserKey
 
 VALID_MINUTES = 10
 """How long the questions wait for their answers, in minutes."""
@@ -83,7 +83,7 @@ class Connecting:
             title=ask.say(kind.title),
             minutes=VALID_MINUTES,
         )
-        return Reply(f"{intro}\n\n{self._question(ask, kind, step)}", apart=True)
+        return replace(self._question(ask, kind, step, intro), apart=True)
 
     async def cancel(self, message: InboundMessage) -> AccountKind | None:
         """End the step of a person who sent a command instead; returns what they were connecting."""
@@ -114,17 +114,17 @@ class Connecting:
             await self._end(step)
             return Reply(cancelled(ask, kind))
         if not text:
-            return Reply(f"{ask.say('Please answer with text.')}\n\n{self._question(ask, kind, step)}")
+            return self._question(ask, kind, step, ask.say("Please answer with text."))
         field = kind.next_field(step.details)
         if field is None:
             return await self._finish(ask, kind, step, text)
         try:
             value = field.read(text)
         except Refused as refusal:
-            return Reply(f"{ask.say(refusal.template, **refusal.values)}\n\n{self._question(ask, kind, step)}")
+            return self._question(ask, kind, step, ask.say(refusal.template, **refusal.values))
         step = replace(step, details={**step.details, field.name: value})
         await self._store.set_step(step)
-        return Reply(self._question(ask, kind, step))
+        return self._question(ask, kind, step)
 
     async def _text(self, message: InboundMessage) -> str:
         if message.forwarded_from is not None:
@@ -143,7 +143,7 @@ class Connecting:
                 step = replace(step, details={})
                 await self._store.set_step(step)
             wrong = ask.say("⚠️ That did not work: {reason}. Nothing was stored. Let's try again.", reason=failed.reason)
-            return Reply("\n\n".join([wrong, self._question(ask, kind, step), *lines]))
+            return self._question(ask, kind, step, wrong, *lines)
         current = await self._step(ask.message)
         if current is None:  # the person was forgotten meanwhile
             return await self._ended(ask, kind.name)
@@ -192,9 +192,16 @@ class Connecting:
             self._asked[_key(message)] = step.kind
         return step
 
-    def _question(self, ask: CommandContext, kind: AccountKind, step: ConnectStep) -> str:
+    def _question(self, ask: CommandContext, kind: AccountKind, step: ConnectStep, *before: str) -> Reply:
+        """The next question, after these paragraphs; with a form for the password, if the platform has forms."""
         field = kind.next_field(step.details)
-        return ask.say(field.question) if field is not None else ask.say(kind.secret)
+        if field is not None:
+            return Reply("\n\n".join([*before, ask.say(field.question)]))
+        if ask.message.chat.platform != WITH_FORMS:
+            return Reply("\n\n".join([*before, ask.say(kind.secret)]))
+        words = "🔑 Enter it with the button, then it is not in our chat. If you send it as a message, delete that."
+        button = Button(ask.say("🔑 Enter it"), "", form=ask.say("Password or token"))
+        return Reply("\n\n".join([*before, ask.say(kind.secret), ask.say(words)]), ((button,),))
 
 
 def check_private(ask: CommandContext) -> None:

@@ -100,7 +100,8 @@ class InboundMessage:
     group or channel, by people who can't be told apart. The text of a reaction is the emoji; `removed`: it was taken
     back. The text of an unsupported message is an English plural noun for its content; `extension` is that of a file,
     such as `.zip`. `sealed`: the text is encrypted, because it may be a password. `scheduled`: the bot
-    itself sends this prompt for the user, who wrote it earlier."""
+    itself sends this prompt for the user, who wrote it earlier. `form`: the text was entered in the form of a button,
+    so the chat does not show it."""
 
     user: UserKey
     chat: ChatKey
@@ -128,6 +129,7 @@ class InboundMessage:
     extension: str = ""
     sealed: bool = False
     scheduled: Occurrence | None = None
+    form: bool = False
 
     @property
     def own_text(self) -> str:
@@ -139,12 +141,13 @@ class InboundMessage:
 class Button:
     """A labelled command; the platform gets a short token, the command stays here. `about` is the object of the command
     if there is just one: the turn of a question, a council's question, its votes. A `press_only` command has no effect
-    when typed."""
+    when typed. A button with a `form` has no command: it opens a form with this title for a password."""
 
     label: str
     command: str
     about: str = ""
     press_only: bool = False
+    form: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from handlers.accounts.connecting import VALID_MINUTES
 from tests.fakes import ShiftedClock
-from tests.servers.discord import DiscordServer
+from tests.servers.discord import DiscordServer, Message
 from tests.servers.radicale import PASSWORD, USER
 from tests.stories.accounts import connect, radicale
 from tests.stories.discord_bot import up
@@ -275,3 +275,35 @@ async def test_a_quoted_password_is_not_read(on: BotHarness, dc: DiscordServer) 
         assert (await dc.reply(quoting, after=quoting)).text == "You said: What is this?"
         assert PASSWORD not in str(on.ms.last.body)
     assert PASSWORD.encode() not in stored(on)
+
+
+async def test_a_password_is_entered_in_a_form_on_discord(on: BotHarness, dc: DiscordServer) -> None:
+    with radicale(on) as server:
+        async with running(on) as app:
+            await up(dc, app)
+            for said in ("/connect calendar", server.address):
+                await written(dc, said, "alice")
+            asked = await written(dc, USER, "alice")
+            assert "Enter it with the button, then it is not in our chat." in asked.text
+            wrong = await entered(dc, asked, "not my password")
+            assert "refuses the user name or the password" in wrong.text
+            assert "🧹" not in wrong.text
+            done = await entered(dc, wrong, "/help is my password")
+            assert "refuses the user name or the password" in done.text, "a form holds no commands"
+            done = await entered(dc, done, PASSWORD)
+            assert "✅ Connected and tested: Calendar" in done.text
+            assert "🧹" not in done.text
+            assert UNREAD in (await entered(dc, asked, PASSWORD)).text, "an old button"
+            assert on.ms.calls == []
+            assert on.rows("select count(*) from messages") == [(0,)]
+    for secret in (PASSWORD, "not my password", "/help is my password"):
+        assert secret.encode() not in stored(on)
+
+
+async def entered(dc: DiscordServer, asked: Message, text: str) -> Message:
+    """The reply to what is entered in the form of a question."""
+    opened = dc.press(asked, "🔑 Enter it")
+    await dc.wait_for(lambda _: opened.modal)
+    sent = dc.submit(opened, {"text": text})
+    await dc.wait_for(lambda _: sent.answers and not sent.answers[0].loading)
+    return sent.answers[0]

@@ -1,4 +1,4 @@
-"""Converts commands, button presses and menu choices to messages, and answers autocomplete requests."""
+"""Converts commands, button presses, menu choices and forms to messages, and answers autocomplete requests."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from bot.adapters.discord.client import Json
 from bot.adapters.discord.commands import as_typed, suggest
 from bot.adapters.discord.context import EPHEMERAL, TOKEN_SECONDS, ClientContext, InteractionRef, created
 from bot.adapters.discord.failures import CALL_ERRORS, reason
+from bot.adapters.discord.parts import FORM
 from bot.adapters.shared.background import Background
 from bot.adapters.shared.descriptor import Commands
 from bot.platform import Accept
@@ -22,13 +23,15 @@ from handlers.parsing import parse_command
 from handlers.storage_retry import retry_storage
 from routing.types.messages import ChatKey, InboundMessage, Press, UserKey
 
-COMMAND, COMPONENT, AUTOCOMPLETE = 2, 3, 4
+COMMAND, COMPONENT, AUTOCOMPLETE, FORM_SUBMIT = 2, 3, 4, 5
 """Kinds of interactions."""
 SAVE_SECONDS = 1.5
 """After this time an interaction is acknowledged even if it is not saved yet; Discord waits three seconds."""
 _THREAD_KINDS = frozenset({10, 11, 12})
 _BOT_DM = 1  # the context of the bot's own direct messages
 _CALLBACK_SECONDS = 5.0  # after this, Discord no longer knows the interaction
+_OPEN_FORM, _LABEL, _TEXT_INPUT, _ONE_LINE = 9, 18, 4, 1  # Discord's numbers for forms
+_MAX_TITLE, _MAX_ENTRY = 45, 1000  # characters
 _UNKNOWN, _ACKNOWLEDGED = 10062, 40060  # Discord's codes for interactions
 
 Unanswered = Callable[[InboundMessage], Coroutine[None, None, None]]
@@ -38,9 +41,9 @@ log = logging.getLogger(__name__)
 
 
 def read(payload: Json, text: str, hidden: bool, me: discord.ClientUser | None) -> InboundMessage:
-    """A command, button press or menu choice as a message with this text. `hidden`: only one person sees the answer,
-    which also holds where the bot is not a member and was only installed by this person. Raises LookupError, TypeError
-    or ValueError if the payload is malformed."""
+    """A command, button press, menu choice or form as a message with this text. `hidden`: only one person sees the
+    answer, which also holds where the bot is not a member and was only installed by this person. Raises LookupError,
+    TypeError or ValueError if the payload is malformed."""
     user, member = _user(payload), payload.get("member") or {}
     channel = payload.get("channel") or {"id": payload["channel_id"]}
     is_thread = channel.get("type") in _THREAD_KINDS and bool(channel.get("parent_id"))
@@ -67,6 +70,7 @@ def read(payload: Json, text: str, hidden: bool, me: discord.ClientUser | None) 
         language=language,
         message_id=ref,
         press=Press(ref, ref) if component else None,
+        form=payload["type"] == FORM_SUBMIT,
     )
 
 
@@ -102,7 +106,10 @@ class Interactions:
         """Handle an INTERACTION_CREATE; one that can't be parsed is skipped."""
         try:
             kind = payload["type"]
-            message = await self._message(payload) if kind in (COMMAND, COMPONENT) else None
+            if kind == COMPONENT and (title := _form_title(payload["data"])):
+                self._context.background.spawn(self._try(self._open_form(payload, title)))
+                return
+            message = await self._message(payload) if kind in (COMMAND, COMPONENT, FORM_SUBMIT) else None
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             log.error("Discord: can't parse interaction %s: %s", payload.get("id"), type(error).__name__)
             return
@@ -151,7 +158,7 @@ class Interactions:
         asked = self._interaction(payload)
         try:
             async with asyncio.timeout(_CALLBACK_SECONDS):
-                await asked.response.defer(ephemeral=ephemeral, thinking=asked.type.name == "application_command")
+                await asked.response.defer(ephemeral=ephemeral, thinking=asked.type.name != "component")
         except discord.HTTPException as error:
             if error.code == _UNKNOWN:
                 self._context.forget(asked.id)
@@ -164,6 +171,15 @@ class Interactions:
         except CALL_ERRORS as error:
             log.warning("Discord: interaction %d could not be acknowledged (%s)", asked.id, reason(error))
         return True
+
+    async def _open_form(self, payload: Json, title: str) -> None:
+        """Show a form with one line of text. What is entered comes as another interaction."""
+        entry = {"type": _TEXT_INPUT, "custom_id": "text", "style": _ONE_LINE, "max_length": _MAX_ENTRY}
+        labelled = {"type": _LABEL, "label": title, "component": entry}
+        form = {"custom_id": "form", "title": title, "components": [labelled]}
+        place = {"webhook_id": int(payload["id"]), "webhook_token": payload["token"]}
+        answer = {"type": _OPEN_FORM, "data": form}
+        await self._context.call("POST", "/interactions/{webhook_id}/{webhook_token}/callback", answer, **place)
 
     async def _autocomplete(self, payload: Json) -> None:
         suggestions = (await self._commands()).suggestions
@@ -187,6 +203,8 @@ class Interactions:
         if payload["type"] == COMPONENT:
             text = _chosen(data)
             hidden = bool(((payload.get("message") or {}).get("flags") or 0) & EPHEMERAL)
+        elif payload["type"] == FORM_SUBMIT:
+            text, hidden = str(data["components"][0]["component"]["value"]), not _is_direct(payload)
         else:
             text = as_typed(data)
             hidden = not _is_direct(payload) and await self._is_private(text, str(_user(payload)["id"]))
@@ -204,6 +222,12 @@ class Interactions:
         if command is None or spec is None or spec.for_one(command.rest):
             return True
         return await commands.suggestions.is_stranger(UserKey(PLATFORM, user_id))
+
+
+def _form_title(data: Json) -> str:
+    """The title of the form that a button opens; empty if it opens none."""
+    custom_id = str(data["custom_id"])
+    return custom_id.removeprefix(FORM)[:_MAX_TITLE] if custom_id.startswith(FORM) else ""
 
 
 def _chosen(data: Json) -> str:

@@ -119,6 +119,7 @@ class DiscordLive(StreamedReply):
     ) -> None:
         super().__init__(context.pace, context.background.spawn, streaming)
         self._context = context
+        self._form = message.form
         self._draft = Draft(context, message, placeholder, keep)
         self._last = ""
         self._acknowledged = not self._draft.pressed
@@ -147,8 +148,8 @@ class DiscordLive(StreamedReply):
             self._spawn(self._context.best_effort(notice))
 
     async def erase(self) -> bool:
-        """Discord lets no one delete another's direct messages."""
-        return False
+        """Discord lets no one delete another's direct messages; what was entered in a form is in no message."""
+        return self._form
 
     async def close(self) -> str:
         await self._finish()

@@ -29,6 +29,9 @@ MAX_NONCE_CHARACTERS = 25
 MAX_ROWS, MAX_IN_ROW, MAX_CHOICES = 5, 5, 25
 MAX_LABEL_CHARACTERS, MAX_CHOICE_CHARACTERS = 80, 100
 """Discord's limits for a button and for a choice in a list."""
+MAX_ID_CHARACTERS = 100
+FORM = "form:"
+"""Before the title of a form, in the id of the button that opens it."""
 _ROOM = 16  # characters of a message for the mark before it or the dots after it
 _NOTE = 200  # characters of a message for a note that its file was refused
 _ROW, _BUTTON, _MENU, _GREY = 1, 2, 3, 2
@@ -132,7 +135,10 @@ def components(buttons: Sequence[Sequence[Button]], outbox_id: int) -> list[Json
     """
     rows: list[_Cells] = []
     for row, line in enumerate(buttons):
-        cells = [(button.label, token(outbox_id, row, column)) for column, button in enumerate(line)]
+        cells = [
+            (button.label, f"{FORM}{button.form}"[:MAX_ID_CHARACTERS] if button.form else token(outbox_id, row, column))
+            for column, button in enumerate(line)
+        ]
         rows += _chunks(cells, MAX_IN_ROW)
     if len(rows) <= MAX_ROWS:
         return [_row(cells) for cells in rows]
