@@ -155,3 +155,27 @@ async def test_an_idle_scheduler_sleeps_until_something_changes(stores: Stores, 
         await arrivals.any.wait()
     assert arrivals.texts == Counter({"⏰ r0": 1})
     await running.close()
+
+
+async def test_a_clock_set_forward_is_noticed_at_once(
+    stores: Stores, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also after a suspended machine wakes up: what the process waits for does not count that time."""
+    monkeypatch.setattr("bot.scheduler.CLOCK_SECONDS", 0.01)
+    arrivals, prompts = Arrivals(), Prompts()
+    await fill(stores, clock.now + 7_200, count=3)
+    read = asyncio.Event()
+
+    def reading() -> float:
+        read.set()
+        return clock.now
+
+    changed = asyncio.Event()
+    running = Scheduler(stores.schedules, stores.people, stores.links, arrivals, prompts, changed, reading)
+    running.start()
+    await read.wait()
+    clock.now += 7_201
+    async with asyncio.timeout(LONGEST_SLEEP_SECONDS / 2):
+        await arrivals.any.wait()
+    assert set(arrivals.texts.values()) == {1}
+    await running.close()

@@ -33,7 +33,7 @@ def clock() -> ShiftedClock:
 
 
 def pass_time(app: App, clock: ShiftedClock, seconds: float) -> None:
-    """The scheduler would notice a change of the clock within a minute."""
+    """The scheduler would notice a change of the clock within a second."""
     clock.ahead += seconds
     app.engine.schedules.changed.set()
 
