@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -54,11 +54,12 @@ class Control:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A message of the bot; `at` in monotonic seconds."""
+    """A message of the bot, as sent or edited; `at`, when it was sent, in monotonic seconds."""
 
     user: int
     message_id: int
     at: float
+    text: str = field(compare=False)
 
 
 class People:
@@ -86,7 +87,8 @@ class People:
         if state["violations"]:
             raise RuntimeError(f"the Telegram server was asked something illegal: {state['violations']}")
         self._seen = state["seq"]
-        return [Reply(each["chat_id"], each["id"], each["at"]) for each in state["messages"] if each["from_bot"]]
+        sent = [each for each in state["messages"] if each["from_bot"]]
+        return [Reply(each["chat_id"], each["id"], each["at"], each["text"]) for each in sent]
 
     def first_call(self, method: str, since: float) -> float:
         """When the bot first called a method after `since`."""
