@@ -17,6 +17,7 @@ from tests.servers.model.request import ModelRequest
 from tests.servers.model.script import Script, ToolCall
 from tests.stories.discord_bot import texts, up
 from tests.stories.harness import BotHarness, BotProcess, ask, press, running, settled, tool_results
+from tests.stories.kills import HELD, MARK
 from tests.stories.office import ASKED, ONCE
 from tests.stories.test_linking import code, linked, only_telegram_has_owners, written
 
@@ -222,3 +223,29 @@ async def test_killed_after_the_reminder_was_queued(on: BotHarness) -> None:
         await on.tg.wait_for(lambda tg: any("⏰ tea" in each.text for each in tg.private().from_bot()))
         await settled(on)
     assert sum(each.text.endswith("⏰ tea") for each in on.tg.private().from_bot()) == 1
+
+
+async def test_killed_during_a_task_and_before_a_reminder_is_marked_as_sent(on: BotHarness) -> None:
+    """The task is answered once. The reminder arrived, but the bot doesn't know, so the copy is marked."""
+    async with running(on):
+        await ask(on, '/schedule add "every hour" news')
+        await ask(on, "/remind in 1 hour tea")
+    due = time.time() - 5
+    on.change("update schedules set next_at = ?", due)
+    usual, on.ms.default = on.ms.default, lambda _: HELD
+    async with BotProcess(on) as bot:
+        withheld = on.tg.fault("sendMessage", "hang_after")
+        await on.tg.wait_for(lambda _: withheld.hits and any("news" in each.last_user_text for each in on.ms.calls))
+        assert on.rows("select kind, next_at > 0 from schedules") == [("prompt", 1)]
+        await bot.kill()
+    on.tg.clear_faults()
+    on.ms.default = usual
+    async with BotProcess(on) as bot:
+        await on.tg.reply(matching="You said: news")
+        await on.tg.wait_for(lambda tg: any(MARK in each.text for each in tg.private().from_bot()))
+        await settled(on)
+        assert await bot.terminate() == 0
+    sent = [each.text for each in on.tg.private().from_bot()]
+    assert sum("You said: news" in text for text in sent) == 1
+    assert [text for text in sent if text.endswith("⏰ tea")] == ["⏰ tea", MARK + "⏰ tea"]
+    assert on.rows(f"select round(next_at - {due}) from schedules") == [(3600.0,)]
