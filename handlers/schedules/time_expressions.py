@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from handlers.schedules.rules import DAYS, EVERY, is_cron, local_time, next_time
-from handlers.schedules.time_words import PARTS, Day, Word, languages, leading, lower, scan
+from handlers.schedules.expression_parser import NUMERIC, ExpressionParser, NotATimeError, When
+from handlers.schedules.rules import is_cron, local_time, next_time
+from handlers.schedules.time_words import Word, languages, leading, lower, scan
 from routing.errors import Reason, Refused
 
 MAX_CHARACTERS = 200
 """Maximum length of a time expression."""
 MAX_YEARS = 10
-DEFAULT_TIME = time(9)
-"""The time of a day without one."""
 SPLIT_CHARACTERS = 400
 """A time is looked for in this many characters at the beginning and at the end of a text."""
 HOW = (
@@ -29,29 +27,11 @@ HOW = (
 )
 OTHERS = ("ja", "zh", "ko", "ar", "uk", "cs", "sv", "da", "nb", "fi", "hu", "ro", "el", "he", "hi", "id", "vi", "th")
 """Languages left to dateparser; each takes it some milliseconds."""
-_UNITS = ("minute", "hour", "day", "week", "month", "year")
-_SECONDS = {"minute": 60, "hour": 3600}
 _CONNECTING = ("fill", "and", "at", "in", "every", "next")
-_PERIODS = {"daily": "day", "hourly": "hour", "weekly": "week", "monthly": "month", "yearly": "year"}
-_REPEATING = ("every", "repeated", "workdays", *_PERIODS)
-_DAYS_AHEAD = {"today": 0, "tomorrow": 1, "after_tomorrow": 2, "tonight": 0}
-_NUMERIC = ("number", "clock", "point", "iso", "dotted", "slashed")
 _EXACT = ("number", "clock", "point", "part")
 _WORD_CHARACTERS = 4
 _SUFFIX_WORDS = 12
 _DIGITS = re.compile(r"\d+")
-
-
-@dataclass(frozen=True, slots=True)
-class When:
-    """The first time, in Unix seconds, and the rule of repetition; empty: once."""
-
-    at: float
-    rule: str = ""
-
-
-class _NotATimeError(Exception):
-    """These words are not a time expression."""
 
 
 def understand(text: str, now: float, zone: ZoneInfo, language: str = "") -> When:
@@ -110,11 +90,11 @@ def _prefix(folded: str, now: float, zone: ZoneInfo, language: str) -> tuple[int
 
 def _is_time(words: Sequence[Word], now: float, zone: ZoneInfo) -> bool:
     """Whether the words are an expression that a text around it does not contain by chance, as "do" or "an"."""
-    if not any(each.kind in _NUMERIC or len(each.text) >= _WORD_CHARACTERS for each in words):
+    if not any(each.kind in NUMERIC or len(each.text) >= _WORD_CHARACTERS for each in words):
         return False
     try:
-        _Expression(words, now, zone, whole=False).when()
-    except (_NotATimeError, Refused):
+        ExpressionParser(words, now, zone, whole=False).when()
+    except (NotATimeError, Refused):
         return False
     return True
 
@@ -159,8 +139,8 @@ def _in_words(text: str, now: float, zone: ZoneInfo, language: str) -> When | No
         words = scan(folded, code)
         if words and words[-1].end == len(folded):
             try:
-                return _Expression(words, now, zone, whole=True).when()
-            except _NotATimeError:
+                return ExpressionParser(words, now, zone, whole=True).when()
+            except NotATimeError:
                 continue
     return None
 
@@ -186,317 +166,3 @@ def _by_library(text: str, now: float, zone: ZoneInfo) -> When | None:
     if not all(int(each) in shown or int(each) == 0 for each in _DIGITS.findall(text)):
         return None
     return When(local_time(there.date(), there.time().replace(microsecond=0), zone))
-
-
-class _Expression:
-    """Reads the words of one expression from left to right. Raises _NotATimeError, or Refused if they can mean two
-    times."""
-
-    def __init__(self, words: Sequence[Word], now: float, zone: ZoneInfo, whole: bool) -> None:
-        """`whole`: nothing else follows, so a lone number after a day is its hour."""
-        self._words = [word for word in words if word.kind != "fill"]
-        self._now, self._zone, self._whole = now, zone, whole
-        self._here = datetime.fromtimestamp(now, zone)
-        self._every = self._next = False
-        self._half = ""
-        self._interval: tuple[int, str] | None = None
-        self._days: set[int] = set()
-        self._clock: time | None = None
-        self._part = ""
-        self._offset: int | None = None
-        self._date: tuple[int | None, int | None, int | None] = (None, None, None)
-        self._seconds = self._months = 0
-        self._relative_days: int | None = None
-        self._at = 0
-
-    def when(self) -> When:
-        while self._at < len(self._words):
-            self._take(self._words[self._at])
-        if self._every:
-            return self._repeated()
-        if self._seconds:
-            if self._clock or self._days or self._offset is not None or self._part or any(self._date):
-                raise _NotATimeError
-            return When(self._now + self._seconds)
-        return When(self._once())
-
-    def _kind(self, ahead: int = 0) -> str:
-        at = self._at + ahead
-        return self._words[at].kind if 0 <= at < len(self._words) else ""
-
-    def _take(self, word: Word) -> None:
-        self._at += 1
-        if word.kind in _REPEATING:
-            self._take_repeating(word)
-        elif word.kind in _DAYS_AHEAD:
-            self._take_day(word.kind)
-        elif word.kind in _NUMERIC:
-            self._take_figure(word)
-        elif word.kind in _UNITS and (self._every or self._next):
-            self._take_unit(1, word.kind)
-        elif word.kind in ("at", "half_to", "part", "am", "pm"):
-            self._take_time(word)
-        elif word.kind in ("weekdays", "weekend", "months", "next"):
-            self._take_calendar(word)
-        elif word.kind == "half_hour":
-            self._take_half_hour()
-        elif word.kind not in ("and", "ordinal", "in", "after"):
-            raise _NotATimeError
-
-    def _take_repeating(self, word: Word) -> None:
-        self._every = True
-        if word.kind in _PERIODS:
-            self._interval = (1, _PERIODS[word.kind])
-        elif word.kind == "repeated":
-            self._days.add(word.value)
-        elif word.kind == "workdays":
-            self._days |= {0, 1, 2, 3, 4}
-
-    def _take_calendar(self, word: Word) -> None:
-        if word.kind == "next":
-            self._next = True
-        elif word.kind == "months":
-            self._date = (self._date[0], word.value, self._date[2])
-        else:
-            self._days |= {5, 6} if word.kind == "weekend" else {word.value}
-
-    def _take_half_hour(self) -> None:
-        if self._every:
-            self._interval = (30, "minute")
-        else:
-            self._seconds += 1800
-
-    def _take_time(self, word: Word) -> None:
-        """Words of the time of day. `half_to` is the half hour before the hour that follows."""
-        following = self._kind()
-        if word.kind == "part":
-            self._part = word.value
-        elif word.kind in ("am", "pm"):
-            self._half = word.kind
-        elif word.kind == "half_to" and following == "number":
-            self._set_clock((self._words[self._at].value - 1) % 24, 30)
-            self._at += 1
-        elif word.kind == "at" and following == "number":
-            self._take_clock()
-        elif word.kind == "half_to" or following not in ("clock", "point", "part", "half_to"):
-            raise _NotATimeError
-
-    def _take_figure(self, word: Word) -> None:
-        if word.kind == "number":
-            self._at -= 1
-            self._take_number(word.value)
-        elif word.kind == "iso":
-            self._date = (word.value.year, word.value.month, word.value.day)
-        elif word.kind in ("dotted", "slashed"):
-            self._take_date(word.value)
-        else:
-            self._set_clock(word.value.hour, word.value.minute)
-            if self._kind() in ("oclock", "hour"):
-                self._at += 1
-
-    def _take_day(self, kind: str) -> None:
-        """In some languages the word for tomorrow is also that for morning."""
-        if kind == "tomorrow" and (self._every or self._days or self._offset == 0):
-            self._part = "morning"
-            return
-        if self._offset is not None:
-            if kind == "tomorrow":
-                self._part = "morning"
-                return
-            raise _NotATimeError
-        self._offset = _DAYS_AHEAD[kind]
-        if kind == "tonight":
-            self._part = "evening"
-
-    def _take_date(self, days: tuple[Day, ...]) -> None:
-        if len(days) > 1:
-            first, second = (f"{year or self._here.year}-{month:02}-{day:02}" for year, month, day in days)
-            words = "This date can mean {first} or {second}. Write it like {first}."
-            raise Refused(words, first=first, second=second)
-        self._date = days[0]
-
-    def _take_unit(self, number: int, unit: str) -> None:
-        if self._every and self._interval is None:
-            self._interval = (number, unit)
-        elif self._every and unit in ("month", "year") and number == 1:
-            self._interval = (1, unit)
-        elif self._next and unit == "week":
-            self._relative_days = 7
-        elif self._every:
-            raise _NotATimeError
-        elif unit in _SECONDS:
-            self._seconds += number * _SECONDS[unit]
-        elif unit in ("day", "week"):
-            self._relative_days = (self._relative_days or 0) + number * (7 if unit == "week" else 1)
-        else:
-            self._months += number * (12 if unit == "year" else 1)
-
-    def _take_number(self, value: int) -> None:
-        following = self._kind(1)
-        dated = self._offset is not None or bool(self._days) or any(self._date) or self._relative_days is not None
-        if following in _UNITS and not (following == "hour" and (dated or (self._every and self._interval))):
-            self._at += 2
-            self._take_unit(value, following)
-        elif following in ("ordinal", "months") or (self._date[1] and not self._date[2] and value <= 31):
-            self._at += 1
-            if following == "ordinal":
-                self._at += 1
-            self._date = (self._date[0], self._date[1], value)
-        elif value > 31 and self._date[1]:
-            self._at += 1
-            self._date = (value, *self._date[1:])
-        elif following in ("oclock", "hour", "am", "pm", "part"):
-            self._take_clock()
-        elif following == "weekdays" and self._every and self._interval is None:
-            self._at += 1
-            self._interval = (value, "week")
-        elif self._whole and (dated or self._every) and self._clock is None:
-            self._take_clock()
-        else:
-            raise _NotATimeError
-
-    def _take_clock(self) -> None:
-        """An hour, the word for the hour, and the minutes: `8`, `8 Uhr 30`, `7 h 30`."""
-        hour, minute = self._words[self._at].value, 0
-        self._at += 1
-        if self._kind() in ("oclock", "hour"):
-            self._at += 1
-            if self._kind() == "number" and self._words[self._at].value < 60 and self._kind(1) not in _UNITS:
-                minute = self._words[self._at].value
-                self._at += 1
-        self._set_clock(hour, minute)
-
-    def _set_clock(self, hour: int, minute: int) -> None:
-        if self._clock is not None or hour > 24:
-            raise _NotATimeError
-        self._clock = time(hour % 24, minute)
-
-    def _time(self) -> time:
-        """The time of day."""
-        if self._clock is None:
-            return time(PARTS[self._part]) if self._part else DEFAULT_TIME
-        hour = self._clock.hour
-        if self._half:
-            if hour > 12:
-                raise _NotATimeError
-            hour = hour % 12 + (12 if self._half == "pm" else 0)
-        elif (self._part in ("afternoon", "evening") and 1 <= hour < 12) or (self._part == "night" and 6 <= hour < 12):
-            hour += 12
-        return self._clock.replace(hour=hour)
-
-    def _once(self) -> float:
-        at, today = self._time(), self._here.date()
-        if len(self._days) > 1:
-            raise Refused("These are several days. Choose one, or write “every” before them. {how}", how=Reason(HOW))
-        if self._relative_days is not None or self._months:
-            return self._later(at, today)
-        if any(self._date):
-            return self._on_date(at, today)
-        if self._offset is not None:
-            return local_time(today + timedelta(days=self._offset), at, self._zone)
-        if self._days:
-            ahead = (next(iter(self._days)) - today.weekday()) % 7
-            day = today + timedelta(days=ahead)
-            if (self._next and not ahead) or local_time(day, at, self._zone) <= self._now:
-                day += timedelta(days=7)
-            return local_time(day, at, self._zone)
-        if self._clock is None and not self._part:
-            raise _NotATimeError
-        found = local_time(today, at, self._zone)
-        return found if found > self._now else local_time(today + timedelta(days=1), at, self._zone)
-
-    def _later(self, at: time, today: date) -> float:
-        """In some days or months; at the same time of day, unless there is another."""
-        try:
-            day = today + timedelta(days=self._relative_days or 0)
-            months = day.month - 1 + self._months
-            day = _day(day.year + months // 12, months % 12 + 1, day.day)
-        except (ValueError, OverflowError):
-            raise _NotATimeError from None
-        if self._days:
-            if self._relative_days != 7 or self._months:
-                raise _NotATimeError
-            day = day - timedelta(days=day.weekday()) + timedelta(days=next(iter(self._days)))
-        timed = self._clock is not None or bool(self._part) or bool(self._days)
-        return local_time(day, at if timed else self._here.time().replace(tzinfo=None), self._zone)
-
-    def _on_date(self, at: time, today: date) -> float:
-        year, month, day = self._date
-        if day is None or (month is None and self._clock is None and not self._whole):
-            raise _NotATimeError
-        try:
-            if month is None:
-                months = [today.month - 1 + ahead for ahead in range(3)]
-                days = [(today.year + each // 12, each % 12 + 1) for each in months]
-                tried = [date(*each, day) for each in days if day <= _day(*each, 31).day]
-            else:
-                years = [year] if year is not None else [today.year + ahead for ahead in range(9)]
-                tried = [date(each, month, day) for each in years if day <= _day(each, month, 31).day]
-        except (ValueError, OverflowError):
-            raise _NotATimeError from None
-        times = [local_time(each, at, self._zone) for each in tried]
-        if not times:
-            raise _NotATimeError
-        return next((each for each in times if each > self._now), times[-1])
-
-    def _repeated(self) -> When:
-        if self._offset is not None or self._seconds or self._months or self._relative_days is not None:
-            raise _NotATimeError
-        number, unit = self._interval or (1, "")
-        if number < 1:
-            raise _NotATimeError
-        if unit in _SECONDS:
-            if self._clock or self._days or self._part or any(self._date):
-                raise _NotATimeError
-            return When(self._now + number * _SECONDS[unit], f"{EVERY}{number * _SECONDS[unit]}")
-        at = self._time()
-        if self._days and unit in ("", "week", "day") and number > 1:
-            if len(self._days) > 1 or unit == "day":
-                raise _NotATimeError
-            return When(self._once(), f"{DAYS}{7 * number} {at:%H:%M}")
-        if number > 1:
-            if unit not in ("day", "week"):
-                raise _NotATimeError
-            first = local_time(self._here.date(), at, self._zone)
-            rule = f"{DAYS}{number * (7 if unit == 'week' else 1)} {at:%H:%M}"
-            return When(first if first > self._now else next_time(rule, first, self._now, self._zone) or first, rule)
-        return self._by_cron(f"{at.minute} {at.hour} {self._fields(unit)}")
-
-    def _fields(self, unit: str) -> str:
-        """Day, month and weekday of the cron expression."""
-        year, month, day = self._date
-        if year is not None:
-            raise _NotATimeError
-        if month is not None:
-            if day is None or self._days:
-                raise _NotATimeError
-            return f"{day} {month} *"
-        if day is not None or unit == "month":
-            if self._days:
-                raise _NotATimeError
-            return f"{day or self._here.day} * *"
-        if unit == "year":
-            return f"{self._here.day} {self._here.month} *"
-        if self._days:
-            return f"* * {_weekdays(self._days)}"
-        if unit == "week":
-            return f"* * {_weekdays({self._here.weekday()})}"
-        if unit == "day" or self._part:
-            return "* * *"
-        raise _NotATimeError
-
-    def _by_cron(self, rule: str) -> When:
-        if not is_cron(rule) or (first := next_time(rule, self._now, self._now, self._zone)) is None:
-            raise _NotATimeError
-        return When(first, rule)
-
-
-def _day(year: int, month: int, day: int) -> date:
-    """This day, or the last one of its month."""
-    following = date(year + month // 12, month % 12 + 1, 1)
-    return min(date(year, month, 1) + timedelta(days=day - 1), following - timedelta(days=1))
-
-
-def _weekdays(days: set[int]) -> str:
-    """Weekdays as cron writes them: Sunday is 0."""
-    return "1-5" if days == {0, 1, 2, 3, 4} else ",".join(str(each) for each in sorted((day + 1) % 7 for day in days))
