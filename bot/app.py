@@ -221,7 +221,7 @@ def _available_models(workspace: Workspace) -> frozenset[str]:
 
 
 async def _sweep(stores: Stores, clock: Clock, retention_days: int | None) -> None:
-    """Delete old inbox, outbox and action records every hour, and what is older than `retention_days`.
+    """Delete old inbox, outbox, action and /connect records every hour, and what is older than `retention_days`.
 
     A step that fails is logged and tried again an hour later; the other steps still run."""
 
@@ -236,6 +236,7 @@ async def _sweep(stores: Stores, clock: Clock, retention_days: int | None) -> No
         "outbox": lambda: stores.outbox.sweep(clock() - VALID_SECONDS),
         "actions": lambda: stores.actions.sweep(clock() - VALID_SECONDS),
         "retention": prune,
+        "connect steps": lambda: stores.accounts.sweep(clock() - VALID_SECONDS),
     }
     while True:
         for name, step in steps.items():

@@ -567,6 +567,9 @@ class ServiceAccountStore(Protocol):
     async def end_step(self, step: ConnectStep) -> None:
         """Delete the account's step in this chat."""
 
+    async def sweep(self, before: float) -> None:
+        """Delete steps that expired before `before`."""
+
     async def hint(self, person_id: int, kinds: Sequence[str], since: float) -> tuple[str, ...]:
         """Note that the person is told about `/connect` for these kinds; returns those that they were not told about
         since `since`."""

@@ -123,6 +123,12 @@ class SqlServiceAccounts:
         if changes == self._changes:
             for kind in asked:
                 self._told[person_id, kind] = told.get(kind, now)
+    async def sweep(self, before: float) -> None:
+        old = delete(connect_steps).where(connect_steps.c.expires_at < before)
+        if await self._database.write(lambda c: c.execute(old).rowcount):
+            self._changes += 1
+            self._steps = None
+
         return tuple(kind for kind in asked if kind not in told)
 
     def clear(self) -> None:

@@ -167,6 +167,9 @@ class FakeServiceAccounts:
     async def end_step(self, step: ConnectStep) -> None:
         self._steps.pop((step.chat, step.user), None)
 
+    async def sweep(self, before: float) -> None:
+        self._steps = {key: step for key, step in self._steps.items() if step.expires_at >= before}
+
     async def hint(self, person_id: int, kinds: Sequence[str], since: float) -> tuple[str, ...]:
         new = tuple(kind for kind in kinds if self._hints.get((person_id, kind), -1.0) < since)
         self._hints |= {(person_id, kind): self._clock() for kind in new}

@@ -78,6 +78,17 @@ async def test_a_hint_is_given_once_in_a_while(make: Make, ann: int, ben: int, c
     assert await store.hint(ann, ["calendar"], clock.now - 100) == ("calendar",)
     assert await store.hint(ann, ["calendar"], clock.now - 100) == ()
     assert await store.hint(ann, ["calendar", "email"], clock.now - 100) == ("email",)
+async def test_old_steps_are_swept(make: Make, ann: int) -> None:
+    store = make()
+    await store.set_step(ConnectStep(ann, ANN, HOME, "calendar", {}, 5.0))
+    await store.set_step(newer := ConnectStep(ann, ANN, OTHER, "calendar", {}, 7.0))
+    assert len(await store.steps()) == 2
+    for before in (6.0, 7.0):
+        await store.sweep(before)
+        for each in (store, make()):
+            assert await each.steps() == {(OTHER, ANN): newer}
+
+
     assert await make().hint(ann, ["calendar", "email"], clock.now - 100) == ()
     assert await store.hint(ben, ["calendar"], clock.now - 100) == ("calendar",)
     clock.now += 101
