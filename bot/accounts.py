@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 
 from bot.settings import Settings
@@ -12,12 +13,16 @@ from handlers.accounts.accounts import Accounts
 from handlers.accounts.connecting import Connecting
 from handlers.accounts.dav import DavServers
 from handlers.accounts.reachable import Reachable
+from handlers.storage_retry import retry_storage
 from handlers.tools.email import account as email
 from handlers.tools.git import account as git
+from routing.errors import SecretUnreadable
 from routing.ports import Clock
 from routing.types.people import Person
 from storage.secret_box import FernetBox
 from storage.service_accounts import SqlServiceAccounts
+
+log = logging.getLogger("bot.accounts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,8 @@ class AccountServices:
     connecting: Connecting
     dav: DavServers
     reachable: Callable[[Person], Reachable]
+    reseal: Callable[[], Coroutine[None, None, None]]
+    """Encrypts with the first key what the others have encrypted."""
 
 
 def build_accounts(
@@ -41,6 +48,14 @@ def build_accounts(
     def reachable(person: Person) -> Reachable:
         return Reachable(may(person, "admin"), hosts)
 
+    async def reseal() -> None:
+        try:
+            if await box.has_old_keys():
+                count = await retry_storage(store.reseal, box.resealed)
+                log.info("[Accounts] All passwords have the first key now (%d changed); remove the others", count)
+        except SecretUnreadable as error:
+            log.warning("[Accounts] Passwords keep their keys: %s", error)
+
     dav = DavServers(reachable)
     kinds = {kind.name: kind for kind in (*dav.kinds(), email.kind(reachable), git.kind(reachable))}
-    return AccountServices(Accounts(store, box), Connecting(store, box, kinds, clock), dav, reachable)
+    return AccountServices(Accounts(store, box), Connecting(store, box, kinds, clock), dav, reachable, reseal)

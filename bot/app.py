@@ -202,6 +202,7 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
     live = LiveConfig(workspace, engine.models, engine.owner_files, engine.tooling, engine.health, messaging.tell)
     chores = Background("[Chores]")
     chores.spawn(live.keep_fresh())
+    chores.spawn(engine.accounts.reseal())
     chores.spawn(engine.models.learn_sizes())
     chores.spawn(keyless.keep_detecting(engine.models))
     chores.spawn(_sweep(stores, clock, settings.retention_days))
@@ -235,8 +236,8 @@ async def _sweep(stores: Stores, clock: Clock, retention_days: int | None) -> No
         "inbox": lambda: stores.inbox.sweep(clock() - INBOX_KEPT_SECONDS),
         "outbox": lambda: stores.outbox.sweep(clock() - VALID_SECONDS),
         "actions": lambda: stores.actions.sweep(clock() - VALID_SECONDS),
-        "retention": prune,
         "connect steps": lambda: stores.accounts.sweep(clock() - VALID_SECONDS),
+        "retention": prune,
     }
     while True:
         for name, step in steps.items():

@@ -78,7 +78,7 @@ class OutgoingFileStore:
                 if not each.key:
                     self._write(key, each.data)
                 kept.append(replace(each, key=key, data=b""))
-            _sync(self._folder)
+            sync_folder(self._folder)
         except OSError as error:
             self._delete([each.key for each, given in zip(kept, files, strict=False) if not given.key])
             words = "files to send can't be stored ({error})"
@@ -109,7 +109,8 @@ class OutgoingFileStore:
                     self._delete([entry.name])
 
 
-def _sync(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder survive a power failure."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)

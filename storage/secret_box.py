@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
+import tempfile
 import threading
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from routing.errors import SecretUnreadable, file_reason
+from storage.outgoing_files import sync_folder
 
 if TYPE_CHECKING:  # imported when first used
-    from cryptography.fernet import MultiFernet
+    from cryptography.fernet import Fernet, MultiFernet
 
 OTHER_KEY = "it was encrypted with another key"
 
@@ -25,7 +29,7 @@ class FernetBox:
         per line. It is created when the first secret is stored."""
         self._path = path
         self._keys = keys
-        self._fernet: MultiFernet | None = None
+        self._fernets: list[Fernet] = []
         self._lock = threading.Lock()
 
     async def seal(self, text: str) -> str:
@@ -33,6 +37,14 @@ class FernetBox:
 
     async def reveal(self, sealed: str) -> str:
         return await asyncio.to_thread(self._reveal, sealed)
+
+    async def has_old_keys(self) -> bool:
+        """Whether there are several keys. Creates none."""
+        return len(await asyncio.to_thread(self._listed, False)) > 1
+
+    async def resealed(self, sealed: Collection[str]) -> Mapping[str, str]:
+        """For each text that an old key encrypted, the same text encrypted with the first one."""
+        return await asyncio.to_thread(self._resealed, sealed)
 
     def _reveal(self, sealed: str) -> str:
         from cryptography.fernet import InvalidToken
@@ -42,31 +54,57 @@ class FernetBox:
         except InvalidToken:
             raise SecretUnreadable(OTHER_KEY) from None
 
+    def _resealed(self, sealed: Collection[str]) -> dict[str, str]:
+        from cryptography.fernet import InvalidToken
+
+        box, found = self._opened(), dict[str, str]()
+        for each in sealed:
+            try:
+                self._fernets[0].decrypt(each)
+            except InvalidToken:
+                with suppress(InvalidToken):  # a key that is lost
+                    found[each] = box.rotate(each).decode()
+        return found
+
     def _opened(self) -> MultiFernet:
         from cryptography.fernet import Fernet, MultiFernet
 
         with self._lock:
-            if self._fernet is None:
-                keys = (self._keys or self._file_keys()).replace(",", " ").split()
+            if not self._fernets:
                 try:
-                    self._fernet = MultiFernet([Fernet(key) for key in keys])
+                    self._fernets = [Fernet(key) for key in self._listed() or [""]]
                 except ValueError:
                     raise SecretUnreadable("the key in {path} is not valid", path=self._path) from None
-            return self._fernet
+            return MultiFernet(self._fernets)
 
-    def _file_keys(self) -> str:
-        """The keys in the file, which is created if it does not exist."""
-        from cryptography.fernet import Fernet
-
+    def _listed(self, create: bool = True) -> list[str]:
+        """The keys of the setting, or else of the file, which may be created."""
         try:
-            if not self._path.exists():
-                new = self._path.with_name(f".{self._path.name}.new")
-                with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-                    file.write(Fernet.generate_key() + b"\n")
-                    file.flush()
-                    os.fsync(file.fileno())
-                os.replace(new, self._path)
-            return self._path.read_text(encoding="ascii")
+            if not self._keys and create and not self._path.exists():
+                _create(self._path)
+            keys = self._keys or (self._path.read_text(encoding="ascii") if self._path.exists() else "")
         except (OSError, UnicodeDecodeError) as error:
             reason = file_reason(error)
             raise SecretUnreadable("{path} can't be read: {reason}", path=self._path, reason=reason) from None
+        return keys.replace(",", " ").split()
+
+
+def _create(path: Path) -> None:
+    """Write a new key, unless another process does so at the same time: then its key counts."""
+    from cryptography.fernet import Fernet
+
+    handle, new = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(Fernet.generate_key() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(new, path)
+        except FileExistsError:
+            pass
+        except OSError:  # a file system without hard links
+            os.replace(new, path)
+    finally:
+        Path(new).unlink(missing_ok=True)
+    sync_folder(path.parent)

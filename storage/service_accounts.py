@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from math import inf
 from typing import TypeVar
 
-from sqlalchemy import ColumnElement, Connection, bindparam, delete, insert, select
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, insert, select, update
 
 from routing.bounded import Bounded
 from routing.ports import Clock
@@ -73,6 +73,27 @@ class SqlServiceAccounts:
             gone = gone.where(service_accounts.c.label == label)
         return await self._change(person_id, lambda c: c.execute(gone).rowcount)
 
+    async def reseal(self, resealed: Callable[[Collection[str]], Awaitable[Mapping[str, str]]]) -> int:
+        """Replace encrypted passwords as `resealed` says; returns how many were replaced."""
+        accounts = service_accounts.c
+        rows = await self._database.read(lambda c: c.execute(select(accounts.id, accounts.sealed)).all())
+        new = await resealed([row.sealed for row in rows])
+
+        def step(connection: Connection) -> int:
+            changes = (
+                update(service_accounts)
+                .where(accounts.id == row.id, accounts.sealed == row.sealed)
+                .values(sealed=new[row.sealed])
+                for row in rows
+                if row.sealed in new
+            )
+            return sum(connection.execute(change).rowcount for change in changes)
+
+        try:
+            return await self._database.write(step) if new else 0
+        finally:
+            self.clear()
+
     async def steps(self) -> Mapping[tuple[ChatKey, UserKey], ConnectStep]:
         if self._steps is not None:
             return self._steps
@@ -102,6 +123,12 @@ class SqlServiceAccounts:
     async def end_step(self, step: ConnectStep) -> None:
         await self._change_steps(lambda c: c.execute(delete(connect_steps).where(_is_step(step))))
 
+    async def sweep(self, before: float) -> None:
+        old = delete(connect_steps).where(connect_steps.c.expires_at < before)
+        if await self._database.write(lambda c: c.execute(old).rowcount):
+            self._changes += 1
+            self._steps = None
+
     async def hint(self, person_id: int, kinds: Sequence[str], since: float) -> tuple[str, ...]:
         asked = [kind for kind in kinds if self._told.get((person_id, kind), -inf) < since]
         if not asked:
@@ -123,12 +150,6 @@ class SqlServiceAccounts:
         if changes == self._changes:
             for kind in asked:
                 self._told[person_id, kind] = told.get(kind, now)
-    async def sweep(self, before: float) -> None:
-        old = delete(connect_steps).where(connect_steps.c.expires_at < before)
-        if await self._database.write(lambda c: c.execute(old).rowcount):
-            self._changes += 1
-            self._steps = None
-
         return tuple(kind for kind in asked if kind not in told)
 
     def clear(self) -> None:

@@ -57,6 +57,11 @@ MAY_SCAN = (
         "a week of replies, when two people become one",
     ),
     Scan("actions", r"DELETE FROM actions WHERE actions\.expires_at < \?", "once an hour; a week of confirmations"),
+    Scan(
+        "service_accounts",
+        r"SELECT service_accounts\.id, service_accounts\.sealed FROM service_accounts",
+        "once after a start with several keys",
+    ),
     Scan("vectors", r"SELECT vectors\.encoder, vectors\.hash FROM vectors", "once after the start"),
 )
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
+import os
+import stat
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -73,11 +78,6 @@ async def test_an_account_has_one_step_in_a_chat(make: Make, ann: int, ben: int)
         assert await each.steps() == {(OTHER, ANN): elsewhere, (HOME, BEN): theirs}
 
 
-async def test_a_hint_is_given_once_in_a_while(make: Make, ann: int, ben: int, clock: ManualClock) -> None:
-    store = make()
-    assert await store.hint(ann, ["calendar"], clock.now - 100) == ("calendar",)
-    assert await store.hint(ann, ["calendar"], clock.now - 100) == ()
-    assert await store.hint(ann, ["calendar", "email"], clock.now - 100) == ("email",)
 async def test_old_steps_are_swept(make: Make, ann: int) -> None:
     store = make()
     await store.set_step(ConnectStep(ann, ANN, HOME, "calendar", {}, 5.0))
@@ -89,6 +89,11 @@ async def test_old_steps_are_swept(make: Make, ann: int) -> None:
             assert await each.steps() == {(OTHER, ANN): newer}
 
 
+async def test_a_hint_is_given_once_in_a_while(make: Make, ann: int, ben: int, clock: ManualClock) -> None:
+    store = make()
+    assert await store.hint(ann, ["calendar"], clock.now - 100) == ("calendar",)
+    assert await store.hint(ann, ["calendar"], clock.now - 100) == ()
+    assert await store.hint(ann, ["calendar", "email"], clock.now - 100) == ("email",)
     assert await make().hint(ann, ["calendar", "email"], clock.now - 100) == ()
     assert await store.hint(ben, ["calendar"], clock.now - 100) == ("calendar",)
     clock.now += 101
@@ -130,6 +135,55 @@ async def test_a_box_opens_what_it_sealed(tmp_path: Path) -> None:
     assert await FernetBox(path).reveal(newer) == "x"
     with pytest.raises(SecretUnreadable, match="another key"):
         await FernetBox(path).reveal(sealed)
+
+
+async def test_a_start_encrypts_with_the_first_key(stores: Stores, tmp_path: Path, ann: int) -> None:
+    path = tmp_path / "secrets.key"
+    old, lost = FernetBox(path), FernetBox(tmp_path / "lost.key")
+    labels = {"a": await old.seal("pässword"), "b": await lost.seal("x")}
+    for label, sealed in labels.items():
+        await stores.accounts.put(ServiceAccount(ann, "git", label, {}, sealed, 1.0, 1.0))
+    assert not await old.has_old_keys()
+    path.write_text((await new_key(tmp_path)) + "\n" + path.read_text())
+    rotated = FernetBox(path)
+    assert await rotated.has_old_keys()
+    await stores.accounts.put(ServiceAccount(ann, "git", "c", {}, newest := await rotated.seal("y"), 1.0, 1.0))
+    assert [await stores.accounts.reseal(rotated.resealed) for _ in range(2)] == [1, 0]
+    path.write_text(path.read_text().splitlines()[0])
+    found = {each.label: each.sealed for each in await stores.accounts.of(ann)}
+    assert await FernetBox(path).reveal(found["a"]) == "pässword"
+    assert (found["b"], found["c"]) == (labels["b"], newest), "the others are left alone"
+
+
+async def test_a_key_that_is_missing_is_not_created_to_look_for_old_ones(tmp_path: Path) -> None:
+    assert not await FernetBox(tmp_path / "secrets.key").has_old_keys()
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("links", [True, False])
+async def test_processes_that_create_the_key_at_once_share_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    """All have written a key before the first one can name it."""
+    together, real, synced = threading.Barrier(4 if links else 1, timeout=10), os.fsync, list[str]()
+
+    def fsync(file: int) -> None:
+        real(file)
+        synced.append("folder" if stat.S_ISDIR(os.fstat(file).st_mode) else "key")
+        if synced[-1] == "key":
+            together.wait()
+
+    def no_links(source: str, target: Path) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    if not links:
+        monkeypatch.setattr(os, "link", no_links)
+    boxes = [FernetBox(tmp_path / "secrets.key") for _ in range(together.parties)]
+    sealed = await asyncio.gather(*(box.seal("x") for box in boxes))
+    assert [await boxes[0].reveal(each) for each in sealed] == ["x"] * len(boxes)
+    assert os.listdir(tmp_path) == ["secrets.key"]
+    assert synced[-1] == "folder", "the name survives a power failure, too"
 
 
 async def new_key(folder: Path) -> str:

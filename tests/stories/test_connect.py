@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+
 from handlers.accounts.connecting import VALID_MINUTES
+from storage.secret_box import FernetBox
 from tests.fakes import ShiftedClock
+from tests.polling import until
 from tests.servers.discord import DiscordServer, Message
 from tests.servers.radicale import PASSWORD, USER
 from tests.stories.accounts import connect, radicale
@@ -190,6 +194,28 @@ async def test_connecting_in_german(on: BotHarness) -> None:
             wrong = await ask(on, "falsch")
             assert "lehnt den Benutzernamen oder das Passwort ab" in wrong.text
             assert "✅ Verbunden und geprüft: Kalender" in (await ask(on, PASSWORD)).text
+
+
+async def test_a_restart_with_a_new_key_makes_the_old_one_unnecessary(on: BotHarness) -> None:
+    key = on.workspace / "secrets.key"
+    with radicale(on) as server:
+        async with running(on):
+            assert "✅ Connected" in (await connect(on, server)).text
+        ((before,),) = on.rows("select sealed from service_accounts")
+        new = base64.urlsafe_b64encode(bytes(range(32))).decode()
+        key.write_text(f"{new}\n{key.read_text()}")
+        async with running(on):
+            await until(lambda: on.rows("select sealed from service_accounts") != [(before,)])
+    ((sealed,),) = on.rows("select sealed from service_accounts")
+    assert await FernetBox(key, new).reveal(str(sealed)) == PASSWORD
+
+
+async def test_a_step_of_last_week_is_deleted(on: BotHarness) -> None:
+    async with running(on):
+        await ask(on, "/connect calendar")
+    on.change("update connect_steps set expires_at = expires_at - ?", 8 * 86_400)
+    async with running(on):
+        await until(lambda: on.rows("select count(*) from connect_steps") == [(0,)])
 
 
 async def test_the_list_has_buttons_that_connect(on: BotHarness) -> None:

@@ -170,7 +170,7 @@ async def test_a_wrong_password_and_a_lost_key_say_how_to_connect_again(on: Offi
     with pytest.raises(ToolFailed, match=r"refuses the user name or the password.*send /connect calendar"):
         await on.call("list_events")
     (on.box._path).unlink()
-    on.box._fernet = None
+    on.box._fernets = []
     with pytest.raises(ToolFailed, match=r"can't be read any more.*/connect calendar"):
         await on.call("list_events")
 
