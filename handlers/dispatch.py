@@ -175,7 +175,7 @@ class Dispatcher:
     def _handling(self, ask: CommandContext, typed: Typed | None, connects: bool) -> Awaitable[Reply]:
         """Handles this kind of message; `connects`: it answers a question of /connect. The result raises Refused."""
         if connects:
-            return self._connecting.answer(ask)
+            return self._connecting.answer(ask, given_up=ask.attempts >= MAX_ATTEMPTS)
         if ask.message.kind == "edited":
             return self._edits.answer(ask)
         if ask.message.kind == "unsupported":

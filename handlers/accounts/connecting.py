@@ -18,6 +18,12 @@ from routing.types.messages import Button, ChatKey, InboundMessage, UserKey
 VALID_MINUTES = 10
 """How long the questions wait for their answers, in minutes."""
 
+CANCEL_WORDS = frozenset(
+    {"cancel", "abbrechen", "abbruch", "annuler", "cancelar", "annulla", "annullare", "annuleren", "anuluj"}
+    | {"отмена", "отменить", "iptal", "i\u0307ptal", "إلغاء", "취소", "キャンセル", "中止", "取消"}
+)
+"""Besides "stop", in the languages of the keywords of the toolkits."""
+
 log = logging.getLogger("handlers.accounts")
 
 
@@ -83,7 +89,11 @@ class Connecting:
             title=ask.say(kind.title),
             minutes=VALID_MINUTES,
         )
-        return replace(self._question(ask, kind, step, intro), apart=True)
+        paragraphs = [intro]
+        if not kind.several and (labels := [f"`{each.label}`" for each in await self._connected(ask, kind)]):
+            words = "The new account replaces {label} once it is tested."
+            paragraphs.append(ask.say(words, label=", ".join(labels)))
+        return replace(self._question(ask, kind, step, *paragraphs), apart=True)
 
     async def cancel(self, message: InboundMessage) -> AccountKind | None:
         """End the step of a person who sent a command instead; returns what they were connecting."""
@@ -92,8 +102,17 @@ class Connecting:
             await self._store.end_step(step)
         return self.kinds.get(step.kind if step is not None else asked or "")
 
-    async def answer(self, ask: CommandContext) -> Reply:
-        """Take the answer to a question; the last one tests and stores the account."""
+    def kind(self, word: str, ask: CommandContext) -> AccountKind | None:
+        """The kind of account that a word means: its name, its title in the person's language, or another word."""
+        word = word.casefold()
+        for kind in self.kinds.values():
+            if word in (kind.name, ask.say(kind.title).casefold(), *kind.also):
+                return kind
+        return None
+
+    async def answer(self, ask: CommandContext, given_up: bool = False) -> Reply:
+        """Take the answer to a question; the last one tests and stores the account. `given_up`: it was interrupted too
+        often."""
         message = ask.message
         self._taken[message.chat, message.message_id] = True
         step, asked = await self._step(message), self._asked.get(_key(message))
@@ -102,15 +121,15 @@ class Connecting:
         if step is None or step.person_id != ask.person.id:  # the other person has unlinked this account
             return await self._ended(ask, asked or "", step)
         kind = self.kinds.get(step.kind)
-        if kind is None:
-            return await self._ended(ask, "", step)
+        if kind is None or given_up:
+            return await self._ended(ask, step.kind if kind else "", step)
         if self._clock() > step.expires_at:
             return await self._late(ask, step)
         try:
             text = await self._text(message)
         except SecretUnreadable:
             return await self._ended(ask, kind.name, step)
-        if is_stop(text):
+        if is_stop(text) or text.rstrip("!.。").casefold() in CANCEL_WORDS:
             await self._end(step)
             return Reply(cancelled(ask, kind))
         if not text:
@@ -184,6 +203,9 @@ class Connecting:
     async def _end(self, step: ConnectStep) -> None:
         await self._store.end_step(step)
         self._asked.pop((step.chat, step.user), None)
+
+    async def _connected(self, ask: CommandContext, kind: AccountKind) -> list[ServiceAccount]:
+        return [each for each in await self._store.of(ask.person.id) if each.kind == kind.name]
 
     async def _step(self, message: InboundMessage) -> ConnectStep | None:
         """The account's step in this chat, as it is stored now."""

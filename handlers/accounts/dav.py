@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin, urlsplit, urlunsplit
 
-from handlers.accounts.kinds import AccountKind, Field, ServiceFailed, Tested
+from handlers.accounts.kinds import QUOTES, AccountKind, Field, ServiceFailed, Tested, is_host
 from handlers.accounts.reachable import Reachable
 from routing.errors import Refused
 from routing.types.people import Person
@@ -62,8 +62,12 @@ class DavServers:
             read_address,
         )
         return (
-            AccountKind(CALENDAR, "Calendar", (calendar, user), SECRET, partial(self._tested, CALENDAR)),
-            AccountKind(CONTACTS, "Address book", (contacts, user), SECRET, partial(self._tested, CONTACTS)),
+            AccountKind(
+                CALENDAR, "Calendar", (calendar, user), SECRET, partial(self._tested, CALENDAR), also=("caldav",)
+            ),
+            AccountKind(
+                CONTACTS, "Address book", (contacts, user), SECRET, partial(self._tested, CONTACTS), also=("carddav",)
+            ),
         )
 
     async def _tested(self, kind: str, person: Person, details: Mapping[str, str], secret: str) -> Tested:
@@ -83,17 +87,20 @@ class DavServers:
 
 
 def read_address(text: str) -> str:
-    """`cloud.example.com` → `https://cloud.example.com/`. Raises Refused for what is no web address."""
-    text = text.strip().strip("<>`")
-    address = text if "://" in text else f"https://{text}"
+    """`cloud.example.com` → `https://cloud.example.com/`. Raises Refused for what is no web address, also for a single
+    word without `https://`, which may be a password."""
+    text = text.strip(QUOTES)
+    address = "".join(each for each in text if each.isprintable())
+    complete = "://" in address
     try:
-        parts = urlsplit(address)
-        usable = parts.scheme in ("https", "http") and parts.hostname and not parts.username and parts.port != 0
+        parts = urlsplit(address if complete else f"https://{address}")
+        usable = parts.scheme in ("https", "http") and not parts.username and parts.port != 0
+        usable = usable and is_host(parts.hostname or "", complete or parts.port is not None)
     except ValueError:
-        usable = None
-    if not usable or len(address) > MAX_URL or any(each.isspace() for each in address):
+        usable = False
+    if not usable or len(address) > MAX_URL or any(each.isspace() for each in text):
         raise Refused("That is not a web address like https://cloud.example.com.")
-    return address if parts.path else f"{address}/"
+    return urlunsplit((parts.scheme, parts.netloc, parts.path or "/", parts.query, ""))
 
 
 def read_user(text: str) -> str:

@@ -10,6 +10,8 @@ from routing.errors import ReasonedError
 from routing.types.people import Person
 
 Again = Literal["secret", "start"]
+QUOTES = " \t\r\n<>`\"'"
+"""What people put around an address."""
 
 
 class ServiceFailed(ReasonedError):
@@ -48,7 +50,7 @@ Test = Callable[[Person, Mapping[str, str], str], Awaitable[Tested]]
 class AccountKind:
     """A kind of account. `name` is the word after `/connect`, `title` names it in sentences, `fields` are asked in
     order, and then `secret`, the question for the password or token. With `several`, a person may have one for each
-    label."""
+    label. `also` are other words for it."""
 
     name: str
     title: str
@@ -56,7 +58,14 @@ class AccountKind:
     secret: str
     test: Test
     several: bool = False
+    also: tuple[str, ...] = ()
 
     def next_field(self, details: Mapping[str, str]) -> Field | None:
         """The first unanswered question; None if only the password is left."""
         return next((each for each in self.fields if each.name not in details and each.wanted(details)), None)
+
+
+def is_host(name: str, bare: bool = False) -> bool:
+    """Whether this may be a host; a name without dots only if `bare`."""
+    labels = name.removesuffix(".").split(".")
+    return "" not in labels and (bare or len(labels) > 1 or ":" in name or name == "localhost")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime
 
 from handlers.accounts.connecting import Connecting, check_private
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
 from handlers.dependencies import CommandDependencies
+from handlers.parsing import quoted
 from routing.errors import Refused
 from routing.ports import PreferenceStore, ServiceAccountStore
 from routing.types.messages import Button
@@ -35,30 +37,31 @@ class ConnectCommand:
         self._preferences = preferences
 
     async def __call__(self, ask: CommandContext) -> Reply:
-        kinds = self._connecting.kinds
-        match [each.lower() for each in ask.arguments]:
+        match ask.arguments:
             case []:
                 return await self._list(ask)
-            case ["off", name] | ["off", name, _] if name in kinds:
-                return await self._off(ask, name, *ask.arguments[2:])
-            case [name] if name in kinds:
-                return await self._connecting.begin(ask, kinds[name])
+            case [off, name, *label] if off.lower() == "off" and (kind := self._connecting.kind(name, ask)):
+                return await self._off(ask, kind.name, *label)
+            case [name] if kind := self._connecting.kind(name, ask):
+                return await self._connecting.begin(ask, kind)
         words = "You can connect: {kinds}. Write /connect and one of these. Nothing was changed."
-        raise Refused(words, kinds=", ".join(kinds))
+        raise Refused(words, kinds=", ".join(self._connecting.kinds))
 
     async def _list(self, ask: CommandContext) -> Reply:
         check_private(ask)
         zone = await time_zone((await self._preferences.settings(ask.person.id)).time_zone)
         kinds = self._connecting.kinds
+        accounts = await self._accounts.of(ask.person.id)
+        count = Counter(each.kind for each in accounts)
         lines = [
             ask.say(
                 "- ✅ {title}: {label}, tested on {date} · /connect off {kind}",
                 title=ask.say(kinds[each.kind].title),
                 label=f"`{each.label}`",
                 date=ask.say.time(datetime.fromtimestamp(each.tested_at, zone)),
-                kind=each.kind,
+                kind=each.kind if count[each.kind] == 1 else f"{each.kind} {quoted(each.label)}",
             )
-            for each in await self._accounts.of(ask.person.id)
+            for each in accounts
             if each.kind in kinds
         ]
         lines += [

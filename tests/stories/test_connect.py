@@ -88,6 +88,49 @@ async def test_a_command_cancels(on: BotHarness) -> None:
         assert on.rows("select count(*) from connect_steps") == [(0,)]
 
 
+async def test_a_word_cancels_in_many_languages(on: BotHarness) -> None:
+    async with running(on):
+        for word in ("Cancel", "abbrechen!", "Отмена", "İptal", "取消。"):
+            await ask(on, "/connect calendar")
+            assert (await ask(on, word)).text == "Connecting is cancelled (Calendar). Nothing was stored."
+        assert on.rows("select count(*) from connect_steps") == [(0,)]
+
+
+async def test_a_new_account_says_what_it_replaces(on: BotHarness) -> None:
+    with radicale(on) as server:
+        async with running(on):
+            assert "replaces" not in (await ask(on, "/connect calendar")).text
+            await connect(on, server)
+            asked = await ask(on, "/connect calendar")
+            assert f"The new account replaces {USER} · 127.0.0.1 once it is tested." in asked.text
+            await ask(on, "/stop")
+            assert f"✅ Calendar: {USER}" in (await ask(on, "/connect")).text
+
+
+async def test_kinds_have_other_names(on: BotHarness) -> None:
+    async with running(on):
+        for word, title in (("Mail", "E-mail"), ("github", "Git"), ("e-mail", "E-mail")):
+            assert f"Connecting: {title}." in (await ask(on, f"/connect {word}")).text
+        await ask(on, "/settings language de")
+        assert "Kalender" in (await ask(on, "/connect Kalender")).text
+        assert "calendar, contacts, email, git" in (await ask(on, "/connect nothing")).text
+
+
+async def test_one_of_two_accounts_of_a_kind_is_deleted(on: BotHarness) -> None:
+    async with running(on):
+        await ask(on, "/whoami")
+        for label in ("ann · https://a.example", "ann · https://b.example"):
+            on.change(
+                "insert into service_accounts (person_id, kind, label, details, sealed, created_at, tested_at)"
+                " select id, 'git', ?, '{}', '', 1.0, 1.0 from people where role = 'owner'",
+                label,
+            )
+        listed = (await ask(on, "/connect")).text
+        assert '/connect off git "ann · https://a.example"' in listed
+        assert "Disconnected: Git" in (await ask(on, '/connect off git "ann · https://a.example"')).text
+        assert on.rows("select label from service_accounts") == [("ann · https://b.example",)]
+
+
 async def test_the_steps_survive_a_restart_and_expire(on: BotHarness) -> None:
     clock = ShiftedClock()
     with radicale(on) as server:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Mapping
 
-from handlers.accounts.kinds import AccountKind, Field, Tested
+from handlers.accounts.kinds import QUOTES, AccountKind, Field, Tested
 from handlers.accounts.reachable import Reachable
 from handlers.tools.email.servers import IMAP_PORT, MICROSOFT, PROVIDERS, SMTP_PORT, parse_server
 from routing.errors import Refused
 from routing.types.people import Person
 
 KIND = "email"
+_ADDRESS = re.compile(r"[^\s@,;:<>()\[\]]+@(?:[^\s@.,;:<>()\[\]]+\.)+[^\s@.,;:<>()\[\]]+")
 
 
 def kind(reachable: Callable[[Person], Reachable]) -> AccountKind:
@@ -53,6 +55,7 @@ def kind(reachable: Callable[[Person], Reachable]) -> AccountKind:
         "security settings of your account; with GMX and WEB.DE, turn on IMAP there, too. I delete your message if I "
         "can.",
         test,
+        also=("mail", "e-mail", "imap"),
     )
 
 
@@ -73,9 +76,9 @@ def _is_unknown(details: Mapping[str, str]) -> bool:
 
 
 def _read_address(text: str) -> str:
-    text = text.strip().strip("<>`")
-    local, _, domain = text.rpartition("@")
-    if not local or "." not in domain or len(text) > 200 or not text.isprintable() or " " in text:
+    text = text.strip(QUOTES).removeprefix("mailto:")
+    text = text.rpartition("<")[2]  # Ann <ann@example.com>
+    if len(text) > 200 or not text.isprintable() or not _ADDRESS.fullmatch(text):
         raise Refused("That is not an e-mail address like ann@example.com.")
     if _domain(text) in MICROSOFT:
         raise Refused(
@@ -88,7 +91,7 @@ def _read_address(text: str) -> str:
 
 def _read_server(text: str, port: int) -> str:
     parse_server(text, port)
-    return text.strip().strip("<>`")
+    return text.strip(QUOTES)
 
 
 def _read_user(text: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from handlers.accounts.kinds import ServiceFailed
+from handlers.accounts.kinds import QUOTES, ServiceFailed, is_host
 from handlers.accounts.reachable import Reachable
 from routing.errors import Reason, Refused, system_reason
 
@@ -80,9 +80,9 @@ class Server:
 def parse_server(text: str, default_port: int) -> Server:
     """`imap.example.com`, with a port if it is another one, and with `imaps://` or `smtps://` for TLS at an unusual
     port. Raises Refused."""
-    found = _ADDRESS.fullmatch(text.strip().strip("<>`"))
+    found = _ADDRESS.fullmatch(text.strip(QUOTES))
     port = int(found["port"] or default_port) if found else 0
-    if found is None or not 0 < port < 65536:
+    if found is None or not 0 < port < 65536 or not is_host(found["host"], bool(found["tls"] or found["port"])):
         raise Refused("That is not a server like mail.example.com or mail.example.com:587.")
     return Server(found["host"].lower(), port, bool(found["tls"]) or port in _TLS_PORTS)
 

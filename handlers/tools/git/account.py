@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 
 from handlers.accounts.accounts import Accounts
-from handlers.accounts.kinds import AccountKind, Field, ServiceFailed, Tested
+from handlers.accounts.kinds import QUOTES, AccountKind, Field, ServiceFailed, Tested, is_host
 from handlers.accounts.reachable import Reachable
 from handlers.tools.git.program import Identity
 from handlers.tools.git.remote import Login, Remote, parse_remote
@@ -78,11 +78,14 @@ def kind(reachable: Callable[[Person], Reachable]) -> AccountKind:
         "(on GitHub: a fine-grained token with *Contents*). I delete your message if I can.",
         test,
         several=True,
+        also=("github", "gitlab", "codeberg"),
     )
 
 
 def _read_address(text: str) -> str:
-    text = text.strip().strip("<>`")
+    text = text.strip(QUOTES)
+    if "://" not in text and "@" not in text and is_host(text.partition("/")[0]):
+        text = f"https://{text}"
     try:
         remote = parse_remote(text)
     except ToolFailed:

@@ -81,6 +81,13 @@ def test_other_addresses_are_refused(url: str) -> None:
         ("cloud.example.com", "https://cloud.example.com/"),
         ("<https://a.example/dav>", "https://a.example/dav"),
         ("http://10.0.0.1:5232", "http://10.0.0.1:5232/"),
+        ("HTTPS://a.example#top", "https://a.example/"),
+        ('"a.example"', "https://a.example/"),
+        ("https://a.example/\u200e", "https://a.example/"),
+        ("nas:5232", "https://nas:5232/"),
+        ("http://nas", "http://nas/"),
+        ("[::1]:5232", "https://[::1]:5232/"),
+        ("localhost", "https://localhost/"),
     ],
 )
 def test_an_address_is_completed(typed: str, address: str) -> None:
@@ -88,7 +95,11 @@ def test_an_address_is_completed(typed: str, address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "typed", ["", "no address", "ftp://a.example", "https://", "https://u:p@a.example/", "https://[::1", "x" * 600]
+    "typed",
+    [
+        *("", "no address", "ftp://a.example", "https://", "https://u:p@a.example/", "https://[::1", "x" * 600),
+        *("hunter2", "https:/a.example", "https//a.example", "a..example", ".", "ann@a.example", "a.example:99999"),
+    ],
 )
 def test_what_is_no_address_is_refused(typed: str) -> None:
     with pytest.raises(Refused):
