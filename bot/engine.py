@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from bot.accounts import AccountServices, build_accounts
@@ -11,7 +11,6 @@ from bot.health import ProcessHealth
 from bot.health_persistence import HealthPersistence
 from bot.live_config import WorkspaceFiles
 from bot.messaging import Messaging
-from bot.settings import Settings
 from bot.tool_settings import package_index, weather_addresses, web_settings
 from bot.tooling import Tooling, build_tooling, embedder_of
 from bot.workspace import Workspace
@@ -107,7 +106,7 @@ async def build_engine(
     speaker = Speaker(llm, speech, media, media_caller, prices, lambda: environment.settings.speech_voice)
     files, owner_files = Files(platforms, voice), WorkspaceFiles(workspace)
     health = ProcessHealth(REVISION, stores.database.size_bytes, stores.outbox, running, models, platforms, steady)
-    about = About(COMMANDS, WHY, models, _visible_settings(settings), health, lambda: tooling)
+    about = About(COMMANDS, WHY, models, lambda: environment.settings.visible, health, lambda: tooling)
     sandbox = Sandbox(workspace.files, config.sandbox)
     council = CouncilSessions(models, ModelCaller(llm, models.health, steady), guard, steady)
     accounts = build_accounts(settings, workspace, stores.accounts, clock)
@@ -134,7 +133,7 @@ async def build_engine(
         packages=package_index(settings),
         schedules=schedules,
         desktop=environment.variables,
-        shared_folder=settings.shared_folder,
+        shared_folder=lambda: environment.settings.shared_folder,
     )
     approval = Approval(stores.actions, stores.allowances, lambda: models.config.allowed_tools, clock)
     tooling = build_tooling(environment, workspace, needed, embedder, stores.vectors, approval, accounts.accounts)
@@ -166,9 +165,3 @@ async def build_engine(
         accounts,
         schedules,
     )
-
-
-def _visible_settings(settings: Settings) -> Mapping[str, str]:
-    """Environment variables that an owner can see in a chat; no secrets or addresses."""
-    shown = ("bot_access", "user_rate_limit", "embeddings", "transcription_model", "web_search", "log_level")
-    return {name.upper(): str(getattr(settings, name)) for name in shown}

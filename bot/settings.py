@@ -137,6 +137,12 @@ class Settings(PlatformSettings):
         return {tier: pool for tier, pool in pools.items() if pool}
 
     @property
+    def visible(self) -> Mapping[str, str]:
+        """The variables of VISIBLE."""
+        values = ((name, getattr(self, name)) for name in type(self).model_fields if name in VISIBLE)
+        return {name.upper(): "" if value is None else str(value) for name, value in values}
+
+    @property
     def media_models(self) -> Mapping[MediaKind, str]:
         """The setting for each kind of media."""
         return {
@@ -164,10 +170,19 @@ LIVE = frozenset(
             "image_model",
         ),
         *("web_search", "web_private_hosts"),
+        "shared_folder",
         *("searxng_url", "brave_api_key", "brave_api_root", "tavily_api_key", "tavily_api_root", "duckduckgo_url"),
     }
 )
 """Settings that take effect on reload, besides the keys."""
+VISIBLE = frozenset(
+    {
+        *("bot_access", "user_rate_limit", "schedules_per_person", "schedule_shortest_minutes", "retention_days"),
+        *("transcription_model", "speech_model", "speech_voice", "image_model", "embeddings", "web_search"),
+        *("bot_model_selection_allowed_providers", "discord_threads", "log_level"),
+    }
+)
+"""Settings whose values a model may tell an owner: no secrets, addresses or paths, and no accounts of people."""
 
 
 class Environment:

@@ -52,7 +52,7 @@ class About:
     specs: tuple[CommandSpec, ...]
     why: Mapping[TierSource, str]
     models: Models
-    variables: Mapping[str, str]
+    variables: Callable[[], Mapping[str, str]]
     health: Health
     tooling: Callable[[], ToolServices]
 
@@ -92,7 +92,7 @@ class ToolDependencies:
     no scheduler.
     `accounts` are those that people have connected; `reachable` says where a person's servers may be, `dav` opens those
     of calendars. `web` is read for each search and each page. `desktop` are the bot's environment variables; without
-    them the tools for its desktop are off. `shared_folder` is a path, or empty."""
+    them the tools for its desktop are off. `shared_folder` is a path, or empty; it is read for each call."""
 
     files: Path
     sandbox: Sandbox
@@ -112,4 +112,4 @@ class ToolDependencies:
     dav: DavServers | None = None
     packages: PackageIndex = PYPI
     desktop: Mapping[str, str] = field(default_factory=dict)
-    shared_folder: str = ""
+    shared_folder: Callable[[], str] = str

@@ -6,6 +6,7 @@ followed, `..` never leaves the folder, and files with a second hard link are re
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import stat
 import unicodedata
@@ -81,6 +82,11 @@ def _normalized(path: str) -> list[str]:
 def shown(parts: tuple[str, ...]) -> str:
     """A path in the form that the model can use again."""
     return printable("/".join(parts)) or "."
+
+
+def fingerprint(content: bytes) -> str:
+    """A part of the SHA-256, for a confirmation: too long for anybody to make two files that agree in it."""
+    return hashlib.sha256(content).hexdigest()[:32]
 
 
 def printable(name: str) -> str:

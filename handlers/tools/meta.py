@@ -76,7 +76,7 @@ class MetaTools:
         settings = await self._dependencies.preferences.settings(scope.person.id)
         bounds, compaction = self._about.models.config.turn, self._about.models.config.compaction
         dollars = f", ${bounds.dollars}" if bounds.dollars is not None else ""
-        rate = self._about.variables["USER_RATE_LIMIT"]
+        rate = self._about.variables()["USER_RATE_LIMIT"]
         reason = self._about.why[scope.decision.source].format(tier=scope.decision.tier)
         lines = [
             'As it is for the person who asks ("you" is them):',
@@ -129,7 +129,7 @@ class MetaTools:
             f"Toolkits of the workspace: {toolkits or 'none'}. "
             f"MCP servers: {', '.join(each.name for each in tooling.mcp.states()) or 'none'}."
         )
-        yield ", ".join(f"{name}={value or '(none)'}" for name, value in self._about.variables.items())
+        yield ", ".join(f"{name}={value or '(none)'}" for name, value in self._about.variables().items())
 
     def _models(self, facts: Facts) -> str:
         since = facts.now - RECENT_SECONDS

@@ -80,6 +80,15 @@ def test_keys_and_pools_apply_live_and_a_token_needs_a_restart(tmp_path: Path) -
     assert env in workspace.stamps()
 
 
+def test_what_models_are_told_of_the_settings_is_live(tmp_path: Path) -> None:
+    env = tmp_path / ".env"
+    environment = load({"WORKSPACE": str(tmp_path)})
+    env.write_text(f"WEB_SEARCH=off\nSHARED_FOLDER={tmp_path}\n", encoding="utf-8")
+    assert Workspace(environment).reload_environment() == ()
+    assert environment.settings.visible["WEB_SEARCH"] == "off"
+    assert environment.settings.shared_folder == str(tmp_path)
+
+
 def test_a_reasoning_level_without_effect_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     workspace = Workspace(load({"WORKSPACE": str(tmp_path), "TIER_DEEP_POOL": "openai/strange-1"}))
     workspace.prepare()

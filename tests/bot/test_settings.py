@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.settings import Settings, load, unknown_variables
+from bot.settings import VISIBLE, Settings, load, unknown_variables
 from routing.errors import ConfigError
 from routing.types.messages import UserKey
 from tests.pages import first_cells
@@ -170,6 +170,30 @@ def test_every_secret_setting_is_redacted(tmp_path: Path) -> None:
     environment = load(environ)
     assert {f"secret-{number}" for number in range(1, 8)} <= set(environment.secrets())
     assert "secret-1" not in repr(environment.settings)
+
+
+HIDDEN = {
+    *("https_proxy", "discord_bot_token", "discord_api_root", "discord_gateway_url", "discord_proxy"),
+    *("telegram_bot_token", "telegram_api_root", "telegram_proxy", "telegram_webhook_url", "telegram_webhook_listen"),
+    *("telegram_webhook_secret", "brave_api_key", "tavily_api_key", "tierbot_mcp_token", "secrets_key"),
+    *("ollama_host", "database_url", "searxng_url", "brave_api_root", "tavily_api_root", "duckduckgo_url"),
+    *("pip_index_url", "weather_api_root", "geocoding_api_root", "web_private_hosts", "account_hosts"),
+    *("workspace", "shared_folder", "heartbeat_file", "bot_owners"),
+    *("discord_sharded", "telegram_flood_limit", "embeddings_wait_seconds", "log_format"),
+    *("tier_balanced_pool", "tier_smart_pool", "tier_coding_pool", "tier_deep_pool"),
+}
+"""Settings that no model may tell: secrets, addresses, paths and people. The last two lines are of no use to it, or are
+told in another way."""
+
+
+def test_each_setting_is_either_visible_to_models_or_hidden_from_them(tmp_path: Path) -> None:
+    assert set(Settings.model_fields) == VISIBLE | HIDDEN, "decide in VISIBLE or HIDDEN"
+    assert not VISIBLE & HIDDEN
+    unset = {"WORKSPACE": str(tmp_path), "SCHEDULES_PER_PERSON": "0", "BOT_OWNERS": "telegram:123"}
+    shown = load(unset).settings.visible
+    assert set(shown) == {name.upper() for name in VISIBLE}
+    assert (shown["SCHEDULES_PER_PERSON"], shown["RETENTION_DAYS"], shown["LOG_LEVEL"]) == ("0", "", "INFO")
+    assert "123" not in "".join(shown.values())
 
 
 def test_typos_in_dotenv_are_found(tmp_path: Path) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 from tests.stories.harness import BotHarness, ask, running
 from tests.stories.office import ONCE, calls, card, pressed
+
+PLAN = hashlib.sha256(b"plan").hexdigest()[:32]
 
 
 async def test_a_file_goes_to_the_shared_folder_after_the_button(on: BotHarness, tmp_path: Path) -> None:
@@ -18,7 +21,7 @@ async def test_a_file_goes_to_the_shared_folder_after_the_button(on: BotHarness,
     async with running(on):
         calls(on, "vm_to_host", {"path": "plan.md"}, server="")
         asked = await card(on, "Copy plan.md to the host")
-        assert f"It copies 4 bytes to {shared}/plan.md on the bot's machine." in asked.text
+        assert f"It copies 4 bytes ({PLAN}) to {shared}/plan.md on the bot's machine." in asked.text
         assert not (shared / "plan.md").exists()
         assert "Copied plan.md" in (await pressed(on, ONCE, asked)).text
         assert (shared / "plan.md").read_text() == "plan"

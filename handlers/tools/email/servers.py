@@ -119,11 +119,11 @@ class Session:
 
     def end(self) -> None:
         """Break the connection: a thread that waits for it fails."""
-        if self._socket is not None:
+        ended, self._socket = self._socket, None  # the timer may call this at the same time
+        if ended is not None:
             with suppress(OSError):
-                self._socket.shutdown(socket.SHUT_RDWR)
-            self._socket.close()
-            self._socket = None
+                ended.shutdown(socket.SHUT_RDWR)
+            ended.close()
 
     def expire(self) -> None:
         self.expired = True

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 from zoneinfo import ZoneInfo
@@ -18,7 +17,7 @@ from handlers.tools.authoring.decorator import Tools, tool, tools_of
 from handlers.tools.dependencies import ToolDependencies
 from handlers.tools.email.account import KIND
 from handlers.tools.email.servers import SESSION_SECONDS
-from handlers.tools.folder import printable
+from handlers.tools.folder import fingerprint, printable
 from handlers.tools.person_files import PersonFiles
 from routing.errors import ToolFailed
 from routing.ports import Clock
@@ -70,10 +69,7 @@ class EmailTools:
         attachments: list[str] | None = None,
     ) -> str:
         """What is sent to whom, for the person's confirmation."""
-        account = await self._accounts.open(scope.person, KIND)
-        draft = await asyncio.to_thread(
-            self._draft, scope, account, (to, subject, body, cc), attachments or [], reply_to
-        )
+        _, draft = await self._drafted(scope, (to, subject, body, cc), attachments or (), reply_to)
         return _note(draft, Say(scope.language))
 
     @tool(traits=READING, accounts=(KIND,))
@@ -147,10 +143,7 @@ class EmailTools:
         attachments: list[str] | None = None,
     ) -> str:
         """Sends a mail from the person's address: exactly what they confirmed."""
-        account = await self._accounts.open(scope.person, KIND)
-        draft = await asyncio.to_thread(
-            self._draft, scope, account, (to, subject, body, cc), attachments or [], reply_to
-        )
+        account, draft = await self._drafted(scope, (to, subject, body, cc), attachments or (), reply_to)
         if scope.confirmed and all(_note(draft, Say(language)) != scope.confirmed for language in languages()):
             raise ToolFailed(
                 "An attachment or the account changed since the user confirmed. Nothing was sent: ask again."
@@ -175,8 +168,14 @@ class EmailTools:
                 told += " It could not be kept among the sent mails."
         return told
 
+    async def _drafted(
+        self, scope: ToolScope, texts: tuple[str, ...], paths: Sequence[str], reply_to: str
+    ) -> tuple[OpenAccount, Draft]:
+        account = await self._accounts.open(scope.person, KIND)
+        return account, await asyncio.to_thread(self._draft, scope, account, texts, paths, reply_to)
+
     def _draft(
-        self, scope: ToolScope, account: OpenAccount, texts: tuple[str, ...], paths: list[str], reply_to: str
+        self, scope: ToolScope, account: OpenAccount, texts: tuple[str, ...], paths: Sequence[str], reply_to: str
     ) -> Draft:
         """Raises ToolFailed if the mail can't be sent like this."""
         from handlers.tools.email import sending
@@ -260,10 +259,8 @@ def _note(draft: Draft, say: Say) -> str:
     if draft.in_reply_to:
         lines.append(say("In reply to: {id}", id=draft.in_reply_to))
     for each in draft.attached:
-        digest = hashlib.sha256(each.content).hexdigest()[:12]
-        lines.append(
-            say("Attached: {name} ({size:,} bytes, {digest})", name=each.name, size=len(each.content), digest=digest)
-        )
+        size, digest = len(each.content), fingerprint(each.content)
+        lines.append(say("Attached: {name} ({size:,} bytes, {digest})", name=each.name, size=size, digest=digest))
     body = draft.body
     if len(body) > MAX_SHOWN_BODY:
         body = body[:MAX_SHOWN_BODY] + "\n" + say("[{n:,} more characters]", n=len(body) - MAX_SHOWN_BODY)

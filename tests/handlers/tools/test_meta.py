@@ -83,7 +83,7 @@ async def bot(tmp_path: Path, embedder: FakeEmbedder) -> AsyncIterator[Bot]:
     await SqlPeople(database, preferences, time.time).admit(UserKey("console", "ann"), "Ann", "owner", "test")
     models = Models(workspace.config(), workspace.catalog())
     made: list[Tooling] = []
-    about = About(SPECS, WHY, models, {"USER_RATE_LIMIT": "off"}, health, lambda: made[0])
+    about = About(SPECS, WHY, models, lambda: {"USER_RATE_LIMIT": "off"}, health, lambda: made[0])
     sandbox, history = Sandbox(tmp_path / "files", SandboxLimits(), "no-such-bwrap"), SqlHistory(database, time.time)
     dependencies = ToolDependencies(
         tmp_path / "files", sandbox, history, preferences, workspace.skills, lambda: NOW, about

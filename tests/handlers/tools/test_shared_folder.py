@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from handlers.languages import Say
 from handlers.tools.person_files import PersonFiles
 from handlers.tools.shared_folder import SharedFolderTools
 from routing.errors import ToolFailed
@@ -14,7 +17,14 @@ from routing.types.decisions import TierDecision
 from routing.types.people import Person
 from routing.types.tools import ToolScope
 
+GONE = "the folder of SHARED_FOLDER is gone or no longer mounted"
+HELLO = "2cf24dba5fb0a30e26e83b2ac5b9e29e"
+"""The beginning of the SHA-256 of "hello"."""
 SCOPE = ToolScope(Person(1, "owner", "Ann"), 1, TierDecision("balanced", "default", ""))
+
+
+def off(tools: SharedFolderTools) -> str | None:
+    return asyncio.run(tools._off())
 
 
 @pytest.fixture
@@ -32,14 +42,14 @@ def own(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def tools(shared: Path, own: Path) -> SharedFolderTools:
-    return SharedFolderTools(PersonFiles(own.parent, most_bytes=10_000), str(shared), own.parent.parent)
+    return SharedFolderTools(PersonFiles(own.parent, most_bytes=10_000), lambda: str(shared), own.parent.parent)
 
 
 def test_a_file_is_listed_and_copied_there_and_back(tools: SharedFolderTools, shared: Path, own: Path) -> None:
     (own / "notes").mkdir()
     (own / "notes" / "a.txt").write_text("hello")
     asked = tools._about_copy(SCOPE, "notes/a.txt")
-    assert asked == f"📤 It copies 5 bytes to `{shared}/notes/a.txt` on the bot's machine."
+    assert asked == f"📤 It copies 5 bytes ({HELLO}) to `{shared}/notes/a.txt` on the bot's machine."
     assert list(shared.iterdir()) == []
     assert "Copied notes/a.txt (5 bytes)" in tools.vm_to_host(SCOPE, "/files/notes/a.txt")
     assert (shared / "notes" / "a.txt").read_text() == "hello"
@@ -68,6 +78,11 @@ def test_what_changed_after_the_question_is_not_copied(tools: SharedFolderTools,
     (own / "a").write_text("mine")
     confirmed = tools._about_copy(SCOPE, "a", replace=True)
     scope = ToolScope(SCOPE.person, 1, SCOPE.decision, confirmed=confirmed)
+    (own / "a").write_text("evil")  # as long as before
+    with pytest.raises(ToolFailed, match="changed since the user confirmed"):
+        tools.vm_to_host(scope, "a", replace=True)
+    assert not (shared / "a").exists()
+    (own / "a").write_text("mine")
     (shared / "a").write_text("new there")
     with pytest.raises(ToolFailed, match="changed since the user confirmed"):
         tools.vm_to_host(scope, "a", replace=True)
@@ -118,12 +133,50 @@ def test_a_setting_that_can_not_be_used_switches_the_tools_off(shared: Path, own
         str(own): "must not contain the workspace",
         str(tmp_path / "way"): "must not contain the workspace",
     }.items():
-        tools = SharedFolderTools(files, setting, workspace)
-        assert words in (tools.why_not or ""), setting
+        tools = SharedFolderTools(files, partial(str, setting), workspace)
+        assert words in (off(tools) or ""), setting
         with pytest.raises(ToolFailed, match="There is no shared folder"):
             tools.host_list_files(SCOPE)
-    kept = SharedFolderTools(files, str(shared), workspace)
-    assert kept.why_not is None
+
+
+def test_a_folder_that_goes_away_is_told_and_used_again_when_it_is_back(tools: SharedFolderTools, shared: Path) -> None:
+    assert off(tools) is None
     shared.rmdir()
-    with pytest.raises(ToolFailed, match="can't be opened"):
-        kept.host_list_files(SCOPE)
+    assert off(tools) is None, "not looked at for each message: a disk may hang"
+    for call in (tools.host_list_files, tools.host_to_vm):
+        with pytest.raises(ToolFailed, match=f"There is no shared folder: {GONE}"):
+            call(SCOPE, "a")
+    assert off(tools) == GONE
+    assert "weg oder nicht mehr eingehängt" in Say("de")(off(tools) or "")
+    shared.mkdir()
+    assert off(tools) is None
+    assert "empty folder" in tools.host_list_files(SCOPE)
+
+
+def test_nothing_is_written_below_the_mount_point_of_a_disk_that_was_unmounted(
+    tools: SharedFolderTools, shared: Path, own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (own / "a").write_text("mine")
+    mounted, real = [str(shared)], os.path.ismount
+    monkeypatch.setattr("os.path.ismount", lambda path: str(path) in mounted or real(path))
+    assert off(tools) is None
+    mounted.clear()
+    with pytest.raises(ToolFailed, match=GONE):
+        tools.vm_to_host(SCOPE, "a")
+    assert list(shared.iterdir()) == []
+    mounted.append(str(shared))
+    assert "Copied a" in tools.vm_to_host(SCOPE, "a")
+
+
+def test_the_setting_may_change_while_the_bot_runs(own: Path, tmp_path: Path) -> None:
+    setting = [""]
+    tools = SharedFolderTools(PersonFiles(own.parent), lambda: setting[0], own.parent.parent)
+    assert off(tools) == "SHARED_FOLDER is not set"
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{name}.txt").write_text(name)
+        setting[0] = str(tmp_path / name)
+        assert off(tools) is None
+        assert f"{name}.txt" in tools.host_list_files(SCOPE)
+    setting[0] = ""
+    assert off(tools) == "SHARED_FOLDER is not set"
