@@ -281,6 +281,8 @@ async def read_commands(reader: _Reader, push: Push) -> bytes:
             continue
         if command is None or command.groups()[1:] != (push.commit.encode(), push.ref.encode()):
             raise ToolFailed("git tried to push something else than was confirmed. Nothing was pushed.")
+        if b"push-options" in line.partition(b"\0")[2].split():  # orders to the server, such as to merge
+            raise ToolFailed("git tried to give the server an order besides the push. Nothing was pushed.")
         if command[1].strip(b"0") != push.base.encode().strip(b"0"):  # the server refuses one that is not current
             raise ToolFailed(
                 "The branch on the server is not as it was when this folder last saw it. Nothing was pushed: use "

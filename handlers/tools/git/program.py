@@ -28,6 +28,8 @@ OVERHEAD_SECONDS = 60.0
 """Seconds added to the limit of a call: for measuring the folder, a slow start and the shutdown."""
 MAX_CHARACTERS = 30_000
 """Maximum length of what git prints, in characters, for a model."""
+MAX_READ_CHARACTERS = 4_000_000
+"""Maximum length of what git prints for the bot itself: about 5,000 commits."""
 NO_GIT = Reason("git is not installed (sudo apt install git, then restart the bot)")
 _VARIABLES = {
     "GIT_CONFIG_SYSTEM": "/tmp/gitconfig",
@@ -54,6 +56,8 @@ _SETTINGS = (
     ("fetch.recurseSubmodules", "false"),
     ("push.recurseSubmodules", "no"),
     ("push.gpgSign", "false"),
+    ("push.followTags", "false"),
+    ("push.pushOption", ""),
     ("commit.gpgSign", "false"),
     ("tag.gpgSign", "false"),
     ("core.commitGraph", "false"),
@@ -148,6 +152,14 @@ class Git:
         """What the script prints. Raises ToolFailed."""
         ran = await self._sandbox.run(person_id, _command(identity, script, _SETTINGS), script.stdin.encode())
         return _printed(ran)
+
+    async def read(self, person_id: int, identity: Identity, script: Script) -> str:
+        """The same, whole, for the bot itself."""
+        command = _command(identity, script, _SETTINGS)
+        ran = await self._sandbox.run(person_id, command, script.stdin.encode(), kept=MAX_READ_CHARACTERS)
+        if ran.cut or ran.exit_code != 0:
+            raise ToolFailed("These are too many commits for one push." if ran.cut else _printed(ran))
+        return ran.output
 
     async def run_online(self, person_id: int, identity: Identity, script: Script, online: Online) -> str:
         """The same for a script that reaches a server."""

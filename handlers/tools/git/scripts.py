@@ -14,19 +14,28 @@ PUSH_PLAN = (
     ORIGIN
     + r"""
 url=$(git config --get remote.origin.pushurl || printf %s "$url")
-commit=$(git rev-parse --verify -q HEAD) || { echo "There are no commits yet: use git_commit first."; exit 1; }
-range=HEAD
+commit=$(git rev-parse --verify -q "HEAD^{commit}") ||
+    { echo "There are no commits yet: use git_commit first."; exit 1; }
 if base=$(git rev-parse -q --verify "refs/remotes/origin/$branch^{commit}"); then
     git merge-base --is-ancestor "$base" "$commit" ||
         { echo "origin has commits on $branch that are not in this branch: it must contain them first."; exit 1; }
-    range="$base..HEAD"
 fi
-printf '%s\n' "$url" "$branch" "$base" "$commit" "$(git rev-list --count "$range")"
-git log --max-count="$1" --format='%h %s' "$range"
+printf '%s\n' "$url" "$branch" "$base" "$commit"
+if [ -n "$base" ]; then
+    git rev-list "$base..$commit"
+    others=$(git rev-list --boundary "$base..$commit" | sed -n 's/^-//p' | grep -v "$base")
+    if [ -n "$others" ]; then
+        oldest=$(git merge-base --octopus "$base" $others)
+        git rev-list "$base" ${oldest:+--not "$oldest^@"}
+    fi
+else
+    git rev-list --max-count="$1" "$commit"
+fi | git cat-file --batch | base64 -w 0
 """
 )
-"""Prints the remote's address, the branch, its commit there (as far as known) and here, the number of commits
-to push, and the newest `$1` of them."""
+"""Prints the remote's address, the branch, and its commit there (as far as known) and here; then, in base64, the
+commits to push, and those that show that commits which were merged are on the server's branch. Of a new branch, only
+the newest `$1`."""
 COMMIT = """
 if [ $# -gt 0 ]; then git add -A -- "$@"; else git add -A; fi || exit
 if git diff --cached --quiet; then echo "There is nothing to commit: no file has changed."; exit 1; fi

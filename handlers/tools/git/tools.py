@@ -17,6 +17,7 @@ from handlers.tools.dependencies import ToolDependencies
 from handlers.tools.folder import parts_of, printable
 from handlers.tools.git import scripts
 from handlers.tools.git.account import GitAccounts
+from handlers.tools.git.commits import Pushed, check
 from handlers.tools.git.program import Git, GitStopped, Online, Script
 from handlers.tools.git.remote import Push, Remote, parse_remote
 from handlers.tools.sandbox import Sandbox
@@ -39,15 +40,13 @@ def build(dependencies: ToolDependencies) -> Tools:
 
 @dataclass(frozen=True, slots=True)
 class _PushPlan:
-    """What a push would do: move the branch from `base`, or create it if that is empty, to `commit`. `subjects` are the
-    newest of `count` commits."""
+    """What a push would do: move the branch from `base`, or create it if that is empty, to `commit`."""
 
     url: str
     branch: str
     base: str
     commit: str
-    count: int
-    subjects: tuple[str, ...]
+    pushed: Pushed
 
 
 class GitTools:
@@ -146,11 +145,12 @@ class GitTools:
     async def _push_plan(self, scope: ToolScope, path: str) -> _PushPlan:
         """Raises ToolFailed if there is nothing to push."""
         script = Script(scripts.PUSH_PLAN, (str(MAX_SHOWN_COMMITS),), repository=_inside(path))
-        url, branch, base, commit, count, *subjects = (await self._run(scope, script)).split("\n")
+        author = await self._accounts.author(scope.person)
+        url, branch, base, commit, *commits = (await self._git.read(scope.person.id, author, script)).split("\n")
         parse_remote(url)
-        if count == "0":
+        if base == commit:
             raise ToolFailed("There is nothing to push: the remote has all commits of this branch.")
-        return _PushPlan(url, branch, base, commit, int(count), tuple(subjects))
+        return _PushPlan(url, branch, base, commit, await asyncio.to_thread(check, "".join(commits), base, commit))
 
     async def _run(self, scope: ToolScope, script: Script) -> str:
         return await self._git.run(scope.person.id, await self._accounts.author(scope.person), script)
@@ -181,10 +181,16 @@ class GitTools:
 
 def _note(plan: _PushPlan, say: Say) -> str:
     """The remote, the branch and the commits, for the person's confirmation."""
-    words = say("New commits for the branch {branch} of {url}: {n}", branch=plan.branch, url=plan.url, n=plan.count)
-    lines = [words, f"{plan.base}..{plan.commit}" if plan.base else plan.commit, "", *plan.subjects]
-    if plan.count > len(plan.subjects):
-        lines.append(say("… and {n} more", n=plan.count - len(plan.subjects)))
+    pushed, facts = plan.pushed, {"branch": plan.branch, "url": plan.url}
+    words = say("New commits for the branch {branch} of {url}: {n}", n=pushed.count, **facts)
+    if pushed.older:
+        words = say("The branch {branch} is new for {url}. Its newest commits:", **facts)
+    shown = pushed.lines[:MAX_SHOWN_COMMITS]
+    lines = [words, f"{plan.base}..{plan.commit}" if plan.base else plan.commit, "", *shown]
+    if pushed.older:
+        lines.append(say("… and all commits before them"))
+    elif pushed.count > len(shown):
+        lines.append(say("… and {n} more", n=pushed.count - len(shown)))
     return fenced("\n".join(map(printable, lines)))
 
 

@@ -64,6 +64,7 @@ class _Job:
     argv: Sequence[str]
     stdin: bytes
     bubblewrap: Bubblewrap
+    kept: int | None = None
 
 
 NOT_INSTALLED = Reason("bubblewrap is not installed (sudo apt install bubblewrap, then restart the bot)")
@@ -121,11 +122,13 @@ class Sandbox:
         seconds: float | None = None,
         server: Path | None = None,
         network: bool = False,
+        kept: int | None = None,
     ) -> ExecResult:
         """Runs a program in the person's folder, for at most `seconds` instead of the usual limit. `server` is a Unix
         socket that the program finds at `SERVER`. With `network`, it has the machine's network whatever the limits say,
-        so it must not run the person's own code. Raises ToolFailed if it can't be started. On cancellation, kills
-        everything inside and returns when the last process is gone."""
+        so it must not run the person's own code. `kept` is how many characters of the output are kept. Raises
+        ToolFailed if it can't be started. On cancellation, kills everything inside and returns when the last process is
+        gone."""
         if off := await self.reason_off():
             raise ToolFailed(f"Nothing can be run here: {off}. Only the owner can fix that; go on without it.")
         assert self.isolation is not None
@@ -142,7 +145,7 @@ class Sandbox:
             limits = replace(self.limits, network=network or self.limits.network)
             bubblewrap = replace(bubblewrap, limits=replace(limits, seconds=seconds or limits.seconds))
             try:
-                return await self._stoppable(_Job(self._files, person_id, argv, stdin, bubblewrap))
+                return await self._stoppable(_Job(self._files, person_id, argv, stdin, bubblewrap, kept))
             except BrokenSandbox as error:
                 log.warning("[Sandbox] %s", error)
                 raise ToolFailed("The sandbox broke before the command ended. Try once more.") from None
@@ -170,7 +173,7 @@ class Sandbox:
 
     async def _execute(self, job: _Job, stop: asyncio.Future[None]) -> ExecResult:
         bubblewrap, limits = job.bubblewrap, job.bubblewrap.limits
-        loop, transcript = asyncio.get_running_loop(), Transcript(limits.printed_chars)
+        loop, transcript = asyncio.get_running_loop(), Transcript(job.kept or limits.printed_chars)
         with ExitStack() as fds:
             folder = await self._in_thread(fds.enter_context, own_folder(job.files, job.person_id))
             size = await self._in_thread(measure_or_fail, folder)

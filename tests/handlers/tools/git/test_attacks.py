@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 
@@ -397,6 +398,50 @@ async def test_a_confirmed_push_overwrites_nothing(tmp_path: Path, server: GitSe
     assert git(bare, "rev-parse", "main") == theirs
 
 
+@pytest.mark.system
+async def test_a_card_shows_no_commit_whose_text_does_not_fit_its_name(tmp_path: Path, server: GitServer) -> None:
+    """git in the sandbox believes what the repository stores under a name. What is pushed is checked outside."""
+    tools = await tools_for(tmp_path, server)
+    await tools.git_clone(ADA, f"{server.root}/notes.git")
+    here = home(tmp_path) / "notes"
+    before = git(here, "rev-parse", "HEAD")
+    for name in ("first", "second"):
+        (here / name).write_text(name)
+        await tools.git_commit(ADA, f"Commit the {name}")
+    honest = git(here, "rev-parse", "HEAD~1")
+    assert "Commit the first" in await tools._push_note(ADA)
+    stored = here / ".git" / "objects" / honest[:2] / honest[2:]
+    stored.chmod(0o600)
+    text = git(here, "cat-file", "commit", honest).replace("Commit the first", "Harmless").encode() + b"\n"
+    stored.write_bytes(zlib.compress(b"commit %d\0%b" % (len(text), text)))
+    assert "Harmless" in await tools.git_log(ADA), "as the sandbox sees it"
+    for call in (tools._push_note, tools.git_push):
+        with pytest.raises(ToolFailed, match="can't be checked"):
+            await call(ADA)
+    assert git(server.folder / "notes.git", "rev-parse", "main") == before
+
+
+@pytest.mark.system
+async def test_a_push_gives_the_server_no_other_order(tmp_path: Path, server: GitServer) -> None:
+    tools, bare = await tools_for(tmp_path, server), server.folder / "notes.git"
+    git(bare, "config", "receive.advertisePushOptions", "true")
+    url = f"{server.root}/notes.git"
+    await tools.git_clone(ADA, url)
+    here = home(tmp_path) / "notes"
+    (here / "a.md").write_text("a")
+    await tools.git_commit(ADA, "Work")
+    git(here, "tag", "-a", "-m", "Tag", "v1")
+    plan = await tools._push_plan(ADA, "")
+    remote, push = parse_remote(url), Push("refs/heads/main", plan.base, plan.commit)
+    with pytest.raises(ToolFailed, match="an order besides the push"):
+        await tools._connected(ADA, Script("git push -o merge_request.create origin HEAD:main"), remote, url, push)
+    git(here, "config", "push.pushOption", "merge_request.create")
+    git(here, "config", "push.followTags", "true")
+    await tools.git_push(ADA)
+    assert git(bare, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
+    assert git(bare, "log", "-1", "--format=%s", "main") == "Work"
+
+
 async def reading(*packets: bytes) -> Sequence[bytes]:
     reader = asyncio.StreamReader()
     for packet in packets:
@@ -423,6 +468,7 @@ async def test_the_commands_of_a_push_are_read_exactly() -> None:
         (b"d" * 40 + b" " + GOOD,),
         (b"0" * 40 + b" " + GOOD,),
         (OLD + b" " + b"a" * 40 + b" refs/heads/main2",),
+        (OLD + b" " + GOOD + b"\0 report-status push-options agent=git",),
         (OLD + b" " + GOOD, OLD + b" " + b"a" * 40 + b" refs/heads/evil"),
         (b"push-cert\0x",),
         (b"x" * 60_000, b"x" * 60_000),

@@ -91,6 +91,36 @@ async def test_branches_and_pulling(tmp_path: Path, tools: GitTools, server: Git
         await tools.git_pull(ADA)
 
 
+async def test_a_merge_and_a_long_new_branch_are_pushed_with_what_they_hold(
+    tmp_path: Path, tools: GitTools, server: GitServer
+) -> None:
+    url, bare = f"{server.root}/notes.git", server.folder / "notes.git"
+    await tools.git_clone(ADA, url)
+    here = home(tmp_path) / "notes"
+    git(here, "switch", "-q", "-c", "aside")
+    git(here, "commit", "-q", "--allow-empty", "-m", "Aside")
+    git(here, "switch", "-q", "main")
+    git(here, "commit", "-q", "--allow-empty", "-m", "On main")
+    await tools.git_push(ADA)
+    git(here, "merge", "-q", "-m", "Merge aside", "aside")
+    note = await tools._push_note(ADA)
+    assert f"of {url}: 2" in note
+    assert "Merge aside" in note
+    assert "Aside" in note
+    assert "On main" not in note
+    assert "main -> main" in await tools.git_push(ADA)
+    git(here, "switch", "-q", "-c", "long")
+    for number in range(25):
+        git(here, "commit", "-q", "--allow-empty", "-m", f"Grüße {number}")
+    note = await tools._push_note(ADA)
+    assert f"The branch long is new for {url}. Its newest commits:" in note
+    assert "Grüße 24" in note
+    assert "Grüße 4" not in note
+    assert "… and all commits before them" in note
+    assert "long -> long" in await tools.git_push(ADA)
+    assert git(bare, "log", "-1", "--format=%s", "long") == "Grüße 24"
+
+
 async def test_a_git_daemon(tmp_path: Path, tools: GitTools) -> None:
     bare = bare_repository(tmp_path / "srv")
     async with git_daemon(tmp_path / "srv") as root:
