@@ -18,7 +18,13 @@ _UNITS = ("minute", "hour", "day", "week", "month", "year")
 _SECONDS = {"minute": 60, "hour": 3600}
 _PERIODS = {"daily": "day", "hourly": "hour", "weekly": "week", "monthly": "month", "yearly": "year"}
 _REPEATING = ("every", "repeated", "workdays", *_PERIODS)
-_DAYS_AHEAD = {"today": 0, "tomorrow": 1, "after_tomorrow": 2, "tonight": 0}
+SMALL_HOURS = 4
+"""Before this hour, "tonight" means the next day."""
+_LATE_FROM = {"afternoon": 1, "evening": SMALL_HOURS, "night": 6}
+"""From this hour on, the part of the day makes it an hour after noon."""
+_CALENDAR = ("weekdays", "weekend", "months", "next", "next_week", "to", "at_or_to")
+_CLOCK_WORDS = ("at", "before_hour", "past_hour", "part", "am", "pm")
+_DAYS_AHEAD = {"today": 0, "tomorrow": 1, "tomorrow_part": 1, "after_tomorrow": 2, "tonight": 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +58,7 @@ class ExpressionParser:
         self._date: tuple[int | None, int | None, int | None] = (None, None, None)
         self._seconds = self._months = 0
         self._relative_days: int | None = None
+        self._days_later = 0
         self._at = 0
 
     def when(self) -> When:
@@ -75,22 +82,27 @@ class ExpressionParser:
             self._take_repeating(word)
         elif word.kind in _DAYS_AHEAD:
             self._take_day(word.kind)
+            self._part = word.value or self._part
         elif word.kind in NUMERIC:
             self._take_figure(word)
         elif word.kind in _UNITS and (self._every or self._next):
             self._take_unit(1, word.kind)
-        elif word.kind in ("at", "half_to", "part", "am", "pm"):
+        elif word.kind in _CLOCK_WORDS:
             self._take_time(word)
-        elif word.kind in ("weekdays", "weekend", "months", "next"):
+        elif word.kind in _CALENDAR:
             self._take_calendar(word)
-        elif word.kind == "half_hour":
-            self._take_half_hour()
+        elif word.kind == "span":
+            self._take_unit(*word.value)
         elif word.kind not in ("and", "ordinal", "in", "after"):
             raise NotATimeError
 
     def _take_repeating(self, word: Word) -> None:
         self._every = True
-        if word.kind in _PERIODS:
+        if word.kind == "every" and self._seconds:  # behind the interval, as in Japanese
+            self._interval, self._seconds = (self._seconds // 60, "minute"), 0
+        elif word.kind == "every" and self._relative_days:
+            self._interval, self._relative_days = (self._relative_days, "day"), None
+        elif word.kind in _PERIODS:
             self._interval = (1, _PERIODS[word.kind])
         elif word.kind == "repeated":
             self._days.add(word.value)
@@ -98,32 +110,46 @@ class ExpressionParser:
             self._days |= {0, 1, 2, 3, 4}
 
     def _take_calendar(self, word: Word) -> None:
-        if word.kind == "next":
+        if word.kind == "next" or (word.kind == "next_week" and self._kind() in ("month", "year")):
             self._next = True
+        elif word.kind == "next_week":
+            self._relative_days = 7
+            self._at += self._kind() == "week"
+        elif word.kind == "at_or_to" and self._kind() not in ("weekdays", "repeated"):
+            self._take_time(Word("at", None, word.end))
+        elif word.kind in ("to", "at_or_to"):
+            self._take_range()
         elif word.kind == "months":
             self._date = (self._date[0], word.value, self._date[2])
         else:
             self._days |= {5, 6} if word.kind == "weekend" else {word.value}
 
-    def _take_half_hour(self) -> None:
-        if self._every:
-            self._interval = (30, "minute")
-        else:
-            self._seconds += 1800
+    def _take_range(self) -> None:
+        """From the weekday before to the one behind: each week."""
+        if len(self._days) != 1 or self._kind() not in ("weekdays", "repeated"):
+            raise NotATimeError
+        first, last = next(iter(self._days)), self._words[self._at].value
+        self._at += 1
+        self._every = True
+        self._days = {(first + ahead) % 7 for ahead in range((last - first) % 7 + 1)}
 
     def _take_time(self, word: Word) -> None:
-        """Words of the time of day. `half_to` is the half hour before the hour that follows."""
+        """Words of the time of day."""
         following = self._kind()
         if word.kind == "part":
             self._part = word.value
         elif word.kind in ("am", "pm"):
             self._half = word.kind
-        elif word.kind == "half_to" and following == "number":
-            self._set_clock((self._words[self._at].value - 1) % 24, 30)
-            self._at += 1
+        elif word.kind in ("before_hour", "past_hour") and following == "number":
+            hour = self._words[self._at].value
+            self._at += 2 if self._kind(1) == "oclock" else 1
+            if not 1 <= hour <= 24:
+                raise NotATimeError
+            minutes = hour * 60 + (word.value if word.kind == "past_hour" else -word.value)
+            self._set_clock(minutes // 60 % 24, minutes % 60)
         elif word.kind == "at" and following == "number":
             self._take_clock()
-        elif word.kind == "half_to" or following not in ("clock", "point", "part", "half_to"):
+        elif word.kind != "at" or following not in ("clock", "point", "part", "am", "pm", "before_hour", "past_hour"):
             raise NotATimeError
 
     def _take_figure(self, word: Word) -> None:
@@ -135,7 +161,7 @@ class ExpressionParser:
         elif word.kind in ("dotted", "slashed"):
             self._take_date(word.value)
         else:
-            self._set_clock(word.value.hour, word.value.minute)
+            self._set_clock(24 if word.text.startswith("24") else word.value.hour, word.value.minute)
             if self._kind() in ("oclock", "hour"):
                 self._at += 1
 
@@ -155,10 +181,15 @@ class ExpressionParser:
 
     def _take_date(self, days: tuple[Day, ...]) -> None:
         if len(days) > 1:
-            first, second = (f"{year or self._here.year}-{month:02}-{day:02}" for year, month, day in days)
+            first, second = (f"{self._year(*each)}-{each[1]:02}-{each[2]:02}" for each in days)
             words = "This date can mean {first} or {second}. Write it like {first}."
             raise Refused(words, first=first, second=second)
         self._date = days[0]
+
+    def _year(self, year: int | None, month: int, day: int) -> int:
+        """The given year, or that in which the day comes next."""
+        today = self._here
+        return year or today.year + ((month, day) < (today.month, today.day))
 
     def _take_unit(self, number: int, unit: str) -> None:
         if self._every and self._interval is None:
@@ -176,8 +207,25 @@ class ExpressionParser:
         else:
             self._months += number * (12 if unit == "year" else 1)
 
+    def _take_date_part(self, value: int, following: str) -> bool:
+        """Take a number and the word for year, month or day behind it, as in `2026年12月24日`."""
+        year, month, day = self._date
+        if following == "year" and value >= 1000:
+            year = value
+        elif following == "month_of":
+            month = value
+        elif following == "day" and not day and (month or self._interval == (1, "month")):
+            day = value
+        else:
+            return False
+        self._date = year, month, day
+        self._at += 2
+        return True
+
     def _take_number(self, value: int) -> None:
         following = self._kind(1)
+        if self._take_date_part(value, following):
+            return
         dated = self._offset is not None or bool(self._days) or any(self._date) or self._relative_days is not None
         if following in _UNITS and not (following == "hour" and (dated or (self._every and self._interval))):
             self._at += 2
@@ -192,29 +240,40 @@ class ExpressionParser:
             self._date = (value, *self._date[1:])
         elif following in ("oclock", "hour", "am", "pm", "part"):
             self._take_clock()
-        elif following == "weekdays" and self._every and self._interval is None:
+        elif following == "weekdays" and self._every and self._interval is None and value > 1:
             self._at += 1
             self._interval = (value, "week")
+        elif self._whole and not dated and following == "at" and self._kind(-1) != "in" and 1 <= value <= 31:
+            self._at += 1
+            self._date = (None, None, value)
         elif self._whole and (dated or self._every) and self._clock is None:
             self._take_clock()
         else:
             raise NotATimeError
 
     def _take_clock(self) -> None:
-        """An hour, the word for the hour, and the minutes: `8`, `8 Uhr 30`, `7 h 30`."""
+        """An hour, the word for the hour, and the minutes: `8`, `8 Uhr 30`, `7 h 30`, `9時30分`, `nueve y media`."""
         hour, minute = self._words[self._at].value, 0
         self._at += 1
         if self._kind() in ("oclock", "hour"):
             self._at += 1
-            if self._kind() == "number" and self._words[self._at].value < 60 and self._kind(1) not in _UNITS:
+            unit = self._kind(1)
+            if self._kind() == "number" and self._words[self._at].value < 60 and unit not in _UNITS[1:]:
                 minute = self._words[self._at].value
-                self._at += 1
+                self._at += 2 if unit == "minute" else 1
+        if self._kind() in ("plus", "minus"):
+            word = self._words[self._at]
+            self._at += 1
+            minutes = hour * 60 + (word.value if word.kind == "plus" else -word.value)
+            hour, minute = minutes // 60, minutes % 60
         self._set_clock(hour, minute)
 
     def _set_clock(self, hour: int, minute: int) -> None:
-        if self._clock is not None or hour > 24:
+        """24:00 is the end of the day."""
+        if self._clock is not None or not 0 <= hour * 60 + minute <= 24 * 60:
             raise NotATimeError
         self._clock = time(hour % 24, minute)
+        self._days_later = hour // 24
 
     def _time(self) -> time:
         """The time of day."""
@@ -225,7 +284,7 @@ class ExpressionParser:
             if hour > 12:
                 raise NotATimeError
             hour = hour % 12 + (12 if self._half == "pm" else 0)
-        elif (self._part in ("afternoon", "evening") and 1 <= hour < 12) or (self._part == "night" and 6 <= hour < 12):
+        elif _LATE_FROM.get(self._part, 12) <= hour < 12:
             hour += 12
         return self._clock.replace(hour=hour)
 
@@ -238,17 +297,22 @@ class ExpressionParser:
         if any(self._date):
             return self._on_date(at, today)
         if self._offset is not None:
-            return local_time(today + timedelta(days=self._offset), at, self._zone)
+            found = self._on_day(today + timedelta(days=self._offset), at)
+            tonight = self._offset == 0 and self._part in ("evening", "night", "midnight") and at.hour < SMALL_HOURS
+            return self._on_day(today + timedelta(days=1), at) if tonight and found <= self._now else found
         if self._days:
             ahead = (next(iter(self._days)) - today.weekday()) % 7
             day = today + timedelta(days=ahead)
-            if (self._next and not ahead) or local_time(day, at, self._zone) <= self._now:
+            if (self._next and not ahead) or self._on_day(day, at) <= self._now:
                 day += timedelta(days=7)
-            return local_time(day, at, self._zone)
+            return self._on_day(day, at)
         if self._clock is None and not self._part:
             raise NotATimeError
         found = local_time(today, at, self._zone)
         return found if found > self._now else local_time(today + timedelta(days=1), at, self._zone)
+
+    def _on_day(self, day: date, at: time) -> float:
+        return local_time(day + timedelta(days=self._days_later), at, self._zone)
 
     def _later(self, at: time, today: date) -> float:
         """In some days or months; at the same time of day, unless there is another."""
@@ -263,7 +327,7 @@ class ExpressionParser:
                 raise NotATimeError
             day = day - timedelta(days=day.weekday()) + timedelta(days=next(iter(self._days)))
         timed = self._clock is not None or bool(self._part) or bool(self._days)
-        return local_time(day, at if timed else self._here.time().replace(tzinfo=None), self._zone)
+        return self._on_day(day, at if timed else self._here.time().replace(tzinfo=None))
 
     def _on_date(self, at: time, today: date) -> float:
         year, month, day = self._date
@@ -278,17 +342,17 @@ class ExpressionParser:
                 years = [year] if year is not None else [today.year + ahead for ahead in range(9)]
                 tried = [date(each, month, day) for each in years if day <= _day(each, month, 31).day]
         except (ValueError, OverflowError):
-            raise NotATimeError from None
-        times = [local_time(each, at, self._zone) for each in tried]
+            tried = []
+        times = [self._on_day(each, at) for each in tried]
         if not times:
-            raise NotATimeError
+            raise Refused("This date does not exist: {date}.", date=_shown(year, month, day))
         return next((each for each in times if each > self._now), times[-1])
 
     def _repeated(self) -> When:
         if self._offset is not None or self._seconds or self._months or self._relative_days is not None:
             raise NotATimeError
         number, unit = self._interval or (1, "")
-        if number < 1:
+        if number < 1 or (self._days_later and (self._days or number > 1 or any(self._date))):
             raise NotATimeError
         if unit in _SECONDS:
             if self._clock or self._days or self._part or any(self._date):
@@ -340,6 +404,10 @@ def _day(year: int, month: int, day: int) -> date:
     """This day, or the last one of its month."""
     following = date(year + month // 12, month % 12 + 1, 1)
     return min(date(year, month, 1) + timedelta(days=day - 1), following - timedelta(days=1))
+
+
+def _shown(year: int | None, month: int | None, day: int) -> str:
+    return "-".join(f"{each:02}" for each in (year, month, day) if each is not None)
 
 
 def _weekdays(days: set[int]) -> str:

@@ -1,19 +1,19 @@
 """Understands when something should happen: `in 20 minutes`, `jeden Montag um 9`, ISO times and cron expressions.
 
-Ten languages are understood exactly (`time_words`); single times in others are left to dateparser, which is imported on
-first use. Everything here may block for some 100 ms, so it runs in a thread.
+Fourteen languages are understood exactly (`time_words`); single times in others are left to dateparser, which is
+imported on first use. Everything here may block for some 100 ms, so it runs in a thread.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, time
 from zoneinfo import ZoneInfo
 
-from handlers.schedules.expression_parser import NUMERIC, ExpressionParser, NotATimeError, When
+from handlers.schedules.expression_parser import DEFAULT_TIME, NUMERIC, ExpressionParser, NotATimeError, When
 from handlers.schedules.rules import is_cron, local_time, next_time
-from handlers.schedules.time_words import Word, languages, leading, lower, scan
+from handlers.schedules.time_words import UNSPACED, Word, languages, leading, lower, scan
 from routing.errors import Reason, Refused
 
 MAX_CHARACTERS = 200
@@ -25,13 +25,14 @@ HOW = (
     "Write it like “in 20 minutes”, “tomorrow 9:00”, “Monday at 8”, “every weekday at 8”, “2030-12-24 18:00”, or as a "
     "cron expression such as “0 8 * * 1-5”."
 )
-OTHERS = ("ja", "zh", "ko", "ar", "uk", "cs", "sv", "da", "nb", "fi", "hu", "ro", "el", "he", "hi", "id", "vi", "th")
+OTHERS = ("uk", "cs", "sv", "da", "nb", "fi", "hu", "ro", "el", "he", "hi", "id", "vi", "th")
 """Languages left to dateparser; each takes it some milliseconds."""
-_CONNECTING = ("fill", "and", "at", "in", "every", "next")
+_CONNECTING = ("fill", "and", "at", "in", "every", "next", "to", "at_or_to")
 _EXACT = ("number", "clock", "point", "part")
 _WORD_CHARACTERS = 4
 _SUFFIX_WORDS = 12
 _DIGITS = re.compile(r"\d+")
+_DATE_AT_END = re.compile(r"\d\.\s?\d{1,2}\.$")
 
 
 def understand(text: str, now: float, zone: ZoneInfo, language: str = "") -> When:
@@ -56,6 +57,8 @@ def split(text: str, now: float, zone: ZoneInfo, language: str = "") -> tuple[st
     text = text.strip()
     folded = lower(text)
     for code in _ordered(language):
+        if _is_past(scan(folded[:SPLIT_CHARACTERS], code)):
+            return None
         end, timed = _prefix(folded[:SPLIT_CHARACTERS], now, zone, code)
         if end == len(text):
             return None
@@ -82,7 +85,11 @@ def _prefix(folded: str, now: float, zone: ZoneInfo, language: str) -> tuple[int
     """Where the longest time expression at the beginning ends, 0 if there is none, and whether it has a time of day."""
     words = scan(folded, language)
     while words:
-        if words[-1].kind not in _CONNECTING and _whole_word(folded, words[-1].end) and _is_time(words, now, zone):
+        if (
+            words[-1].kind not in _CONNECTING
+            and _whole_word(folded, words[-1].end, language)
+            and _is_time(words, now, zone)
+        ):
             return words[-1].end, any(each.kind in _EXACT for each in words)
         words.pop()
     return 0, False
@@ -90,27 +97,44 @@ def _prefix(folded: str, now: float, zone: ZoneInfo, language: str) -> tuple[int
 
 def _is_time(words: Sequence[Word], now: float, zone: ZoneInfo) -> bool:
     """Whether the words are an expression that a text around it does not contain by chance, as "do" or "an"."""
-    if not any(each.kind in NUMERIC or len(each.text) >= _WORD_CHARACTERS for each in words):
+    if not any(each.kind in NUMERIC or len(each.text) >= _WORD_CHARACTERS or not each.text.isascii() for each in words):
         return False
     try:
         ExpressionParser(words, now, zone, whole=False).when()
-    except (NotATimeError, Refused):
+    except NotATimeError:
         return False
+    except Refused:  # `understand` says why
+        return True
     return True
 
 
-def _whole_word(text: str, end: int) -> bool:
-    return end >= len(text) or not (text[end].isalnum() and text[end - 1].isalnum())
+def _is_past(words: Sequence[Word]) -> bool:
+    """Whether they begin with a time that has passed, such as `5 minutes ago`."""
+    return len(words) > 1 and words[0].kind in NUMERIC and any(each.kind == "past" for each in words)
+
+
+def _without_end(text: str) -> str:
+    """Without the end of a sentence; the full stop of `24.12.` belongs to the date."""
+    text = text.rstrip(" !?")
+    return text if _DATE_AT_END.search(text[-8:]) else text.rstrip(" .!?")
+
+
+def _whole_word(text: str, end: int, language: str) -> bool:
+    return end >= len(text) or language in UNSPACED or not (text[end].isalnum() and text[end - 1].isalnum())
 
 
 def _suffix(folded: str, after: int, now: float, zone: ZoneInfo, language: str) -> int | None:
     """Where the longest time expression at the end begins, behind `after`."""
-    folded = folded.rstrip(" .!")
+    folded = _without_end(folded)
     first = max(after, len(folded) - SPLIT_CHARACTERS)
-    for found in list(re.finditer(r"(?<!\S)\S", folded[first:]))[-_SUFFIX_WORDS:]:
+    for found in list(re.finditer(r"\S" if language in UNSPACED else r"(?<!\S)\S", folded[first:]))[-_SUFFIX_WORDS:]:
         start = first + found.start()
         words = scan(folded, language, start) if start else []
-        if words and words[-1].end == len(folded) and words[0].kind != "and" and _is_time(words, now, zone):
+        if not words or words[-1].end != len(folded):
+            continue
+        if any(each.kind == "past" for each in words):
+            return None
+        if words[0].kind != "and" and _is_time(words, now, zone):
             return start
     return None
 
@@ -134,7 +158,7 @@ def _exact(text: str, now: float, zone: ZoneInfo) -> When | None:
 
 
 def _in_words(text: str, now: float, zone: ZoneInfo, language: str) -> When | None:
-    folded = lower(text).strip(" .!?")
+    folded = _without_end(lower(text))
     for code in _ordered(language):
         words = scan(folded, code)
         if words and words[-1].end == len(folded):
@@ -147,7 +171,8 @@ def _in_words(text: str, now: float, zone: ZoneInfo, language: str) -> When | No
 
 def _by_library(text: str, now: float, zone: ZoneInfo) -> When | None:
     """A single time in any other language. A result that leaves out one of the numbers is not used."""
-    if not any(each.isalpha() for each in text):
+    letters = [each for each in text if each.isalpha()]
+    if not letters or (len(letters) <= _WORD_CHARACTERS and "".join(letters).isascii()):
         return None
     import dateparser
 
@@ -160,7 +185,9 @@ def _by_library(text: str, now: float, zone: ZoneInfo) -> When | None:
     if found is None:
         return None
     there = found.replace(tzinfo=None)
-    shown = {there.year, there.year % 100, there.month, there.day, there.hour, there.hour % 12 or 12, there.minute}
+    shown = {there.year, there.month, there.day, there.hour, there.hour % 12 or 12, there.minute}
+    if there.time() == time(0) and "00" not in text:
+        there = datetime.combine(there, DEFAULT_TIME)
     passed = there - here
     shown |= {passed.days, round(passed.total_seconds() / 3600), round(passed.total_seconds() / 60)}
     if not all(int(each) in shown or int(each) == 0 for each in _DIGITS.findall(text)):

@@ -1,4 +1,4 @@
-"""Finds the words of time expressions in ten languages. The words are in `time_words.json`."""
+"""Finds the words of time expressions in fourteen languages. The words are in `time_words.json`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from typing import Any
 
 NUMBERED = ("weekdays", "repeated", "months")
 """Kinds whose words are listed by number: weekdays from Monday (0), months from January (1)."""
+UNSPACED = ("ja", "zh", "ko")
+"""Languages whose words follow each other without spaces."""
 PARTS: Mapping[str, int] = {"morning": 9, "noon": 12, "afternoon": 15, "evening": 19, "night": 22, "midnight": 0}
 """The hour of each part of the day if no other is given."""
 Day = tuple[int | None, int, int]
@@ -26,7 +28,9 @@ _NUMBERS = re.compile(
     r"|(?P<number>\d{1,4}(?!\d))(?P<dot>\.(?!\d))?",
     re.IGNORECASE,
 )
-_GAP = re.compile(r"[\s,;:·–-]*")
+_GAP = re.compile(r"[\s,;:·–、，-]*")
+_NEGATIVE = re.compile(r"(?<!\S)[–-]\d")
+_DASHES = ("-", "–")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,21 +72,36 @@ def _phrases(language: str) -> tuple[re.Pattern[str], Mapping[str, tuple[tuple[s
                 add(kind, phrases, number)
         elif isinstance(given, dict):
             for name, phrases in given.items():
-                add("part" if kind == "parts" else "number", phrases, name if kind == "parts" else int(name))
+                add(*_named(kind, name, phrases))
         elif kind != "lead":
             add(kind, given)
     longest = sorted(meanings, key=len, reverse=True)
     pattern = "|".join(map(re.escape, longest))
-    return re.compile(rf"(?:{pattern})(?:(?<=['’@])|(?![^\W\d_]))\.?"), {
-        phrase: tuple(each) for phrase, each in meanings.items()
-    }
+    end = "" if language in UNSPACED else r"(?:(?<=['’@])|(?![^\W\d_]))\.?"
+    return re.compile(rf"(?:{pattern}){end}"), {phrase: tuple(each) for phrase, each in meanings.items()}
+
+
+def _named(kind: str, name: str, phrases: str) -> tuple[str, str, Any]:
+    """Kind, phrases and value of a part of the day, a number, a span such as `90 minute`, or minutes."""
+    match kind:
+        case "parts":
+            return "part", phrases, name
+        case "spans":
+            number, unit = name.split()
+            return "span", phrases, (int(number), unit)
+        case "tomorrow_part":
+            return kind, phrases, name
+        case "numbers":
+            return "number", phrases, int(name)
+    return kind, phrases, int(name)
 
 
 @cache
 def leading(language: str) -> re.Pattern[str]:
     """Words between a time and the text of a reminder, such as `to`."""
     words = sorted(_table()[language]["lead"].split("|"), key=len, reverse=True)
-    return re.compile(rf"(?:{'|'.join(map(re.escape, words))})(?![^\W\d_])\s*", re.IGNORECASE)
+    end = "" if language in UNSPACED else r"(?![^\W\d_])"
+    return re.compile(rf"(?:{'|'.join(map(re.escape, words))}){end}\s*", re.IGNORECASE)
 
 
 def lower(text: str) -> str:
@@ -96,7 +115,11 @@ def scan(text: str, language: str, start: int = 0) -> list[Word]:
     words: list[Word] = []
     at = start
     while True:
-        at = _gap(text, at)
+        before, at = at, _gap(text, at)
+        if _NEGATIVE.match(text, at - 1):
+            return words
+        if words and words[-1].kind in ("weekdays", "repeated") and text[before:at].strip() in _DASHES:
+            words.append(Word("to", None, at))
         if (number := _NUMBERS.match(text, at)) is not None:
             kind = number.lastgroup if number.lastgroup != "dot" else "number"
             assert kind is not None
@@ -123,10 +146,15 @@ def _gap(text: str, at: int) -> int:
 def _meaning(choices: tuple[tuple[str, Any], ...], before: list[Word]) -> tuple[str, Any]:
     """A word such as the Turkish "saat" is a unit after a number, and else "at"."""
     if len(choices) > 1:
+        last = next((word.kind for word in reversed(before) if word.kind != "fill"), "")
+        if ("to", None) in choices:
+            others = [each for each in choices if each != ("to", None)]
+            return ("at_or_to", None) if last in ("weekdays", "repeated") else others[0]
+        if ("month_of", None) in choices:
+            return ("month_of" if last == "number" else "month"), None
         units = [each for each in choices if each[0] in ("hour", "minute", "day", "month", "week", "year", "oclock")]
         others = [each for each in choices if each not in units]
-        last = next((word.kind for word in reversed(before) if word.kind != "fill"), "")
-        if units and (last in ("number", "clock", "every") or not others):
+        if units and (last in ("number", "clock", "every", "next") or not others):
             return units[0]
         return others[0]
     return choices[0]
