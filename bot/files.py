@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bot.platform import Platform
+from handlers.incoming import page_of
 from routing.bounded import Bounded
 from routing.errors import ModelError, Refused
 from routing.llm.transcription import Transcriber, check_size
@@ -29,7 +30,7 @@ class Files:
         """An image for a model; None if it can't be fetched any more."""
         if attachment.ref not in self._pictures:
             try:
-                data = await self._fetch(attachment)
+                data = await page_of(attachment, self._fetch) or await self._fetch(attachment)
             except Refused:
                 return None
             self._pictures[attachment.ref] = Picture(attachment.mime, data)

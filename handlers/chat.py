@@ -41,6 +41,11 @@ from routing.types.usage import TurnCost
 REMEMBER = "remember"
 """The tool that stores a fact about the person."""
 
+SCANNED_UNSEEN = (
+    "🖨 The PDF has no text, only pictures of pages, and {model} can't see pictures. Choose another model with /tier or "
+    "/model and use /retry, or send the text."
+)
+
 Transcribe = Callable[[Attachment, str, TurnCost, str, int], Awaitable[str]]
 """Transcribes a voice message. Arguments: the attachment, the code of the language or empty, the cost to charge, the
 turn id, the conversation id."""
@@ -84,12 +89,13 @@ class Chat:
                 words = "This button is out of date: there is a newer answer here. Nothing was asked."
                 return Reply(ask.say(words), apart=True)
         text = await self.whole_text(ask, written)
-        pictures = _pictures(ask.message)
-        for each in pictures:  # for tools; the model gets them in any case
+        for each in _pictures(ask.message):  # for tools; the model gets them in any case
             with suppress(Refused):
                 await self._incoming.store(each, ask.person.id)
         source = _source(ask.message)
-        question = Question(ask.person, conversation_id, text, pictures, prefix=prefix, source=source, fixed=ask.fixed)
+        question = Question(
+            ask.person, conversation_id, text, _shown(ask), prefix=prefix, source=source, fixed=ask.fixed
+        )
         reply = await self.turn(ask, question)
         return reply if ask.message.scheduled is None else await self._announced(ask, reply)
 
@@ -107,7 +113,7 @@ class Chat:
             conversation_id=await ask.conversation_id(self._history),
             person_id=ask.person.id,
             question=await self.whole_text(ask, typed_prefix(ask.message, ask.person.role)[1]),
-            pictures=_pictures(ask.message),
+            pictures=_shown(ask),
             source=_source(ask.message),
         )
         return Reply(words, ((retry_button(ask, None, record.turn_id),),), record)
@@ -145,7 +151,7 @@ class Chat:
         models = self._router.models
         reviewed = await self._peer_review(ask, question, outcome, cost)
         outcome = replace(outcome, calls=tuple(cost.calls))
-        notices = [*_kept_notice(ask), *reviewed, *self._blind_notice(ask, question, outcome)]
+        notices = [*_kept_notice(ask), *reviewed, *self._blind_notice(ask, question, outcome), *_scan_notice(ask)]
         notices += input_warnings(ask, outcome) + fallback_lines(ask, outcome, models)
         if outcome.completion is not None and outcome.choice.model == LOCAL_MODEL:
             notices.append(ask.say(NOTE))
@@ -238,7 +244,7 @@ class Chat:
         for each in ask.message.attachments:
             if each.kind in ("text", "document"):
                 received = await self._incoming.document(each, ask.person.id)
-                ask.kept.append(received.path)
+                ask.kept.append(received)
                 parts.append(received.text)
             elif each.kind == "voice":
                 parts.append(await self._transcribed(ask, each))
@@ -258,6 +264,8 @@ class Chat:
         model = outcome.choice.model
         if not question.pictures or self._router.models.catalog.lookup(model).supports_vision:
             return []
+        if any(each.scanned for each in ask.kept):
+            return [ask.say(SCANNED_UNSEEN, model=model)]
         words = "👁 {model} can't see pictures, so it answered without yours. /tier or /model changes it."
         return [ask.say(words, model=model)]
 
@@ -265,11 +273,18 @@ class Chat:
         return (ask.fixed.settings if ask.fixed else await self._preferences.settings(ask.person.id)).footer
 
 
+def _scan_notice(ask: CommandContext) -> list[str]:
+    """Which scanned documents are longer than what a model is shown of them."""
+    words = "🖨 {path} has no text, only {n} pictures of pages. I see the first {most}; send me the others as a PDF."
+    long = [each for each in ask.kept if each.scanned > len(each.pages)]
+    return [ask.say(words, path=f"`{each.path}`", n=each.scanned, most=len(each.pages)) for each in long]
+
+
 def _kept_notice(ask: CommandContext) -> list[str]:
     """Where the files that came with the message are kept."""
     if not ask.kept:
         return []
-    return [ask.say("📂 Kept in your folder: {paths}", paths=", ".join(f"`{path}`" for path in ask.kept))]
+    return [ask.say("📂 Kept in your folder: {paths}", paths=", ".join(f"`{each.path}`" for each in ask.kept))]
 
 
 def _quotation(title: str, text: str) -> str:
@@ -279,6 +294,11 @@ def _quotation(title: str, text: str) -> str:
 
 def _pictures(message: InboundMessage) -> tuple[Attachment, ...]:
     return tuple(each for each in message.attachments if each.kind == "image")
+
+
+def _shown(ask: CommandContext) -> tuple[Attachment, ...]:
+    """The pictures of a message, and the pages of the scanned documents that were read before."""
+    return (*_pictures(ask.message), *(page for each in ask.kept for page in each.pages))
 
 
 def _source(message: InboundMessage) -> str:

@@ -11,7 +11,7 @@ from routing.errors import Refused
 from routing.ports import HistoryStore, LiveReply
 from routing.text import nearest
 from routing.types.history import TurnRecord
-from routing.types.messages import Button, Document, InboundMessage, OutgoingFile, Picture
+from routing.types.messages import Attachment, Button, Document, InboundMessage, OutgoingFile, Picture
 from routing.types.people import Person, Role
 from routing.types.stop import Stop
 from routing.types.turns import TurnSettings
@@ -23,11 +23,22 @@ WITH_FORMS = "discord"
 
 
 @dataclass(frozen=True, slots=True)
+class ReceivedFile:
+    """A file in the person's folder: its path, and what the model is told. A scanned PDF has `scanned` pages, of which
+    `pages` are shown to the model."""
+
+    path: str
+    text: str
+    scanned: int = 0
+    pages: tuple[Attachment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class CommandContext:
     """One request to a handler. `arguments` are the words after the command, with quoted words kept together, and
     `rest` is the same text unparsed. `button` is the pressed button, or None if the command was typed. `attempts`
     counts earlier interrupted attempts. `fixed` holds the settings of the turn, so later commands don't affect it.
-    `files` collects what is sent with the reply, `kept` the paths of received files."""
+    `files` collects what is sent with the reply, `kept` the received documents."""
 
     turn_id: str
     message: InboundMessage
@@ -41,7 +52,7 @@ class CommandContext:
     attempts: int = 0
     fixed: TurnSettings | None = None
     files: OutgoingFiles = field(default_factory=OutgoingFiles)
-    kept: list[str] = field(default_factory=list)
+    kept: list[ReceivedFile] = field(default_factory=list)
 
     async def conversation_id(self, history: HistoryStore) -> int:
         """The conversation of this request."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import replace
 
+from handlers.context import ReceivedFile
 from handlers.replies.fences import fenced
 from handlers.tools.decoding import text_of
-from handlers.tools.documents import HEAD_BYTES, DocumentPart, kind_of, read_document, text_part
+from handlers.tools.documents import HEAD_BYTES, DocumentPart, kind_of, page_picture, read_document, text_part
 from handlers.tools.folder import parts_of
 from handlers.tools.person_files import FolderFull, PersonFiles
 from routing.errors import Refused, ToolFailed
@@ -18,16 +19,13 @@ from routing.types.messages import Attachment
 MAX_WHOLE_CHARACTERS = 30_000
 """A longer text is given part by part."""
 
+SCANNED_PAGES = 4
+"""Pages of a scanned PDF that are shown as pictures."""
+_PAGE = "page:"
+"""What the `ref` of a page begins with; its number and the `ref` of the PDF follow."""
+
 Fetch = Callable[[Attachment], Awaitable[bytes]]
 """Downloads an attachment. Raises Refused."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReceivedFile:
-    """A stored file: its path in the person's folder, and what the model is told."""
-
-    path: str
-    text: str
 
 
 class IncomingFiles:
@@ -61,7 +59,10 @@ class IncomingFiles:
         except ToolFailed as failed:
             return ReceivedFile(path, f"{path}:\n[{failed}]")
         note = f"\n{part.note(path)}" if part.parts > 1 else ""
-        return ReceivedFile(path, f"{path}:\n{fenced(part.text)}{note}")
+        if part.scanned:
+            note += f"\n[If you can see pictures: of its {part.scanned} pages, up to {SCANNED_PAGES} are attached.]"
+        pages = tuple(_page(attachment, number) for number in range(1, min(part.scanned, SCANNED_PAGES) + 1))
+        return ReceivedFile(path, f"{path}:\n{fenced(part.text)}{note}", part.scanned, pages)
 
     def _beginning(self, person_id: int, path: str, is_text: bool) -> DocumentPart:
         with self._files.open(person_id, parts_of(path)) as file, os.fdopen(os.dup(file), "rb") as stream:
@@ -74,6 +75,22 @@ class IncomingFiles:
         if text is None:
             text = text_of(data, path) if data else ""
         return DocumentPart(text) if len(text) <= MAX_WHOLE_CHARACTERS else text_part(text, path, 1)
+
+
+def _page(pdf: Attachment, number: int) -> Attachment:
+    return Attachment("image", f"{pdf.name}, {number}", "image/jpeg", 0, f"{_PAGE}{number}:{pdf.ref}")
+
+
+async def page_of(attachment: Attachment, fetch: Fetch) -> bytes | None:
+    """The picture of a page of a scanned PDF, which is fetched again; None for any other attachment. Raises Refused."""
+    if not attachment.ref.startswith(_PAGE):
+        return None
+    number, _, ref = attachment.ref.removeprefix(_PAGE).partition(":")
+    data = await fetch(replace(attachment, kind="document", ref=ref))
+    try:
+        return await asyncio.to_thread(page_picture, data, int(number), attachment.name)
+    except ToolFailed as failed:
+        raise Refused("{name} could not be shown ({reason}).", name=attachment.name, reason=str(failed)) from None
 
 
 def _decoded(data: bytes) -> str | None:

@@ -1,4 +1,5 @@
-"""Reads one part of a document from standard input and prints it as JSON: `python document_reader.py KIND PART`.
+"""Reads one part of a document from standard input and prints it as JSON: `python document_reader.py KIND PART`. The
+KIND `page` prints a page of a PDF as a picture.
 
 A process of its own with hard limits, because documents are hostile until proven otherwise. It imports nothing of this
 project, so that it starts quickly, and gets no environment.
@@ -6,6 +7,8 @@ project, so that it starts quickly, and gets no environment.
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 import resource
 import sys
@@ -20,6 +23,8 @@ CPU_SECONDS = 20
 PART_CHARACTERS = 15_000
 PDF_PAGES = 5
 """Pages of a part. Later parts of a PDF are read without the earlier ones."""
+PICTURE_PIXELS = 1_600
+"""The longer side of a page's picture."""
 MAX_CHARACTERS = 5_000_000
 MAX_UNPACKED_BYTES = 200 * 2**20
 MAX_ENTRIES = 5_000
@@ -36,11 +41,12 @@ class Unreadable(Exception):
 
 
 class Part(NamedTuple):
-    """`title` says what the part covers."""
+    """`title` says what the part covers. `scanned` is the number of pages of a PDF without any text, else 0."""
 
     text: str
     parts: int
     title: str = ""
+    scanned: int = 0
 
 
 def read(kind: str, stream: IO[bytes], part: int) -> Part:
@@ -97,8 +103,21 @@ def _pdf(stream: IO[bytes], part: int) -> Part:
         texts.append(f"[Page {number + 1}]\n{text[:MAX_CHARACTERS]}".strip())
     title = f"pages {first + 1} to {last} of {pages}" if pages > 1 else "1 page"
     if not found:
-        return Part("[No text on these pages. They are probably scanned, that is, pictures of text.]", parts, title)
+        none = "[No text on these pages. They are probably scanned, that is, pictures of text.]"
+        return Part(none, parts, title, pages if part == 1 else 0)
     return Part("\n\n".join(texts)[: 10 * PART_CHARACTERS], parts, title)
+
+
+def page_picture(stream: IO[bytes], number: int) -> bytes:
+    """A page of a PDF, counted from 1, as JPEG."""
+    import pypdfium2
+
+    with pypdfium2.PdfDocument(stream.read()) as document:
+        page = document[number - 1]
+        picture = page.render(scale=PICTURE_PIXELS / max(page.get_size())).to_pil().convert("RGB")
+    made = io.BytesIO()
+    picture.save(made, "JPEG", quality=80)
+    return made.getvalue()
 
 
 def _zip(stream: IO[bytes]) -> Iterable[str]:
@@ -220,7 +239,11 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     try:
-        answer: dict[str, object] = read(sys.argv[1], sys.stdin.buffer, int(sys.argv[2]))._asdict()
+        kind, number = sys.argv[1], int(sys.argv[2])
+        if kind == "page":
+            answer: dict[str, object] = {"jpeg": base64.b64encode(page_picture(sys.stdin.buffer, number)).decode()}
+        else:
+            answer = read(kind, sys.stdin.buffer, number)._asdict()
     except Unreadable as error:
         answer = {"error": str(error)}
     except MemoryError:

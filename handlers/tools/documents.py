@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import subprocess
@@ -9,7 +10,7 @@ import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from handlers.tools.document_reader import CPU_SECONDS, PART_CHARACTERS
 from routing.errors import ToolFailed
@@ -27,12 +28,14 @@ _slots = threading.BoundedSemaphore(AT_ONCE)
 
 @dataclass(frozen=True, slots=True)
 class DocumentPart:
-    """One of the `parts` of a document, counted from 1; `title` says which pages it has."""
+    """One of the `parts` of a document, counted from 1; `title` says which pages it has. `scanned` is the number of
+    pages of a PDF without any text, else 0."""
 
     text: str
     part: int = 1
     parts: int = 1
     title: str = ""
+    scanned: int = 0
 
     def described(self, path: str) -> str:
         """The text for a model, with how to read on."""
@@ -61,19 +64,30 @@ def kind_of(name: str, head: bytes) -> Kind | None:
 def read_document(file: int, kind: Kind, name: str, part: int = 1) -> DocumentPart:
     """A part of the document in an open file; blocks. Raises ToolFailed with what is wrong."""
     os.lseek(file, 0, os.SEEK_SET)
+    found = _read(kind, part, name, stdin=file)
+    return DocumentPart(found["text"].replace("\0", ""), part, found["parts"], found["title"], found["scanned"])
+
+
+def page_picture(pdf: bytes, page: int, name: str) -> bytes:
+    """A page of a PDF, counted from 1, as JPEG; blocks. Raises ToolFailed."""
+    return base64.b64decode(_read("page", page, name, input=pdf)["jpeg"])
+
+
+def _read(kind: str, part: int, name: str, **given: Any) -> dict[str, Any]:
+    """Runs the reader on `stdin`, a descriptor, or on `input`."""
     command = [sys.executable, "-I", "-B", "-X", "utf8", str(_READER), kind, str(part)]
     with _slots:
         try:
-            ran = subprocess.run(command, stdin=file, capture_output=True, timeout=SECONDS, env={}, check=False)
+            ran = subprocess.run(command, capture_output=True, timeout=SECONDS, env={}, check=False, **given)
         except subprocess.TimeoutExpired:
             raise ToolFailed(f"{name} can't be read: it takes longer than {SECONDS:.0f} s.") from None
     if ran.returncode:  # a signal ends it at a limit, an exception of a library ends it with 1
         problem = "reading it takes too much time or memory" if ran.returncode < 0 else "it is damaged"
         raise ToolFailed(f"{name} can't be read: {problem}.")
-    found = json.loads(ran.stdout)
+    found: dict[str, Any] = json.loads(ran.stdout)
     if "error" in found:
         raise ToolFailed(f"{name} can't be read: {found['error']}.")
-    return DocumentPart(found["text"].replace("\0", ""), part, found["parts"], found["title"])
+    return found
 
 
 def text_part(text: str, name: str, part: int) -> DocumentPart:

@@ -8,6 +8,7 @@ from tests.servers.discord import DiscordServer
 from tests.stories.discord_bot import hurried, up
 from tests.stories.harness import BotHarness, BotProcess, ask, press, running, tool_results
 from tests.stories.kills import kill_after_first_part
+from tests.stories.test_media import all_images
 
 __all__ = ["hurried"]
 
@@ -42,6 +43,30 @@ async def test_a_pdf_is_summarised_and_sent_back(on: BotHarness) -> None:
         assert (on.tg.document(sent).name, on.tg.document(sent).data) == ("report.pdf", REPORT)
     assert kept(on) == {"inbox/report.pdf": REPORT}
     assert waiting_files(on) == []
+
+
+async def test_a_scanned_pdf_is_shown_as_pictures(on: BotHarness) -> None:
+    async with running(on):
+        on.tg.say_document("scan.pdf", pdf([""] * 6), "application/pdf", caption="What does it say?")
+        answer = (await on.tg.reply()).text
+        assert "🖨 inbox/scan.pdf has no text, only 6 pictures of pages. I see the first 4;" in answer
+        assert [each[:3] for each in all_images(on.ms.last)] == [b"\xff\xd8\xff"] * 4
+        assert "[No text on these pages." in on.ms.last.last_user_text
+    assert list(kept(on)) == ["inbox/scan.pdf"]
+    async with running(on):
+        await ask(on, "And who wrote it?")
+        assert len(all_images(on.ms.last)) == 4, "the pages are made again"
+
+
+async def test_a_scanned_pdf_and_a_model_without_vision(on: BotHarness) -> None:
+    on.env["TIER_BALANCED_POOL"] = "openai/o3-mini"
+    async with running(on):
+        on.tg.say_document("scan.pdf", pdf([""]), "application/pdf", caption="What does it say?")
+        answer = (await on.tg.reply()).text
+        assert "The PDF has no text, only pictures of pages, and openai/o3-mini can't see pictures." in answer
+        assert all_images(on.ms.last) == []
+        await ask(on, "/retry smart")
+        assert len(all_images(on.ms.last)) == 1
 
 
 async def test_the_same_file_is_kept_once_and_another_of_its_name_beside_it(on: BotHarness) -> None:
