@@ -167,7 +167,7 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
         schedules=engine.schedules,
     )
     gate = AccessGate(access, RateLimit(parse_limits(settings.user_rate_limit)), approvals)
-    buttons = CallbackButtons(stores.outbox, clock)
+    buttons = CallbackButtons(stores.outbox)
     edits = Edits(stores.history, stores.state, running, chat)
     alarms = Alarms(stores.turns, stores.state, notices)
     critic_notices = CriticNotices(
@@ -232,10 +232,21 @@ async def _sweep(stores: Stores, clock: Clock, retention_days: int | None) -> No
         ):
             log.info("Deleted %d rows older than %d days", deleted, retention_days)
 
+    async def pressable() -> float:
+        """Buttons of replies since then may be needed. One that was pressed before the bot stopped still counts."""
+        oldest = await stores.inbox.oldest_unfinished()
+        return min(clock(), clock() if oldest is None else oldest) - VALID_SECONDS
+
+    async def sweep_outbox() -> None:
+        await stores.outbox.sweep(await pressable())
+
+    async def sweep_actions() -> None:
+        await stores.actions.sweep(await pressable())
+
     steps: dict[str, Callable[[], Awaitable[None]]] = {
         "inbox": lambda: stores.inbox.sweep(clock() - INBOX_KEPT_SECONDS),
-        "outbox": lambda: stores.outbox.sweep(clock() - VALID_SECONDS),
-        "actions": lambda: stores.actions.sweep(clock() - VALID_SECONDS),
+        "outbox": sweep_outbox,
+        "actions": sweep_actions,
         "connect steps": lambda: stores.accounts.sweep(clock() - VALID_SECONDS),
         "retention": prune,
     }

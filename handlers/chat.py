@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from handlers.confirmations import call_messages, card, press_message, raw_result
-from handlers.context import CommandContext, Reply
+from handlers.context import MAX_ATTEMPTS, CommandContext, Reply
 from handlers.demo_model import DECLINED, NOTE, TOPICS, Demo, serves
 from handlers.incoming import IncomingFiles
 from handlers.parsing import typed_prefix
@@ -120,10 +120,20 @@ class Chat:
 
     async def follow_up(self, ask: CommandContext, action: PendingAction, result: str, cost: TurnCost) -> Reply:
         """Implements `handlers.confirmations.FollowUp`: the model answers with the result of a confirmed tool. If no
-        model answers, the person gets the result itself."""
+        model answers, or the last attempt to do so is left, the person gets the result itself."""
         text = press_message(ask, action)
         question = Question(ask.person, action.conversation_id, text, prefix=action.tier)
-        reply = await self.turn(ask, question, call_messages(action, result), cost)
+        begun = call_messages(action, result)
+        try:
+            if ask.attempts == MAX_ATTEMPTS - 1:
+                raise Refused("⚠️ I was interrupted {times} times while a model answered.", times=ask.attempts)
+            reply = await self.turn(ask, question, begun, cost)
+        except Refused as refused:
+            why = ask.say(refused.template, **refused.values)
+            told = (*begun, ChatMessage("assistant", why))
+            spent = tuple(cost.calls)
+            record = TurnRecord(ask.turn_id, action.conversation_id, ask.person.id, text, messages=told, calls=spent)
+            reply = Reply(why, record=record)
         facts = reply.record.facts if reply.record is not None else None
         if facts is not None and facts.model:
             return reply

@@ -90,7 +90,8 @@ def shown(arguments: str) -> str:
 
 class Confirmations:
     """Runs an action at most once. The start is recorded before the action runs, so after a crash the person is told
-    that it may or may not have happened."""
+    that it may or may not have happened. Its result and files are recorded before a model answers, so a crash doesn't
+    lose them."""
 
     def __init__(
         self,
@@ -130,7 +131,7 @@ class Confirmations:
         number, _, digest = about.partition(":")
         action = await self._actions.get(int(number)) if number.isdecimal() else None
         if action is None or action.person_id != ask.person.id or not (digest and action.digest.startswith(digest)):
-            raise Refused("This button is no longer valid. Nothing was done.")
+            raise Refused("This button is no longer valid.")
         return action
 
     async def _decided(self, ask: CommandContext, action_id: int, press: str) -> Reply:
@@ -138,12 +139,13 @@ class Confirmations:
         gets the same reply as before."""
         action = await self._actions.get(action_id)
         if action is None:
-            raise Refused("This button is no longer valid. Nothing was done.")
+            raise Refused("This button is no longer valid.")
         if action.state == "running" and action.id in self._running:
             raise Refused("{tool} is running already.", tool=action.tool)
         if action.state == "running" or (action.state == "unknown" and action.press == press):
             return await self._interrupted(ask, action)
         if action.press == press and action.state == "done":
+            ask.files.replace(action.files)
             return await self._follow_up(ask, action, action.result, cost_of(ask))
         if action.press == press and action.state == "cancelled":
             return _cancelled(ask, action)
@@ -183,7 +185,7 @@ class Confirmations:
         with suppress(Stopped), ask.stop.guard():
             await executor.run(calls, scope, config.turn.seconds, results)
         result = results[0].content
-        await retry_storage(self._actions.end, action.id, "done", result)
+        ask.files.replace(await retry_storage(self._actions.end, action.id, "done", result, ask.files.files))
         log.info("[Confirm] %s ran for person %d", action.tool, ask.person.id)
         return await self._follow_up(ask, action, result, cost)
 

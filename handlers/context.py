@@ -20,6 +20,8 @@ TERMINAL = "console"
 """The platform that has no buttons."""
 WITH_FORMS = "discord"
 """The platform whose buttons can open a form."""
+MAX_ATTEMPTS = 3
+"""Give up on a message after this many interrupted attempts."""
 
 
 @dataclass(frozen=True, slots=True)

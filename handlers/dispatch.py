@@ -11,7 +11,7 @@ from handlers.access.gate import AccessGate, say_for
 from handlers.access.roles import may
 from handlers.accounts.connecting import Connecting, cancelled
 from handlers.chat import Chat
-from handlers.context import CommandContext, CommandSpec, Handler, Reply, unknown_command
+from handlers.context import MAX_ATTEMPTS, CommandContext, CommandSpec, Handler, Reply, unknown_command
 from handlers.edits import Edits
 from handlers.outgoing import OutgoingFiles
 from handlers.parsing import Typed, merge, parse_command, typed_command
@@ -26,8 +26,6 @@ from routing.types.people import Person
 from routing.types.queues import InboxEntry, OutboxEntry
 from routing.types.stop import Stop
 
-MAX_ATTEMPTS = 3
-"""Give up on a message after this many interrupted attempts."""
 SHORT_TEXT = 2_000
 """Characters that fit into two messages on every platform, with or without code."""
 NOTHING = Reply("")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from routing.errors import ToolFailed
@@ -25,6 +26,10 @@ class OutgoingFiles:
     @property
     def files(self) -> tuple[OutgoingFile, ...]:
         return tuple(self._files)
+
+    def replace(self, files: Iterable[OutgoingFile]) -> None:
+        """Collect these instead, which are stored already."""
+        self._files = list(files)
 
     def attach(self, file: OutgoingFile) -> None:
         """Implements `routing.types.tools.Attach`."""

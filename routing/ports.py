@@ -23,7 +23,7 @@ from routing.types.llm import (
     Transcript,
 )
 from routing.types.memory import Fact
-from routing.types.messages import Attachment, ChatKey, InboundMessage, OutboundMessage, UserKey
+from routing.types.messages import Attachment, ChatKey, InboundMessage, OutboundMessage, OutgoingFile, UserKey
 from routing.types.people import (
     Account,
     Adoption,
@@ -528,8 +528,10 @@ class ActionStore(Protocol):
     async def claim(self, action_id: int, state: Literal["running", "cancelled"], press: str) -> bool:
         """Let a button press run or cancel a waiting action; False if it no longer waits or has expired."""
 
-    async def end(self, action_id: int, state: ActionState, result: str = "") -> None:
-        """Store the result of an action that ran."""
+    async def end(
+        self, action_id: int, state: ActionState, result: str = "", files: Sequence[OutgoingFile] = ()
+    ) -> tuple[OutgoingFile, ...]:
+        """Store the result of an action that ran, and the files to send with it. Returns them as stored."""
 
     async def sweep(self, before: float) -> None:
         """Delete actions that expired before `before`."""
@@ -669,6 +671,9 @@ class InboxStore(Protocol):
 
     async def fix(self, settings: Mapping[int, TurnSettings]) -> None:
         """Store the settings to answer these messages with, by inbox id."""
+
+    async def oldest_unfinished(self) -> float | None:
+        """When the oldest unanswered message was stored, in Unix seconds."""
 
     async def sweep(self, before: float) -> None:
         """Delete answered messages older than `before`."""

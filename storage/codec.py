@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 from pydantic import TypeAdapter
 
 from routing.types.llm import ToolCall
-from routing.types.messages import Attachment, InboundMessage, OutboundMessage
+from routing.types.messages import Attachment, InboundMessage, OutboundMessage, OutgoingFile
 from routing.types.turns import TurnSettings
 
 T = TypeVar("T")
@@ -31,6 +31,7 @@ class Codec(Generic[T]):
 INBOUND = Codec(TypeAdapter(InboundMessage))
 INBOUNDS = Codec(TypeAdapter(tuple[InboundMessage, ...]))
 OUTBOUND = Codec(TypeAdapter(OutboundMessage))
+FILES = Codec(TypeAdapter(tuple[OutgoingFile, ...]))
 PICTURES = Codec(TypeAdapter(tuple[Attachment, ...]))
 CALLS = Codec(TypeAdapter(tuple[ToolCall, ...]))
 FIXED = Codec(TypeAdapter(TurnSettings))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
 from sqlalchemy import Connection, delete, insert, or_, select, update
 
 from routing.ports import Clock
+from routing.types.messages import OutgoingFile
 from routing.types.tools import ActionState, Allowance, PendingAction
+from storage.codec import FILES
 from storage.database import Database
+from storage.outgoing_files import OutgoingFileStore
 from storage.schema import actions, allowances
 
 _FIELDS = tuple(column for column in actions.c if column.name != "id")
@@ -18,12 +22,13 @@ _FIELDS = tuple(column for column in actions.c if column.name != "id")
 class SqlActions:
     """Implements `routing.ports.ActionStore`."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock, files: OutgoingFileStore | None = None) -> None:
         self._database = database
         self._clock = clock
+        self._files = files or OutgoingFileStore()
 
     async def add(self, action: PendingAction) -> PendingAction:
-        row = {column.name: getattr(action, column.name) for column in _FIELDS}
+        row = {column.name: getattr(action, column.name) for column in _FIELDS} | {"files": FILES.dump(action.files)}
         added = await self._database.write(lambda c: c.execute(insert(actions).values(row)).inserted_primary_key)
         assert added is not None
         return replace(action, id=added[0])
@@ -31,16 +36,20 @@ class SqlActions:
     async def get(self, action_id: int) -> PendingAction | None:
         one = select(actions).where(actions.c.id == action_id)
         row = await self._database.read(lambda c: c.execute(one).mappings().one_or_none())
-        return None if row is None else PendingAction(**row)
+        return None if row is None else PendingAction(**{**row, "files": FILES.load(row["files"])})
 
     async def claim(self, action_id: int, state: Literal["running", "cancelled"], press: str) -> bool:
         waiting = (actions.c.state == "waiting") & (actions.c.expires_at > self._clock())
         claimed = update(actions).where(actions.c.id == action_id, waiting).values(state=state, press=press)
         return await self._database.write(lambda c: c.execute(claimed).rowcount == 1)
 
-    async def end(self, action_id: int, state: ActionState, result: str = "") -> None:
-        ended = update(actions).where(actions.c.id == action_id).values(state=state, result=result)
-        await self._database.write(lambda c: c.execute(ended))
+    async def end(
+        self, action_id: int, state: ActionState, result: str = "", files: Sequence[OutgoingFile] = ()
+    ) -> tuple[OutgoingFile, ...]:
+        kept = await self._files.keep(files) if files else ()
+        values = {"state": state, "result": result, "files": FILES.dump(kept)}
+        await self._database.write(lambda c: c.execute(update(actions).where(actions.c.id == action_id).values(values)))
+        return kept
 
     async def sweep(self, before: float) -> None:
         old = delete(actions).where(actions.c.expires_at < before)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, delete, select, text, update
+from sqlalchemy import Connection, Row, bindparam, delete, func, select, text, update
 
 from routing.ports import Clock
 from routing.types.messages import InboundMessage
@@ -22,6 +22,7 @@ _INSERT = text(
     "on conflict (platform, bot_id, update_id) do nothing returning id"
 )
 _UNFINISHED = select(inbox).where(inbox.c.state == "waiting").order_by(inbox.c.id)
+_OLDEST = select(func.min(inbox.c.received_at)).where(inbox.c.state == "waiting")
 _BEGIN = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(attempts=inbox.c.attempts + 1)
 _PLACEHOLDER = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(placeholder=bindparam("message_id"))
 _FIX = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(fixed=bindparam("settings"))
@@ -61,6 +62,9 @@ class SqlInbox:
     async def fix(self, settings: Mapping[int, TurnSettings]) -> None:
         values = [{"inbox_id": each, "settings": FIXED.dump(fixed)} for each, fixed in settings.items()]
         await self._database.write(lambda c: c.execute(_FIX, values))
+
+    async def oldest_unfinished(self) -> float | None:
+        return await self._database.read(lambda c: c.execute(_OLDEST).scalar_one())
 
     async def sweep(self, before: float) -> None:
         old = delete(inbox).where(inbox.c.state == "done", inbox.c.received_at < before)

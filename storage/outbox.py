@@ -11,10 +11,10 @@ from sqlalchemy import Connection, Row, String, Update, and_, bindparam, case, d
 from routing.ports import Clock
 from routing.types.messages import OutboundMessage, OutgoingFile
 from routing.types.queues import OutboxEntry
-from storage.codec import OUTBOUND
+from storage.codec import FILES, OUTBOUND
 from storage.database import Database
 from storage.outgoing_files import OutgoingFileStore
-from storage.schema import outbox, pieces
+from storage.schema import actions, outbox, pieces
 from storage.unreadable import set_aside
 
 _WAITING = outbox.c.state.in_(("pending", "attempting"))
@@ -58,6 +58,9 @@ _ADD_PIECE = insert(pieces).from_select(
     select(outbox.c.id, bindparam("new_message", type_=String)).where(_THIS, outbox.c.turn_id != ""),
 )
 _QUEUE = insert(outbox)
+_OF_REPLIES = select(outbox.c.payload).where(_WAITING, outbox.c.payload.contains('"files":'))
+_OF_ACTIONS = select(actions.c.files).where(actions.c.files != "[]")
+"""An action keeps its files until it is deleted: if its answer is not stored yet, the answer will name them."""
 
 
 class SqlOutbox:
@@ -189,9 +192,10 @@ def _final_payload(connection: Connection, outbox_id: int) -> tuple[str, tuple[O
 
 
 def _files_in_use(connection: Connection) -> frozenset[str]:
-    """The keys of the files that wait in the outbox."""
-    payloads = connection.execute(select(outbox.c.payload).where(_WAITING, outbox.c.payload.contains('"files":')))
-    return frozenset(each.key for payload in payloads.scalars() for each in OUTBOUND.load(payload).files)
+    """The keys of the files that wait in the outbox, and of those of confirmed actions."""
+    waiting = [OUTBOUND.load(each).files for each in connection.execute(_OF_REPLIES).scalars()]
+    done = [FILES.load(each) for each in connection.execute(_OF_ACTIONS).scalars()]
+    return frozenset(each.key for files in (*waiting, *done) for each in files)
 
 
 def _without_bytes(message: OutboundMessage) -> OutboundMessage:

@@ -1,4 +1,4 @@
-"""The content of files that wait in the outbox. It is on disk, because tens of megabytes in a transaction would block
+"""The content of files that wait to be sent. It is on disk, because tens of megabytes in a transaction would block
 other writers."""
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from routing.errors import StorageFault, system_reason
 from routing.types.messages import OutboundMessage, OutgoingFile
 
 UNUSED_SECONDS = 3600.0
-"""Content that no reply names is deleted at this age: the process ended between writing it and storing the reply."""
+"""Content that no reply and no confirmed action names is deleted at this age: the process ended between writing it and
+storing the reply."""
 
 log = logging.getLogger(__name__)
 

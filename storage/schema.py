@@ -19,7 +19,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0026"
+REVISION = "0027"
 """The newest migration. It is here so that starting on a current database does not import Alembic; a test compares it
 with the migrations folder."""
 
@@ -349,6 +349,7 @@ actions = Table(
     Column("press", String(64), nullable=False),
     Column("result", Text, nullable=False),
     Column("expires_at", Float, nullable=False),
+    Column("files", Text, nullable=False, default="[]", server_default=text("'[]'")),
     Index("ix_actions_person_id", "person_id"),
     sqlite_autoincrement=True,
 )

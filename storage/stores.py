@@ -97,7 +97,7 @@ def open_stores(
         outbox=SqlOutbox(database, clock, files),
         ledger=SqlLedger(database, clock, people.current_id, at_once, conversations, files),
         vectors=SqlVectors(database),
-        actions=SqlActions(database, clock),
+        actions=SqlActions(database, clock, files),
         allowances=SqlAllowances(database),
         schedules=SqlSchedules(database, clock),
         retention=SqlRetention(database, conversations),

@@ -62,6 +62,11 @@ MAY_SCAN = (
         r"SELECT service_accounts\.id, service_accounts\.sealed FROM service_accounts",
         "once after a start with several keys",
     ),
+    Scan(
+        "actions",
+        r"SELECT actions\.files FROM actions WHERE actions\.files != \?",
+        "once an hour; a week of confirmations",
+    ),
     Scan("vectors", r"SELECT vectors\.encoder, vectors\.hash FROM vectors", "once after the start"),
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from routing.errors import Refused
-from routing.ports import Clock, OutboxStore
+from routing.ports import OutboxStore
 from routing.types.messages import Button, ChatKey, InboundMessage
 
 VALID_SECONDS = 7 * 24 * 3600.0
@@ -18,17 +18,17 @@ def token(outbox_id: int, row: int, column: int) -> str:
 
 
 class CallbackButtons:
-    def __init__(self, outbox: OutboxStore, clock: Clock) -> None:
+    def __init__(self, outbox: OutboxStore) -> None:
         self._outbox = outbox
-        self._clock = clock
 
     async def button(self, message: InboundMessage, person_id: int | None = None) -> Button:
-        """The pressed button. Raises Refused if it is expired, unknown, from another chat, or not `person_id`'s."""
+        """The pressed button. Raises Refused if it had expired when it was pressed, is unknown, from another
+        chat, or not `person_id`'s."""
         found = _TOKEN.fullmatch(message.text)
         entry = await self._outbox.get(int(found.group(1))) if found else None
         if found is None or entry is None or not _is_there(entry.message.chat, message):
             raise Refused("This button is no longer valid.")
-        if self._clock() - entry.created_at > VALID_SECONDS:
+        if message.sent_at - entry.created_at > VALID_SECONDS:
             raise Refused("This button has expired. Send the command again.")
         if person_id is not None and entry.message.owner not in (0, person_id):
             raise Refused("This button is for someone else.")

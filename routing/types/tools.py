@@ -91,8 +91,8 @@ WAITS = (
 class PendingAction:
     """A tool call that runs once its person presses the button. `arguments` are canonical JSON; `digest` covers the
     tool's description and the arguments. `note` is shown to the person, such as a price. `tier` is the tier that was
-    requested for this message only. `press` identifies the button press that started it; `result` is the tool's output.
-    `expires_at` is in Unix seconds. `id` is 0 until the action is stored."""
+    requested for this message only. `press` identifies the button press that started it; `result` is the tool's output,
+    and `files` are to be sent with it. `expires_at` is in Unix seconds. `id` is 0 until the action is stored."""
 
     person_id: int
     conversation_id: int
@@ -106,6 +106,7 @@ class PendingAction:
     state: ActionState = "waiting"
     press: str = ""
     result: str = ""
+    files: tuple[OutgoingFile, ...] = ()
     id: int = 0
 
 

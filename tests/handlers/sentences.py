@@ -190,6 +190,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "ask.message.text": (*telegram_messages._NOUNS.values(), attachments.FILES, UNREADABLE),
     "button.label": (),  # of tell_owners; its buttons are written as Button("…")
     "refusal.template": (),  # of Refused
+    "refused.template": (),
     "verdict.refusal.template": (),
     "LINKED": (LINKED,),
     "PASSED[each.why]": tuple(footer.PASSED.values()),

@@ -9,6 +9,7 @@ import pytest
 
 from routing.errors import StorageFault
 from routing.types.messages import OutboundMessage, OutgoingFile
+from routing.types.tools import PendingAction
 from storage.database import Database
 from storage.outgoing_files import UNUSED_SECONDS, OutgoingFileStore
 from storage.stores import Stores, open_stores
@@ -76,6 +77,34 @@ async def test_only_files_that_no_reply_names_are_swept(stores: Stores, folder: 
         add_file(folder / name, UNUSED_SECONDS + 1)
     await stores.outbox.sweep(0)
     assert names(folder) == {"fresh", added.message.files[0].key}
+
+
+async def test_files_of_a_confirmed_action_are_kept_until_its_answer_is_sent(
+    stores: Stores, folder: Path, ann: int
+) -> None:
+    action = await stores.actions.add(PendingAction(ann, 1, "make_image", "images", "{}", "digest", 100.0))
+    (kept,) = await stores.actions.end(action.id, "done", "made", (REPORT,))
+    assert (kept.data, names(folder)) == (b"", {kept.key})
+    add_file(folder / kept.key, UNUSED_SECONDS + 1)
+    await stores.outbox.sweep(0)
+    resumed = await stores.actions.get(action.id)
+    assert resumed is not None
+    assert (resumed.state, resumed.result, resumed.files) == ("done", "made", (kept,))
+    (added,) = await stores.ledger.finish([], [OutboundMessage(HOME, "Here", files=resumed.files)])
+    read = await stores.outbox.with_files(added.message)
+    assert [each.data for each in read.files] == [REPORT.data]
+    assert names(folder) == {kept.key}, "one copy"
+    await stores.outbox.sent(added.id, "m1")
+    assert names(folder) == set()
+
+
+async def test_files_of_a_deleted_action_are_swept(stores: Stores, folder: Path, ann: int) -> None:
+    action = await stores.actions.add(PendingAction(ann, 1, "make_image", "images", "{}", "digest", 100.0))
+    (kept,) = await stores.actions.end(action.id, "done", "made", (REPORT,))
+    add_file(folder / kept.key, UNUSED_SECONDS + 1)
+    await stores.actions.sweep(101.0)
+    await stores.outbox.sweep(0)
+    assert names(folder) == set()
 
 
 async def test_lost_content_leaves_a_file_without_any(stores: Stores, folder: Path) -> None:

@@ -244,6 +244,12 @@ async def settled(on: BotHarness) -> None:
     await until(lambda: not (on.tg.updates.pending or on.rows(unfinished)))
 
 
+def waiting_files(on: BotHarness) -> list[str]:
+    """The names of the files that wait to be sent."""
+    folder = on.workspace / "outgoing"
+    return [path.name for path in folder.iterdir()] if folder.exists() else []
+
+
 async def press(on: BotHarness, button: str, message: Message) -> Message:
     """The owner presses one of the message's buttons; returns the redrawn message."""
     drawn = len(message.versions)

@@ -193,6 +193,30 @@ async def test_a_tool_killed_mid_run_is_reported_and_not_repeated(on: BotHarness
     assert office.done == SENT
 
 
+async def test_a_result_is_told_even_if_the_model_may_not_answer_any_more(on: BotHarness) -> None:
+    office = Office(on)
+    on.env["BOT_ACCESS"] = "open"
+    bob = on.tg.user("bob")
+    calls(on, "send_mail", MAIL)
+    async with at_work(on):
+        await ask(on, f"/access role telegram:{bob.id} user")
+        asked = await card(on, "!deep Mail Bob.", user=bob)
+    on.ms.gate()
+    async with BotProcess(on) as bot:
+        await until(lambda: "connected" in bot.log)
+        on.tg.press(ONCE, message=asked, user=bob)
+        await until(lambda: on.rows("select state from actions") == [("done",)])
+        await bot.kill()
+    on.change("UPDATE people SET role = 'guest' WHERE role = 'user'")
+    on.ms.clear()
+    async with at_work(on):
+        await on.tg.wait_for(lambda _: "returned:" in asked.chat.from_bot()[-1].text)
+        told = asked.chat.from_bot()[-1].text
+        assert told.startswith("office_send_mail returned:\n\nsend_mail is done, number 4711")
+        assert "The deep tier needs the role user; yours is guest." in told
+    assert office.done == SENT
+
+
 async def test_a_workspace_tool_asks_if_its_file_says_so(on: BotHarness) -> None:
     task = {
         "name": "publish",

@@ -6,7 +6,7 @@ from tests.handlers.tools.sample_documents import pdf, word
 from tests.polling import until
 from tests.servers.discord import DiscordServer
 from tests.stories.discord_bot import hurried, up
-from tests.stories.harness import BotHarness, BotProcess, ask, press, running, tool_results
+from tests.stories.harness import BotHarness, BotProcess, ask, press, running, tool_results, waiting_files
 from tests.stories.kills import kill_after_first_part
 from tests.stories.test_media import all_images
 
@@ -19,11 +19,6 @@ def kept(on: BotHarness, person: int = 1) -> dict[str, bytes]:
     """The person's files."""
     root = on.workspace / "files" / str(person)
     return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
-
-
-def waiting_files(on: BotHarness) -> list[str]:
-    folder = on.workspace / "outgoing"
-    return [path.name for path in folder.iterdir()] if folder.exists() else []
 
 
 async def test_a_pdf_is_summarised_and_sent_back(on: BotHarness) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 from aiohttp import web
 
+from tests.polling import until
 from tests.servers.listener import listening
 from tests.servers.model.script import Gate
 from tests.servers.model.scripting import draws
 from tests.servers.model.wire_media import PICTURE
 from tests.servers.telegram import Message
-from tests.stories.harness import BotHarness, ask, running, tool_results
+from tests.stories.harness import BotHarness, BotProcess, ask, running, settled, tool_results, waiting_files
 from tests.stories.office import ONCE, calls, card, pressed
 
 PROMPT = {"prompt": "A fox in the snow, as a watercolour"}
@@ -50,6 +52,63 @@ async def test_the_price_is_asked_and_the_picture_arrives(on: BotHarness) -> Non
     (saved,) = (on.workspace / "files" / "1" / "pictures").iterdir()
     assert saved.read_bytes() == PICTURE
     assert saved.name.startswith("a-fox-in-the-snow-as-a-watercolour-")
+
+
+async def killed_after_the_picture(on: BotHarness) -> Message:
+    """Confirms a picture and kills the bot when the picture is made and a model is about to answer. Returns the
+    card."""
+    calls(on, "make_image", PROMPT, server="")
+    async with running(on):
+        asked = await card(on, "Draw me a fox in the snow")
+    on.ms.draw()
+    on.ms.gate()
+    async with BotProcess(on) as bot:
+        on.tg.press(ONCE, message=asked)
+        await until(lambda: on.rows("select state from actions") == [("done",)])
+        await bot.kill()
+    assert len(waiting_files(on)) == 1
+    return asked
+
+
+async def the_only_picture(on: BotHarness, asked: Message, text: str) -> None:
+    """Waits for the answer; the picture has arrived once, and was made once."""
+    await on.tg.wait_for(lambda _: any(each.text.startswith(text) for each in asked.chat.from_bot()))
+    await until(lambda: waiting_files(on) == [])
+    await settled(on)
+    (shown,) = [each for each in asked.chat.from_bot() if "photo" in each.content]
+    assert on.tg.picture(shown).data == PICTURE
+    assert len(on.ms.media) == 1
+
+
+async def test_a_kill_before_the_answer_does_not_lose_the_picture(on: BotHarness) -> None:
+    asked = await killed_after_the_picture(on)
+    on.ms.clear()
+    calls(on, "make_image", PROMPT, server="")
+    async with running(on):
+        await the_only_picture(on, asked, "Done: The picture is attached")
+
+
+async def test_a_picture_still_arrives_after_a_month_and_another_kill(on: BotHarness) -> None:
+    asked = await killed_after_the_picture(on)
+    for change in (
+        "UPDATE outbox SET created_at = created_at - {month}",
+        "UPDATE actions SET expires_at = expires_at - {month}",
+        "UPDATE inbox SET received_at = received_at - {month}",
+        "UPDATE inbox SET payload = json_set(payload, '$.sent_at', received_at) WHERE state = 'waiting'",
+        "INSERT INTO actions SELECT 99, person_id, conversation_id, tool, toolkit, arguments, digest, note, tier, "
+        "'waiting', '', '', 0, '[]' FROM actions",
+    ):
+        on.change(change.format(month=30 * 86_400))
+    (kept,) = waiting_files(on)
+    os.utime(on.workspace / "outgoing" / kept, (0, 0))
+    on.ms.gate()
+    async with BotProcess(on) as bot:
+        await until(lambda: on.rows("select id from actions") == [(1,)])  # swept
+        await until(lambda: on.rows("select attempts from inbox where state = 'waiting'") == [(1,)])
+        await bot.kill()
+    async with running(on):
+        await the_only_picture(on, asked, "make_image returned:\n\nThe picture is attached")
+        assert "I was interrupted 2 times" in asked.chat.from_bot()[-1].text
 
 
 async def test_no_picture_is_made_over_the_budget(on: BotHarness) -> None:
