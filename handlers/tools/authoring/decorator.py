@@ -104,7 +104,7 @@ class FunctionTool(Generic[P, R]):
             return self
         bound = copy(self)
         for name in ("function", "off", "describe", "_asks"):
-            if (method := getattr(self, name)) is not None:
+            if callable(method := getattr(self, name)):
                 setattr(bound, name, MethodType(method, owner))
         bound.traits = self.traits(owner) if callable(self.traits) else self.traits
         return bound
@@ -190,8 +190,20 @@ def role_of(tool: FunctionTool[..., Any]) -> Role:
     return tool.role
 
 
+def check_settings(tool: FunctionTool[..., Any]) -> None:
+    """Raises ConfigError for settings that are no functions, or no traits."""
+    if not isinstance(tool.traits, Traits):
+        words = "The tool {tool} has traits={value!r}: give it Traits(…), or a method that returns them."
+        raise ConfigError(words, tool=tool.name, value=tool.traits)
+    for setting, given in (("off", tool.off), ("asks", tool._asks), ("describe", tool.describe)):
+        if given is not None and not callable(given):
+            words = "The tool {tool} has {setting}={value!r}: give it a function, or leave it out."
+            raise ConfigError(words, tool=tool.name, setting=setting, value=given)
+
+
 def runnable(tool: FunctionTool[..., Any]) -> Tool:
-    """The tool for a toolbox. Raises ConfigError for an unknown role."""
+    """The tool for a toolbox. Raises ConfigError for an unknown role, and for settings that are no functions."""
+    check_settings(tool)
 
     async def execute(scope: ToolScope, /, **arguments: Any) -> str:
         return _result_text(await tool.call(scope, arguments))

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-from handlers.tools.authoring.decorator import FunctionTool, role_of
+from handlers.tools.authoring.decorator import FunctionTool, check_settings, role_of
 from handlers.tools.authoring.schemas import IllegalSchema, names, plain, required
 from routing.errors import ConfigError, Reason
 from routing.llm.message_codec import MAX_NAME_CHARACTERS
@@ -29,6 +29,7 @@ def register(tool: FunctionTool[..., Any]) -> ToolCard:
         words = "An object of type {type} is not a tool: decorate a function with @tool."
         raise ConfigError(words, type=type(tool).__name__)
     role_of(tool)
+    check_settings(tool)
     return card_of(
         tool.name,
         tool.descriptions,

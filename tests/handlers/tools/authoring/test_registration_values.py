@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from handlers.tools.authoring.decorator import runnable, tool
+from handlers.tools.authoring.decorator import runnable, tool, tools_of
 from handlers.tools.authoring.manifests import read_toolkit
 from handlers.tools.authoring.registration import register
 from routing.errors import ConfigError
@@ -123,6 +123,30 @@ def test_an_unknown_role_is_refused(role: Any) -> None:
         with pytest.raises(
             ConfigError, match=rf"^The tool stars has the role {role!r}: give it one of owner, admin, user, guest\."
         ):
+            taken(stars)
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        ("traits", r"traits=5: give it Traits\(…\), or a method that returns them\."),
+        ("off", "off=5: give it a function, or leave it out."),
+        ("asks", "asks=5: give it a function, or leave it out."),
+        ("describe", "describe=5: give it a function, or leave it out."),
+    ],
+)
+def test_a_setting_that_is_no_function_is_refused(setting: str, reason: str) -> None:
+    wrong: Any = {setting: 5}
+
+    class Sky:
+        @tool(**wrong)
+        def stars(self, city: str) -> str:
+            """Count the stars."""
+            return city
+
+    (stars,) = tools_of(Sky())
+    for taken in (register, runnable):
+        with pytest.raises(ConfigError, match=f"^The tool stars has {reason}"):
             taken(stars)
 
 
