@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import unicodedata
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Container
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -56,15 +56,15 @@ class Card:
 
 
 def card(ask: CommandContext, action: PendingAction, zone: ZoneInfo) -> Card:
-    """Shows the tool, its toolkit and the exact arguments. Nothing in them can become a link, formatting or an
-    invisible character."""
-    whole = shown(action.arguments)
+    """Shows the tool, its toolkit, the note and the exact arguments, but for those that the note shows. Nothing in them
+    can become a link, formatting or an invisible character."""
+    listed = shown(action.arguments, action.previewed)
     words = [
         ask.say(
             "🔐 **Shall I run {tool}** ({toolkit})?", tool=f"`{action.tool}`", toolkit=f"`{_name(action.toolkit)}`"
         ),
         action.note,
-        fenced(_cut(ask, whole)) if whole else ask.say("It takes no arguments."),
+        fenced(_cut(ask, listed)) if listed else "" if action.note else ask.say("It takes no arguments."),
         ask.say(
             "Nothing has been done yet. You can decide until {time}.",
             time=ask.say.time(datetime.fromtimestamp(action.expires_at, zone)),
@@ -77,14 +77,14 @@ def card(ask: CommandContext, action: PendingAction, zone: ZoneInfo) -> Card:
 
     allow = [button(ask.say("✅ Allow once"), "once"), button(ask.say("✅ In this conversation"), "conversation")]
     always = [button(ask.say("♾ Always"), "always")] if may(ask.person, "owner") else []
-    document = Document("arguments.txt", whole) if len(whole) > MAX_CHARACTERS else None
+    document = Document("arguments.txt", listed) if len(listed) > MAX_CHARACTERS else None
     rows = (tuple(allow), (*always, button(ask.say("❌ Cancel"), "no")))
     return Card("\n\n".join(part for part in words if part), rows, document)
 
 
-def shown(arguments: str) -> str:
+def shown(arguments: str, without: Container[str] = ()) -> str:
     """One argument per line, each value as JSON. Invisible and bidirectional control characters are escaped."""
-    given = json.loads(arguments)
+    given = {name: value for name, value in json.loads(arguments).items() if name not in without}
     return "\n".join(_visible(f"{_key(name)}: {json.dumps(given[name], ensure_ascii=False)}") for name in given)
 
 
@@ -120,8 +120,9 @@ class Confirmations:
             return _cancelled(ask, action)
         self._running.add(action.id)
         try:
-            await self._allow(ask, action, choice)
-            return await self._run(ask, action)
+            allowed = await self._allow(ask, action, choice)
+            reply = await self._run(ask, action)
+            return replace(reply, text="\n\n".join(filter(None, (reply.text, allowed))))
         finally:
             self._running.discard(action.id)
 
@@ -155,12 +156,17 @@ class Confirmations:
             raise Refused("You cancelled {tool}. Nothing was done; ask for it again.", tool=action.tool)
         raise Refused("You have confirmed {tool} already; it is not run twice.", tool=action.tool)
 
-    async def _allow(self, ask: CommandContext, action: PendingAction, choice: str) -> None:
+    async def _allow(self, ask: CommandContext, action: PendingAction, choice: str) -> str:
+        """Allows the tool as chosen. Returns what is allowed from now on, and how to take that back."""
         version = self._toolbox.version(action.tool)
         if choice == "once" or version is None or (choice == "always" and not may(ask.person, "owner")):
-            return
+            return ""
         conversation_id = action.conversation_id if choice == "conversation" else None
         await self._allowances.allow(ask.person.id, Allowance(action.tool, version, conversation_id))
+        words = "🔓 {tool} no longer asks you. {command} takes that back."
+        if choice == "conversation":
+            words = "🔓 {tool} no longer asks you in this conversation. {command} takes that back."
+        return ask.say(words, tool=f"`{action.tool}`", command=f"`/tools ask {action.tool}`")
 
     async def _run(self, ask: CommandContext, action: PendingAction) -> Reply:
         await ask.live.working()

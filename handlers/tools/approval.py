@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
+from handlers.tools.authoring.tool import Preview
 from handlers.tools.tool_source import KnownTool
 from routing.ports import ActionStore, AllowanceStore, Clock
 from routing.types.tools import Allowance, NeedsConfirmation, PendingAction, ToolScope
@@ -51,7 +52,8 @@ class Approval:
             arguments=written,
             digest=digest(known.version, written),
             expires_at=self._clock() + VALID_SECONDS,
-            note=note,
+            note=str(note),
+            previewed=_previewed(note, arguments),
             tier=scope.decision.tier if scope.decision.source in ("prefix", "auto") else None,
         )
         raise NeedsConfirmation(await self.actions.add(action))
@@ -78,6 +80,16 @@ class Approval:
         if any(each.conversation_id is None for each in mine):
             return "always"
         return "conversation" if any(each.conversation_id == conversation_id for each in mine) else "asks"
+
+
+def _previewed(note: str, arguments: Mapping[str, Any]) -> frozenset[str]:
+    """The arguments that need not be listed: the note shows them, and they have no invisible characters."""
+    shows = note.shows if isinstance(note, Preview) else frozenset()
+    return frozenset(name for name in shows & arguments.keys() if _written(arguments[name]).isprintable())
+
+
+def _written(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def digest(made: str, arguments: str) -> str:

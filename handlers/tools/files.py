@@ -67,7 +67,7 @@ class FileTools:
         text = text_of(data, name)
         return text if part is None else text_part(text, name, part).described(name)
 
-    @tool(traits=Traits(parallel=False, changes=True))
+    @tool(traits=Traits(parallel=False, changes=True, outside=False))
     def write_file(self, scope: ToolScope, path: str, content: str) -> str:
         """Creates or replaces a file, including its parent folders. The replacement is atomic."""
         parts = parts_of(path)
@@ -89,7 +89,7 @@ class FileTools:
         """In a chat with others, the person confirms what is shown to them."""
         return None if scope.private else Say(scope.language)("📎 Everyone in this chat will see the file.")
 
-    @tool(traits=Traits(parallel=False), asks=_others_see_it)
+    @tool(traits=Traits(parallel=False, outside=False), asks=_others_see_it)
     async def send_file(self, scope: ToolScope, path: str) -> str:
         """Adds a file to the answer. Pictures are shown as such."""
         if scope.attach is None:

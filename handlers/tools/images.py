@@ -26,7 +26,7 @@ from routing.types.usage import TurnCost
 
 NAME = "images"
 FOLDER = "pictures"
-TRAITS = Traits(parallel=False, changes=True, seconds=MAX_SECONDS + 20.0, own_time=True)
+TRAITS = Traits(parallel=False, changes=True, seconds=MAX_SECONDS + 20.0, own_time=True, outside=False)
 """The extra seconds are for loading the prices."""
 MAX_PROMPT_CHARACTERS = 4_000
 FETCH_SECONDS = 60.0

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from handlers.languages import Say
 from handlers.replies.facts import numbered
 from handlers.tools.authoring.decorator import Tools, tool, tools_of
+from handlers.tools.authoring.tool import Preview
 from handlers.tools.dependencies import ToolDependencies
 from routing.errors import Refused, ToolFailed
 from routing.memory.recall import Memory
@@ -90,7 +91,7 @@ class MemoryTools:
         say = Say(scope.language)
         more = say("… and {n} more", n=len(named) - MAX_FOUND) if len(named) > MAX_FOUND else ""
         lines = [say("This deletes {n} of the things I remember:", n=len(named)), *map(numbered, named[:MAX_FOUND])]
-        return "  \n".join(filter(None, (*lines, more)))
+        return Preview("  \n".join(filter(None, (*lines, more))), () if more else ("query",))
 
     @tool(traits=CHANGES, asks=_several)
     async def forget(self, scope: ToolScope, query: str) -> str:

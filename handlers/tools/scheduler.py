@@ -6,6 +6,7 @@ from handlers.languages import Say
 from handlers.schedules.schedules import Schedules
 from handlers.schedules.views import described, short
 from handlers.tools.authoring.decorator import Tools, tool, tools_of
+from handlers.tools.authoring.tool import Preview
 from handlers.tools.dependencies import ToolDependencies
 from routing.errors import Refused, ToolFailed
 from routing.ports import Clock
@@ -14,7 +15,9 @@ from routing.types.time_zones import time_zone
 from routing.types.tools import ToolScope, Traits
 
 NAME = "scheduler"
-CHANGES = Traits(parallel=False, changes=True)
+CREATES = Traits(parallel=False, changes=True, outside=False)
+DELETES = Traits(parallel=False, changes=True)
+"""The result has the text, which a model may have written after text by others."""
 ENGLISH = Say("en")
 
 
@@ -31,7 +34,7 @@ class SchedulerTools:
         self._schedules = schedules
         self._clock = clock
 
-    @tool(traits=CHANGES)
+    @tool(traits=CREATES)
     async def create_reminder(self, scope: ToolScope, text: str, when: str) -> str:
         """Stores a reminder and returns when it is due."""
         added = await self._added(await self._plan(scope, "reminder", text, when))
@@ -41,9 +44,9 @@ class SchedulerTools:
         say = Say(scope.language)
         planned = await self._plan(scope, "prompt", prompt, when)
         words = "It will run at this time: {when}. Each time, a model answers here, which may cost money."
-        return say(words, when=await self._when(say, planned))
+        return Preview(say(words, when=await self._when(say, planned)), ("when",))
 
-    @tool(traits=CHANGES, asks=_about_task)
+    @tool(traits=CREATES, asks=_about_task)
     async def create_task(self, scope: ToolScope, prompt: str, when: str) -> str:
         """Stores a prompt to answer later, and returns when."""
         added = await self._added(await self._plan(scope, "prompt", prompt, when))
@@ -60,9 +63,10 @@ class SchedulerTools:
     async def _about_cancelling(self, scope: ToolScope, id: int) -> str:
         say = Say(scope.language)
         found = await self._found(scope, id)
-        return say("It will be deleted: {text} ({when})", text=short(found.text), when=await self._when(say, found))
+        words = "It will be deleted: {text} ({when})"
+        return Preview(say(words, text=short(found.text), when=await self._when(say, found)), ("id",))
 
-    @tool(traits=CHANGES, asks=_about_cancelling)
+    @tool(traits=DELETES, asks=_about_cancelling)
     async def cancel_task(self, scope: ToolScope, id: int) -> str:
         """Deletes a reminder or a task."""
         found = await self._found(scope, id)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from handlers.languages import Say, languages
 from handlers.tools.authoring.decorator import Tools, tool, tools_of
+from handlers.tools.authoring.tool import Preview
 from handlers.tools.dependencies import ToolDependencies
 from handlers.tools.files import listed
 from handlers.tools.folder import file_in, fingerprint, folder_at, lstat_at, parts_of, reason, refuse_unless_own, shown
@@ -20,6 +21,7 @@ from routing.types.tools import ToolScope, Traits
 
 NAME = "shared_folder"
 NOT_SET = Reason("SHARED_FOLDER is not set")
+PREVIEWED = ("path", "replace")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -85,13 +87,16 @@ class SharedFolderTools:
         there = f"`{str(_folder(self._setting()) / shown(parts)).replace('`', '')}`"
         facts = {"path": there, "size": len(data), "digest": fingerprint(data)}
         if found is None:
-            return say("📤 It copies {size:,} bytes ({digest}) to {path} on the bot's machine.", **facts)
+            return Preview(
+                say("📤 It copies {size:,} bytes ({digest}) to {path} on the bot's machine.", **facts), PREVIEWED
+            )
         refuse_unless_own(found, parts)
         if not replace:
             raise ToolFailed(f"{shown(parts)} is in the shared folder already. Ask the user whether to replace it.")
-        return say("📤 It replaces {path} on the bot's machine by {size:,} bytes ({digest}).", **facts)
+        words = "📤 It replaces {path} on the bot's machine by {size:,} bytes ({digest})."
+        return Preview(say(words, **facts), PREVIEWED)
 
-    @tool(role="owner", traits=Traits(parallel=False), off=_off, asks=_about_copy)
+    @tool(role="owner", traits=Traits(parallel=False, outside=False), off=_off, asks=_about_copy)
     def vm_to_host(self, scope: ToolScope, path: str, replace: bool = False) -> str:
         """Copies a file of the person into the shared folder."""
         name, data = self._files.read(scope.person.id, path)
@@ -111,7 +116,7 @@ class SharedFolderTools:
             replace_file(folder, parts, data, old.st_mode & 0o777)
         return f"Replaced {name} in the shared folder ({old.st_size:,} bytes) by {len(data):,} bytes."
 
-    @tool(role="owner", traits=Traits(parallel=False, changes=True), off=_off)
+    @tool(role="owner", traits=Traits(parallel=False, changes=True, outside=False), off=_off)
     def host_to_vm(self, scope: ToolScope, path: str, replace: bool = False) -> str:
         """Copies a file of the shared folder into the person's folder, within its quota."""
         parts = parts_of(path)

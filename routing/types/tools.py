@@ -90,7 +90,8 @@ WAITS = (
 @dataclass(frozen=True, slots=True)
 class PendingAction:
     """A tool call that runs once its person presses the button. `arguments` are canonical JSON; `digest` covers the
-    tool's description and the arguments. `note` is shown to the person, such as a price. `tier` is the tier that was
+    tool's description and the arguments. `note` is shown to the person, such as a price; it shows the arguments in
+    `previewed`, which are not stored, because only the card needs them. `tier` is the tier that was
     requested for this message only. `press` identifies the button press that started it; `result` is the tool's output,
     and `files` are to be sent with it. `expires_at` is in Unix seconds. `id` is 0 until the action is stored."""
 
@@ -107,6 +108,7 @@ class PendingAction:
     press: str = ""
     result: str = ""
     files: tuple[OutgoingFile, ...] = ()
+    previewed: frozenset[str] = frozenset()
     id: int = 0
 
 

@@ -141,6 +141,7 @@ async def test_contacts_are_found_with_the_calendars_account_and_deleted_after_a
             on.ms.call_tools([("delete_contact", {"id": found["id"]})])
             asked = await card(on, "Delete Bob from my contacts")
             assert "This deletes Bob Miller from your address book." in asked.text
+            assert found["id"] not in asked.text
             assert "Bob Miller" in server.stored("/ann/people/")
             on.ms.reply("It is deleted.")
             await pressed(on, ONCE, asked)

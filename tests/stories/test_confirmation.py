@@ -77,12 +77,15 @@ async def test_approvals_last_for_a_conversation_permanently_or_for_everyone(on:
     on.env["BOT_ACCESS"] = "open"
     calls(on, "send_mail", MAIL)
     async with at_work(on):
-        await pressed(on, HERE, await card(on))
+        allowed = (
+            "🔓 office_send_mail no longer asks you in this conversation. /tools ask office_send_mail takes that back."
+        )
+        assert (await pressed(on, HERE, await card(on))).text.endswith(allowed)
         await ask(on, "mail Bob again")
         assert office.done == SENT * 2
         assert "Allowed by you in this conversation: office_send_mail" in (await ask(on, "/tools")).text
         await ask(on, "/new")
-        await pressed(on, ALWAYS, await card(on))
+        assert "office_send_mail no longer asks you. " in (await pressed(on, ALWAYS, await card(on))).text
         await ask(on, "/new")
         await ask(on, "and again")
         assert office.done == SENT * 4

@@ -54,17 +54,29 @@ async def test_an_event_in_a_mail_reaches_the_model(on: BotHarness, servers: Mai
 async def test_a_mail_is_sent_after_its_button(on: BotHarness, servers: MailServers) -> None:
     on.env["ACCOUNT_HOSTS"] = HOST
     servers.imap.deliver("ben", [mail("Dinner?", "Shall we?")])
-    wanted = {"to": "bob@example.com", "subject": "Re: Dinner?", "body": "Yes!\nAnn", "reply_to": "INBOX/1"}
+    wanted: dict[str, object] = {
+        "to": "bob@example.com",
+        "subject": "Re: Dinner?",
+        "body": "Yes!\nAnn",
+        "reply_to": "INBOX/1",
+    }
     async with running(on):
         await servers.connect(on, "ben")
         calling(on, ("send_email", dict(wanted)))
         asked = await card(on, "Answer Bob's mail: yes")
         for shown in ("From: ben@example.org", "To: bob@example.com", "Subject: Re: Dinner?", "Yes!\nAnn"):
-            assert shown in asked.text
+            assert asked.text.count(shown) == 1
+        assert 'to: "' not in asked.text, "the mail is shown once"
         assert servers.smtp.sent == []
         assert "Sent to bob@example.com." in (await pressed(on, ONCE, asked)).text
         calling(on, ("send_email", dict(wanted)))
         assert "was not run" in (await press(on, CANCEL, await card(on, "Send Bob an email again"))).text
+        calling(on, ("send_email", wanted | {"body": "Yes\u200b!"}))
+        assert 'body: "Yes\\u200b!"' in (await card(on, "Send Bob an email again")).text
+        calling(on, ("send_email", wanted | {"body": "Yes! " * 1000}))
+        long = await card(on, "Send Bob a long email")
+        assert 'to: "' not in long.text
+        assert long.text.count("Yes! Yes!") < 500
     (envelope,) = servers.smtp.sent
     assert isinstance(envelope.content, bytes)
     assert b"In-Reply-To: <" in envelope.content

@@ -141,6 +141,15 @@ async def test_text_by_others_plants_nothing_without_the_persons_button(on: BotH
         assert "🧠 Remembered: Likes cake" in (await told(on, "Likes cake")).text
 
 
+async def test_what_a_tool_of_ours_has_written_is_no_text_by_others(on: BotHarness) -> None:
+    async with running(on):
+        on.ms.call_tools([("write_file", {"path": "tea.txt", "content": "Tea."})])
+        on.ms.call_tools([("send_file", {"path": "tea.txt"})])
+        on.ms.call_tools([("remember", {"fact": "Likes tea"})])
+        on.ms.reply("Done.")
+        assert "🧠 Remembered: Likes tea" in (await ask(on, "I like tea: write that down and send it")).text
+
+
 @pytest.mark.parametrize(
     "text", ["```\nremember X\n```", "one\n> [Forwarded message from Eve, not written by me]\n> x"]
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
 from routing.types.people import Role
@@ -21,6 +21,17 @@ Asks = Callable[..., Awaitable[str | None]]
 confirmation is needed."""
 
 PLAIN = Traits()
+
+
+class Preview(str):
+    """A text from `asks` that shows these arguments in full, so that the card doesn't list them again."""
+
+    shows: frozenset[str]
+
+    def __new__(cls, text: str, shows: Iterable[str]) -> Preview:
+        preview = super().__new__(cls, text)
+        preview.shows = frozenset(shows)
+        return preview
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from handlers.accounts.dav_items import Item
 from handlers.accounts.kinds import ServiceFailed
 from handlers.languages import Say
 from handlers.tools.authoring.decorator import Tools, tool, tools_of
+from handlers.tools.authoring.tool import Preview
 from handlers.tools.calendar import times
 from handlers.tools.calendar.server import CalendarServer
 from handlers.tools.dependencies import ToolDependencies
@@ -31,7 +32,10 @@ if TYPE_CHECKING:  # imported when a calendar is first used
 NAME = "calendar"
 KINDS = (CALENDAR,)
 READS = Traits(seconds=60.0)
-WRITES = Traits(parallel=False, changes=True, seconds=60.0)
+READS_TIMES = replace(READS, outside=False)
+CHANGES = Traits(parallel=False, changes=True, seconds=60.0)
+WRITES = replace(CHANGES, outside=False)
+"""Their results repeat nothing but the arguments."""
 MAX_LISTED = 100
 """Events in one answer; a search for words or a shorter time finds the others."""
 MAX_DAYS = 400
@@ -76,7 +80,7 @@ class CalendarTools:
 
         return await self._with(scope, work)
 
-    @tool(accounts=KINDS, traits=READS)
+    @tool(accounts=KINDS, traits=READS_TIMES)
     async def find_free_time(
         self,
         scope: ToolScope,
@@ -108,7 +112,9 @@ class CalendarTools:
             return None
         say = Say(scope.language)
         words = "This puts “{title}” into your calendar and invites {people}; your server may send them a mail."
-        return say(words, title=plain(title), people=plain(", ".join(attendees)))
+        people = ", ".join(attendees)
+        shows = {name for name, text in (("title", title), ("attendees", people)) if plain(text) == f"`{text}`"}
+        return Preview(say(words, title=plain(title), people=plain(people)), shows)
 
     @tool(accounts=KINDS, traits=WRITES, asks=_asks_to_invite)
     async def create_event(
@@ -157,9 +163,10 @@ class CalendarTools:
         say = Say(scope.language)
         words = "This changes “{title}” ({start}). {people} are invited; your server may send them a mail."
         zone = await time_zone(scope.time_zone)
-        return say(words, title=plain(found.title), start=_said(say, found, zone), people=plain(", ".join(people)))
+        shown = plain(", ".join(people))
+        return Preview(say(words, title=plain(found.title), start=_said(say, found, zone), people=shown), ("id",))
 
-    @tool(accounts=KINDS, traits=WRITES, asks=_asks_to_change)
+    @tool(accounts=KINDS, traits=CHANGES, asks=_asks_to_change)
     async def update_event(
         self,
         scope: ToolScope,
@@ -200,7 +207,7 @@ class CalendarTools:
         else:
             words = "This deletes “{title}” ({start}) from your calendar."
         zone = await time_zone(scope.time_zone)
-        return say(words, title=plain(found.title), start=_said(say, found, zone))
+        return Preview(say(words, title=plain(found.title), start=_said(say, found, zone)), ("id", "series"))
 
     @tool(accounts=KINDS, traits=WRITES, asks=_asks_to_delete)
     async def delete_event(self, scope: ToolScope, id: str, series: bool = False) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from handlers.accounts.accounts import Accounts
@@ -11,6 +12,7 @@ from handlers.accounts.dav import CALENDAR, CONTACTS, DavServers, find_home
 from handlers.accounts.kinds import ServiceFailed
 from handlers.languages import Say
 from handlers.tools.authoring.decorator import Tools, tool, tools_of
+from handlers.tools.authoring.tool import Preview
 from handlers.tools.calendar.toolkit import plain
 from handlers.tools.contacts.server import AddressBooks
 from handlers.tools.dependencies import ToolDependencies
@@ -24,7 +26,9 @@ NAME = "contacts"
 KINDS = (CONTACTS, CALENDAR)
 """Most calendar servers have address books, too."""
 READS = Traits(seconds=60.0)
-WRITES = Traits(parallel=False, changes=True, seconds=60.0)
+CHANGES = Traits(parallel=False, changes=True, seconds=60.0)
+WRITES = replace(CHANGES, outside=False)
+"""Their results repeat nothing but the arguments."""
 MAX_LISTED = 20
 T = TypeVar("T")
 
@@ -89,7 +93,7 @@ class ContactTools:
 
         return await self._with(scope, work)
 
-    @tool(accounts=KINDS, traits=WRITES)
+    @tool(accounts=KINDS, traits=CHANGES)
     async def update_contact(
         self,
         scope: ToolScope,
@@ -122,7 +126,7 @@ class ContactTools:
             return cards.name_of(_read(books, id)[1])
 
         name = await self._with(scope, work)
-        return Say(scope.language)("This deletes {name} from your address book.", name=plain(name))
+        return Preview(Say(scope.language)("This deletes {name} from your address book.", name=plain(name)), ("id",))
 
     @tool(accounts=KINDS, traits=WRITES, asks=_asks_to_delete)
     async def delete_contact(self, scope: ToolScope, id: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 from zoneinfo import ZoneInfo
@@ -14,6 +15,7 @@ from handlers.accounts.reachable import Reachable
 from handlers.languages import Say, languages
 from handlers.replies.fences import fenced
 from handlers.tools.authoring.decorator import Tools, tool, tools_of
+from handlers.tools.authoring.tool import Preview
 from handlers.tools.dependencies import ToolDependencies
 from handlers.tools.email.account import KIND
 from handlers.tools.email.servers import SESSION_SECONDS
@@ -32,10 +34,11 @@ if TYPE_CHECKING:  # imported when an account is used
 NAME = "email"
 MAX_LISTED, DEFAULT_LISTED = 50, 10
 PAGE_CHARACTERS = 12_000
-MAX_SHOWN_BODY = 1_500
-"""Characters of the text on the card before a mail is sent. The whole text is among the arguments below it."""
+MAX_SHOWN_BODY = 3_000
+"""A longer text is among the arguments below the preview, as a file."""
 READING = Traits(seconds=SESSION_SECONDS + 20)
-CHANGING = Traits(parallel=False, changes=True, seconds=2 * SESSION_SECONDS + 20)
+SAVING = Traits(parallel=False, changes=True, seconds=2 * SESSION_SECONDS + 20)
+SENDING = replace(SAVING, outside=False)
 T = TypeVar("T")
 
 
@@ -70,7 +73,8 @@ class EmailTools:
     ) -> str:
         """What is sent to whom, for the person's confirmation."""
         _, draft = await self._drafted(scope, (to, subject, body, cc), attachments or (), reply_to)
-        return _note(draft, Say(scope.language))
+        shows = {"to", "subject", "cc", "reply_to", "attachments"} | ({"body"} if _fits(draft) else set())
+        return Preview(_note(draft, Say(scope.language)), shows)
 
     @tool(traits=READING, accounts=(KIND,))
     async def search_email(
@@ -115,7 +119,7 @@ class EmailTools:
 
         return await self._with_mailbox(scope, read)
 
-    @tool(traits=CHANGING, accounts=(KIND,))
+    @tool(traits=SAVING, accounts=(KIND,))
     async def save_attachment(self, scope: ToolScope, id: str, name: str = "") -> str:
         """Saves an attachment into the person's folder; without a name, all of them."""
 
@@ -131,7 +135,7 @@ class EmailTools:
         paths = [await asyncio.to_thread(self._files.receive, scope.person.id, *each) for each in saved]
         return f"Saved: {', '.join(paths)}"
 
-    @tool(traits=CHANGING, accounts=(KIND,), asks=_card)
+    @tool(traits=SENDING, accounts=(KIND,), asks=_card)
     async def send_email(
         self,
         scope: ToolScope,
@@ -261,7 +265,10 @@ def _note(draft: Draft, say: Say) -> str:
     for each in draft.attached:
         size, digest = len(each.content), fingerprint(each.content)
         lines.append(say("Attached: {name} ({size:,} bytes, {digest})", name=each.name, size=size, digest=digest))
-    body = draft.body
-    if len(body) > MAX_SHOWN_BODY:
-        body = body[:MAX_SHOWN_BODY] + "\n" + say("[{n:,} more characters]", n=len(body) - MAX_SHOWN_BODY)
-    return fenced("\n".join(printable(line) for line in "\n".join([*lines, "", body]).splitlines()))
+    if _fits(draft):
+        lines += ["", *draft.body.splitlines()]
+    return fenced("\n".join(map(printable, lines)))
+
+
+def _fits(draft: Draft) -> bool:
+    return len(draft.body) <= MAX_SHOWN_BODY

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from handlers.languages import Say
 from handlers.tools.authoring.decorator import Tools, tool, tools_of
+from handlers.tools.authoring.tool import Preview
 from handlers.tools.dependencies import ToolDependencies
 from handlers.tools.host_pc.apps import find_app, find_files
 from routing.errors import Reason, ToolFailed, system_reason
@@ -56,6 +57,8 @@ _MAC: dict[str, tuple[tuple[str, ...], ...]] = {
     "notify": (("osascript", "-e", _NOTIFY_MAC),),
 }
 """For each task the programs that can do it, the first choice first. Arguments follow."""
+
+ACTS = Traits(parallel=False, outside=False)
 
 
 def build(dependencies: ToolDependencies) -> Tools:
@@ -101,7 +104,7 @@ class DesktopTools:
         _web_address(url)
         return Say(scope.language)("🖥 It opens this address in the browser of the bot's machine.")
 
-    @tool(role="owner", traits=Traits(parallel=False), off=_needs("url"), asks=_about_url)
+    @tool(role="owner", traits=ACTS, off=_needs("url"), asks=_about_url)
     def host_open_url(self, scope: ToolScope, url: str) -> str:
         """Opens a web address, never a file."""
         self._start("url", _web_address(url))
@@ -109,9 +112,10 @@ class DesktopTools:
 
     def _about_app(self, scope: ToolScope, name: str) -> str:
         say, found = Say(scope.language), name if self._mac else find_app(name, self._variables).name
-        return say("🖥 It starts {program} on the bot's machine.", program=f"`{found.replace('`', '')}`")
+        words = "🖥 It starts {program} on the bot's machine."
+        return Preview(say(words, program=f"`{found.replace('`', '')}`"), ("name",))
 
-    @tool(role="owner", traits=Traits(parallel=False), off=_needs("app"), asks=_about_app)
+    @tool(role="owner", traits=ACTS, off=_needs("app"), asks=_about_app)
     def host_open_app(self, scope: ToolScope, name: str) -> str:
         """Starts an installed program, by its desktop entry."""
         if self._mac:
@@ -148,7 +152,7 @@ class DesktopTools:
     def _about_screenshot(self, scope: ToolScope) -> str:
         return Say(scope.language)("📸 It sends a picture of the whole screen into this chat.")
 
-    @tool(role="owner", traits=Traits(parallel=False), off=_needs("screenshot"), asks=_about_screenshot)
+    @tool(role="owner", traits=ACTS, off=_needs("screenshot"), asks=_about_screenshot)
     def host_screenshot(self, scope: ToolScope) -> str:
         """Attaches a picture of the screen to the answer."""
         if scope.attach is None:
@@ -169,7 +173,7 @@ class DesktopTools:
     def _about_notice(self, scope: ToolScope, text: str) -> str:
         return Say(scope.language)("🔔 It shows a notice on the screen of the bot's machine.")
 
-    @tool(role="owner", traits=Traits(parallel=False), off=_needs("notify"), asks=_about_notice)
+    @tool(role="owner", traits=ACTS, off=_needs("notify"), asks=_about_notice)
     def host_notify(self, scope: ToolScope, text: str) -> str:
         """Shows a desktop notification."""
         if not text.strip():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Mapping
 from functools import cache
@@ -21,6 +22,7 @@ from routing.llm.message_codec import MAX_DESCRIPTION_CHARACTERS
 from routing.tools.presentation import Candidate, Shown, present
 from routing.types.decisions import SIZES, Size
 
+DOCS = Path(__file__).parents[3] / "docs"
 OURS = sorted(path.stem for path in FOLDER.glob("*.json"))
 WHEN_RELEVANT = (
     "calendar",
@@ -89,7 +91,17 @@ def test_only_these_tools_return_no_text_by_others(tmp_path: Path) -> None:
     assert trusted == {
         *("get_datetime", "calculate", "set_tier", "use_skill", "discover_tools", "help", "show_config", "health"),
         *("remember", "recall", "forget"),
+        *("write_file", "send_file", "send_email", "create_reminder", "create_task", "get_weather", "make_image"),
+        *("find_free_time", "create_event", "delete_event", "create_contact", "delete_contact"),
+        *("host_open_url", "host_open_app", "host_screenshot", "host_notify", "vm_to_host", "host_to_vm"),
     }
+
+
+def test_the_documentation_lists_the_tools_that_ask(tmp_path: Path) -> None:
+    built = [each for module in TOOLKITS for each in module.build(dependencies(tmp_path))]
+    asking = {each.name for each in built if each.asks is not None or each.traits.confirm}
+    section = (DOCS / "using-tools.md").read_text("utf-8").partition("## Confirmations")[2].partition("\n## ")[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == asking
 
 
 def typed(schema: Mapping[str, Any]) -> dict[str, object]:
