@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import base64
+import time
 
 from handlers.accounts.connecting import VALID_MINUTES
+from routing.types.messages import ChatKey, InboundMessage, UserKey
+from storage.codec import INBOUND
 from storage.secret_box import FernetBox
 from tests.fakes import ShiftedClock
 from tests.polling import until
@@ -12,7 +15,7 @@ from tests.servers.discord import DiscordServer, Message
 from tests.servers.radicale import PASSWORD, USER
 from tests.stories.accounts import connect, radicale
 from tests.stories.discord_bot import up
-from tests.stories.harness import BotHarness, ask, press, running, settled
+from tests.stories.harness import OWNER, BotHarness, ask, press, running, settled
 from tests.stories.test_linking import code, confirmed, linked, only_telegram_has_owners, written
 from tests.stories.test_schedules import pass_time
 
@@ -376,3 +379,19 @@ async def entered(dc: DiscordServer, asked: Message, text: str) -> Message:
     sent = dc.submit(opened, {"text": text})
     await dc.wait_for(lambda _: sent.answers and not sent.answers[0].loading)
     return sent.answers[0]
+
+
+async def test_an_answer_that_ended_the_process_is_not_tried_forever(on: BotHarness) -> None:
+    async with running(on):
+        await ask(on, "/connect calendar")
+    chat = ChatKey("telegram", str(OWNER))
+    answer = InboundMessage(UserKey("telegram", str(OWNER)), chat, "1", "9", "https://a.example", time.time())
+    on.change(
+        "INSERT INTO inbox (platform, bot_id, update_id, payload, state, attempts, placeholder, received_at)"
+        " VALUES ('telegram', '1', '9', ?, 'waiting', 2, '', 0)",
+        INBOUND.dump(answer),
+    )
+    async with running(on):
+        assert (await on.tg.reply(matching=ENDED)).text.endswith("/connect calendar starts again.")
+        assert on.rows("select count(*) from connect_steps") == [(0,)]
+        assert on.ms.calls == []
