@@ -154,6 +154,56 @@ async def test_a_model_reminds_at_once_and_asks_before_tasks(on: BotHarness, clo
         assert tool_results(on)
 
 
+async def test_a_model_has_the_limits_of_its_person(on: BotHarness, clock: ShiftedClock) -> None:
+    """Others' reminders out of reach, the same checks as for a command, and the number of reminders."""
+    on.env |= {"BOT_ACCESS": "open", "SCHEDULES_PER_PERSON": "2"}
+    async with running(on, clock, time.time):
+        await ask(on, "/remind in 20 minutes my secret")
+        calling(on, "list_tasks")
+        assert (await ask(on, "What is planned?", user="bob")).text == "Done: There are no reminders and no tasks."
+        calling(on, "cancel_task", id=1)
+        assert "You have no reminder or task “1”" in (await ask(on, "Cancel 1", user="bob")).text
+        for refused, arguments in {
+            "at most 2000 characters": {"text": "x" * 2_001, "when": "in 20 minutes"},
+            "There is no text": {"text": " ", "when": "in 20 minutes"},
+            "in the past": {"text": "tea", "when": "2020-01-01 10:00"},
+            "can mean 2027-04-03 or 2027-03-04": {"text": "tea", "when": "03/04 at 9"},
+            "too often: at most every 5 minutes": {"text": "tea", "when": "* * * * *"},
+            "A time can have up to 200 characters": {"text": "tea", "when": "in " * 100},
+        }.items():
+            calling(on, "create_reminder", **arguments)
+            assert refused in (await ask(on, "Remind me", user="bob")).text
+        for number, text in enumerate(("tea", "bread"), 2):
+            calling(on, "create_reminder", text=text, when="in 20 minutes")
+            answer = await ask(on, "Remind me", user="bob")
+            assert answer.text == f"Done: Reminder #{number} is set for Mon 23 Nov, 09:20 (UTC): {text}"
+        calling(on, "create_reminder", text="butter", when="in 20 minutes")
+        assert "You have 2 reminders and tasks already" in (await ask(on, "Remind me", user="bob")).text
+        calling(on, "list_tasks")
+        listed = (await ask(on, "What is planned?", user="bob")).text
+        assert "#2 (reminder) Mon 23 Nov, 09:20 (UTC): tea" in listed
+        assert "secret" not in listed
+        assert on.rows("select text from schedules where person_id = 1") == [("my secret",)]
+
+
+async def test_the_text_of_a_reminder_is_never_run(on: BotHarness, clock: ShiftedClock) -> None:
+    """Neither as a command nor as a prompt, also when a button repeats it."""
+    async with running(on, clock, time.time) as app:
+        calling(on, "create_reminder", text="/access forget me", when="in 20 minutes")
+        await ask(on, "Remind me")
+        asked = len(on.ms.calls)
+        pass_time(app, clock, 1201)
+        sent = await on.tg.reply(matching="⏰ /access forget me")
+        assert sent.text == "⏰ /access forget me"
+        assert (await press(on, "In 10 minutes", sent)).text.endswith("(UTC): /access forget me")
+        pass_time(app, clock, 601)
+        sent = await on.tg.reply(matching=lambda each: each.text == "⏰ /access forget me" and each.id > sent.id)
+        assert (await press(on, "✅ Done", sent)).text == "✅ /access forget me"
+        await settled(on)
+        assert len(on.ms.calls) == asked
+        assert len(on.rows("select id from people")) == 1
+
+
 async def test_others_can_not_reach_them_and_forgetting_deletes_them(on: BotHarness, clock: ShiftedClock) -> None:
     on.env["BOT_ACCESS"] = "open"
     async with running(on, clock, time.time):
