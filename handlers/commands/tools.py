@@ -23,6 +23,7 @@ SPEC = CommandSpec(
     "Your toolkits, and which tools a message would get",
     (
         "/tools",
+        "/tools weather",
         "/tools will it rain in Rome?",
         "/tools off weather",
         "/tools on weather",
@@ -88,20 +89,29 @@ class ToolsCommand:
         text = _text(ask)
         if not text:
             return await self._show(ask)
+        named = next((each for each in await self._list.held(ask.person) if _is_named(ask, each)), None)
+        if named is not None:
+            return await self._show_one(ask, named)
         conversation = await self._history.current(ask.message.chat)
         return Reply(await self._offers.explain(ask, conversation.id, text))
 
     async def _show(self, ask: CommandContext, head: str = "") -> Reply:
         off = (await self._preferences.settings(ask.person.id)).off
+        one = ask.say("/tools <toolkit> shows the tools of one toolkit.")
         hint = ask.say("/tools <message> shows which tools that message would get, and why.")
         parts = [
             head,
             await self._list.shown(ask, off),
             "  \n".join(await self._policy.lines(ask)),
             self._list.faults(ask),
-            compared(ask, self._selector, self._embedder) + f"  \n{hint}",
+            compared(ask, self._selector, self._embedder) + f"  \n{one}  \n{hint}",
         ]
         return Reply("\n\n".join(filter(None, parts)), _keyboard(await self._list.held(ask.person), off))
+
+    async def _show_one(self, ask: CommandContext, held: ListedToolkit) -> Reply:
+        off = (await self._preferences.settings(ask.person.id)).off
+        text = await self._list.detail(ask, held, held.toolkit.name in off, await self._policy.rules(ask))
+        return Reply(text, _keyboard([held], off))
 
     async def _switch(self, ask: CommandContext, on: bool) -> str:
         """Switches a toolkit and returns the confirmation. Raises Refused and changes nothing if that is impossible."""
@@ -122,6 +132,11 @@ class ToolsCommand:
             return ask.say("✅ {name} is on for you again.", name=f"**{plain(name)}**")
         words = "⏹ {name} is off for you in every chat. {command} turns it on again."
         return ask.say(words, name=f"**{plain(name)}**", command=f"`{_command('on', name)}`")
+
+
+def _is_named(ask: CommandContext, held: ListedToolkit) -> bool:
+    """Whether the command has the name of this toolkit and nothing else. In quotation marks, it is a message."""
+    return ask.rest.strip().lower() == held.toolkit.name.lower()
 
 
 def _text(ask: CommandContext) -> str:

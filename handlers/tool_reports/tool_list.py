@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from handlers.access.roles import may
 from handlers.context import CommandContext
 from handlers.replies.duration import format_duration
+from handlers.tools.approval import Rule
 from handlers.tools.dependencies import ToolServices
 from handlers.tools.mcp.connection import ServerState, Status
 from routing.ports import Clock
@@ -26,6 +27,8 @@ LIST_CHARACTERS, NAMED_CHARACTERS, DESCRIBED = 2800, 60, (20, 120)
 """Character budgets, so that the list fits one message: the whole list; a toolkit without its description; the shortest
 and longest description."""
 MAX_NAMED = 10
+MAX_DETAIL = 300
+ASKING: Mapping[Rule, str] = {"asks": "asks before each run", "sometimes": "asks before some runs"}
 MAX_WARNINGS = 5
 _FORMATTING = str.maketrans("", "", "*`[]<>~|\\")
 
@@ -69,15 +72,26 @@ class ToolList:
         held = await self.held(ask.person)
         room = LIST_CHARACTERS // max(1, len(held)) - NAMED_CHARACTERS
         parts = ["\n".join(_line(ask, each, each.toolkit.name in off, room) for each in held)]
-        reasons: dict[str, list[str]] = {}
-        for name, reason in (await self._toolbox.off(ask.person)).items():
-            reasons.setdefault(reason, []).append(f"`{name}`")
-        if reasons:
+        if reasons := _by_reason(held, await self._toolbox.off(ask.person)):
             lines = (
                 f"- {listed(ask, names, MAX_NAMED)}: {plain(ask.say(reason))}" for reason, names in reasons.items()
             )
             parts.append("\n".join([ask.say("Tools that can't be used right now:"), "", *lines]))
         return "\n\n".join(parts)
+
+    async def detail(self, ask: CommandContext, held: ListedToolkit, off: bool, rules: Mapping[str, Rule]) -> str:
+        """One toolkit with each of its tools: what it does, whether it asks, and why it can't be used."""
+        missing = await self._toolbox.off(ask.person)
+        lines = [_line(ask, held, off, MAX_DETAIL, MAX_DETAIL).removeprefix("- "), ""]
+        for card in held.toolkit.tools:
+            if card.name in held.tools:
+                about = card.texts["S"].description
+                about = ask.say(card.texts["S"].description) if held.toolkit.source == "ours" else plain(about)
+                asks = f" ({ask.say(ASKING[rules[card.name]])})" if rules.get(card.name) in ASKING else ""
+                lines.append(f"- `{card.name}`: {about}{asks}")
+                if reason := missing.get(card.name):
+                    lines.append(f"  ⚠️ {plain(ask.say(reason))}")
+        return "\n".join(lines)
 
     def faults(self, ask: CommandContext) -> str:
         """Broken files, omitted tools and server states. Empty for non-admins and in groups."""
@@ -150,7 +164,20 @@ def listed(ask: CommandContext, entries: Sequence[str], most: int) -> str:
     return ", ".join((*entries[:most], *more))
 
 
-def _line(ask: CommandContext, held: ListedToolkit, off: bool, room: int) -> str:
+def _by_reason(held: Sequence[ListedToolkit], missing: Mapping[str, str]) -> Mapping[str, list[str]]:
+    """What can't be used, by the reason: toolkits with several tools, none of which can be used, and single tools."""
+    reasons: dict[str, list[str]] = {}
+    for each in held:
+        off = {name: missing[name] for name in each.tools if name in missing}
+        if 1 < len(off) == len(each.tools) and len(set(off.values())) == 1:
+            reasons.setdefault(next(iter(off.values())), []).append(f"**{plain(each.toolkit.name)}**")
+        else:
+            for name, reason in off.items():
+                reasons.setdefault(reason, []).append(f"`{name}`")
+    return reasons
+
+
+def _line(ask: CommandContext, held: ListedToolkit, off: bool, room: int, most: int = DESCRIBED[1]) -> str:
     toolkit, n = held.toolkit, len(held.tools)
     count = ask.say("1 tool") if n == 1 else ask.say("{n} tools", n=n)
     if held.usable < n:
@@ -158,7 +185,7 @@ def _line(ask: CommandContext, held: ListedToolkit, off: bool, room: int) -> str
     facts = [ask.say(SOURCES[toolkit.source]), count]
     facts += [ask.say("always included")] if toolkit.base and not off else []
     facts += [ask.say("switched off by you")] if off else []
-    fewest, most = DESCRIBED
+    fewest = DESCRIBED[0]
     described = ask.say(toolkit.description) if toolkit.source == "ours" else toolkit.description
     about = f": {plain(described, min(most, room))}" if room >= fewest else ""
     return f"- {'⏹ ' if off else ''}**{plain(toolkit.name)}** ({', '.join(facts)}){about}"

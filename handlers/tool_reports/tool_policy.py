@@ -38,7 +38,7 @@ class ToolPolicy:
 
     async def lines(self, ask: CommandContext) -> list[str]:
         """One line per rule that applies to a tool. Empty if no tool ever needs a confirmation."""
-        rules = await self._rules(ask)
+        rules = await self.rules(ask)
         found = []
         for rule in RULES:
             names = [f"`{name}`" for name, held in rules.items() if held == rule]
@@ -52,7 +52,7 @@ class ToolPolicy:
         """Revokes the person's allowance. For an owner, also revokes the allowance for everyone."""
         tool = await self._named(ask, name)
         if not await self._allowances.revoke(ask.person.id, tool, everybody=may(ask.person, "owner")):
-            rule = (await self._rules(ask))[tool]
+            rule = (await self.rules(ask))[tool]
             if rule == "everyone":
                 raise Refused("An owner allowed {tool} for everyone; only an owner can take that back.", tool=tool)
             if rule == "sometimes":
@@ -79,13 +79,14 @@ class ToolPolicy:
         words = "✅ {tool} runs for everyone without asking. {command} takes that back."
         return Reply(ask.say(words, tool=f"`{tool}`", command=f"`/tools ask {tool}`"))
 
-    async def _rules(self, ask: CommandContext) -> Mapping[str, Rule]:
+    async def rules(self, ask: CommandContext) -> Mapping[str, Rule]:
+        """The tools that may ask, with what applies to them in this conversation."""
         conversation = await self._history.current(ask.message.chat)
         return await self._toolbox.rules(ask.person, conversation.id)
 
     async def _named(self, ask: CommandContext, name: str) -> str:
         """The tool's exact name. Raises Refused for a tool that never needs a confirmation."""
-        rules = await self._rules(ask)
+        rules = await self.rules(ask)
         found = next((each for each in rules if each.lower() == name.lower()), None)
         if found is None:
             known = ", ".join(list(rules)[:MAX_NAMED]) or ask.say("none")

@@ -104,9 +104,13 @@ FAULTY = (
 printed by the command line."""
 SHELL_ONLY = ("handlers/tools/mcp/server.py", "handlers/tools/tool_router.py")
 
-DESCRIPTIONS = tuple(
-    json.loads(file.read_text(encoding="utf-8"))["description"]
+MANIFESTS = tuple(
+    json.loads(file.read_text(encoding="utf-8"))
     for file in sorted((ROOT / "handlers" / "tools" / "toolkits").glob("*.json"))
+)
+DESCRIPTIONS = tuple(manifest["description"] for manifest in MANIFESTS)
+SHORT_DESCRIPTIONS = tuple(
+    task["capabilityHints"]["tiers"]["small"]["description"] for manifest in MANIFESTS for task in manifest["tasks"]
 )
 SYSTEM_ERRORS = (
     *(errno.EPERM, errno.ENOENT, errno.EIO, errno.E2BIG, errno.ENOEXEC, errno.ENOMEM, errno.EACCES, errno.EBUSY),
@@ -157,6 +161,8 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "why": (),
     "self.UNSAVED": (DiscordBackoff.UNSAVED, TelegramBackoff.UNSAVED),
     "toolkit.description": DESCRIPTIONS,
+    "card.texts['S'].description": SHORT_DESCRIPTIONS,
+    "ASKING[rules[card.name]]": tuple(tool_list.ASKING.values()),
     "of numbers": (",", ".", "${amount}", "%Y-%m-%d %H:%M", "%m-%d"),  # said by Say itself
     "os.strerror(error.errno or 0)": tuple(map(os.strerror, SYSTEM_ERRORS)),
     "line": EXAMPLES,

@@ -51,6 +51,24 @@ async def test_the_list_names_every_toolkit_with_its_source(on: BotHarness) -> N
     assert line(text, "• use_skill: ") == "no skills installed"
 
 
+async def test_the_list_is_an_overview_and_one_toolkit_is_shown_in_full(on: BotHarness) -> None:
+    async with ready(on, OFF):
+        shown = await ask(on, "/tools")
+        assert utf16_length(shown.text) <= 4096
+        assert line(shown.text, "/tools <toolkit> ") == "shows the tools of one toolkit."
+        one = await ask(on, "/tools Council")
+        assert one.text.startswith("council (ours, 0 of 1 tools): Asks several models")
+        asks = "Ask several models for a second opinion (asks before some runs)"
+        assert line(one.text, "• consult_council: ") == asks
+        assert "⚠️ fewer than two providers have a key" in one.text
+        assert [button["text"] for button in one.buttons] == ["⏹ council"]
+        assert "For this message:" in (await ask(on, '/tools "council"')).text
+        await ask(on, "/settings language de")
+        german = (await ask(on, "/tools files")).text
+    assert line(german, "• read_file: ") == "Eine Text-, PDF- oder Office-Datei lesen"
+    assert line(german, "• send_file: ") == "Dir eine Datei schicken (fragt manchmal vorher)"
+
+
 async def test_problems_are_shown_to_those_who_can_fix_them(on: BotHarness) -> None:
     write(on, '{"name": "broken",\n"tasks" []}', "broken")
     (on.workspace / "mcp.json").write_text(

@@ -121,6 +121,27 @@ async def test_toolkits_and_reasons_are_one_line_each(folder: Path) -> None:
     ]
 
 
+async def test_a_toolkit_that_is_off_as_a_whole_is_named_once() -> None:
+    kits = [bound(name, *(Tool(f"{name}_{n}", does, off=missing) for n in range(9))) for name in ("mail", "desk")]
+    there = ToolList(tooling(Toolbox(BuiltinSource(kits)), WorkspaceToolkits(Path("/nowhere")), Servers()), lambda: NOW)
+    shown = (await there.shown(asked(), ())).splitlines()
+    assert shown[-1] == "- **mail**, **desk**: its program is missing"
+
+
+async def test_one_toolkit_has_a_line_for_each_of_its_tools(folder: Path) -> None:
+    there = made(folder)
+    (held, *_) = await there.held(Person(1, "user", "U"))
+    text = await there.detail(asked(role="user"), held, True, {"a": "asks", "b": "always"})
+    assert text.splitlines() == [
+        "⏹ **open** (ours, 2 of 3 tools, switched off by you): Does things.",
+        "",
+        "- `a`: Does it. (asks before each run)",
+        "- `b`: Does it.",
+        "- `c`: Does it.",
+        "  ⚠️ its program is missing",
+    ]
+
+
 @pytest.mark.parametrize(("count", "length"), [(5, 120), (25, 52), (35, 20), (36, 0)])
 async def test_long_lists_shorten_each_toolkit(folder: Path, count: int, length: int) -> None:
     kits = [bound(f"kit{n}", Tool(f"t{n}", does), about="word " * 50) for n in range(count)]
