@@ -49,6 +49,8 @@ def entries(catalog: Sequence[Mapping[str, Any]], examples: Mapping[str, Sequenc
 def _entries(row: Mapping[str, Any], examples: Mapping[str, Sequence[str]]) -> Iterator[Entry]:
     group = row["name"]
     shared = tuple(map(_valid, examples.get(group, ())))
+    description = _valid(row.get("description") or split_identifier(group))
+    keywords = tuple(map(_valid, row.get("keywords") or ()))
     for tool in row.get("tools") or (row,):
         single = tool is row
         own = () if single else examples.get(f"{group}/{tool['name']}", ())
@@ -57,9 +59,9 @@ def _entries(row: Mapping[str, Any], examples: Mapping[str, Sequence[str]]) -> I
         yield Entry(
             name=tool["name"],
             group=group,
-            description=_valid(row.get("description") or split_identifier(group)),
+            description=description,
             texts=tuple(dict.fromkeys(texts)) if single else texts,
-            keywords=tuple(map(_valid, row.get("keywords") or ())),
+            keywords=keywords,
             parameters=_valid(" ".join(_schema_texts(tool.get("parameters", {})))),
             category=_valid(row.get("category") or ""),
             examples=(*shared, *map(_valid, own)),

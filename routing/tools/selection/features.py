@@ -114,9 +114,13 @@ class LexicalFeatures:
 
 def _keywords(entries: Sequence[Entry]) -> dict[tuple[str, ...], tuple[tuple[int, ...], float]]:
     """The entries of each keyword, and 1 / (number of their groups)."""
+    stemmed = {  # the entries of a toolkit have the same keywords
+        keywords: dict.fromkeys(tuple(words(each)) for each in keywords)
+        for keywords in {entry.keywords for entry in entries}
+    }
     found: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
     for at, entry in enumerate(entries):
-        for keyword in dict.fromkeys(tuple(words(each)) for each in entry.keywords):
+        for keyword in stemmed[entry.keywords]:
             found[keyword].append(at)
     return {
         keyword: (tuple(theirs), 1 / len({entries[at].group for at in theirs}))
