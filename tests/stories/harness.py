@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import asynccontextmanager, closing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import count
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -33,7 +34,7 @@ from storage.database.migrate import migrate
 from tests.polling import until
 from tests.servers.model import ModelServer
 from tests.servers.telegram import Message, TelegramServer, User
-from tests.shared_files import share_indexes
+from tests.shared_files import share_indexes, share_statements
 from tests.stories import preloaded
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -152,6 +153,7 @@ def _patched() -> Iterator[None]:
     """Patches for all bots of this process, which may end in any order."""
     if not _bots:
         share_indexes(_patch)
+        share_statements(_patch)
         _patch.setattr("bot.adapters.telegram.platform.register_if_changed", _register)
     _bots.append(1)
     _guard_bots()
@@ -188,15 +190,21 @@ def _nothing_blocks() -> Iterator[None]:
 
 def _guard_bots() -> None:
     """Turns the guard on or off: starting and ending may block."""
-    while _guards:
-        _guards.pop().deactivate()
+    guard = _guard()
+    guard.deactivate()
     if _at_work and len(_at_work) == len(_bots):
-        guard = BlockBuster(["bot", "handlers", "routing", "storage"])
         for function in guard.functions.values():
-            for file, name in LIBRARIES:
-                function.can_block_in(file, name)
+            function.original_func = getattr(function.module, function.func_name, None)
         guard.activate()
-        _guards.append(guard)
+
+
+@cache
+def _guard() -> BlockBuster:
+    guard = BlockBuster(["bot", "handlers", "routing", "storage"])
+    for function in guard.functions.values():
+        for file, name in LIBRARIES:
+            function.can_block_in(file, name)
+    return guard
 
 
 LIBRARIES = (
@@ -212,7 +220,6 @@ LIBRARIES = (
 
 _at_work: list[int] = []
 """One entry for each bot that has started and is not ending."""
-_guards: list[BlockBuster] = []
 
 
 def tool_results(on: BotHarness) -> list[str]:
