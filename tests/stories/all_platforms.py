@@ -41,7 +41,7 @@ from tests.stories.chat_clients import (
     TelegramClient,
     TerminalClient,
 )
-from tests.stories.harness import BotHarness, bot_harness, running
+from tests.stories.harness import BotHarness, bot_harness, running, unwatched
 from tests.stories.toolkits import indexed
 
 TIMEOUT_SECONDS = 60.0
@@ -209,4 +209,9 @@ async def held(
 
 async def _settled(database: sqlite3.Connection, lines: int) -> None:
     """Waits until this many lines are processed and every reply is sent."""
-    await until(lambda: database.execute(_SETTLED, (lines,)).fetchone() == (1,), TIMEOUT_SECONDS)
+
+    def done() -> bool:
+        with unwatched():
+            return bool(database.execute(_SETTLED, (lines,)).fetchone() == (1,))
+
+    await until(done, TIMEOUT_SECONDS)
