@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -52,9 +53,14 @@ OUTCOMES = {
 """Errors of any kind that are read from a task or from `gather`, and what becomes of them."""
 
 
+@cache
+def nodes_of(source: str) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(source)))
+
+
 def blind(source: str) -> int:
     """Counts the handlers that catch Exception or BaseException, and the context managers that may."""
-    nodes = list(ast.walk(ast.parse(source)))
+    nodes = nodes_of(source)
     caught = [node.type for node in nodes if isinstance(node, ast.ExceptHandler)]
     return sum(each is None or _names_any(each) for each in caught) + sum(map(_suppresses, nodes))
 
@@ -77,13 +83,13 @@ def _suppresses(node: ast.AST) -> bool:
 
 def boundaries(source: str) -> int:
     """Counts the ErrorBoundaries that are made."""
-    calls = [node.func for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    calls = [node.func for node in nodes_of(source) if isinstance(node, ast.Call)]
     return sum(ast.unparse(each).endswith("ErrorBoundary") for each in calls)
 
 
 def outcomes(source: str) -> int:
     """Counts `.exception()` of tasks, and `return_exceptions=True` whose result is not thrown away."""
-    nodes = list(ast.walk(ast.parse(source)))
+    nodes = nodes_of(source)
     unread = [node.value.value for node in nodes if isinstance(node, ast.Expr) and isinstance(node.value, ast.Await)]
     return sum(_reads(node) for node in nodes if isinstance(node, ast.Call) and node not in unread)
 
