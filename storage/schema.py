@@ -19,7 +19,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0027"
+REVISION = "0028"
 """The newest migration. It is here so that starting on a current database does not import Alembic; a test compares it
 with the migrations folder."""
 
@@ -364,6 +364,9 @@ allowances = Table(
     Column("version", String(64), nullable=False),
     Column("everybody", Boolean, nullable=False),
     Index("ix_allowances_person_id", "person_id"),
+    Index(
+        "ix_allowances_everybody", "everybody", sqlite_where=text("everybody = 1"), postgresql_where=text("everybody")
+    ),
 )
 
 service_accounts = Table(

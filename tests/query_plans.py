@@ -16,11 +16,12 @@ from storage import schema
 
 STORAGE = Path(schema.__file__).parent
 STORES = [STORAGE, STORAGE / "usage"]
-GROWING = (
-    *("usage", "turns", "messages", "conversations", "summaries", "inbox", "outbox", "pieces", "audit", "actions"),
-    *("usage_hours", "turn_hours", "facts", "people", "identities", "vectors"),
-    *("service_accounts", "connect_hints", "schedules"),
-)
+SMALL = {
+    "links": "the codes of ten minutes: each new one deletes those that have expired",
+    "pairings": "at most 30 requests wait (MAX_WAITING in handlers/access/roles.py)",
+}
+"""The tables that do not grow, and why."""
+GROWING = tuple(sorted(schema.metadata.tables.keys() - SMALL.keys()))
 _SCAN = re.compile(rf"\bSCAN ({'|'.join(GROWING)})\b")
 
 
@@ -58,6 +59,13 @@ MAY_SCAN = (
     ),
     Scan("actions", r"DELETE FROM actions WHERE actions\.expires_at < \?", "once an hour; a week of confirmations"),
     Scan(
+        "budgets",
+        r"SELECT .+ FROM budgets ORDER BY budgets\.id",
+        "people with limits of their own, once after a change",
+    ),
+    Scan("connect_steps", r"SELECT .+ FROM connect_steps", "a week of unfinished steps, once after a change"),
+    Scan("connect_steps", r"DELETE FROM connect_steps WHERE connect_steps\.expires_at < \?", "once an hour; the same"),
+    Scan(
         "service_accounts",
         r"SELECT service_accounts\.id, service_accounts\.sealed FROM service_accounts",
         "once after a start with several keys",
@@ -66,6 +74,11 @@ MAY_SCAN = (
         "actions",
         r"SELECT actions\.files FROM actions WHERE actions\.files != \?",
         "once an hour; a week of confirmations",
+    ),
+    Scan(
+        "state",
+        r"SELECT .+ FROM state WHERE \(state\.\"key\" LIKE [^)]+\)",
+        "files that wait for a move, after a start or a link; a short row a person",
     ),
     Scan("vectors", r"SELECT vectors\.encoder, vectors\.hash FROM vectors", "once after the start"),
 )

@@ -19,7 +19,7 @@ from benchmarks.large_database import fill
 from routing.types.budgets import days
 from storage import schema
 from storage.stores import Stores
-from tests.query_plans import QueryPlans
+from tests.query_plans import GROWING, MAY_SCAN, SMALL, QueryPlans
 
 NOW = 1_750_000_000.0
 ROWS = re.compile(r"\(\w+_id=\? AND (tier=\? AND model=\? AND )?at>\?")
@@ -35,6 +35,12 @@ async def test_a_statement_that_reads_a_whole_growing_table_is_found(
     with pytest.raises(AssertionError, match="SCAN messages"):
         query_plans.check()
     await stores.database.close()
+
+
+def test_every_small_table_exists() -> None:
+    """The others grow, also new ones."""
+    assert set(SMALL) | set(GROWING) == schema.metadata.tables.keys()
+    assert {scan.table for scan in MAY_SCAN} <= set(GROWING)
 
 
 def test_every_reference_between_tables_has_an_index() -> None:
