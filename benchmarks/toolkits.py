@@ -1,7 +1,8 @@
-"""Measures how well the built-in toolkits are chosen: `python -m benchmarks.toolkits [--misses]`.
+"""Measures how well the built-in toolkits are chosen: `python -m benchmarks.toolkits [--development] [--misses]`.
 
 The queries in `benchmarks/data/tool_queries.tsv` were written before the texts of the tools were tuned, and are used
-for nothing else. Base toolkits are always shown, so they count neither as found nor as shown.
+for nothing else. Those in `tool_queries_development.tsv` are for tuning: look at misses among them only. Base toolkits
+are always shown, so they count neither as found nor as shown.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from handlers.tools.tool_router import ToolRouter
 from routing.types.toolkits import Toolkit
 
 QUERIES = Path(__file__).parent / "data" / "tool_queries.tsv"
+DEVELOPMENT = QUERIES.with_name("tool_queries_development.tsv")
 NO_TOOL = "-"
 SMALL_MODEL, LARGE_MODEL = "ollama/qwen3:1.7b", "openai/gpt-5.2"
 MIN_RECALL, MAX_SHOWN, MAX_SMALL_TOKENS = 0.97, 0.15, 800
@@ -34,12 +36,14 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`missing` are the needed toolkits that were not chosen; `shown` is the share of the tools outside the base;
-    `small_tokens` the size of the definitions and names for a small model."""
+    """`missing` are the needed tools that were not shown; `shown` is the share of the tools outside the base, `needed`
+    the share that their toolkits alone would be; `small_tokens` the size of the definitions and names for a small
+    model."""
 
     query: Query
     missing: frozenset[str]
     shown: float
+    needed: float
     small_tokens: int
 
 
@@ -54,30 +58,29 @@ def outcomes(asked: Sequence[Query], toolkits: Sequence[Toolkit]) -> list[Outcom
     large, small = (ToolRouter(model, toolkits=toolkits) for model in (LARGE_MODEL, SMALL_MODEL))
     home = {card.name: each.name for each in toolkits for card in each.tools}
     base = {card.name for each in toolkits if each.base for card in each.tools}
+    beyond = len(home) - len(base)
     found = []
     for query in asked:
         names = {spec.name for spec in large.shown(query.text).specs}
-        chosen = {home[name] for name in names}
-        share = len(names - base) / (len(home) - len(base))
-        found.append(
-            Outcome(
-                query, frozenset(home[name] for name in query.tools) - chosen, share, small.shown(query.text).tokens
-            )
-        )
+        homes = {home[name] for name in query.tools}
+        needed = sum(each in homes and name not in base for name, each in home.items()) / beyond
+        shown = len(names - base) / beyond
+        found.append(Outcome(query, query.tools - names, shown, needed, small.shown(query.text).tokens))
     return found
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """0: the limits are kept; 1: one is not."""
     options = parser("benchmarks.toolkits", __doc__)
-    options.add_argument("--misses", action="store_true", help="print the queries whose toolkit was not chosen")
-    return answered(options, arguments, lambda given: run(given.misses))
+    options.add_argument("--development", action="store_true", help="the queries for tuning instead")
+    options.add_argument("--misses", action="store_true", help="print the queries whose tools were not shown")
+    return answered(options, arguments, lambda given: run(given.misses, DEVELOPMENT if given.development else QUERIES))
 
 
-def run(misses: bool) -> Section:
+def run(misses: bool, path: Path = QUERIES) -> Section:
     """Chooses for all queries among all built-in toolkits."""
     toolkits = [our_toolkit(path.stem) for path in sorted(FOLDER.glob("*.json"))]
-    found = outcomes(queries(), toolkits)
+    found = outcomes(queries(path), toolkits)
     if misses:
         for each in found:
             if each.missing:
@@ -91,16 +94,18 @@ def report(found: Sequence[Outcome], toolkits: Sequence[Toolkit]) -> Section:
     lines = [HEADINGS, *(_line(name, [each for each in found if each.query.language == name]) for name in languages)]
     lines.append(_line("all", found))
     recall, shown = _recall(found), _shown(found)
+    needed = sum(each.needed for each in found) / len(found)
     tokens = max(each.small_tokens for each in found)
     kept = recall >= MIN_RECALL and shown <= MAX_SHOWN and tokens <= MAX_SMALL_TOKENS
     tools = [len(each.tools) for each in toolkits]
     base = sum(len(each.tools) for each in toolkits if each.base)
     notes = (
         f"{sum(tools)} tools in {len(toolkits)} toolkits, {base} of them in base toolkits, which are always shown and "
-        f"not counted. Limits: recall ≥ {MIN_RECALL:g}, shown ≤ {MAX_SHOWN:.0%}, at most {MAX_SMALL_TOKENS} tokens of "
-        f"definitions and names for a model of class S (here at most {tokens}): {VERDICTS[kept]}",
+        f"not counted. The needed toolkits alone would be {needed:.1%}. Limits: recall ≥ {MIN_RECALL:g}, shown ≤ "
+        f"{MAX_SHOWN:.0%}, at most {MAX_SMALL_TOKENS} tokens of definitions and names for a model of class S (here at "
+        f"most {tokens}): {VERDICTS[kept]}",
     )
-    figures = {"recall": recall, "shown": shown, "small_tokens": tokens, "tools": sum(tools)}
+    figures = {"recall": recall, "shown": shown, "needed": needed, "small_tokens": tokens, "tools": sum(tools)}
     return Section("toolkits", tuple(lines), notes, kept, figures)
 
 
