@@ -25,8 +25,8 @@ from routing.types.messages import UserKey
 from routing.types.skills import Skills
 from storage.database import open_database
 from storage.database.migrate import migrate
-from storage.people import SqlPeople
-from storage.preferences import SqlPreferences
+from storage.people.people import SqlPeople
+from storage.people.preferences import SqlPreferences
 
 LIMIT_MS = 100.0
 """Maximum milliseconds of the slowest answer."""

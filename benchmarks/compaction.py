@@ -32,8 +32,8 @@ from storage.database import Database, open_database
 from storage.database.migrate import migrate
 from storage.history import SqlHistory
 from storage.ledger import SqlLedger
-from storage.people import SqlPeople
-from storage.preferences import SqlPreferences
+from storage.people.people import SqlPeople
+from storage.people.preferences import SqlPreferences
 from storage.schema import summaries
 
 LIMIT_MS, LIMITED = 50.0, 1_000

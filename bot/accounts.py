@@ -19,8 +19,8 @@ from handlers.tools.git import account as git
 from routing.errors import SecretUnreadable
 from routing.ports import Clock
 from routing.types.people import Person
-from storage.secret_box import FernetBox
-from storage.service_accounts import SqlServiceAccounts
+from storage.people.secret_box import FernetBox
+from storage.people.service_accounts import SqlServiceAccounts
 
 log = logging.getLogger("bot.accounts")
 

@@ -42,7 +42,7 @@ from handlers.ratings import Reactions
 from handlers.replies.callback_buttons import VALID_SECONDS, CallbackButtons
 from handlers.running import RunningTurns
 from handlers.suggestions import Suggestions
-from handlers.tools.person_files import PersonFiles
+from handlers.tools.files.person_files import PersonFiles
 from routing.catalog.discovery import load_discovered
 from routing.critic.critic import Critic
 from routing.error_boundary import ErrorBoundary

@@ -28,14 +28,14 @@ from routing.budget.guard import BudgetGuard
 from routing.errors import ModelError
 from routing.llm.adapter import LiteLlm
 from routing.llm.attempt import ModelCaller
-from routing.llm.image_generation import ImageGenerator
 from routing.llm.local.runtime import LocalRuntime
 from routing.llm.local.speech import LocalSpeech
-from routing.llm.media_caller import MediaCaller
-from routing.llm.media_models import MediaModels
+from routing.llm.media.caller import MediaCaller
+from routing.llm.media.image_generation import ImageGenerator
+from routing.llm.media.models import MediaModels
+from routing.llm.media.speech import Speaker
+from routing.llm.media.transcription import Transcriber
 from routing.llm.price_map import PriceMap
-from routing.llm.speech import Speaker
-from routing.llm.transcription import Transcriber
 from routing.memory.recall import Memory
 from routing.policy.models import Models
 from routing.router import Router, TurnSources

@@ -8,7 +8,7 @@ from bot.platform import Platform
 from handlers.incoming import page_of
 from routing.bounded import Bounded
 from routing.errors import ModelError, Refused
-from routing.llm.transcription import Transcriber, check_size
+from routing.llm.media.transcription import Transcriber, check_size
 from routing.types.budgets import BudgetExceeded
 from routing.types.llm import Picture, Recording
 from routing.types.messages import Attachment

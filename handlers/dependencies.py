@@ -16,10 +16,10 @@ from handlers.notices.notices import Notices
 from handlers.running import RunningTurns
 from handlers.schedules.schedules import Schedules
 from handlers.tools.dependencies import ToolServices
-from handlers.tools.person_files import PersonFiles
+from handlers.tools.files.person_files import PersonFiles
 from routing.budget.guard import BudgetGuard
-from routing.llm.media_models import MediaModels
-from routing.llm.speech import Speaker
+from routing.llm.media.models import MediaModels
+from routing.llm.media.speech import Speaker
 from routing.ports import (
     AllowanceStore,
     ChatStore,

@@ -10,9 +10,9 @@ from dataclasses import replace
 from handlers.context import ReceivedFile
 from handlers.replies.fences import fenced
 from handlers.tools.decoding import text_of
-from handlers.tools.documents import HEAD_BYTES, DocumentPart, kind_of, page_picture, read_document, text_part
+from handlers.tools.files.documents import HEAD_BYTES, DocumentPart, kind_of, page_picture, read_document, text_part
+from handlers.tools.files.person_files import FolderFull, PersonFiles
 from handlers.tools.folder import parts_of
-from handlers.tools.person_files import FolderFull, PersonFiles
 from routing.errors import Refused, ToolFailed
 from routing.types.messages import Attachment
 

@@ -15,14 +15,14 @@ from storage.facts import SqlFacts
 from storage.history import SqlHistory
 from storage.inbox import SqlInbox
 from storage.ledger import SqlLedger
-from storage.links import SqlLinks
 from storage.outbox import SqlOutbox
 from storage.outgoing_files import OutgoingFileStore
-from storage.people import SqlPeople
-from storage.preferences import SqlPreferences
+from storage.people.links import SqlLinks
+from storage.people.people import SqlPeople
+from storage.people.preferences import SqlPreferences
+from storage.people.service_accounts import SqlServiceAccounts
 from storage.retention import SqlRetention
 from storage.schedules import SqlSchedules
-from storage.service_accounts import SqlServiceAccounts
 from storage.state import SqlChats, SqlState
 from storage.usage.budgets import SqlBudgets
 from storage.usage.spending import SqlSpending, SqlUsage

@@ -38,8 +38,8 @@ from routing.types.tools import ToolScope
 from storage.database import open_database
 from storage.database.migrate import migrate
 from storage.history import SqlHistory
-from storage.people import SqlPeople
-from storage.preferences import SqlPreferences
+from storage.people.people import SqlPeople
+from storage.people.preferences import SqlPreferences
 
 NOT_SERVED = ("conversation", "host_pc", "memory", "meta")
 """Toolkits that are not served, because they change a chat with the bot, need its buttons, or report on the running

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
 from handlers.dependencies import CommandDependencies
-from handlers.tools.person_files import FoundFile, PersonFiles
+from handlers.tools.files.person_files import FoundFile, PersonFiles
 from routing.errors import Refused, ToolFailed
 from routing.ports import PreferenceStore
 from routing.text import nearest

@@ -7,7 +7,7 @@ from dataclasses import replace
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
 from handlers.dependencies import CommandDependencies
 from routing.errors import Refused
-from routing.llm.speech import Speaker
+from routing.llm.media.speech import Speaker
 from routing.ports import PreferenceStore
 from routing.types.messages import Button
 

@@ -12,7 +12,7 @@ from handlers.replies.costs import cost as price
 from handlers.replies.spoken_text import spoken_text
 from handlers.storage_retry import retry_storage
 from routing.errors import ModelError
-from routing.llm.speech import Speaker, Spoken
+from routing.llm.media.speech import Speaker, Spoken
 from routing.ports import Ledger, PeopleStore, PreferenceStore
 from routing.types.budgets import BudgetExceeded, payer_kind
 from routing.types.history import TurnRecord

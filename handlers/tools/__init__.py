@@ -12,20 +12,20 @@ from handlers.tools import (
     conversation,
     council,
     email,
-    files,
     git,
     host_pc,
     images,
     memory,
     meta,
     scheduler,
-    shared_folder,
     weather,
     web,
 )
 from handlers.tools.authoring.decorator import Tools, runnable
 from handlers.tools.authoring.manifests import our_toolkit
 from handlers.tools.dependencies import ToolDependencies
+from handlers.tools.files import shared_folder
+from handlers.tools.files import tools as files
 from handlers.tools.tool_source import BoundToolkit, BuiltinSource
 
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from handlers.tools.authoring.decorator import Tools, tool, tools_of
 from handlers.tools.dependencies import ToolDependencies
+from handlers.tools.files.person_files import FoundFile, PersonFiles
 from handlers.tools.packages import PackageTools
-from handlers.tools.person_files import FoundFile, PersonFiles
 from handlers.tools.sandbox import Cut, Ended, ExecResult, Sandbox
 from handlers.tools.sandbox.bubblewrap import interpreter
 from handlers.tools.sandbox.result import describe_limit

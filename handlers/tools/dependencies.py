@@ -19,7 +19,7 @@ from handlers.tools.packages import PYPI, PackageIndex
 from handlers.tools.sandbox import Sandbox
 from handlers.tools.toolbox import Toolbox
 from handlers.tools.workspace import WorkspaceToolkits
-from routing.llm.image_generation import ImageGenerator
+from routing.llm.media.image_generation import ImageGenerator
 from routing.memory.recall import Memory
 from routing.policy.models import Models
 from routing.ports import Clock, Embedder, Health, HistoryStore, PreferenceStore

@@ -14,10 +14,10 @@ from handlers.replies.budget_limits import refusal
 from handlers.replies.costs import dollars
 from handlers.tools.authoring.decorator import Tools, tool, tools_of
 from handlers.tools.dependencies import ToolDependencies, WebSettings
-from handlers.tools.person_files import PersonFiles
+from handlers.tools.files.person_files import PersonFiles
 from routing.errors import ModelError, PolicyRefused, ToolFailed
-from routing.llm.image_generation import MAX_BYTES, FetchImage, ImageGenerator
-from routing.llm.media_caller import MAX_SECONDS
+from routing.llm.media.caller import MAX_SECONDS
+from routing.llm.media.image_generation import MAX_BYTES, FetchImage, ImageGenerator
 from routing.ports import Clock
 from routing.types.budgets import BudgetExceeded
 from routing.types.messages import OutgoingFile

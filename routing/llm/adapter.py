@@ -17,12 +17,14 @@ import httpx
 
 from routing.catalog.catalog import Catalog
 from routing.lean_imports import import_lazily, without_collection
-from routing.llm import chat_stream, embeddings, media_calls, message_codec, patches, thinking
+from routing.llm import embeddings, message_codec, patches
 from routing.llm.endpoint import resolve_endpoint
 from routing.llm.error_mapping import mapped_errors, response_errors, takes_no_tools
 from routing.llm.local.runtime import LocalRuntime
+from routing.llm.media import calls as media_calls
 from routing.llm.parameters import Target, parameters
 from routing.llm.price_map import PriceMap, cost
+from routing.llm.streaming import chat_stream, thinking
 from routing.ports import MediaKind
 from routing.types.llm import (
     Drawing,

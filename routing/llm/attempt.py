@@ -15,7 +15,7 @@ from routing.errors import EmptyAnswer, ModelError, Reason, TooSlow, Unreachable
 from routing.health.breaker import Trial
 from routing.health.cooldown import MAX_WAIT_SECONDS
 from routing.health.health import ModelHealth
-from routing.llm.progress import ProgressIndicator
+from routing.llm.streaming.progress import ProgressIndicator
 from routing.ports import Clock, LiveReply, Llm
 from routing.text import TextPieces, storable
 from routing.types.deadline import Deadline

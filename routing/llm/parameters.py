@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from routing.llm import thinking
-from routing.llm.thinking import Wire
+from routing.llm.streaming import thinking
+from routing.llm.streaming.thinking import Wire
 from routing.types.llm import ChatMessage, ModelRequest, ToolCall, ToolSpec
 
 _MARKER = {"type": "ephemeral"}

@@ -12,7 +12,7 @@ import pytest
 
 from handlers.tools.sandbox import Sandbox, SandboxLimits
 from tests.attacks.obedience import NAMES, TEXTS, obeys, use
-from tests.handlers.tools.sample_documents import tarred, zipped
+from tests.handlers.tools.file_tools.sample_documents import tarred, zipped
 from tests.handlers.tools.sandbox.test_sandbox import missing
 from tests.servers.discord import DiscordServer, User
 from tests.servers.git import git

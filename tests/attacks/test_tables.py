@@ -19,8 +19,8 @@ from handlers.access.codes import MAX_WRONG_CODES, WrongCodes
 from handlers.access.rate_limit import RateLimit, Window
 from handlers.council.sessions import Sessions
 from handlers.running import RunningTurns
-from handlers.tools.files import FileTools
-from handlers.tools.person_files import PersonFiles
+from handlers.tools.files.person_files import PersonFiles
+from handlers.tools.files.tools import FileTools
 from routing.bounded import MAX_ENTRIES
 from routing.budget.accounts import Accounts
 from routing.budget.estimates import OutputLengths

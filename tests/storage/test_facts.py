@@ -16,8 +16,8 @@ from routing.types.people import Profile
 from storage import facts as module
 from storage.database import Database
 from storage.facts import SqlFacts
-from storage.people import SqlPeople
-from storage.preferences import SqlPreferences
+from storage.people.people import SqlPeople
+from storage.people.preferences import SqlPreferences
 from storage.schema import facts
 from storage.stores import Stores, open_stores
 from tests.fakes import FakeFacts, ManualClock

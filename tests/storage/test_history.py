@@ -12,8 +12,8 @@ from routing.types.history import Summary
 from storage.database import Database, migrate, parse_url
 from storage.history import SqlHistory
 from storage.ledger import SqlLedger
-from storage.people import SqlPeople
-from storage.preferences import SqlPreferences
+from storage.people.people import SqlPeople
+from storage.people.preferences import SqlPreferences
 from storage.schema import summaries
 from storage.stores import open_stores
 from tests.fakes import ManualClock

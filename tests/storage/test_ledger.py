@@ -15,8 +15,8 @@ from storage.history import SqlHistory
 from storage.inbox import SqlInbox
 from storage.ledger import SqlLedger
 from storage.outbox import SqlOutbox
-from storage.people import SqlPeople
-from storage.preferences import SqlPreferences
+from storage.people.people import SqlPeople
+from storage.people.preferences import SqlPreferences
 from storage.usage.spending import SqlUsage
 from tests.fakes import ManualClock
 from tests.storage.samples import ANN, HOME, message, record

@@ -16,9 +16,9 @@ from storage.database.migrate import migrate
 from storage.history import SqlHistory
 from storage.ledger import SqlLedger
 from storage.outbox import SqlOutbox
-from storage.pairings import KEPT_SECONDS
-from storage.people import SqlPeople
-from storage.preferences import SqlPreferences
+from storage.people.pairings import KEPT_SECONDS
+from storage.people.people import SqlPeople
+from storage.people.preferences import SqlPreferences
 from storage.schema import identities, metadata
 from storage.stores import Stores
 from storage.usage.spending import SqlUsage

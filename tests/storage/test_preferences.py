@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from routing.types.people import Override, PersonSettings, Preferences
-from storage import preferences
 from storage.database import Database
-from storage.people import SqlPeople
-from storage.preferences import SqlPreferences
+from storage.people import preferences
+from storage.people.people import SqlPeople
+from storage.people.preferences import SqlPreferences
 from tests.fakes import ManualClock
 from tests.storage.fakes import Counting
 from tests.storage.samples import ANN, BEN

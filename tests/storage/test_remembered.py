@@ -9,11 +9,12 @@ import pytest
 
 from routing.types.messages import ChatKey, UserKey
 from routing.types.people import Profile
-from storage import history, people, preferences, state
+from storage import history, state
 from storage.database import Database
 from storage.history import SqlHistory
-from storage.people import SqlPeople
-from storage.preferences import SqlPreferences
+from storage.people import people, preferences
+from storage.people.people import SqlPeople
+from storage.people.preferences import SqlPreferences
 from storage.state import SqlChats
 from tests.fakes import ManualClock
 from tests.polling import until

@@ -17,8 +17,8 @@ from routing.errors import SecretUnreadable
 from routing.ports import ServiceAccountStore
 from routing.types.accounts import ConnectStep, ServiceAccount
 from storage.database import Database
-from storage.secret_box import FernetBox
-from storage.service_accounts import SqlServiceAccounts
+from storage.people.secret_box import FernetBox
+from storage.people.service_accounts import SqlServiceAccounts
 from storage.stores import Stores, open_stores
 from tests.fakes import FakeServiceAccounts, ManualClock
 from tests.storage.fakes import Counting

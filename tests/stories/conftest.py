@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from handlers.tools import basics, code, conversation, council, files, meta
+from handlers.tools import basics, code, conversation, council, meta
+from handlers.tools.files import tools as files
 from handlers.tools.sandbox import Sandbox
 from routing.errors import Reason
 from tests.litellm_setup import litellm_without_clients

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 from bot.app import App
 from tests.fakes import ShiftedClock
-from tests.handlers.tools.sample_documents import pdf
+from tests.handlers.tools.file_tools.sample_documents import pdf
 from tests.servers.git import git
 from tests.servers.mail import HOST, mail
 from tests.servers.open_meteo import OpenMeteoServer

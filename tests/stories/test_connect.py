@@ -8,7 +8,7 @@ import time
 from handlers.accounts.connecting import VALID_MINUTES
 from routing.types.messages import ChatKey, InboundMessage, UserKey
 from storage.codec import INBOUND
-from storage.secret_box import FernetBox
+from storage.people.secret_box import FernetBox
 from tests.fakes import ShiftedClock
 from tests.polling import until
 from tests.servers.discord import DiscordServer, Message

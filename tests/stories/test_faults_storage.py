@@ -10,8 +10,8 @@ from storage.history import SqlHistory
 from storage.inbox import SqlInbox
 from storage.ledger import SqlLedger
 from storage.outbox import SqlOutbox
-from storage.people import SqlPeople
-from storage.preferences import SqlPreferences
+from storage.people.people import SqlPeople
+from storage.people.preferences import SqlPreferences
 from storage.state import SqlChats
 from tests.stories.harness import BotHarness, BotProcess, ask, running, settled
 from tests.stories.test_order import texts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.handlers.tools.sample_documents import pdf, word
+from tests.handlers.tools.file_tools.sample_documents import pdf, word
 from tests.polling import until
 from tests.servers.discord import DiscordServer
 from tests.stories.discord_bot import hurried, up

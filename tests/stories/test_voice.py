@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from routing.llm import transcription
+from routing.llm.media import transcription
 from tests.servers.model.script import BEFORE_HEADERS
 from tests.servers.model.scripting import hears, speaks
 from tests.servers.telegram import Message

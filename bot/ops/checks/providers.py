@@ -22,7 +22,7 @@ from routing.llm.adapter import LiteLlm
 from routing.llm.local.runtime import LocalRuntime
 from routing.llm.local.speech import INSTALL, INSTALL_VOICES, LocalSpeech
 from routing.llm.local.weights import available, engine_installed, find
-from routing.llm.media_models import MediaModels
+from routing.llm.media.models import MediaModels
 from routing.policy.models import Models
 from routing.ports import MediaKind
 from routing.types.decisions import SIZES, ModelChoice

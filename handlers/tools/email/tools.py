@@ -19,8 +19,8 @@ from handlers.tools.authoring.tool import Preview
 from handlers.tools.dependencies import ToolDependencies
 from handlers.tools.email.account import KIND
 from handlers.tools.email.servers import SESSION_SECONDS
+from handlers.tools.files.person_files import PersonFiles
 from handlers.tools.folder import fingerprint, printable
-from handlers.tools.person_files import PersonFiles
 from routing.errors import ToolFailed
 from routing.ports import Clock
 from routing.types.people import Person

@@ -21,7 +21,7 @@ from mcp import Client, StdioServerParameters
 
 from routing.types.people import PersonSettings
 from storage.database import open_database
-from storage.preferences import SqlPreferences
+from storage.people.preferences import SqlPreferences
 from tests.bot.cli import ROOT, tierbot
 from tests.bot.ops.doctor import migrated
 from tests.handlers.tools.mcp.test_server import START, TOKEN

@@ -21,8 +21,8 @@ from routing.types.toolkits import ToolCard, Toolkit, ToolText
 from routing.types.tools import ToolScope, Traits
 from storage.database import open_database
 from storage.database.migrate import migrate
-from storage.people import SqlPeople
-from storage.preferences import SqlPreferences
+from storage.people.people import SqlPeople
+from storage.people.preferences import SqlPreferences
 
 Make = Callable[..., Runner]
 

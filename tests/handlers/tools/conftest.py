@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from handlers.tools.files import FileTools
-from handlers.tools.person_files import PersonFiles
+from handlers.tools.files.person_files import PersonFiles
+from handlers.tools.files.tools import FileTools
 from tests.handlers.tools.sandbox.outside import SECRET
 from tests.handlers.tools.sandbox.test_sandbox import home
 

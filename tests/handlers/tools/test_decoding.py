@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from handlers.tools.files import FileTools
+from handlers.tools.files.tools import FileTools
 from routing.errors import ToolFailed
 from tests.handlers.tools.files import ADA
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from handlers.tools.files import FileTools
+from handlers.tools.files.person_files import PersonFiles
+from handlers.tools.files.tools import FileTools
 from handlers.tools.folder import file_in, folder_at, own_folder, parts_of, printable
-from handlers.tools.person_files import PersonFiles
 from routing.errors import ToolFailed
 from tests.handlers.tools.files import ADA
 

@@ -30,8 +30,8 @@ from storage.confirmations import SqlActions, SqlAllowances
 from storage.database import open_database
 from storage.database.migrate import migrate
 from storage.history import SqlHistory
-from storage.people import SqlPeople
-from storage.preferences import SqlPreferences
+from storage.people.people import SqlPeople
+from storage.people.preferences import SqlPreferences
 from storage.vectors import SqlVectors
 from tests.polling import until
 from tests.routing.tools.fakes import FakeEmbedder

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from routing.llm.chat_stream import RawReader
-from routing.llm.responses_stream import ResponsesReader
-from routing.llm.stream_parser import BrokenStream, Reader
+from routing.llm.streaming.chat_stream import RawReader
+from routing.llm.streaming.responses_stream import ResponsesReader
+from routing.llm.streaming.stream_parser import BrokenStream, Reader
 from routing.types.llm import CallDelta, StreamEvent, TextDelta, ThinkingDelta
 
 

@@ -6,10 +6,10 @@ from typing import get_args
 
 import pytest
 
-from routing.llm import media_calls
 from routing.llm.adapter import LiteLlm
-from routing.llm.audio import seconds_of, sound_format
-from routing.llm.media_models import PREFERRED
+from routing.llm.media import calls as media_calls
+from routing.llm.media.audio import seconds_of, sound_format
+from routing.llm.media.models import PREFERRED
 from routing.ports import MediaKind
 from tests.stories.test_voice import opus
 

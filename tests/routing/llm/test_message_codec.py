@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from routing.llm import message_codec, thinking
+from routing.llm import message_codec
 from routing.llm.message_codec import (
     BEGINNING,
     INTERRUPTED,
@@ -17,6 +17,7 @@ from routing.llm.message_codec import (
     UNANSWERED,
     adapt,
 )
+from routing.llm.streaming import thinking
 from routing.types.llm import ChatMessage, Picture, ToolCall, ToolSpec
 
 SYSTEM, ASKED = ChatMessage("system", "Be brief."), ChatMessage("user", "hi")

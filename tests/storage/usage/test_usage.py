@@ -8,8 +8,8 @@ from routing.types.llm import Usage
 from storage.database import Database
 from storage.history import SqlHistory
 from storage.ledger import SqlLedger
-from storage.people import SqlPeople
-from storage.preferences import SqlPreferences
+from storage.people.people import SqlPeople
+from storage.people.preferences import SqlPreferences
 from storage.usage.spending import SqlUsage
 from tests.fakes import ManualClock
 from tests.storage.samples import ANN, BEN, HOME, OTHER, record

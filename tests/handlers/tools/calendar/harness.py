@@ -20,7 +20,7 @@ from routing.types.decisions import TierDecision
 from routing.types.messages import OutgoingFile
 from routing.types.people import Person
 from routing.types.tools import ToolScope
-from storage.secret_box import FernetBox
+from storage.people.secret_box import FernetBox
 from tests.fakes import FakeServiceAccounts, ManualClock
 from tests.servers.radicale import PASSWORD, USER, RadicaleServer
 

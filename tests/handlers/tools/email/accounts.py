@@ -8,7 +8,7 @@ from pathlib import Path
 from handlers.accounts.accounts import Accounts, OpenAccount
 from handlers.accounts.reachable import Reachable
 from handlers.tools.email.tools import EmailTools
-from handlers.tools.person_files import PersonFiles
+from handlers.tools.files.person_files import PersonFiles
 from routing.errors import ToolFailed
 from routing.types.people import Person
 from tests.servers.mail import HOST, PASSWORD

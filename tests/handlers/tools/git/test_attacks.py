@@ -14,12 +14,12 @@ from aiohttp import web
 
 from handlers.accounts.kinds import ServiceFailed
 from handlers.accounts.reachable import Reachable
-from handlers.tools.files import FileTools
+from handlers.tools.files.person_files import PersonFiles
+from handlers.tools.files.tools import FileTools
 from handlers.tools.git.gateway import read_commands
 from handlers.tools.git.program import Script
 from handlers.tools.git.remote import Push, Remote, parse_remote
 from handlers.tools.git.tools import GitTools
-from handlers.tools.person_files import PersonFiles
 from routing.errors import ToolFailed
 from routing.types.tools import ToolScope
 from tests.handlers.tools.files import ADA

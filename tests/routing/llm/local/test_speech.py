@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from routing.errors import BadModelRequest, ModelUnknown, Unreachable
-from routing.llm.audio import SoundFormat, seconds_of, sound_format
 from routing.llm.local.speech import LocalSpeech
+from routing.llm.media.audio import SoundFormat, seconds_of, sound_format
 from routing.types.llm import Recording
 from tests.routing.tools.selection.test_encoder_files import missing
 

@@ -8,8 +8,8 @@ from decimal import Decimal
 
 from routing.budget.guard import BudgetGuard
 from routing.errors import EmptyAnswer, ModelUnknown, Reason, ToolFailed, Unreachable
-from routing.llm.media_caller import MediaCaller
-from routing.llm.media_models import MediaModels
+from routing.llm.media.caller import MediaCaller
+from routing.llm.media.models import MediaModels
 from routing.ports import MediaLlm, MediaPrices
 from routing.types.llm import Drawing, Picture, ProviderProfile
 from routing.types.usage import TurnCost

@@ -10,7 +10,7 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
-from routing.llm.stream_parser import BrokenStream, Reader, drain, server_sent
+from routing.llm.streaming.stream_parser import BrokenStream, Reader, drain, server_sent
 from routing.types.llm import CallDelta, StreamEvent, TextDelta, ThinkingDelta
 
 _TEXT = ("response.output_text.delta", "response.refusal.delta")

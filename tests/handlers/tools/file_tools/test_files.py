@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from handlers.tools.files import MAX_READ_BYTES, MAX_WRITTEN_CHARACTERS, FileTools
-from handlers.tools.person_files import UNFINISHED, PersonFiles
+from handlers.tools.files.person_files import UNFINISHED, PersonFiles
+from handlers.tools.files.tools import MAX_READ_BYTES, MAX_WRITTEN_CHARACTERS, FileTools
 from routing.errors import ToolFailed
 from tests.handlers.tools.files import ADA, BOB, everything
 from tests.stories.bad_workspaces import fill, read_only, small_disk

@@ -18,8 +18,9 @@ from storage.codec import OUTBOUND
 from storage.conversation_cache import ConversationCache
 from storage.database import Database
 from storage.facts import SqlFacts
-from storage.pairings import HAS_ACCESS, KEPT_SECONDS, matches_request, of_account, read_request, store_request
-from storage.preferences import SqlPreferences, StoredPreferences, read_preferences
+from storage.people.pairings import HAS_ACCESS, KEPT_SECONDS, matches_request, of_account, read_request, store_request
+from storage.people.preferences import SqlPreferences, StoredPreferences, read_preferences
+from storage.people.service_accounts import SqlServiceAccounts
 from storage.schema import (
     allowances,
     audit,
@@ -34,7 +35,6 @@ from storage.schema import (
     state,
     summaries,
 )
-from storage.service_accounts import SqlServiceAccounts
 
 _FIND = (
     select(

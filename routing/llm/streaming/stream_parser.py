@@ -9,8 +9,8 @@ from typing import Any
 
 import httpx
 
-from routing.llm.thinking import Thoughts
-from routing.llm.tool_call_accumulator import ToolCallAccumulator
+from routing.llm.streaming.thinking import Thoughts
+from routing.llm.streaming.tool_call_accumulator import ToolCallAccumulator
 from routing.types.llm import Finish, ToolCall
 
 _FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "policy"}

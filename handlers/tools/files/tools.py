@@ -12,10 +12,10 @@ from handlers.languages import Say
 from handlers.tools.authoring.decorator import Tools, tool, tools_of
 from handlers.tools.decoding import text_of
 from handlers.tools.dependencies import ToolDependencies
-from handlers.tools.documents import HEAD_BYTES, kind_of, read_document, text_part
+from handlers.tools.files.documents import HEAD_BYTES, kind_of, read_document, text_part
+from handlers.tools.files.person_files import UNFINISHED, PersonFiles
 from handlers.tools.folder import folder_at, lstat_at, missing, parts_of, printable, shown
 from handlers.tools.folder import kind_of as entry_kind
-from handlers.tools.person_files import UNFINISHED, PersonFiles
 from routing.errors import ToolFailed
 from routing.types.messages import OutgoingFile
 from routing.types.tools import ToolScope, Traits

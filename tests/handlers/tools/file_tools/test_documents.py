@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from handlers.tools import document_reader, documents
-from handlers.tools.document_reader import Unreadable, read
-from handlers.tools.documents import kind_of, text_part
-from handlers.tools.files import FileTools
+from handlers.tools.files import document_reader, documents
+from handlers.tools.files.document_reader import Unreadable, read
+from handlers.tools.files.documents import kind_of, text_part
+from handlers.tools.files.tools import FileTools
 from routing.errors import ToolFailed
+from tests.handlers.tools.file_tools.sample_documents import pdf, sheet, slides, tarred, word, zipped
 from tests.handlers.tools.files import ADA
-from tests.handlers.tools.sample_documents import pdf, sheet, slides, tarred, word, zipped
 
 PAGE = (
     b"<html><head><title>The  plan</title><script>bad()</script></head><body><p>One</p><p>T\xc3\xb6o</p></body></html>"

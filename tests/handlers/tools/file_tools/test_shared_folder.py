@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from handlers.languages import Say
-from handlers.tools.person_files import PersonFiles
-from handlers.tools.shared_folder import SharedFolderTools
+from handlers.tools.files.person_files import PersonFiles
+from handlers.tools.files.shared_folder import SharedFolderTools
 from routing.errors import ToolFailed
 from routing.types.decisions import TierDecision
 from routing.types.people import Person

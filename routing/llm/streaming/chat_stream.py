@@ -12,8 +12,8 @@ import json
 from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any
 
-from routing.llm.responses_stream import ResponsesReader
-from routing.llm.stream_parser import BrokenStream, Reader, drain, server_sent
+from routing.llm.streaming.responses_stream import ResponsesReader
+from routing.llm.streaming.stream_parser import BrokenStream, Reader, drain, server_sent
 from routing.types.llm import CallDelta, StreamEvent, TextDelta, ThinkingDelta
 
 _OPENAI_STREAMS = frozenset({"openai", "custom_openai", "groq", "deepseek", "xai", "openrouter", "hosted_vllm"})

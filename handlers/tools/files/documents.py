@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from handlers.tools.document_reader import CPU_SECONDS, PART_CHARACTERS
+from handlers.tools.files.document_reader import CPU_SECONDS, PART_CHARACTERS
 from routing.errors import ToolFailed
 
 Kind = Literal["pdf", "zip", "tar", "html"]

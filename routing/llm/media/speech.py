@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from routing.errors import EmptyAnswer, Reason
-from routing.llm.audio import SoundFormat, seconds_of, sound_format
-from routing.llm.media_caller import MediaCaller
-from routing.llm.media_models import MediaModels
+from routing.llm.media.audio import SoundFormat, seconds_of, sound_format
+from routing.llm.media.caller import MediaCaller
+from routing.llm.media.models import MediaModels
 from routing.ports import LocalMedia, MediaLlm, MediaPrices
 from routing.types.llm import ProviderProfile
 from routing.types.model_names import LOCAL_PROVIDER

@@ -13,9 +13,18 @@ from handlers.languages import Say, languages
 from handlers.tools.authoring.decorator import Tools, tool, tools_of
 from handlers.tools.authoring.tool import Preview
 from handlers.tools.dependencies import ToolDependencies
-from handlers.tools.files import listed
-from handlers.tools.folder import file_in, fingerprint, folder_at, lstat_at, parts_of, reason, refuse_unless_own, shown
-from handlers.tools.person_files import MAX_SENT_BYTES, UNFINISHED, PersonFiles, replace_file
+from handlers.tools.files.person_files import MAX_SENT_BYTES, UNFINISHED, PersonFiles, replace_file
+from handlers.tools.files.tools import listed
+from handlers.tools.folder import (
+    file_in,
+    fingerprint,
+    folder_at,
+    lstat_at,
+    parts_of,
+    reason,
+    refuse_unless_own,
+    shown,
+)
 from routing.errors import Reason, ToolFailed
 from routing.types.tools import ToolScope, Traits
 

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 from decimal import Decimal
 
 from routing.errors import Refused
-from routing.llm.audio import seconds_of
-from routing.llm.media_caller import MediaCaller
-from routing.llm.media_models import MediaModels
+from routing.llm.media.audio import seconds_of
+from routing.llm.media.caller import MediaCaller
+from routing.llm.media.models import MediaModels
 from routing.ports import Ledger, LocalMedia, MediaLlm, MediaPrices
 from routing.types.history import TurnRecord
 from routing.types.llm import ProviderProfile, Recording, Transcript

@@ -1,0 +1,1 @@
+"""Pictures and speech: models that make them, and those that transcribe."""
