@@ -15,13 +15,13 @@ import numpy as np
 
 from routing.errors import StorageFault
 from routing.ports import Embedder, VectorStore
-from routing.tools.selection.entries import entries
+from routing.tools.selection.entries import NO_TOOL, entries
 from routing.tools.selection.features import Vectors
 from routing.tools.selection.fusion import Fusion
 from routing.tools.selection.glossary import Glossary
 from routing.tools.selection.index_cache import IndexCache, fingerprint
 from routing.tools.selection.ranker import Ranker
-from routing.tools.selection.small_talk import small_talk
+from routing.tools.selection.small_talk import without_tool
 from routing.types.toolkits import Toolkit
 from routing.types.vectors import Floats
 
@@ -34,7 +34,7 @@ log = logging.getLogger("routing")
 
 
 def rows(toolkits: Sequence[Toolkit]) -> tuple[list[dict[str, Any]], dict[str, list[str]]]:
-    """The toolkits as the catalogue and the examples of `build_selector`."""
+    """The toolkits as the catalogue and the examples of `build_selector`, with messages that need no tool."""
     catalogue = [
         {
             "name": toolkit.name,
@@ -50,7 +50,7 @@ def rows(toolkits: Sequence[Toolkit]) -> tuple[list[dict[str, Any]], dict[str, l
         for toolkit in toolkits
     ]
     examples = {f"{toolkit.name}/{card.name}": list(card.examples) for toolkit in toolkits for card in toolkit.tools}
-    return catalogue, examples
+    return catalogue, {**examples, NO_TOOL: list(without_tool())}
 
 
 class Catalogue:
@@ -59,7 +59,8 @@ class Catalogue:
     def __init__(self, toolkits: Sequence[Toolkit], cache: Path | None = None) -> None:
         """The lexical index is stored in the file `cache`."""
         self.tools = tuple(card.name for toolkit in toolkits for card in toolkit.tools)
-        given, negatives = entries(*rows(toolkits)), small_talk()
+        described, examples = rows(toolkits)
+        given, negatives = entries(described, examples), examples[NO_TOOL]
         source = fingerprint(given, negatives) if cache else ""
         index = IndexCache.load(cache, source) if cache else IndexCache()
         self.ranker = Ranker(given, negatives, Glossary.load(), Fusion.load(), cache=index)

@@ -75,6 +75,10 @@ def _weights(stored: Mapping[str, Any], features: tuple[str, ...]) -> Weights:
     )
 
 
+FEW = 20
+"""Groups up to which the bounds of `Policy.shown` are the same."""
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """When something is shown, and how much. All odds are natural log-odds against none.
@@ -82,9 +86,11 @@ class Policy:
     The odds of a clause are those that any group is meant, minus `talk` times the odds of small talk. A clause is
     considered if they reach `gate`; the clauses of a message that fails as a whole must exceed it by `alone`. Shown are
     groups with at least `exp(least) / count ** falling` of the total likelihood, at most `most * count ** growing` of
-    them. In very large catalogues the best `wide * count ** 2` are shown in any case, because among thousands of
-    neighbours the model is too sure of one. `count` is capped at `largest`, the largest catalogue used for tuning. A
-    clause whose words alone reach `certain` is not embedded.
+    them; but none below the log-odds `lowest`, and in any case those above `sure`, because a message may mean several.
+    In catalogues of more than FEW groups, where likelihood spreads, these two bounds lie further apart. In very large
+    catalogues the best `wide * count ** 2` are shown in any case, because among thousands of neighbours the model is
+    too sure of one. `count` is capped at `largest`, the largest catalogue used for tuning. A clause whose words alone
+    reach `certain` is not embedded.
     """
 
     gate: float
@@ -96,6 +102,8 @@ class Policy:
     talk: float = 0.0
     alone: float = 0.0
     wide: float = 0.0
+    lowest: float = -np.inf
+    sure: float = np.inf
     largest: int = 4_076
 
     def open(self, odds: Sequence[Floats], small_talk: Sequence[float]) -> list[bool]:
@@ -113,6 +121,8 @@ class Policy:
         always = int(part * self.wide * min(count, self.largest) ** 2)
         most = max(2, always, round(part * self.most * count**self.growing))
         least = any_odds(odds) + self.least - self.falling * float(np.log(count))
+        spread = 2 * self.falling * float(np.log(max(1, count / FEW)))
+        least = max(min(least, self.sure + spread), self.lowest - spread)
         enough = np.flatnonzero(odds >= min(least, _nth_highest(odds, always)))
         if len(enough) > most:
             enough = enough[odds[enough] >= _nth_highest(odds[enough], most)]
@@ -131,6 +141,16 @@ def any_odds(odds: Floats) -> float:
 
 
 POLICY = Policy(
-    gate=0.0, least=-1.77, falling=0.7, most=0.72, growing=0.54, certain=14.0, talk=0.65, alone=3.0, wide=1e-5
+    gate=0.0,
+    least=-1.77,
+    falling=0.7,
+    most=0.72,
+    growing=0.54,
+    certain=14.0,
+    talk=0.65,
+    alone=3.0,
+    wide=1e-5,
+    lowest=-2.0,
+    sure=0.5,
 )
 """Tuned on the development sets, each half judged by weights trained on the other."""

@@ -1,4 +1,4 @@
-"""Classifies small talk: greetings, thanks, questions about the assistant.
+"""Classifies small talk: greetings, thanks, questions about the assistant. Keeps messages that need no tool.
 
 A linear model over hashed words and word pairs, trained on messages to several assistants
 (`benchmarks.training.small_talk`). It is independent of the catalogue."""
@@ -21,6 +21,7 @@ from routing.tools.selection.words import words
 
 WEIGHTS = Path(__file__).parent / "small_talk.npz"
 EXAMPLES = Path(__file__).parent / "small_talk.txt"
+GENERAL = Path(__file__).parent / "general_questions.txt"
 BUCKETS = 2**16
 QUESTION_MARKS = ("?", "？", "؟")
 START, END = "^", "$"
@@ -53,6 +54,12 @@ class SmallTalk:
 def small_talk() -> tuple[str, ...]:
     """Messages in twelve languages that need no tool, for training and as negative examples."""
     return tuple(filter(None, EXAMPLES.read_text("utf-8").splitlines()))
+
+
+def without_tool() -> tuple[str, ...]:
+    """Small talk, and what a model answers by itself: questions of general knowledge, translations, stories, code. The
+    latter are no training data, because in other catalogues there are tools for them."""
+    return (*small_talk(), *GENERAL.read_text("utf-8").splitlines())
 
 
 def hashed(text: str) -> NDArray[np.int64]:

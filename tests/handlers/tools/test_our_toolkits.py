@@ -59,7 +59,7 @@ def test_our_toolkits_are_valid_in_every_size(name: str) -> None:
         assert "description" not in json.dumps(small.parameters)
         assert tool.texts["L"] == large
         assert all("description" in each for each in large.parameters["properties"].values())
-        assert len(tool.examples) == 5
+        assert len(tool.examples) >= 5
 
 
 def dependencies(folder: Path) -> ToolDependencies:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from routing.tools.selection.fusion import POLICY, Policy
+from routing.tools.selection.fusion import FEW, POLICY, Policy
 
 OPEN = Policy(gate=-100, least=-100, falling=0, most=100, growing=1, certain=9)
 TALK = Policy(gate=1, least=-100, falling=0, most=100, growing=1, certain=9, talk=0.5, alone=2)
@@ -99,13 +99,30 @@ def test_the_share_falls_with_the_size_of_the_catalogue() -> None:
     assert len(shown(falling, *[0.0] * 10)) == 10
 
 
+def test_nothing_is_shown_below_the_lowest_odds() -> None:
+    bounded = Policy(gate=-100, least=-100, falling=0, most=100, growing=1, certain=9, lowest=-2)
+    assert shown(bounded, -3, -1, -2, -2.1) == [1, 2]
+    assert shown(bounded, -3, -4) == []
+
+
+def test_what_is_sure_is_shown_beside_what_is_surer() -> None:
+    share = Policy(gate=-100, least=-1, falling=0, most=100, growing=1, certain=9, sure=0.5)
+    assert shown(share, 9, 1, 0, 8.5) == [0, 3, 1]
+
+
+@pytest.mark.parametrize(("count", "number"), [(2, 1), (FEW, 1), (4 * FEW, 4 * FEW)])
+def test_the_lowest_odds_fall_in_large_catalogues(count: int, number: int) -> None:
+    bounded = Policy(gate=-100, least=-100, falling=0.5, most=100, growing=1, certain=9, lowest=-2)
+    assert len(shown(bounded, 0, *[-3.0] * (count - 1))) == number
+
+
 @given(st.lists(st.floats(-30, 30, width=32), max_size=60))
 def test_a_fixed_limit_shows_the_best_or_nothing(odds: list[float]) -> None:
     places = shown(POLICY, *odds)
     values = [odds[place] for place in places]
     assert len({*places}) == len(places)
     assert values == sorted(values, reverse=True)
-    assert bool(places) == bool(odds)
+    assert places or not odds or max(odds) < POLICY.lowest
     assert not places or values[0] == max(odds)
 
 
