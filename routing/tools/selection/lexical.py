@@ -24,7 +24,7 @@ Column = Literal["saturated", "held", "weighted"]
 
 SATURATION, LENGTH = 1.2, 0.6
 """BM25's k1 and b."""
-FREQUENT, MIN_PASSAGES = 16, 1024
+FREQUENT, MIN_PASSAGES = 16, 2048
 """In an index of at least MIN_PASSAGES, tokens that occur in more than 1 of FREQUENT passages are scored by a matrix
 product, which is faster than their posting lists."""
 CACHED_TOKENS = 4_096
