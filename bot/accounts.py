@@ -52,7 +52,10 @@ def build_accounts(
         try:
             if await box.has_old_keys():
                 count = await retry_storage(store.reseal, box.resealed)
-                log.info("[Accounts] All passwords have the first key now (%d changed); remove the others", count)
+                words = (
+                    "[Accounts] All passwords are encrypted with the first key (%d changed); the others can be removed"
+                )
+                log.info(words, count)
         except SecretUnreadable as error:
             log.warning("[Accounts] Passwords keep their keys: %s", error)
 
