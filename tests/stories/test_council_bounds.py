@@ -45,7 +45,7 @@ async def test_a_second_yes_to_the_same_offer_does_nothing(on: BotHarness) -> No
         offer = await ask(on, ASKED)
         on.tg.press(labels(offer)[0], message=offer)
         answer = await on.tg.reply(after=offer, matching="All agree.")
-        assert offer.buttons == []
+        await on.tg.wait_for(lambda _: offer.buttons == [])
         assert "🗳 Votes" in labels(answer)
         clock.ahead = 5.0
         assert "There is nothing to confirm here." in (await ask(on, "/council yes")).text

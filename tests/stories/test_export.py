@@ -8,7 +8,7 @@ import time
 from tests.polling import until
 from tests.servers.telegram import Message
 from tests.stories.forked_cli import forked
-from tests.stories.harness import BotHarness, BotProcess, ask, running
+from tests.stories.harness import BotHarness, BotProcess, ask, running, settled
 
 
 def exported(on: BotHarness, message: Message) -> str:
@@ -125,6 +125,7 @@ async def test_export_does_not_wait_for_a_running_answer(on: BotHarness) -> None
 async def test_a_kill_before_confirmation_sends_the_export_again_with_a_mark(on: BotHarness) -> None:
     async with BotProcess(on) as bot:
         await ask(on, "hello")
+        await settled(on)
         on.tg.fault("sendDocument", "hang_after")
         message = on.tg.say("/history export")
         first = await on.tg.reply(message, after=message)

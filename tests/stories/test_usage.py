@@ -11,7 +11,7 @@ from tests.polling import until
 from tests.servers.discord import DiscordServer
 from tests.stories.discord_bot import shown, up
 from tests.stories.forked_cli import forked
-from tests.stories.harness import BotHarness, BotProcess, ask, running
+from tests.stories.harness import BotHarness, BotProcess, ask, running, settled
 from tests.stories.kills import kill_after_first_part
 
 BAR = (0x00, 0x72, 0xB2)
@@ -82,6 +82,7 @@ async def test_in_the_terminal_usage_is_text_only(on: BotHarness) -> None:
 async def test_a_kill_between_queueing_and_sending_loses_nothing(on: BotHarness) -> None:
     async with BotProcess(on) as bot:
         await ask(on, "hello")
+        await settled(on)
         on.tg.fault("sendPhoto", "server_error", times=99)
         message = on.tg.say("/usage 7d")
         await on.tg.wait_for(lambda tg: tg.calls("sendPhoto"))
