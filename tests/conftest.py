@@ -5,6 +5,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from tests.shared_files import share_texts
 gc.disable()  # the objects of the test modules live until the end
 SHARED_MEMORY = Path("/dev/shm")
 ROOM_BYTES = 2**30
+SYSTEM = "system"
 YOUNG_OBJECTS = 20_000
 """Allocations between two collections. With Python's default of 700, collecting takes a sixth of the suite's CPU
 time."""
@@ -32,6 +34,21 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS, 20, 20)
     gc.enable()
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Refuses a test that make test-system would not find, because its mark is written in another folder."""
+    if item.get_closest_marker(SYSTEM) and not any(map(_has_mark, (item.path, *_conftests(item.path)))):
+        raise pytest.UsageError(f"Write mark.{SYSTEM} in {item.path} or in a conftest.py above it.")
+
+
+def _conftests(path: Path) -> list[Path]:
+    return [folder / "conftest.py" for folder in path.parents if folder.is_relative_to(Path(__file__).parent)]
+
+
+@cache
+def _has_mark(path: Path) -> bool:
+    return path.exists() and f"mark.{SYSTEM}" in path.read_text()
 
 
 @pytest.fixture(scope="session", autouse=True)
