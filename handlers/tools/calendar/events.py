@@ -9,18 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
+from math import prod
 from typing import Any
 from uuid import uuid4
 from zoneinfo import ZoneInfo
 
 import recurring_ical_events
 from icalendar import Alarm, Calendar, Component, Event, vCalAddress, vRecur, vText
+from icalendar.parser import Contentlines
 
 from handlers.tools.calendar.times import Span, When, moment
 from routing.errors import ToolFailed
 
 TOO_OFTEN = ("SECONDLY", "MINUTELY", "HOURLY")
 """Repetitions that no calendar needs, but that would take forever to list."""
+MAX_TIMES_A_DAY = 24
+FIRST_YEAR = 1900
+"""What repeats since an earlier year, and not yearly, would take long to list."""
+_ZONE_RULE = frozenset(("FREQ", "BYMONTH", "BYDAY", "BYMONTHDAY", "UNTIL", "COUNT", "WKST"))
+"""What the rule of a time zone's change needs. The library counts all changes from the first one on."""
 WORDS = {
     "daily": "FREQ=DAILY",
     "weekly": "FREQ=WEEKLY",
@@ -67,25 +74,58 @@ class Changes:
 def parse(text: str) -> Calendar | None:
     """An entry as the server keeps it; None if it can't be read."""
     try:
-        found = Calendar.from_ical(text)
+        found = Calendar.from_ical(_without_odd_zones(text))
     except (ValueError, IndexError, KeyError, TypeError, AttributeError):
         return None
     return found if isinstance(found, Calendar) else None
 
 
-def occurrences(calendar: Calendar, first: datetime, last: datetime, zone: ZoneInfo) -> Iterator[Occurrence]:
-    """The repetitions between two moments. Entries that repeat more often than daily count once."""
-    for event in calendar.walk("VEVENT"):
-        rules = event.get("RRULE")
-        for rule in rules if isinstance(rules, list) else [rules]:
-            if rule is not None and any(each in TOO_OFTEN for each in rule.get("FREQ", ())):
-                event.pop("RRULE", None)
-    repeats = any("RRULE" in each or "RDATE" in each for each in calendar.walk("VEVENT"))
+def _without_odd_zones(text: str) -> str:
+    """The entry with yearly rules in place of those of time zones that would take forever."""
+    kept, begun = [], ""
+    lines: Iterable[str] = Contentlines.from_ical(text)  # type: ignore[no-untyped-call] # has no types
+    for line in lines:
+        upper = line.upper().strip()
+        if upper.startswith("BEGIN"):
+            begun = upper.rpartition(":")[2]
+        odd = begun in ("STANDARD", "DAYLIGHT") and upper.startswith(("RRULE", "EXRULE")) and not _is_zone_rule(upper)
+        kept.append("RRULE:FREQ=YEARLY" if odd else line)
+    return "\r\n".join(kept)
+
+
+def _is_zone_rule(line: str) -> bool:
+    name, _, rule = line.partition(":")
+    parts = dict(each.partition("=")[::2] for each in rule.split(";"))
+    return name == "RRULE" and parts.get("FREQ") == "YEARLY" and _ZONE_RULE.issuperset(parts)
+
+
+def occurrences(calendar: Calendar, first: datetime, last: datetime, zone: ZoneInfo) -> list[Occurrence]:
+    """The repetitions between two moments. Entries that repeat too often count once; broken ones are left out."""
     try:
+        for event in calendar.walk("VEVENT"):
+            rules, start = event.get("RRULE"), _time(event, "DTSTART")
+            listed = [rule for rule in (rules if isinstance(rules, list) else [rules]) if rule is not None]
+            if any(_too_often(rule) or (start and _too_old(rule, start)) for rule in listed):
+                event.pop("RRULE", None)
+        repeats = any("RRULE" in each or "RDATE" in each for each in calendar.walk("VEVENT"))
         found = recurring_ical_events.of(calendar, skip_bad_series=True).between(first, last)
+        return list(_listed(found[:MAX_OCCURRENCES], repeats))
     except (ValueError, TypeError, OverflowError, KeyError, AttributeError):
-        return
-    for event in found[:MAX_OCCURRENCES]:
+        return []
+
+
+def _too_often(rule: Any) -> bool:
+    times = [len(rule.get(name, ())) or 1 for name in ("BYHOUR", "BYMINUTE", "BYSECOND")]
+    often = prod(times) > MAX_TIMES_A_DAY or any(each in TOO_OFTEN for each in rule.get("FREQ", ()))
+    return often or any(each < 1 for each in rule.get("INTERVAL", ()))
+
+
+def _too_old(rule: Any, start: When) -> bool:
+    return start.year < FIRST_YEAR and "YEARLY" not in rule.get("FREQ", ())
+
+
+def _listed(found: Sequence[Component], repeats: bool) -> Iterator[Occurrence]:
+    for event in found:
         if (start := _time(event, "DTSTART")) is None or str(event.get("STATUS", "")).upper() == "CANCELLED":
             continue
         original = _time(event, "RECURRENCE-ID") or start
@@ -220,8 +260,7 @@ def read_rule(text: str) -> Any:
         rule = vRecur.from_ical(written_rule)
     except (ValueError, KeyError, TypeError):
         rule = {}
-    frequency = str((rule.get("FREQ") or [""])[0])
-    if not frequency or frequency in TOO_OFTEN:
+    if not rule.get("FREQ") or _too_often(rule):
         words = ", ".join(WORDS)
         raise ToolFailed(f"{text[:60]!r} is no repetition: write one of {words}, or an RRULE of at most one per day.")
     return rule

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -40,6 +41,8 @@ MAX_LISTED = 100
 """Events in one answer; a search for words or a shorter time finds the others."""
 MAX_DAYS = 400
 MAX_GAPS = 40
+LISTING_SECONDS = 45.0
+"""After this time no more entries are read: nothing else ends a thread."""
 NOTE_CHARACTERS = 300
 T = TypeVar("T")
 
@@ -268,9 +271,11 @@ class CalendarTools:
     ) -> Iterator[tuple[Item, str, Occurrence]]:
         from handlers.tools.calendar import events
 
-        count = 0
+        count, ends = 0, time.monotonic() + LISTING_SECONDS
         for url, name in server.collections():
             for entry in server.search(url, first, last):
+                if time.monotonic() > ends:
+                    raise ToolFailed("Listing the events takes too long; ask for a shorter time.")
                 parsed = events.parse(entry.text)
                 for found in events.occurrences(parsed, first, last, zone) if parsed is not None else ():
                     count += 1
