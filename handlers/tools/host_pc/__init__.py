@@ -111,7 +111,7 @@ class DesktopTools:
         return "It is open in the browser."
 
     def _about_app(self, scope: ToolScope, name: str) -> str:
-        say, found = Say(scope.language), name if self._mac else find_app(name, self._variables).name
+        say, found = Say(scope.language), _mac_app(name) if self._mac else find_app(name, self._variables).name
         words = "🖥 It starts {program} on the bot's machine."
         return Preview(say(words, program=f"`{found.replace('`', '')}`"), ("name",))
 
@@ -119,9 +119,7 @@ class DesktopTools:
     def host_open_app(self, scope: ToolScope, name: str) -> str:
         """Starts an installed program, by its desktop entry."""
         if self._mac:
-            if not name.strip() or name.startswith("-") or "/" in name or not name.isprintable():
-                raise ToolFailed("Give the name of a program.")
-            self._start("app", name)
+            self._start("app", _mac_app(name))
             return f"{name} was started."
         app = find_app(name, self._variables)
         self._start("app", app.id)
@@ -236,3 +234,10 @@ def _web_address(url: str) -> str:
     if not plain or len(url) > MAX_URL or not url.isprintable() or " " in url:
         raise ToolFailed("Only addresses that begin with http:// or https:// can be opened.")
     return url
+
+
+def _mac_app(name: str) -> str:
+    """Raises ToolFailed unless this can be the name of a program, and is no option or path."""
+    if not name.strip() or name.startswith("-") or "/" in name or not name.isprintable():
+        raise ToolFailed("Give the name of a program.")
+    return name

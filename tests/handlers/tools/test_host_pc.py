@@ -185,5 +185,53 @@ def test_a_mac_has_its_own_programs(tmp_path: Path) -> None:
     tools.host_open_app(SCOPE, "Safari")
     assert [call.split("]")[0] for call in desktop.calls("open")] == ["['https://example.org'", "['-a', 'Safari'"]
     for name in ("-a", "/tmp/evil.app", ""):
-        with pytest.raises(ToolFailed, match="Give the name of a program"):
-            tools.host_open_app(SCOPE, name)
+        for call in (tools.host_open_app, tools._about_app):
+            with pytest.raises(ToolFailed, match="Give the name of a program"):
+                call(SCOPE, name)
+    assert "`Safari`" in tools._about_app(SCOPE, "Safari")
+    assert len(desktop.calls("open")) == 2
+
+
+@pytest.mark.parametrize(
+    ("system", "copy", "paste", "picture", "notice"),
+    [
+        ("linux", ("wl-copy", []), ("wl-paste", ["--no-newline"]), ("grim", []), "notify-send"),
+        ("linux", ("wl-copy", []), ("wl-paste", ["--no-newline"]), ("gnome-screenshot", ["-f"]), "notify-send"),
+        (
+            "linux",
+            ("wl-copy", []),
+            ("wl-paste", ["--no-newline"]),
+            ("spectacle", ["-b", "-n", "-o"]),
+            "notify-send",
+        ),
+        ("darwin", ("pbcopy", []), ("pbpaste", []), ("screencapture", ["-x"]), "osascript"),
+    ],
+)
+def test_wayland_and_mac_call_their_own_programs(
+    tmp_path: Path,
+    system: str,
+    copy: tuple[str, list[str]],
+    paste: tuple[str, list[str]],
+    picture: tuple[str, list[str]],
+    notice: str,
+) -> None:
+    desktop = Desktop(tmp_path)
+    desktop.program(copy[0], f"open({str(desktop.clipboard)!r}, 'w').write(sys.stdin.read())")
+    desktop.program(paste[0], f"sys.stdout.write(open({str(desktop.clipboard)!r}).read())")
+    desktop.program(picture[0], f"open(sys.argv[-1], 'wb').write({PICTURE!r})")
+    desktop.program(notice)
+    tools = DesktopTools({**desktop.variables, "DISPLAY": "", "WAYLAND_DISPLAY": "wayland-0"}, system)
+    with pytest.raises(ToolFailed, match="empty or holds no text"):
+        tools.host_clipboard(SCOPE)
+    tools.host_clipboard(SCOPE, "--help grüße")
+    assert tools.host_clipboard(SCOPE) == "--help grüße"
+    attached: list[OutgoingFile] = []
+    tools.host_screenshot(ToolScope(SCOPE.person, 1, SCOPE.decision, attach=attached.append))
+    assert [each.data for each in attached] == [PICTURE]
+    tools.host_notify(SCOPE, '-e "quoted" & more')
+    for name, first in (copy, paste):
+        assert {call.split("]")[0] + "]" for call in desktop.calls(name)} == {repr(first)}
+    (shot,) = desktop.calls(picture[0])
+    assert shot.startswith(repr([*picture[1], ""])[:-3])
+    (told,) = desktop.calls(notice)
+    assert """'tierbot', '-e "quoted" & more']""" in told, "the text is one argument, and no part of a script"
