@@ -8,6 +8,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -20,6 +21,7 @@ from urllib3.util import connection
 
 from handlers.accounts.kinds import ServiceFailed
 from handlers.accounts.reachable import Reachable
+from handlers.http.addresses import is_public
 from routing.errors import Reason, system_reason
 
 MAX_BYTES = 8_000_000
@@ -158,6 +160,8 @@ def _pools(reachable: Reachable, opened: list[socket.socket]) -> dict[str, type[
     """Pools whose connections go only where the person's accounts may be."""
 
     def connect(host: str, port: int, encrypted: bool, timeout: Any) -> socket.socket:
+        """A public server may not lead into a private network."""
+        nonlocal reachable
         error: OSError | None = None
         for address in reachable.addresses(host, port, encrypted):
             try:
@@ -166,6 +170,8 @@ def _pools(reachable: Reachable, opened: list[socket.socket]) -> dict[str, type[
                 error = failed
                 continue
             opened.append(made.dup())
+            if is_public(address):
+                reachable = replace(reachable, private=False)
             return made
         assert error is not None
         raise error

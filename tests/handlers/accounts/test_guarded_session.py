@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 from typing import Any
 
 import pytest
@@ -104,3 +105,18 @@ def test_an_address_is_completed(typed: str, address: str) -> None:
 def test_what_is_no_address_is_refused(typed: str) -> None:
     with pytest.raises(Refused):
         read_address(typed)
+
+
+def test_a_public_server_leads_into_no_private_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """127.0.0.1 stands for a public address."""
+    monkeypatch.setattr("handlers.accounts.guarded_session.is_public", lambda address: address == "127.0.0.1")
+    session = GuardedSession(Reachable(private=True), "ann", "secret")
+    with socket.create_server(("127.0.0.1", 0)) as public, socket.create_server(("127.0.0.2", 0)) as private:
+        answer = threading.Thread(target=lambda: public.accept()[0].close())
+        answer.start()
+        with pytest.raises(ServiceFailed):
+            session.request("GET", f"http://127.0.0.1:{public.getsockname()[1]}/")
+        answer.join()
+        with pytest.raises(ServiceFailed, match="in a private network"):
+            session.request("GET", f"http://127.0.0.2:{private.getsockname()[1]}/")
+    session.close()
