@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from handlers.confirmations import call_messages, card, press_message, raw_result
-from handlers.context import MAX_ATTEMPTS, CommandContext, Reply
+from handlers.context import MAX_ATTEMPTS, CommandContext, ReceivedFile, Reply
 from handlers.demo_model import DECLINED, NOTE, TOPICS, Demo, serves
 from handlers.incoming import IncomingFiles
 from handlers.parsing import typed_prefix
@@ -90,8 +90,10 @@ class Chat:
                 return Reply(ask.say(words), apart=True)
         text = await self.whole_text(ask, written)
         for each in _pictures(ask.message):  # for tools; the model gets them in any case
-            with suppress(Refused):
+            try:
                 await self._incoming.store(each, ask.person.id)
+            except Refused as refused:
+                ask.kept.append(ReceivedFile(each.name, "", refusal=refused))
         source = _source(ask.message)
         question = Question(
             ask.person, conversation_id, text, _shown(ask), prefix=prefix, source=source, fixed=ask.fixed
@@ -247,13 +249,14 @@ class Chat:
 
     async def _content(self, ask: CommandContext, written: str) -> str:
         """The text followed by the documents and the voice transcripts. Raises Refused for a document that can't be
-        kept."""
+        kept and came without a question."""
         parts = []
         if written.strip():
             parts.append(written.strip())
+        alone = not parts and len(ask.message.attachments) == 1
         for each in ask.message.attachments:
             if each.kind in ("text", "document"):
-                received = await self._incoming.document(each, ask.person.id)
+                received = await self._incoming.document(each, ask.person.id, alone)
                 ask.kept.append(received)
                 parts.append(received.text)
             elif each.kind == "voice":
@@ -291,10 +294,10 @@ def _scan_notice(ask: CommandContext) -> list[str]:
 
 
 def _kept_notice(ask: CommandContext) -> list[str]:
-    """Where the files that came with the message are kept."""
-    if not ask.kept:
-        return []
-    return [ask.say("📂 Kept in your folder: {paths}", paths=", ".join(f"`{each.path}`" for each in ask.kept))]
+    """Where the files that came with the message are kept, and which ones are not."""
+    refused = [f"⚠️ {ask.say(each.refusal.template, **each.refusal.values)}" for each in ask.kept if each.refusal]
+    paths = ", ".join(f"`{each.path}`" for each in ask.kept if not each.refusal)
+    return [*refused, ask.say("📂 Kept in your folder: {paths}", paths=paths)] if paths else refused
 
 
 def _quotation(title: str, text: str) -> str:

@@ -27,12 +27,13 @@ MAX_ATTEMPTS = 3
 @dataclass(frozen=True, slots=True)
 class ReceivedFile:
     """A file in the person's folder: its path, and what the model is told. A scanned PDF has `scanned` pages, of which
-    `pages` are shown to the model."""
+    `pages` are shown to the model. `refusal` says why the file was not kept, with an empty path."""
 
     path: str
     text: str
     scanned: int = 0
     pages: tuple[Attachment, ...] = ()
+    refusal: Refused | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -12,7 +11,6 @@ from handlers.replies.fences import fenced
 from handlers.tools.decoding import text_of
 from handlers.tools.files.documents import HEAD_BYTES, DocumentPart, kind_of, page_picture, read_document, text_part
 from handlers.tools.files.person_files import FolderFull, PersonFiles
-from handlers.tools.folder import parts_of
 from routing.errors import Refused, ToolFailed
 from routing.types.messages import Attachment
 
@@ -37,44 +35,55 @@ class IncomingFiles:
 
     async def store(self, attachment: Attachment, person_id: int) -> str:
         """Keep a file and return its path."""
+        return await self._keep(attachment, await self._fetch(attachment), person_id)
+
+    async def document(self, attachment: Attachment, person_id: int, alone: bool = False) -> ReceivedFile:
+        """Keep a document and read its beginning. One that can't be kept is read all the same, unless nothing else was
+        sent (`alone`)."""
         data = await self._fetch(attachment)
+        path, refusal = attachment.name, None
+        try:
+            path = await self._keep(attachment, data, person_id)
+        except Refused as refused:
+            if alone:
+                raise
+            refusal = refused
+        try:
+            part = await asyncio.to_thread(_beginning, data, path, attachment.kind == "text")
+        except ToolFailed as failed:
+            return ReceivedFile(path, f"{path}:\n[{failed}]", refusal=refusal)
+        note = ""
+        if part.parts > 1:
+            note = "\n" + (f"[Part 1 of {part.parts}. The file was not kept.]" if refusal else part.note(path))
+        if part.scanned:
+            note += f"\n[If you can see pictures: of its {part.scanned} pages, up to {SCANNED_PAGES} are attached.]"
+        pages = tuple(_page(attachment, number) for number in range(1, min(part.scanned, SCANNED_PAGES) + 1))
+        return ReceivedFile(path, f"{path}:\n{fenced(part.text)}{note}", part.scanned, pages, refusal)
+
+    async def _keep(self, attachment: Attachment, data: bytes, person_id: int) -> str:
         try:
             return await asyncio.to_thread(self._files.receive, person_id, attachment.name, data)
         except FolderFull as full:
             words = (
                 "{name} was not kept: it does not fit into your folder, which may hold {most} MB and {files} files. "
-                "/files shows what is in it."
+                "Delete something with /files, then send it again."
             )
             most = self._files.most_bytes // 2**20
             raise Refused(words, name=attachment.name, most=most, files=self._files.most_files) from full
         except ToolFailed as failed:
-            words = "{name} could not be kept ({reason}). Send it again, or tell the owner."
-            raise Refused(words, name=attachment.name, reason=str(failed).rstrip(".")) from None
+            words = "{name} could not be kept: {reason} Send it again, or tell the owner."
+            raise Refused(words, name=attachment.name, reason=failed.words) from None
 
-    async def document(self, attachment: Attachment, person_id: int) -> ReceivedFile:
-        """Keep a document and read its beginning."""
-        path = await self.store(attachment, person_id)
-        try:
-            part = await asyncio.to_thread(self._beginning, person_id, path, attachment.kind == "text")
-        except ToolFailed as failed:
-            return ReceivedFile(path, f"{path}:\n[{failed}]")
-        note = f"\n{part.note(path)}" if part.parts > 1 else ""
-        if part.scanned:
-            note += f"\n[If you can see pictures: of its {part.scanned} pages, up to {SCANNED_PAGES} are attached.]"
-        pages = tuple(_page(attachment, number) for number in range(1, min(part.scanned, SCANNED_PAGES) + 1))
-        return ReceivedFile(path, f"{path}:\n{fenced(part.text)}{note}", part.scanned, pages)
 
-    def _beginning(self, person_id: int, path: str, is_text: bool) -> DocumentPart:
-        with self._files.open(person_id, parts_of(path)) as file, os.fdopen(os.dup(file), "rb") as stream:
-            kind = kind_of(path, stream.read(HEAD_BYTES))
-            if kind is not None and not (is_text and kind != "html"):
-                return read_document(file, kind, path)
-            stream.seek(0)
-            data = stream.read()
-        text = _decoded(data) if is_text else None
-        if text is None:
-            text = text_of(data, path) if data else ""
-        return DocumentPart(text) if len(text) <= MAX_WHOLE_CHARACTERS else text_part(text, path, 1)
+def _beginning(data: bytes, path: str, is_text: bool) -> DocumentPart:
+    """The first part of a document. Raises ToolFailed."""
+    kind = kind_of(path, data[:HEAD_BYTES])
+    if kind is not None:
+        return read_document(data, kind, path)
+    text = _decoded(data) if is_text else None
+    if text is None:
+        text = text_of(data, path) if data else ""
+    return DocumentPart(text) if len(text) <= MAX_WHOLE_CHARACTERS else text_part(text, path, 1)
 
 
 def _page(pdf: Attachment, number: int) -> Attachment:

@@ -111,7 +111,13 @@ class Refused(TierbotError):
 
 
 class ToolFailed(TierbotError):
-    """For the model: what went wrong with its tool call, and what would work."""
+    """For the model: what went wrong with its tool call, and what would work. A command shows it to the person, too,
+    translated if it was raised with a Reason."""
+
+    @property
+    def words(self) -> str:
+        """The text, as a Reason if it was raised with one."""
+        return self.args[0] if self.args and isinstance(self.args[0], Reason) else str(self)
 
 
 class UnknownTool(ToolFailed):

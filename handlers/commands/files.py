@@ -77,7 +77,7 @@ class FilesCommand:
             shown, data = await asyncio.to_thread(self._files.read, ask.person.id, path, ask.files.most_bytes)
             ask.files.attach(OutgoingFile(shown, mimetypes.guess_type(shown)[0] or "application/octet-stream", data))
         except ToolFailed as failed:
-            raise Refused("That did not work: {problem}", problem=str(failed)) from None
+            raise Refused("That did not work: {problem}", problem=failed.words) from None
         return Reply(ask.say("📎 {name}", name=f"`{shown}`"), apart=True)
 
     async def _delete(self, ask: CommandContext, name: str) -> Reply:
@@ -89,7 +89,7 @@ class FilesCommand:
         try:
             shown = await asyncio.to_thread(self._files.delete, ask.person.id, path)
         except ToolFailed as failed:
-            raise Refused("That did not work: {problem}", problem=str(failed)) from None
+            raise Refused("That did not work: {problem}", problem=failed.words) from None
         return Reply(ask.say("🗑 {name} is deleted.", name=f"`{shown}`"))
 
     async def _path(self, ask: CommandContext, name: str) -> str:
@@ -116,7 +116,7 @@ class FilesCommand:
         try:
             return await asyncio.to_thread(self._files.found, ask.person.id)
         except ToolFailed as failed:
-            raise Refused("That did not work: {problem}", problem=str(failed)) from None
+            raise Refused("That did not work: {problem}", problem=failed.words) from None
 
 
 def _line(ask: CommandContext, file: FoundFile, zone: ZoneInfo) -> str:

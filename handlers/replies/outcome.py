@@ -122,6 +122,9 @@ def input_warnings(ask: CommandContext, outcome: Outcome) -> list[str]:
         words = "🖼 I left out {n} of your pictures: I look at {most} at a time, up to {size} MB in total."
         left_out = outcome.fit.pictures_left_out
         warnings.append(ask.say(words, n=left_out, most=PICTURES_SHOWN, size=PICTURE_BYTES // 1_000_000))
+    if outcome.fit.pictures_missing:
+        words = "🖼 {n} of your pictures could not be read, so the model did not see them. Send them again."
+        warnings.append(ask.say(words, n=outcome.fit.pictures_missing))
     if outcome.fit.lost:
         words = "⚠️ The older messages could not be summarised ({reason}), so {model} answered without them."
         warnings.append(ask.say(words, reason=outcome.fit.lost, model=f"`{outcome.choice.model}`"))

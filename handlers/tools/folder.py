@@ -17,7 +17,7 @@ from pathlib import Path
 
 from rapidfuzz import process
 
-from routing.errors import ToolFailed
+from routing.errors import Reason, ToolFailed, system_reason
 
 MOUNT = "/files"
 """Where the sandbox mounts the person's folder."""
@@ -120,7 +120,8 @@ def own_folder(files: Path, person_id: int) -> Iterator[int]:
         finally:
             os.close(above)
     except OSError as error:
-        raise ToolFailed(f"The person's folder can't be opened: {reason(error)}. The owner has to fix it.") from None
+        words = "The person's folder can't be opened: {problem}. The owner has to fix it."
+        raise ToolFailed(Reason(words, problem=reason(error))) from None
     try:
         yield own
     finally:
@@ -167,7 +168,9 @@ def _step(here: int, path: tuple[str, ...], name: str, make: bool) -> int:
         kind = kind_of(found.st_mode)
         raise ToolFailed(f"{shown(path)} is a {kind}, not a folder" + _remedy(kind)) from None
     except OSError as error:
-        raise ToolFailed(f"{shown(path)} can't be opened: {reason(error)}.") from None
+        raise ToolFailed(
+            Reason("{name} can't be opened: {problem}.", name=shown(path), problem=reason(error))
+        ) from None
 
 
 @contextmanager
@@ -179,9 +182,9 @@ def file_in(folder: int, parts: tuple[str, ...]) -> Iterator[int]:
     except FileNotFoundError:
         raise missing(folder, parts) from None
     except OSError as error:
-        kind = "link" if error.errno == errno.ELOOP else ""
-        problem = f"is a {kind}{_remedy(kind)}" if kind else f"can't be read: {reason(error)}."
-        raise ToolFailed(f"{shown(parts)} {problem}") from None
+        if error.errno == errno.ELOOP:
+            raise ToolFailed(f"{shown(parts)} is a link" + _remedy("link")) from None
+        raise ToolFailed(Reason("{name} can't be read: {problem}.", name=shown(parts), problem=reason(error))) from None
     try:
         refuse_unless_own(os.fstat(file), parts)
         # Check name and descriptor together: a second hard link may have been removed in the meantime.
@@ -222,12 +225,14 @@ def missing(folder: int, parts: tuple[str, ...]) -> ToolFailed:
 
 
 def _changed(parts: tuple[str, ...]) -> ToolFailed:
-    return ToolFailed(f"{shown(parts)} changed while it was being opened: try again.")
+    return ToolFailed(Reason("{name} changed while it was being opened: try again.", name=shown(parts)))
 
 
 def reason(error: OSError) -> str:
     """The error as a clause without a path."""
-    return _REASONS.get(error.errno or 0) or (os.strerror(error.errno) if error.errno else "an error of the disk")
+    if error.errno in _REASONS:
+        return Reason(_REASONS[error.errno])
+    return system_reason(error) if error.errno else Reason("an error of the disk")
 
 
 def _remedy(kind: str) -> str:

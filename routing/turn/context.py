@@ -58,6 +58,7 @@ class Context:
         self._unread = 0
         self._pictures: dict[Attachment, Picture | None] = {}
         self._unseen = 0
+        self._missing = 0
         self._tried = False
         self._lost = ""
         self._most_chars = sys.maxsize
@@ -133,6 +134,7 @@ class Context:
             failure=summary.reason if summary else "",
             lost=self._lost,
             pictures_left_out=self._unseen,
+            pictures_missing=self._missing,
             cut_question=all(each.text != self._question.text for each in messages if each.role == "user"),
         )
         return messages, fit
@@ -210,6 +212,7 @@ class Context:
         room = _Room(PICTURES_SHOWN if vision else 0, PICTURE_BYTES)
         pictures = await self._shown(self._question.pictures, room)
         self._unseen = room.refused if vision else 0
+        self._missing = room.missing
         earlier: list[ChatMessage] = []
         for stored in reversed(self._stored):
             earlier.append(_plain(stored, await self._shown(stored.pictures, room)))
@@ -226,18 +229,22 @@ class Context:
             if each not in self._pictures:
                 self._pictures[each] = await self._fetch(each)
             picture = self._pictures[each]
-            if picture is not None and room.take(picture):
+            if picture is None:
+                room.missing += 1
+            elif room.take(picture):
                 shown.append(picture)
         return tuple(shown)
 
 
 @dataclass(slots=True)
 class _Room:
-    """How many more pictures and bytes a request accepts; `refused` counts the pictures that did not fit."""
+    """How many more pictures and bytes a request accepts; `refused` counts the pictures that did not fit, `missing`
+    those that could not be fetched."""
 
     pictures: int
     bytes: int
     refused: int = 0
+    missing: int = 0
 
     def take(self, picture: Picture) -> bool:
         """Reserve space for the picture; False if there is none."""

@@ -21,7 +21,7 @@ class PromptFit:
     """How full the context window is, in estimated tokens; above `limit` older messages are summarised. `dropped`
     counts messages left out, `compactions` the summaries so far. `failure` is why the newest summary failed, `lost` the
     same if it failed in this turn. `cut_question`: the question itself was too long. `pictures_left_out` counts its
-    pictures that didn't fit."""
+    pictures that didn't fit, `pictures_missing` those that could not be fetched or made."""
 
     tokens: int
     limit: int
@@ -31,6 +31,7 @@ class PromptFit:
     lost: str = ""
     cut_question: bool = False
     pictures_left_out: int = 0
+    pictures_missing: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ async def test_anonymous_senders_are_at_most_guests(on: BotHarness) -> None:
         await ask(on, "/access here on", group="Team")
         said = on.tg.say("@tierbot what is in my files?", user=robot, group=team, content={"sender_chat": channel})
         await on.tg.reply(said, after=said)
-        assert not {"read_file", "write_file", "run_command", "set_tier"} & set(on.ms.last.reading.tool_names)
+        assert not {"write_file", "run_command", "set_tier"} & set(on.ms.last.reading.tool_names)
         asked = on.tg.say("/whoami", user=robot, group=team, content=said.content)
         assert "role guest" in (await on.tg.reply(asked, after=asked)).text
         refused = await ask(on, "/access role telegram:-100888 user")

@@ -36,6 +36,7 @@ from handlers.replies import facts, footer
 from handlers.replies import outcome as wording
 from handlers.schedules import views
 from handlers.tool_reports import tool_list, tool_offer, tool_policy
+from handlers.tools import folder
 from handlers.tools.authoring.manifests import ROLE
 from handlers.tools.conversation import NO_SKILLS
 from handlers.tools.council import UNAVAILABLE
@@ -197,6 +198,8 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "button.label": (),  # of tell_owners; its buttons are written as Button("…")
     "refusal.template": (),  # of Refused
     "refused.template": (),
+    "each.refusal.template": (),
+    "_REASONS[error.errno]": tuple(folder._REASONS.values()),
     "verdict.refusal.template": (),
     "LINKED": (LINKED,),
     "PASSED[each.why]": tuple(footer.PASSED.values()),

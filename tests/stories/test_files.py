@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from tests.handlers.tools.file_tools.sample_documents import pdf, word
+from tests.handlers.tools.file_tools.sample_documents import pdf, tarred, word
 from tests.polling import until
 from tests.servers.discord import DiscordServer
 from tests.stories.discord_bot import hurried, up
 from tests.stories.harness import BotHarness, BotProcess, ask, press, running, tool_results, waiting_files
 from tests.stories.kills import kill_after_first_part
-from tests.stories.test_media import all_images
+from tests.stories.test_media import all_images, patient
 
-__all__ = ["hurried"]
+__all__ = ["hurried", "patient"]
 
 REPORT = pdf(["The harvest was good.", "The winter was mild."])
 
@@ -179,3 +179,88 @@ async def test_a_kill_between_answer_and_file_loses_nothing(on: BotHarness) -> N
     sent = on.tg.private().from_bot()[-1]
     assert on.tg.document(sent).data == REPORT
     await until(lambda: waiting_files(on) == [])
+
+
+async def test_documents_of_an_album_are_one_question(on: BotHarness, patient: None) -> None:
+    async with running(on):
+        on.tg.say_document("first.pdf", REPORT, "application/pdf", caption="Compare them", media_group="a1")
+        on.tg.say_document("second.txt", b"The harvest was poor.", "text/plain", media_group="a1")
+        on.tg.say_document("third.docx", word(["It rained."]), "application/msword", media_group="a1")
+        answer = (await on.tg.reply()).text
+        assert "📂 Kept in your folder: inbox/first.pdf, inbox/second.txt, inbox/third.docx" in answer
+        told = on.ms.last.last_user_text
+        assert told.startswith("Compare them\n\ninbox/first.pdf:\n")
+        assert all(each in told for each in ("The harvest was good.", "The harvest was poor.", "It rained."))
+    assert len(on.ms.calls) == 1
+    assert sorted(kept(on)) == ["inbox/first.pdf", "inbox/second.txt", "inbox/third.docx"]
+
+
+async def test_several_files_of_a_discord_message_are_one_question(on: BotHarness, dc: DiscordServer) -> None:
+    files = (("a.pdf", REPORT, "application/pdf"), ("b.csv", b"tea,2\n", "text/csv"))
+    async with running(on) as app:
+        await up(dc, app)
+        asked = dc.say("Compare them", attachments=files)
+        await dc.reply(asked, after=asked, matching=lambda message: "`inbox/a.pdf`, `inbox/b.csv`" in message.text)
+        assert all(each in on.ms.last.last_user_text for each in ("Compare them", "The harvest was good.", "tea,2"))
+    folder = on.workspace / "files"
+    assert sorted(path.name for path in folder.rglob("*") if path.is_file()) == ["a.pdf", "b.csv"]
+
+
+async def test_a_question_is_answered_though_its_file_is_not_kept(on: BotHarness) -> None:
+    on.config["sandbox"] = {"folderMb": 1}
+    full = b"tea\n" * 260_000
+    async with running(on):
+        on.tg.say_document("a.txt", full, "text/plain")
+        await on.tg.reply()
+        on.tg.say_document("b.txt", b"rain " * 20_000, "text/plain", caption="What does it say?")
+        answer = (await on.tg.reply()).text
+        assert "⚠️ b.txt was not kept: it does not fit into your folder, which may hold 1 MB" in answer
+        assert "Kept in your folder" not in answer
+        told = on.ms.last.last_user_text
+        assert told.startswith("What does it say?\n\nb.txt:\n```\nrain rain")
+        assert told.endswith("The file was not kept.]")
+        on.tg.say_photo(b"\xff\xd8\xff" + b"." * 90_000, caption="And this?")
+        assert "⚠️ photo.jpg was not kept" in (await on.tg.reply()).text
+        assert len(all_images(on.ms.last)) == 1
+    assert list(kept(on)) == ["inbox/a.txt"]
+
+
+async def test_a_guest_reads_a_long_document_to_its_end(on: BotHarness) -> None:
+    on.env["BOT_ACCESS"] = "open"
+    bob = on.tg.user("bob")
+    on.ms.reply("Hello.")
+    on.ms.reply("Long.")
+    on.ms.call_tools([("read_file", {"path": "inbox/long.txt", "part": 2})])
+    on.ms.reply("It ends well.")
+    async with running(on):
+        await ask(on, "hello", user=bob)
+        await ask(on, f"/access role telegram:{bob.id} guest")
+        await on.tg.reply(on.tg.say_document("long.txt", b"tea\n" * 20_000, "text/plain", user=bob))
+        await ask(on, "How does it end?", user=bob)
+        assert "[Part 2 of" in tool_results(on)[-1]
+
+
+async def test_an_archive_said_to_be_text_is_listed(on: BotHarness) -> None:
+    async with running(on):
+        on.tg.say_document("a.tgz", tarred({"plan.txt": b"tea"}), "text/plain", caption="What is it?")
+        await on.tg.reply()
+        assert "'plan.txt': 3 bytes" in on.ms.last.last_user_text
+
+
+async def test_a_file_too_large_to_send_is_said_in_the_persons_language(on: BotHarness) -> None:
+    async with running(on):
+        await ask(on, "/settings language de")
+        (own := on.workspace / "files" / "1").mkdir(parents=True, exist_ok=True)
+        with (own / "big.bin").open("wb") as file:
+            file.truncate(51 * 2**20)
+        refused = (await ask(on, "/files send big.bin")).text
+    assert refused == "Das hat nicht geklappt: big.bin hat 51,0 MB; hier lassen sich höchstens 50 MB senden."
+
+
+async def test_a_picture_that_cannot_be_fetched_is_said(on: BotHarness) -> None:
+    async with running(on):
+        on.tg.fault("getFile", "bad_request", times=None)
+        on.tg.say_photo(b"\xff\xd8\xff picture", caption="What is this?")
+        answer = (await on.tg.reply()).text
+    assert "🖼 1 of your pictures could not be read, so the model did not see them. Send them again." in answer
+    assert all_images(on.ms.last) == []

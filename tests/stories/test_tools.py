@@ -152,12 +152,14 @@ async def test_a_hostile_file_gains_a_guest_nothing(on: BotHarness) -> None:
         await ask(on, "hello", user=bob)
         await ask(on, f"/access role telegram:{bob.id} guest")
         on.ms.clear()
-        on.ms.call_tools([("run_command", {"command": "id"}), ("read_file", {"path": "a"})], text=HOSTILE)
+        on.ms.call_tools(
+            [("run_command", {"command": "id"}), ("write_file", {"path": "a", "content": "b"})], text=HOSTILE
+        )
         on.ms.reply("No.")
         await ask(on, "hello again", user=bob)
     offered = on.ms.last.reading.tool_names
     assert "run_command" not in offered
-    assert "read_file" not in offered
+    assert "write_file" not in offered
     assert "calculate" in offered
     assert all(text.startswith("Error: There is no tool") for text in tool_results(on))
     assert files_of(on) == {}

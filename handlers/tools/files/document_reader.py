@@ -240,10 +240,11 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     try:
         kind, number = sys.argv[1], int(sys.argv[2])
+        given = sys.stdin.buffer if sys.stdin.buffer.seekable() else io.BytesIO(sys.stdin.buffer.read())
         if kind == "page":
-            answer: dict[str, object] = {"jpeg": base64.b64encode(page_picture(sys.stdin.buffer, number)).decode()}
+            answer: dict[str, object] = {"jpeg": base64.b64encode(page_picture(given, number)).decode()}
         else:
-            answer = read(kind, sys.stdin.buffer, number)._asdict()
+            answer = read(kind, given, number)._asdict()
     except Unreadable as error:
         answer = {"error": str(error)}
     except MemoryError:

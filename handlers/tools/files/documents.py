@@ -21,6 +21,8 @@ AT_ONCE = 2
 """Documents read at the same time."""
 _READER = Path(__file__).with_name("document_reader.py")
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz", ".tar.xz", ".txz")
+_PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0")
+"""How gzip, bzip2 and xz begin."""
 _TAR_MAGIC = slice(257, 262)
 HEAD_BYTES = 512
 _slots = threading.BoundedSemaphore(AT_ONCE)
@@ -56,15 +58,18 @@ def kind_of(name: str, head: bytes) -> Kind | None:
         return "pdf"
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return "zip"
-    if head[_TAR_MAGIC] == b"ustar" or name.lower().endswith(_ARCHIVES):
+    if head[_TAR_MAGIC] == b"ustar" or (head.startswith(_PACKED) and name.lower().endswith(_ARCHIVES)):
         return "tar"
     return "html" if name.lower().endswith((".html", ".htm", ".xhtml")) else None
 
 
-def read_document(file: int, kind: Kind, name: str, part: int = 1) -> DocumentPart:
-    """A part of the document in an open file; blocks. Raises ToolFailed with what is wrong."""
-    os.lseek(file, 0, os.SEEK_SET)
-    found = _read(kind, part, name, stdin=file)
+def read_document(document: int | bytes, kind: Kind, name: str, part: int = 1) -> DocumentPart:
+    """A part of a document, which is an open file or its content; blocks. Raises ToolFailed with what is wrong."""
+    if isinstance(document, int):
+        os.lseek(document, 0, os.SEEK_SET)
+        found = _read(kind, part, name, stdin=document)
+    else:
+        found = _read(kind, part, name, input=document)
     return DocumentPart(found["text"].replace("\0", ""), part, found["parts"], found["title"], found["scanned"])
 
 

@@ -23,7 +23,7 @@ from handlers.tools.folder import (
     shown,
 )
 from handlers.tools.sandbox.folder_size import Size, measure_or_fail
-from routing.errors import ToolFailed
+from routing.errors import Reason, ToolFailed
 from routing.text import file_name
 
 INBOX = "inbox"
@@ -67,7 +67,7 @@ class PersonFiles:
             with own_folder(self._files, person_id) as own:
                 yield own
         except OSError as error:
-            raise ToolFailed(f"The folder can't be used: {reason(error)}.") from None
+            raise ToolFailed(Reason("The folder can't be used: {problem}.", problem=reason(error))) from None
 
     @contextmanager
     def open(self, person_id: int, parts: tuple[str, ...]) -> Iterator[int]:
@@ -83,8 +83,8 @@ class PersonFiles:
         with self.open(person_id, parts) as file, os.fdopen(os.dup(file), "rb") as stream:
             size = os.fstat(file).st_size
             if size > most_bytes:
-                most = most_bytes // 2**20
-                raise ToolFailed(f"{shown(parts)} has {size / 2**20:.1f} MB; at most {most} MB can be sent here.")
+                words = "{name} has {size:.1f} MB; at most {most} MB can be sent here."
+                raise ToolFailed(Reason(words, name=shown(parts), size=size / 2**20, most=most_bytes // 2**20))
             return shown(parts), stream.read(most_bytes)
 
     def write(self, person_id: int, parts: tuple[str, ...], data: bytes, replace: bool = True) -> os.stat_result | None:
@@ -133,7 +133,8 @@ class PersonFiles:
             try:
                 os.unlink(parts[-1], dir_fd=folder)
             except OSError as error:
-                raise ToolFailed(f"{shown(parts)} can't be deleted: {reason(error)}.") from None
+                words = "{name} can't be deleted: {problem}."
+                raise ToolFailed(Reason(words, name=shown(parts), problem=reason(error))) from None
         return shown(parts)
 
     def usage(self, person_id: int) -> Size:
@@ -214,4 +215,5 @@ def replace_file(folder: int, parts: tuple[str, ...], data: bytes, mode: int) ->
         with suppress(OSError):  # the content is safe; a power cut could at worst restore the old version
             os.fsync(folder)
     except OSError as error:
-        raise ToolFailed(f"{shown(parts)} was not written: {reason(error)}. What was there is unchanged.") from None
+        words = "{name} was not written: {problem}. What was there is unchanged."
+        raise ToolFailed(Reason(words, name=shown(parts), problem=reason(error))) from None

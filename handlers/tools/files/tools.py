@@ -42,7 +42,7 @@ class FileTools:
     def __init__(self, files: PersonFiles) -> None:
         self._files = files
 
-    @tool
+    @tool(role="guest")
     def read_file(self, scope: ToolScope, path: str, part: int | None = None) -> str:
         """A text whole, or a part of it; a document part by part. Raises ToolFailed if it is missing, too large or
         can't be read."""
@@ -99,7 +99,7 @@ class FileTools:
         scope.attach(OutgoingFile(name, mime, data, "picture" if mime in PICTURES else "file"))
         return f"{name} ({len(data):,} bytes) is attached to your answer. Do not repeat its content."
 
-    @tool
+    @tool(role="guest")
     def list_files(self, scope: ToolScope, path: str = ".") -> str:
         """Lists a folder, subfolders first, or describes one file. Times are in UTC."""
         parts = parts_of(path)

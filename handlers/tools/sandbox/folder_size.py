@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from handlers.tools.folder import AS_FOLDER, restrict_to_owner
-from routing.errors import ToolFailed
+from routing.errors import Reason, ToolFailed
 
 _TRIES = 3
 """Moving folders during a measurement makes it fail. That rarely happens by accident."""
@@ -59,7 +59,7 @@ def measure_or_fail(folder: int) -> Size:
     try:
         return measure(folder)
     except Moved:
-        raise ToolFailed("Another command is moving folders: try again when it has finished.") from None
+        raise ToolFailed(Reason("Another command is moving folders: try again when it has finished.")) from None
 
 
 def _measured(folder: int) -> Size:

@@ -131,7 +131,8 @@ def test_a_document_that_takes_too_long_is_given_up(
         ("a.pdf", b"hello", None),
         ("a", b"PK\x03\x04", "zip"),
         ("a.HTM", b"<html>", "html"),
-        ("a.tar.xz", b"\xfd7z", "tar"),
+        ("a.tar.xz", b"\xfd7zXZ\x00", "tar"),
+        ("a.tgz", b"plain text", None),
         ("a.csv", b"a,b", None),
     ],
 )
