@@ -20,8 +20,11 @@ async def test_forget_me_deletes_a_persons_rows_everywhere(on: BotHarness) -> No
         await ask(on, "/model smart openai/gpt-4.1", user=bob)
         await ask(on, f"/settings instructions Call me {SECRET}", user=bob)
         await ask(on, f"/memory add My secret is {SECRET}", user=bob)
+        await ask(on, f"/remind in 2 hours {SECRET}", user=bob)
+        await on.tg.reply(on.tg.say_document("secret.txt", SECRET.encode(), user=bob))
         await ask(on, "hi from Alice")
-        assert {"messages", "preferences", "facts"} <= set(tables_containing(on, SECRET))
+        assert {"messages", "preferences", "facts", "schedules"} <= set(tables_containing(on, SECRET))
+        assert list((on.workspace / "files").rglob("secret.txt"))
         warning = await ask(on, "/access forget me", user=bob)
         assert "for good" in warning.text
         assert tables_containing(on, SECRET) != []
@@ -29,6 +32,7 @@ async def test_forget_me_deletes_a_persons_rows_everywhere(on: BotHarness) -> No
         assert warning.text == "🗑 Done. I don't know you any more."
         assert tables_containing(on, SECRET) == []
         assert tables_containing(on, "Robert") == []
+        assert not list((on.workspace / "files").rglob("secret.txt"))
         for table in ("preferences", "overrides", "usage", "identities", "people"):
             column = "id" if table == "people" else "person_id"
             assert on.rows(f"select count(*) from {table} where {column} not in (select id from people)") == [(0,)]

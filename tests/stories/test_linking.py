@@ -77,6 +77,11 @@ async def test_linking_two_people_keeps_all_their_data(on: BotHarness, dc: Disco
         await written(dc, "/model deep openai/gpt-5", "bobby")
         await written(dc, "what is this?", "bobby")
         await ask(on, "and that?", user="bob")
+        for say in (lambda text: ask(on, text, user="bob"), lambda text: written(dc, text, "bobby")):
+            await say("/memory add I drink tea")
+            await say("/remind in 2 hours tea")
+        await ask(on, "/memory add I live in Bonn", user="bob")
+        await written(dc, "/memory add I have a dog", "bobby")
         discord_first = "select person_id from identities where user_id != '1001' order by platform"
         was, mine = (str(row[0]) for row in on.rows(discord_first))
         for person, name in ((was, "here.txt"), (mine, "there.txt")):
@@ -91,6 +96,9 @@ async def test_linking_two_people_keeps_all_their_data(on: BotHarness, dc: Disco
         dc.press(menu, "deep", user="bobby")
         await dc.wait_for(lambda _: menu.text.startswith("Tier: deep"))
         assert (await ask(on, "/tier", user="bob")).text.startswith("Tier: deep")
+        remembered = (await ask(on, "/memory", user="bob")).text
+        assert all(remembered.count(each) == 1 for each in ("I drink tea", "I live in Bonn", "I have a dog"))
+        assert (await written(dc, "/schedule", "bobby")).text.count("tea") == 2
         await written(dc, "who am I?", "bobby")
         assert "Call me Bob" in str(on.ms.last.body)
     own = on.workspace / "files" / mine
