@@ -141,7 +141,7 @@ class Engines:
             log.info("[Web] search without a key: %s", ", ".join(f"{name} {what}" for name, what in problems.items()))
         if not found["engine"] and set(problems.values()) - {"gave no results"}:
             raise EngineFailed(f"failed ({', '.join(f'{name} {what}' for name, what in problems.items())})")
-        return _hits(found, ("results",), "body", (), question.count, address="href")
+        return _hits(found, ("results",), "body", ("date",), question.count, address="href")
 
 
 def _bound(

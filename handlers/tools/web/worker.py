@@ -20,6 +20,8 @@ PDF_CPU_SECONDS = 12.0
 """After this time, the remaining pages of a PDF file are left out."""
 ENGINE_SECONDS = 5
 ENGINES = ("duckduckgo", "brave", "mojeek", "startpage", "yahoo")
+DATE = "substring-before(.//*[contains(@class, 'extras__url')]/span[last()], 'T')"
+"""Where DuckDuckGo's result page has the day of a result. The library reads no dates."""
 _ENCODING = re.compile(
     r"utf-?8|us-ascii|(?:iso-8859|windows|cp)-?\d{1,4}|koi8-[ru]|gb(?:2312|k|18030)|big5|euc-(?:jp|kr)|"
     r"shift[_-]jis|iso-2022-jp|latin-?1|utf-16(?:le|be)?"
@@ -82,6 +84,9 @@ def search(_document: bytes, job: Mapping[str, Any]) -> dict[str, Any]:
     from ddgs.exceptions import DDGSException, TimeoutException
 
     names = tuple(name for name in ENGINES if name in known["text"])
+    if "duckduckgo" in names:
+        engine: Any = known["text"]["duckduckgo"]
+        engine.elements_xpath = {**engine.elements_xpath, "date": DATE}
     if job.get("address"):
         names = names[:1]
         known["text"][names[0]].search_url = str(job["address"])

@@ -22,7 +22,8 @@ from tests.handlers.tools.files import scope
 from tests.servers.website import Website
 
 RESULT_PAGE = Path(__file__).with_name("duckduckgo.html").read_text(encoding="utf-8")
-"""A result page in the form that html.duckduckgo.com sends."""
+NOTHING_FOUND = Path(__file__).with_name("duckduckgo_nothing.html").read_text(encoding="utf-8")
+"""In the form that html.duckduckgo.com sends."""
 KEY = "BSA-test-0123456789abcdef"
 SEARXNG = {
     "query": "python",
@@ -119,14 +120,17 @@ async def test_brave_and_tavily_get_their_keys(site: Website) -> None:
 async def test_without_a_key_a_result_page_is_read(site: Website) -> None:
     told = await search(settings(site, "ddgs"), "newest python release", language="de", period="day")
     assert told.startswith("3 results from the search without a key.")
-    assert (
-        "2. Download Python | Python.org\n   https://www.python.org/downloads/\n   The newest Python release is" in told
-    )
+    assert "2. Download Python | Python.org\n   https://www.python.org/downloads/\n   2026-10-07\n   The newest" in told
     assert "3. What's New In Python 3.15 — Python documentation" in told
     assert "1. History of Python - Wikipedia\n   https://en.wikipedia.org/wiki/History_of_Python\n" in told
     assert "Learn Python Fast" not in told
     assert "javascript" not in told
     assert parse_qs(site.bodies[-1].decode()) == {"q": ["newest python release"], "l": ["de-de"], "df": ["d"]}
+
+
+async def test_a_page_without_results_has_none(site: Website) -> None:
+    site.pages["/page"] = NOTHING_FOUND
+    assert (await search(settings(site, "ddgs"), "qwfpgjluy")).startswith("No results for 'qwfpgjluy'")
 
 
 async def test_a_blocked_search_without_a_key_is_told(site: Website) -> None:
