@@ -103,6 +103,7 @@ LATE = (
     "openpyxl",
     "pptx",
     "ddgs",
+    "sqlalchemy.dialects.postgresql",
 )
 """Imports that cost too many seconds and megabytes before the bot answers."""
 

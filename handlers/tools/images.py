@@ -8,7 +8,6 @@ import unicodedata
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from handlers.http.client import HttpClient, Request
 from handlers.languages import Say
 from handlers.replies.budget_limits import refusal
 from handlers.replies.costs import dollars
@@ -50,6 +49,8 @@ def image_fetcher(web: Callable[[], WebSettings]) -> FetchImage:
 
     async def fetch(url: str) -> bytes:
         settings = web()
+        from handlers.http.client import HttpClient, Request  # loads aiohttp
+
         client = HttpClient.guarded(settings.proxy, settings.private_hosts)
         return (await client.send(url, Request(seconds=FETCH_SECONDS, most_bytes=MAX_BYTES))).body
 

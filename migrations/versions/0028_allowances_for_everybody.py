@@ -1,6 +1,5 @@
 """Add an index of the allowances for everybody, so that a person's are found without reading those of all others."""
 
-import sqlalchemy as sa
 from alembic import op
 
 revision = "0028"
@@ -10,13 +9,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    op.create_index(
-        "ix_allowances_everybody",
-        "allowances",
-        ["everybody"],
-        sqlite_where=sa.text("everybody = 1"),
-        postgresql_where=sa.text("everybody"),
-    )
+    op.create_index("ix_allowances_everybody", "allowances", ["everybody"])
 
 
 def downgrade() -> None:
