@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from sqlalchemy import Engine, create_engine, event
 from storage import schema
 
 STORAGE = Path(schema.__file__).parent
-STORES = [STORAGE, STORAGE / "usage"]
+_STORAGE, _DRIVERS = f"{STORAGE}{os.sep}", f"{STORAGE / 'database'}{os.sep}"
 SMALL = {
     "links": "the codes of ten minutes: each new one deletes those that have expired",
     "pairings": "at most 30 requests wait (MAX_WAITING in handlers/access/roles.py)",
@@ -96,7 +97,9 @@ def scanned(connection: sqlite3.Connection, statement: str, values: Any) -> list
 class QueryPlans:
     """Collects the statements of the stores, each once, and explains them on an empty database with our schema."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_store: Callable[[str], bool] | None = None) -> None:
+        """`is_store` tells whether a file is part of a store."""
+        self._is_store = is_store or is_part_of_a_store
         engine = create_engine("sqlite://")
         schema.metadata.create_all(engine)
         empty = engine.raw_connection().driver_connection
@@ -106,7 +109,7 @@ class QueryPlans:
         self._new: dict[str, Any] = {}
 
     def note(self, _c: object, _cursor: object, statement: str, values: Any, context: Any, many: bool) -> None:
-        if statement not in self._known and context.dialect.name == "sqlite" and _from_a_store():
+        if statement not in self._known and context.dialect.name == "sqlite" and _called_from(self._is_store):
             self._known.add(statement)
             self._new[statement] = values[0] if isinstance(values, list) else values
 
@@ -123,10 +126,15 @@ class QueryPlans:
             raise AssertionError("add an index, or a reason to tests/query_plans.py:\n" + "\n".join(found))
 
 
-def _from_a_store() -> bool:
+def is_part_of_a_store(file: str) -> bool:
+    """Whether a source file is in `storage` or any of its folders but that of the drivers."""
+    return file.startswith(_STORAGE) and not file.startswith(_DRIVERS)
+
+
+def _called_from(is_store: Callable[[str], bool]) -> bool:
     frame = sys._getframe(2)
     while frame is not None:
-        if Path(frame.f_code.co_filename).parent in STORES:
+        if is_store(frame.f_code.co_filename):
             return True
         if frame.f_back is None:
             return False

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -19,22 +19,35 @@ from benchmarks.large_database import fill
 from routing.types.budgets import days
 from storage import schema
 from storage.stores import Stores
-from tests.query_plans import GROWING, MAY_SCAN, SMALL, QueryPlans
+from tests.query_plans import GROWING, MAY_SCAN, SMALL, STORAGE, QueryPlans, is_part_of_a_store
 
 NOW = 1_750_000_000.0
 ROWS = re.compile(r"\(\w+_id=\? AND (tier=\? AND model=\? AND )?at>\?")
 
 
-async def test_a_statement_that_reads_a_whole_growing_table_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query_plans: QueryPlans
-) -> None:
+@pytest.fixture
+def own_plans() -> Iterator[QueryPlans]:
+    """Takes this file for a store."""
+    plans = QueryPlans(lambda file: file == __file__)
+    event.listen(Engine, "before_cursor_execute", plans.note)
+    yield plans
+    event.remove(Engine, "before_cursor_execute", plans.note)
+
+
+async def test_a_statement_that_reads_a_whole_growing_table_is_found(tmp_path: Path, own_plans: QueryPlans) -> None:
     stores, _, _ = await opened("sqlite", tmp_path)
-    monkeypatch.setattr("tests.query_plans.STORES", [Path(__file__).parent])
     scan = select(schema.messages.c.text).where(schema.messages.c.turn_id == "a turn")
     await stores.database.read(lambda c: c.execute(scan).all())
     with pytest.raises(AssertionError, match="SCAN messages"):
-        query_plans.check()
+        own_plans.check()
     await stores.database.close()
+
+
+def test_the_statements_of_every_store_are_checked() -> None:
+    using = re.compile(r"\b_?database\.(read|write)\(")
+    stores = [file for file in STORAGE.rglob("*.py") if using.search(file.read_text())]
+    assert {file.parent.name for file in stores} >= {"storage", "people", "usage"}
+    assert [file for file in stores if not is_part_of_a_store(str(file))] == []
 
 
 def test_every_small_table_exists() -> None:
