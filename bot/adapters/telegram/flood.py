@@ -90,6 +90,7 @@ class RateLimiter:
         self._now = now
         self._total = () if limits.total is None else (_Window(limits.total),)
         self._chats: dict[str, _Chat] = {}
+        self._most_chats = _MAX_CHATS
         self._blocked_until = self._probe_at = 0.0
         self._refused: dict[str, float] = {}
         """Chats whose last call got a 429, with the end of the wait; cleared when any message gets through."""
@@ -156,7 +157,7 @@ class RateLimiter:
     def _chat(self, chat_id: str) -> _Chat:
         chat = self._chats.get(chat_id)
         if chat is None:
-            if len(self._chats) >= _MAX_CHATS:
+            if len(self._chats) >= self._most_chats:
                 self._forget()
             chat = self._chats[chat_id] = _Chat(tuple(self._windows(chat_id)))
         return chat
@@ -170,9 +171,11 @@ class RateLimiter:
         return windows
 
     def _forget(self) -> None:
+        """Drop idle chats. If thousands are waiting, it is not repeated before there are twice as many."""
         now = self._now()
         for name, chat in list(self._chats.items()):
             for window in chat.windows:
                 window.wait(now)
             if chat.blocked_until <= now and not chat.queue.locked() and not any(w.times for w in chat.windows):
                 del self._chats[name]
+        self._most_chats = max(_MAX_CHATS, 2 * len(self._chats))

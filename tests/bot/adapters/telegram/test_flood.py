@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from bot.adapters.telegram import flood
 from bot.adapters.telegram.flood import Limits, Rate, RateLimiter, parse
 from bot.platform import SendLater
 from routing.errors import ConfigError
@@ -128,3 +129,22 @@ async def test_idle_chats_are_forgotten() -> None:
         clock.now += 0.1
         await flood.turn(str(number))
     assert len(flood._chats) <= 600
+
+
+async def test_thousands_of_waiting_chats_are_not_searched_for_each_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = 0
+    wait = flood._Window.wait
+
+    def counted(window: flood._Window, now: float, kept: int = 0) -> float:
+        nonlocal looks
+        looks += 1
+        return wait(window, now, kept)
+
+    monkeypatch.setattr(flood._Window, "wait", counted)
+    chats, limiter = 4_000, RateLimiter(parse("30/s,1/s per chat,20/min per group"), ManualClock())
+    waiting = [asyncio.create_task(limiter.turn(str(chat))) for chat in range(chats)]
+    await asyncio.sleep(0)  # each has begun
+    assert chats < looks < 10 * chats
+    for task in waiting:
+        task.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
