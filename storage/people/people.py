@@ -94,6 +94,8 @@ class SqlPeople:
         self._accounts = accounts
         self._facts = facts
         self._cache = _AccountCache(_CACHE_SIZE)
+        self._reads = object()
+        """Replaced by each change; results of reads that began before it are not cached."""
         self._changes = 0
         """Counts changes of roles and links."""
         self._merged: dict[int, int] = {}
@@ -191,7 +193,7 @@ class SqlPeople:
     def clear(self) -> None:
         """Clear the cached accounts."""
         self._changes += 1
-        self._cache = _AccountCache(_CACHE_SIZE)
+        self._drop_all()
 
     async def usernames(self, people: Sequence[int] | None = None) -> Mapping[UserKey, str]:
         named = select(identities).where(identities.c.username != "")
@@ -264,14 +266,16 @@ class SqlPeople:
         return tuple(AuditEntry(r.at, r.actor, r.action, *read_audit_detail(r.action, r.detail)) for r in rows)
 
     async def _account(self, user: UserKey) -> _Account | None:
-        known = self._cache  # a change replaces the dictionary, so a stale result goes into the old one
-        if user not in known:
-            changes = self._counts
+        if user not in self._cache:
+            reads, changes = self._reads, self._counts
             found = await self._database.read(lambda c: _read_account(c, user))
-            known[user] = None if found is None else found[0]
+            account = None if found is None else found[0]
+            if reads is self._reads:
+                self._cache[user] = account
             if found is not None:
                 self._keep(*found, changes)
-        return known[user]
+            return account
+        return self._cache[user]
 
     async def _in_chosen_language(self, person: Person) -> Person:
         settings = await self._preferences.settings(person.id)
@@ -280,21 +284,23 @@ class SqlPeople:
     async def _change(self, step: Callable[[Connection], _T], changed: Callable[[_T], int] | None = None) -> _T:
         """Run a step that changes accounts or roles, and clear the cache. If `changed` returns the id of the only
         person concerned, accounts of other people stay cached."""
-        others = _AccountCache(_CACHE_SIZE)
+        person_id = None
         try:
             done = await self._database.write(step)
             if changed is not None:
-                others = self._without(changed(done))
+                person_id = changed(done)
             return done
         finally:
             self._changes += 1
-            self._cache = others
+            if person_id is None:
+                self._drop_all()
+            else:
+                self._drop(person_id)
 
     async def _change_account(self, user: UserKey, step: Callable[[Connection], object]) -> Person | None:
         """Run a step that admits an account or changes its profile, and cache the account as the step left it. None if
         it was forgotten meanwhile. A cancelled step may still be committed, so nothing read before it is cached."""
         own_changes, changes = self._counts, self._changes
-        kept = _AccountCache(_CACHE_SIZE)
         ended = False
 
         def change_and_read(connection: Connection) -> tuple[_Account, StoredPreferences] | None:
@@ -304,16 +310,17 @@ class SqlPeople:
         try:
             found = await self._database.write(change_and_read)
             ended = True
-            if found is None:
-                return None
-            account, own = found
-            kept = self._without(account.person.id)
-            if changes == self._changes:  # otherwise it may be stale
-                kept[user] = account
-                self._keep(account, own, own_changes)
         finally:
-            self._changes += not ended
-            self._cache = kept
+            if not ended:
+                self.clear()
+        if found is None:
+            self._drop_all()
+            return None
+        account, own = found
+        self._drop(account.person.id)
+        if changes == self._changes:  # otherwise it may be stale
+            self._cache[user] = account
+            self._keep(account, own, own_changes)
         return await self._in_chosen_language(account.person)
 
     @property
@@ -331,13 +338,16 @@ class SqlPeople:
         if self._accounts is not None and not account.connected:
             self._accounts.keep(account.person.id, (), account_changes)
 
-    def _without(self, person_id: int) -> _AccountCache:
-        """The cached accounts of other people."""
-        others = _AccountCache(_CACHE_SIZE)
-        others.update(
-            {user: each for user, each in self._cache.items() if each is not None and each.person.id != person_id}
-        )
-        return others
+    def _drop(self, person_id: int) -> None:
+        """Drop the cached accounts of a person, and the unknown ones, any of which may be theirs now."""
+        self._reads = object()
+        cached = self._cache.items()
+        for user in [user for user, each in cached if each is None or each.person.id == person_id]:
+            del self._cache[user]
+
+    def _drop_all(self) -> None:
+        self._reads = object()
+        self._cache.clear()
 
 
 def _forget_replies(connection: Connection, person_id: int) -> None:
