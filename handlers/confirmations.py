@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from handlers.access.roles import may
 from handlers.context import CommandContext, CommandSpec, Reply
 from handlers.replies.budget_limits import cost_of
 from handlers.replies.fences import fenced
@@ -76,9 +75,9 @@ def card(ask: CommandContext, action: PendingAction, zone: ZoneInfo) -> Card:
         return Button(label, f"/{SPEC.name} {choice}", about, press_only=True)
 
     allow = [button(ask.say("✅ Allow once"), "once"), button(ask.say("✅ In this conversation"), "conversation")]
-    always = [button(ask.say("♾ Always"), "always")] if may(ask.person, "owner") else []
+    always = button(ask.say("♾ Always"), "always")
     document = Document("arguments.txt", listed) if len(listed) > MAX_CHARACTERS else None
-    rows = (tuple(allow), (*always, button(ask.say("❌ Cancel"), "no")))
+    rows = (tuple(allow), (always, button(ask.say("❌ Cancel"), "no")))
     return Card("\n\n".join(part for part in words if part), rows, document)
 
 
@@ -159,7 +158,7 @@ class Confirmations:
     async def _allow(self, ask: CommandContext, action: PendingAction, choice: str) -> str:
         """Allows the tool as chosen. Returns what is allowed from now on, and how to take that back."""
         version = self._toolbox.version(action.tool)
-        if choice == "once" or version is None or (choice == "always" and not may(ask.person, "owner")):
+        if choice == "once" or version is None:
             return ""
         conversation_id = action.conversation_id if choice == "conversation" else None
         await self._allowances.allow(ask.person.id, Allowance(action.tool, version, conversation_id))

@@ -12,7 +12,7 @@ from routing.bounded import Bounded
 from routing.one_time_codes import matches
 from routing.ports import EDIT_KEY, Clock
 from routing.types.messages import UserKey
-from routing.types.people import AuditEntry, Pairing, Person, Profile, Role
+from routing.types.people import ROLES, AuditEntry, Pairing, Person, Profile, Role
 from storage.audit import read_audit_detail, write_audit
 from storage.codec import OUTBOUND
 from storage.conversation_cache import ConversationCache
@@ -400,7 +400,7 @@ def _admit(connection: Connection, user: UserKey, name: str, role: Role, actor: 
         connection.execute(insert(identities), account | {"language": asked_in or ""})
     else:
         connection.execute(update(people).where(people.c.id == known.person.id).values(role=role))
-        if role != "owner":  # only owners may allow a tool permanently or for everyone
+        if ROLES.index(role) > ROLES.index(known.person.role):  # what was allowed for good ends with the role
             for_good = allowances.c.conversation_id.is_(None)
             connection.execute(delete(allowances).where(allowances.c.person_id == known.person.id, for_good))
     if role == "blocked":

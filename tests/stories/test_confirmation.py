@@ -66,7 +66,7 @@ async def test_only_the_askers_button_confirms(on: BotHarness) -> None:
         assert "There is no command /cofirm. /help" in (await ask(on, "/cofirm")).text
         assert (await card(on, "yes")).text.count(ASKED) == 1, "text goes to the model, which asks again"
         his = await card(on, user=bob)
-        assert [each["text"] for each in his.buttons] == [ONCE, HERE, CANCEL]
+        assert [each["text"] for each in his.buttons] == [ONCE, HERE, ALWAYS, CANCEL]
         assert office.done == []
         assert (await press(on, CANCEL, his)).text == "❌ Cancelled. office_send_mail was not run."
     assert office.done == []
@@ -119,6 +119,23 @@ async def test_an_owners_permanent_approval_ends_with_the_role(on: BotHarness) -
         await card(on, user=bob)
         await card(on, user=carol)
         assert "Ask before each run: office_send_mail" in (await ask(on, "/tools", user=bob)).text
+    assert office.done == SENT * 2
+
+
+async def test_a_user_allows_a_tool_for_good_until_the_role_is_lowered(on: BotHarness) -> None:
+    office = Office(on)
+    bob = on.tg.user("bob")
+    role = f"/access role telegram:{bob.id}"
+    calls(on, "send_mail", MAIL)
+    async with at_work(on):
+        await ask(on, f"/access allow telegram:{bob.id}")
+        await pressed(on, ALWAYS, await card(on, user=bob), user=bob)
+        await ask(on, f"{role} admin")
+        await ask(on, "/new", user=bob)
+        assert "Done: send_mail is done" in (await ask(on, "and Ann", user=bob)).text, "a higher role keeps it"
+        await card(on, "Mail Ann.")
+        await ask(on, f"{role} user")
+        await card(on, user=bob)
     assert office.done == SENT * 2
 
 
