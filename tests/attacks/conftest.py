@@ -1,5 +1,5 @@
 """The fixtures of the stories."""
 
-from tests.stories.conftest import dc, library, on, probed_once, tmp_path
+from tests.stories.conftest import dc, library, on, own_clients, probed_once, tmp_path
 
-__all__ = ["dc", "library", "on", "probed_once", "tmp_path"]
+__all__ = ["dc", "library", "on", "own_clients", "probed_once", "tmp_path"]
