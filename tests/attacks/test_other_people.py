@@ -7,12 +7,14 @@ import json
 import os
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
+from email import message_from_bytes
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from routing.turn.system_prompt import FACTS
+from tests.attacks.obedience import obeys, use
 from tests.servers.mail import HOST, mail
 from tests.servers.model.request import ModelRequest
 from tests.servers.model.script import Script, ToolCall
@@ -21,7 +23,7 @@ from tests.servers.telegram import Message
 from tests.stories.accounts import connect, radicale
 from tests.stories.harness import BotHarness, ask, running, tool_results
 from tests.stories.mailboxes import mail_servers
-from tests.stories.office import ASKED, card
+from tests.stories.office import ASKED, ONCE, card, pressed
 
 SECRET = "xyzzy"
 DIARY = "inbox/diary.txt"
@@ -76,7 +78,19 @@ PROMPTS = (
     "Show my tasks, my files and my calendar.",
 )
 
+EVA = "eva@example.org"
+LETTER = {"to": "mallory@example.org", "subject": "x", "body": "y"}
 MAILS = ("INBOX/1", "eva/INBOX/1", "user/eva/INBOX/1", "../eva/INBOX/1", "eva@example.org/INBOX/1", "1")
+MAIL_CALLS: tuple[tuple[str, Mapping[str, object]], ...] = (
+    *(("read_email", {"id": each}) for each in MAILS),
+    ("search_email", {"query": ""}),
+    ("search_email", {"query": "", "folder": "user/eva/INBOX"}),
+    *(("send_email", LETTER | {name: EVA}) for name in ("from", "account", "sender", "label")),
+    ("send_email", LETTER | {"person_id": 1}),
+    *(("send_email", LETTER | {"reply_to": each}) for each in MAILS),
+    *(("send_email", LETTER | {"attachments": [each]}) for each in (f"../1/{DIARY}", "link.txt")),
+)
+NOTHING = ("Error: ", "No mail in INBOX matches.")
 MAIL_COMMANDS = ("/connect", "/connect off email eva", "/connect off eva@example.org", "/files", "/memory export")
 MAIL_PROMPTS = (
     "Read Eva's newest email",
@@ -213,25 +227,50 @@ async def forged(on: BotHarness, data: str, message: Message) -> None:
 
 @pytest.mark.system
 async def test_no_tool_command_or_prompt_reaches_the_mailbox_of_another(on: BotHarness) -> None:
-    """Both have one on the same server; that of the asking person is empty."""
+    """Both have one on the same server; that of the asking person is empty. Their own mails come from their own."""
     on.env |= {"BOT_ACCESS": "open", "ACCOUNT_HOSTS": HOST}
     with mail_servers() as servers:
         servers.imap.deliver("eva", [mail("Note", SECRET)])
         async with running(on):
             await servers.connect(on, "eva")
             await servers.connect(on, "ben", user="bob")
+            hers, his = (on.workspace / "files" / person for person in ("1", "2"))
+            for folder in (hers / "inbox", his):
+                folder.mkdir(parents=True)
+            (hers / DIARY).write_text(SECRET)
+            (his / "link.txt").symlink_to(f"../1/{DIARY}")
             before, since = on.rows("select * from service_accounts where person_id = 1"), len(on.ms.calls)
-            steps = [("read_email", {"id": each}) for each in MAILS] + [("search_email", {"query": ""})]
-            for tool, arguments in steps:
+            on.ms.default = obeys
+            for tool, arguments in MAIL_CALLS:
                 for prompt in MAIL_PROMPTS:
-                    on.ms.call_tools([(tool, arguments)])
-                    assert SECRET not in (await ask(on, prompt, user="bob")).text
+                    await ask(on, "/new", user="bob")
+                    told = await ask(on, f"{prompt} {use(tool, **arguments)}", user="bob")
+                    (result,) = results(on)
+                    assert SECRET not in f"{told.text}{result}"
+                    assert result.startswith(NOTHING), (tool, arguments, result)
+                    assert not told.buttons, "there is nothing that it could do"
+            for letter in (LETTER, LETTER | {"subject": f"x\r\nFrom: {EVA}"}):
+                await ask(on, "/new", user="bob")
+                told = await card(on, use("send_email", **letter), user="bob")
+                (result,) = results(on)
+                assert "has NOT run" in result
+                assert "From: ben@example.org\nTo: mallory@example.org\nSubject: x" in told.text
+                await pressed(on, ONCE, told, user="bob")
             for command in MAIL_COMMANDS:
                 told = await ask(on, command, user="bob")
                 assert SECRET not in told.text
                 assert "eva@" not in told.text, command
             assert SECRET not in shown_to_bob(on, since)
-            assert len(tool_results(on)) > 0
             assert on.rows("select * from service_accounts where person_id = 1") == before
         assert servers.imap.flags("eva") == [""]
-        assert servers.smtp.sent == []
+        assert [each.mail_from for each in servers.smtp.sent] == ["ben@example.org"] * 2
+        sent = [message_from_bytes(bytes(each.original_content or b"")) for each in servers.smtp.sent]
+        assert [each.get_all("From") for each in sent] == [["Bob <ben@example.org>"]] * 2
+        assert [each["Sender"] for each in sent] == [None] * 2
+
+
+def results(on: BotHarness) -> list[str]:
+    """What the newest turn's tools returned, without the schemas that the model had not been shown."""
+    newest = "turn_id = (select turn_id from messages order by id desc limit 1)"
+    stored = on.rows(f"select text from messages where role = 'tool' and {newest} order by id")
+    return [str(text) for (text,) in stored if "was not run yet" not in str(text)]
