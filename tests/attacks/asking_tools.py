@@ -133,7 +133,7 @@ CASES: tuple[Case[Home], ...] = (
     ),
     Case(
         "create_event",
-        {"title": "Secrets", "start": "2027-03-01", "attendees": [EVE]},
+        {"title": "Secrets", "start": "tomorrow", "attendees": [EVE]},
         f"and invites {EVE}; your server may send them a mail",
         lambda it: it.events("SUMMARY:Secrets"),
         "if it invites somebody",
