@@ -212,7 +212,7 @@ def _target(litellm: ModuleType, request: ModelRequest, where: dict[str, Any]) -
         )  # fmt: skip
         if found.get("mode") == "responses":
             return Target("responses", most_output=most)
-    return Target("chat", most_output=most)
+    return Target("chat", most_output=most, keeps_schemas=kind == "openai")
 
 
 def _usage(litellm: ModuleType, request: ModelRequest, counted: Any) -> Usage:
@@ -235,6 +235,7 @@ def _import(catalog: Catalog, environment: Mapping[str, str]) -> ModuleType:
         patches.skip_metadata()
         patches.look_up_once()
         patches.make_pictures_once()
+        patches.clean_schemas_once()
     patches.drop_proxy_price_map(litellm)
     for logger in _LOGGERS:
         # Their handlers would write to stderr and bypass our log, which masks secrets.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
+from routing.bounded import Bounded
 from routing.llm.streaming import thinking
 from routing.llm.streaming.thinking import Wire
 from routing.types.llm import ChatMessage, ModelRequest, ToolCall, ToolSpec
@@ -14,16 +16,20 @@ from routing.types.llm import ChatMessage, ModelRequest, ToolCall, ToolSpec
 _MARKER = {"type": "ephemeral"}
 """Marks a prompt cache breakpoint. Anthropic caches up to it for five minutes and allows four per request."""
 _THROUGH_OPENROUTER = "openrouter/anthropic/"
+_schemas: Bounded[int, tuple[Mapping[str, Any], dict[str, Any]]] = Bounded(1_000)
+"""The parameters of tools, by their id, with their complete schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """What determines the shape of a request. `adaptive`: this Claude decides how much to think and needs no thinking
-    in its history. `most_output` is the model's output limit in tokens, if known."""
+    in its history. `most_output` is the model's output limit in tokens, if known. `keeps_schemas`: LiteLLM does not
+    change the schemas of tools in place, as it does for Gemini."""
 
     wire: Wire
     adaptive: bool = False
     most_output: int | None = None
+    keeps_schemas: bool = False
 
 
 def parameters(request: ModelRequest, target: Target) -> dict[str, Any]:
@@ -47,7 +53,7 @@ def parameters(request: ModelRequest, target: Target) -> dict[str, Any]:
         given["temperature"] = request.temperature
     if (most := _most_output(request, target)) is not None:
         given["max_tokens"] = most
-    return given | _reasoning(request, target) | _tools(request.tools, request.may_call)
+    return given | _reasoning(request, target) | _tools(request, target)
 
 
 def _most_output(request: ModelRequest, target: Target) -> int | None:
@@ -82,22 +88,30 @@ def _reasoning(request: ModelRequest, target: Target) -> dict[str, Any]:
     return given
 
 
-def _tools(specs: Sequence[ToolSpec], may_call: bool) -> dict[str, Any]:
-    if not specs:
+def _tools(request: ModelRequest, target: Target) -> dict[str, Any]:
+    if not request.tools:
         return {}
-    given: dict[str, Any] = {"tools": [_tool(spec) for spec in specs]}
+    tools = [_tool(spec) for spec in request.tools]
+    given: dict[str, Any] = {"tools": tools if target.keeps_schemas else deepcopy(tools)}
     given["_skip_mcp_handler"] = True  # it would import mcp, which is as large as litellm
-    if not may_call:
+    if not request.may_call:
         given["tool_choice"] = "none"
     return given
 
 
 def _tool(spec: ToolSpec) -> dict[str, Any]:
-    schema = {"type": "object", "properties": {}, **spec.parameters}
     return {
         "type": "function",
-        "function": {"name": spec.name, "description": spec.description, "parameters": schema},
+        "function": {"name": spec.name, "description": spec.description, "parameters": _schema(spec.parameters)},
     }
+
+
+def _schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The same object for the same parameters, so that LiteLLM's cleaning can be remembered (`routing.llm.patches`)."""
+    known = _schemas.get(id(parameters))
+    if known is None:
+        known = _schemas[id(parameters)] = parameters, {"type": "object", "properties": {}, **parameters}
+    return known[1]
 
 
 def _message(message: ChatMessage, wire: Wire) -> dict[str, Any]:

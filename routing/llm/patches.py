@@ -12,6 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from routing.bounded import Bounded
+
 COMPLETIONS = "openai.resources.chat.completions.completions"
 """The module that builds requests for /chat/completions. A test checks it against the installed client."""
 TOKENIZER = "anthropic_tokenizer.json"
@@ -22,9 +24,11 @@ MAIN = "litellm.main"
 STREAMS = "litellm.litellm_core_utils.streaming_handler"
 UTILS = "litellm.utils"
 OPENAI_HANDLER = "litellm.llms.openai.openai"
+OPENAI_REQUESTS = "litellm.llms.openai.chat.gpt_transformation"
 MAPPED = frozenset({"openai", "anthropic", "gemini", "vertex_ai", "groq", "deepseek", "xai", "openrouter", "mistral"})
 """Providers whose models LiteLLM looks up in its map alone. It asks Ollama and others, whose answers change."""
 _MODELS = 256
+_SCHEMAS = 1_000
 
 
 @contextmanager
@@ -109,3 +113,26 @@ def look_up_once() -> None:
         return known(model, custom_llm_provider, utils.get_model_cost_mutation_generation()).copy()
 
     utils.get_model_info_helper = main.get_model_info_helper = remembered
+
+
+def clean_schemas_once() -> None:
+    """Remember the schemas that LiteLLM has cleaned for OpenAI. It cleans those of all tools in each call, which takes
+    2 % of a turn with 17 tools."""
+    requests: Any = importlib.import_module(OPENAI_REQUESTS)
+    clean = requests.tool_with_sanitized_parameters
+    if clean.__module__ == __name__:  # installed already
+        return
+    cleaned: Bounded[tuple[int, Any], tuple[Any, Any]] = Bounded(_SCHEMAS)
+
+    def remembered(tool: Mapping[str, Any], sanitize: Any) -> Mapping[str, Any]:
+        function = tool.get("function") or {}
+        schema = function.get("parameters")
+        if not isinstance(schema, dict):
+            return clean(tool, sanitize)  # type: ignore[no-any-return]  # LiteLLM is untyped here
+        key = id(schema), sanitize
+        if key not in cleaned:
+            cleaned[key] = schema, clean(tool, sanitize)["function"]["parameters"]  # keeps the schema, and so its id
+        parameters = cleaned[key][1]
+        return tool if parameters is schema else {**tool, "function": {**function, "parameters": parameters}}
+
+    requests.tool_with_sanitized_parameters = remembered

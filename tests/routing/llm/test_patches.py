@@ -116,3 +116,29 @@ def test_the_look_up_is_replaced_once_per_process() -> None:
     installed = utils().get_model_info_helper
     patches.look_up_once()
     assert utils().get_model_info_helper is installed
+
+
+def test_a_schema_is_cleaned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    requests: Any = importlib.import_module(patches.OPENAI_REQUESTS)
+    common = importlib.import_module("litellm.litellm_core_utils.prompt_templates.common_utils")
+    sanitize = common.flatten_combinators_and_drop_non_python_regex_patterns
+    cleaned: list[Any] = []
+
+    def counted(tool: Any, sanitize: Any) -> Any:
+        cleaned.append(tool)
+        return common.tool_with_sanitized_parameters(tool, sanitize)
+
+    monkeypatch.setattr(requests, "tool_with_sanitized_parameters", counted)
+    patches.clean_schemas_once()
+    clean = requests.tool_with_sanitized_parameters
+    patches.clean_schemas_once()
+    assert requests.tool_with_sanitized_parameters is clean, "once per process"
+    good = {"type": "object", "properties": {"a": {"type": "string"}}}
+    bad = {"type": "object", "properties": {"a": {"type": "string", "pattern": "("}}}
+    for schema in (good, bad):
+        for name in ("first", "second"):
+            tool = {"type": "function", "function": {"name": name, "parameters": schema}}
+            assert clean(tool, sanitize) == common.tool_with_sanitized_parameters(tool, sanitize)
+    assert len(cleaned) == 2
+    for tool in ({"type": "web_search"}, {"name": "t", "input_schema": bad}, {"type": "function", "function": {}}):
+        assert clean(tool, sanitize) == common.tool_with_sanitized_parameters(tool, sanitize)

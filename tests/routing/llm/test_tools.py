@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from routing.llm.adapter import LiteLlm
-from routing.types.llm import ChatMessage, TextDelta
+from routing.types.llm import ChatMessage, TextDelta, ToolSpec
 from routing.types.llm import ModelRequest as Request
 from tests.routing.turn.conversations import (
     CALLS,
@@ -66,6 +66,19 @@ async def test_a_conversation_from_another_provider_continues_with_tools(
     assert [call.outcome for call in ms.calls] == ["completed"] * 3
     assert all(call.reading.tool_names == ("files_read", "weather") for call in ms.calls)
     assert "foreign" not in str([call.body for call in ms.calls]), "no model gets another's thinking"
+
+
+async def test_no_provider_changes_the_schemas_of_tools(llm: LiteLlm, asked: Request) -> None:
+    """LiteLLM rewrites them in place for Gemini; later calls of other models and the check of arguments read them."""
+    either = {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None}
+    one = {"type": "object", "properties": {"name": {"type": "string"}}, "additionalProperties": False}
+    properties = {"count": either, "people": {"type": "array", "items": {"$ref": "#/$defs/Person"}}}
+    schema = {"type": "object", "properties": properties, "$defs": {"Person": one}, "required": ["count"]}
+    asked = replace(asked, tools=(*TOOLS, ToolSpec("invite", "Invite people.", schema)))
+    before = deepcopy(asked)
+    for _ in range(2):
+        await collect(llm, asked)
+    assert asked == before
 
 
 async def test_the_same_ids_and_results_in_two_requests(llm: LiteLlm, ms: ModelServer, asked: Request) -> None:
