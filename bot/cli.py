@@ -17,6 +17,7 @@ from handlers.languages import Say
 from handlers.version import VERSION
 from routing.errors import ConfigError, StorageFault
 from routing.lean_imports import without_collection
+from routing.process_memory import share_one_arena
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -80,6 +81,7 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace, environment: Environment, faults: Sequence[str] = ()) -> int:
     settings = environment.settings
     if options.command == "run":
+        share_one_arena()
         with suppress(ValueError):  # raised outside the main thread
             signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))  # until `bot.running` handles it
     has_level = "log_level" in settings.model_fields_set
