@@ -19,6 +19,7 @@ from handlers.commands.tier import WHY
 from handlers.council.council import CouncilSessions
 from handlers.running import RunningTurns
 from handlers.schedules.schedules import ScheduleLimits, Schedules
+from handlers.storage_retry import retry_storage
 from handlers.tools.approval import Approval
 from handlers.tools.dependencies import About, ToolDependencies
 from handlers.tools.images import image_fetcher
@@ -99,11 +100,13 @@ async def build_engine(
     guard = BudgetGuard(budget, prices)
     speech = LocalSpeech(workspace.models)
     media = MediaModels(llm, models, speech, lambda kind: environment.settings.media_models[kind])
-    media_caller = MediaCaller(models, guard, steady)
-    voice = Transcriber(llm, speech, media, media_caller, prices, stores.ledger)
+    media_caller = MediaCaller(
+        models, media, guard, prices, lambda record: retry_storage(stores.ledger.finish, (), (), record), steady
+    )
+    voice = Transcriber(llm, speech, media_caller)
     fetch = image_fetcher(lambda: web_settings(environment.settings))
-    images = ImageGenerator(llm, media, media_caller, guard, prices, fetch)
-    speaker = Speaker(llm, speech, media, media_caller, prices, lambda: environment.settings.speech_voice)
+    images = ImageGenerator(llm, media_caller, fetch)
+    speaker = Speaker(llm, speech, media_caller, lambda: environment.settings.speech_voice)
     files, owner_files = Files(platforms, voice), WorkspaceFiles(workspace)
     health = ProcessHealth(REVISION, stores.database.size_bytes, stores.outbox, running, models, platforms, steady)
     about = About(COMMANDS, WHY, models, lambda: environment.settings.visible, health, lambda: tooling)

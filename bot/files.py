@@ -45,9 +45,7 @@ class Files:
             raise Refused("{name} is no longer there.", name=attachment.name)
         return picture.data
 
-    async def transcribe(
-        self, attachment: Attachment, language: str, cost: TurnCost, turn_id: str, conversation_id: int
-    ) -> str:
+    async def transcribe(self, attachment: Attachment, language: str, cost: TurnCost, conversation_id: int) -> str:
         """Transcribe a voice message. Raises Refused if that is not possible, and BudgetExceeded."""
         if not await self._transcriber.order():
             words = (
@@ -58,7 +56,7 @@ class Files:
         check_size(attachment.size)
         recording = Recording(attachment.name, await self._fetch(attachment), language)
         try:
-            return await self._transcriber.transcribe(recording, cost, turn_id, conversation_id)
+            return await self._transcriber.transcribe(recording, cost, conversation_id)
         except BudgetExceeded:
             raise
         except ModelError as error:

@@ -46,9 +46,9 @@ SCANNED_UNSEEN = (
     "/model and use /retry, or send the text."
 )
 
-Transcribe = Callable[[Attachment, str, TurnCost, str, int], Awaitable[str]]
+Transcribe = Callable[[Attachment, str, TurnCost, int], Awaitable[str]]
 """Transcribes a voice message. Arguments: the attachment, the code of the language or empty, the cost to charge, the
-turn id, the conversation id."""
+conversation id."""
 
 
 class Chat:
@@ -269,7 +269,7 @@ class Chat:
         language = (await self._preferences.settings(ask.person.id)).language
         ask.live.show(ask.say("🎧 Listening …"))
         try:
-            return await self._transcribe(attachment, language, cost_of(ask), ask.turn_id, conversation.id)
+            return await self._transcribe(attachment, language, cost_of(ask), conversation.id)
         except BudgetExceeded as over:
             raise refusal(ask.say, over.reached, ask.message.sent_at) from None
 

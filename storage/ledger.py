@@ -142,8 +142,8 @@ def _write_turn(connection: Connection, record: TurnRecord, now: float) -> Seque
     if record.question or record.pictures:
         rows = [columns | _EMPTY_MESSAGE | row for row in (asked, *map(_message_row, record.messages))]
         ids = connection.execute(_INSERT_MESSAGES, rows).scalars().all()
-    if record.calls:
-        calls = [_usage_row(record, call, now) for call in record.calls]
+    calls = [_usage_row(record, call, now) for call in record.calls if not call.stored]
+    if calls:
         connection.execute(_INSERT_USAGE, calls)
         add_usage(connection, calls)
     if record.facts is not None:

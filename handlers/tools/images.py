@@ -97,7 +97,7 @@ class ImageTools:
         if scope.show is not None:
             scope.show(Say(scope.language)("🎨 Drawing …"))
         try:
-            picture = await self._images.make(prompt.strip(), cost)
+            picture = await self._images.make(prompt.strip(), cost, scope.conversation_id)
         except ModelError as error:
             raise self._failed(error) from None
         name = f"{self._name(prompt)}.{_ENDINGS[picture.mime]}"

@@ -21,13 +21,15 @@ MEDIA: tuple[Media, ...] = get_args(Media)
 @dataclass(frozen=True, slots=True)
 class CallRecord:
     """One call to a model; for media, the kind is in place of the tier. `seconds` is the model's own time. `charged` is
-    the amount in US dollars charged to the limits if the provider didn't count the call."""
+    the amount in US dollars charged to the limits if the provider didn't count the call. `stored`: it was stored when
+    it was made, so the end of the turn doesn't store it again."""
 
     tier: Tier | Media
     model: str
     usage: Usage | None
     seconds: float
     charged: Decimal | None = None
+    stored: bool = False
 
 
 def known_cost(calls: Iterable[CallRecord]) -> Decimal:

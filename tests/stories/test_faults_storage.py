@@ -13,6 +13,7 @@ from storage.outbox import SqlOutbox
 from storage.people.people import SqlPeople
 from storage.people.preferences import SqlPreferences
 from storage.state import SqlChats
+from tests.servers.model.script import BEFORE_HEADERS
 from tests.stories.harness import BotHarness, BotProcess, ask, running, settled
 from tests.stories.test_order import texts
 
@@ -98,6 +99,22 @@ async def test_marking_a_repeated_attempt_may_fail_for_a_while(on: BotHarness, f
         on.tg.fault("sendMessage", "server_error")
         assert (await ask(on, "one")).text.endswith("You said: one")
         await settled(on)
+
+
+async def test_a_voice_message_is_transcribed_once_while_its_cost_cannot_be_stored(
+    on: BotHarness, faulty: Faulty
+) -> None:
+    gate = on.ms.hear("hello", gate_after=BEFORE_HEADERS)
+    fault = faulty(SqlLedger, "finish")
+    async with running(on):
+        on.tg.say_voice()
+        await gate.reached()
+        fault.times = 3
+        gate.open()
+        assert (await on.tg.reply()).text == "You said: hello"
+        await settled(on)
+    assert len(on.ms.media) == 1
+    assert on.rows("select count(*) from usage where tier = 'voice'") == [(1,)]
 
 
 async def test_a_pressed_button_survives_a_fault(on: BotHarness, faulty: Faulty) -> None:

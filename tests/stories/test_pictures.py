@@ -9,7 +9,8 @@ from aiohttp import web
 
 from tests.polling import until
 from tests.servers.listener import listening
-from tests.servers.model.script import Gate
+from tests.servers.model.request import ModelRequest
+from tests.servers.model.script import BEFORE_HEADERS, Gate
 from tests.servers.model.scripting import draws
 from tests.servers.model.wire_media import PICTURE
 from tests.servers.telegram import Message
@@ -67,6 +68,7 @@ async def killed_after_the_picture(on: BotHarness) -> Message:
         await until(lambda: on.rows("select state from actions") == [("done",)])
         await bot.kill()
     assert len(waiting_files(on)) == 1
+    assert on.rows("select model from usage where tier = 'image'") == [(MODEL,)]
     return asked
 
 
@@ -78,6 +80,7 @@ async def the_only_picture(on: BotHarness, asked: Message, text: str) -> None:
     (shown,) = [each for each in asked.chat.from_bot() if "photo" in each.content]
     assert on.tg.picture(shown).data == PICTURE
     assert len(on.ms.media) == 1
+    assert on.rows("select model from usage where tier = 'image'") == [(MODEL,)]
 
 
 async def test_a_kill_before_the_answer_does_not_lose_the_picture(on: BotHarness) -> None:
@@ -86,6 +89,26 @@ async def test_a_kill_before_the_answer_does_not_lose_the_picture(on: BotHarness
     calls(on, "make_image", PROMPT, server="")
     async with running(on):
         await the_only_picture(on, asked, "Done: The picture is attached")
+
+
+async def test_each_picture_of_a_turn_that_begins_again_is_paid(on: BotHarness) -> None:
+    on.config["tools"] = {"allow": ["make_image"]}
+    calls(on, "make_image", PROMPT, server="")
+
+    def has_result(request: ModelRequest) -> bool:
+        return not request.is_media and "The picture is attached" in request.reading.turns[-1][1]
+
+    gate = on.ms.reply("Here it is.", gate_after=BEFORE_HEADERS, when=has_result)
+    async with BotProcess(on) as bot:
+        said = on.tg.say("Draw me a fox in the snow")
+        await gate.reached()
+        assert on.rows("select count(*) from usage where tier = 'image'") == [(1,)]
+        await bot.kill()
+    async with running(on):
+        await on.tg.wait_for(lambda _: any("photo" in each.content for each in said.chat.from_bot()))
+        await settled(on)
+    assert len(on.ms.media) == 2
+    assert on.rows("select count(*), count(distinct turn_id) from usage where tier = 'image'") == [(2, 2)]
 
 
 async def test_a_picture_still_arrives_after_a_month_and_another_kill(on: BotHarness) -> None:

@@ -6,10 +6,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from routing.budget.guard import BudgetGuard
 from routing.errors import EmptyAnswer, ModelUnknown, Reason, ToolFailed, Unreachable
 from routing.llm.media.caller import MediaCaller
-from routing.llm.media.models import MediaModels
 from routing.ports import MediaLlm, MediaPrices
 from routing.types.llm import Drawing, Picture, ProviderProfile
 from routing.types.usage import TurnCost
@@ -32,32 +30,22 @@ class ImageOffer:
 class ImageGenerator:
     """Makes pictures with the first model that can. Another one steps in only if it costs no more."""
 
-    def __init__(
-        self,
-        llm: MediaLlm,
-        models: MediaModels,
-        caller: MediaCaller,
-        guard: BudgetGuard,
-        prices: Callable[[], Awaitable[MediaPrices]],
-        fetch: FetchImage,
-    ) -> None:
-        self._fetch = fetch
+    def __init__(self, llm: MediaLlm, caller: MediaCaller, fetch: FetchImage) -> None:
         self._llm = llm
-        self._models = models
         self._caller = caller
-        self._prices = prices
-        self.guard = guard
+        self._fetch = fetch
+        self.guard = caller.guard
 
     def is_possible(self) -> bool:
         """Whether a model is configured. Returns at once."""
-        return self._models.is_possible("image_generation")
+        return self._caller.media.is_possible("image_generation")
 
     async def offer(self) -> ImageOffer:
         """Raises ModelError if no model can make pictures."""
-        order = await self._models.order("image_generation")
+        order = await self._caller.media.order("image_generation")
         if not order:
             raise ModelUnknown("IMAGE_MODEL", Reason("no provider with a key can make pictures"))
-        prices = await self._prices()
+        prices = await self._caller.prices()
         first = prices.picture(order[0], None)
         others = [each for each in order[1:] if _at_most(prices.picture(each, None), first)]
         return ImageOffer((order[0], *others), first)
@@ -66,9 +54,9 @@ class ImageGenerator:
         """Raises BudgetExceeded if a limit has no room for a picture."""
         (await self.guard.hold_dollars(offer.models[0], offer.dollars, cost)).release()
 
-    async def make(self, prompt: str, cost: TurnCost) -> Picture:
-        """Make a picture and add the call to `cost`. Raises ModelError, including BudgetExceeded."""
-        offer, prices = await self.offer(), await self._prices()
+    async def make(self, prompt: str, cost: TurnCost, conversation_id: int) -> Picture:
+        """Make a picture, store its cost, and add the call to `cost`. Raises ModelError, including BudgetExceeded."""
+        offer = await self.offer()
 
         async def ask(model: str, profile: ProviderProfile) -> Drawing:
             drawing = await self._llm.draw(model, profile, prompt)
@@ -84,8 +72,10 @@ class ImageGenerator:
                 raise EmptyAnswer(model, Reason("its answer can't be read"))
             return drawing
 
-        drawing, call = await self._caller.first("image", offer.models, ask, prices.picture, cost)
-        cost.calls.append(call)
+        def price(prices: MediaPrices, model: str, drawing: Drawing | None) -> Decimal | None:
+            return prices.picture(model, drawing)
+
+        drawing = await self._caller.first_stored("image", offer.models, ask, price, cost, conversation_id)
         return Picture(_mime(drawing.data), drawing.data)
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from decimal import Decimal
 
 from routing.errors import Refused
 from routing.llm.media.audio import seconds_of
 from routing.llm.media.caller import MediaCaller
-from routing.llm.media.models import MediaModels
-from routing.ports import Ledger, LocalMedia, MediaLlm, MediaPrices
-from routing.types.history import TurnRecord
+from routing.ports import LocalMedia, MediaLlm, MediaPrices
 from routing.types.llm import ProviderProfile, Recording, Transcript
 from routing.types.model_names import LOCAL_PROVIDER
 from routing.types.usage import TurnCost
@@ -24,49 +21,36 @@ MAX_SECONDS = 20 * 60
 class Transcriber:
     """Transcribes with the first model that can."""
 
-    def __init__(
-        self,
-        llm: MediaLlm,
-        local: LocalMedia,
-        models: MediaModels,
-        caller: MediaCaller,
-        prices: Callable[[], Awaitable[MediaPrices]],
-        ledger: Ledger,
-    ) -> None:
+    def __init__(self, llm: MediaLlm, local: LocalMedia, caller: MediaCaller) -> None:
         self._llm = llm
         self._local = local
-        self._models = models
         self._caller = caller
-        self._prices = prices
-        self._ledger = ledger
 
     async def order(self) -> tuple[str, ...]:
         """The models to try, in order; empty if transcription is off."""
-        return await self._models.order("audio_transcription")
+        return await self._caller.media.order("audio_transcription")
 
-    async def transcribe(self, recording: Recording, turn_cost: TurnCost, turn_id: str, conversation_id: int) -> str:
-        """Transcribe a recording. The cost is recorded at once, also if the turn fails later. Raises Refused for one
-        that is too long or without words, and ModelError, including BudgetExceeded."""
+    async def transcribe(self, recording: Recording, cost: TurnCost, conversation_id: int) -> str:
+        """Transcribe a recording. Raises Refused for one that is too long or without words, and ModelError, including
+        BudgetExceeded."""
         check_size(len(recording.data))
         seconds = seconds_of(recording.data)
         if seconds > MAX_SECONDS:
             words = "Your voice message is too long: about {minutes} minutes, at most {most}. Please send it in parts."
             raise Refused(words, minutes=-(-seconds // 60), most=MAX_SECONDS // 60)
-        prices = await self._prices()
 
         async def ask(model: str, profile: ProviderProfile) -> Transcript:
             if profile.name == LOCAL_PROVIDER:
                 return await self._local.transcribe(model, recording)
             return await self._llm.transcribe(model, profile, recording)
 
-        def price(model: str, transcript: Transcript | None) -> Decimal | None:
+        def price(prices: MediaPrices, model: str, transcript: Transcript | None) -> Decimal | None:
             each = prices.per_second(model)
             counted = transcript.seconds if transcript is not None else None
             return None if each is None else each * Decimal(str(counted or seconds))
 
-        transcript, call = await self._caller.first("voice", await self.order(), ask, price, turn_cost)
-        record = TurnRecord(turn_id, conversation_id, turn_cost.person_id, "", calls=(call,))
-        await self._ledger.finish((), (), record)
+        order = await self.order()
+        transcript = await self._caller.first_stored("voice", order, ask, price, cost, conversation_id)
         if not transcript.text:
             raise Refused("I heard no words in your voice message. Send it again, or type it.")
         return transcript.text
