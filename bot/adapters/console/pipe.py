@@ -69,7 +69,8 @@ class Pipe:
         return self._code
 
     async def say(self, message: OutboundMessage, recovered: bool) -> None:
-        """Print the reply to the current line on stdout, and everything else, such as recovered replies, on stderr."""
+        """Print the reply to the current line on stdout, and everything else, such as recovered replies and spoken
+        answers, on stderr."""
         if message.document is not None:
             message = replace(message, text=message.document.text)
         elif commands := typed_equivalent(message.buttons):
@@ -77,7 +78,7 @@ class Pipe:
             message = replace(message, text=f"{message.text.rstrip()}\n{typed}")
         notes = [await self._writing.run(partial(self._saved, each)) for each in message.files]
         text = "\n".join([body(message, recovered, self._speaker.say), *notes]) + "\n\n"
-        if recovered or not self._asked or message.reply_to not in ("", self._asked):
+        if recovered or message.apart or not self._asked or message.reply_to not in ("", self._asked):
             await self._complain(text)
         else:
             await self._print(text)

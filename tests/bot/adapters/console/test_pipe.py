@@ -199,6 +199,19 @@ async def test_a_notice_is_not_taken_for_the_reply(ends: Ends, history: Path) ->
     assert (ends.printed(), ends.stderr_text()) == ("mine\n\n", "the disk is full\n\n")
 
 
+async def test_what_follows_a_pressed_answer_is_not_taken_for_the_next_reply(ends: Ends, history: Path) -> None:
+    """For example a spoken answer, which comes when the next line is read already."""
+    fake_bot = FakeBot(lambda _: None)
+    async with talking(fake_bot, ends, history):
+        ends.type(b"/whoami\n")
+        await until(lambda: bool(fake_bot.messages))
+        message = fake_bot.messages[0]
+        spoken = OutboundMessage(message.chat, "spoken", apart=True)
+        assert [sent.last async for sent in fake_bot.platform.send(spoken, 1, 0, False)] == [True]
+        await fake_bot.reply(message, "mine")
+    assert (ends.printed(), ends.stderr_text()) == ("mine\n\n", "spoken\n\n")
+
+
 async def test_an_unanswered_message_prints_an_empty_reply(ends: Ends, history: Path) -> None:
     async def unanswered(message: InboundMessage) -> None:
         if not message.text.startswith("ignored"):
