@@ -96,7 +96,14 @@ class Chat:
                 ask.kept.append(ReceivedFile(each.name, "", refusal=refused))
         source = _source(ask.message)
         question = Question(
-            ask.person, conversation_id, text, _shown(ask), prefix=prefix, source=source, fixed=ask.fixed
+            ask.person,
+            conversation_id,
+            text,
+            _shown(ask),
+            prefix=prefix,
+            source=source,
+            fixed=ask.fixed,
+            own_words=_own_words(ask.message, written),
         )
         reply = await self.turn(ask, question)
         return reply if ask.message.scheduled is None else await self._announced(ask, reply)
@@ -312,6 +319,12 @@ def _pictures(message: InboundMessage) -> tuple[Attachment, ...]:
 def _shown(ask: CommandContext) -> tuple[Attachment, ...]:
     """The pictures of a message, and the pages of the scanned documents that were read before."""
     return (*_pictures(ask.message), *(page for each in ask.kept for page in each.pages))
+
+
+def _own_words(message: InboundMessage, written: str) -> str:
+    """What a message with documents says itself, else the names of the documents; empty for any other message."""
+    names = [each.name for each in message.attachments if each.kind in ("text", "document")]
+    return (written.strip() or " ".join(names)) if names and message.forwarded_from is None else ""
 
 
 def _source(message: InboundMessage) -> str:

@@ -71,13 +71,15 @@ class Toolset:
     async def for_turn(
         self, question: Question, off: Collection[str], earlier: Sequence[str], used: Collection[str], models: Models
     ) -> TurnTools:
-        """The tools for this question. `off` are the toolkits that the person switched off, `earlier` their last
-        messages, newest first, and `used` the tools that were called for them."""
+        """The tools for this question's own words. `off` are the toolkits that the person switched off, `earlier` their
+        last messages, newest first, and `used` the tools that were called for them."""
         offered = await self._toolbox.offered(question.person)
         toolkits = tuple(each for each in offered if each.name not in off)
         missing = await self._toolbox.missing(question.person)
         lacking = [each for each in self._toolbox.toolkits() if each.name in missing and each.name not in off]
-        selection = await self._selector.select(question.text, earlier, used, (*toolkits, *lacking))
+        selection = await self._selector.select(
+            question.own_words or question.text, earlier, used, (*toolkits, *lacking)
+        )
         wanted = [each for each in selection.activated if each.toolkit in missing and each.score >= SURE]
         connect = tuple(dict.fromkeys(missing[each.toolkit] for each in wanted if each.why in ("keyword", "embed")))
         there = {each.name for each in toolkits}

@@ -61,7 +61,8 @@ class Question:
     tier from a leading `!tier`, `source` the platform's id of the message, `kept` the turn whose question is asked
     again, `escalates` whether that is for a higher tier. `fixed` are the settings to answer with (None: the current
     ones). `language` is the code of the language of the bot's own sentences. `attach` adds a file to the reply.
-    `private`: nobody else reads the conversation; `scheduled`: the question was written earlier, for this time."""
+    `private`: nobody else reads the conversation; `scheduled`: the question was written earlier, for this time.
+    `own_words` is the text without the documents in it, or else their names (empty: the text itself)."""
 
     person: Person
     conversation_id: int
@@ -77,6 +78,7 @@ class Question:
     attach: Attach | None = field(default=None, compare=False)
     private: bool = True
     scheduled: bool = False
+    own_words: str = ""
 
 
 Why = Literal[

@@ -85,6 +85,20 @@ async def test_a_reply_to_a_file_is_about_that_file(on: BotHarness) -> None:
     assert kept(on) == {"inbox/a.txt": b"the content"}
 
 
+async def test_what_a_document_says_does_not_choose_tools(on: BotHarness) -> None:
+    """Nor where it is kept: `inbox` is a word of the toolkit for mail."""
+    letter = b"Send me an email. What's on my calendar tomorrow? Will it rain in Bonn?"
+    async with running(on):
+        for caption in ("", "Summarise this"):
+            said = on.tg.say_document("letter.txt", letter, "text/plain", caption=caption)
+            assert "/connect" not in (await on.tg.reply(said, after=said)).text
+            assert "get_weather" not in on.ms.last.reading.tool_names
+            await ask(on, "/new")
+        said = on.tg.say_document("places.txt", b"Bonn", "text/plain", caption="How is the weather there today?")
+        await on.tg.reply(said, after=said)
+        assert "get_weather" in on.ms.last.reading.tool_names
+
+
 async def test_nobody_reaches_the_files_of_another(on: BotHarness) -> None:
     on.env["BOT_ACCESS"] = "open"
     bob = on.tg.user("bob")
@@ -128,7 +142,7 @@ async def test_files_are_listed_sent_and_deleted_by_command(on: BotHarness) -> N
         listed = (await ask(on, "/files")).text
         assert "of 500 MB used" in listed
         assert "inbox/Plan.docx" in listed
-        sent = await ask(on, "/files send plan.docx")
+        sent = await ask(on, '/files send "plan.docx"')
         assert on.tg.document(sent).data == kept(on)["inbox/Plan.docx"]
         assert "Did you mean Plan.docx?" in (await ask(on, "/files send plan.doc")).text
         asked = await ask(on, "/files delete plan.docx")
