@@ -41,7 +41,7 @@ class FilesCommand:
 
     async def __call__(self, ask: CommandContext) -> Reply:
         first = ask.arguments[0].lower() if ask.arguments else "1"
-        name = ask.rest.partition(" ")[2].strip()
+        name = ask.arguments[1] if len(ask.arguments) == 2 else ask.rest.partition(" ")[2].strip()
         if not name and first.isdecimal() and len(first) <= MAX_DIGITS:
             return await self._list(ask, max(1, int(first)))
         if name and first == "send":

@@ -170,7 +170,8 @@ def _head(ask: CommandContext, count: int) -> str:
 
 
 def _tier(ask: CommandContext, each: TierSpending) -> str:
-    return f"{each.tier}: {calls(ask, each.spent.calls)} · {money(ask, [each.spent])}"
+    name = next((ask.say(MEDIA_NAMES[kind]) for kind in MEDIA if kind == each.tier), each.tier)
+    return f"{name}: {calls(ask, each.spent.calls)} · {money(ask, [each.spent])}"
 
 
 def calls(ask: CommandContext, n: int) -> str:

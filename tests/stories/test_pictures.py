@@ -41,6 +41,7 @@ async def test_the_price_is_asked_and_the_picture_arrives(on: BotHarness) -> Non
         shown = await picture_after_press(on, asked)
         assert on.tg.picture(shown).data == PICTURE
         assert "Pictures: 1 call" in (await ask(on, "/usage tiers")).text
+        assert "Pictures: 1 call" in (await ask(on, "/usage")).text
     (request,) = on.ms.media
     assert request.body == {
         "model": "gpt-image-2.5-flare",
