@@ -13,7 +13,7 @@ from routing.types.budgets import Period, PersonLimits, Price
 from routing.types.history import Conversation, StoredMessage, Summary, TurnRecord
 from routing.types.llm import (
     ChatMessage,
-    Drawing,
+    GeneratedImage,
     ModelRequest,
     Picture,
     ProviderProfile,
@@ -238,7 +238,7 @@ class MediaPrices(Protocol):
     def speech(self, model: str, characters: int, seconds: int | None) -> Decimal | None:
         """US dollars for speaking a text, with the length of the sound if it is known; None if unknown."""
 
-    def picture(self, model: str, drawing: Drawing | None) -> Decimal | None:
+    def picture(self, model: str, image: GeneratedImage | None) -> Decimal | None:
         """US dollars for a picture: expected (None) or with its tokens; None if unknown."""
 
 
@@ -293,7 +293,7 @@ MediaKind = Literal["audio_transcription", "audio_speech", "image_generation"]
 
 
 class MediaLlm(Protocol):
-    """Calls models that hear, speak or draw."""
+    """Calls models for transcription, speech and images."""
 
     async def offered(self, kind: MediaKind, names: Sequence[str]) -> tuple[str, ...]:
         """Those of the names that the library's bundled map has as models of this kind and that are not retired."""
@@ -304,12 +304,12 @@ class MediaLlm(Protocol):
     async def speak(self, model: str, profile: ProviderProfile, text: str, voice: str) -> bytes:
         """Speak a text, as Opus in Ogg if the provider can. Raises ModelError."""
 
-    async def draw(self, model: str, profile: ProviderProfile, prompt: str) -> Drawing:
+    async def generate_image(self, model: str, profile: ProviderProfile, prompt: str) -> GeneratedImage:
         """Make a picture. Raises ModelError."""
 
 
 class LocalMedia(Protocol):
-    """Models on this machine that hear or speak."""
+    """Models on this machine for transcription and speech."""
 
     def available(self, kind: MediaKind) -> tuple[str, ...]:
         """The names of the usable ones. Blocks on disk access."""

@@ -147,7 +147,7 @@ class StatusCommand:
         tier, model, *others = describe(ask, plan)
         size = self._size(ask, plan.choice.model)
         window = self._window(ask, plan)
-        contract = [*await self._contract.lines(ask, plan), await self._hears(ask)]
+        contract = [*await self._contract.lines(ask, plan), await self._transcription(ask)]
         default = tiers.default_for(ask.person.role, self._router.models.config.default_tier)
         first = [first_line(stored, default), tier, *owner_default(ask, stored, default)]
         return [*first, model, size, window, *others, *contract, *self._last(ask, conversation.id, plan)]
@@ -165,7 +165,7 @@ class StatusCommand:
         words = "Context window: {tokens} tokens ({reason})."
         return ask.say(words, tokens=window.tokens, reason=ask.say(WHY_WINDOW[window.source]))
 
-    async def _hears(self, ask: CommandContext) -> str:
+    async def _transcription(self, ask: CommandContext) -> str:
         """The model that transcribes voice messages."""
         order = await self._media.order("audio_transcription")
         if not order:

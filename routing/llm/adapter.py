@@ -27,7 +27,7 @@ from routing.llm.price_map import PriceMap, cost
 from routing.llm.streaming import chat_stream, thinking
 from routing.ports import MediaKind
 from routing.types.llm import (
-    Drawing,
+    GeneratedImage,
     ModelRequest,
     ProviderProfile,
     Recording,
@@ -168,10 +168,10 @@ class LiteLlm:
         litellm = await asyncio.shield(self.load())
         return await media_calls.speak(litellm, resolve_endpoint(model, profile), model, profile, text, voice)
 
-    async def draw(self, model: str, profile: ProviderProfile, prompt: str) -> Drawing:
+    async def generate_image(self, model: str, profile: ProviderProfile, prompt: str) -> GeneratedImage:
         """`routing.ports.MediaLlm`."""
         litellm = await asyncio.shield(self.load())
-        return await media_calls.draw(litellm, resolve_endpoint(model, profile), model, profile, prompt)
+        return await media_calls.generate_image(litellm, resolve_endpoint(model, profile), model, profile, prompt)
 
     async def embed(self, model: str, profile: ProviderProfile, texts: Sequence[str]) -> Vectors:
         """`routing.ports.EmbeddingModel`."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from routing.bounded import Bounded
 from routing.types.budgets import Price, Rates
-from routing.types.llm import Drawing, ProviderProfile
+from routing.types.llm import GeneratedImage, ProviderProfile
 from routing.types.model_names import OWN_MACHINE
 
 _ABOVE = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
@@ -89,7 +89,7 @@ class PriceMap:
         tokens = Decimal(str(entry.get("input_cost_per_token") or 0)) * (characters // _CHARACTERS_PER_TOKEN + 1)
         return tokens + Decimal(str(each)) * (seconds or characters // _CHARACTERS_PER_SECOND + 1)
 
-    def picture(self, model: str, drawing: Drawing | None) -> Decimal | None:
+    def picture(self, model: str, image: GeneratedImage | None) -> Decimal | None:
         """The price of a picture, in US dollars: a fixed one, or that of its tokens, which are estimated if not
         known."""
         profile = self._profile(model.partition("/")[0])
@@ -102,8 +102,8 @@ class PriceMap:
             return Decimal(str(each))
         if not (each := entry.get("output_cost_per_image_token")):
             return None
-        into = (drawing and drawing.input_tokens) or _PROMPT_TOKENS
-        out = (drawing and drawing.output_tokens) or _PICTURE_TOKENS
+        into = (image and image.input_tokens) or _PROMPT_TOKENS
+        out = (image and image.output_tokens) or _PICTURE_TOKENS
         return Decimal(str(entry.get("input_cost_per_token") or 0)) * into + Decimal(str(each)) * out
 
     def _entry(self, model: str) -> Mapping[str, Any]:

@@ -118,7 +118,7 @@ class Transcript:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
+class GeneratedImage:
     """A picture that a model made, in any format, or else its `url`; and its tokens if the provider counted them."""
 
     data: bytes = b""

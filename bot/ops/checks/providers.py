@@ -117,7 +117,7 @@ def _critic_findings(models: Models, author: str) -> list[Finding]:
 
 
 async def voice(inspection: Inspection) -> list[Finding]:
-    """Which models hear, speak and draw, and whether those of the settings can be called."""
+    """Which models transcribe, speak and make images, and whether those of the settings can be called."""
     models = _models(inspection)
     if models is None:
         return []

@@ -28,7 +28,7 @@ log = logging.getLogger("handlers.tools.web")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class SearchQuery:
     """`language` is an ISO code."""
 
     text: str
@@ -38,7 +38,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class SearchResult:
     """One result. `date` is as the engine writes it, empty if it gives none."""
 
     title: str
@@ -57,7 +57,7 @@ class Engine:
 
     name: str
     title: str
-    search: Callable[[Question], Awaitable[tuple[Hit, ...]]]
+    search: Callable[[SearchQuery], Awaitable[tuple[SearchResult, ...]]]
 
 
 class Engines:
@@ -78,40 +78,40 @@ class Engines:
             if settings.engine == name or (settings.engine == "auto" and needed):
                 yield Engine(name, title, _bound(search, settings))
 
-    async def _searxng(self, question: Question, settings: WebSettings) -> tuple[Hit, ...]:
+    async def _searxng(self, query: SearchQuery, settings: WebSettings) -> tuple[SearchResult, ...]:
         if not settings.searxng_url:
             raise EngineFailed("has no address (SEARXNG_URL)")
-        params = {"q": question.text, "format": "json"}
-        if question.period != "any":
-            params["time_range"] = question.period
+        params = {"q": query.text, "format": "json"}
+        if query.period != "any":
+            params["time_range"] = query.period
         refused = "does not allow JSON (add json to search.formats in its settings.yml), or refuses this address"
         found = await _ask(
             f"{settings.searxng_url.rstrip('/')}/search", settings, params=params, refusals={403: refused}
         )
-        hits = _hits(found, ("results",), "content", ("publishedDate", "pubdate"), question.count)
-        if not hits and (failed := found.get("unresponsive_engines")):
+        results = _results(found, ("results",), "content", ("publishedDate", "pubdate"), query.count)
+        if not results and (failed := found.get("unresponsive_engines")):
             raise EngineFailed(f"got no answer from its {len(failed) if isinstance(failed, list) else 1} engines")
-        return hits
+        return results
 
-    async def _brave(self, question: Question, settings: WebSettings) -> tuple[Hit, ...]:
+    async def _brave(self, query: SearchQuery, settings: WebSettings) -> tuple[SearchResult, ...]:
         if not settings.brave_key:
             raise EngineFailed("has no key (BRAVE_API_KEY)")
-        params = {"q": " ".join(question.text.split()[:50]), "count": str(question.count), "text_decorations": "false"}
-        if question.period != "any":
-            params["freshness"] = f"p{question.period[0]}"
+        params = {"q": " ".join(query.text.split()[:50]), "count": str(query.count), "text_decorations": "false"}
+        if query.period != "any":
+            params["freshness"] = f"p{query.period[0]}"
         headers = {"X-Subscription-Token": settings.brave_key, "Accept": "application/json"}
         url = f"{settings.brave_root.rstrip('/')}/res/v1/web/search"
         found = await _ask(url, settings, params=params, headers=headers, key="BRAVE_API_KEY")
         if found.get("web") is None and found.get("type") == "search":
             return ()  # as Brave answers when there are no results
-        return _hits(found, ("web", "results"), "description", ("page_age", "age"), question.count)
+        return _results(found, ("web", "results"), "description", ("page_age", "age"), query.count)
 
-    async def _tavily(self, question: Question, settings: WebSettings) -> tuple[Hit, ...]:
+    async def _tavily(self, query: SearchQuery, settings: WebSettings) -> tuple[SearchResult, ...]:
         if not settings.tavily_key:
             raise EngineFailed("has no key (TAVILY_API_KEY)")
-        body = {"query": question.text, "max_results": question.count}
-        if question.period != "any":
-            body["time_range"] = question.period
+        body = {"query": query.text, "max_results": query.count}
+        if query.period != "any":
+            body["time_range"] = query.period
         found = await _ask(
             f"{settings.tavily_root.rstrip('/')}/search",
             settings,
@@ -119,15 +119,15 @@ class Engines:
             headers={"Authorization": f"Bearer {settings.tavily_key}"},
             key="TAVILY_API_KEY",
         )
-        return _hits(found, ("results",), "content", ("published_date",), question.count)
+        return _results(found, ("results",), "content", ("published_date",), query.count)
 
-    async def _keyless(self, question: Question, settings: WebSettings) -> tuple[Hit, ...]:
-        language = question.language.partition("-")[0].lower()
+    async def _keyless(self, query: SearchQuery, settings: WebSettings) -> tuple[SearchResult, ...]:
+        language = query.language.partition("-")[0].lower()
         job = {
             "kind": "search",
-            "query": question.text,
-            "count": question.count,
-            "period": None if question.period == "any" else question.period[0],
+            "query": query.text,
+            "count": query.count,
+            "period": None if query.period == "any" else query.period[0],
             "region": f"{_REGIONS[language]}-{language}" if language in _REGIONS else "us-en",
             "proxy": settings.proxy,
             "address": settings.duckduckgo_url,
@@ -141,13 +141,13 @@ class Engines:
             log.info("[Web] search without a key: %s", ", ".join(f"{name} {what}" for name, what in problems.items()))
         if not found["engine"] and set(problems.values()) - {"gave no results"}:
             raise EngineFailed(f"failed ({', '.join(f'{name} {what}' for name, what in problems.items())})")
-        return _hits(found, ("results",), "body", ("date",), question.count, address="href")
+        return _results(found, ("results",), "body", ("date",), query.count, address="href")
 
 
 def _bound(
-    search: Callable[[Question, WebSettings], Awaitable[tuple[Hit, ...]]], settings: WebSettings
-) -> Callable[[Question], Awaitable[tuple[Hit, ...]]]:
-    return lambda question: search(question, settings)
+    search: Callable[[SearchQuery, WebSettings], Awaitable[tuple[SearchResult, ...]]], settings: WebSettings
+) -> Callable[[SearchQuery], Awaitable[tuple[SearchResult, ...]]]:
+    return lambda query: search(query, settings)
 
 
 async def _ask(
@@ -179,28 +179,30 @@ async def _ask(
     return found
 
 
-def _hits(
+def _results(
     found: Mapping[str, Any],
     path: tuple[str, ...],
     excerpt: str,
     dates: tuple[str, ...],
     count: int,
     address: str = "url",
-) -> tuple[Hit, ...]:
+) -> tuple[SearchResult, ...]:
     """The usable results of an answer. Raises EngineFailed if it has no list of results."""
     listed: Any = found
     for name in path:
         listed = listed.get(name) if isinstance(listed, Mapping) else None
     if not isinstance(listed, list):
         raise EngineFailed("sent something that is not a list of results")
-    hits: dict[str, Hit] = {}
+    results: dict[str, SearchResult] = {}
     for each in listed:
         url = _target(each.get(address)) if isinstance(each, Mapping) else ""
-        if url and len(hits) < count:
+        if url and len(results) < count:
             date = next((_plain(each[name], 40) for name in dates if each.get(name)), "")
-            hit = Hit(_plain(each.get("title"), _MAX_TITLE) or url, url, _plain(each.get(excerpt), _MAX_EXCERPT), date)
-            hits.setdefault(url, hit)
-    return tuple(hits.values())
+            result = SearchResult(
+                _plain(each.get("title"), _MAX_TITLE) or url, url, _plain(each.get(excerpt), _MAX_EXCERPT), date
+            )
+            results.setdefault(url, result)
+    return tuple(results.values())
 
 
 def _target(value: object) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from handlers.tools.authoring.decorator import tool
 from handlers.tools.dependencies import WebSettings
-from handlers.tools.web.engines import EngineFailed, Engines, Hit, Period, Question
+from handlers.tools.web.engines import EngineFailed, Engines, Period, SearchQuery, SearchResult
 from handlers.tools.web.worker_process import WorkerProcess
 from routing.errors import ToolFailed
 from routing.types.tools import ToolScope, Traits
@@ -36,18 +36,18 @@ class SearchTools:
         text = " ".join(query.split())[:_MAX_QUERY]
         if not text:
             raise ToolFailed("The query is empty: give a few words.")
-        question = Question(text, max(1, min(count, MAX_RESULTS)), period, scope.language)
+        search_query = SearchQuery(text, max(1, min(count, MAX_RESULTS)), period, scope.language)
         problems: list[str] = []
         empty: list[str] = []
         for engine in self._engines.of(self._settings()):
             try:
-                hits = await engine.search(question)
+                results = await engine.search(search_query)
             except EngineFailed as error:
                 log.warning("[Web] %s %s", engine.title, error)
                 problems.append(f"{engine.title} {error}")
                 continue
-            if hits:
-                return _listed(engine.title, hits, problems)
+            if results:
+                return _listed(engine.title, results, problems)
             empty.append(engine.title)
         failed = _sentence(problems)
         if empty:
@@ -60,13 +60,13 @@ class SearchTools:
         )
 
 
-def _listed(engine: str, hits: tuple[Hit, ...], problems: list[str]) -> str:
+def _listed(engine: str, results: tuple[SearchResult, ...], problems: list[str]) -> str:
     lines = [
-        f"{len(hits)} result{'s' * (len(hits) > 1)} from {engine}.{_sentence(problems)} Read a page with fetch_page."
+        f"{len(results)} result{'s' * (len(results) > 1)} from {engine}.{_sentence(problems)} Read a page with fetch_page."
     ]
-    for number, hit in enumerate(hits, 1):
-        lines += ["", f"{number}. {hit.title}", f"   {hit.url}"]
-        lines += [f"   {text}" for text in (hit.date, hit.excerpt) if text]
+    for number, result in enumerate(results, 1):
+        lines += ["", f"{number}. {result.title}", f"   {result.url}"]
+        lines += [f"   {text}" for text in (result.date, result.excerpt) if text]
     return "\n".join(lines)
 
 

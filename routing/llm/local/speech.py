@@ -1,4 +1,4 @@
-"""Hears and speaks on this machine: faster-whisper and Piper, in a child process for each call."""
+"""Transcribes and speaks on this machine: faster-whisper and Piper, in a child process for each call."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _GRACE_SECONDS = 1.0
 
 
 class LocalSpeech:
-    """`routing.ports.LocalMedia`. In the models folder, models that hear are folders in CTranslate2's format, and
+    """`routing.ports.LocalMedia`. In the models folder, transcription models are folders in CTranslate2's format, and
     voices are pairs of files."""
 
     def __init__(self, models_folder: Path, seconds: float = SECONDS) -> None:

@@ -1,4 +1,4 @@
-"""Calls models that hear, speak and draw: within the budget, and the next one if one fails."""
+"""Calls models for transcription, speech and images: within the budget, and the next one if one fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls models that hear, speak and draw through LiteLLM."""
+"""Calls models for transcription, speech and images through LiteLLM."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from routing.errors import EmptyAnswer, Reason
 from routing.llm.error_mapping import time_limit
 from routing.ports import MediaKind
-from routing.types.llm import Drawing, ProviderProfile, Recording, Transcript
+from routing.types.llm import GeneratedImage, ProviderProfile, Recording, Transcript
 
 _FOR_ANSWERS = "_skip_responses_api_bridge"
 """Only LiteLLM's chat completions know this option; other calls would send it to the provider."""
@@ -59,9 +59,9 @@ async def speak(
         return bytes(response.content)
 
 
-async def draw(
+async def generate_image(
     litellm: ModuleType, where: Mapping[str, Any], model: str, profile: ProviderProfile, prompt: str
-) -> Drawing:
+) -> GeneratedImage:
     """A square picture. Raises ModelError."""
     request = _request(where, profile) | {"prompt": prompt, "n": 1, "size": "1024x1024"}
     request |= {"quality": "medium"} if _GPT_IMAGE in model else {"response_format": "b64_json"}
@@ -71,14 +71,14 @@ async def draw(
     encoded, usage = getattr(found, "b64_json", None), getattr(response, "usage", None)
     tokens = getattr(usage, "input_tokens", None) or None, getattr(usage, "output_tokens", None) or None
     if not encoded and isinstance(url := getattr(found, "url", None), str) and url:
-        return Drawing(b"", url, *tokens)
+        return GeneratedImage(b"", url, *tokens)
     if not encoded or len(encoded) > _MAX_ENCODED:
         raise EmptyAnswer(model, Reason("its answer can't be read"))
     try:
         data = await asyncio.to_thread(base64.b64decode, encoded)
     except ValueError:
         raise EmptyAnswer(model, Reason("its answer can't be read")) from None
-    return Drawing(data, "", *tokens)
+    return GeneratedImage(data, "", *tokens)
 
 
 def _request(where: Mapping[str, Any], profile: ProviderProfile) -> dict[str, Any]:

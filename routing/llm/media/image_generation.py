@@ -9,7 +9,7 @@ from decimal import Decimal
 from routing.errors import EmptyAnswer, ModelUnknown, Reason, ToolFailed, Unreachable
 from routing.llm.media.caller import MediaCaller
 from routing.ports import MediaLlm, MediaPrices
-from routing.types.llm import Drawing, Picture, ProviderProfile
+from routing.types.llm import GeneratedImage, Picture, ProviderProfile
 from routing.types.usage import TurnCost
 
 MAX_BYTES = 20 * 2**20
@@ -58,25 +58,25 @@ class ImageGenerator:
         """Make a picture, store its cost, and add the call to `cost`. Raises ModelError, including BudgetExceeded."""
         offer = await self.offer()
 
-        async def ask(model: str, profile: ProviderProfile) -> Drawing:
-            drawing = await self._llm.draw(model, profile, prompt)
-            if drawing.url:
+        async def ask(model: str, profile: ProviderProfile) -> GeneratedImage:
+            image = await self._llm.generate_image(model, profile, prompt)
+            if image.url:
                 try:
-                    drawing = replace(drawing, data=await self._fetch(drawing.url))
+                    image = replace(image, data=await self._fetch(image.url))
                 except ToolFailed as failed:
                     raise Unreachable(model, Reason("its picture can't be fetched"), raw=str(failed)) from None
-            if len(drawing.data) > MAX_BYTES:
+            if len(image.data) > MAX_BYTES:
                 words = "its picture is too large: {megabytes} MB"
-                raise EmptyAnswer(model, Reason(words, megabytes=len(drawing.data) // 2**20))
-            if not _mime(drawing.data):
+                raise EmptyAnswer(model, Reason(words, megabytes=len(image.data) // 2**20))
+            if not _mime(image.data):
                 raise EmptyAnswer(model, Reason("its answer can't be read"))
-            return drawing
+            return image
 
-        def price(prices: MediaPrices, model: str, drawing: Drawing | None) -> Decimal | None:
-            return prices.picture(model, drawing)
+        def price(prices: MediaPrices, model: str, image: GeneratedImage | None) -> Decimal | None:
+            return prices.picture(model, image)
 
-        drawing = await self._caller.first_stored("image", offer.models, ask, price, cost, conversation_id)
-        return Picture(_mime(drawing.data), drawing.data)
+        image = await self._caller.first_stored("image", offer.models, ask, price, cost, conversation_id)
+        return Picture(_mime(image.data), image.data)
 
 
 def _at_most(price: Decimal | None, limit: Decimal | None) -> bool:

@@ -1,4 +1,4 @@
-"""Chooses the models that hear, speak and draw."""
+"""Chooses the models for transcription, speech and images."""
 
 from __future__ import annotations
 
