@@ -198,10 +198,8 @@ def _results(
         url = _target(each.get(address)) if isinstance(each, Mapping) else ""
         if url and len(results) < count:
             date = next((_plain(each[name], 40) for name in dates if each.get(name)), "")
-            result = SearchResult(
-                _plain(each.get("title"), _MAX_TITLE) or url, url, _plain(each.get(excerpt), _MAX_EXCERPT), date
-            )
-            results.setdefault(url, result)
+            title = _plain(each.get("title"), _MAX_TITLE) or url
+            results.setdefault(url, SearchResult(title, url, _plain(each.get(excerpt), _MAX_EXCERPT), date))
     return tuple(results.values())
 
 

@@ -61,9 +61,8 @@ class SearchTools:
 
 
 def _listed(engine: str, results: tuple[SearchResult, ...], problems: list[str]) -> str:
-    lines = [
-        f"{len(results)} result{'s' * (len(results) > 1)} from {engine}.{_sentence(problems)} Read a page with fetch_page."
-    ]
+    counted = f"{len(results)} result{'s' * (len(results) > 1)} from {engine}."
+    lines = [f"{counted}{_sentence(problems)} Read a page with fetch_page."]
     for number, result in enumerate(results, 1):
         lines += ["", f"{number}. {result.title}", f"   {result.url}"]
         lines += [f"   {text}" for text in (result.date, result.excerpt) if text]
