@@ -17,7 +17,7 @@ from handlers.storage_retry import retry_storage
 from handlers.tools.email import account as email
 from handlers.tools.git import account as git
 from routing.errors import SecretUnreadable
-from routing.ports import Clock
+from routing.ports import Clock, PeopleStore
 from routing.types.people import Person
 from storage.people.secret_box import FernetBox
 from storage.people.service_accounts import SqlServiceAccounts
@@ -38,7 +38,7 @@ class AccountServices:
 
 
 def build_accounts(
-    settings: Settings, workspace: Workspace, store: SqlServiceAccounts, clock: Clock
+    settings: Settings, workspace: Workspace, store: SqlServiceAccounts, people: PeopleStore, clock: Clock
 ) -> AccountServices:
     """Read no key yet: that happens with the first account. A new kind of account is one more entry here."""
     key = settings.secrets_key.get_secret_value() if settings.secrets_key else ""
@@ -61,4 +61,4 @@ def build_accounts(
 
     dav = DavServers(reachable)
     kinds = {kind.name: kind for kind in (*dav.kinds(), email.kind(reachable), git.kind(reachable))}
-    return AccountServices(Accounts(store, box), Connecting(store, box, kinds, clock), dav, reachable, reseal)
+    return AccountServices(Accounts(store, box), Connecting(store, people, box, kinds, clock), dav, reachable, reseal)

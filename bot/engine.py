@@ -112,7 +112,7 @@ async def build_engine(
     about = About(COMMANDS, WHY, models, lambda: environment.settings.visible, health, lambda: tooling)
     sandbox = Sandbox(workspace.files, config.sandbox)
     council = CouncilSessions(models, ModelCaller(llm, models.health, steady), guard, steady)
-    accounts = build_accounts(settings, workspace, stores.accounts, clock)
+    accounts = build_accounts(settings, workspace, stores.accounts, stores.people, clock)
     embedder = embedder_of(environment, llm, models, steady)
     memory = Memory(stores.facts, embedder)
     limits = ScheduleLimits(settings.schedules_per_person, 60 * settings.schedule_shortest_minutes)

@@ -82,12 +82,24 @@ class Dispatcher:
         return spec.queued if spec is not None else message.kind in ("message", "press")
 
     async def without_secrets(self, message: InboundMessage) -> InboundMessage:
-        """The message as it may be stored: an answer to /connect is encrypted, and not quoted."""
+        """The message as it may be stored: an answer to /connect is encrypted, and not quoted. A word
+        that cancels becomes a command, which does not wait for other answers."""
         message = self._connecting.unquoted(message)
         try:
-            return await self._connecting.seal(message) if await self._is_answer(message) else message
+            if not await self._is_answer(message):
+                return message
         except StorageFault:  # then it can't be stored either
             return message
+        if self._connecting.cancels(message):
+            return replace(message, text="/stop")
+        return await self._connecting.seal(message)
+
+    async def answers_question(self, message: InboundMessage) -> bool:
+        """Whether the message answers a question of /connect; False if the storage fails."""
+        try:
+            return await self._is_answer(message)
+        except StorageFault:
+            return False
 
     async def _is_answer(self, message: InboundMessage) -> bool:
         """Whether the message answers a question of /connect. Any command cancels that."""

@@ -68,7 +68,8 @@ class _AfterReplies:
 
 
 class Inbox:
-    """Queues turns per chat. Commands, button presses and "stop" use another queue and do not wait for turns."""
+    """Queues turns per chat. Commands, button presses and "stop" use another queue and do not wait for turns. Answers
+    to /connect have a third one."""
 
     def __init__(
         self,
@@ -91,8 +92,11 @@ class Inbox:
         self._turns: KeyedQueue[ChatKey, InboxEntry] = KeyedQueue("[Inbox]", self._run_turn)
         self._commands: KeyedQueue[ChatKey, InboxEntry | asyncio.Event] = KeyedQueue("[Inbox]", self._run_command)
         """An event in the queue is set when the commands before it have been handled."""
+        self._answers: KeyedQueue[ChatKey, InboxEntry] = KeyedQueue("[Inbox]", self._run_answer)
+        """Answers to /connect: testing an account takes time, and commands do not wait for it."""
         self._behind: dict[int, asyncio.Event] = {}
-        """Per inbox id, the commands that a turn waits for: a /tier just before a question applies to it."""
+        """Per inbox id, the commands that a turn waits for: a /tier just before a question applies to it. The same for
+        an answer."""
         self._gathering: set[ChatKey] = set()
         """Chats whose next message may still get more parts."""
         self._background = Background("[Inbox]")
@@ -183,7 +187,12 @@ class Inbox:
     async def drain(self, seconds: float) -> None:
         """Start no turns, and give running ones at most `seconds`. The next start continues with the rest."""
         self._closing = True
-        await asyncio.gather(self._turns.close(seconds), self._commands.join(seconds), self._background.close(seconds))
+        await asyncio.gather(
+            self._turns.close(seconds),
+            self._answers.close(seconds),
+            self._commands.join(seconds),
+            self._background.close(seconds),
+        )
         await self._commands.close()
 
     async def _route(self, entry: InboxEntry) -> None:
@@ -194,6 +203,9 @@ class Inbox:
             self._commands.put(message.chat, replace(entry, message=replace(message, text="/stop")))
         elif await self._dispatcher.begins_turn(message):
             self._queue_turn(entry)
+        elif await self._dispatcher.answers_question(message):
+            self._put_behind_commands(entry)
+            self._answers.put(message.chat, entry)
         else:
             self._commands.put(message.chat, entry)
 
@@ -213,13 +225,25 @@ class Inbox:
     def _queue_turn(self, entry: InboxEntry) -> None:
         chat = entry.message.chat
         self._order.asked(entry)
-        if chat in self._commands:
-            self._behind[entry.id] = asyncio.Event()
-            self._commands.put(chat, self._behind[entry.id])
+        self._put_behind_commands(entry)
         if chat in self._turns and chat in self._running and chat not in self._gathering:
             self._mark_later(entry)
         self._turns.put(chat, entry)
         self._running.queued = self._turns.waiting
+
+    def _put_behind_commands(self, entry: InboxEntry) -> None:
+        """Let an entry wait for the commands before it."""
+        chat = entry.message.chat
+        if chat in self._commands:
+            self._behind[entry.id] = asyncio.Event()
+            self._commands.put(chat, self._behind[entry.id])
+
+    async def _run_answer(self, chat: ChatKey) -> None:
+        entry = self._answers.take(chat)
+        if (before := self._behind.pop(entry.id, None)) is not None:
+            await before.wait()
+        await self._count_attempt([entry])
+        await self._handle([entry], Stop())
 
     def _mark_later(self, entry: InboxEntry) -> None:
         if entry.message.scheduled is not None:

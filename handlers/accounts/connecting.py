@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from handlers.accounts.kinds import AccountKind, ServiceFailed
+from handlers.accounts.kinds import AccountKind, ServiceFailed, Tested
 from handlers.context import WITH_FORMS, CommandContext, Reply
 from handlers.parsing import is_stop
+from handlers.running import RunningTurns
 from routing.bounded import Bounded
 from routing.errors import Refused, SecretUnreadable
-from routing.ports import Clock, SecretBox, ServiceAccountStore
+from routing.ports import Clock, PeopleStore, SecretBox, ServiceAccountStore
 from routing.types.accounts import ConnectStep, ServiceAccount
 from routing.types.messages import Button, ChatKey, InboundMessage, UserKey
+from routing.types.stop import Stopped
 
 VALID_MINUTES = 10
 """How long the questions wait for their answers, in minutes."""
@@ -33,16 +35,26 @@ class Connecting:
     that something else has ended, such as /access forget."""
 
     def __init__(
-        self, store: ServiceAccountStore, box: SecretBox, kinds: Mapping[str, AccountKind], clock: Clock
+        self,
+        store: ServiceAccountStore,
+        people: PeopleStore,
+        box: SecretBox,
+        kinds: Mapping[str, AccountKind],
+        clock: Clock,
     ) -> None:
         self.kinds = kinds
         self._store = store
+        self._people = people
         self._box = box
         self._clock = clock
         self._asked = Bounded[tuple[ChatKey, UserKey], str]()
         """The kind of account that someone was asked about, until they answer or send a command."""
         self._taken = Bounded[tuple[ChatKey, str], bool]()
         """Messages that may have been answers, so that their edits and quotes are not read either."""
+        self._tests = RunningTurns()
+        """The accounts that are being tested."""
+        self._warned = Bounded[tuple[ChatKey, float], bool]()
+        """Chats that were told of the question for a password in another one, with the time at which that expires."""
 
     async def load(self) -> None:
         """Read the steps that an earlier process left, so that the first message need not."""
@@ -55,7 +67,15 @@ class Connecting:
             return True
         if message.kind not in ("message", "edited") or message.scheduled is not None:
             return False
-        return await self._step(message) is not None or _key(message) in self._asked
+        if await self._step(message) is not None or _key(message) in self._asked:
+            return True
+        return await self._asked_elsewhere(message) is not None
+
+    def cancels(self, message: InboundMessage) -> bool:
+        """Whether a message that answers a question is a word that cancels."""
+        return (
+            message.kind == "message" and not message.form and _cancels(message.text) and _key(message) in self._asked
+        )
 
     def unquoted(self, message: InboundMessage) -> InboundMessage:
         """The message without what it quotes, if that may be a password."""
@@ -96,7 +116,10 @@ class Connecting:
         return replace(self._question(ask, kind, step, *paragraphs), apart=True)
 
     async def cancel(self, message: InboundMessage) -> AccountKind | None:
-        """End the step of a person who sent a command instead; returns what they were connecting."""
+        """End the step of a person who sent a command instead, also while the account is tested; returns what they
+        were connecting."""
+        self._tests.stop(message.chat)
+        await self._tests.ended(message.chat)  # if it was just being stored, it is connected now
         step, asked = await self._step(message), self._asked.pop(_key(message), None)
         if step is not None:
             await self._store.end_step(step)
@@ -117,7 +140,7 @@ class Connecting:
         self._taken[message.chat, message.message_id] = True
         step, asked = await self._step(message), self._asked.get(_key(message))
         if message.kind == "edited" or (step is None and asked is None):
-            return _unread(ask)
+            return await self._unread(ask)
         if step is None or step.person_id != ask.person.id:  # the other person has unlinked this account
             return await self._ended(ask, asked or "", step)
         kind = self.kinds.get(step.kind)
@@ -129,7 +152,7 @@ class Connecting:
             text = await self._text(message)
         except SecretUnreadable:
             return await self._ended(ask, kind.name, step)
-        if is_stop(text) or text.rstrip("!.。").casefold() in CANCEL_WORDS:
+        if _cancels(text):
             await self._end(step)
             return Reply(cancelled(ask, kind))
         if not text:
@@ -154,15 +177,25 @@ class Connecting:
         """Test the account, and store it if it works."""
         lines = [] if await ask.live.erase() else [ask.say("🧹 Please delete your message with the password now.")]
         await ask.live.working()
-        try:
-            tested = await kind.test(ask.person, step.details, secret)
-            sealed = await self._box.seal(secret)
-        except ServiceFailed as failed:
-            if failed.again == "start" and await self._step(ask.message) is not None:
-                step = replace(step, details={})
-                await self._store.set_step(step)
-            wrong = ask.say("⚠️ That did not work: {reason}. Nothing was stored. Let's try again.", reason=failed.reason)
-            return self._question(ask, kind, step, wrong, *lines)
+        with self._tests.enter(ask.message.chat, ask.stop, ask.message.user):
+            try:
+                with ask.stop.guard():
+                    tested = await kind.test(ask.person, step.details, secret)
+            except Stopped:  # the command that stopped it says so
+                return Reply("\n\n".join(lines))
+            except ServiceFailed as failed:
+                if failed.again == "start" and await self._step(ask.message) is not None:
+                    step = replace(step, details={})
+                    await self._store.set_step(step)
+                words = "⚠️ That did not work: {reason}. Nothing was stored. Let's try again."
+                return self._question(ask, kind, step, ask.say(words, reason=failed.reason), *lines)
+            return await self._connect(ask, kind, tested, secret, lines)
+
+    async def _connect(
+        self, ask: CommandContext, kind: AccountKind, tested: Tested, secret: str, lines: Sequence[str]
+    ) -> Reply:
+        """Store a tested account."""
+        sealed = await self._box.seal(secret)
         current = await self._step(ask.message)
         if current is None:  # the person was forgotten meanwhile
             return await self._ended(ask, kind.name)
@@ -200,6 +233,33 @@ class Connecting:
         )
         return Reply(ask.say(words, command=f"/connect {kind}".rstrip()))
 
+    async def _asked_elsewhere(self, message: InboundMessage) -> ConnectStep | None:
+        """The question for a password that is open in another chat of the sender, unless they were told of it here."""
+        steps = await self._store.steps()
+        if not steps or not message.private or message.kind != "message":
+            return None
+        person = await self._people.find(message.user)
+        if person is None:
+            return None
+        for step in steps.values():
+            kind = self.kinds.get(step.kind)
+            waits = kind is not None and kind.next_field(step.details) is None and self._clock() <= step.expires_at
+            if waits and step.person_id == person.id and (message.chat, step.expires_at) not in self._warned:
+                return step
+        return None
+
+    async def _unread(self, ask: CommandContext) -> Reply:
+        elsewhere = await self._asked_elsewhere(ask.message)
+        if elsewhere is None:
+            words = "I did not read this message, because it may hold a password. Send it again if it was for me."
+            return Reply(ask.say(words))
+        self._warned[ask.message.chat, elsewhere.expires_at] = True
+        words = (
+            "🔑 I am waiting for a password in another chat with you ({platform}). I did not read this message, "
+            "because it may be that password: delete it if it is, and answer there. Send it again if it was for me."
+        )
+        return Reply(ask.say(words, platform=elsewhere.chat.platform.title()))
+
     async def _end(self, step: ConnectStep) -> None:
         await self._store.end_step(step)
         self._asked.pop((step.chat, step.user), None)
@@ -236,9 +296,8 @@ def _key(message: InboundMessage) -> tuple[ChatKey, UserKey]:
     return message.chat, message.user
 
 
-def _unread(ask: CommandContext) -> Reply:
-    words = "I did not read this message, because it may hold a password. Send it again if it was for me."
-    return Reply(ask.say(words))
+def _cancels(text: str) -> bool:
+    return is_stop(text) or text.strip().rstrip("!.。").casefold() in CANCEL_WORDS
 
 
 def cancelled(ask: CommandContext, kind: AccountKind) -> str:

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import base64
+import threading
 import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
 
 from handlers.accounts.connecting import VALID_MINUTES
 from routing.types.messages import ChatKey, InboundMessage, UserKey
@@ -12,7 +18,7 @@ from storage.people.secret_box import FernetBox
 from tests.fakes import ShiftedClock
 from tests.polling import until
 from tests.servers.discord import DiscordServer, Message
-from tests.servers.radicale import PASSWORD, USER
+from tests.servers.radicale import PASSWORD, USER, RadicaleServer
 from tests.stories.accounts import connect, radicale
 from tests.stories.discord_bot import up
 from tests.stories.harness import OWNER, BotHarness, ask, press, running, settled
@@ -89,6 +95,73 @@ async def test_a_command_cancels(on: BotHarness) -> None:
         assert told.endswith("Connecting is cancelled (Calendar). Nothing was stored.")
         assert (await ask(on, "hello")).text == "You said: hello"
         assert on.rows("select count(*) from connect_steps") == [(0,)]
+
+
+@contextmanager
+def hanging(server: RadicaleServer) -> Iterator[threading.Event]:
+    """The server takes requests and answers none; the event is set with the first one."""
+    asked, released = threading.Event(), threading.Event()
+
+    def hang(_environ: dict[str, Any], start: Any) -> Iterable[bytes]:
+        asked.set()
+        released.wait(60)
+        start("503 Service Unavailable", [])
+        return []
+
+    server.fault = hang
+    try:
+        yield asked
+    finally:
+        released.set()
+        server.fault = None
+
+
+@pytest.mark.parametrize(("said", "answer"), [("/stop", ""), ("Stop!", ""), ("/whoami", "role owner")])
+async def test_a_command_ends_the_test_of_an_account(on: BotHarness, said: str, answer: str) -> None:
+    with radicale(on) as server:
+        async with running(on):
+            for each in ("/connect calendar", server.address, USER):
+                await ask(on, each)
+            with hanging(server) as asked:
+                on.tg.say(PASSWORD)
+                await until(asked.is_set)
+                told = (await ask(on, said)).text
+                assert answer in told
+                assert told.endswith("Connecting is cancelled (Calendar). Nothing was stored.")
+                assert (await ask(on, "hello")).text == "You said: hello"
+            assert PASSWORD not in str(on.ms.last.body)
+            await settled(on)
+            for table in ("service_accounts", "connect_steps"):
+                assert on.rows(f"select count(*) from {table}") == [(0,)]
+            assert "✅ Connected" in (await connect(on, server)).text
+    assert PASSWORD.encode() not in stored(on)
+
+
+async def test_connecting_anew_ends_the_test_before(on: BotHarness) -> None:
+    with radicale(on) as server:
+        async with running(on):
+            for each in ("/connect calendar", server.address, USER):
+                await ask(on, each)
+            with hanging(server) as asked:
+                on.tg.say(PASSWORD)
+                await until(asked.is_set)
+                assert ADDRESS in (await ask(on, "/connect calendar")).text
+            await ask(on, server.address)
+            await ask(on, USER)
+            assert "✅ Connected" in (await ask(on, PASSWORD)).text
+
+
+async def test_a_restart_during_the_test_repeats_it(on: BotHarness) -> None:
+    with radicale(on) as server:
+        with hanging(server) as asked:
+            async with running(on) as app:
+                for each in ("/connect calendar", server.address, USER):
+                    await ask(on, each)
+                sent = on.tg.say(PASSWORD)
+                await until(asked.is_set)
+                await app.inbox.drain(0)
+        async with running(on):
+            assert "✅ Connected" in (await on.tg.reply(after=sent)).text
 
 
 async def test_a_word_cancels_in_many_languages(on: BotHarness) -> None:
@@ -288,6 +361,28 @@ async def test_a_person_connects_in_two_chats_at_once(on: BotHarness, dc: Discor
             assert "✅ Connected" in (await ask(on, PASSWORD, user="bob")).text
             assert "not a web address" in (await written(dc, PASSWORD, "bobby")).text, "still a question here"
             assert on.ms.calls == []
+    assert PASSWORD.encode() not in stored(on)
+
+
+async def test_a_password_in_another_chat_is_not_read(on: BotHarness, dc: DiscordServer) -> None:
+    only_telegram_has_owners(on)
+    on.env |= {"BOT_ACCESS": "open", "ACCOUNT_HOSTS": "127.0.0.1"}
+    with radicale(on) as server:
+        async with running(on) as app:
+            await up(dc, app)
+            await ask(on, "/whoami", user="bob")
+            await written(dc, "/whoami", "bobby")
+            await linked(dc, await code(on, "bob"))
+            await ask(on, "/connect calendar", user="bob")
+            await ask(on, server.address, user="bob")
+            assert (await written(dc, "hi", "bobby")).text == "You said: hi", "only a password is secret"
+            await ask(on, USER, user="bob")
+            assert (await written(dc, "hey", "carol")).text == "You said: hey", "another person"
+            told = (await written(dc, PASSWORD, "bobby")).text
+            assert told.startswith("🔑 I am waiting for a password in another chat with you (Telegram).")
+            assert PASSWORD not in str([call.body for call in on.ms.calls])
+            assert (await written(dc, "hello", "bobby")).text == "You said: hello", "it is told once"
+            assert "✅ Connected" in (await ask(on, PASSWORD, user="bob")).text
     assert PASSWORD.encode() not in stored(on)
 
 
