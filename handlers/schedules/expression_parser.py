@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 from handlers.schedules.rules import DAYS, EVERY, is_cron, local_time, next_time
-from handlers.schedules.time_words import PARTS, Day, Word
+from handlers.schedules.time_words import PARTS, UNITS, Day, Word
 from routing.errors import Refused
 
 DEFAULT_TIME = time(9)
 """The time of a day without one."""
 NUMERIC = ("number", "clock", "point", "iso", "dotted", "slashed")
-_UNITS = ("minute", "hour", "day", "week", "month", "year")
-_SECONDS = {"minute": 60, "hour": 3600}
+_SECONDS = {"second": 1, "minute": 60, "hour": 3600}
+_AFTER_MINUTES = UNITS[UNITS.index("minute") + 1 :]
+"""A number before one of these is not that of minutes after an hour."""
+_DATE_SIGNS = ("日", "号", "일")
+_AFTER_HOUR = ("oclock", "hour", "am", "pm", "part")
 _PERIODS = {"daily": "day", "hourly": "hour", "weekly": "week", "monthly": "month", "yearly": "year"}
 _REPEATING = ("every", "repeated", "workdays", *_PERIODS)
 SMALL_HOURS = 4
@@ -46,9 +50,10 @@ class ExpressionParser:
     def __init__(self, words: Sequence[Word], now: float, zone: ZoneInfo, whole: bool) -> None:
         """`whole`: nothing else follows, so a lone number after a day is its hour."""
         self._words = [word for word in words if word.kind != "fill"]
+        self._behind_fill = {word for before, word in pairwise(words) if before.kind == "fill"}
         self._now, self._zone, self._whole = now, zone, whole
         self._here = datetime.fromtimestamp(now, zone)
-        self._every = self._next = False
+        self._every = self._next = self._next_week = False
         self._half = ""
         self._interval: tuple[int, str] | None = None
         self._days: set[int] = set()
@@ -85,7 +90,7 @@ class ExpressionParser:
             self._part = word.value or self._part
         elif word.kind in NUMERIC:
             self._take_figure(word)
-        elif word.kind in _UNITS and (self._every or self._next):
+        elif word.kind in UNITS and (self._every or self._next):
             self._take_unit(1, word.kind)
         elif word.kind in _CLOCK_WORDS:
             self._take_time(word)
@@ -99,7 +104,7 @@ class ExpressionParser:
     def _take_repeating(self, word: Word) -> None:
         self._every = True
         if word.kind == "every" and self._seconds:  # behind the interval, as in Japanese
-            self._interval, self._seconds = (self._seconds // 60, "minute"), 0
+            self._interval, self._seconds = (self._seconds, "second"), 0
         elif word.kind == "every" and self._relative_days:
             self._interval, self._relative_days = (self._relative_days, "day"), None
         elif word.kind in _PERIODS:
@@ -113,7 +118,7 @@ class ExpressionParser:
         if word.kind == "next" or (word.kind == "next_week" and self._kind() in ("month", "year")):
             self._next = True
         elif word.kind == "next_week":
-            self._relative_days = 7
+            self._relative_days, self._next_week = 7, True
             self._at += self._kind() == "week"
         elif word.kind == "at_or_to" and self._kind() not in ("weekdays", "repeated"):
             self._take_time(Word("at", None, word.end))
@@ -137,6 +142,8 @@ class ExpressionParser:
         """Words of the time of day."""
         following = self._kind()
         if word.kind == "part":
+            if self._kind(-2) == "and" and self._part:  # "at noon and midnight"
+                raise NotATimeError
             self._part = word.value
         elif word.kind in ("am", "pm"):
             self._half = word.kind
@@ -197,7 +204,7 @@ class ExpressionParser:
         elif self._every and unit in ("month", "year") and number == 1:
             self._interval = (1, unit)
         elif self._next and unit == "week":
-            self._relative_days = 7
+            self._relative_days, self._next_week = 7, True
         elif self._every:
             raise NotATimeError
         elif unit in _SECONDS:
@@ -214,7 +221,7 @@ class ExpressionParser:
             year = value
         elif following == "month_of":
             month = value
-        elif following == "day" and not day and (month or self._interval == (1, "month")):
+        elif following == "day" and not day and (month or self._interval == (1, "month") or self._is_date_sign()):
             day = value
         else:
             return False
@@ -222,15 +229,34 @@ class ExpressionParser:
         self._at += 2
         return True
 
+    def _is_day_of_month(self, value: int, following: str) -> bool:
+        """Whether a number is a day: `3rd`, `24 December`, `every month on the 1`, `el 1 de cada mes`."""
+        if following in ("ordinal", "months") or (self._date[1] and not self._date[2] and value <= 31):
+            return True
+        if not 1 <= value <= 31 or self._date[2]:
+            return False
+        every_month = following == "monthly" or (following == "every" and self._kind(2) == "month")
+        next_month = following == "span" and self._words[self._at + 1].value == (1, "month")
+        if every_month or next_month or (self._months and self._whole and not following):
+            return True
+        return self._interval == (1, "month") and following not in (*UNITS, *_AFTER_HOUR)
+
+    def _is_date_sign(self) -> bool:
+        """Whether the word behind the number means the day of the month: `3日`, but not `3日後`."""
+        spans = self._every or self._kind(2) in ("after", "every") or self._kind(-1) in ("in", "after")
+        return not spans and self._words[self._at + 1].text in _DATE_SIGNS
+
     def _take_number(self, value: int) -> None:
         following = self._kind(1)
         if self._take_date_part(value, following):
             return
         dated = self._offset is not None or bool(self._days) or any(self._date) or self._relative_days is not None
-        if following in _UNITS and not (following == "hour" and (dated or (self._every and self._interval))):
+        if following in UNITS and self._words[self._at + 1] in self._behind_fill:  # "el 3 del mes"
+            raise NotATimeError
+        if following in UNITS and not (following == "hour" and (dated or (self._every and self._interval))):
             self._at += 2
             self._take_unit(value, following)
-        elif following in ("ordinal", "months") or (self._date[1] and not self._date[2] and value <= 31):
+        elif self._is_day_of_month(value, following):
             self._at += 1
             if following == "ordinal":
                 self._at += 1
@@ -238,15 +264,20 @@ class ExpressionParser:
         elif value > 31 and self._date[1]:
             self._at += 1
             self._date = (value, *self._date[1:])
-        elif following in ("oclock", "hour", "am", "pm", "part"):
+        elif following in _AFTER_HOUR:
             self._take_clock()
-        elif following == "weekdays" and self._every and self._interval is None and value > 1:
+        else:
+            self._take_lone_number(value, following, dated)
+
+    def _take_lone_number(self, value: int, following: str, dated: bool) -> None:
+        """A number that only its place explains. `dated`: a day was named before."""
+        if following == "weekdays" and self._every and self._interval is None and value > 1:
             self._at += 1
             self._interval = (value, "week")
         elif self._whole and not dated and following == "at" and self._kind(-1) != "in" and 1 <= value <= 31:
             self._at += 1
             self._date = (None, None, value)
-        elif self._whole and (dated or self._every) and self._clock is None:
+        elif self._whole and (dated or self._every) and self._clock is None and self._kind(-1) != "day":
             self._take_clock()
         else:
             raise NotATimeError
@@ -258,7 +289,7 @@ class ExpressionParser:
         if self._kind() in ("oclock", "hour"):
             self._at += 1
             unit = self._kind(1)
-            if self._kind() == "number" and self._words[self._at].value < 60 and unit not in _UNITS[1:]:
+            if self._kind() == "number" and self._words[self._at].value < 60 and unit not in _AFTER_MINUTES:
                 minute = self._words[self._at].value
                 self._at += 2 if unit == "minute" else 1
         if self._kind() in ("plus", "minus"):
@@ -297,6 +328,9 @@ class ExpressionParser:
         if any(self._date):
             return self._on_date(at, today)
         if self._offset is not None:
+            if not self._whole and self._days:  # "tomorrow" and a text, "Monday's report"
+                raise NotATimeError
+            self._check_weekday(today + timedelta(days=self._offset))
             found = self._on_day(today + timedelta(days=self._offset), at)
             tonight = self._offset == 0 and self._part in ("evening", "night", "midnight") and at.hour < SMALL_HOURS
             return self._on_day(today + timedelta(days=1), at) if tonight and found <= self._now else found
@@ -316,6 +350,8 @@ class ExpressionParser:
 
     def _later(self, at: time, today: date) -> float:
         """In some days or months; at the same time of day, unless there is another."""
+        if any(self._date):
+            return self._in_month(at, today)
         try:
             day = today + timedelta(days=self._relative_days or 0)
             months = day.month - 1 + self._months
@@ -323,11 +359,25 @@ class ExpressionParser:
         except (ValueError, OverflowError):
             raise NotATimeError from None
         if self._days:
-            if self._relative_days != 7 or self._months:
+            if not self._next_week or self._relative_days != 7 or self._months:
                 raise NotATimeError
             day = day - timedelta(days=day.weekday()) + timedelta(days=next(iter(self._days)))
         timed = self._clock is not None or bool(self._part) or bool(self._days)
         return self._on_day(day, at if timed else self._here.time().replace(tzinfo=None))
+
+    def _in_month(self, at: time, today: date) -> float:
+        """A day of a later month or year: `next month on the 3rd`, `next year on May 5`."""
+        year, month, day = self._date
+        if self._relative_days is not None or year is not None or day is None or (month and self._months % 12):
+            raise NotATimeError
+        months = today.month - 1 + self._months
+        self._date = today.year + months // 12, month or months % 12 + 1, day
+        return self._on_date(at, today)
+
+    def _check_weekday(self, day: date) -> None:
+        """Raises Refused if the day is not on the weekday that was named."""
+        if self._days and day.weekday() not in self._days:
+            raise Refused("{date} is not on that day of the week. Check both.", date=day.isoformat())
 
     def _on_date(self, at: time, today: date) -> float:
         year, month, day = self._date
@@ -343,10 +393,12 @@ class ExpressionParser:
                 tried = [date(each, month, day) for each in years if day <= _day(each, month, 31).day]
         except (ValueError, OverflowError):
             tried = []
-        times = [self._on_day(each, at) for each in tried]
+        times = [(self._on_day(each, at), each) for each in tried]
         if not times:
             raise Refused("This date does not exist: {date}.", date=_shown(year, month, day))
-        return next((each for each in times if each > self._now), times[-1])
+        found, on = next((each for each in times if each[0] > self._now), times[-1])
+        self._check_weekday(on)
+        return found
 
     def _repeated(self) -> When:
         if self._offset is not None or self._seconds or self._months or self._relative_days is not None:

@@ -13,6 +13,7 @@ from typing import Any
 
 NUMBERED = ("weekdays", "repeated", "months")
 """Kinds whose words are listed by number: weekdays from Monday (0), months from January (1)."""
+UNITS = ("second", "minute", "hour", "day", "week", "month", "year")
 UNSPACED = ("ja", "zh", "ko")
 """Languages whose words follow each other without spaces."""
 PARTS: Mapping[str, int] = {"morning": 9, "noon": 12, "afternoon": 15, "evening": 19, "night": 22, "midnight": 0}
@@ -152,7 +153,7 @@ def _meaning(choices: tuple[tuple[str, Any], ...], before: list[Word]) -> tuple[
             return ("at_or_to", None) if last in ("weekdays", "repeated") else others[0]
         if ("month_of", None) in choices:
             return ("month_of" if last == "number" else "month"), None
-        units = [each for each in choices if each[0] in ("hour", "minute", "day", "month", "week", "year", "oclock")]
+        units = [each for each in choices if each[0] in UNITS or each[0] == "oclock"]
         others = [each for each in choices if each not in units]
         if units and (last in ("number", "clock", "every", "next") or not others):
             return units[0]

@@ -22,6 +22,8 @@ CHRISTMAS = "12-24 18:00"
 WORKDAYS = "11-24 08:00 0 8 * * 1-5"
 MONDAYS = "11-30 09:00 0 9 * * 1"
 DAILY = "11-24 07:00 0 7 * * *"
+THIRD = "12-03 09:00"
+FIFTEENTH = "12-15 09:00 0 9 15 * *"
 EVERY_20 = "11-23 10:20 @every 1200"
 
 EXPRESSIONS = {
@@ -91,6 +93,12 @@ EXPRESSIONS = {
         "every monday to friday at 8": WORKDAYS,
         "friday to sunday at 10": "11-27 10:00 0 10 * * 0,5,6",
         "15 at 9": "12-15 09:00",
+        "in 90 seconds": "11-23 10:01",
+        "monthly on 15": FIFTEENTH,
+        "on the 15 every month": FIFTEENTH,
+        "next month on the 3rd": THIRD,
+        "on the 3rd of next month at 9": THIRD,
+        "next year on May 5": "05-05 09:00",
     },
     "de": {
         "in 20 Minuten": IN_20,
@@ -128,6 +136,11 @@ EXPRESSIONS = {
         "morgen um 24 Uhr": "11-25 00:00",
         "morgenabend um 8": "11-24 20:00",
         "nächste Woche Freitag um 9": "12-04 09:00",
+        "jeden Monat am 15.": FIFTEENTH,
+        "am 15. jeden Monats": FIFTEENTH,
+        "monatlich am 15": FIFTEENTH,
+        "in 90 Sekunden": "11-23 10:01",
+        "am 3. nächsten Monats um 9": THIRD,
     },
     "fr": {
         "dans 20 minutes": IN_20,
@@ -148,6 +161,10 @@ EXPRESSIONS = {
         "à neuf heures et quart": "11-24 09:15",
         "du lundi au vendredi à 8h": WORKDAYS,
         "tous les mois le 15 à 9h": "12-15 09:00 0 9 15 * *",
+        "tous les mois le 15": FIFTEENTH,
+        "dans 90 secondes": "11-23 10:01",
+        "le mois prochain le 3": THIRD,
+        "le 3 du mois prochain à 9h": THIRD,
     },
     "es": {
         "en 20 minutos": IN_20,
@@ -168,6 +185,10 @@ EXPRESSIONS = {
         "a las nueve y media": "11-24 09:30",
         "de lunes a viernes a las 8": WORKDAYS,
         "el 15 a las 9": "12-15 09:00",
+        "cada mes el 15": FIFTEENTH,
+        "el 15 de cada mes a las 9": FIFTEENTH,
+        "en 90 segundos": "11-23 10:01",
+        "el 3 del próximo mes": THIRD,
     },
     "it": {
         "tra 20 minuti": IN_20,
@@ -188,6 +209,10 @@ EXPRESSIONS = {
         "alle nove e mezza": "11-24 09:30",
         "dal lunedì al venerdì alle 8": WORKDAYS,
         "il 15 alle 9": "12-15 09:00",
+        "ogni mese il 15": FIFTEENTH,
+        "il 15 di ogni mese alle 9": FIFTEENTH,
+        "tra 90 secondi": "11-23 10:01",
+        "il 3 del prossimo mese": THIRD,
     },
     "pt": {
         "em 20 minutos": IN_20,
@@ -206,6 +231,10 @@ EXPRESSIONS = {
         "daqui a uma hora e meia": "11-23 11:30",
         "às nove e meia": "11-24 09:30",
         "de segunda a sexta às 8": WORKDAYS,
+        "todo mês no dia 15": FIFTEENTH,
+        "dia 15 de cada mês às 9": FIFTEENTH,
+        "em 90 segundos": "11-23 10:01",
+        "no dia 3 do próximo mês": THIRD,
     },
     "nl": {
         "over 20 minuten": IN_20,
@@ -226,6 +255,8 @@ EXPRESSIONS = {
         "maandag tot en met vrijdag om 8": WORKDAYS,
         "morgenavond om 8 uur": "11-24 20:00",
         "vannacht om 1 uur": "11-24 01:00",
+        "elke maand op 15": FIFTEENTH,
+        "over 90 seconden": "11-23 10:01",
     },
     "pl": {
         "za 20 minut": IN_20,
@@ -249,6 +280,9 @@ EXPRESSIONS = {
         "o dziewiątej": TOMORROW_9,
         "o wpół do dziewiątej": "11-24 08:30",
         "od poniedziałku do piątku o 8": WORKDAYS,
+        "co miesiąc 15.": FIFTEENTH,
+        "15. dnia każdego miesiąca o 9": FIFTEENTH,
+        "za 90 sekund": "11-23 10:01",
     },
     "ru": {
         "через 20 минут": IN_20,
@@ -272,6 +306,9 @@ EXPRESSIONS = {
         "каждый будний день в 8": WORKDAYS,
         "с понедельника по пятницу в 8": WORKDAYS,
         "сегодня ночью в 2": "11-24 02:00",
+        "каждый месяц 15 числа": FIFTEENTH,
+        "15 числа каждого месяца в 9": FIFTEENTH,
+        "через 90 секунд": "11-23 10:01",
     },
     "tr": {
         "20 dakika sonra": IN_20,
@@ -290,6 +327,7 @@ EXPRESSIONS = {
         "bir buçuk saat sonra": "11-23 11:30",
         "saat dokuz buçukta": "11-24 09:30",
         "haftaya cuma 17:30": "12-04 17:30",
+        "90 saniye sonra": "11-23 10:01",
     },
     "ar": {
         "بعد ٢٠ دقيقة": IN_20,
@@ -306,6 +344,7 @@ EXPRESSIONS = {
         "كل يوم اثنين الساعة 9": MONDAYS,
         "غدا الساعة التاسعة والنصف": "11-24 09:30",
         "كل 20 دقيقة": EVERY_20,
+        "بعد 90 ثانية": "11-23 10:01",
     },
     "ja": {
         "20分後": IN_20,
@@ -324,6 +363,11 @@ EXPRESSIONS = {
         "毎週月曜日9時": MONDAYS,
         "毎月1日9時": "12-01 09:00 0 9 1 * *",
         "20分ごと": EVERY_20,
+        "90秒後": "11-23 10:01",
+        "来月3日": THIRD,
+        "12月3日": THIRD,
+        "3日": THIRD,
+        "3日後9時": "11-26 09:00",
     },
     "ko": {
         "20분 후": IN_20,
@@ -339,6 +383,9 @@ EXPRESSIONS = {
         "평일 8시": WORKDAYS,
         "매주 월요일 9시": MONDAYS,
         "20분마다": EVERY_20,
+        "90초 후": "11-23 10:01",
+        "다음 달 3일": THIRD,
+        "3일": THIRD,
     },
     "zh": {
         "20分钟后": IN_20,
@@ -357,6 +404,10 @@ EXPRESSIONS = {
         "周一到周五8点": WORKDAYS,
         "每周一9点": MONDAYS,
         "每20分钟": EVERY_20,
+        "90秒后": "11-23 10:01",
+        "下个月3号9点": THIRD,
+        "3号": THIRD,
+        "3天": "11-26 10:00",
     },
 }
 ROWS = [(language, said, wanted) for language, rows in EXPRESSIONS.items() for said, wanted in rows.items()]
@@ -415,6 +466,12 @@ def shown(said: str, language: str) -> str:
         ("2090-01-01 10:00", "too far away"),
         ("03/04 at 9", "can mean 2027-04-03 or 2027-03-04"),
         ("Monday Tuesday 9:00", "several days"),
+        ("Monday 1 December at 9", "2026-12-01 is not on that day of the week"),
+        ("tomorrow on Monday", "2026-11-24 is not on that day of the week"),
+        ("next week on the 3rd", "don't understand"),
+        ("Montag in einer Woche", "don't understand"),
+        ("todo dia 15", "don't understand"),
+        ("every day at noon and midnight", "don't understand"),
     ],
 )
 def test_what_can_not_be_used_says_why(said: str, why: str) -> None:
@@ -435,6 +492,8 @@ def test_other_languages_by_library() -> None:
         ("en", "tomorrow 9:00 call Ana", "tomorrow 9:00", "call Ana"),
         ("en", "call Ana tomorrow at 9", "tomorrow at 9", "call Ana"),
         ("en", "Monday meeting at 9", "Monday at 9", "meeting"),
+        ("en", "tomorrow Monday's report", "tomorrow", "Monday's report"),
+        ("en", "in 30 seconds tea", "in 30 seconds", "tea"),
         ("en", "tomorrow 2 eggs", "tomorrow", "2 eggs"),
         ("en", "do the dishes tomorrow", "tomorrow", "do the dishes"),
         ("en", "every weekday at 8: news", "every weekday at 8", "news"),
