@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, time
 from zoneinfo import ZoneInfo
 
-from handlers.schedules.expression_parser import DEFAULT_TIME, NUMERIC, ExpressionParser, NotATimeError, When
+from handlers.schedules.expression_parser import NUMERIC, ExpressionParser
+from handlers.schedules.parsed_expression import DEFAULT_TIME, NotATimeError, When
 from handlers.schedules.rules import is_cron, local_time, next_time
 from handlers.schedules.time_words import UNSPACED, Word, languages, leading, lower, scan
 from routing.errors import Reason, Refused

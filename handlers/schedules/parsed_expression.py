@@ -1,0 +1,234 @@
+"""What the words of a time expression say, and the times that follow from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+from handlers.schedules.rules import DAYS, EVERY, is_cron, local_time, next_time
+from handlers.schedules.time_words import PARTS
+from routing.errors import Refused
+
+DEFAULT_TIME = time(9)
+"""The time of a day without one."""
+SECONDS = {"second": 1, "minute": 60, "hour": 3600}
+SMALL_HOURS = 4
+"""Before this hour, "tonight" means the next day."""
+_LATE_FROM = {"afternoon": 1, "evening": SMALL_HOURS, "night": 6}
+"""From this hour on, the part of the day makes it an hour after noon."""
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """The first time, in Unix seconds, and the rule of repetition; empty: once."""
+
+    at: float
+    rule: str = ""
+
+
+class NotATimeError(Exception):
+    """These words are not a time expression."""
+
+
+@dataclass(slots=True)
+class ParsedExpression:
+    """`here` is the present in the person's zone. `whole`: no other text follows. `interval` is a number and a unit,
+    `days` are weekdays from Monday (0), `half` is am or pm, `named_date` is year, month and day. `offset`,
+    `relative_days`, `months` and `seconds` count from now. `next_week`: a weekday is that of next week."""
+
+    here: datetime
+    whole: bool
+    every: bool = False
+    is_next: bool = False
+    next_week: bool = False
+    half: str = ""
+    interval: tuple[int, str] | None = None
+    days: set[int] = field(default_factory=set)
+    clock: time | None = None
+    part: str = ""
+    offset: int | None = None
+    named_date: tuple[int | None, int | None, int | None] = (None, None, None)
+    seconds: int = 0
+    months: int = 0
+    relative_days: int | None = None
+    days_later: int = 0
+
+    def when(self) -> When:
+        """Raises NotATimeError, or Refused for a date that does not exist."""
+        if self.every:
+            return self._repeated()
+        if self.seconds:
+            if self.clock or self.days or self.offset is not None or self.part or any(self.named_date):
+                raise NotATimeError
+            return When(self._now + self.seconds)
+        return When(self._once())
+
+    @property
+    def _now(self) -> float:
+        return self.here.timestamp()
+
+    @property
+    def _zone(self) -> ZoneInfo:
+        assert isinstance(self.here.tzinfo, ZoneInfo)
+        return self.here.tzinfo
+
+    def _time(self) -> time:
+        """The time of day."""
+        if self.clock is None:
+            return time(PARTS[self.part]) if self.part else DEFAULT_TIME
+        hour = self.clock.hour
+        if self.half:
+            if hour > 12:
+                raise NotATimeError
+            hour = hour % 12 + (12 if self.half == "pm" else 0)
+        elif _LATE_FROM.get(self.part, 12) <= hour < 12:
+            hour += 12
+        return self.clock.replace(hour=hour)
+
+    def _once(self) -> float:
+        at, today = self._time(), self.here.date()
+        if len(self.days) > 1:
+            raise Refused("These are several days. Choose one, or write “every” before them.")
+        if self.relative_days is not None or self.months:
+            return self._later(at, today)
+        if any(self.named_date):
+            return self._on_date(at, today)
+        if self.offset is not None:
+            if not self.whole and self.days:  # "tomorrow" and a text, "Monday's report"
+                raise NotATimeError
+            self._check_weekday(today + timedelta(days=self.offset))
+            found = self._on_day(today + timedelta(days=self.offset), at)
+            tonight = self.offset == 0 and self.part in ("evening", "night", "midnight") and at.hour < SMALL_HOURS
+            return self._on_day(today + timedelta(days=1), at) if tonight and found <= self._now else found
+        if self.days:
+            ahead = (next(iter(self.days)) - today.weekday()) % 7
+            day = today + timedelta(days=ahead)
+            if (self.is_next and not ahead) or self._on_day(day, at) <= self._now:
+                day += timedelta(days=7)
+            return self._on_day(day, at)
+        if self.clock is None and not self.part:
+            raise NotATimeError
+        found = local_time(today, at, self._zone)
+        return found if found > self._now else local_time(today + timedelta(days=1), at, self._zone)
+
+    def _on_day(self, day: date, at: time) -> float:
+        return local_time(day + timedelta(days=self.days_later), at, self._zone)
+
+    def _later(self, at: time, today: date) -> float:
+        """In some days or months; at the same time of day, unless there is another."""
+        if any(self.named_date):
+            return self._in_month(at, today)
+        try:
+            day = today + timedelta(days=self.relative_days or 0)
+            months = day.month - 1 + self.months
+            day = _day(day.year + months // 12, months % 12 + 1, day.day)
+        except (ValueError, OverflowError):
+            raise NotATimeError from None
+        if self.days:
+            if not self.next_week or self.relative_days != 7 or self.months:
+                raise NotATimeError
+            day = day - timedelta(days=day.weekday()) + timedelta(days=next(iter(self.days)))
+        timed = self.clock is not None or bool(self.part) or bool(self.days)
+        return self._on_day(day, at if timed else self.here.time().replace(tzinfo=None))
+
+    def _in_month(self, at: time, today: date) -> float:
+        """A day of a later month or year: `next month on the 3rd`, `next year on May 5`."""
+        year, month, day = self.named_date
+        if self.relative_days is not None or year is not None or day is None or (month and self.months % 12):
+            raise NotATimeError
+        months = today.month - 1 + self.months
+        self.named_date = today.year + months // 12, month or months % 12 + 1, day
+        return self._on_date(at, today)
+
+    def _check_weekday(self, day: date) -> None:
+        """Raises Refused if the day is not on the weekday that was named."""
+        if self.days and day.weekday() not in self.days:
+            raise Refused("{date} is not on that day of the week. Check both.", date=day.isoformat())
+
+    def _on_date(self, at: time, today: date) -> float:
+        year, month, day = self.named_date
+        if day is None or (month is None and self.clock is None and not self.whole):
+            raise NotATimeError
+        try:
+            if month is None:
+                months = [today.month - 1 + ahead for ahead in range(3)]
+                days = [(today.year + each // 12, each % 12 + 1) for each in months]
+                tried = [date(*each, day) for each in days if day <= _day(*each, 31).day]
+            else:
+                years = [year] if year is not None else [today.year + ahead for ahead in range(9)]
+                tried = [date(each, month, day) for each in years if day <= _day(each, month, 31).day]
+        except (ValueError, OverflowError):
+            tried = []
+        times = [(self._on_day(each, at), each) for each in tried]
+        if not times:
+            raise Refused("This date does not exist: {date}.", date=_shown(year, month, day))
+        found, on = next((each for each in times if each[0] > self._now), times[-1])
+        self._check_weekday(on)
+        return found
+
+    def _repeated(self) -> When:
+        if self.offset is not None or self.seconds or self.months or self.relative_days is not None:
+            raise NotATimeError
+        number, unit = self.interval or (1, "")
+        if number < 1 or (self.days_later and (self.days or number > 1 or any(self.named_date))):
+            raise NotATimeError
+        if unit in SECONDS:
+            if self.clock or self.days or self.part or any(self.named_date):
+                raise NotATimeError
+            return When(self._now + number * SECONDS[unit], f"{EVERY}{number * SECONDS[unit]}")
+        at = self._time()
+        if self.days and unit in ("", "week", "day") and number > 1:
+            if len(self.days) > 1 or unit == "day":
+                raise NotATimeError
+            return When(self._once(), f"{DAYS}{7 * number} {at:%H:%M}")
+        if number > 1:
+            if unit not in ("day", "week"):
+                raise NotATimeError
+            first = local_time(self.here.date(), at, self._zone)
+            rule = f"{DAYS}{number * (7 if unit == 'week' else 1)} {at:%H:%M}"
+            return When(first if first > self._now else next_time(rule, first, self._now, self._zone) or first, rule)
+        return self._by_cron(f"{at.minute} {at.hour} {self._fields(unit)}")
+
+    def _fields(self, unit: str) -> str:
+        """Day, month and weekday of the cron expression."""
+        year, month, day = self.named_date
+        if year is not None:
+            raise NotATimeError
+        if month is not None:
+            if day is None or self.days:
+                raise NotATimeError
+            return f"{day} {month} *"
+        if day is not None or unit == "month":
+            if self.days:
+                raise NotATimeError
+            return f"{day or self.here.day} * *"
+        if unit == "year":
+            return f"{self.here.day} {self.here.month} *"
+        if self.days:
+            return f"* * {_weekdays(self.days)}"
+        if unit == "week":
+            return f"* * {_weekdays({self.here.weekday()})}"
+        if unit == "day" or self.part:
+            return "* * *"
+        raise NotATimeError
+
+    def _by_cron(self, rule: str) -> When:
+        if not is_cron(rule) or (first := next_time(rule, self._now, self._now, self._zone)) is None:
+            raise NotATimeError
+        return When(first, rule)
+
+
+def _day(year: int, month: int, day: int) -> date:
+    """This day, or the last one of its month."""
+    following = date(year + month // 12, month % 12 + 1, 1)
+    return min(date(year, month, 1) + timedelta(days=day - 1), following - timedelta(days=1))
+
+
+def _shown(year: int | None, month: int | None, day: int) -> str:
+    return "-".join(f"{each:02}" for each in (year, month, day) if each is not None)
+
+
+def _weekdays(days: set[int]) -> str:
+    """Weekdays as cron writes them: Sunday is 0."""
+    return "1-5" if days == {0, 1, 2, 3, 4} else ",".join(str(each) for each in sorted((day + 1) % 7 for day in days))
