@@ -10,7 +10,7 @@ from handlers.accounts.accounts import Accounts
 from handlers.accounts.kinds import QUOTES, AccountKind, Field, ServiceFailed, Tested, is_host
 from handlers.accounts.reachable import Reachable
 from handlers.tools.git.program import Identity
-from handlers.tools.git.remote import Login, Remote, parse_remote
+from handlers.tools.git.remote import Login, Remote, Route, parse_remote
 from routing.errors import Refused, ToolFailed
 from routing.types.people import Person
 
@@ -50,7 +50,7 @@ def kind(reachable: Callable[[Person], Reachable]) -> AccountKind:
         host = remote.host
         addresses = await asyncio.to_thread(reachable(person).addresses, host, remote.port, remote.encrypted)
         gateway = await asyncio.to_thread(import_module, "handlers.tools.git.gateway")
-        status = await gateway.check_login(gateway.Route(remote, addresses, Login(details["user"], secret), None, 0))
+        status = await gateway.check_login(Route(remote, addresses, Login(details["user"], secret), None, 0))
         if status in (401, 403):
             raise ServiceFailed("{host} refuses this user name and token", again="secret", host=host)
         if status == 404:

@@ -7,57 +7,27 @@ sandbox, it finds no password there and reaches no other address."""
 from __future__ import annotations
 
 import asyncio
-import re
 import socket
 import tempfile
 from base64 import b64encode
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
-from urllib.parse import unquote
 
 import aiohttp
 from aiohttp import web
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
-from handlers.tools.git.remote import Login, Push, Remote
+from handlers.tools.git.daemon import daemon
+from handlers.tools.git.packets import MAX_REQUEST_BYTES, read_commands
+from handlers.tools.git.remote import CONNECT_SECONDS, FETCH, PUSH, SILENT_SECONDS, Login, Route
 from routing.errors import ToolFailed
 
-CONNECT_SECONDS, SILENT_SECONDS = 15.0, 120.0
-"""Time limits for connecting, and for a server that sends nothing."""
-MAX_REQUEST_BYTES = 16 * 2**20
-"""What git sends to fetch: the names of commits."""
-MAX_COMMAND_BYTES = 100_000
 MAX_REFS_BYTES = 64 * 2**20
 """The server's list of branches and tags, which git keeps in memory."""
 MAX_REDIRECTS = 5
-_CHUNK = 65536
 _SENT = ("Accept", "Content-Type", "Git-Protocol", "User-Agent")
-_FETCH, _PUSH = "git-upload-pack", "git-receive-pack"
-_COMMAND = re.compile(rb"([0-9a-f]{40,64}) ([0-9a-f]{40,64}) ([^\0\n]+)")
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """Where the gateway leads: `addresses` are the checked IP addresses of the remote's host. Without `push` it only
-    reads. The server may send `max_bytes`."""
-
-    remote: Remote
-    addresses: Sequence[str]
-    login: Login | None
-    push: Push | None
-    max_bytes: int
-
-    @property
-    def services(self) -> tuple[str, ...]:
-        return (_FETCH, _PUSH) if self.push else (_FETCH,)
-
-
-class _Reader(Protocol):
-    async def readexactly(self, n: int, /) -> bytes: ...
 
 
 @asynccontextmanager
@@ -66,7 +36,7 @@ async def opened(route: Route) -> AsyncIterator[tuple[Path, list[str]]]:
     folder = await asyncio.to_thread(tempfile.TemporaryDirectory, prefix="tierbot-git-")
     try:
         path, problems = Path(folder.name, "socket"), list[str]()
-        serve = _daemon if route.remote.scheme == "git" else _http
+        serve = daemon if route.remote.scheme == "git" else _http
         async with serve(route, path, problems):
             yield path, problems
     finally:
@@ -119,7 +89,7 @@ async def check_login(route: Route) -> int:
     status = 0
     try:
         async with aiohttp.ClientSession(connector=connector, timeout=timeout) as session:
-            for service in (_PUSH, _FETCH):
+            for service in (PUSH, FETCH):
                 address = URL(f"{route.remote.url.rstrip('/')}/info/refs?service={service}", encoded=True)
                 async with session.get(address, headers=_authorization(route.login), allow_redirects=False) as answer:
                     right = answer.content_type == f"application/x-{service}-advertisement"
@@ -188,7 +158,7 @@ class _Http:
     async def _exchanged(self, request: web.BaseRequest, service: str) -> web.StreamResponse:
         headers = self._headers(request)
         body: bytes | AsyncIterator[bytes]
-        if service == _FETCH:
+        if service == FETCH:
             body = await _whole(request.content)
         else:
             assert self._route.push is not None
@@ -264,118 +234,3 @@ async def _joined(first: bytes, rest: aiohttp.StreamReader) -> AsyncIterator[byt
     yield first
     async for chunk in rest.iter_any():
         yield chunk
-
-
-async def read_commands(reader: _Reader, push: Push) -> bytes:
-    """The packet lines of a push up to the first flush packet. Raises ToolFailed for another change than `push`."""
-    read = bytearray()
-    while True:
-        length, line = await _packet(reader)
-        read += length + line
-        if not line and length == b"0000":
-            return bytes(read)
-        if len(read) > MAX_COMMAND_BYTES:
-            raise ToolFailed("git's request is too large.")
-        command = _COMMAND.match(line)
-        if line.startswith(b"shallow "):
-            continue
-        if command is None or command.groups()[1:] != (push.commit.encode(), push.ref.encode()):
-            raise ToolFailed("git tried to push something else than was confirmed. Nothing was pushed.")
-        if b"push-options" in line.partition(b"\0")[2].split():  # orders to the server, such as to merge
-            raise ToolFailed("git tried to give the server an order besides the push. Nothing was pushed.")
-        if command[1].strip(b"0") != push.base.encode().strip(b"0"):  # the server refuses one that is not current
-            raise ToolFailed(
-                "The branch on the server is not as it was when this folder last saw it. Nothing was pushed: use "
-                "git_pull, then ask again."
-            )
-
-
-async def _packet(reader: _Reader) -> tuple[bytes, bytes]:
-    """The length and the content of a packet line (gitprotocol-common)."""
-    length = await reader.readexactly(4)
-    try:
-        size = int(length, 16)
-    except ValueError:
-        raise ToolFailed("git sent an invalid request.") from None
-    return length, await reader.readexactly(size - 4) if size > 4 else b""
-
-
-@asynccontextmanager
-async def _daemon(route: Route, path: Path, problems: list[str]) -> AsyncIterator[None]:
-    """The gateway to a git daemon, which knows no logins."""
-
-    connections: set[asyncio.Task[None]] = set()
-
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            await _with_daemon(route, reader, writer)
-            writer.close()
-            await writer.wait_closed()
-        except ToolFailed as error:
-            problems.append(str(error))
-        except (OSError, TimeoutError, asyncio.IncompleteReadError):
-            problems.append(f"{route.remote.host} can't be reached, or stopped in the middle. Try again later.")
-        finally:
-            writer.transport.abort()
-
-    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.create_task(connected(reader, writer))
-        connections.add(task)
-        task.add_done_callback(connections.discard)
-
-    server = await asyncio.start_unix_server(accept, path)
-    try:
-        yield
-    finally:
-        server.close()
-        for task in connections:
-            task.cancel()
-        await asyncio.gather(*connections, return_exceptions=True)
-
-
-async def _with_daemon(route: Route, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    _, line = await _packet(reader)
-    words, *more = line.split(b"\0")
-    service, _, wanted = words.rstrip(b"\n").decode(errors="replace").partition(" ")
-    if service not in route.services or wanted != unquote(route.remote.path):
-        raise ToolFailed("git asked for something else than this repository, which is not allowed.")
-    async with asyncio.timeout(CONNECT_SECONDS):
-        there, server = await asyncio.open_connection(route.addresses[0], route.remote.port)
-    try:
-        version = b"\0version=2\0" if b"version=2" in more else b""
-        asked = words + b"\0host=" + route.remote.host.encode() + b"\0" + version
-        server.write(b"%04x" % (len(asked) + 4) + asked)
-
-        async def send() -> None:
-            if service == _PUSH:
-                assert route.push is not None
-                server.write(await read_commands(reader, route.push))
-            await _copied(reader, server, MAX_REQUEST_BYTES if service == _FETCH else route.max_bytes)
-            server.write_eof()
-
-        sending, receiving = (asyncio.create_task(each) for each in (send(), _copied(there, writer, route.max_bytes)))
-        try:
-            done, _ = await asyncio.wait({sending, receiving}, return_when=asyncio.FIRST_COMPLETED)
-            if sending in done:
-                sending.result()
-            await receiving
-        finally:
-            sending.cancel()
-            receiving.cancel()
-            await asyncio.gather(sending, receiving, return_exceptions=True)
-    finally:
-        server.transport.abort()
-
-
-async def _copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, most: int) -> None:
-    async with asyncio.timeout(None) as silence:
-        while True:
-            silence.reschedule(asyncio.get_running_loop().time() + SILENT_SECONDS)
-            chunk = await reader.read(_CHUNK)
-            if not chunk:
-                break
-            most -= len(chunk)
-            if most < 0:
-                raise ToolFailed("The repository is larger than the person's folder may be. Clone with depth 1.")
-            writer.write(chunk)
-            await writer.drain()

@@ -1,14 +1,19 @@
-"""Addresses of repositories, and what may be done there."""
+"""Addresses of repositories, and what may be done there: `Route` is all that the gateway needs to know."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urljoin, urlsplit
 
 from routing.errors import ToolFailed
 
 MAX_ADDRESS_CHARACTERS = 2_000
+CONNECT_SECONDS, SILENT_SECONDS = 15.0, 120.0
+"""Time limits for connecting, and for a server that sends nothing."""
+FETCH, PUSH = "git-upload-pack", "git-receive-pack"
+"""What git asks of a server."""
 _PORTS = {"https": 443, "http": 80, "git": 9418}
 _SSH = re.compile(r"(?:ssh://)?(?:[\w.-]+@)?(?P<host>[\w.-]+\.[A-Za-z]+)(?::\d+/|[:/])(?P<path>[^:\s]+)")
 _PLAIN = re.compile(r"[!#-;=?-\[\]_a-z~]+")
@@ -98,3 +103,19 @@ def parse_remote(address: str) -> Remote:
     if any(part in (".", "..") for part in remote.path.split("/")):
         raise ToolFailed("The path of the address contains dots: write it without them.")
     return remote
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where the gateway leads: `addresses` are the checked IP addresses of the remote's host. Without `push` it only
+    reads. The server may send `max_bytes`."""
+
+    remote: Remote
+    addresses: Sequence[str]
+    login: Login | None
+    push: Push | None
+    max_bytes: int
+
+    @property
+    def services(self) -> tuple[str, ...]:
+        return (FETCH, PUSH) if self.push else (FETCH,)

@@ -19,7 +19,7 @@ from handlers.tools.git import scripts
 from handlers.tools.git.account import GitAccounts
 from handlers.tools.git.commits import Pushed, check
 from handlers.tools.git.program import Git, GitStopped, Online, Script
-from handlers.tools.git.remote import Push, Remote, parse_remote
+from handlers.tools.git.remote import Push, Remote, Route, parse_remote
 from handlers.tools.sandbox import Sandbox
 from routing.errors import ToolFailed
 from routing.types.people import Person
@@ -166,7 +166,7 @@ class GitTools:
         except ServiceFailed as failed:
             raise ToolFailed(f"The repository can't be reached: {failed}.") from None
         login = await self._accounts.login(scope.person, remote)
-        route = gateway.Route(remote, addresses, login, push, self._git.disk_bytes)
+        route = Route(remote, addresses, login, push, self._git.disk_bytes)
         author = await self._accounts.author(scope.person)
         async with gateway.opened(route) as (server, problems):
             try:

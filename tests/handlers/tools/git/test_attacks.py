@@ -16,7 +16,7 @@ from handlers.accounts.kinds import ServiceFailed
 from handlers.accounts.reachable import Reachable
 from handlers.tools.files.person_files import PersonFiles
 from handlers.tools.files.tools import FileTools
-from handlers.tools.git.gateway import read_commands
+from handlers.tools.git.packets import read_commands
 from handlers.tools.git.program import Script
 from handlers.tools.git.remote import Push, Remote, parse_remote
 from handlers.tools.git.tools import GitTools
