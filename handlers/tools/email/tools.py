@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
@@ -156,18 +157,18 @@ class EmailTools:
         return await self._service(self._send, scope, account, draft, now)
 
     def _send(self, scope: ToolScope, account: OpenAccount, draft: Draft, now: datetime) -> str:
-        from handlers.tools.email import mailbox, sending
+        from handlers.tools.email import sending
 
-        message, reachable = draft.message(now), self._reachable(scope.person)
-        details = account.details
+        message, details = draft.message(now), account.details
+        reachable = self._reachable(scope.person)
         refused = sending.send(message, details["smtp"], details["user"], account.secret, reachable)
         told = f"Sent to {', '.join(each.addr_spec for each in (*draft.to, *draft.cc))}."
         if refused:
             told = f"Sent, but these recipients were refused: {', '.join(refused)}."
         if "gmail" not in details["smtp"]:  # Gmail keeps what it sends
             try:
-                with mailbox.opened(details["imap"], details["user"], account.secret, reachable) as mail:
-                    mail.keep_sent(message.as_bytes())
+                with self._opened(scope, account) as mailbox:
+                    mailbox.keep_sent(message.as_bytes())
             except ServiceFailed:
                 told += " It could not be kept among the sent mails."
         return told
@@ -211,28 +212,26 @@ class EmailTools:
         )
 
     def _answered(self, scope: ToolScope, account: OpenAccount, id: str) -> Header:
-        from handlers.tools.email import mailbox
-
-        details = account.details
         try:
-            with mailbox.opened(
-                details["imap"], details["user"], account.secret, self._reachable(scope.person)
-            ) as mail:
-                return mail.open(id).header
+            with self._opened(scope, account) as mailbox:
+                return mailbox.open(id).header
         except ServiceFailed as failed:
             raise _told(failed) from None
 
     async def _with_mailbox(self, scope: ToolScope, use: Callable[[Mailbox], T]) -> T:
         account = await self._accounts.open(scope.person, KIND)
-        details, reachable = account.details, self._reachable(scope.person)
 
         def work() -> T:
-            from handlers.tools.email import mailbox
-
-            with mailbox.opened(details["imap"], details["user"], account.secret, reachable) as mail:
-                return use(mail)
+            with self._opened(scope, account) as mailbox:
+                return use(mailbox)
 
         return await self._service(work)
+
+    def _opened(self, scope: ToolScope, account: OpenAccount) -> AbstractContextManager[Mailbox]:
+        from handlers.tools.email import mailbox
+
+        details, reachable = account.details, self._reachable(scope.person)
+        return mailbox.opened(details["imap"], details["user"], account.secret, reachable)
 
     async def _service(self, work: Callable[..., T], *arguments: object) -> T:
         try:
