@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -16,6 +15,7 @@ from handlers.accounts.dav import CALENDAR, DavServers
 from handlers.accounts.dav_items import Item
 from handlers.accounts.kinds import ServiceFailed
 from handlers.languages import Say
+from handlers.replies.names import quoted
 from handlers.tools.authoring.decorator import Tools, tool, tools_of
 from handlers.tools.authoring.tool import Preview
 from handlers.tools.calendar import times
@@ -28,7 +28,8 @@ from routing.types.time_zones import time_zone
 from routing.types.tools import ToolScope, Traits
 
 if TYPE_CHECKING:  # imported when a calendar is first used
-    from handlers.tools.calendar.events import Changes, Occurrence
+    from handlers.tools.calendar.editing import Changes
+    from handlers.tools.calendar.events import Occurrence
 
 NAME = "calendar"
 KINDS = (CALENDAR,)
@@ -103,7 +104,10 @@ class CalendarTools:
             busy = [each.span(zone) for _, _, each in self._found(server, first, last, zone) if each.busy]
             gaps = times.free(busy, first, last, (from_hour, to_hour), minutes)
             listed = [f"{times.shown(begins, zone)} to {ends:%H:%M}" for begins, ends in gaps[:MAX_GAPS]]
-            return {"free": listed, "looked at": f"{from_hour}:00 to {to_hour}:00 in {zone.key}"}
+            answer: dict[str, Any] = {"free": listed, "looked at": f"{from_hour}:00 to {to_hour}:00 in {zone.key}"}
+            if len(gaps) > MAX_GAPS:
+                answer["left out"] = f"{len(gaps) - MAX_GAPS} later ones: ask for a shorter time"
+            return answer
 
         return await self._with(scope, work)
 
@@ -116,8 +120,8 @@ class CalendarTools:
         say = Say(scope.language)
         words = "This puts “{title}” into your calendar and invites {people}; your server may send them a mail."
         people = ", ".join(attendees)
-        shows = {name for name, text in (("title", title), ("attendees", people)) if plain(text) == f"`{text}`"}
-        return Preview(say(words, title=plain(title), people=plain(people)), shows)
+        shows = {name for name, text in (("title", title), ("attendees", people)) if quoted(text) == f"`{text}`"}
+        return Preview(say(words, title=quoted(title), people=quoted(people)), shows)
 
     @tool(accounts=KINDS, traits=WRITES, asks=_asks_to_invite)
     async def create_event(
@@ -141,16 +145,16 @@ class CalendarTools:
             raise ToolFailed("remind_minutes must be between 0 and 40320 (four weeks).")
 
         def work(server: CalendarServer, account: OpenAccount) -> tuple[dict[str, Any], bytes]:
-            from handlers.tools.calendar import events
+            from handlers.tools.calendar import editing, events
 
             changes = self._changes(zone, title, start, end, place, notes, attendees)
-            uid, made = events.new(changes, repeat, remind_minutes, _mail(account))
+            uid, made = editing.new(changes, repeat, remind_minutes, _mail(account))
             url, name = server.calendar(calendar)
-            entry = server.create(url, uid, events.written(made))
+            entry = server.create(url, uid, editing.written(made))
             found = events.find(made, "", zone)
             assert found is not None
             shown = _shown(found, name, _identity(server, entry, ""), zone)
-            return shown, events.invitation(made) if changes.attendees else b""
+            return shown, editing.invitation(made) if changes.attendees else b""
 
         shown, invitation = await self._with(scope, work)
         return {"created": shown} | _attached(scope, invitation)
@@ -166,8 +170,8 @@ class CalendarTools:
         say = Say(scope.language)
         words = "This changes “{title}” ({start}). {people} are invited; your server may send them a mail."
         zone = await time_zone(scope.time_zone)
-        shown = plain(", ".join(people))
-        return Preview(say(words, title=plain(found.title), start=_said(say, found, zone), people=shown), ("id",))
+        shown = quoted(", ".join(people))
+        return Preview(say(words, title=quoted(found.title), start=_said(say, found, zone), people=shown), ("id",))
 
     @tool(accounts=KINDS, traits=CHANGES, asks=_asks_to_change)
     async def update_event(
@@ -186,18 +190,18 @@ class CalendarTools:
         zone = await time_zone(scope.time_zone)
 
         def work(server: CalendarServer, account: OpenAccount) -> tuple[dict[str, Any], bytes]:
-            from handlers.tools.calendar import events
+            from handlers.tools.calendar import editing, events
 
             entry, parsed, mark = _read(server, id)
             changes = self._changes(zone, title, start, end, place, notes, attendees)
             if series and mark and changes.start is not None:
-                changes = _for_series(parsed, mark, changes, zone)
-            events.change(parsed, "" if series else mark, changes, _mail(account))
-            server.replace(entry, events.written(parsed))
+                changes = editing.for_series(parsed, mark, changes, zone)
+            editing.change(parsed, "" if series else mark, changes, _mail(account))
+            server.replace(entry, editing.written(parsed))
             found = events.find(parsed, "" if series else mark, zone)
             assert found is not None
             identity = _identity(server, entry, "" if series else mark)
-            return _shown(found, "", identity, zone), events.invitation(parsed) if found.attendees else b""
+            return _shown(found, "", identity, zone), editing.invitation(parsed) if found.attendees else b""
 
         shown, invitation = await self._with(scope, work)
         return {"changed": shown} | _attached(scope, invitation)
@@ -210,19 +214,19 @@ class CalendarTools:
         else:
             words = "This deletes “{title}” ({start}) from your calendar."
         zone = await time_zone(scope.time_zone)
-        return Preview(say(words, title=plain(found.title), start=_said(say, found, zone)), ("id", "series"))
+        return Preview(say(words, title=quoted(found.title), start=_said(say, found, zone)), ("id", "series"))
 
     @tool(accounts=KINDS, traits=WRITES, asks=_asks_to_delete)
     async def delete_event(self, scope: ToolScope, id: str, series: bool = False) -> str:
         """Deletes an event. Of a repeated one only the one with this id, or with `series` all."""
 
         def work(server: CalendarServer, account: OpenAccount) -> str:
-            from handlers.tools.calendar import events
+            from handlers.tools.calendar import editing
 
             entry, parsed, mark = _read(server, id)
             if mark and not series:
-                events.cancel(parsed, mark)
-                server.replace(entry, events.written(parsed))
+                editing.cancel(parsed, mark)
+                server.replace(entry, editing.written(parsed))
             else:
                 server.delete(entry)
             return "The event is deleted."
@@ -293,21 +297,15 @@ class CalendarTools:
         notes: str,
         attendees: list[str] | None,
     ) -> Changes:
-        from handlers.tools.calendar import events
+        from handlers.tools.calendar import editing
 
         now = self._clock()
         begins = times.read_when(start, zone, now) if start else None
         ends = times.read_when(end, zone, now) if end else None
         if ends is not None and not isinstance(ends, datetime):
             ends += timedelta(days=1)  # the last day, included
-        people = None if attendees is None else events.read_attendees(attendees)
-        return events.Changes(title or None, begins, ends, place or None, notes or None, people)
-
-
-def plain(text: str) -> str:
-    """A text from outside in a sentence of ours: on one line, without formatting, links or invisible characters."""
-    shown = "".join(each if each == " " or unicodedata.category(each)[0] not in "CZ" else " " for each in text[:200])
-    return "`" + " ".join(shown.replace("`", "'").split()) + "`"
+        people = None if attendees is None else editing.read_attendees(attendees)
+        return editing.Changes(title or None, begins, ends, place or None, notes or None, people)
 
 
 def _said(say: Say, found: Occurrence, zone: ZoneInfo) -> str:
@@ -349,22 +347,6 @@ def _read(server: CalendarServer, identity: str) -> tuple[Item, Any, str]:
     if parsed is None:
         raise ToolFailed("This entry can't be read.")
     return entry, parsed, mark
-
-
-def _for_series(parsed: Any, mark: str, changes: Changes, zone: ZoneInfo) -> Changes:
-    """The first start and end of the series, if the repetition with this mark moves to the given ones."""
-    from handlers.tools.calendar import events
-
-    here, main = events.find(parsed, mark, zone), events.find(parsed, "", zone)
-    if here is None or main is None or changes.start is None:
-        return changes
-    by = _wall(changes.start, zone) - _wall(here.start, zone)
-    end = None if changes.end is None else main.start + by + (_wall(changes.end, zone) - _wall(changes.start, zone))
-    return replace(changes, start=main.start + by, end=end)
-
-
-def _wall(when: times.When, zone: ZoneInfo) -> datetime:
-    return times.moment(when, zone).replace(tzinfo=None)
 
 
 def _mail(account: OpenAccount) -> str:

@@ -11,9 +11,9 @@ from handlers.accounts.accounts import Accounts
 from handlers.accounts.dav import CALENDAR, CONTACTS, DavServers, find_home
 from handlers.accounts.kinds import ServiceFailed
 from handlers.languages import Say
+from handlers.replies.names import quoted
 from handlers.tools.authoring.decorator import Tools, tool, tools_of
 from handlers.tools.authoring.tool import Preview
-from handlers.tools.calendar.toolkit import plain
 from handlers.tools.contacts.server import AddressBooks
 from handlers.tools.dependencies import ToolDependencies
 from routing.errors import ToolFailed
@@ -126,7 +126,7 @@ class ContactTools:
             return cards.name_of(_read(books, id)[1])
 
         name = await self._with(scope, work)
-        return Preview(Say(scope.language)("This deletes {name} from your address book.", name=plain(name)), ("id",))
+        return Preview(Say(scope.language)("This deletes {name} from your address book.", name=quoted(name)), ("id",))
 
     @tool(accounts=KINDS, traits=WRITES, asks=_asks_to_delete)
     async def delete_contact(self, scope: ToolScope, id: str) -> str:

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from handlers.tools.calendar.events import read_rule
+from handlers.tools.calendar.editing import read_rule
 from routing.errors import ToolFailed
 
 CPU_SECONDS = 30

@@ -120,6 +120,9 @@ async def test_free_time_leaves_out_what_is_busy(on: Office) -> None:
     assert found["free"] == ["Tue 2026-11-24 09:00 to 10:00", "Tue 2026-11-24 16:00 to 18:00"]
     found = json.loads(await on.call("find_free_time", start="tomorrow", minutes=90, to_hour=20))
     assert found["free"] == ["Tue 2026-11-24 16:00 to 20:00"]
+    found = json.loads(await on.call("find_free_time", start="2026-12-01", end="2027-01-20"))
+    assert len(found["free"]) == 40
+    assert found["left out"] == "11 later ones: ask for a shorter time"
     with pytest.raises(ToolFailed, match="from_hour must be before"):
         await on.call("find_free_time", start="tomorrow", from_hour=18, to_hour=9)
 

@@ -1,0 +1,244 @@
+"""New calendar entries, and changes of those there are. Like `events`, it is imported when a calendar is first used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+from zoneinfo import ZoneInfo
+
+from icalendar import Alarm, Calendar, Component, Event, vCalAddress, vRecur, vText
+
+from handlers.tools.calendar.events import (
+    MAX_TEXT,
+    changed_repetition,
+    end_of,
+    find,
+    master,
+    occurrences,
+    original_start,
+    shifted,
+    time_of,
+    too_often,
+)
+from handlers.tools.calendar.times import When, moment
+from routing.errors import ToolFailed
+
+WORDS = {
+    "daily": "FREQ=DAILY",
+    "weekly": "FREQ=WEEKLY",
+    "monthly": "FREQ=MONTHLY",
+    "yearly": "FREQ=YEARLY",
+    "weekdays": "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR",
+}
+_PRODUCT = "-//tierbot//calendar//EN"
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What to set; None leaves a field as it is."""
+
+    title: str | None = None
+    start: When | None = None
+    end: When | None = None
+    place: str | None = None
+    notes: str | None = None
+    attendees: Sequence[str] | None = None
+
+
+def new(changes: Changes, repeat: str, remind_minutes: int, organizer: str) -> tuple[str, Calendar]:
+    """A new entry and its unique id. Raises ToolFailed."""
+    calendar, uid = Calendar(), str(uuid4())
+    calendar.add("PRODID", _PRODUCT)
+    calendar.add("VERSION", "2.0")
+    event = Event()
+    event.add("UID", uid)
+    assert changes.start is not None
+    event.add("DTSTART", changes.start)
+    if changes.end is None and isinstance(changes.start, datetime):
+        changes = replace(changes, end=changes.start + timedelta(hours=1))
+    if repeat:
+        event.add("RRULE", read_rule(repeat))
+    _apply(event, changes, organizer)
+    if remind_minutes:
+        alarm = Alarm()
+        alarm.add("ACTION", "DISPLAY")
+        alarm.add("DESCRIPTION", changes.title or "")
+        alarm.add("TRIGGER", -timedelta(minutes=remind_minutes))
+        event.add_component(alarm)
+    calendar.add_component(event)
+    return uid, calendar
+
+
+def change(calendar: Calendar, mark: str, changes: Changes, organizer: str) -> None:
+    """Change an event, or with a mark only that repetition. Raises ToolFailed."""
+    main = master(calendar)
+    if not mark:
+        if changes.start is not None and ("RRULE" in main or "RDATE" in main):
+            _move_series(calendar, main, changes.start)
+        _apply(main, changes, organizer)
+        return
+    original = original_start(main, mark)
+    event = changed_repetition(calendar, original)
+    if event is None:
+        _check_repeats(calendar, mark, original)
+        event = Event.from_ical(main.to_ical())
+        start = time_of(main, "DTSTART")
+        assert start is not None
+        for name in ("RRULE", "RDATE", "EXDATE", "DURATION", "DTSTART", "DTEND"):
+            event.pop(name, None)
+        event.add("DTSTART", original)
+        event.add("DTEND", shifted(original, end_of(main, start) - start))
+        event.add("RECURRENCE-ID", original)
+        calendar.add_component(event)
+    _apply(event, changes, organizer)
+
+
+def for_series(parsed: Any, mark: str, changes: Changes, zone: ZoneInfo) -> Changes:
+    """The first start and end of the series, if the repetition with this mark moves to the given ones."""
+    here, main = find(parsed, mark, zone), find(parsed, "", zone)
+    if here is None or main is None or changes.start is None:
+        return changes
+    by = _wall(changes.start, zone) - _wall(here.start, zone)
+    end = None if changes.end is None else main.start + by + (_wall(changes.end, zone) - _wall(changes.start, zone))
+    return replace(changes, start=main.start + by, end=end)
+
+
+def _wall(when: When, zone: ZoneInfo) -> datetime:
+    return moment(when, zone).replace(tzinfo=None)
+
+
+def cancel(calendar: Calendar, mark: str) -> None:
+    """Remove one repetition. Raises ToolFailed."""
+    main = master(calendar)
+    original = original_start(main, mark)
+    event = changed_repetition(calendar, original)
+    if event is not None:
+        calendar.subcomponents.remove(event)
+    else:
+        _check_repeats(calendar, mark, original)
+    main.add("EXDATE", original)
+    _touch(main)
+
+
+def invitation(calendar: Calendar) -> bytes:
+    """The entry as an invitation that mail programs understand."""
+    calendar = Calendar.from_ical(calendar.to_ical())
+    calendar.pop("METHOD", None)
+    calendar.add("METHOD", "REQUEST")
+    return written(calendar)
+
+
+def written(calendar: Calendar) -> bytes:
+    """The entry as the server keeps it, with its time zones."""
+    calendar.add_missing_timezones()
+    data: bytes = calendar.to_ical()
+    return data
+
+
+def read_rule(text: str) -> Any:
+    """`weekly` or an RRULE as a rule. Raises ToolFailed."""
+    written_rule = WORDS.get(text.strip().lower(), text.strip().upper().removeprefix("RRULE:"))
+    try:
+        rule = vRecur.from_ical(written_rule)
+    except (ValueError, KeyError, TypeError):
+        rule = {}
+    if not rule.get("FREQ") or too_often(rule):
+        words = ", ".join(WORDS)
+        raise ToolFailed(f"{text[:60]!r} is no repetition: write one of {words}, or an RRULE of at most one per day.")
+    return rule
+
+
+def read_attendees(given: Iterable[str]) -> tuple[str, ...]:
+    """E-mail addresses. Raises ToolFailed for anything else."""
+    found = []
+    for each in given:
+        address = each.strip().removeprefix("mailto:")
+        name, at, host = address.rpartition("@")
+        bad = not (name and at and "." in host) or len(address) > 254 or any(sign in ' ,;:"<>()' for sign in address)
+        if bad or not address.isprintable():
+            raise ToolFailed(f"{each[:60]!r} is not an e-mail address; ask the user for it.")
+        found.append(address)
+    if len(found) > 50:
+        raise ToolFailed("An event has at most 50 attendees here.")
+    return tuple(dict.fromkeys(found))
+
+
+def _apply(event: Component, changes: Changes, organizer: str) -> None:
+    start = time_of(event, "DTSTART")
+    assert start is not None
+    begins = changes.start if changes.start is not None else start
+    ends = changes.end if changes.end is not None else shifted(begins, end_of(event, start) - start, begins, start)
+    if isinstance(begins, datetime) != isinstance(ends, datetime):
+        raise ToolFailed("Give both the start and the end a time, or neither.")
+    if ends < begins or (isinstance(begins, datetime) and ends == begins and changes.end is not None):
+        raise ToolFailed("The end must be after the start.")
+    for name in ("DTSTART", "DTEND", "DURATION"):
+        event.pop(name, None)
+    event.add("DTSTART", begins)
+    event.add("DTEND", ends)
+    for name, value in (("SUMMARY", changes.title), ("LOCATION", changes.place), ("DESCRIPTION", changes.notes)):
+        if value is not None:
+            event.pop(name, None)
+            if value:
+                event.add(name, value[:MAX_TEXT])
+    if changes.attendees is not None:
+        event.pop("ATTENDEE", None)
+        for address in changes.attendees:
+            person = vCalAddress(f"mailto:{address}")
+            person.params["RSVP"] = vText("TRUE")
+            event.add("ATTENDEE", person, encode=False)
+        if changes.attendees and organizer and "ORGANIZER" not in event:
+            event.add("ORGANIZER", vCalAddress(f"mailto:{organizer}"), encode=False)
+    _touch(event)
+
+
+def _touch(event: Component) -> None:
+    """Note that the event changed, so that other programs take the new version."""
+    number = event.pop("SEQUENCE", 0)
+    event.add("SEQUENCE", (number if isinstance(number, int) else 0) + 1)
+    for name in ("DTSTAMP", "LAST-MODIFIED"):
+        event.pop(name, None)
+        event.add(name, datetime.now(UTC))
+
+
+def _move_series(calendar: Calendar, main: Component, start: When) -> None:
+    """Move changed and removed repetitions together with the series, whose new first start is `start`."""
+    old = time_of(main, "DTSTART")
+    if type(old) is not type(start) or old is None:
+        raise ToolFailed("A repeating event can't change between a whole day and a time. Delete it and make a new one.")
+    rule = main.get("RRULE")
+    if any(name in (rule or {}) for name in ("BYDAY", "BYMONTHDAY", "BYMONTH")) and _day(old) != _day(start):
+        raise ToolFailed("This repeats on fixed days, so only its time can change. Delete it and make a new one.")
+    by = _plain(start) - _plain(old)
+    for event in calendar.walk("VEVENT"):
+        original = time_of(event, "RECURRENCE-ID")
+        if original is not None:
+            event.pop("RECURRENCE-ID")
+            event.add("RECURRENCE-ID", shifted(original, by))
+    removed = main.pop("EXDATE", None)
+    for each in removed if isinstance(removed, list) else [removed] if removed is not None else []:
+        for one in each.dts:
+            main.add("EXDATE", shifted(one.dt, by))
+
+
+def _check_repeats(calendar: Calendar, mark: str, original: When) -> None:
+    """Raises ToolFailed unless the event is repeated at this time."""
+    zone = (
+        original.tzinfo if isinstance(original, datetime) and isinstance(original.tzinfo, ZoneInfo) else ZoneInfo("UTC")
+    )
+    first = moment(original, zone) - timedelta(days=1)
+    copy = Calendar.from_ical(calendar.to_ical())
+    if all(each.mark != mark for each in occurrences(copy, first, first + timedelta(days=3), zone)):
+        raise ToolFailed("There is no such event. List the events again.")
+
+
+def _plain(when: When) -> datetime:
+    """The wall-clock time without its zone."""
+    return when.replace(tzinfo=None) if isinstance(when, datetime) else datetime(when.year, when.month, when.day)
+
+
+def _day(when: When) -> date:
+    return when.date() if isinstance(when, datetime) else when
