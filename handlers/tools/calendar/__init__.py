@@ -1,5 +1,5 @@
 """The toolkit for the person's calendar (CalDAV)."""
 
-from handlers.tools.calendar.toolkit import NAME, build
+from handlers.tools.calendar.tools import NAME, build
 
 __all__ = ["NAME", "build"]

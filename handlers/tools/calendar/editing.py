@@ -72,18 +72,18 @@ def new(changes: Changes, repeat: str, remind_minutes: int, organizer: str) -> t
     return uid, calendar
 
 
-def change(calendar: Calendar, mark: str, changes: Changes, organizer: str) -> None:
-    """Change an event, or with a mark only that repetition. Raises ToolFailed."""
+def change(calendar: Calendar, recurrence_id: str, changes: Changes, organizer: str) -> None:
+    """Change an event, or with a recurrence id only that repetition. Raises ToolFailed."""
     main = master(calendar)
-    if not mark:
+    if not recurrence_id:
         if changes.start is not None and ("RRULE" in main or "RDATE" in main):
             _move_series(calendar, main, changes.start)
         _apply(main, changes, organizer)
         return
-    original = original_start(main, mark)
+    original = original_start(main, recurrence_id)
     event = changed_repetition(calendar, original)
     if event is None:
-        _check_repeats(calendar, mark, original)
+        _check_repeats(calendar, recurrence_id, original)
         event = Event.from_ical(main.to_ical())
         start = time_of(main, "DTSTART")
         assert start is not None
@@ -96,9 +96,9 @@ def change(calendar: Calendar, mark: str, changes: Changes, organizer: str) -> N
     _apply(event, changes, organizer)
 
 
-def for_series(parsed: Any, mark: str, changes: Changes, zone: ZoneInfo) -> Changes:
-    """The first start and end of the series, if the repetition with this mark moves to the given ones."""
-    here, main = find(parsed, mark, zone), find(parsed, "", zone)
+def for_series(parsed: Any, recurrence_id: str, changes: Changes, zone: ZoneInfo) -> Changes:
+    """The first start and end of the series, if the repetition with this recurrence id moves to the given ones."""
+    here, main = find(parsed, recurrence_id, zone), find(parsed, "", zone)
     if here is None or main is None or changes.start is None:
         return changes
     by = _wall(changes.start, zone) - _wall(here.start, zone)
@@ -110,15 +110,15 @@ def _wall(when: When, zone: ZoneInfo) -> datetime:
     return moment(when, zone).replace(tzinfo=None)
 
 
-def cancel(calendar: Calendar, mark: str) -> None:
+def cancel(calendar: Calendar, recurrence_id: str) -> None:
     """Remove one repetition. Raises ToolFailed."""
     main = master(calendar)
-    original = original_start(main, mark)
+    original = original_start(main, recurrence_id)
     event = changed_repetition(calendar, original)
     if event is not None:
         calendar.subcomponents.remove(event)
     else:
-        _check_repeats(calendar, mark, original)
+        _check_repeats(calendar, recurrence_id, original)
     main.add("EXDATE", original)
     _touch(main)
 
@@ -224,14 +224,14 @@ def _move_series(calendar: Calendar, main: Component, start: When) -> None:
             main.add("EXDATE", shifted(one.dt, by))
 
 
-def _check_repeats(calendar: Calendar, mark: str, original: When) -> None:
+def _check_repeats(calendar: Calendar, recurrence_id: str, original: When) -> None:
     """Raises ToolFailed unless the event is repeated at this time."""
     zone = (
         original.tzinfo if isinstance(original, datetime) and isinstance(original.tzinfo, ZoneInfo) else ZoneInfo("UTC")
     )
     first = moment(original, zone) - timedelta(days=1)
     copy = Calendar.from_ical(calendar.to_ical())
-    if all(each.mark != mark for each in occurrences(copy, first, first + timedelta(days=3), zone)):
+    if all(each.recurrence_id != recurrence_id for each in occurrences(copy, first, first + timedelta(days=3), zone)):
         raise ToolFailed("There is no such event. List the events again.")
 
 

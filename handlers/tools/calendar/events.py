@@ -34,10 +34,10 @@ MAX_TEXT = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """One event, or one repetition of it. `mark` names the repetition among those of the event; empty if there is only
-    one. The end is exclusive."""
+    """One event, or one repetition of it. `recurrence_id` is the original start of the repetition; empty if there is
+    only one. The end is exclusive."""
 
-    mark: str
+    recurrence_id: str
     title: str
     start: When
     end: When
@@ -109,7 +109,7 @@ def _listed(found: Sequence[Component], repeats: bool) -> Iterator[Occurrence]:
             continue
         original = time_of(event, "RECURRENCE-ID") or start
         yield Occurrence(
-            mark=mark_of(original) if repeats else "",
+            recurrence_id=recurrence_id_of(original) if repeats else "",
             title=_text(event, "SUMMARY") or "(no title)",
             start=start,
             end=end_of(event, start),
@@ -128,17 +128,17 @@ def master(calendar: Calendar) -> Component:
     return found[0]
 
 
-def find(calendar: Calendar, mark: str, zone: ZoneInfo) -> Occurrence | None:
-    """The repetition with this mark, or the event itself without one."""
+def find(calendar: Calendar, recurrence_id: str, zone: ZoneInfo) -> Occurrence | None:
+    """The repetition with this recurrence id, or the event itself without one."""
     main = master(calendar)
-    start = original_start(main, mark) if mark else time_of(main, "DTSTART")
+    start = original_start(main, recurrence_id) if recurrence_id else time_of(main, "DTSTART")
     if start is None:
         return None
-    event = (changed_repetition(calendar, start) if mark else None) or main
+    event = (changed_repetition(calendar, start) if recurrence_id else None) or main
     begins = start if event is main else time_of(event, "DTSTART") or start
     length = end_of(event, time_of(event, "DTSTART") or begins) - (time_of(event, "DTSTART") or begins)
     return Occurrence(
-        mark,
+        recurrence_id,
         _text(event, "SUMMARY") or "(no title)",
         begins,
         shifted(begins, length),
@@ -156,13 +156,13 @@ def attendees(event: Component) -> tuple[str, ...]:
     return tuple(_line(str(one).removeprefix("mailto:").removeprefix("MAILTO:"), 254) for one in each[:100])
 
 
-def original_start(main: Component, mark: str) -> When:
-    """The start of a repetition by its mark, of the type and in the zone of the event. Raises ToolFailed."""
+def original_start(main: Component, recurrence_id: str) -> When:
+    """The start of a repetition by its recurrence id, of the type and in the zone of the event. Raises ToolFailed."""
     start = time_of(main, "DTSTART")
     try:
         if not isinstance(start, datetime):
-            return datetime.strptime(mark, "%Y%m%d").date()
-        naive = datetime.strptime(mark, "%Y%m%dT%H%M%S")
+            return datetime.strptime(recurrence_id, "%Y%m%d").date()
+        naive = datetime.strptime(recurrence_id, "%Y%m%dT%H%M%S")
     except ValueError:
         raise ToolFailed("There is no such event. List the events again.") from None
     return naive.replace(tzinfo=start.tzinfo)
@@ -172,7 +172,7 @@ def changed_repetition(calendar: Calendar, original: When) -> Component | None:
     """The changed repetition that replaces the one at this time."""
     for each in calendar.walk("VEVENT"):
         when = time_of(each, "RECURRENCE-ID")
-        if when is not None and mark_of(when) == mark_of(original):
+        if when is not None and recurrence_id_of(when) == recurrence_id_of(original):
             return each
     return None
 
@@ -200,7 +200,7 @@ def shifted(when: When, by: timedelta, now: When | None = None, before: When | N
     return when + by
 
 
-def mark_of(when: When) -> str:
+def recurrence_id_of(when: When) -> str:
     return f"{when:%Y%m%dT%H%M%S}" if isinstance(when, datetime) else f"{when:%Y%m%d}"
 
 

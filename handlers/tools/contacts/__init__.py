@@ -1,5 +1,5 @@
 """The toolkit for the person's address book (CardDAV)."""
 
-from handlers.tools.contacts.toolkit import NAME, build
+from handlers.tools.contacts.tools import NAME, build
 
 __all__ = ["NAME", "build"]

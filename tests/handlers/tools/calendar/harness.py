@@ -14,7 +14,7 @@ from handlers.accounts.accounts import Accounts
 from handlers.accounts.dav import DavServers
 from handlers.accounts.reachable import Reachable
 from handlers.tools.authoring.decorator import run, tools_of
-from handlers.tools.calendar.toolkit import CalendarTools
+from handlers.tools.calendar.tools import CalendarTools
 from routing.types.accounts import ServiceAccount
 from routing.types.decisions import TierDecision
 from routing.types.messages import OutgoingFile

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from handlers.tools.authoring.decorator import tools_of
-from handlers.tools.contacts.toolkit import ContactTools
+from handlers.tools.contacts.tools import ContactTools
 from routing.errors import ToolFailed
 from tests.handlers.tools.calendar.harness import BEN, Office, office
 

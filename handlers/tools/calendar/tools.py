@@ -71,7 +71,7 @@ class CalendarTools:
         def work(server: CalendarServer, account: OpenAccount) -> dict[str, Any]:
             words = query.casefold().split()
             listed = [
-                (found, name, _identity(server, entry, found.mark))
+                (found, name, _identity(server, entry, found.recurrence_id))
                 for entry, name, found in self._found(server, first, last, zone)
                 if all(word in f"{found.title} {found.place} {found.notes}".casefold() for word in words)
             ]
@@ -192,15 +192,15 @@ class CalendarTools:
         def work(server: CalendarServer, account: OpenAccount) -> tuple[dict[str, Any], bytes]:
             from handlers.tools.calendar import editing, events
 
-            entry, parsed, mark = _read(server, id)
+            entry, parsed, recurrence_id = _read(server, id)
             changes = self._changes(zone, title, start, end, place, notes, attendees)
-            if series and mark and changes.start is not None:
-                changes = editing.for_series(parsed, mark, changes, zone)
-            editing.change(parsed, "" if series else mark, changes, _mail(account))
+            if series and recurrence_id and changes.start is not None:
+                changes = editing.for_series(parsed, recurrence_id, changes, zone)
+            editing.change(parsed, "" if series else recurrence_id, changes, _mail(account))
             server.replace(entry, editing.written(parsed))
-            found = events.find(parsed, "" if series else mark, zone)
+            found = events.find(parsed, "" if series else recurrence_id, zone)
             assert found is not None
-            identity = _identity(server, entry, "" if series else mark)
+            identity = _identity(server, entry, "" if series else recurrence_id)
             return _shown(found, "", identity, zone), editing.invitation(parsed) if found.attendees else b""
 
         shown, invitation = await self._with(scope, work)
@@ -223,9 +223,9 @@ class CalendarTools:
         def work(server: CalendarServer, account: OpenAccount) -> str:
             from handlers.tools.calendar import editing
 
-            entry, parsed, mark = _read(server, id)
-            if mark and not series:
-                editing.cancel(parsed, mark)
+            entry, parsed, recurrence_id = _read(server, id)
+            if recurrence_id and not series:
+                editing.cancel(parsed, recurrence_id)
                 server.replace(entry, editing.written(parsed))
             else:
                 server.delete(entry)
@@ -239,8 +239,8 @@ class CalendarTools:
         def work(server: CalendarServer, account: OpenAccount) -> Occurrence:
             from handlers.tools.calendar import events
 
-            _, parsed, mark = _read(server, id)
-            found = events.find(parsed, mark, zone)
+            _, parsed, recurrence_id = _read(server, id)
+            found = events.find(parsed, recurrence_id, zone)
             if found is None:
                 raise ToolFailed("This entry can't be changed here.")
             return found
@@ -322,7 +322,7 @@ def _shown(found: Occurrence, calendar: str, identity: str, zone: ZoneInfo) -> d
         "start": times.shown(found.start, zone),
         "end": times.shown(max(end, found.start), zone),
         "all day": whole,
-        "repeats": bool(found.mark),
+        "repeats": bool(found.recurrence_id),
         "place": found.place,
         "attendees": list(found.attendees),
         "notes": found.notes[:NOTE_CHARACTERS],
@@ -331,22 +331,22 @@ def _shown(found: Occurrence, calendar: str, identity: str, zone: ZoneInfo) -> d
     return {name: value for name, value in shown.items() if value}
 
 
-def _identity(server: CalendarServer, entry: Item, mark: str) -> str:
+def _identity(server: CalendarServer, entry: Item, recurrence_id: str) -> str:
     """How models name an event: its place, and the repetition."""
     path = server.identity(entry)
-    return f"{path}#{mark}" if mark else path
+    return f"{path}#{recurrence_id}" if recurrence_id else path
 
 
 def _read(server: CalendarServer, identity: str) -> tuple[Item, Any, str]:
-    """The entry, parsed, and the mark of the repetition. Raises ToolFailed."""
+    """The entry, parsed, and the recurrence id. Raises ToolFailed."""
     from handlers.tools.calendar import events
 
-    path, _, mark = identity.strip().partition("#")
+    path, _, recurrence_id = identity.strip().partition("#")
     entry = server.read(server.locate(path))
     parsed = events.parse(entry.text)
     if parsed is None:
         raise ToolFailed("This entry can't be read.")
-    return entry, parsed, mark
+    return entry, parsed, recurrence_id
 
 
 def _mail(account: OpenAccount) -> str:
