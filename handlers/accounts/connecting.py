@@ -236,7 +236,7 @@ class Connecting:
     async def _asked_elsewhere(self, message: InboundMessage) -> ConnectStep | None:
         """The question for a password that is open in another chat of the sender, unless they were told of it here."""
         steps = await self._store.steps()
-        if not steps or not message.private or message.kind != "message":
+        if not steps or not message.private or message.kind != "message" or not message.text:
             return None
         person = await self._people.find(message.user)
         if person is None:

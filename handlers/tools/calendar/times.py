@@ -27,7 +27,7 @@ def read_when(text: str, zone: ZoneInfo, now: float) -> When:
         there = present.date() + timedelta(days=_DAYS[day])
         if not rest:
             return there
-        word = f"{there.isoformat()}T{rest}"
+        word = f"{there.isoformat()}T{rest.removeprefix('at ').zfill(len('09:00'))}"
     try:
         found: When = date.fromisoformat(word) if len(word) == 10 else datetime.fromisoformat(word.upper())
     except ValueError:

@@ -21,6 +21,8 @@ NOW = datetime(2026, 11, 23, 22, 30, tzinfo=UTC).timestamp()
         ("today", date(2026, 11, 23)),
         ("Tomorrow", date(2026, 11, 24)),
         ("tomorrow 15:00", datetime(2026, 11, 24, 15, tzinfo=BERLIN)),
+        ("tomorrow 9:00", datetime(2026, 11, 24, 9, tzinfo=BERLIN)),
+        ("tomorrow at 9:00", datetime(2026, 11, 24, 9, tzinfo=BERLIN)),
         ("now", datetime(2026, 11, 23, 23, 30, tzinfo=BERLIN)),
         ("2026-11-24", date(2026, 11, 24)),
         ("2026-11-24T15:00", datetime(2026, 11, 24, 15, tzinfo=BERLIN)),
