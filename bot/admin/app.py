@@ -7,8 +7,9 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 
-from bot.admin import health
+from bot.admin import metrics
 from bot.admin.access import is_loopback
+from bot.admin.health import Health
 from bot.admin.middleware import HEADERS, LimitedBody, LocalHosts, SecurityHeaders
 from bot.admin.services import AdminServices
 
@@ -18,7 +19,7 @@ def build_app(services: AdminServices) -> Starlette:
     token itself (`bot.admin.access`)."""
     local = [Middleware(LocalHosts)] if is_loopback(services.host) else []
     app = Starlette(
-        routes=[*health.ROUTES],
+        routes=[*Health(services).routes(), *metrics.ROUTES],
         exception_handlers={Exception: failed},
         middleware=[Middleware(SecurityHeaders), *local, Middleware(LimitedBody)],
     )
