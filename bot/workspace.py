@@ -59,21 +59,14 @@ class Workspace:
         self.outgoing = own / "outgoing"
         self.console_history = own / "console-history"
         self.secrets_key = own / "secrets.key"
+        self.admin_token = own / "admin.token"
         self.lock_file = own / "tierbot.lock"
         self._lock = FileLock(self.lock_file)
 
     def prepare(self) -> None:
         """Create the folders, take the lock, and copy the model catalogue on the first start. Raises ConfigError."""
         try:
-            own = (
-                self.backups,
-                self.models,
-                self.config_file.parent,
-                self.skills_folder,
-                self.toolkits_folder,
-                self.files,
-            )
-            for folder in (self.root, *own):
+            for folder in self.folders():
                 folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._restrict_permissions()
             # `doctor` holds the lock for a moment when it checks it.
@@ -90,11 +83,16 @@ class Workspace:
                 "free some space, or set WORKSPACE to another folder."
             ) from None
 
+    def folders(self) -> tuple[Path, ...]:
+        """The folders that always exist."""
+        editable = (self.config_file.parent, self.skills_folder, self.toolkits_folder)
+        return (self.root, self.backups, self.models, *editable, self.files)
+
     def private(self) -> Iterator[Path]:
         """All paths that hold conversations, keys or data derived from them."""
         yield self.root
         yield from (self.root / ".env", self.config_file, self.mcp_file, self.system_file, self.console_history)
-        yield self.secrets_key
+        yield from (self.secrets_key, self.admin_token)
         yield from (
             self.tool_index.parent,
             self.tool_index,
