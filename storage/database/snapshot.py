@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import sqlite3
 from pathlib import Path
@@ -28,8 +29,8 @@ SEQUENCE = text("select pg_get_serial_sequence(quote_ident(:name), 'id')")
 
 def snapshot(url: str, target: Path, on_step: OnStep = lambda: None) -> Contents:
     """Copy the database, as it is at one moment, to a new SQLite file while others use it. The copy is checked and
-    synced; its rows are those of the database, with the same ids and numbers. Raises ConfigError, and leaves no file
-    then. Must not run in an event loop's thread."""
+    synced; its rows are those of the database, with the same ids and numbers. On failure it leaves no file, and raises
+    ConfigError, or OSError if the disk is full. Must not run in an event loop's thread."""
     parsed = parse_url(url)
     try:
         if is_sqlite(parsed):
@@ -45,7 +46,9 @@ def snapshot(url: str, target: Path, on_step: OnStep = lambda: None) -> Contents
         return contents(target)
     except BaseException as error:
         target.unlink(missing_ok=True)
-        if isinstance(error, SQLAlchemyError | sqlite3.Error | OSError):
+        if "disk is full" in str(error):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
+        if isinstance(error, SQLAlchemyError | sqlite3.Error):
             raise explain(error, parsed.render_as_string(hide_password=True)) from error
         raise
 
