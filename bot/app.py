@@ -16,6 +16,7 @@ from bot.inbox.command_order import CommandOrder
 from bot.inbox.inbox import Inbox
 from bot.live_config import LiveConfig
 from bot.messaging import Messaging
+from bot.ops.backup.schedule import ScheduledBackups
 from bot.scheduler import Scheduler
 from bot.settings import Environment
 from bot.workspace import Workspace
@@ -199,12 +200,14 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
     )
     app = App(messaging, access, approvals, linking, inbox, engine, tips, scheduler)
 
+    backups = ScheduledBackups(workspace, stores.people, stores.state, notices, messaging.platforms, clock)
     live = LiveConfig(workspace, engine.models, engine.owner_files, engine.tooling, engine.health, messaging.tell)
     chores = Background("[Chores]")
     chores.spawn(live.keep_fresh())
     chores.spawn(engine.accounts.reseal())
     chores.spawn(engine.models.learn_sizes())
     chores.spawn(keyless.keep_detecting(engine.models))
+    chores.spawn(backups.run())
     chores.spawn(_sweep(stores, clock, settings.retention_days))
     try:
         yield app

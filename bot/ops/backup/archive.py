@@ -45,7 +45,7 @@ class ArchiveWriter:
     def __init__(self, target: BinaryIO, sums: BinaryIO, passphrase: str, on_step: Callable[[], object]) -> None:
         self._encrypting = EncryptingWriter(target, passphrase) if passphrase else None
         self._gzip = gzip.GzipFile("", "wb", fileobj=self._encrypting or target, mtime=0)
-        self._tar = _Tar.open(fileobj=self._gzip, mode="w|")
+        self._tar = _Tar(fileobj=self._gzip, mode="w")
         self._sums = sums
         self._digest = hashlib.sha256()
         self._on_step = on_step
@@ -152,7 +152,7 @@ class ArchiveReader:
         stream = self._tar.extractfile(member)
         if stream is None:
             raise ValueError("no content")
-        return _Content(stream, member.size)  # type: ignore[arg-type]  # it only needs `read`
+        return _ArchivedContent(stream, member.size, self._explain)  # type: ignore[arg-type]  # it only needs `read`
 
     def _sum(self, name: str, content: _Content) -> None:
         if content.missing:
@@ -208,6 +208,20 @@ class _Content:
         self._left -= len(data)
         self.digest.update(data)
         return data
+
+
+class _ArchivedContent(_Content):
+    """Whoever reads it gets ConfigErrors for a damaged archive."""
+
+    def __init__(self, stream: BinaryIO, size: int, explain: Callable[[BaseException], ConfigError]) -> None:
+        super().__init__(stream, size)
+        self._explain = explain
+
+    def read(self, size: int = -1) -> bytes:
+        try:
+            return super().read(size)
+        except _DAMAGE as error:
+            raise self._explain(error) from None
 
 
 def _header(entry: Entry) -> tarfile.TarInfo:

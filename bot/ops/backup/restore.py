@@ -35,12 +35,13 @@ _Moves = Iterator[tuple[Path, Path]]
 @dataclass(frozen=True, slots=True)
 class Places:
     """Where a restore works: the workspace, the folder for unpacking, the one for what was there, and the database's
-    address (empty: the file in the workspace)."""
+    address (empty: the file in the workspace). `stamp` is its time, in names."""
 
     root: Path
     staging: Path
     aside: Path
     database_url: str
+    stamp: str
 
     @property
     def database(self) -> Path | None:
@@ -56,11 +57,10 @@ def restore(workspace: Workspace, file: str) -> int:
     failure nothing is changed, and ConfigError is raised."""
     path, root, settings = Path(file).expanduser().absolute(), workspace.root, workspace.environment.settings
     passphrase = _passphrase(path, workspace)
-    stamp = time.strftime("%Y%m%d-%H%M%S")
     try:
         with _new_or_locked(root):
-            places = _places(root, stamp, settings.database_url)
-            head, notes = _restore(path, passphrase, places, stamp)
+            places = _places(root, settings.database_url)
+            head, notes = _restore(path, passphrase, places)
     except OSError as error:
         raise ConfigError(
             f"The backup can't be restored into {root}: {system_reason(error)}. Free some space, or choose another "
@@ -73,23 +73,19 @@ def restore(workspace: Workspace, file: str) -> int:
     return 0
 
 
-def _restore(path: Path, passphrase: str, places: Places, stamp: str) -> tuple[Head, list[str]]:
-    """Unpack and check beside the workspace, then swap. Returns the head and what to tell."""
-    prefix = places.staging.name.removesuffix(stamp)
-    for old in places.staging.parent.glob(f"{prefix}*"):
-        shutil.rmtree(old, ignore_errors=True)  # a killed restore left it
-    places.staging.mkdir(mode=0o700)
+def _restore(path: Path, passphrase: str, places: Places) -> tuple[Head, list[str]]:
+    """Unpack and check in the staging folder, then swap. Returns the head and what to tell."""
     try:
         head = unpack(path, passphrase, places.staging)
         note = _check_address(places.staging / UNPACKED / ".env", places)
         _give_to_owner(places)
-        return head, [*_swap(places, stamp), *note]
+        return head, [*_swap(places), *note]
     finally:
         if not (places.root / JOURNAL).exists():
             shutil.rmtree(places.staging, ignore_errors=True)
 
 
-def _swap(places: Places, stamp: str) -> list[str]:
+def _swap(places: Places) -> list[str]:
     """Put everything into place. Returns where the old state is."""
     old, new, told = list(_old(places)), list(_new(places)), list[str]()
     database, copy = places.database, places.staging / DATABASE
@@ -100,15 +96,15 @@ def _swap(places: Places, stamp: str) -> list[str]:
     else:
         new.append((_beside(database, copy), database))
         there = [_ending(database, end) for end in SQLITE_ENDINGS if _ending(database, end).exists()]
-        kept = _ending(database, f".before-{stamp}")
+        kept = _ending(database, f".before-{places.stamp}")
         old += [(each, _ending(kept, each.name.removeprefix(database.name))) for each in there]
         told += [f"The old database is {kept}."] if there else []
     moves = tuple(Move(str(source), str(target)) for source, target in (*old, *new))
-    journal = Journal(moves, str(places.staging), f"tierbot restore {stamp}" if database is None else "")
+    journal = Journal(moves, str(places.staging), f"tierbot restore {places.stamp}" if database is None else "")
     os.sync()
     write_journal(places.root, journal)
     if database is None:
-        told += _load(places, journal, f"before_{stamp.replace('-', '_')}")
+        told += _load(places, journal, f"before_{places.stamp.replace('-', '_')}")
     finish(places.root, journal)
     return [f"The old files are in {places.aside}.", *told] if places.aside.exists() else told
 
@@ -191,29 +187,44 @@ def _give_to_owner(places: Places) -> None:
                 os.lchown(Path(folder, name), owner.st_uid, owner.st_gid)
 
 
-def _places(root: Path, stamp: str, database_url: str) -> Places:
-    """Beside the workspace if files can be renamed from there, else in it: it may be a mount point."""
-    staging, aside = root.parent / f".{root.name}.restoring-{stamp}", root.parent / f"{root.name}.before-{stamp}"
-    if _can_rename(root, staging):
-        return Places(root, staging, aside, database_url)
+def _places(root: Path, database_url: str) -> Places:
+    """Beside the workspace if folders can be renamed from there, else in it: it may be a mount point, or its parent
+    another user's. The staging folder exists then; those of killed restores are deleted."""
     inside = root / RESTORES
-    inside.mkdir(mode=0o700, exist_ok=True)
-    return Places(root, inside / f"restoring-{stamp}", inside / f"before-{stamp}", database_url)
+    for left in (*root.parent.glob(f".{root.name}.restoring-*"), *inside.glob("restoring-*")):
+        shutil.rmtree(left, ignore_errors=True)
+    stamp = _unused_stamp(root)
+    with suppress(OSError):
+        inside.rmdir()  # unless it holds what an earlier restore put aside
+    if not inside.exists():
+        inside.mkdir(mode=0o700)
+        beside = Places(
+            root, root.with_name(f".{root.name}.restoring-{stamp}"), _aside(root, stamp), database_url, stamp
+        )
+        try:
+            inside.rename(beside.staging)
+            return beside
+        except OSError as error:
+            if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS, errno.EXDEV):
+                raise
+    staging = inside / f"restoring-{stamp}"
+    staging.mkdir(mode=0o700)
+    return Places(root, staging, inside / f"before-{stamp}", database_url, stamp)
 
 
-def _can_rename(root: Path, sibling: Path) -> bool:
-    try:
-        sibling.mkdir(mode=0o700)
-        sibling.rename(root / sibling.name)
-    except OSError as error:
-        if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS, errno.EXDEV):
-            raise
-        return False
-    finally:
-        for made in (sibling, root / sibling.name):
-            with suppress(OSError):
-                made.rmdir()
-    return True
+def _aside(root: Path, stamp: str) -> Path:
+    return root.with_name(f"{root.name}.before-{stamp}")
+
+
+def _unused_stamp(root: Path) -> str:
+    """The time, with a number if another restore began in the same second."""
+    now = time.strftime("%Y%m%d-%H%M%S")
+    stamps = (now, *(f"{now}-{number}" for number in range(2, 1000)))
+    return next(stamp for stamp in stamps if not _is_used(root, stamp))
+
+
+def _is_used(root: Path, stamp: str) -> bool:
+    return _aside(root, stamp).exists() or (root / RESTORES / f"before-{stamp}").exists()
 
 
 @contextmanager
