@@ -77,6 +77,7 @@ def open_stores(
     people = SqlPeople(database, preferences, clock, steady, conversations, accounts, facts)
     history = SqlHistory(database, clock, conversations)
     chats = SqlChats(database, clock)
+    people.also_clear, people.outgoing = (history.clear, chats.clear), files
     for clear in (preferences.clear, facts.clear, people.clear, history.clear, chats.clear, accounts.clear):
         database.on_outside_change(clear)
     return Stores(

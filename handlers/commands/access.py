@@ -324,6 +324,7 @@ class AccessCommand:
 
     async def _delete(self, person_id: int, by: UserKey) -> None:
         await self._linking.end_turns(person_id)
+        await self._linking.adopt()  # files of a linked account that still have to move
         await asyncio.to_thread(self._forget_files, person_id)
         await self._people.forget(person_id, str(by))
 

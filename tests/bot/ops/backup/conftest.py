@@ -84,7 +84,7 @@ def tree(root: Path) -> dict[str, object]:
     found: dict[str, object] = {}
     for path in sorted(root.rglob("*")):
         name = path.relative_to(root).as_posix()
-        if name.startswith((*LEFT, "tierbot.db")):
+        if name.startswith((*LEFT, "tierbot.db", ".restore")):
             continue
         if path.is_symlink():
             found[name] = os.readlink(path)

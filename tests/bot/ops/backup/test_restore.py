@@ -13,6 +13,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from filelock import FileLock
@@ -24,8 +25,8 @@ from bot.ops.backup.restore import restore
 from bot.ops.backup.swap import recover
 from bot.workspace import JOURNAL, Workspace
 from routing.errors import ConfigError
+from storage.database import server_restore
 from storage.database.migrate import migrate
-from storage.database.server_restore import loaded
 from storage.schema import REVISION
 from tests.bot.ops.backup.conftest import LEFT, opened, tree
 from tests.storage.conftest import Server
@@ -390,10 +391,27 @@ COUNTED = (
 )
 
 
-def killed_at(step: int, run: Callable[[], object]) -> bool:
-    """Runs a child process that is killed right before its change number `step`. False if it did not get so far."""
+def killed(run: Callable[[], object], prepare: Callable[[], None]) -> bool:
+    """Runs a child process that kills itself at a place that `prepare` chooses. False if it did not get so far."""
     child = os.fork()
     if not child:
+        try:
+            prepare()
+            run()
+        finally:
+            os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return os.WIFSIGNALED(status)
+
+
+def kill_self(*_given: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def killed_at(step: int, run: Callable[[], object]) -> bool:
+    """The child dies right before its change number `step`."""
+
+    def prepare() -> None:
         left = step
 
         def counted(function: Callable[..., object]) -> Callable[..., object]:
@@ -401,19 +419,15 @@ def killed_at(step: int, run: Callable[[], object]) -> bool:
                 nonlocal left
                 left -= 1
                 if not left:
-                    os.kill(os.getpid(), signal.SIGKILL)
+                    kill_self()
                 return function(*given, **more)
 
             return count
 
         for owner, name in COUNTED:
             setattr(owner, name, counted(getattr(owner, name)))
-        try:
-            run()
-        finally:
-            os._exit(0)
-    _, status = os.waitpid(child, 0)
-    return os.WIFSIGNALED(status)
+
+    return killed(run, prepare)
 
 
 def test_a_killed_restore_leaves_the_old_state_or_is_finished(filled: Workspace, archive: Path) -> None:
@@ -478,7 +492,10 @@ class TestPostgres:
         assert tree(back.root) == tree(filled.root)
         assert sorted(rows(back.root / "tierbot.db")) == sorted(rows(filled.root / "tierbot.db"))
 
-    def test_a_killed_restore_is_finished_or_undone(self, filled: Workspace, server: Workspace, archive: Path) -> None:
+    @pytest.mark.parametrize("committed", [False, True], ids=["before", "after"])
+    def test_a_restore_that_is_killed_around_the_commit_is_undone_or_finished(
+        self, filled: Workspace, server: Workspace, archive: Path, committed: bool
+    ) -> None:
         restore(server, str(archive))
         (filled.root / "SYSTEM.md").write_text("Be new.", encoding="utf-8")
         connection = sqlite3.connect(filled.root / "tierbot.db")
@@ -486,24 +503,21 @@ class TestPostgres:
             connection.execute("delete from facts where id = 1")
         connection.close()
         newer = make(filled, filled.root.parent / "newer.tar.gz")
-        url, old = server.environment.settings.database, tree(server.root)
-        marks = {loaded(url)}
+        url, old, load = server.environment.settings.database, tree(server.root), server_restore.load
 
-        def facts() -> int:
-            copy = make(server, filled.root.parent / "look.tar.gz")
-            with copy.path.open("rb") as stream:
-                return ArchiveReader(stream, "", "look").head.rows["facts"]
+        def load_and_die(*given: Any) -> None:
+            if committed:
+                load(*given)
+            kill_self()
 
-        done = 0
-        for step in (1, 40, *range(44, 80, 2)):
-            if not killed_at(step, lambda: restore(server, str(newer.path))):
-                break
-            recover(server.root, lambda: loaded(url))
-            assert not (server.root / JOURNAL).exists()
-            new = loaded(url) not in marks
-            assert (facts(), tree(server.root) == old) == ((2, False) if new else (3, True))
-            done += new
-            if new:
-                restore(server, str(archive))
-                marks.add(loaded(url))
-        assert done
+        def prepare() -> None:
+            server_restore.load = load_and_die  # type: ignore[assignment]  # in the child only
+
+        assert killed(lambda: restore(server, str(newer.path)), prepare)
+        assert (server.root / JOURNAL).exists()
+        recover(server.root, lambda: server_restore.loaded(url))
+        assert not (server.root / JOURNAL).exists()
+        copy = make(server, filled.root.parent / "look.tar.gz")
+        with copy.path.open("rb") as stream:
+            assert ArchiveReader(stream, "", "look").head.rows["facts"] == (2 if committed else 3)
+        assert tree(server.root) == (tree(filled.root) if committed else old)

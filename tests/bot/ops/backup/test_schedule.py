@@ -179,8 +179,7 @@ async def test_the_end_of_the_bot_ends_a_backup(bot: Running, monkeypatch: pytes
     await until(lambda: list((bot.folder / "backups").glob(".*/archive")) != [])
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
-    await asyncio.get_running_loop().shutdown_default_executor()
-    assert os.listdir(bot.folder / "backups") == []
+    await until(lambda: os.listdir(bot.folder / "backups") == [])
 
 
 async def test_zero_hours_make_none(bot: Running) -> None:
