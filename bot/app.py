@@ -24,6 +24,7 @@ from handlers.access.approvals import Approvals
 from handlers.access.codes import WrongCodes
 from handlers.access.gate import AccessGate
 from handlers.access.linking import Linking
+from handlers.access.personal_data import PersonalData
 from handlers.access.rate_limit import RateLimit, parse_limits
 from handlers.access.roles import Access
 from handlers.chat import Chat
@@ -131,6 +132,9 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
     linking = Linking(stores.links, running, workspace.adopt_files, notices, wrong, clock, guard.budget.reread)
     access = Access(settings.bot_access, settings.owners, stores.people, stores.chats, stores.state, linking, steady)
     approvals = Approvals(stores.people, notices, lambda messages: inbox.accept(messages), steady)
+    personal_data = PersonalData(
+        stores.personal_data, stores.preferences, stores.people, linking, folders, workspace.forget_files
+    )
     dependencies = CommandDependencies(
         preferences=stores.preferences,
         facts=stores.facts,
@@ -158,7 +162,7 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
         tooling=engine.tooling,
         skills=engine.owner_files.skills,
         files=folders,
-        forget_files=workspace.forget_files,
+        personal_data=personal_data,
         discovered=lambda: asyncio.to_thread(_available_models, workspace),
         clock=clock,
         steady=steady,

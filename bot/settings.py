@@ -184,6 +184,7 @@ VISIBLE = frozenset(
     {
         *("bot_access", "user_rate_limit", "schedules_per_person", "schedule_shortest_minutes", "retention_days"),
         *("transcription_model", "speech_model", "speech_voice", "image_model", "embeddings", "web_search"),
+        *("backup_every_hours", "backup_keep"),
         *("bot_model_selection_allowed_providers", "discord_threads", "log_level"),
     }
 )

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 from bot.findings import size
 from bot.platform import Platform
 from bot.workspace import Workspace
+from handlers.languages import Say
 from handlers.notices.notices import Notices
 from routing.error_boundary import ErrorBoundary
-from routing.errors import ConfigError, StorageFault
+from routing.errors import ConfigError
 from routing.ports import Clock, PeopleStore, StateStore
 from routing.types.messages import OutgoingFile
 
@@ -36,7 +37,7 @@ TOO_LARGE = (
     "💾 The backup is too large to be sent here: it has {size}, and at most {most} can be sent. It is in the folder "
     "{folder}; copy it from there."
 )
-SENT = "💾 The backup, encrypted with BACKUP_PASSPHRASE. `tierbot restore` and the name of this file bring it back."
+SENT = "💾 The encrypted backup. `tierbot restore <file>` restores it, with BACKUP_PASSPHRASE."
 
 log = logging.getLogger("bot.backup")
 
@@ -85,7 +86,8 @@ class ScheduledBackups:
         except ConfigError as error:
             self._failed_at = now
             log.error("The scheduled backup failed: %s", error)
-            await self._problem("failed", FAILED, reason=error.reason)
+            if await self._is_news("failed"):
+                await self._notices.tell_owners(FAILED, reason=error.reason)
             return
         self._failed_at = None
         log.info("Saved a backup of %s: %s", size(made.size), made.path.name)
@@ -144,23 +146,21 @@ class ScheduledBackups:
             return True
         most = self._platforms[accounts[0].platform].max_file_bytes
         if made.size > most:
-            values = {"size": size(made.size), "most": size(most), "folder": self._workspace.backups}
-            await self._problem("too large", TOO_LARGE, **values)
+            if await self._is_news("too large"):
+                folder = self._workspace.backups
+                await self._notices.tell_owners(TOO_LARGE, size=size(made.size), most=size(most), folder=folder)
             return False
         data = await asyncio.to_thread(made.path.read_bytes)
         file = OutgoingFile(made.path.name, "application/octet-stream", data)
-        await self._notices.send_file(accounts[0], person, SENT, file)
+        await self._notices.send_file(accounts[0], person.id, Say(person.language)(SENT), file)
         return True
 
-    async def _problem(self, name: str, template: str, **values: object) -> None:
-        """Tell the owners, unless they know it. After a restart they still do."""
-        try:
-            if await self._state.get(STATE_KEY) == name:
-                return
-            await self._notices.tell_owners(template, **values)
-            await self._state.put(STATE_KEY, name)
-        except StorageFault as fault:
-            log.warning("The owner could not be told of the backup: %s", fault)
+    async def _is_news(self, problem: str) -> bool:
+        """Whether the owners were not told of this problem yet, also before a restart."""
+        if await self._state.get(STATE_KEY) == problem:
+            return False
+        await self._state.put(STATE_KEY, problem)
+        return True
 
     async def _solved(self) -> None:
         if await self._state.get(STATE_KEY) is not None:

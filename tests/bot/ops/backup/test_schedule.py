@@ -141,7 +141,7 @@ async def test_an_encrypted_backup_is_sent_to_the_owner(bot: Running, tmp_path: 
     bot.environ = {"BACKUP_PASSPHRASE": PASSPHRASE}
     (name,) = await bot.step(bot.started())
     (message,) = bot.sent
-    assert (message.chat.person, message.text.split(",")[0]) == ("1", "💾 The backup")
+    assert (message.chat.person, message.text.split(".")[0]) == ("1", "💾 The encrypted backup")
     assert message.files[0].name == name
     path = tmp_path / name
     path.write_bytes(message.files[0].data)
