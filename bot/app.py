@@ -16,6 +16,7 @@ from bot.inbox.command_order import CommandOrder
 from bot.inbox.inbox import Inbox
 from bot.live_config import LiveConfig
 from bot.messaging import Messaging
+from bot.ops.backup.schedule import ScheduledBackups
 from bot.ops.daily_check import DailyCheck, examine_locally
 from bot.scheduler import Scheduler
 from bot.settings import Environment
@@ -24,6 +25,7 @@ from handlers.access.approvals import Approvals
 from handlers.access.codes import WrongCodes
 from handlers.access.gate import AccessGate
 from handlers.access.linking import Linking
+from handlers.access.personal_data import PersonalData
 from handlers.access.rate_limit import RateLimit, parse_limits
 from handlers.access.roles import Access
 from handlers.chat import Chat
@@ -131,6 +133,9 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
     linking = Linking(stores.links, running, workspace.adopt_files, notices, wrong, clock, guard.budget.reread)
     access = Access(settings.bot_access, settings.owners, stores.people, stores.chats, stores.state, linking, steady)
     approvals = Approvals(stores.people, notices, lambda messages: inbox.accept(messages), steady)
+    personal_data = PersonalData(
+        stores.personal_data, stores.preferences, stores.people, linking, folders, workspace.forget_files
+    )
     dependencies = CommandDependencies(
         preferences=stores.preferences,
         facts=stores.facts,
@@ -158,7 +163,7 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
         tooling=engine.tooling,
         skills=engine.owner_files.skills,
         files=folders,
-        forget_files=workspace.forget_files,
+        personal_data=personal_data,
         discovered=lambda: asyncio.to_thread(_available_models, workspace),
         clock=clock,
         steady=steady,
@@ -200,12 +205,14 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
     )
     app = App(messaging, access, approvals, linking, inbox, engine, tips, scheduler)
 
+    backups = ScheduledBackups(workspace, stores.people, stores.state, notices, messaging.platforms, clock)
     live = LiveConfig(workspace, engine.models, engine.owner_files, engine.tooling, engine.health, messaging.tell)
     chores = Background("[Chores]")
     chores.spawn(live.keep_fresh())
     chores.spawn(engine.accounts.reseal())
     chores.spawn(engine.models.learn_sizes())
     chores.spawn(keyless.keep_detecting(engine.models))
+    chores.spawn(backups.run())
     chores.spawn(_sweep(stores, clock, settings.retention_days))
     chores.spawn(
         DailyCheck(

@@ -7,12 +7,12 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from bot import logs
-from bot.settings import Environment, EnvironmentFault, load
-from bot.workspace import Workspace
+from bot.settings import Environment, EnvironmentFault, load, process_environment, workspace_folder
+from bot.workspace import JOURNAL, Workspace
 from handlers.languages import Say
 from handlers.version import VERSION
 from routing.errors import ConfigError, StorageFault
@@ -27,7 +27,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     redactor = logs.Redactor(())
     try:
-        environment = load()
+        given = process_environment(options.workspace if options.command == "restore" else "")
+        _finish_restore(given)
+        environment = load(given)
         redactor.add(environment.secrets())
         return _run(options, environment)
     except BrokenPipeError:  # the reader closed the pipe, as in `tierbot models list | head`
@@ -36,6 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except EnvironmentFault as error:
         if options.command == "doctor":
             return _run(options, error.rest, error.faults)
+        if options.command == "restore":  # it replaces the .env with the error
+            return _restore(options, error.rest, redactor)
         return _print_error(error, redactor)
     except (ConfigError, StorageFault) as error:
         if options.command == "doctor":
@@ -45,6 +49,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _print_error(error, redactor)
     except KeyboardInterrupt:
         return 130
+
+
+def _finish_restore(given: Mapping[str, str]) -> None:
+    """Finish or undo a restore that was interrupted, before anything reads the workspace."""
+    workspace = workspace_folder(given)
+    if (workspace / JOURNAL).exists():
+        from bot.ops.backup.swap import recover
+        from storage.database.server_restore import loaded
+
+        recover(workspace, lambda: loaded(load(given).settings.database))
+
+
+def _restore(options: argparse.Namespace, environment: Environment, redactor: logs.Redactor) -> int:
+    from bot.ops.backup.restore import restore
+
+    try:
+        return restore(Workspace(environment, redactor.add), options.file)
+    except (ConfigError, StorageFault) as error:
+        return _print_error(error, redactor)
 
 
 def _print_error(error: Exception, redactor: logs.Redactor) -> int:
@@ -63,6 +86,11 @@ def _parser() -> argparse.ArgumentParser:
     chat = commands.add_parser("chat", help="chat in the terminal or through a pipe")
     chat.add_argument("--as", dest="name", metavar="NAME", help="your name in the chat (default: your user name)")
     commands.add_parser("migrate", help="bring the database to the current revision")
+    backup = commands.add_parser("backup", help="save the database and the workspace in one file, also while it runs")
+    backup.add_argument("file", help="such as tierbot.tar.gz; an earlier backup there is replaced")
+    restore = commands.add_parser("restore", help="put a backup in the place of the database and the workspace")
+    restore.add_argument("file", help="made by backup or by BACKUP_EVERY_HOURS")
+    restore.add_argument("--workspace", default="", metavar="DIR", help="where to (default: WORKSPACE)")
     doctor = commands.add_parser("doctor", help="check configuration, tokens, database, disk and providers")
     doctor.add_argument("--json", action="store_true", help="machine-readable")
     doctor.add_argument("--fix", action="store_true", help="first repair what is safe to repair")
@@ -99,6 +127,12 @@ def _run(options: argparse.Namespace, environment: Environment, faults: Sequence
         if options.models == "list":
             return models.list_models(workspace)
         return models.find(workspace, options.provider, settings.https_proxy)
+    if options.command == "backup":
+        from bot.ops.backup.backup import backup
+
+        return backup(workspace, options.file)
+    if options.command == "restore":
+        return _restore(options, environment, redactor)
     if options.command == "model":
         from bot.ops.download import fetch_model
 

@@ -72,6 +72,10 @@ class Platform(Protocol):
     name: str
     progress: Progress
 
+    @property
+    def max_file_bytes(self) -> int:
+        """The largest file that the platform takes from the bot."""
+
     async def start(self) -> None:
         """Connect and start receiving. Raises ConfigError if the token is refused."""
 

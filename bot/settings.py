@@ -92,6 +92,11 @@ class Settings(PlatformSettings):
     retention_days: int | None = Field(
         None, ge=1, description="Days after which messages, turns and usage are deleted; empty: never."
     )
+    backup_every_hours: float = Field(24.0, ge=0, le=8760, description="Hours between two backups; 0: none.")
+    backup_keep: int = Field(7, ge=1, le=1000, description="Number of scheduled backups to keep.")
+    backup_passphrase: SecretStr | None = Field(
+        None, description="Encrypts backups, and sends the scheduled ones to the owner; at least 12 characters."
+    )
     schedules_per_person: int = Field(100, ge=0, le=10_000, description="Reminders and tasks a person may have.")
     schedule_shortest_minutes: int = Field(
         5, ge=1, description="Minimum time between two occurrences of a reminder or task; 1 for owners."
@@ -197,6 +202,7 @@ VISIBLE = frozenset(
     {
         *("bot_access", "user_rate_limit", "schedules_per_person", "schedule_shortest_minutes", "retention_days"),
         *("transcription_model", "speech_model", "speech_voice", "image_model", "embeddings", "web_search"),
+        *("backup_every_hours", "backup_keep"),
         *("bot_model_selection_allowed_providers", "discord_threads", "log_level"),
     }
 )
@@ -266,8 +272,8 @@ def load(environ: Mapping[str, str] | None = None) -> Environment:
     """Read the process environment, systemd credentials, `*_FILE` variables and the workspace's `.env`, in order of
     precedence. Raises EnvironmentFault naming each invalid variable."""
     faults: list[Reason] = []
-    given = {name.upper(): value for name, value in (os.environ if environ is None else environ).items()}
-    workspace = Path(given.get("WORKSPACE", "").strip() or "workspace").expanduser().absolute()
+    given = process_environment() if environ is None else {name.upper(): value for name, value in environ.items()}
+    workspace = workspace_folder(given)
     layers = (_dotenv(workspace / ".env", faults), _credentials(given, faults), given)
     merged = {name: value.strip() for layer in layers for name, value in _with_files(layer, faults).items()}
     values = {name: value for name, value in merged.items() if value}
@@ -286,6 +292,17 @@ def load(environ: Mapping[str, str] | None = None) -> Environment:
     if faults:
         raise EnvironmentFault(tuple(dict.fromkeys(faults)), environment)
     return environment
+
+
+def process_environment(workspace: str = "") -> dict[str, str]:
+    """The variables of this process, for `load`; `workspace` replaces WORKSPACE unless it is empty."""
+    given = {name.upper(): value for name, value in os.environ.items()}
+    return given | ({"WORKSPACE": workspace} if workspace else {})
+
+
+def workspace_folder(given: Mapping[str, str]) -> Path:
+    """The workspace that the process environment names."""
+    return Path(given.get("WORKSPACE", "").strip() or "workspace").expanduser().absolute()
 
 
 def _settings(values: Mapping[str, Any], faults: list[Reason]) -> Settings:
@@ -363,6 +380,12 @@ def _address(name: str, text: str) -> None:
         raise ConfigError("{name} must begin with http:// or https://.", name=name)
 
 
+def _passphrase(secret: SecretStr | None) -> None:
+    """Raises ConfigError for one that can be guessed."""
+    if secret is not None and len(secret.get_secret_value()) < 12:
+        raise ConfigError("BACKUP_PASSPHRASE must have at least 12 characters.")
+
+
 _CUSTOM_SYNTAX: Mapping[str, Callable[[Any], object]] = {
     "user_rate_limit": parse_limits,
     "embeddings": read_backend,
@@ -371,6 +394,7 @@ _CUSTOM_SYNTAX: Mapping[str, Callable[[Any], object]] = {
     "pip_index_url": _index,
     "admin_address": _listen_address,
     "admin_token": _token,
+    "backup_passphrase": _passphrase,
     **{f"tier_{tier}_pool": partial(_pool, tier) for tier in TIERS},
     **{name: partial(_address, name.upper()) for name in ("weather_api_root", "geocoding_api_root")},
     "otel_exporter_otlp_endpoint": partial(_address, "OTEL_EXPORTER_OTLP_ENDPOINT"),

@@ -24,6 +24,9 @@ from routing.config.skills import read_skills
 from routing.errors import ConfigError, file_reason
 from routing.types.skills import Skills
 
+JOURNAL = "restore.json"
+"""What an interrupted restore has to do, see `bot/ops/backup/swap.py`."""
+
 log = logging.getLogger("bot.workspace")
 
 

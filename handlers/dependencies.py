@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from handlers.access.approvals import Approvals
 from handlers.access.linking import Linking
+from handlers.access.personal_data import PersonalData
 from handlers.access.roles import Access
 from handlers.accounts.connecting import Connecting
 from handlers.chat import Chat
@@ -40,9 +41,6 @@ from routing.ports import (
 from routing.router import Router
 from routing.types.skills import Skills
 
-ForgetFiles = Callable[[int], None]
-"""Deletes a person's folder by person id. May take seconds."""
-
 
 @dataclass(frozen=True, slots=True)
 class CommandDependencies:
@@ -72,7 +70,7 @@ class CommandDependencies:
     tooling: ToolServices
     skills: Callable[[], Skills]
     files: PersonFiles
-    forget_files: ForgetFiles
+    personal_data: PersonalData
     discovered: Callable[[], Awaitable[Collection[str]]]
     clock: Clock
     steady: Clock

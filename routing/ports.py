@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from routing.errors import Reason
 from routing.types.accounts import ConnectStep, ServiceAccount
@@ -638,6 +638,22 @@ class KnownChats(Protocol):
 
     async def known(self, platform: str, since: float) -> tuple[ChatKey, ...]:
         """Chats with an answer since then or a waiting message, and those that an owner allowed."""
+
+
+class PersonalDataStore(Protocol):
+    """What is stored about one person, without secrets and other people's messages."""
+
+    async def names(self) -> tuple[str, ...]:
+        """The kinds of data besides conversations."""
+
+    async def rows(self, person_id: int, name: str, after: int = 0) -> tuple[Mapping[str, Any], ...]:
+        """A page of one kind, after the row with this id (1, if they have none); empty after the last page."""
+
+    async def conversations(self, person_id: int) -> tuple[Conversation, ...]:
+        """The conversations in which the person wrote, oldest first."""
+
+    async def messages(self, person_id: int, conversation_id: int, after: int = 0) -> tuple[StoredMessage, ...]:
+        """A page of the person's messages and the answers to them, after this id; empty after the last page."""
 
 
 EDIT_KEY = "edit of person {person_id}"

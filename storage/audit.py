@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+
 from sqlalchemy import Connection, insert
 
 from storage.codec import NAMES
@@ -29,3 +32,13 @@ def read_audit_detail(action: str, detail: str) -> tuple[str, str]:
     except ValueError:
         subject, _, change = detail.partition(_BEFORE_CHANGE[action]) if action in _BEFORE_CHANGE else (detail, "", "")
     return subject, change
+
+
+def replace_accounts(action: str, detail: str, accounts: Mapping[str, str]) -> str:
+    """The stored form of an entry's detail, with accounts replaced by other texts."""
+    subject, change = read_audit_detail(action, detail)
+    return audit_detail(_replaced(subject, accounts), _replaced(change, accounts))
+
+
+def _replaced(text: str, accounts: Mapping[str, str]) -> str:
+    return re.sub(r"[^\s,]+", lambda word: accounts.get(word[0], word[0]), text)

@@ -20,7 +20,7 @@ from storage.conversation_cache import ConversationCache
 from storage.database import Database
 from storage.outbox import queue
 from storage.outgoing_files import OutgoingFileStore
-from storage.people.people import ADOPTION
+from storage.people.forgetting import ADOPTION
 from storage.schema import inbox, messages, state, summaries, usage
 from storage.usage.hours import add_usage
 from storage.usage.turns import keep

@@ -19,6 +19,7 @@ from storage.outbox import SqlOutbox
 from storage.outgoing_files import OutgoingFileStore
 from storage.people.links import SqlLinks
 from storage.people.people import SqlPeople
+from storage.people.personal_data import SqlPersonalData
 from storage.people.preferences import SqlPreferences
 from storage.people.service_accounts import SqlServiceAccounts
 from storage.retention import SqlRetention
@@ -56,6 +57,7 @@ class Stores:
     schedules: SqlSchedules
     retention: SqlRetention
     accounts: SqlServiceAccounts
+    personal_data: SqlPersonalData
 
 
 def open_stores(
@@ -77,6 +79,7 @@ def open_stores(
     people = SqlPeople(database, preferences, clock, steady, conversations, accounts, facts)
     history = SqlHistory(database, clock, conversations)
     chats = SqlChats(database, clock)
+    people.also_clear, people.outgoing = (history.clear, chats.clear), files
     for clear in (preferences.clear, facts.clear, people.clear, history.clear, chats.clear, accounts.clear):
         database.on_outside_change(clear)
     return Stores(
@@ -102,4 +105,5 @@ def open_stores(
         schedules=SqlSchedules(database, clock),
         retention=SqlRetention(database, conversations),
         accounts=accounts,
+        personal_data=SqlPersonalData(database),
     )

@@ -58,6 +58,12 @@ MAY_SCAN = (
         r"SELECT outbox\.id, outbox\.payload FROM outbox WHERE \(outbox\.payload LIKE [^)]+\)",
         "a week of replies, when two people become one",
     ),
+    Scan(
+        "outbox",
+        r"SELECT outbox\.id, outbox\.state, outbox\.payload, .+ AS private FROM outbox WHERE .+",
+        "a week of replies, when a person is forgotten",
+    ),
+    Scan("audit", r"SELECT .+ FROM audit WHERE \(audit\.actor LIKE .+", "when a person is forgotten"),
     Scan("actions", r"DELETE FROM actions WHERE actions\.expires_at < \?", "once an hour; a week of confirmations"),
     Scan(
         "budgets",

@@ -1,8 +1,7 @@
-"""/access: who may use the bot, linking of accounts, deletion of data."""
+"""/access: who may use the bot, linking of accounts, export and deletion of data."""
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -11,13 +10,14 @@ from handlers.access.approvals import Approvals, display_name
 from handlers.access.audit_log import ACTION_TEXTS, audit_lines
 from handlers.access.codes import read_code
 from handlers.access.linking import CODE_MINUTES, LINKED, MERGES, Linking
+from handlers.access.personal_data import PersonalData
 from handlers.access.roles import Access, may
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
-from handlers.dependencies import CommandDependencies, ForgetFiles
+from handlers.dependencies import CommandDependencies
 from handlers.notices.notices import Notices
 from handlers.parsing import parse_account
 from handlers.replies.names import plain_name
-from routing.errors import Refused
+from routing.errors import Refused, ToolFailed
 from routing.ports import ChatStore, PeopleStore
 from routing.text import nearest
 from routing.types.messages import Button, UserKey
@@ -25,7 +25,7 @@ from routing.types.people import ROLES, Person, Role
 
 SPEC = CommandSpec(
     "access",
-    "Who may use this bot; link your accounts; delete your data",
+    "Who may use this bot; link your accounts; export or delete your data",
     (
         "/access",
         "/access pair ABCD-EFGH",
@@ -37,11 +37,12 @@ SPEC = CommandSpec(
         "/access link",
         "/access link ABCD-EFGH",
         "/access unlink discord:123",
+        "/access export",
         "/access forget me",
         "/access forget @name",
     ),
     free_text=True,
-    choices=(("pair", "allow", "block", "role", "here", "list", "log", "link", "unlink", "forget"),),
+    choices=(("pair", "allow", "block", "role", "here", "list", "log", "link", "unlink", "export", "forget"),),
     personal=True,
 )
 MAX_LISTED = 50
@@ -77,7 +78,7 @@ def build(dependencies: CommandDependencies) -> Handler:
         dependencies.chats,
         dependencies.approvals,
         dependencies.notices,
-        dependencies.forget_files,
+        dependencies.personal_data,
     )
 
 
@@ -92,7 +93,7 @@ class AccessCommand:
         chats: ChatStore,
         approvals: Approvals,
         notices: Notices,
-        forget_files: ForgetFiles,
+        personal_data: PersonalData,
     ) -> None:
         self._access = access
         self._linking = linking
@@ -100,13 +101,15 @@ class AccessCommand:
         self._chats = chats
         self._approvals = approvals
         self._notices = notices
-        self._forget_files = forget_files
+        self._personal_data = personal_data
 
     async def __call__(self, ask: CommandContext) -> Reply:
         words = [ask.arguments[0].lower(), *ask.arguments[1:]] if ask.arguments else ["list"]
         match words:
             case ["forget", "me"] | ["forget", "me", "yes"]:
                 return await self._forget(ask, confirmed=len(words) == 3 and ask.pressed)
+            case ["export"]:
+                return await self._export(ask)
             case ["link"]:
                 return await self._link(ask, "", False)
             case ["link", code] | ["link", code, "yes"]:
@@ -115,7 +118,8 @@ class AccessCommand:
                 return await self._unlink(ask, *words[1:])
         if not may(ask.person, "admin"):
             raise Refused(
-                "Only admins and owners decide who may use me. You can write /access link or /access forget me."
+                "Only admins and owners decide who may use me. You can write /access link, /access export or "
+                "/access forget me."
             )
         return await self._run_admin_command(ask, words)
 
@@ -296,13 +300,21 @@ class AccessCommand:
         words = "✂️ {user} is unlinked: it is a separate account now. Your settings stay with {accounts}."
         return Reply(ask.say(words, user=f"`{user}`", accounts=await self._linking.names(ask.person)))
 
+    async def _export(self, ask: CommandContext) -> Reply:
+        if not ask.message.private:
+            raise Refused("I only send this in private: send it to me in a direct message.")
+        try:
+            return await self._personal_data.export(ask)
+        except ToolFailed as failed:
+            raise Refused("That did not work: {problem}", problem=failed.words) from None
+
     async def _forget(self, ask: CommandContext, confirmed: bool) -> Reply:
         await self._check_last_owner(ask.person)
         if not confirmed:
             words = "This deletes your settings, your conversations and your access for good."
             button = Button(ask.say("🗑 Delete it all"), "/access forget me yes")
             return Reply(ask.say(words), ((button,),))
-        await self._delete(ask.person.id, ask.message.user)
+        await self._personal_data.delete(ask.person.id, ask.message.user)
         return Reply(ask.say("🗑 Done. I don't know you any more."))
 
     async def _check_last_owner(self, person: Person) -> None:
@@ -319,13 +331,8 @@ class AccessCommand:
         if known is None:
             raise Refused("I don't know {user}. Nothing was changed.", user=one.user)
         await self._check_last_owner(known)
-        await self._delete(known.id, ask.message.user)
+        await self._personal_data.delete(known.id, ask.message.user)
         return Reply(ask.say("🗑 {user} is forgotten.", user=one.display))
-
-    async def _delete(self, person_id: int, by: UserKey) -> None:
-        await self._linking.end_turns(person_id)
-        await asyncio.to_thread(self._forget_files, person_id)
-        await self._people.forget(person_id, str(by))
 
 
 def _role(text: str) -> Role:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from handlers.languages import Say
 from routing.bounded import Bounded
 from routing.ports import PeopleStore
-from routing.types.messages import Button, ChatKey, OutboundMessage, UserKey
+from routing.types.messages import Button, ChatKey, OutboundMessage, OutgoingFile, UserKey
 from routing.types.queues import OutboxEntry
 
 Post = Callable[[Sequence[OutboundMessage]], Awaitable[None]]
@@ -59,6 +59,10 @@ class Notices:
         )
         answered = message.reply_to if message.reply_to.isdigit() else ""
         await self._post([OutboundMessage(message.chat, words, answered, owner=message.owner)])
+
+    async def send_file(self, user: UserKey, person_id: int, text: str, file: OutgoingFile) -> None:
+        """Sends a file with a text to a person's private chat."""
+        await self._post([OutboundMessage(ChatKey.of(user), text, owner=person_id, files=(file,))])
 
     async def tell_owners(self, template: str, buttons: tuple[Button, ...] = (), /, **values: object) -> None:
         """Sends a sentence to every owner in their language. A `reason` is translated if it has a translation."""

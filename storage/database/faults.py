@@ -25,12 +25,12 @@ REASONS = {
 
 def fault(error: BaseException) -> StorageFault:
     """The error for a database that is unavailable for now."""
-    message = _driver_message(error)
+    message = driver_message(error)
     known = next((reason for words, reason in REASONS.items() if words in message.lower()), message)
     return StorageFault("the database can't be used at the moment ({error})", error=known)
 
 
-def _driver_message(error: BaseException) -> str:
+def driver_message(error: BaseException) -> str:
     """The driver's message on one line. SQLAlchemy's own message adds the statement and its values, which are
     private."""
     words = str(error.orig if isinstance(error, DBAPIError) and error.orig else error)
@@ -39,7 +39,7 @@ def _driver_message(error: BaseException) -> str:
 
 def explain(error: BaseException, where: str) -> ConfigError:
     """The error for a database that can't be opened, with the reason and a remedy."""
-    text = _driver_message(error)
+    text = driver_message(error)
     low = text.lower()
     if "malformed" in low or "not a database" in low:
         mend = "it is damaged; move it aside and restore a copy from the backups folder (nothing was changed)"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import sqlite3
 import time
 from collections.abc import Callable
@@ -30,6 +29,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from routing.errors import ConfigError
 from storage.database import is_sqlite, parse_url
 from storage.database.faults import explain
+from storage.database.sqlite_copy import copy
 from storage.schema import REVISION, metadata
 
 SCRIPTS = Path(__file__).parents[2] / "migrations"
@@ -56,7 +56,7 @@ def migrate(url: str, backups: Path) -> str | None:
         _refuse_newer(before)
         if before and is_sqlite(parsed):
             backup(Path(parsed.database or ""), backups, before)
-        _run(parsed, _upgrade if before else _create)
+        _run(parsed, _upgrade if before else create_tables)
         return before or "an empty database"
     except (SQLAlchemyError, sqlite3.Error, OSError) as error:
         raise explain(error, parsed.render_as_string(hide_password=True)) from error
@@ -104,11 +104,7 @@ def backup(database: Path, folder: Path, revision: str) -> Path:
     target = folder / f"tierbot-{revision}-{time.strftime('%Y%m%d-%H%M%S')}.db"
     part = target.with_name(f"{target.name}.part")
     try:
-        with closing(sqlite3.connect(database)) as source, closing(sqlite3.connect(part)) as copy:
-            source.backup(copy)
-        _check(part)
-        with part.open("rb") as written:
-            os.fsync(written.fileno())
+        copy(database, part)
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
@@ -130,15 +126,6 @@ def _reclaim(database: Path) -> None:
             connection.execute("VACUUM")
         except sqlite3.Error as error:  # it needs as much space again
             log.warning("The database has %d MB of free space, but can't be rewritten: %s", free * page // 10**6, error)
-
-
-def _check(copy: Path) -> None:
-    """Run the integrity check on a copy. Raises sqlite3.DatabaseError."""
-    address = f"{copy.absolute().as_uri()}?immutable=1"
-    with closing(sqlite3.connect(address, uri=True)) as connection:
-        (verdict,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
-    if verdict != "ok":
-        raise sqlite3.DatabaseError(f"malformed: {verdict}")
 
 
 def _run(url: URL, step: Callable[[Connection], str]) -> str:
@@ -169,7 +156,7 @@ def _explicit_transactions(connection: sqlite3.Connection, _record: object) -> N
     connection.isolation_level = None
 
 
-def _create(connection: Connection) -> str:
+def create_tables(connection: Connection) -> str:
     """Create the tables of an empty database without importing Alembic, which would take 0.3 s of the first start.
 
     A test compares the result with that of the migrations. Raises an error if a table already exists.

@@ -186,5 +186,6 @@ def prepare(connection: Any, _record: object) -> None:
     cursor.execute("PRAGMA journal_mode = WAL")
     cursor.execute("PRAGMA synchronous = FULL")
     cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.execute("PRAGMA secure_delete = ON")  # what is forgotten does not stay in free pages
     cursor.execute(f"PRAGMA journal_size_limit = {MAX_LOG_BYTES}")
     cursor.close()

@@ -18,7 +18,8 @@ from storage.codec import OUTBOUND
 from storage.database import Database
 from storage.facts import merge_facts
 from storage.outbox import queue
-from storage.people.people import ADOPTION, SqlPeople
+from storage.people.forgetting import ADOPTION
+from storage.people.people import SqlPeople
 from storage.schema import (
     identities,
     links,

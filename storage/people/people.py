@@ -10,14 +10,15 @@ from sqlalchemy import Connection, bindparam, delete, exists, insert, select, up
 
 from routing.bounded import Bounded
 from routing.one_time_codes import matches
-from routing.ports import EDIT_KEY, Clock
-from routing.types.messages import UserKey
+from routing.ports import Clock
+from routing.types.messages import OutgoingFile, UserKey
 from routing.types.people import ROLES, AuditEntry, Pairing, Person, Profile, Role
 from storage.audit import read_audit_detail, write_audit
-from storage.codec import OUTBOUND
 from storage.conversation_cache import ConversationCache
 from storage.database import Database
 from storage.facts import SqlFacts
+from storage.outgoing_files import OutgoingFileStore
+from storage.people.forgetting import accounts_of, forget_person
 from storage.people.pairings import HAS_ACCESS, KEPT_SECONDS, matches_request, of_account, read_request, store_request
 from storage.people.preferences import SqlPreferences, StoredPreferences, read_preferences
 from storage.people.service_accounts import SqlServiceAccounts
@@ -27,13 +28,9 @@ from storage.schema import (
     facts,
     identities,
     links,
-    messages,
-    outbox,
     pairings,
     people,
     service_accounts,
-    state,
-    summaries,
 )
 
 _FIND = (
@@ -51,10 +48,6 @@ _FIND = (
 _CACHE_SIZE = 10_000
 """Maximum number of cached accounts; the number of strangers is unlimited."""
 _T = TypeVar("_T")
-
-
-ADOPTION = "adopt "
-"""Key prefix in `state` of a pending move of files; followed by the id of the person who was merged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +92,10 @@ class SqlPeople:
         self._changes = 0
         """Counts changes of roles and links."""
         self._merged: dict[int, int] = {}
+        self.also_clear: tuple[Callable[[], object], ...] = ()
+        """Clear other caches after a person was forgotten."""
+        self.outgoing: OutgoingFileStore | None = None
+        """Where the files of forgotten people are deleted."""
 
     async def find(self, user: UserKey) -> Person | None:
         account = await self._account(user)
@@ -155,19 +152,20 @@ class SqlPeople:
     async def forget(self, person_id: int, actor: str) -> None:
         now = self._clock()
 
-        def step(connection: Connection) -> None:
-            _forget_replies(connection, person_id)
-            _forget_summaries(connection, person_id)
-            accounts = connection.execute(select(identities).where(identities.c.person_id == person_id)).all()
-            connection.execute(delete(people).where(people.c.id == person_id))
-            connection.execute(delete(state).where(state.c.key == EDIT_KEY.format(person_id=person_id)))
-            gone = " ".join(f"{row.platform}:{row.user_id}" for row in accounts)
-            write_audit(connection, now, actor, "forget", gone or f"person {person_id}")
+        def step(connection: Connection) -> tuple[OutgoingFile, ...]:
+            by = f"person {person_id}" if actor in map(str, accounts_of(connection, person_id)) else actor
+            files = forget_person(connection, person_id)
+            write_audit(connection, now, by, "forget", f"person {person_id}")
+            return files
 
         try:
-            await self._database.write(step)
+            files = await self._database.write(step)
         finally:
             self.clear_all()
+            for clear in self.also_clear:
+                clear()
+        if self.outgoing is not None:
+            await self.outgoing.delete(files)
 
     def merged(self, was: int, person_id: int) -> None:
         """Note that person `was` became `person_id`; a turn in progress for `was` is recorded for `person_id`."""
@@ -348,22 +346,6 @@ class SqlPeople:
     def _drop_all(self) -> None:
         self._reads = object()
         self._cache.clear()
-
-
-def _forget_replies(connection: Connection, person_id: int) -> None:
-    """Delete the replies that were kept for their buttons. Replies still being sent are delivered."""
-    theirs = select(outbox.c.id, outbox.c.payload).where(
-        outbox.c.state.in_(("sent", "dead")), outbox.c.payload.contains(f'"owner":{person_id}')
-    )
-    found = [row.id for row in connection.execute(theirs) if OUTBOUND.load(row.payload).owner == person_id]
-    for outbox_id in found:
-        connection.execute(delete(outbox).where(outbox.c.id == outbox_id))
-
-
-def _forget_summaries(connection: Connection, person_id: int) -> None:
-    """Delete summaries that may repeat what the person said. Other people's messages are summarised again."""
-    theirs = select(messages.c.conversation_id).where(messages.c.person_id == person_id)
-    connection.execute(delete(summaries).where(summaries.c.conversation_id.in_(theirs)))
 
 
 def _find(connection: Connection, user: UserKey) -> _Account | None:

@@ -177,6 +177,7 @@ HIDDEN = {
     *("https_proxy", "discord_bot_token", "discord_api_root", "discord_gateway_url", "discord_proxy"),
     *("telegram_bot_token", "telegram_api_root", "telegram_proxy", "telegram_webhook_url", "telegram_webhook_listen"),
     *("telegram_webhook_secret", "brave_api_key", "tavily_api_key", "tierbot_mcp_token", "secrets_key", "admin_token"),
+    "backup_passphrase",
     *("ollama_host", "database_url", "searxng_url", "brave_api_root", "tavily_api_root", "duckduckgo_url"),
     *("pip_index_url", "weather_api_root", "geocoding_api_root", "web_private_hosts", "account_hosts"),
     *("workspace", "shared_folder", "heartbeat_file", "bot_owners", "admin_address"),

@@ -11,6 +11,7 @@ from bot.adapters.console.hints import PRESS, PromptOptions, press_only
 from bot.adapters.console.pipe import Pipe
 from bot.adapters.console.speaker import PLATFORM, ConsoleInterface, ConsoleUser, Unanswered
 from bot.adapters.console.streams import Streams
+from bot.adapters.console.views import MAX_FILE_BYTES
 from bot.platform import Accept, KeepPlaceholder, Progress, SendLater, Sent
 from handlers.replies.callback_buttons import token
 from routing.errors import Reason, Refused, system_reason
@@ -33,6 +34,7 @@ class ConsolePlatform:
     """
 
     name = PLATFORM
+    max_file_bytes = MAX_FILE_BYTES
 
     def __init__(
         self,

@@ -20,6 +20,7 @@ from bot.adapters.discord.interactions import Interactions
 from bot.adapters.discord.live import DiscordLive
 from bot.adapters.discord.messages import BotIdentity
 from bot.adapters.discord.outbound import Outbound
+from bot.adapters.discord.parts import MAX_FILE_BYTES
 from bot.adapters.discord.receiving import Receiver
 from bot.adapters.discord.settings import DiscordSettings, Pace
 from bot.adapters.shared.descriptor import Services
@@ -39,6 +40,7 @@ class DiscordPlatform:
     """See bot.platform.Platform."""
 
     name = PLATFORM
+    max_file_bytes = MAX_FILE_BYTES
 
     def __init__(self, settings: DiscordSettings, services: Services, pace: Pace) -> None:
         settings.check_discord()

@@ -20,6 +20,7 @@ from bot.adapters.telegram.flood import RateLimiter, parse
 from bot.adapters.telegram.live import TelegramLive
 from bot.adapters.telegram.messages import PLATFORM, BotIdentity
 from bot.adapters.telegram.outbound import Outbound
+from bot.adapters.telegram.parts import MAX_FILE_BYTES
 from bot.adapters.telegram.receiving import Poller, Receiver, Take, TelegramBackoff
 from bot.adapters.telegram.settings import OFFICIAL_ROOT, Pace, TelegramSettings
 from bot.platform import KeepPlaceholder, Progress, Sent
@@ -54,6 +55,7 @@ class TelegramPlatform:
     """See bot.platform.Platform. Raises ConfigError for invalid settings."""
 
     name = PLATFORM
+    max_file_bytes = MAX_FILE_BYTES
 
     def __init__(self, settings: TelegramSettings, services: Services, pace: Pace) -> None:
         settings.check_telegram()

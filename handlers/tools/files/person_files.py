@@ -142,19 +142,20 @@ class PersonFiles:
         with self.own(person_id) as own:
             return measure_or_fail(own)
 
-    def found(self, person_id: int, since: float = 0.0) -> list[FoundFile]:
+    def found(self, person_id: int, since: float = 0.0, everything: bool = False) -> list[FoundFile]:
         """Regular files changed since then, newest first; at most MAX_FOUND entries are looked at. Hidden files and
-        folders are left out."""
+        folders are left out. With `everything`, no file is."""
         files: list[FoundFile] = []
+        most = self.most_files if everything else MAX_FOUND
         with self.own(person_id) as own:
             waiting: list[tuple[str, ...]] = [()]
             seen = 0
-            while waiting and seen < MAX_FOUND:
+            while waiting and seen < most:
                 where = waiting.pop(0)
                 with suppress(ToolFailed), folder_at(own, where) as folder, os.scandir(folder) as entries:
                     for entry in entries:
                         seen += 1
-                        if entry.name.startswith(".") or seen > MAX_FOUND:
+                        if (entry.name.startswith(".") and not everything) or seen > most:
                             continue
                         status = lstat_at(folder, entry.name)
                         if status is None:

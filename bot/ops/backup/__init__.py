@@ -1,0 +1,1 @@
+"""Backups: one archive of the database and the workspace, and their restoration."""

@@ -1,0 +1,107 @@
+"""Copies a database of either kind into a SQLite file, the form in which backups hold it."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import sqlite3
+from pathlib import Path
+
+from sqlalchemy import Connection, NullPool, Table, create_engine, insert, select, text
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
+
+from routing.errors import ConfigError
+from storage.database import is_sqlite, parse_url
+from storage.database.faults import explain
+from storage.database.migrate import create_tables, current_revision
+from storage.database.sqlite_copy import Contents, OnStep, check, contents, copy, sync
+from storage.schema import REVISION, metadata, state
+
+ROWS = 500
+"""Rows in memory while a database server is read or written."""
+WRITERS = "writer "
+"""Key prefix in `state` of the processes that use a PostgreSQL database; these rows don't belong to a copy."""
+SEQUENCE = text("select pg_get_serial_sequence(quote_ident(:name), 'id')")
+"""Query for the sequence of a table's ids."""
+
+
+def snapshot(url: str, target: Path, on_step: OnStep = lambda: None) -> Contents:
+    """Copy the database, as it is at one moment, to a new SQLite file while others use it. The copy is checked and
+    synced; its rows are those of the database, with the same ids and numbers. On failure it leaves no file, and raises
+    ConfigError, or OSError if the disk is full. Must not run in an event loop's thread."""
+    parsed = parse_url(url)
+    try:
+        if is_sqlite(parsed):
+            source = Path(parsed.database or "")
+            if not source.is_file():
+                raise ConfigError(f"There is no database at {source} yet: there is nothing to back up.")
+            copy(source, target, on_step)
+        else:
+            os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            asyncio.run(_copy_server(url, target, on_step))
+            check(target)
+            sync(target)
+        return contents(target)
+    except BaseException as error:
+        target.unlink(missing_ok=True)
+        if "disk is full" in str(error):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
+        if isinstance(error, SQLAlchemyError | sqlite3.Error):
+            raise explain(error, parsed.render_as_string(hide_password=True)) from error
+        raise
+
+
+async def _copy_server(url: str, target: Path, on_step: OnStep) -> None:
+    """Copy every table within one REPEATABLE READ transaction."""
+    engine = create_async_engine(parse_url(url), poolclass=NullPool, isolation_level="REPEATABLE READ")
+    file = create_engine(f"sqlite:///{target}", poolclass=NullPool)
+    try:
+        async with engine.connect() as server:
+            await server.exec_driver_sql("SET TRANSACTION READ ONLY")
+            await server.run_sync(_require_current_revision)
+            with file.begin() as writer:
+                create_tables(writer)
+                for table in metadata.sorted_tables:
+                    await _copy_rows(server, writer, table, on_step)
+                for table in with_lasting_ids():
+                    await _copy_last_id(server, writer, table)
+    finally:
+        await engine.dispose()
+
+
+def _require_current_revision(connection: Connection) -> None:
+    revision = current_revision(connection)
+    if not revision:
+        raise ConfigError("The database is empty: there is nothing to back up.")
+    if revision != REVISION:
+        raise ConfigError(
+            f"The database is at revision {revision}, and this version of tierbot has {REVISION}: run "
+            "`tierbot migrate`, or back it up with the version that wrote it."
+        )
+
+
+async def _copy_rows(server: AsyncConnection, writer: Connection, table: Table, on_step: OnStep) -> None:
+    query = select(table)
+    if table is state:
+        query = query.where(~state.c.key.startswith(WRITERS))
+    async with server.stream(query) as rows:
+        async for batch in rows.mappings().partitions(ROWS):
+            writer.execute(insert(table), [dict(row) for row in batch])
+            on_step()
+
+
+def with_lasting_ids() -> list[Table]:
+    """The tables whose ids are never used again."""
+    return [table for table in metadata.sorted_tables if table.dialect_options["sqlite"]["autoincrement"]]
+
+
+async def _copy_last_id(server: AsyncConnection, writer: Connection, table: Table) -> None:
+    """Copy the last id that was used, because its row may have been deleted."""
+    sequence = (await server.execute(SEQUENCE, {"name": table.name})).scalar_one()
+    row = (await server.exec_driver_sql(f"select last_value, is_called from {sequence}")).one()
+    if row.is_called:
+        values = {"name": table.name, "last": row.last_value}
+        writer.execute(text("delete from sqlite_sequence where name = :name"), values)
+        writer.execute(text("insert into sqlite_sequence (name, seq) values (:name, :last)"), values)
