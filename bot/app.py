@@ -74,6 +74,7 @@ class App:
     engine: Engine
     suggestions: Suggestions
     scheduler: Scheduler
+    live: LiveConfig
 
     async def start(self) -> None:
         """Take messages from the platforms, resume what an earlier process left, then load the model library."""
@@ -197,9 +198,9 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
     tips = Suggestions(
         COMMANDS, engine.models, engine.tooling.toolbox, engine.owner_files.skills, access, stores.preferences
     )
-    app = App(messaging, access, approvals, linking, inbox, engine, tips, scheduler)
-
     live = LiveConfig(workspace, engine.models, engine.owner_files, engine.tooling, engine.health, messaging.tell)
+    app = App(messaging, access, approvals, linking, inbox, engine, tips, scheduler, live)
+
     chores = Background("[Chores]")
     chores.spawn(live.keep_fresh())
     chores.spawn(engine.accounts.reseal())

@@ -81,7 +81,9 @@ def _run(options: argparse.Namespace, environment: Environment, faults: Sequence
     settings = environment.settings
     if options.command == "run":
         with suppress(ValueError):  # raised outside the main thread
-            signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))  # until `bot.running` handles it
+            signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))  # until `bot.running` handles them
+            if sys.stdin is None or not sys.stdin.isatty():
+                signal.signal(signal.SIGHUP, lambda number, frame: None)
     has_level = "log_level" in settings.model_fields_set
     level = settings.log_level if has_level or options.command in ("run", "mcp") else _default_level(options.command)
     redactor = logs.configure(level, settings.log_format, environment.secrets())
