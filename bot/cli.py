@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from bot import logs
 from bot.settings import Environment, EnvironmentFault, load
@@ -35,6 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except EnvironmentFault as error:
         if options.command == "doctor":
             return _run(options, error.rest, error.faults)
+        if options.command == "service" and (options.service != "install" or options.dry_run):
+            return _run(options, error.rest)
         return _print_error(error, redactor)
     except (ConfigError, StorageFault) as error:
         if options.command == "doctor":
@@ -74,7 +77,28 @@ def _parser() -> argparse.ArgumentParser:
     models.add_parser("list", help="list the models in the catalogue")
     discover = models.add_parser("discover", help="list the models that a provider offers")
     discover.add_argument("provider")
+    _add_service(commands.add_parser("service", help="run the bot as a systemd service"))
     return parser
+
+
+def _add_service(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="service", required=True, metavar="action")
+    install = actions.add_parser("install", help="install or renew the service, and start it")
+    install.add_argument("--dry-run", action="store_true", help="print the unit and change nothing")
+    install.add_argument(
+        "--workspace",
+        type=Path,
+        metavar="DIR",
+        help="the folder for everything the bot owns (default: /var/lib/tierbot; with --user: your workspace)",
+    )
+    uninstall = actions.add_parser("uninstall", help="stop and remove the service; data is kept")
+    status = actions.add_parser("status", help="say in words how the service is")
+    logs = actions.add_parser("logs", help="show the log of the service")
+    logs.add_argument("-f", "--follow", action="store_true", help="go on with new lines")
+    logs.add_argument("-n", "--lines", type=int, default=100, metavar="N", help="the last N lines (default: 100)")
+    logs.add_argument("--since", default="", metavar="TIME", help='such as "today" or "1 hour ago"')
+    for action in (install, uninstall, status, logs):
+        action.add_argument("--user", action="store_true", help="a service of your own user, without root")
 
 
 def _run(options: argparse.Namespace, environment: Environment, faults: Sequence[str] = ()) -> int:
@@ -102,6 +126,10 @@ def _run(options: argparse.Namespace, environment: Environment, faults: Sequence
         from bot.ops.download import fetch_model
 
         return fetch_model(environment, workspace, options.name)
+    if options.command == "service":
+        from bot.ops.service.command import service
+
+        return service(options, environment)
     if options.command == "mcp":
         from bot.ops import mcp
 
