@@ -36,7 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except EnvironmentFault as error:
         if options.command == "doctor":
             return _run(options, error.rest, error.faults)
-        if options.command == "service" and (options.service != "install" or options.dry_run):
+        installs = options.command == "service" and options.service == "install" and not options.dry_run
+        if options.command in ("service", "update") and not installs:
             return _run(options, error.rest)
         return _print_error(error, redactor)
     except (ConfigError, StorageFault) as error:
@@ -77,6 +78,9 @@ def _parser() -> argparse.ArgumentParser:
     models.add_parser("list", help="list the models in the catalogue")
     discover = models.add_parser("discover", help="list the models that a provider offers")
     discover.add_argument("provider")
+    update = commands.add_parser("update", help="install the newest version, or go back if it does not work")
+    update.add_argument("--check", action="store_true", help="only say whether there is a newer version")
+    update.add_argument("--from", dest="given", default="", metavar="WHEEL", help="the new version's file or address")
     _add_service(commands.add_parser("service", help="run the bot as a systemd service"))
     return parser
 
@@ -111,6 +115,8 @@ def _run(options: argparse.Namespace, environment: Environment, faults: Sequence
     has_level = "log_level" in settings.model_fields_set
     level = settings.log_level if has_level or options.command in ("run", "mcp") else _default_level(options.command)
     redactor = logs.configure(level, settings.log_format, environment.secrets())
+    if options.command in ("service", "update"):
+        return _maintain(options, environment)
     workspace = Workspace(environment, redactor.add)
     if options.command == "doctor":
         from bot.ops.doctor import doctor
@@ -126,10 +132,6 @@ def _run(options: argparse.Namespace, environment: Environment, faults: Sequence
         from bot.ops.download import fetch_model
 
         return fetch_model(environment, workspace, options.name)
-    if options.command == "service":
-        from bot.ops.service.command import service
-
-        return service(options, environment)
     if options.command == "mcp":
         from bot.ops import mcp
 
@@ -141,6 +143,16 @@ def _run(options: argparse.Namespace, environment: Environment, faults: Sequence
         return _with_database(options, environment, workspace)
     finally:
         workspace.release()
+
+
+def _maintain(options: argparse.Namespace, environment: Environment) -> int:
+    if options.command == "update":
+        from bot.ops.update.update import update
+
+        return update(environment, options.check, options.given)
+    from bot.ops.service.command import service
+
+    return service(options, environment)
 
 
 def _terminal_environment(

@@ -240,6 +240,8 @@ class EnvironmentFault(ConfigError):
         self.rest = rest
 
 
+IS_CHECKOUT = (Path(__file__).resolve().parents[1] / "pyproject.toml").is_file()
+"""Whether this is no installed package."""
 UNREADABLE_CREDENTIAL = "The credential {name} can't be read: {reason}."
 UNREADABLE_SECRET = "{name} names a file that can't be read: {reason}."
 
@@ -249,7 +251,8 @@ def load(environ: Mapping[str, str] | None = None) -> Environment:
     precedence. Raises EnvironmentFault naming each invalid variable."""
     faults: list[Reason] = []
     given = {name.upper(): value for name, value in (os.environ if environ is None else environ).items()}
-    workspace = Path(given.get("WORKSPACE", "").strip() or "workspace").expanduser().absolute()
+    named = given.get("WORKSPACE", "").strip()
+    workspace = Path(named or default_workspace(given, IS_CHECKOUT)).expanduser().absolute()
     layers = (_dotenv(workspace / ".env", faults), _credentials(given, faults), given)
     merged = {name: value.strip() for layer in layers for name, value in _with_files(layer, faults).items()}
     values = {name: value for name, value in merged.items() if value}
@@ -268,6 +271,16 @@ def load(environ: Mapping[str, str] | None = None) -> Environment:
     if faults:
         raise EnvironmentFault(tuple(dict.fromkeys(faults)), environment)
     return environment
+
+
+def default_workspace(given: Mapping[str, str], checkout: bool) -> Path:
+    """`workspace` in the current folder, for a checkout and wherever there is one; else the user's folder for data
+    (the XDG Base Directory specification)."""
+    here = Path("workspace")
+    if checkout or here.is_dir():
+        return here
+    data = Path(given.get("XDG_DATA_HOME", ""))
+    return (data if data.is_absolute() else Path("~/.local/share")) / "tierbot"
 
 
 def _settings(values: Mapping[str, Any], faults: list[Reason]) -> Settings:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from bot.ops.service.systemctl import Service, is_root, run
+from bot.ops.service.systemctl import Service, run
 from bot.ops.service.unit import NAME, SERVICE, Program, render, user_of, without_credentials, workspace_of
 from bot.settings import Environment
 from bot.workspace import Workspace
@@ -53,7 +53,7 @@ class Installation:
         if not workspace.is_dir():
             yield Step(f"create {workspace}", partial(_create_folder, workspace, self.owner))
         elif self.owner and not _owner_of(workspace):
-            yield Step(f"give {workspace} to {self.owner}", partial(_give_all, workspace, self.owner))
+            yield Step(f"give {workspace} to {self.owner}", partial(_give_to, workspace, self.owner))
         if self.source is not None:
             words = f"copy settings, conversations and files from {self.source} to {workspace}"
             yield Step(words, partial(_copy, self.source, workspace, self.owner))
@@ -82,8 +82,9 @@ def plan(service: Service, program: Program, environment: Environment, workspace
 def install(installation: Installation, environment: Environment) -> int:
     """Install or repair the service; returns the exit code. Raises ConfigError with what to do."""
     service = installation.service
-    _require_root(service, f"install --workspace {installation.workspace}", installation.program)
-    if installation.source is not None and Workspace(_in(environment, installation.source)).in_use():
+    elsewhere = "" if installation.workspace == service.state else f" --workspace '{installation.workspace}'"
+    _require_root(service, f"install{elsewhere}", installation.program)
+    if installation.source is not None and in_use(environment, installation.source):
         raise ConfigError(f"The bot is running in {installation.source}. Stop it, then install the service.")
     steps = list(installation.steps())
     print(f"Installing tierbot as a {service.kind}. This will:")
@@ -127,18 +128,18 @@ def outdated(service: Service, program: Program) -> bool:
     return without_credentials(text) != render(program, workspace, owner, _group_of(owner))
 
 
-def _require_root(service: Service, arguments: str, program: Program) -> None:
-    if service.user or is_root() or not str(service.unit).startswith("/etc/"):
-        return
-    raise ConfigError(
-        f"This changes the system, so it needs root. Run: sudo {program.name} service {arguments}\n"
-        f"Without root, a service of your own user: {program.name} service {arguments.split()[0]} --user"
-    )
+def _require_root(service: Service, action: str, program: Program) -> None:
+    if service.needs_root():
+        raise ConfigError(
+            f"This changes the system, so it needs root. Run: sudo {program.name} service {action}\n"
+            f"Without root, a service of your own user: {program.name} service {action.split()[0]} --user"
+        )
 
 
-def _in(environment: Environment, workspace: Path) -> Environment:
+def in_use(environment: Environment, workspace: Path) -> bool:
+    """Whether a bot runs in this workspace."""
     settings = environment.settings.model_copy(update={"workspace": workspace})
-    return Environment(settings, environment.keys, environment.variables, environment.given)
+    return Workspace(Environment(settings, environment.keys, environment.variables, environment.given)).in_use()
 
 
 def _is_used(workspace: Path) -> bool:
@@ -184,7 +185,7 @@ def _create_user(name: str, home: Path) -> None:
 
 def _create_folder(folder: Path, owner: str) -> None:
     folder.mkdir(mode=0o700, parents=True)
-    _give(folder, owner)
+    _give_to(folder, owner)
 
 
 def _copy(source: Path, target: Path, owner: str) -> None:
@@ -193,20 +194,21 @@ def _copy(source: Path, target: Path, owner: str) -> None:
     shutil.copytree(source, target, symlinks=True, ignore=ignored, dirs_exist_ok=True)
     if (source / ".env").exists():
         shutil.copy2(source / ".env", target / ".env")
-    _give_all(target, owner)
+    _give_to(target, owner)
 
 
-def _give_all(target: Path, owner: str) -> None:
-    for folder, names, files in os.walk(target):
+def give_all(folder: Path, owner: int) -> None:
+    """Make a folder and all in it belong to the user with this id."""
+    group = pwd.getpwuid(owner).pw_gid
+    for place, names, files in os.walk(folder):
         for name in (*names, *files):
-            _give(Path(folder, name), owner)
-    _give(target, owner)
+            os.chown(Path(place, name), owner, group, follow_symlinks=False)
+    os.chown(folder, owner, group)
 
 
-def _give(path: Path, owner: str) -> None:
+def _give_to(folder: Path, owner: str) -> None:
     if owner:
-        entry = pwd.getpwnam(owner)
-        os.chown(path, entry.pw_uid, entry.pw_gid, follow_symlinks=False)
+        give_all(folder, pwd.getpwnam(owner).pw_uid)
 
 
 def _write(path: Path, text: str) -> None:

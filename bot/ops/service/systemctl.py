@@ -39,6 +39,10 @@ class Service:
         """What goes before a command that changes it, with a blank behind it."""
         return "" if self.user else "sudo "
 
+    def needs_root(self) -> bool:
+        """Whether this user may not change it."""
+        return not self.user and bool(os.geteuid())
+
     def text(self) -> str:
         """The installed unit; empty if there is none."""
         try:
@@ -93,7 +97,3 @@ def run(*command: str) -> str:
         words = " ".join((done.stderr or done.stdout).split()) or f"exit code {done.returncode}"
         raise ConfigError(f"`{' '.join(command)}` failed: {words}")
     return done.stdout
-
-
-def is_root() -> bool:
-    return os.geteuid() == 0
