@@ -128,11 +128,12 @@ class Update:
         return int(not done)
 
     def _prepare(self, running: bool) -> Journal:
-        """Stop the service, back up and write the journal. On an error the service runs again."""
+        """Write the journal, stop the service and back up. On an error the service runs again."""
         workspace = self._deployment.workspace
         backup = workspace / "backups" / f"before-update-{time.strftime('%Y%m%d-%H%M%S')}.tar.gz"
         journal = Journal(VERSION, self._source.revision, str(backup), running)
-        begun = False
+        self._folders.begin(journal)
+        ready = False
         try:
             if running:
                 print("Stopping the service. Messages that arrive now are answered afterwards …")
@@ -140,11 +141,12 @@ class Update:
             if workspace.exists():
                 print(f"Backing up to {backup} …")
                 self._tierbot("backup", str(backup))
-            self._folders.begin(journal)
-            begun = True
+            ready = True
         finally:
-            if running and not begun:
-                self._deployment.start()
+            if not ready:
+                if running:
+                    self._deployment.start()
+                self._folders.end()
         return journal
 
     def _change(self, release: Release, running: bool) -> bool:
