@@ -77,6 +77,7 @@ class App:
     engine: Engine
     suggestions: Suggestions
     scheduler: Scheduler
+    live: LiveConfig
 
     async def start(self) -> None:
         """Take messages from the platforms, resume what an earlier process left, then load the model library."""
@@ -203,10 +204,10 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
     tips = Suggestions(
         COMMANDS, engine.models, engine.tooling.toolbox, engine.owner_files.skills, access, stores.preferences
     )
-    app = App(messaging, access, approvals, linking, inbox, engine, tips, scheduler)
-
     backups = ScheduledBackups(workspace, stores.people, stores.state, notices, messaging.platforms, clock)
     live = LiveConfig(workspace, engine.models, engine.owner_files, engine.tooling, engine.health, messaging.tell)
+    app = App(messaging, access, approvals, linking, inbox, engine, tips, scheduler, live)
+
     chores = Background("[Chores]")
     chores.spawn(live.keep_fresh())
     chores.spawn(engine.accounts.reseal())

@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from bot import logs
 from bot.settings import Environment, EnvironmentFault, load, process_environment, workspace_folder
@@ -40,6 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _run(options, error.rest, error.faults)
         if options.command == "restore":  # it replaces the .env with the error
             return _restore(options, error.rest, redactor)
+        installs = options.command == "service" and options.service == "install" and not options.dry_run
+        if options.command in ("service", "update") and not installs:
+            return _run(options, error.rest)
         return _print_error(error, redactor)
     except (ConfigError, StorageFault) as error:
         if options.command == "doctor":
@@ -104,7 +108,31 @@ def _parser() -> argparse.ArgumentParser:
     models.add_parser("list", help="list the models in the catalogue")
     discover = models.add_parser("discover", help="list the models that a provider offers")
     discover.add_argument("provider")
+    update = commands.add_parser("update", help="install the newest version, or go back if it does not work")
+    update.add_argument("--check", action="store_true", help="only say whether there is a newer version")
+    update.add_argument("--from", dest="given", default="", metavar="WHEEL", help="the new version's file or address")
+    _add_service(commands.add_parser("service", help="run the bot as a systemd service"))
     return parser
+
+
+def _add_service(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="service", required=True, metavar="action")
+    install = actions.add_parser("install", help="install or renew the service, and start it")
+    install.add_argument("--dry-run", action="store_true", help="print the unit and change nothing")
+    install.add_argument(
+        "--workspace",
+        type=Path,
+        metavar="DIR",
+        help="the folder for everything the bot owns (default: /var/lib/tierbot; with --user: your workspace)",
+    )
+    uninstall = actions.add_parser("uninstall", help="stop and remove the service; data is kept")
+    status = actions.add_parser("status", help="say in words how the service is")
+    logs = actions.add_parser("logs", help="show the log of the service")
+    logs.add_argument("-f", "--follow", action="store_true", help="go on with new lines")
+    logs.add_argument("-n", "--lines", type=int, default=100, metavar="N", help="the last N lines (default: 100)")
+    logs.add_argument("--since", default="", metavar="TIME", help='such as "today" or "1 hour ago"')
+    for action in (install, uninstall, status, logs):
+        action.add_argument("--user", action="store_true", help="a service of your own user, without root")
 
 
 def _run(options: argparse.Namespace, environment: Environment, faults: Sequence[str] = ()) -> int:
@@ -112,10 +140,14 @@ def _run(options: argparse.Namespace, environment: Environment, faults: Sequence
     if options.command == "run":
         share_one_arena()
         with suppress(ValueError):  # raised outside the main thread
-            signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))  # until `bot.running` handles it
+            signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))  # until `bot.running` handles them
+            if sys.stdin is None or not sys.stdin.isatty():
+                signal.signal(signal.SIGHUP, lambda number, frame: None)
     has_level = "log_level" in settings.model_fields_set
     level = settings.log_level if has_level or options.command in ("run", "mcp") else _default_level(options.command)
     redactor = logs.configure(level, settings.log_format, environment.secrets())
+    if options.command in ("service", "update"):
+        return _maintain(options, environment)
     workspace = Workspace(environment, redactor.add)
     if options.command == "doctor":
         from bot.ops.doctor import doctor
@@ -148,6 +180,16 @@ def _run(options: argparse.Namespace, environment: Environment, faults: Sequence
         return _with_database(options, environment, workspace)
     finally:
         workspace.release()
+
+
+def _maintain(options: argparse.Namespace, environment: Environment) -> int:
+    if options.command == "update":
+        from bot.ops.update.update import update
+
+        return update(environment, options.check, options.given)
+    from bot.ops.service.command import service
+
+    return service(options, environment)
 
 
 def _terminal_environment(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
+from pathlib import Path
 
 from bot.adapters.shared.descriptor import Tell
 from bot.health import ProcessHealth
@@ -71,10 +73,12 @@ class LiveConfig:
         """Changed variables that need a restart."""
         self._reported_restart: tuple[str, ...] = ()
         """Those reported to the owners."""
+        self._stamps: Mapping[Path, float] = {}
+        self._applying = asyncio.Lock()
 
     async def keep_fresh(self) -> None:
         """Look for edits every RELOAD_SECONDS, until cancelled."""
-        stamps = await asyncio.to_thread(self._workspace.stamps)
+        self._stamps = await asyncio.to_thread(self._workspace.stamps)
         boundary = ErrorBoundary(log, "The edit can't be applied. The last valid configuration stays in use.")
         warn_of_unknown_keys(self._models.config)
         await asyncio.sleep(RELOAD_SECONDS)  # the model library is loaded by then
@@ -82,12 +86,17 @@ class LiveConfig:
         while True:
             await asyncio.sleep(RELOAD_SECONDS)
             with boundary:
-                current = await asyncio.to_thread(self._workspace.stamps)
-                if current != stamps:
-                    stamps = current
-                    await self._reload()
-                await self._report_changes()
-                await self._tooling.refresh()
+                await self.apply()
+
+    async def apply(self, unchanged: bool = False) -> None:
+        """Apply the owner's edits now; `unchanged`: also if no file has a new time."""
+        async with self._applying:
+            current = await asyncio.to_thread(self._workspace.stamps)
+            if unchanged or current != self._stamps:
+                self._stamps = current
+                await self._reload()
+            await self._report_changes()
+            await self._tooling.refresh()
 
     async def _reload(self) -> None:
         """Reload everything."""

@@ -5,21 +5,25 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+import sys
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
+from bot.adapters.shared.background import Background
 from bot.admin.listener import Listener
 from bot.admin.services import AdminServices
 from bot.admin.token import admin_token
 from bot.messaging import Messaging
-from bot.ops.systemd import pulse
+from bot.ops.systemd import describe, pulse, reloading, stopping
 from bot.platforms import PLATFORMS
 from bot.settings import Environment
 from bot.tracing import traces
 from bot.workspace import Workspace
 from handlers.access.roles import print_owner_code
+from routing.error_boundary import ErrorBoundary
 from routing.errors import ConfigError
 from routing.lean_imports import without_collection
 from routing.ports import Clock
@@ -27,6 +31,7 @@ from routing.types.deadline import steady_clock
 
 if TYPE_CHECKING:
     from bot.app import App
+    from bot.live_config import LiveConfig
 
 NO_PLATFORM = (
     "No chat platform is configured: set {variables} in the environment or in {env}, or talk here with `make chat`."
@@ -47,17 +52,19 @@ async def run(environment: Environment, workspace: Workspace) -> int:
     except asyncio.CancelledError:
         if not stop.received.is_set():
             raise
+        stopping()
         log.info("Stopped during startup")
     return 0
 
 
 class _StopSignal:
-    """Receives SIGTERM or SIGINT. The signal also cancels the task that created this, until `startup_finished`."""
+    """Receives SIGTERM, SIGINT or, in a terminal, SIGHUP. The signal also cancels the task that created this, until
+    `startup_finished`."""
 
     def __init__(self) -> None:
         self.received = asyncio.Event()
         self._startup_task = asyncio.current_task()
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in (signal.SIGTERM, signal.SIGINT, *((signal.SIGHUP,) if _in_terminal() else ())):
             asyncio.get_running_loop().add_signal_handler(number, self._receive)
 
     def startup_finished(self) -> None:
@@ -76,12 +83,35 @@ async def _serve(environment: Environment, workspace: Workspace, stop: _StopSign
         platforms = app.messaging.platforms
         if (code := await app.access.owner_code(platforms)) is not None:
             print_owner_code(code)
-        beat = asyncio.create_task(
-            pulse(list(platforms.values()), app.messaging.steady, environment.settings.heartbeat_file)
-        )
+        clock, steady = app.messaging.clock, app.messaging.steady
+        heartbeat = environment.settings.heartbeat_file
+        background = Background("[Service]")
+        status = partial(describe, platforms, steady, clock)
+        background.spawn(pulse(list(platforms.values()), steady, heartbeat, status=status))
+        background.spawn(_reload_on_hangup(app.live))
         await stop.received.wait()
+        stopping()
         log.info("Stopping: running turns may finish, everything else resumes after the next start")
-        beat.cancel()
+        await background.close(0)
+
+
+def _in_terminal() -> bool:
+    """Whether SIGHUP means that the terminal was closed."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+async def _reload_on_hangup(live: LiveConfig) -> None:
+    """Read the configuration again at each SIGHUP, which `systemctl reload` sends."""
+    if _in_terminal():
+        return
+    hangup = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, hangup.set)
+    boundary = ErrorBoundary(log, "The configuration can't be read again. The last valid one stays in use.")
+    while True:
+        await hangup.wait()
+        hangup.clear()
+        with reloading(), boundary:
+            await live.apply(unchanged=True)
 
 
 @asynccontextmanager

@@ -264,6 +264,8 @@ class EnvironmentFault(ConfigError):
         self.rest = rest
 
 
+IS_CHECKOUT = (Path(__file__).resolve().parents[1] / "pyproject.toml").is_file()
+"""Whether this is no installed package."""
 UNREADABLE_CREDENTIAL = "The credential {name} can't be read: {reason}."
 UNREADABLE_SECRET = "{name} names a file that can't be read: {reason}."
 
@@ -301,8 +303,19 @@ def process_environment(workspace: str = "") -> dict[str, str]:
 
 
 def workspace_folder(given: Mapping[str, str]) -> Path:
-    """The workspace that the process environment names."""
-    return Path(given.get("WORKSPACE", "").strip() or "workspace").expanduser().absolute()
+    """The workspace that the process environment names, else the default one."""
+    named = given.get("WORKSPACE", "").strip()
+    return Path(named or default_workspace(given, IS_CHECKOUT)).expanduser().absolute()
+
+
+def default_workspace(given: Mapping[str, str], checkout: bool) -> Path:
+    """`workspace` in the current folder, for a checkout and wherever there is one; else the user's folder for data
+    (the XDG Base Directory specification)."""
+    here = Path("workspace")
+    if checkout or here.is_dir():
+        return here
+    data = Path(given.get("XDG_DATA_HOME", ""))
+    return (data if data.is_absolute() else Path("~/.local/share")) / "tierbot"
 
 
 def _settings(values: Mapping[str, Any], faults: list[Reason]) -> Settings:

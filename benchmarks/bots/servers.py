@@ -118,6 +118,11 @@ class Model:
         size = len(json.dumps(tools, ensure_ascii=False, separators=(",", ":")).encode()) if tools else 0
         return int(newest["headers"]["content-length"]), size
 
+    def last_tools(self) -> list[str]:
+        """The names of the tools in the newest model request."""
+        tools = self._control.get("journal?since=0")["journal"][-1]["body"].get("tools") or ()
+        return [str(tool["function"]["name"]) for tool in tools]
+
     def asked(self) -> int:
         """How many requests have come in so far."""
         return int(self._control.get("state")["seen"])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.settings import VISIBLE, Settings, load, unknown_variables
+from bot.settings import VISIBLE, Settings, default_workspace, load, unknown_variables
 from routing.errors import ConfigError
 from routing.types.messages import UserKey
 from tests.pages import first_cells
@@ -226,3 +226,16 @@ def test_the_example_file_lists_every_setting_commented_out(tmp_path: Path) -> N
     )
     assert unknown_variables(written(tmp_path / "all" / ".env", uncommented)) == ()
     assert load({"WORKSPACE": str(tmp_path / "all")}).settings.owners
+
+
+def test_the_default_workspace_is_here_or_in_the_folder_for_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert default_workspace({}, checkout=True) == Path("workspace")
+    assert default_workspace({}, checkout=False) == Path("~/.local/share/tierbot")
+    assert default_workspace({"XDG_DATA_HOME": "/data"}, checkout=False) == Path("/data/tierbot")
+    assert default_workspace({"XDG_DATA_HOME": "not/absolute"}, checkout=False) == Path("~/.local/share/tierbot")
+    (tmp_path / "workspace").mkdir()
+    assert default_workspace({"XDG_DATA_HOME": "/data"}, checkout=False) == Path("workspace")
+    assert load({}).settings.workspace == tmp_path / "workspace"

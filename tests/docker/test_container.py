@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import fnmatch
 import json
 import os
@@ -13,8 +14,10 @@ from typing import Any
 
 import pytest
 import yaml
+from aiohttp import web
 
 from bot.settings import load
+from tests.servers.listener import listening
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = {"bot", "handlers", "routing", "storage", "migrations"}
@@ -102,22 +105,41 @@ def test_the_workspace_is_a_volume_and_is_where_the_bot_looks() -> None:
     assert "workspace" in compose()["volumes"]
 
 
-def test_health_is_the_age_of_the_heartbeat(tmp_path: Path) -> None:
+def healthy(**variables: object) -> bool:
+    """What the image's health check says."""
+    command = json.loads(only("HEALTHCHECK").partition("CMD ")[2])
+    assert command[:2] == ["bash", "-c"], "Python takes too long to start for a check each minute"
+    run = {"PATH": os.environ["PATH"]} | {name: str(value) for name, value in variables.items()}
+    return subprocess.run(command, env=run, check=False, stderr=subprocess.DEVNULL, timeout=60).returncode == 0
+
+
+@pytest.mark.parametrize(("status", "well"), [(200, True), (503, False), (404, False)])
+async def test_health_is_what_healthz_says(tmp_path: Path, status: int, well: bool) -> None:
+    asked = []
+
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
+        asked.append((request.path, request.headers["Host"]))
+        return web.Response(status=status)
+
+    async with listening(answer) as base:
+        port = base.rpartition(":")[2]
+        found = await asyncio.to_thread(healthy, ADMIN_ADDRESS=f"0.0.0.0:{port}", HEARTBEAT_FILE=tmp_path / "none")
+    assert (found, asked) == (well, [("/healthz", "127.0.0.1")])
+
+
+@pytest.mark.parametrize("address", ["off", "127.0.0.1:9"])
+def test_without_healthz_health_is_the_age_of_the_heartbeat(tmp_path: Path, address: str) -> None:
     environ = load({"WORKSPACE": str(tmp_path), "HEARTBEAT_FILE": variables()["HEARTBEAT_FILE"]}).settings
     assert str(environ.heartbeat_file) == "/tmp/tierbot.heartbeat"
-    command = json.loads(only("HEALTHCHECK").partition("CMD ")[2])
+    assert variables()["ADMIN_ADDRESS"] == "127.0.0.1:8787"
     heartbeat = tmp_path / "heartbeat"
-
-    def healthy() -> bool:
-        run = {"PATH": os.environ["PATH"], "HEARTBEAT_FILE": str(heartbeat)}
-        return subprocess.run(command, env=run, check=False, stderr=subprocess.DEVNULL).returncode == 0
-
-    assert not healthy()
+    told = {"ADMIN_ADDRESS": address, "HEARTBEAT_FILE": heartbeat}
+    assert not healthy(**told)
     heartbeat.touch()
-    assert healthy()
+    assert healthy(**told)
     then = time.time() - 600
     os.utime(heartbeat, (then, then))
-    assert not healthy()
+    assert not healthy(**told)
 
 
 def test_the_container_has_no_right_it_does_not_need() -> None:
@@ -133,10 +155,31 @@ def test_the_container_has_no_right_it_does_not_need() -> None:
 
 def test_the_token_comes_from_a_file() -> None:
     told, secrets = service(), compose()["secrets"]
-    assert told["environment"] == {"TELEGRAM_BOT_TOKEN_FILE": "/run/secrets/telegram_bot_token"}
+    assert told["environment"]["TELEGRAM_BOT_TOKEN_FILE"] == "/run/secrets/telegram_bot_token"
     assert told["secrets"] == list(secrets) == ["telegram_bot_token"]
     assert secrets["telegram_bot_token"]["file"] == "./secrets/telegram_bot_token"
     assert (ROOT / "docker" / ".gitignore").read_text(encoding="utf-8").split() == ["secrets/"]
+
+
+def test_ollama_is_a_profile_that_the_bot_finds() -> None:
+    ollama = compose()["services"]["ollama"]
+    assert ollama["profiles"] == ["ollama"]
+    assert service()["environment"]["OLLAMA_HOST"] == "${OLLAMA_HOST:-ollama:11434}"
+    assert {volume.partition(":")[0] for volume in ollama["volumes"]} < set(compose()["volumes"])
+
+
+def test_the_sandbox_may_call_what_it_may_under_systemd() -> None:
+    override = yaml.safe_load((ROOT / "docker" / "compose.sandbox.yaml").read_text(encoding="utf-8"))
+    told = override["services"]["tierbot"]
+    assert told["security_opt"] == ["seccomp=./seccomp.json", "apparmor=unconfined"]
+    assert any("bubblewrap" in rest for word, rest in final() if word == "RUN")
+    profile = json.loads((ROOT / "docker" / "seccomp.json").read_text(encoding="utf-8"))
+    assert profile["defaultAction"] == "SCMP_ACT_ERRNO"
+    names = set(profile["syscalls"][0]["names"])
+    unit = (ROOT / "docker" / "tierbot.service").read_text(encoding="utf-8")
+    extra = re.findall(r"(?m)^SystemCallFilter=(.*)$", unit)[2].split()
+    assert set(extra) | {"clone", "clone3", "unshare", "execve"} <= names
+    assert not names & {"bpf", "kexec_load", "init_module", "reboot", "ptrace", "setuid", "chown", "open_by_handle_at"}
 
 
 @pytest.mark.parametrize("folder", ["/", "/tmp"])

@@ -1,4 +1,4 @@
-"""The systemd unit, checked by its text and by systemd itself."""
+"""The systemd unit, checked by its text and by systemd itself. Its template is in `bot.ops.service`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from bot.app import GRACE_SECONDS
+from bot.ops.service.unit import Program, program_of, render, this_program, user_of, workspace_of
 from bot.ops.systemd import PULSE_SECONDS, STUCK_SECONDS
 from handlers.tools.sandbox import SandboxLimits
 from handlers.tools.sandbox.bubblewrap import SPARE_PROCESSES
@@ -21,6 +22,11 @@ UNIT = Path(__file__).resolve().parents[2] / "docker" / "tierbot.service"
 MAX_EXPOSED = 2.6
 """systemd 252 rates it 2.6 of 10. The rest is what bubblewrap needs (namespaces, system calls), the network, /proc,
 other users' names and the clock device."""
+
+
+CHECKOUT = Path("/opt/tierbot")
+STATE = Path("/var/lib/tierbot")
+OPT = Program(CHECKOUT / ".venv" / "bin" / "python", CHECKOUT, (CHECKOUT, Path("/usr")))
 
 
 def setting(name: str) -> list[str]:
@@ -37,9 +43,9 @@ def analyze(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["systemd-analyze", *arguments], capture_output=True, text=True, check=False, timeout=60)
 
 
-def here(tmp_path: Path, replaced: str = "", by: str = "") -> str:
+def here(tmp_path: Path, replaced: str = "", by: str = "", text: str = "") -> str:
     """The unit with this machine's interpreter, and a fault if given."""
-    text = UNIT.read_text(encoding="utf-8").replace("/opt/tierbot/.venv/bin/python", sys.executable)
+    text = text or UNIT.read_text(encoding="utf-8").replace("/opt/tierbot/.venv/bin/python", sys.executable)
     copy = tmp_path / UNIT.name
     copy.write_text(text.replace(replaced, by) if replaced else text, encoding="utf-8")
     return str(copy)
@@ -65,8 +71,66 @@ def test_the_exposure_score_is_low(tmp_path: Path) -> None:
     assert float(found[1]) <= MAX_EXPOSED
 
 
+HOME_PROGRAM = Program(
+    Path("/home/ana/.local/share/uv/tools/tierbot/bin/python"),
+    None,
+    (Path("/home/ana/.local/share/uv/tools/tierbot"), Path("/root/python"), Path("/usr")),
+)
+
+
+def test_the_file_in_docker_is_what_the_template_makes() -> None:
+    assert UNIT.read_text(encoding="utf-8") == render(OPT, STATE, "tierbot")
+
+
+def test_a_unit_says_what_it_was_made_of() -> None:
+    for program, workspace, user in (
+        (OPT, STATE, "tierbot"),
+        (HOME_PROGRAM, Path('/home/ana maria/50% "$x" \\'), "ana"),
+        (this_program(), Path("/srv/bot"), ""),
+    ):
+        unit = render(program, workspace, user)
+        assert (workspace_of(unit), user_of(unit), program_of(unit)) == (workspace, user, str(program.python))
+
+
+def test_a_program_in_a_home_folder_is_all_the_bot_sees_there() -> None:
+    lines = render(HOME_PROGRAM, STATE, "tierbot").splitlines()
+    assert "ProtectHome=tmpfs" in lines
+    assert "TemporaryFileSystem=/root:ro,mode=0755" in lines
+    assert "BindReadOnlyPaths=/home/ana/.local/share/uv/tools/tierbot /root/python" in lines
+    assert "ExecStart=/home/ana/.local/share/uv/tools/tierbot/bin/python -P -m bot run" in lines
+    assert "WorkingDirectory=/" in lines
+
+
+def test_another_workspace_is_writable() -> None:
+    assert "ReadWritePaths=/srv/bot" in render(OPT, Path("/srv/bot"), "ana").splitlines()
+    lines = render(OPT, Path("/home/ana/bot"), "ana", "people").splitlines()
+    assert {"BindPaths=/home/ana/bot", "ProtectHome=tmpfs", "User=ana", "Group=people"} < set(lines)
+    assert not [line for line in lines if line.startswith("StateDirectory")]
+
+
+def test_credentials_are_passed_on() -> None:
+    lines = render(OPT, STATE, "tierbot", credentials=["openai_api_key", "b"]).splitlines()
+    assert [line for line in lines if "LoadCredential=" in line] == [
+        "LoadCredential=b:/etc/tierbot/b",
+        "LoadCredential=openai_api_key:/etc/tierbot/openai_api_key",
+    ]
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("workspace", [STATE, Path("/home/ana maria/50% bot"), Path("/srv/bot")])
+@pytest.mark.parametrize("user", ["tierbot", ""])
+def test_systemd_accepts_every_kind_of_unit(tmp_path: Path, workspace: Path, user: str) -> None:
+    file = here(tmp_path, text=render(this_program(), workspace, user, credentials=["openai_api_key"]))
+    judged = analyze(*(() if user else ("--user",)), "verify", file)
+    assert [line for line in judged.stderr.splitlines() if "tierbot" in line] == []
+    if user:
+        scored = analyze("security", "--offline=yes", "--no-pager", file).stdout
+        assert float(scored.split("tierbot.service:")[1].split()[0]) <= 3.0
+
+
 def test_the_watchdog_interval_exceeds_the_heartbeat() -> None:
     assert setting("Type") == ["notify"]
+    assert setting("ExecReload") == ["/bin/kill -HUP $MAINPID"]
     assert setting("NotifyAccess") == ["main"]
     assert int(setting("WatchdogSec")[0]) > STUCK_SECONDS > PULSE_SECONDS * 3
 

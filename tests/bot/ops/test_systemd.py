@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -12,7 +14,7 @@ from typing import cast
 
 import pytest
 
-from bot.ops.systemd import STUCK_SECONDS, pulse
+from bot.ops.systemd import STUCK_SECONDS, describe, pulse
 from bot.platform import Platform, Progress
 from tests.stories.harness import BotHarness, BotProcess, bot_harness, running
 
@@ -98,6 +100,29 @@ async def test_a_heartbeat_that_cannot_be_written_does_not_stop_the_watchdog(
     assert caplog.text.count("HEARTBEAT_FILE") == 1
 
 
+async def test_each_new_status_is_passed_on_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+    states = iter(["one message", "one message", "two messages"])
+    async with systemd(tmp_path / "notify") as notifications:
+        beat = asyncio.create_task(pulse([], lambda: 0.0, every=0.001, status=lambda: next(states, "two messages")))
+        heard = [await next_notification(notifications) for _ in range(7)]
+        beat.cancel()
+    assert [line for line in heard if line != "WATCHDOG=1"] == ["READY=1", "STATUS=one message", "STATUS=two messages"]
+
+
+def test_the_status_is_one_line_with_the_time_of_the_last_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    well, ill = platform(0.0), platform(0.0)
+    ill.progress.problem = "the network\nis down"
+    both = {"telegram": well, "discord": ill}
+    assert describe(both, lambda: 500.0, lambda: 1_795_824_000.0) == (
+        "Platforms: telegram, discord (the network is down); no message yet"
+    )
+    well.progress.last_update = 440.0
+    assert describe(both, lambda: 500.0, lambda: 1_795_824_000.0).endswith("; last message 2026-11-27 23:59")
+
+
 @pytest.fixture
 async def on(tmp_path: Path) -> AsyncIterator[BotHarness]:
     async with bot_harness(tmp_path / "workspace") as made:
@@ -112,7 +137,42 @@ async def test_the_bot_tells_systemd_when_it_is_up_and_touches_its_heartbeat(on:
         assert await next_notification(notifications) == "WATCHDOG=1"
         assert any(request.method == "getUpdates" for request in on.tg.requests)
         assert await process.terminate() == 0
+        told = [notifications.get_nowait() for _ in range(notifications.qsize())]
+        assert "STATUS=Platforms: telegram; no message yet" in told
+        assert told[-1].startswith("STOPPING=1\n")
     assert heartbeat.exists()
+
+
+async def test_a_hangup_reloads_the_configuration(on: BotHarness, tmp_path: Path) -> None:
+    """Without waiting for the next look at the files, which a test could not tell apart from the signal's effect."""
+    environ = {"NOTIFY_SOCKET": str(tmp_path / "notify")}
+    constants = {"bot.live_config.RELOAD_SECONDS": 3600.0}
+    async with (
+        systemd(tmp_path / "notify") as notifications,
+        BotProcess(on, "run", env=environ, constants=constants) as process,
+    ):
+        assert await next_notification(notifications) == "READY=1"
+        (on.workspace / "preferences" / "runtime-config.json").write_text('{"tools": {"nosuch": 1}}', encoding="utf-8")
+        process.signal(signal.SIGHUP)
+        reloading, clock, ready = "", "", ""
+        while not reloading:
+            reloading, _, clock = (await next_notification(notifications)).partition("\n")
+            reloading = reloading if reloading == "RELOADING=1" else ""
+        assert 0 <= time.monotonic() - int(clock.removeprefix("MONOTONIC_USEC=")) / 1e6 < 3600
+        while ready != "READY=1":
+            ready = await next_notification(notifications)
+        assert "Ignored unknown keys in runtime-config.json: tools.nosuch" in process.log
+        assert await process.terminate() == 0
+
+
+async def test_a_hangup_during_the_start_does_not_end_the_bot(on: BotHarness) -> None:
+    hanging = on.tg.fault("*", "hang", times=1, seconds=3600.0)
+    waits = {"bot.adapters.shared.connection.FIRST_SECONDS": 3600.0}
+    async with BotProcess(on, constants=waits) as process:
+        await on.tg.wait_for(lambda _: hanging.hits, 30.0)
+        process.signal(signal.SIGHUP)
+        process.signal(signal.SIGTERM)  # signals are handled in the order of their numbers, SIGHUP first
+        assert await process.ended() == 0
 
 
 async def stepped(progress: Progress, since: float) -> None:

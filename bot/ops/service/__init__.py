@@ -1,0 +1,1 @@
+"""The bot as a systemd service: its unit, installing it, and its state in words."""

@@ -1,0 +1,207 @@
+"""`tierbot service` as a user's service, with a stand-in for systemd; and what it would do for the system's."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from bot.ops.service.install import Installation, plan
+from bot.ops.service.status import explain
+from bot.ops.service.systemctl import Service, user_service
+from bot.ops.service.unit import render, this_program, workspace_of
+from bot.settings import load
+from tests.bot.cli import tierbot
+from tests.servers.systemctl import install
+from tests.stories.harness import BotHarness, bot_harness
+
+
+class Machine:
+    """A home folder, and a stand-in for systemd."""
+
+    def __init__(self, folder: Path, workspace: Path) -> None:
+        self.folder = folder
+        self.workspace = workspace
+        self.unit = user_service(folder).unit
+        install(folder / "bin")
+
+    async def service(self, *arguments: str) -> tuple[int, str, str]:
+        """`tierbot service …`: exit code, output, errors."""
+        path = f"{self.folder / 'bin'}:/usr/bin:/bin"
+        return await tierbot(self.workspace, "service", *arguments, PATH=path, HOME=str(self.folder))
+
+    @property
+    def actions(self) -> list[str]:
+        """What was asked of systemd, without questions."""
+        file = self.folder / "bin" / "actions.log"
+        return [line for line in file.read_text().split() if line != "show"] if file.exists() else []
+
+
+@pytest.fixture
+async def on(tmp_path: Path) -> AsyncIterator[BotHarness]:
+    async with bot_harness(tmp_path / "workspace") as made:
+        made.write_config()
+        names = ("TELEGRAM_BOT_TOKEN", "TELEGRAM_API_ROOT", "EMBEDDINGS", "OLLAMA_HOST")
+        lines = [f"{name}={value}\n" for name, value in made.environment().items() if name in names]
+        (made.workspace / ".env").write_text("".join(lines), encoding="utf-8")
+        yield made
+
+
+@pytest.fixture
+async def machine(tmp_path: Path, on: BotHarness) -> AsyncIterator[Machine]:
+    made = Machine(tmp_path / "home", on.workspace)
+    yield made
+    await made.service("uninstall", "--user")
+
+
+async def test_a_user_installs_looks_and_removes(on: BotHarness, machine: Machine) -> None:
+    code, said, _ = await machine.service("status")
+    assert code == 1
+    assert "There is no system service. Install it:" in said
+
+    code, said, errors = await machine.service("install", "--user")
+    assert (code, errors) == (0, "")
+    assert "1. write" in said.split("Installing tierbot as a user service. This will:")[1]
+    assert machine.actions == ["daemon-reload", "enable", "restart"]
+    assert workspace_of(machine.unit.read_text()) == on.workspace
+    assert machine.unit.stat().st_mode & 0o777 == 0o644
+
+    code, said, _ = await machine.service("status")
+    assert code == 0
+    assert said.startswith("tierbot runs as a user service since ")
+    assert said.endswith("Healthy: it answers systemd's watchdog.\n")
+    assert f"Workspace: {on.workspace}" in said
+
+    machine.unit.write_text(machine.unit.read_text().replace("WatchdogSec=180", "WatchdogSec=60"))
+    _, said, _ = await machine.service("status")
+    assert "The unit is not of this program. Renew it:" in said
+    machine.unit.write_text(machine.unit.read_text().replace("WatchdogSec=60", "WatchdogSec=180"))
+
+    code, said, _ = await machine.service("install", "--user")
+    assert code == 0
+    assert "write" not in said, "a second installation has nothing to write"
+
+    code, said, _ = await machine.service("logs", "--lines", "50")
+    assert "Owner code: " in said
+    assert "123456:" not in said, "no token"
+
+    code, said, _ = await machine.service("uninstall")
+    assert code == 0
+    assert f"Your data is still in {on.workspace}" in said
+    assert not machine.unit.exists()
+    assert (on.workspace / ".env").exists()
+
+
+async def test_a_service_that_does_not_start_says_why(on: BotHarness, machine: Machine) -> None:
+    (on.workspace / ".env").write_text("", encoding="utf-8")
+    code, _, errors = await machine.service("install", "--user")
+    assert code == 2
+    assert "The service is installed, but does not start. Its last words:" in errors
+    assert "No chat platform is configured" in errors
+    code, said, _ = await machine.service("status")
+    assert code == 1
+    assert "Something must be fixed first; the log says what. Then: systemctl --user start tierbot" in said
+    assert "No chat platform is configured" in said
+
+
+async def test_without_systemd_it_says_what_to_do(on: BotHarness, tmp_path: Path) -> None:
+    code, _, errors = await tierbot(on.workspace, "service", "install", "--user", PATH="/nowhere", HOME=str(tmp_path))
+    assert code == 2
+    assert errors.endswith(": systemctl is not installed. The service needs systemd; without it, use `tierbot run`.\n")
+
+
+async def test_a_dry_run_prints_the_unit_and_changes_nothing(tmp_path: Path) -> None:
+    for environ in ({}, {"BOT_OWNERS": "nonsense"}):
+        code, said, errors = await tierbot(tmp_path, "service", "install", "--dry-run", **environ)
+        assert (code, errors) == (0, "")
+        assert "User=tierbot\n" in said
+        assert "Environment=WORKSPACE=/var/lib/tierbot\n" in said
+    assert not os.listdir(tmp_path)
+
+
+async def test_errors_in_the_settings_stop_an_installation(on: BotHarness, machine: Machine) -> None:
+    (on.workspace / ".env").write_text("BOT_ACCESS=nonsense\n", encoding="utf-8")
+    code, _, errors = await machine.service("install", "--user")
+    assert code == 2
+    assert "BOT_ACCESS is not valid" in errors
+    assert machine.actions == []
+
+
+def system(folder: Path) -> Service:
+    return Service(unit=folder / "tierbot.service", state=folder / "state", credentials=folder / "credentials")
+
+
+def sentences(installation: Installation) -> list[str]:
+    return [step.what for step in installation.steps()]
+
+
+def test_the_system_service_gets_a_user_a_folder_and_the_settings_of_setup(tmp_path: Path) -> None:
+    service, source = system(tmp_path), tmp_path / "workspace"
+    source.mkdir()
+    (source / ".env").touch()
+    environment = load({"WORKSPACE": str(source)})
+    found = plan(service, this_program(), environment)
+    user = [] if exists("tierbot") else ["create the system user tierbot"]
+    assert sentences(found) == [
+        *user,
+        f"create {service.state}",
+        f"copy settings, conversations and files from {source} to {service.state}",
+        f"write {service.unit}",
+        "start it now and at each boot",
+    ]
+    service.credentials.mkdir()
+    for name in ("openai_api_key", "README.txt"):
+        (service.credentials / name).touch()
+    assert "\nLoadCredential=openai_api_key:" in found.unit
+    assert "README" not in found.unit
+
+
+def test_an_installed_system_service_is_only_restarted(tmp_path: Path) -> None:
+    me = pwd.getpwuid(os.geteuid()).pw_name
+    service, source = system(tmp_path), tmp_path / "workspace"
+    for folder in (source, service.state):
+        folder.mkdir()
+        (folder / ".env").touch()
+    service.unit.write_text(render(this_program(), service.state, "tierbot"), encoding="utf-8")
+    found = plan(service, this_program(), load({"WORKSPACE": str(source)}))
+    assert found.source is None, "its workspace has settings, which are not replaced"
+    assert [what for what in sentences(found) if "user" not in what and "give" not in what] == [
+        "start it now and at each boot"
+    ]
+    assert ([what for what in sentences(found) if "give" in what] != []) == (me == "root")
+
+
+def test_root_is_asked_for_plainly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not system(tmp_path).needs_root() or os.geteuid()
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert system(tmp_path).needs_root()
+    assert not user_service(tmp_path).needs_root()
+
+
+def exists(user: str) -> bool:
+    try:
+        pwd.getpwnam(user)
+    except KeyError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        ({"ActiveState": "activating", "SubState": "auto-restart"}, "systemd starts it again in a few seconds"),
+        ({"ActiveState": "activating"}, "It is starting."),
+        ({"ActiveState": "deactivating"}, "running turns may finish"),
+        ({"ActiveState": "failed", "Result": "exit-code", "ExecMainStatus": "2"}, "Something must be fixed first"),
+        ({"ActiveState": "failed", "Result": "exit-code", "ExecMainStatus": "1"}, "It failed (exit-code)."),
+        ({"ActiveState": "failed", "Result": "watchdog"}, "It made no progress"),
+        ({"ActiveState": "failed", "Result": "oom-kill"}, "The memory was full."),
+        ({"ActiveState": "failed", "Result": "start-limit-hit"}, "It ended too often."),
+        ({"ActiveState": "inactive", "Result": "success"}, "It was stopped. Start it: sudo systemctl start tierbot"),
+    ],
+)
+def test_why_it_does_not_run_is_said_in_words(facts: dict[str, str], words: str) -> None:
+    assert words in explain(Service(), facts)
