@@ -68,7 +68,7 @@ def fetch_model(environment: Environment, workspace: Workspace, name: str) -> in
     print(f"{found.name}: {found.size / 1e9:.2f} GB, {found.licence}, from {found.repository}", flush=True)
     base = environment.variables.get("HF_ENDPOINT", HUB)
     proxy = environment.settings.https_proxy
-    target = asyncio.run(fetch(found, workspace.models, base, lambda: client(proxy), _progress))
+    target = asyncio.run(fetch(found, workspace.models, base, lambda: client(proxy), show_progress))
     print(f"Saved as {target}")
     for line in set_tiers(workspace.root / ".env", f"local/{target.stem}"):
         print(line)
@@ -167,7 +167,7 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _progress(done: int, size: int) -> None:
+def show_progress(done: int, size: int) -> None:
     """Print progress: one updating line on a terminal, else a line for every 10 %."""
     if sys.stdout.isatty():
         print(

@@ -1,0 +1,53 @@
+"""Questions in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol, cast
+
+import questionary
+from questionary import Choice, Question, Style
+
+from handlers.languages import Say
+
+_STYLE = Style([("qmark", "fg:ansicyan"), ("question", "bold"), ("pointer", "fg:ansicyan"), ("answer", "fg:ansicyan")])
+
+
+class Prompts(Protocol):
+    """Asks one question at a time. Ctrl-C raises KeyboardInterrupt."""
+
+    async def text(self, question: str, default: str = "") -> str:
+        """A line of text, without blanks around it."""
+
+    async def secret(self, question: str) -> str:
+        """The same, not shown while it is typed."""
+
+    async def choose(self, question: str, choices: Mapping[str, str]) -> str:
+        """The key of one of the choices; the first is selected at the beginning."""
+
+
+class TerminalPrompts:
+    """`Prompts` with questionary."""
+
+    def __init__(self, say: Say) -> None:
+        self._say = say
+
+    async def text(self, question: str, default: str = "") -> str:
+        return await _answer(questionary.text(question, default=default, style=_STYLE))
+
+    async def secret(self, question: str) -> str:
+        return await _answer(questionary.password(question, style=_STYLE))
+
+    async def choose(self, question: str, choices: Mapping[str, str]) -> str:
+        listed = [Choice(title, value=key) for key, title in choices.items()]
+        instruction = self._say("(arrow keys, then Enter)")
+        return await _answer(questionary.select(question, listed, style=_STYLE, instruction=instruction))
+
+
+async def yes(prompts: Prompts, say: Say, question: str) -> bool:
+    """Ask for yes or no; Enter says yes."""
+    return await prompts.choose(question, {"yes": say("Yes"), "no": say("No")}) == "yes"
+
+
+async def _answer(question: Question) -> str:
+    return cast(str, await question.unsafe_ask_async()).strip()
