@@ -9,14 +9,21 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
 
 from bot import logs
+from bot.ops.setup.flags import add_flags, read_flags
 from bot.settings import Environment, EnvironmentFault, load
 from bot.workspace import Workspace
 from handlers.languages import Say
 from handlers.version import VERSION
 from routing.errors import ConfigError, StorageFault
 from routing.lean_imports import without_collection
+
+if TYPE_CHECKING:
+    from bot.app import App
+    from bot.ops.setup.wizard import Outcome
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -58,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"tierbot {VERSION}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    add_flags(commands.add_parser("setup", help="ask for tokens, keys and the owner, check them and save them"))
     commands.add_parser("run", help="start every platform that is switched on")
     chat = commands.add_parser("chat", help="chat in the terminal or through a pipe")
     chat.add_argument("--as", dest="name", metavar="NAME", help="your name in the chat (default: your user name)")
@@ -100,6 +108,10 @@ def _run(options: argparse.Namespace, environment: Environment, faults: Sequence
         from bot.ops.download import fetch_model
 
         return fetch_model(environment, workspace, options.name)
+    if options.command == "setup":
+        from bot.ops.setup.command import setup
+
+        return setup(environment, read_flags(options), redactor.add, partial(_start_after_setup, redactor))
     if options.command == "mcp":
         from bot.ops import mcp
 
@@ -109,6 +121,39 @@ def _run(options: argparse.Namespace, environment: Environment, faults: Sequence
     workspace.prepare()
     try:
         return _with_database(options, environment, workspace)
+    finally:
+        workspace.release()
+
+
+def _start_after_setup(redactor: logs.Redactor, runner: asyncio.Runner, outcome: Outcome) -> int:
+    """Run the bot that was set up, until its owner was answered if a service follows, else until it is stopped."""
+    workspace = Workspace(outcome.environment, redactor.add)
+    workspace.prepare()
+    try:
+        with without_collection():
+            from bot import running
+            from bot.ops.setup.first_message import RunningBot, first_message
+            from storage.database.migrate import migrate
+
+        async def attend(app: App) -> bool:
+            stores, outbox = app.messaging.stores, app.messaging.outbox
+            bot = RunningBot(
+                app.messaging.platforms,
+                stores.people,
+                stores.turns,
+                app.access.new_owner_code,
+                lambda: outbox.chats,
+                app.messaging.clock,
+            )
+            await first_message(bot, outcome.accounts, say, print)
+            if not outcome.service:
+                print(say("The bot runs until you press Ctrl-C. Later, start it with: tierbot run"))
+            return not outcome.service
+
+        say = Say(outcome.environment.language)
+        print(say("Starting the bot …"), flush=True)
+        migrate(outcome.environment.settings.database, workspace.backups)
+        return runner.run(running.run(outcome.environment, workspace, attend))
     finally:
         workspace.release()
 

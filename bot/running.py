@@ -6,7 +6,7 @@ import asyncio
 import logging
 import signal
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -28,13 +28,24 @@ if TYPE_CHECKING:
     from bot.app import App
 
 NO_PLATFORM = (
-    "No chat platform is configured: set {variables} in the environment or in {env}, or talk here with `make chat`."
+    "No chat platform is configured: run `tierbot setup`, or set {variables} in {env}, "
+    "or talk here with `tierbot chat`."
 )
+
+Attend = Callable[["App"], Awaitable[bool]]
+"""Called once the bot runs; returns whether it shall go on running."""
 
 log = logging.getLogger("bot")
 
 
-async def run(environment: Environment, workspace: Workspace) -> int:
+async def show_owner_code(app: App) -> bool:
+    """Print the owner code as long as there is no owner."""
+    if (code := await app.access.owner_code(app.messaging.platforms)) is not None:
+        print_owner_code(code)
+    return True
+
+
+async def run(environment: Environment, workspace: Workspace, attend: Attend = show_owner_code) -> int:
     """Run every platform that is switched on, until SIGTERM or SIGINT. These signals also interrupt the startup."""
     settings = environment.settings
     if not any(platform.configured(settings) for platform in PLATFORMS):
@@ -42,7 +53,7 @@ async def run(environment: Environment, workspace: Workspace) -> int:
         raise ConfigError(NO_PLATFORM.format(variables=variables, env=workspace.root / ".env"))
     stop = _StopSignal()
     try:
-        await _serve(environment, workspace, stop)
+        await _serve(environment, workspace, stop, attend)
     except asyncio.CancelledError:
         if not stop.received.is_set():
             raise
@@ -69,18 +80,28 @@ class _StopSignal:
         self.received.set()
 
 
-async def _serve(environment: Environment, workspace: Workspace, stop: _StopSignal) -> None:
+async def _serve(environment: Environment, workspace: Workspace, stop: _StopSignal, attend: Attend) -> None:
     async with started(environment, workspace) as app:
         stop.startup_finished()
         platforms = app.messaging.platforms
-        if (code := await app.access.owner_code(platforms)) is not None:
-            print_owner_code(code)
         beat = asyncio.create_task(
             pulse(list(platforms.values()), app.messaging.steady, environment.settings.heartbeat_file)
         )
-        await stop.received.wait()
+        await _attended(app, stop, attend)
         log.info("Stopping: running turns may finish, everything else resumes after the next start")
         beat.cancel()
+
+
+async def _attended(app: App, stop: _StopSignal, attend: Attend) -> None:
+    """Return after a signal, or once `attend` wants the bot to stop."""
+    attending, stopping = asyncio.ensure_future(attend(app)), asyncio.ensure_future(stop.received.wait())
+    try:
+        await asyncio.wait((attending, stopping), return_when=asyncio.FIRST_COMPLETED)
+        if not stopping.done() and await attending:
+            await stopping
+    finally:
+        attending.cancel()
+        stopping.cancel()
 
 
 @asynccontextmanager

@@ -63,6 +63,13 @@ class Draft:
         return Models(workspace.config(file), workspace.catalog())
 
     @property
+    def has_model(self) -> bool:
+        """Whether a tier has a model with a key, or one of this machine."""
+        config = self.models.config
+        providers = {provider_of(model) for pool in config.pools.values() for model in pool}
+        return any(provider in OWN_MACHINE or config.profile(provider).api_key for provider in providers)
+
+    @property
     def changed(self) -> bool:
         """Whether there is anything to save."""
         return bool(self.variables) or self.document != Workspace(self.saved).config_source().document

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from bot.ops.download import HUB, WEIGHTS, fetch, show_progress
 from bot.ops.setup import checks
 from bot.ops.setup.draft import Draft
-from bot.ops.setup.prompts import Prompts, yes
+from bot.ops.setup.prompts import Prompts
 from bot.ops.web import client
 from bot.workspace import Workspace
 from handlers.languages import Say

@@ -1,4 +1,4 @@
-"""Whether the ports on which the bot listens are free."""
+"""Whether the port of the admin page is free."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from bot.ops.setup.draft import Draft
 from bot.ops.setup.prompts import Prompts
 from bot.workspace import Workspace
 from handlers.languages import Say
-
-ADMIN_ADDRESS = "ADMIN_ADDRESS"
+from routing.errors import ConfigError
 
 
 async def free(draft: Draft, prompts: Prompts, say: Say, show: Callable[[str], None]) -> Draft:
-    """The draft with an address for the admin page that no other program uses. A running bot uses its own."""
+    """The draft with an ADMIN_ADDRESS that no other program uses. A running bot uses its own."""
     if Workspace(draft.saved).in_use():
         return draft
-    while True:
-        address = draft.environment.settings.admin_address
-        if not is_taken(address):
-            return draft
-        host, _, port = address.rpartition(":")
-        show(say("✗ Another program listens on {address}, where the admin page would be.", address=address))
-        question = say("Another port (Enter: no admin page):")
-        typed = await prompts.text(question, str(int(port) + 1))
-        draft = draft.put({ADMIN_ADDRESS: f"{host}:{typed}" if typed.isdecimal() else "off"})
+    while (admin := draft.environment.settings.admin) is not None and is_taken(*admin):
+        host, port = admin
+        words = "✗ Another program listens on port {port}, where the admin page would be."
+        show(say(words, port=str(port)))
+        typed = await prompts.text(say("Another port (empty: no admin page):"), str(port + 1))
+        moved = draft.put({"ADMIN_ADDRESS": f"{host}:{typed}" if typed else "off"})
+        try:
+            _ = moved.environment
+        except ConfigError as error:
+            show(f"✗ {say(error.reason)}")
+        else:
+            draft = moved
+    return draft
 
 
-def is_taken(address: str) -> bool:
-    """Whether another program listens on host:port. False if it can't be tried, such as for `off`."""
-    host, _, port = address.rpartition(":")
-    if not port.isdecimal():
-        return False
+def is_taken(host: str, port: int) -> bool:
+    """Whether another program listens there. An address that can't be tried counts as free."""
     try:
-        family, kind, protocol, _, where = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)[0]
+        family, kind, protocol, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with closing(socket.socket(family, kind, protocol)) as trial:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             trial.bind(where)
-    except (OSError, OverflowError) as error:
-        return isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+    except OSError as error:
+        return error.errno == errno.EADDRINUSE
     return False

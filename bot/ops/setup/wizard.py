@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from bot.adapters.shared.descriptor import BotAccount, PlatformDescriptor, secret
@@ -12,6 +12,7 @@ from bot.ops.setup.draft import Draft
 from bot.ops.setup.models import ModelQuestions
 from bot.ops.setup.prompts import Prompts, yes
 from bot.platforms import PLATFORMS
+from bot.settings import Environment
 from bot.workspace import Workspace
 from handlers.languages import Say
 from routing.errors import ConfigError
@@ -25,11 +26,13 @@ Conceal = Callable[[Iterable[str]], None]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What is saved, and whether the bot shall be started now and as a service afterwards."""
+    """What to do after everything is saved: start the bot here, and install it as a service afterwards. `accounts` are
+    the bots by platform, as far as their tokens were checked."""
 
-    draft: Draft
+    environment: Environment
     start: bool
-    service: bool = False
+    service: bool
+    accounts: Mapping[str, BotAccount]
 
 
 class Wizard:
@@ -52,6 +55,8 @@ class Wizard:
         self._service = service
         self._show = show
         self._accounts: dict[str, BotAccount] = {}
+        self.saved = False
+        """Whether anything was written."""
 
     async def run(self) -> Outcome:
         """Ask until everything is saved. Raises ConfigError if it can't be."""
@@ -67,16 +72,16 @@ class Wizard:
     async def _finish_first(self) -> Outcome:
         say = self._say
         questions = ModelQuestions(self._prompts, say, self._conceal, self._show)
-        if self._draft.models.without_keys():
+        if not self._draft.has_model:
             self._draft = await questions.ask(self._draft)
         self._draft = await ports.free(self._draft, self._prompts, say, self._show)
         if not any(platform.configured(self._draft.environment.settings) for platform in PLATFORMS):
             self._save()
             self._show(say("Without a token, the bot answers in the terminal only: tierbot chat"))
-            return Outcome(self._draft, False)
+            return self._outcome(start=False)
         service = self._service and await self._yes(say("Start it with this machine from now on, as a service?"))
         self._save()
-        return Outcome(self._draft, True, service)
+        return self._outcome(start=True, service=service)
 
     async def _change(self) -> Outcome:
         """Show what is set, and change one thing after another until the owner is done."""
@@ -87,15 +92,28 @@ class Wizard:
                 self._show(f"  {line}")
             choices = {platform.name: say("Change {title}", title=platform.title) for platform in PLATFORMS}
             choices |= {"models": say("Change what answers"), "owners": say("Change the owners")}
-            choices["start"] = say("Start the bot here and wait for a message")
+            if not Workspace(self._draft.saved).in_use():
+                choices["start"] = say("Start the bot here and wait for a message")
             if self._service:
                 choices["service"] = say("Start it with this machine, as a service")
             chosen = await self._prompts.choose(say("What next?"), {"done": say("Nothing more"), **choices})
             if chosen in ("done", "start", "service"):
-                return Outcome(self._draft, chosen == "start", chosen == "service")
+                return await self._done(chosen)
             await self._change_one(chosen)
             self._draft = await ports.free(self._draft, self._prompts, say, self._show)
             self._save()
+
+    async def _done(self, chosen: str) -> Outcome:
+        if chosen == "start":  # its links need the names of the bots
+            settings = self._draft.environment.settings
+            for platform in PLATFORMS:
+                token = secret(getattr(settings, platform.enabled_by))
+                if token and (account := await self._identified(platform, token)) is not None:
+                    self._accounts[platform.name] = account
+        return self._outcome(start=chosen == "start", service=chosen == "service")
+
+    def _outcome(self, start: bool, service: bool = False) -> Outcome:
+        return Outcome(self._draft.saved, start, service, self._accounts)
 
     async def _change_one(self, chosen: str) -> None:
         if chosen == "models":
@@ -136,7 +154,7 @@ class Wizard:
             if account is None:
                 continue
             self._show(say("✓ {title}: the token belongs to {name}.", title=title, name=account.name))
-            account = await self._complete(platform, token, account)
+            account = self._accounts[platform.name] = await self._complete(platform, token, account)
             self._draft = self._draft.put_token(platform, token)
             if account.owner is not None:
                 self._draft = self._draft.put_owner(account.owner)
@@ -169,8 +187,10 @@ class Wizard:
         while account.lacks:
             self._show(f"✗ {say(account.lacks)}")
             if not await self._yes(say("Check again?")):
-                break
+                return account
             account = await self._identified(platform, token) or account
+            if not account.lacks:
+                self._show(say("✓ {title}: that is done.", title=platform.title))
         return account
 
     async def _owners(self) -> None:
@@ -201,7 +221,7 @@ class Wizard:
             self._show(say(words, names=", ".join(draft.shadowed)))
         if Workspace(draft.saved).in_use():
             self._show(say("The bot is running: it uses new keys within seconds, and new tokens after a restart."))
-        self._draft = draft.reread()
+        self._draft, self.saved = draft.reread(), True
 
 
 def _hidden(text: str) -> str:
