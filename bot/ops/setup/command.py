@@ -9,7 +9,7 @@ from collections.abc import Callable
 from bot.ops.setup import service
 from bot.ops.setup.draft import Draft
 from bot.ops.setup.flags import Flags
-from bot.ops.setup.prompts import TerminalPrompts
+from bot.ops.setup.prompts import TerminalPrompts, without_echo
 from bot.ops.setup.unattended import answered
 from bot.ops.setup.wizard import Conceal, Outcome, Wizard
 from bot.settings import Environment
@@ -53,7 +53,8 @@ def _dialogue(runner: asyncio.Runner, draft: Draft, flags: Flags, conceal: Conce
         draft = draft.put_provider(provider, base)
     wizard = Wizard(draft, TerminalPrompts(say), say, conceal, service.available())
     try:
-        outcome = runner.run(wizard.run())
+        with without_echo():
+            outcome = runner.run(wizard.run())
     except (KeyboardInterrupt, EOFError):
         print("\n" + (say("Stopped. What was saved stays.") if wizard.saved else say("Stopped. Nothing was changed.")))
         return 130

@@ -42,7 +42,7 @@ async def first_message(
         if platform.name in bot.platforms and account is not None:
             _invite(platform.title, account, code if platform.name in missing else "", say, show)
     if any(name not in accounts or CODE not in accounts[name].link for name in missing):
-        show(say("Owner code: {code}. Who sends it to the bot in a private chat becomes its owner.", code=code))
+        show(say("Owner code: {code}. Send it to the bot in a private chat to become its owner.", code=code))
     show(say("Now write to the bot. Ctrl-C stops it; everything is saved."))
     if len(missing) == len(bot.platforms):
         await _until(partial(_has_owner, bot))

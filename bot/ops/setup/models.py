@@ -37,7 +37,7 @@ class ModelQuestions:
         self, prompts: Prompts, say: Say, conceal: Callable[[Iterable[str]], None], show: Callable[[str], None]
     ) -> None:
         self._prompts = prompts
-        self._say = say
+        self.say = say
         self._conceal = conceal
         self._show = show
 
@@ -45,7 +45,7 @@ class ModelQuestions:
         """The draft with what answers from now on."""
         ollama = await checks.find_ollama(draft)
         while True:
-            chosen = await self._prompts.choose(self._say("What should answer?"), self._choices(ollama))
+            chosen = await self._prompts.choose(self.say("Which model should answer?"), self._choices(ollama))
             match chosen:
                 case "nothing":
                     return draft
@@ -59,22 +59,22 @@ class ModelQuestions:
                 return found
 
     def _choices(self, ollama: str | None) -> dict[str, str]:
-        say, choices = self._say, {}
+        say, choices = self.say, {}
         if ollama is not None:
-            words = "Ollama on this machine: {model}, without any key"
+            words = "Ollama on this machine: {model}, no key needed"
             choices[_OLLAMA] = say(words, model=ollama.partition("/")[2])
         for name in PROVIDERS:
             choices[name] = say("{title}, with a key", title=_title(name))
         if engine_installed():
             weights = WEIGHTS[0]
-            words = "{name} on this machine: a download of {size} GB, without any key"
+            words = "{name} on this machine: a download of {size} GB, no key needed"
             choices[_DOWNLOAD] = say(words, name=weights.name, size=round(weights.size / 1e9, 1))
         choices[_NOTHING] = say("Decide later: a demo model answers until then")
         return choices
 
     async def _provider(self, draft: Draft, provider: str) -> Draft | None:
         """The draft with a key that works; None if the question is given up."""
-        say, title = self._say, _title(provider)
+        say, title = self.say, _title(provider)
         while key := await self._prompts.secret(say("{title} key (Enter goes back):", title=title)):
             self._conceal((key,))
             found = await self._tried(draft.put_key(provider, key), provider)
@@ -84,7 +84,7 @@ class ModelQuestions:
 
     async def _tried(self, draft: Draft, provider: str) -> Draft | None:
         """The draft, if its key works; None asks for another one."""
-        say, title = self._say, _title(provider)
+        say, title = self.say, _title(provider)
         model = checks.tier_model(draft, provider)
         if model is None:
             model = await self._choose_model(draft, provider)
@@ -113,9 +113,9 @@ class ModelQuestions:
             self._show(f"✗ {error}")
             return None
         if not found:
-            self._show(self._say("✗ {title} lists no models for this key.", title=_title(provider)))
+            self._show(self.say("✗ {title} lists no models for this key.", title=_title(provider)))
             return None
-        question = self._say("Which of its models?")
+        question = self.say("Which of its models?")
         return await self._prompts.choose(question, {model: model.partition("/")[2] for model in found})
 
     async def _download(self, draft: Draft) -> Draft | None:
@@ -128,7 +128,7 @@ class ModelQuestions:
         except ConfigError as error:
             self._show(f"✗ {error}")
             return None
-        self._show(self._say("✓ {name} is here.", name=weights.name))
+        self._show(self.say("✓ {name} is here.", name=weights.name))
         return draft.put_pools(f"{LOCAL_PROVIDER}/{target.stem}")
 
 

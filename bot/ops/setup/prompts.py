@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+import termios
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Protocol, cast
 
 import questionary
@@ -26,11 +29,25 @@ class Prompts(Protocol):
         """The key of one of the choices; the first is selected at the beginning."""
 
 
+@contextmanager
+def without_echo() -> Iterator[None]:
+    """Show nothing that is typed while no question is open, because it may be a secret that was pasted too early."""
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    silent = list(before)
+    silent[3] &= ~termios.ECHO
+    termios.tcsetattr(terminal, termios.TCSADRAIN, silent)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+
 class TerminalPrompts:
     """`Prompts` with questionary."""
 
     def __init__(self, say: Say) -> None:
-        self._say = say
+        self.say = say
 
     async def text(self, question: str, default: str = "") -> str:
         return await _answer(questionary.text(question, default=default, style=_STYLE))
@@ -40,7 +57,7 @@ class TerminalPrompts:
 
     async def choose(self, question: str, choices: Mapping[str, str]) -> str:
         listed = [Choice(title, value=key) for key, title in choices.items()]
-        instruction = self._say("(arrow keys, then Enter)")
+        instruction = self.say("(arrow keys, then Enter)")
         return await _answer(questionary.select(question, listed, style=_STYLE, instruction=instruction))
 
 

@@ -50,7 +50,7 @@ class Wizard:
     ) -> None:
         self._draft = draft
         self._prompts = prompts
-        self._say = say
+        self.say = say
         self._conceal = conceal
         self._service = service
         self._show = show
@@ -64,13 +64,13 @@ class Wizard:
         settings = self._draft.environment.settings
         if any(platform.configured(settings) for platform in PLATFORMS):
             return await self._change()
-        self._show(self._say("Setting up the bot in {folder}. Ctrl-C stops without saving anything.", folder=folder))
+        self._show(self.say("Setting up the bot in {folder}. Ctrl-C stops without saving anything.", folder=folder))
         for platform in PLATFORMS:
             await self._token(platform)
         return await self._finish_first()
 
     async def _finish_first(self) -> Outcome:
-        say = self._say
+        say = self.say
         questions = ModelQuestions(self._prompts, say, self._conceal, self._show)
         if not self._draft.has_model:
             self._draft = await questions.ask(self._draft)
@@ -79,24 +79,26 @@ class Wizard:
             self._save()
             self._show(say("Without a token, the bot answers in the terminal only: tierbot chat"))
             return self._outcome(start=False)
-        service = self._service and await self._yes(say("Start it with this machine from now on, as a service?"))
+        service = self._service and await self._yes(
+            say("Install it as a service, so that it starts with this machine?")
+        )
         self._save()
         return self._outcome(start=True, service=service)
 
     async def _change(self) -> Outcome:
         """Show what is set, and change one thing after another until the owner is done."""
-        say = self._say
+        say = self.say
         while True:
             self._show(say("What is set in {folder}:", folder=self._draft.saved.settings.workspace))
             for line in self._state():
                 self._show(f"  {line}")
             choices = {platform.name: say("Change {title}", title=platform.title) for platform in PLATFORMS}
-            choices |= {"models": say("Change what answers"), "owners": say("Change the owners")}
+            choices |= {"models": say("Change the models"), "owners": say("Change the owners")}
             if not Workspace(self._draft.saved).in_use():
-                choices["start"] = say("Start the bot here and wait for a message")
+                choices["start"] = say("Start the bot and write to it")
             if self._service:
-                choices["service"] = say("Start it with this machine, as a service")
-            chosen = await self._prompts.choose(say("What next?"), {"done": say("Nothing more"), **choices})
+                choices["service"] = say("Install it as a service")
+            chosen = await self._prompts.choose(say("What next?"), {"done": say("Done"), **choices})
             if chosen in ("done", "start", "service"):
                 return await self._done(chosen)
             await self._change_one(chosen)
@@ -117,7 +119,7 @@ class Wizard:
 
     async def _change_one(self, chosen: str) -> None:
         if chosen == "models":
-            self._draft = await ModelQuestions(self._prompts, self._say, self._conceal, self._show).ask(self._draft)
+            self._draft = await ModelQuestions(self._prompts, self.say, self._conceal, self._show).ask(self._draft)
         elif chosen == "owners":
             await self._owners()
         else:
@@ -125,7 +127,7 @@ class Wizard:
 
     def _state(self) -> list[str]:
         """What is set, without the secrets."""
-        say, environment, models = self._say, self._draft.environment, self._draft.models
+        say, environment, models = self.say, self._draft.environment, self._draft.models
         settings, lines = environment.settings, []
         for platform in PLATFORMS:
             token = secret(getattr(settings, platform.enabled_by))
@@ -134,18 +136,18 @@ class Wizard:
         lines.append(say("Keys: {keys}", keys=", ".join(keys) or say("none")))
         answering = dict.fromkeys(models.configured(tier, Preferences()).model for tier in TIERS)
         lines.append(say("Models: {models}", models=", ".join(answering)))
-        owners = settings.bot_owners or say("none set; whoever sends the owner code, or did so")
+        owners = settings.bot_owners or say("none set here; the owner code makes one")
         lines.append(say("Owners: {owners}", owners=owners))
         return lines
 
     async def _token(self, platform: PlatformDescriptor) -> None:
         """Ask for a token until it is accepted or left out."""
-        say, title = self._say, platform.title
+        say, title = self.say, platform.title
         is_set = platform.configured(self._draft.environment.settings)
         if is_set and not await self._keeps_platform(platform):
             self._draft = self._draft.put_token(platform, None)
             return
-        self._show(say(platform.steps))
+        self._show(f"\n{say(platform.steps)}")
         kept = "{title} token (Enter keeps the present one):"
         question = say(kept if is_set else "{title} token (Enter leaves {title} out):", title=title)
         while token := await self._prompts.secret(question):
@@ -163,12 +165,12 @@ class Wizard:
             return
 
     async def _keeps_platform(self, platform: PlatformDescriptor) -> bool:
-        choices = {"new": self._say("Enter a new token"), "off": self._say("Turn {title} off", title=platform.title)}
+        choices = {"new": self.say("Enter a new token"), "off": self.say("Turn {title} off", title=platform.title)}
         return await self._prompts.choose(platform.title, choices) == "new"
 
     async def _identified(self, platform: PlatformDescriptor, token: str) -> BotAccount | None:
         """The bot of a token; None if the token is refused or the platform can't be reached."""
-        say = self._say
+        say = self.say
         while True:
             try:
                 return await checks.identify(self._draft, platform, token)
@@ -183,18 +185,18 @@ class Wizard:
 
     async def _complete(self, platform: PlatformDescriptor, token: str, account: BotAccount) -> BotAccount:
         """The bot after the owner has changed what it lacks, or decided to leave it so."""
-        say = self._say
+        say = self.say
         while account.lacks:
             self._show(f"✗ {say(account.lacks)}")
             if not await self._yes(say("Check again?")):
                 return account
             account = await self._identified(platform, token) or account
             if not account.lacks:
-                self._show(say("✓ {title}: that is done.", title=platform.title))
+                self._show(say("✓ {title}: everything is on now.", title=platform.title))
         return account
 
     async def _owners(self) -> None:
-        say, current = self._say, self._draft.environment.settings.bot_owners
+        say, current = self.say, self._draft.environment.settings.bot_owners
         while True:
             typed = await self._prompts.text(say("Owners, such as telegram:123,discord:456:"), current)
             draft = self._draft.put({"BOT_OWNERS": typed or None})
@@ -207,11 +209,11 @@ class Wizard:
                 return
 
     async def _yes(self, question: str) -> bool:
-        return await yes(self._prompts, self._say, question)
+        return await yes(self._prompts, self.say, question)
 
     def _save(self) -> None:
         """Write the files; the draft starts again from what they contain."""
-        say, draft = self._say, self._draft
+        say, draft = self.say, self._draft
         if not draft.changed:
             return
         written = draft.save()
