@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import re
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from io import StringIO
 from pathlib import Path
 
 import pexpect
 
+from bot.adapters.shared.descriptor import CODE, BotAccount
+from bot.ops.setup.first_message import RunningBot, first_message
+from handlers.languages import Say
+from tests.polling import until
 from tests.servers.discord import DiscordServer
-from tests.stories.harness import ROOT, BotHarness
+from tests.stories.access import CODE as CODE_FORM
+from tests.stories.harness import ROOT, BotHarness, ask, running
 
+LINK = re.compile(r"https://t\.me/tierbot\?start=([A-Z0-9-]+) and press Start")
 SECONDS = 120.0
 KEY = "sk-test-newcomer-000000"
 MAX_ANSWERS = 8
@@ -31,7 +39,7 @@ class Terminal:
             sys.executable,
             ["-m", "bot", "setup", *arguments],
             cwd=str(home),
-            env=variables,  # type: ignore[arg-type]
+            env=variables,
             dimensions=(60, 250),
             encoding="utf-8",
             timeout=SECONDS,
@@ -92,7 +100,7 @@ async def test_a_newcomer_gets_the_first_answer_after_a_few_typed_words(
         await terminal.answers_with("Discord token", dc.token)
         await terminal.answers_with("Which model should answer", "")
         await terminal.answers_with("OpenAI key", KEY)
-        code = await terminal.sees(r"https://t\.me/tierbot\?start=([A-Z0-9-]+) and press Start")
+        code = await terminal.sees(LINK.pattern)
         on.tg.say(f"/start {code}")
         assert (await on.tg.reply()).text.startswith("👑 You are the owner now.")
         on.tg.say("hello")
@@ -120,3 +128,56 @@ async def test_ctrl_c_leaves_everything_as_it_was(on: BotHarness, tmp_path: Path
     assert "Abgebrochen. Es wurde nichts geändert." in terminal.screen
     assert KEY not in terminal.screen
     assert os.listdir(tmp_path) == []
+
+
+@asynccontextmanager
+async def waiting(
+    on: BotHarness, *accounts: tuple[str, BotAccount]
+) -> AsyncIterator[tuple[list[str], asyncio.Task[None]]]:
+    """A running bot for which setup waits: what it shows, and its task."""
+    async with running(on) as app:
+        stores, outbox, shown = app.messaging.stores, app.messaging.outbox, list[str]()
+        platforms, new_code = app.messaging.platforms, app.access.new_owner_code
+        bot = RunningBot(platforms, stores.people, stores.turns, new_code, lambda: outbox.chats, app.messaging.clock)
+        task = asyncio.create_task(first_message(bot, dict(accounts), Say(""), shown.append))
+        yield shown, task
+        task.cancel()
+
+
+ON_TELEGRAM = ("telegram", BotAccount("@tierbot", f"https://t.me/tierbot?start={CODE}"))
+
+
+async def test_setup_waits_for_the_answer_to_the_owner(on: BotHarness) -> None:
+    on.env["BOT_OWNERS"] = ""
+    async with waiting(on, ON_TELEGRAM) as (shown, task):
+        await until(lambda: len(shown) == 2)
+        link = LINK.search(shown[0])
+        assert link is not None
+        assert "I have no owner yet" in (await ask(on, "hi", user="mallory")).text
+        await ask(on, f"/start {link[1]}")
+        await until(lambda: shown[-1] == "✓ You are the owner. Write a question to the bot.")
+        await ask(on, "/whoami")
+        assert not task.done()
+        await ask(on, "hello")
+        await until(task.done)
+        assert shown[-1] == "✓ The bot has answered. Everything works."
+
+
+async def test_an_owner_who_is_known_just_writes(on: BotHarness) -> None:
+    async with waiting(on, ON_TELEGRAM) as (shown, task):
+        await until(lambda: len(shown) == 2)
+        assert shown[0] == "Telegram: open https://t.me/tierbot, then send @tierbot a direct message."
+        await ask(on, "hello")
+        await until(task.done)
+    async with waiting(on, ON_TELEGRAM) as (shown, task):
+        await until(lambda: len(shown) == 2)
+        await ask(on, "/whoami")
+        assert not task.done(), "answers before this start do not count"
+
+
+async def test_a_bot_without_a_link_gets_the_code_in_words(on: BotHarness) -> None:
+    on.env["BOT_OWNERS"] = ""
+    async with waiting(on) as (shown, _):
+        await until(lambda: len(shown) == 2)
+        assert CODE_FORM.search(shown[0])
+        assert "Send it to the bot in a private chat to become its owner." in shown[0]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 SYSTEMD = Path("/run/systemd/system")
 """Exists where systemd runs the machine."""
-COMMAND = "import sys; sys.path[:0] = sys.argv.pop(1).split(':'); from bot.__main__ import main; sys.exit(main())"
-"""Imports the bot from where this process has it."""
+_ROOT = Path(__file__).resolve().parents[3]
+_CODE = "import sys; sys.path[0] = sys.argv.pop(1); from bot.__main__ import main; sys.exit(main())"
 
 
 def available(systemd: Path = SYSTEMD) -> bool:
@@ -24,5 +24,10 @@ def install(environment: Mapping[str, str], workspace: Path) -> int:
     """Install and start the service, for the whole machine as root and else for this user; returns the exit code. It
     says what it does."""
     variant = () if os.geteuid() == 0 else ("--user",)
-    arguments = (sys.executable, "-c", COMMAND, ":".join(sys.path), "service", "install", *variant)
-    return subprocess.run(arguments, env={**environment, "WORKSPACE": str(workspace)}, check=False).returncode
+    return run_tierbot({**environment, "WORKSPACE": str(workspace)}, "service", "install", *variant)
+
+
+def run_tierbot(environment: Mapping[str, str], *arguments: str) -> int:
+    """Run this installation's command line in another process with the same terminal; returns the exit code."""
+    command = (sys.executable, "-c", _CODE, str(_ROOT), *arguments)
+    return subprocess.run(command, env=dict(environment), check=False).returncode

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import socket
 from collections.abc import Iterator
@@ -9,12 +10,16 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
+from bot.ops.download import Weights
 from bot.ops.setup import service
 from bot.settings import load
+from handlers.version import VERSION
 from routing.errors import ConfigError
 from tests.bot.ops.setup.answers import DEFAULT, dialogue, env_text, write_env
 from tests.servers.discord import DiscordServer
+from tests.servers.listener import listening
 from tests.servers.model import ModelServer, OllamaModel
 from tests.servers.telegram import TelegramServer
 
@@ -168,6 +173,28 @@ async def test_ollama_is_found_and_needs_no_key(
     assert "POOL" not in env_text(folder), "it answers by itself"
 
 
+async def test_a_model_for_this_machine_is_downloaded(
+    environ: dict[str, str], folder: Path, tg: TelegramServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = b"GGUF weights"
+
+    async def hub(request: web.BaseRequest) -> web.StreamResponse:
+        return web.Response(body=data)
+
+    digest = hashlib.sha256(data).hexdigest()
+    weights = Weights("tiny", "Some/Tiny-GGUF", "abc", "tiny.gguf", len(data), digest, "MIT")
+    monkeypatch.setattr("bot.ops.setup.models.WEIGHTS", (weights,))
+    answers = (("Telegram token", tg.token), NO_DISCORD, ("Which model", "download"))
+    environ["HF_ENDPOINT"] = "http://127.0.0.1:9"
+    talk = await dialogue(environ, *answers, ("Which model", "nothing"))
+    assert "✗ The download stopped (ConnectError)." in talk.text
+    async with listening(hub) as environ["HF_ENDPOINT"]:
+        answers = (("What next?", "models"), ("Which model", "download"), ("What next?", "done"))
+        await dialogue(environ, *answers)
+    assert load({"WORKSPACE": str(folder)}).settings.pools["smart"] == ("local/tiny",)
+    assert (folder / "models" / "tiny.gguf").read_bytes() == data
+
+
 async def test_a_key_replaces_the_models_of_this_machine(
     environ: dict[str, str], folder: Path, tg: TelegramServer, ms: ModelServer
 ) -> None:
@@ -234,6 +261,11 @@ async def test_a_service_is_offered_where_one_can_be_installed(environ: dict[str
 
 def test_no_service_is_offered_without_systemd(tmp_path: Path) -> None:
     assert not service.available(tmp_path / "absent")
+
+
+def test_the_service_is_installed_by_the_same_program(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert service.run_tierbot({"WORKSPACE": str(tmp_path)}, "--version") == 0
+    assert capfd.readouterr().out == f"tierbot {VERSION}\n"
 
 
 async def test_a_broken_configuration_is_named_and_left_alone(environ: dict[str, str], folder: Path) -> None:
