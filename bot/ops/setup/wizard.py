@@ -60,14 +60,26 @@ class Wizard:
 
     async def run(self) -> Outcome:
         """Ask until everything is saved. Raises ConfigError if it can't be."""
-        folder = self._draft.saved.settings.workspace
+        folder, given = self._draft.saved.settings.workspace, self._draft.saved.given
         settings = self._draft.environment.settings
-        if any(platform.configured(settings) for platform in PLATFORMS):
+        configured = [platform for platform in PLATFORMS if platform.configured(settings)]
+        if any(platform.enabled_by.upper() not in given for platform in configured):
             return await self._change()
         self._show(self.say("Setting up the bot in {folder}. Ctrl-C stops without saving anything.", folder=folder))
         for platform in PLATFORMS:
-            await self._token(platform)
+            if platform not in configured or not await self._note_account(platform):
+                await self._token(platform)
         return await self._finish_first()
+
+    async def _note_account(self, platform: PlatformDescriptor) -> bool:
+        """Note whose token is set already; False if it does not work."""
+        token = secret(getattr(self._draft.environment.settings, platform.enabled_by))
+        account = await self._identified(platform, token)
+        if account is None:
+            return False
+        self._accounts[platform.name] = account
+        self._show(self.say("✓ {title}: the token belongs to {name}.", title=platform.title, name=account.name))
+        return True
 
     async def _finish_first(self) -> Outcome:
         say = self.say
@@ -107,11 +119,9 @@ class Wizard:
 
     async def _done(self, chosen: str) -> Outcome:
         if chosen == "start":  # its links need the names of the bots
-            settings = self._draft.environment.settings
             for platform in PLATFORMS:
-                token = secret(getattr(settings, platform.enabled_by))
-                if token and (account := await self._identified(platform, token)) is not None:
-                    self._accounts[platform.name] = account
+                if platform.configured(self._draft.environment.settings):
+                    await self._note_account(platform)
         return self._outcome(start=chosen == "start", service=chosen == "service")
 
     def _outcome(self, start: bool, service: bool = False) -> Outcome:

@@ -241,6 +241,24 @@ async def test_later_it_shows_what_is_set_and_changes_one_thing(
     assert env_text(folder) == before.replace("1:old-token-of-a-bot", tg.token) + root
 
 
+async def test_a_token_of_the_environment_is_checked_and_not_asked_for(
+    environ: dict[str, str], folder: Path, tg: TelegramServer
+) -> None:
+    environ["TELEGRAM_BOT_TOKEN"] = tg.token
+    talk = await dialogue(environ, NO_DISCORD, ("Which model", "nothing"))
+    assert "✓ Telegram: the token belongs to @tierbot." in talk.shown
+    assert tg.token not in env_text(folder)
+    assert talk.outcome is not None
+    assert list(talk.outcome.accounts) == ["telegram"]
+
+
+async def test_the_bot_can_be_started_again(environ: dict[str, str], folder: Path, tg: TelegramServer) -> None:
+    write_env(folder, f"TELEGRAM_BOT_TOKEN={tg.token}\n")
+    talk = await dialogue(environ, ("What next?", "start"))
+    assert talk.outcome is not None
+    assert (talk.outcome.start, list(talk.outcome.accounts)) == (True, ["telegram"])
+
+
 async def test_a_platform_is_turned_off_and_owners_are_changed(
     environ: dict[str, str], folder: Path, tg: TelegramServer
 ) -> None:
