@@ -125,17 +125,22 @@ def _run(options: argparse.Namespace, environment: Environment, faults: Sequence
         workspace.release()
 
 
-def _start_after_setup(redactor: logs.Redactor, runner: asyncio.Runner, outcome: Outcome) -> int:
-    """Run the bot that was set up, until its owner was answered if a service follows, else until it is stopped."""
+def _start_after_setup(redactor: logs.Redactor, runner: asyncio.Runner, outcome: Outcome) -> bool:
+    """Run the bot that was set up, until its owner was answered if a service follows, else until it is stopped. Returns
+    whether the owner was answered."""
     workspace = Workspace(outcome.environment, redactor.add)
     workspace.prepare()
     try:
         with without_collection():
             from bot import running
             from bot.ops.setup.first_message import RunningBot, first_message
+            from bot.ops.setup.prompts import show
             from storage.database.migrate import migrate
 
+        answered = False
+
         async def attend(app: App) -> bool:
+            nonlocal answered
             stores, outbox = app.messaging.stores, app.messaging.outbox
             bot = RunningBot(
                 app.messaging.platforms,
@@ -145,15 +150,17 @@ def _start_after_setup(redactor: logs.Redactor, runner: asyncio.Runner, outcome:
                 lambda: outbox.chats,
                 app.messaging.clock,
             )
-            await first_message(bot, outcome.accounts, say, print)
+            await first_message(bot, outcome.accounts, say, show)
+            answered = True
             if not outcome.service:
-                print(say("The bot runs until you press Ctrl-C. Later, start it with: tierbot run"))
+                show(say("The bot runs until you press Ctrl-C. Later, start it with: tierbot run"))
             return not outcome.service
 
         say = Say(outcome.environment.language)
-        print(say("Starting the bot …"), flush=True)
+        show(say("Starting the bot …"))
         migrate(outcome.environment.settings.database, workspace.backups)
-        return runner.run(running.run(outcome.environment, workspace, attend))
+        runner.run(running.run(outcome.environment, workspace, attend))
+        return answered
     finally:
         workspace.release()
 

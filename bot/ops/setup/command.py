@@ -9,7 +9,7 @@ from collections.abc import Callable
 from bot.ops.setup import service
 from bot.ops.setup.draft import Draft
 from bot.ops.setup.flags import Flags
-from bot.ops.setup.prompts import TerminalPrompts, without_echo
+from bot.ops.setup.prompts import TerminalPrompts, show, without_echo
 from bot.ops.setup.unattended import answered
 from bot.ops.setup.wizard import Conceal, Outcome, Wizard
 from bot.settings import Environment
@@ -17,8 +17,8 @@ from bot.workspace import Workspace
 from handlers.languages import Say
 from routing.errors import ConfigError
 
-Start = Callable[[asyncio.Runner, Outcome], int]
-"""Runs the bot until a message of the owner was answered or the person stops it; returns the exit code."""
+Start = Callable[[asyncio.Runner, Outcome], bool]
+"""Runs the bot, if a service follows only until its owner was answered; returns whether that happened."""
 
 
 def setup(environment: Environment, flags: Flags, conceal: Conceal, start: Start) -> int:
@@ -51,17 +51,14 @@ def _dialogue(runner: asyncio.Runner, draft: Draft, flags: Flags, conceal: Conce
         raise ConfigError("setup asks questions, so it needs a terminal; or use --non-interactive and flags.")
     for provider, base in flags.bases.items():
         draft = draft.put_provider(provider, base)
-    wizard = Wizard(draft, TerminalPrompts(say), say, conceal, service.available())
+    wizard = Wizard(draft, TerminalPrompts(say), say, conceal, service.available(), show)
     try:
         with without_echo():
             outcome = runner.run(wizard.run())
     except (KeyboardInterrupt, EOFError):
-        print("\n" + (say("Stopped. What was saved stays.") if wizard.saved else say("Stopped. Nothing was changed.")))
+        show("\n" + (say("Stopped. What was saved stays.") if wizard.saved else say("Stopped. Nothing was changed.")))
         return 130
-    if outcome.start:
-        code = start(runner, outcome)
-        if code or not outcome.service:
-            return code
-    if outcome.service:
-        return service.install(outcome.environment.given, outcome.environment.settings.workspace)
-    return 0
+    ready = start(runner, outcome) if outcome.start else True
+    if not (outcome.service and ready):
+        return 0
+    return service.install(outcome.environment.given, outcome.environment.settings.workspace)

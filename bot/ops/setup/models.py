@@ -61,13 +61,13 @@ class ModelQuestions:
     def _choices(self, ollama: str | None) -> dict[str, str]:
         say, choices = self.say, {}
         if ollama is not None:
-            words = "Ollama on this machine: {model}, no key needed"
+            words = "Ollama on this machine: {model}"
             choices[_OLLAMA] = say(words, model=ollama.partition("/")[2])
         for name in PROVIDERS:
             choices[name] = say("{title}, with a key", title=_title(name))
         if engine_installed():
             weights = WEIGHTS[0]
-            words = "{name} on this machine: a download of {size} GB, no key needed"
+            words = "{name} on this machine: {size} GB to download"
             choices[_DOWNLOAD] = say(words, name=weights.name, size=round(weights.size / 1e9, 1))
         choices[_NOTHING] = say("Decide later: a demo model answers until then")
         return choices

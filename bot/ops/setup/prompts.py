@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import termios
+import textwrap
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol, cast
@@ -27,6 +29,13 @@ class Prompts(Protocol):
 
     async def choose(self, question: str, choices: Mapping[str, str]) -> str:
         """The key of one of the choices; the first is selected at the beginning."""
+
+
+def show(text: str) -> None:
+    """Print lines that break between words, never inside an address."""
+    width = shutil.get_terminal_size().columns
+    for line in text.split("\n"):
+        print(textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False), flush=True)
 
 
 @contextmanager

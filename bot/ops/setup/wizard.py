@@ -46,7 +46,7 @@ class Wizard:
         say: Say,
         conceal: Conceal,
         service: bool,
-        show: Callable[[str], None] = print,
+        show: Callable[[str], None],
     ) -> None:
         self._draft = draft
         self._prompts = prompts
