@@ -42,7 +42,6 @@ class Discord(DiscordSettings):
         "discord",
         "Discord",
         "discord_bot_token",
-        "Get a token from the developer portal",
         STEPS,
         _build,
         _check,

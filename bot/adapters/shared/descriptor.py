@@ -121,7 +121,6 @@ class PlatformDescriptor:
     name: str
     title: str
     enabled_by: str
-    how_to_enable: str
     steps: str
     build: Callable[[Any, Services], Platform]
     check: Callable[[Any, CheckContext], Awaitable[list[Finding]]]

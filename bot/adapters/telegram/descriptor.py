@@ -39,7 +39,6 @@ class Telegram(TelegramSettings):
         "telegram",
         "Telegram",
         "telegram_bot_token",
-        "Get a token from @BotFather",
         STEPS,
         _build,
         _check,

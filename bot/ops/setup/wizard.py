@@ -112,6 +112,7 @@ class Wizard:
                 choices["service"] = say("Install it as a service")
             chosen = await self._prompts.choose(say("What next?"), {"done": say("Done"), **choices})
             if chosen in ("done", "start", "service"):
+                self._save()  # what the flags gave
                 return await self._done(chosen)
             await self._change_one(chosen)
             self._draft = await ports.free(self._draft, self._prompts, say, self._show)
