@@ -5,10 +5,13 @@ BIN := $(VENV)/bin
 WORKERS ?= 4
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 
-.PHONY: chat run model embeddings test test-attacks test-support test-system test-slow test-embeddings check bench bench-tools bench-failover train-embeddings format lock clean
+.PHONY: chat setup run model embeddings test test-attacks test-support test-system test-slow test-embeddings check bench bench-tools bench-failover train-embeddings format lock clean
 
 chat: $(VENV)/.base $(BIN)/tierbot
 	@$(BIN)/python -m bot chat
+
+setup: $(VENV)/.base $(BIN)/tierbot
+	@$(BIN)/python -m bot setup
 
 run: $(VENV)/.base $(BIN)/tierbot
 	@$(BIN)/python -m bot run

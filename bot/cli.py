@@ -9,9 +9,12 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bot import logs
+from bot.ops.setup.flags import add_flags, read_flags
 from bot.settings import Environment, EnvironmentFault, load, process_environment, workspace_folder
 from bot.workspace import JOURNAL, Workspace
 from handlers.languages import Say
@@ -19,6 +22,10 @@ from handlers.version import VERSION
 from routing.errors import ConfigError, StorageFault
 from routing.lean_imports import without_collection
 from routing.process_memory import share_one_arena
+
+if TYPE_CHECKING:
+    from bot.app import App
+    from bot.ops.setup.wizard import Outcome
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -86,6 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"tierbot {VERSION}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    add_flags(commands.add_parser("setup", help="ask for tokens, keys and the owner, check them and save them"))
     commands.add_parser("run", help="start every platform that is switched on")
     chat = commands.add_parser("chat", help="chat in the terminal or through a pipe")
     chat.add_argument("--as", dest="name", metavar="NAME", help="your name in the chat (default: your user name)")
@@ -169,6 +177,10 @@ def _run(options: argparse.Namespace, environment: Environment, faults: Sequence
         from bot.ops.download import fetch_model
 
         return fetch_model(environment, workspace, options.name)
+    if options.command == "setup":
+        from bot.ops.setup.command import setup
+
+        return setup(environment, read_flags(options), redactor.add, partial(_start_after_setup, redactor))
     if options.command == "mcp":
         from bot.ops import mcp
 
@@ -190,6 +202,46 @@ def _maintain(options: argparse.Namespace, environment: Environment) -> int:
     from bot.ops.service.command import service
 
     return service(options, environment)
+
+
+def _start_after_setup(redactor: logs.Redactor, runner: asyncio.Runner, outcome: Outcome) -> bool:
+    """Run the bot that was set up, until its owner was answered if a service follows, else until it is stopped. Returns
+    whether the owner was answered."""
+    workspace = Workspace(outcome.environment, redactor.add)
+    workspace.prepare()
+    try:
+        with without_collection():
+            from bot import running
+            from bot.ops.setup.first_message import RunningBot, first_message
+            from bot.ops.setup.prompts import show
+            from storage.database.migrate import migrate
+
+        answered = False
+
+        async def attend(app: App) -> bool:
+            nonlocal answered
+            stores, outbox = app.messaging.stores, app.messaging.outbox
+            bot = RunningBot(
+                app.messaging.platforms,
+                stores.people,
+                stores.turns,
+                app.access.new_owner_code,
+                lambda: outbox.chats,
+                app.messaging.clock,
+            )
+            await first_message(bot, outcome.accounts, say, show)
+            answered = True
+            if not outcome.service:
+                show(say("The bot runs until you press Ctrl-C. Later, start it with: tierbot run"))
+            return not outcome.service
+
+        say = Say(outcome.environment.language)
+        show(say("Starting the bot …"))
+        migrate(outcome.environment.settings.database, workspace.backups)
+        runner.run(running.run(outcome.environment, workspace, attend))
+        return answered
+    finally:
+        workspace.release()
 
 
 def _terminal_environment(

@@ -1,5 +1,5 @@
 """The chat platforms. To add one, add a folder to `bot/adapters` and a line at the end here: without any,
-the doctor recommends the first."""
+the doctor warns at the first."""
 
 from __future__ import annotations
 

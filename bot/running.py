@@ -7,7 +7,7 @@ import logging
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING
@@ -34,13 +34,24 @@ if TYPE_CHECKING:
     from bot.live_config import LiveConfig
 
 NO_PLATFORM = (
-    "No chat platform is configured: set {variables} in the environment or in {env}, or talk here with `make chat`."
+    "No chat platform is configured: run `tierbot setup`, or set {variables} in {env}, "
+    "or talk here with `tierbot chat`."
 )
+
+Attend = Callable[["App"], Awaitable[bool]]
+"""Called once the bot runs; returns whether it shall go on running."""
 
 log = logging.getLogger("bot")
 
 
-async def run(environment: Environment, workspace: Workspace) -> int:
+async def show_owner_code(app: App) -> bool:
+    """Print the owner code as long as there is no owner."""
+    if (code := await app.access.owner_code(app.messaging.platforms)) is not None:
+        print_owner_code(code)
+    return True
+
+
+async def run(environment: Environment, workspace: Workspace, attend: Attend = show_owner_code) -> int:
     """Run every platform that is switched on, until SIGTERM or SIGINT. These signals also interrupt the startup."""
     settings = environment.settings
     if not any(platform.configured(settings) for platform in PLATFORMS):
@@ -48,7 +59,7 @@ async def run(environment: Environment, workspace: Workspace) -> int:
         raise ConfigError(NO_PLATFORM.format(variables=variables, env=workspace.root / ".env"))
     stop = _StopSignal()
     try:
-        await _serve(environment, workspace, stop)
+        await _serve(environment, workspace, stop, attend)
     except asyncio.CancelledError:
         if not stop.received.is_set():
             raise
@@ -77,19 +88,17 @@ class _StopSignal:
         self.received.set()
 
 
-async def _serve(environment: Environment, workspace: Workspace, stop: _StopSignal) -> None:
+async def _serve(environment: Environment, workspace: Workspace, stop: _StopSignal, attend: Attend) -> None:
     async with started(environment, workspace) as app:
         stop.startup_finished()
         platforms = app.messaging.platforms
-        if (code := await app.access.owner_code(platforms)) is not None:
-            print_owner_code(code)
         clock, steady = app.messaging.clock, app.messaging.steady
         heartbeat = environment.settings.heartbeat_file
         background = Background("[Service]")
         status = partial(describe, platforms, steady, clock)
         background.spawn(pulse(list(platforms.values()), steady, heartbeat, status=status))
         background.spawn(_reload_on_hangup(app.live))
-        await stop.received.wait()
+        await _attended(app, stop, attend)
         stopping()
         log.info("Stopping: running turns may finish, everything else resumes after the next start")
         await background.close(0)
@@ -112,6 +121,18 @@ async def _reload_on_hangup(live: LiveConfig) -> None:
         hangup.clear()
         with reloading(), boundary:
             await live.apply(unchanged=True)
+
+
+async def _attended(app: App, stop: _StopSignal, attend: Attend) -> None:
+    """Return after a signal, or once `attend` wants the bot to stop."""
+    attending, stopped = asyncio.ensure_future(attend(app)), asyncio.ensure_future(stop.received.wait())
+    try:
+        await asyncio.wait((attending, stopped), return_when=asyncio.FIRST_COMPLETED)
+        if not stopped.done() and await attending:
+            await stopped
+    finally:
+        attending.cancel()
+        stopped.cancel()
 
 
 @asynccontextmanager

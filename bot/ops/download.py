@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 import re
 import shutil
 import sys
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import httpx
 
+from bot.ops import env_file
 from bot.ops.web import client
 from bot.settings import Environment
 from bot.workspace import Workspace
@@ -68,7 +68,7 @@ def fetch_model(environment: Environment, workspace: Workspace, name: str) -> in
     print(f"{found.name}: {found.size / 1e9:.2f} GB, {found.licence}, from {found.repository}", flush=True)
     base = environment.variables.get("HF_ENDPOINT", HUB)
     proxy = environment.settings.https_proxy
-    target = asyncio.run(fetch(found, workspace.models, base, lambda: client(proxy), _progress))
+    target = asyncio.run(fetch(found, workspace.models, base, lambda: client(proxy), show_progress))
     print(f"Saved as {target}")
     for line in set_tiers(workspace.root / ".env", f"local/{target.stem}"):
         print(line)
@@ -134,22 +134,19 @@ def set_tiers(path: Path, model: str) -> list[str]:
     the file can't be changed."""
     try:
         text = path.read_text(encoding="utf-8") if path.exists() else ""
-        report, lines = [], []
-        for tier in TIERS:
-            variable = f"TIER_{tier.upper()}_POOL"
-            found = re.search(rf"^\s*(?:export\s+)?{variable}\s*=\s*(\S[^\n]*)$", text, re.MULTILINE)
-            if found is None:
-                lines.append(f"{variable}={model}\n")
-                report.append(f"{tier}: {model}")
-            else:
-                report.append(f"{tier}: {found[1].strip()} (unchanged in {path})")
-        if lines:
-            new = path.with_name(f".{path.name}.new")
-            with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-                file.write(text + ("" if not text or text.endswith("\n") else "\n") + "".join(lines))
-            new.replace(path)
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} can't be changed ({error}). Add TIER_BALANCED_POOL={model} to it.") from None
+        raise ConfigError(f"{path} can't be read ({error}). Add TIER_BALANCED_POOL={model} to it.") from None
+    report, added = [], {}
+    for tier in TIERS:
+        variable = f"TIER_{tier.upper()}_POOL"
+        found = re.search(rf"^\s*(?:export\s+)?{variable}\s*=\s*(\S[^\n]*)$", text, re.MULTILINE)
+        if found is None:
+            added[variable] = model
+            report.append(f"{tier}: {model}")
+        else:
+            report.append(f"{tier}: {found[1].strip()} (unchanged in {path})")
+    if added:
+        env_file.update(path, added)
     return report
 
 
@@ -170,7 +167,7 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _progress(done: int, size: int) -> None:
+def show_progress(done: int, size: int) -> None:
     """Print progress: one updating line on a terminal, else a line for every 10 %."""
     if sys.stdout.isatty():
         print(

@@ -9,6 +9,7 @@ from handlers.access.rate_limit import RateLimit
 from handlers.access.roles import Access, Rejected, may
 from handlers.context import Reply
 from handlers.languages import Say
+from handlers.parsing import typed_command
 from routing.errors import StorageFault
 from routing.types.budgets import payer_kind
 from routing.types.messages import InboundMessage, UserKey
@@ -40,6 +41,8 @@ class AccessGate:
         person = verdict.person
         if verdict.greeting is not None:
             await self._approvals.answer_admitted(welcome=False)
+            if _is_start(message):
+                return person
             return Reply(say_for(person, message)(verdict.greeting.template, **verdict.greeting.values))
         limited = person.role != "owner" and message.scheduled is None
         if limited and not self._limit.take(_speaker(person, message), message.sent_at, _weight(message)):
@@ -57,6 +60,12 @@ class AccessGate:
 def say_for(person: Person | None, message: InboundMessage) -> Say:
     """Translations into the person's language, or that of their platform."""
     return Say((person.language if person else "") or message.language)
+
+
+def _is_start(message: InboundMessage) -> bool:
+    """Whether the message is /start, which greets whom its code admits."""
+    typed = typed_command(message)
+    return typed is not None and typed.name == "start"
 
 
 def _speaker(person: Person, message: InboundMessage) -> Hashable:

@@ -25,6 +25,7 @@ NO_OWNER = (
     "I have no owner yet. If you run me, send me the owner code: it is in my start log, after “Owner code:”. If you "
     "missed it, restart me; each start prints a new one."
 )
+OWNER_ADMITTED = "👑 You are the owner now. Write anything to begin; /help lists the commands."
 CLOSED_GROUP = "This group isn't enabled yet. The owner can run /access here on."
 CLOSED_SERVER = "This server isn't enabled yet. The owner can run /access here on."
 OWNER_CODE_BURNED = (
@@ -44,7 +45,7 @@ _RANK: dict[Role, int] = {role: rank for rank, role in enumerate(reversed(ROLES)
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """The message shown to a person admitted by this message."""
+    """The message shown to a person admitted by this message. /start with the code shows its own."""
 
     template: str
     values: Mapping[str, object]
@@ -52,7 +53,7 @@ class Greeting:
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """An admitted person. If there is a greeting, it is the whole reply."""
+    """An admitted person. If there is a greeting, this message admitted them, and it is the whole reply."""
 
     person: Person
     greeting: Greeting | None = None
@@ -122,9 +123,10 @@ class Access:
         if self.mode != "pairing" or self._owners or met:
             await self._state.put(OWNER_CODE, None)
             return None
-        return await self._new_owner_code()
+        return await self.new_owner_code()
 
-    async def _new_owner_code(self) -> str:
+    async def new_owner_code(self) -> str:
+        """Replaces the owner code, also where there is an owner already."""
         code = new_code()
         await self._state.put(OWNER_CODE, hashed(code))
         return shown(code)
@@ -152,7 +154,7 @@ class Access:
             person = await self._people.seen(message.user, profile) or person
         if not message.private:
             return await self._expire_posted_codes(message, person) or await self._in_group(message, person)
-        typed = read_code(message.own_text)
+        typed = _sent_code(message)
         owner_code = await self._state.get(OWNER_CODE) if typed is not None else None
         if typed is not None and owner_code is not None:
             return await self._try_owner_code(message, owner_code, typed)
@@ -193,7 +195,7 @@ class Access:
         """Invalidates a code and returns the sentence about it; empty if the code was not valid."""
         stored = await self._state.get(OWNER_CODE)
         if stored is not None and matches(code, stored):
-            print_owner_code(await self._new_owner_code())
+            print_owner_code(await self.new_owner_code())
             return OWNER_CODE_BURNED
         if await self._linking.expire_code(code):
             return LINK_CODE_BURNED
@@ -268,8 +270,7 @@ class Access:
             return Rejected(Refused("This is not the owner code. I print it when I start; a restart prints a new one."))
         await self._state.put(OWNER_CODE, None)
         person = await self._people.admit(message.user, message.user_name, "owner", "owner code")
-        words = "👑 You are the owner now. Write anything to begin; /help lists the commands."
-        return Admitted(person, Greeting(words, {}))
+        return Admitted(person, Greeting(OWNER_ADMITTED, {}))
 
     def _hint_once(self, key: str, refusal: Refused) -> Rejected:
         """Rejects with a hint at most once an hour per key."""
@@ -279,6 +280,12 @@ class Access:
             return Rejected(None)
         self._hinted[key] = now
         return Rejected(refusal)
+
+
+def _sent_code(message: InboundMessage) -> str | None:
+    """The code that a message consists of, also after /start: a link to the bot sends it so."""
+    typed = typed_command(message)
+    return read_code(typed.rest if typed is not None and typed.name == "start" else message.own_text)
 
 
 def _is_question(message: InboundMessage) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from handlers.access.codes import read_code
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
 from handlers.demo_model import NOTE
 from handlers.dependencies import CommandDependencies
@@ -24,6 +25,7 @@ PURPOSES: Mapping[Tier, str] = {
     "coding": "**coding** for programs",
     "deep": "**deep** for the hardest questions",
 }
+OWNER = "👑 You are the owner now."
 OLLAMA = "Ollama is running with {model}. It answers in every tier, because no API key is set."
 
 
@@ -32,7 +34,8 @@ def build(dependencies: CommandDependencies) -> Handler:
 
 
 class Start:
-    """Explains the bot, the next steps, and what answers while no provider has a key."""
+    """Explains the bot, the next steps, and what answers while no provider has a key. The link to the bot sends the
+    owner code with it: `Access` has checked that."""
 
     def __init__(self, models: Models) -> None:
         self._models = models
@@ -40,6 +43,8 @@ class Start:
     async def __call__(self, ask: CommandContext) -> Reply:
         tiers = "\n".join(f"- {ask.say(PURPOSES[tier])}" for tier in tiers_for(ask.person.role))
         parts = [ask.say(WORDS, tiers=tiers)]
+        if read_code(ask.rest) and ask.person.role == "owner":
+            parts.insert(0, ask.say(OWNER))
         if self._models.without_keys():
             found = self._models.ollama
             parts.append(ask.say(NOTE) if found is None else ask.say(OLLAMA, model=f"`{found.partition('/')[2]}`"))

@@ -22,7 +22,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         main(["--help"])
     assert ended.value.code == 0
     shown = capsys.readouterr().out
-    assert all(f"\n    {name} " in shown for name in ("run", "chat", "migrate", "doctor", "mcp", "models"))
+    assert all(f"\n    {name} " in shown for name in ("setup", "run", "chat", "migrate", "doctor", "mcp", "models"))
 
 
 @pytest.mark.parametrize("arguments", [[], ["dance"], ["models"], ["models", "discover"]])
@@ -35,14 +35,13 @@ def test_an_unknown_or_missing_command_says_what_is_valid(
     assert "usage: tierbot" in capsys.readouterr().err
 
 
-async def test_run_without_a_token_names_the_variables_and_chat(tmp_path: Path) -> None:
+async def test_run_without_a_token_names_setup_the_variables_and_chat(tmp_path: Path) -> None:
     variables = " or ".join(platform.enabled_by.upper() for platform in PLATFORMS)
     code, output, stderr = await tierbot(tmp_path / "ws", "run")
     assert (code, output) == (2, "")
     assert stderr == (
-        f"tierbot: No chat platform is configured: set {variables} in the environment or in "
-        f"{tmp_path / 'ws' / '.env'}, "
-        "or talk here with `make chat`.\n"
+        f"tierbot: No chat platform is configured: run `tierbot setup`, or set {variables} in "
+        f"{tmp_path / 'ws' / '.env'}, or talk here with `tierbot chat`.\n"
     )
 
 

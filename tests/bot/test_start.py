@@ -5,14 +5,19 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bot import running
+from bot.app import App
+from bot.settings import Environment, load
+from bot.workspace import Workspace
 from handlers.access.roles import Access
 from routing.errors import ConfigError, StorageFault
+from storage.database.migrate import migrate
 from tests.servers.discord import DiscordServer
 from tests.stories import harness
 from tests.stories.harness import BotHarness, bot_harness
@@ -126,3 +131,34 @@ async def test_a_start_that_fails_before_it_accepts_confirms_nothing(
     assert len(on.tg.updates.pending) == 1
     async with harness.running(on):
         assert "hello" in (await on.tg.reply(message, after=message)).text
+
+
+@asynccontextmanager
+async def prepared(on: BotHarness) -> AsyncIterator[tuple[Environment, Workspace]]:
+    """The environment and the workspace, locked and migrated."""
+    on.write_config()
+    environment = load(on.environment())
+    workspace = Workspace(environment)
+    workspace.prepare()
+    try:
+        await asyncio.to_thread(migrate, environment.settings.database, workspace.backups)
+        yield environment, workspace
+    finally:
+        workspace.release()
+
+
+async def test_a_bot_that_only_waits_for_its_owner_stops_by_itself(on: BotHarness) -> None:
+    async def attend(app: App) -> bool:
+        return app.messaging.platforms.keys() != {"telegram"}
+
+    async with prepared(on) as (environment, workspace):
+        assert await running.run(environment, workspace, attend) == 0
+
+
+async def test_what_goes_wrong_while_it_waits_ends_the_bot(on: BotHarness) -> None:
+    async def attend(_app: App) -> bool:
+        raise StorageFault("the disk is full")
+
+    async with prepared(on) as (environment, workspace):
+        with pytest.raises(StorageFault, match="the disk is full"):
+            await running.run(environment, workspace, attend)

@@ -21,6 +21,7 @@ from bot.adapters.shared import attachments
 from bot.adapters.telegram import messages as telegram_messages
 from bot.adapters.telegram.failures import REASONS as TELEGRAM_REASONS
 from bot.adapters.telegram.receiving import TelegramBackoff
+from bot.platforms import PLATFORMS
 from bot.settings import UNREADABLE_CREDENTIAL, UNREADABLE_SECRET
 from handlers import demo_model as demo
 from handlers.access import audit_log
@@ -101,9 +102,10 @@ FAULTY = (
     *("routing/catalog/catalog.py", "routing/tools/embedding/backend.py", "bot/settings.py", "routing/errors.py"),
     *("ops/backup/backup.py", "ops/backup/schedule.py"),
     *("telegram/platform.py", "telegram/webhook.py", "discord/connection.py"),
+    *("telegram/doctor.py", "telegram/settings.py", "discord/settings.py"),
 )
-"""Where they are raised. Owners read those of the last three on their other platforms. Other ConfigErrors are logged or
-printed by the command line."""
+"""Where they are raised. Owners read those of the platforms on another one, or in the dialogue of setup. Other
+ConfigErrors are logged or printed by the command line."""
 SHELL_ONLY = ("handlers/tools/mcp/server.py", "handlers/tools/tool_router.py")
 
 MANIFESTS = tuple(
@@ -234,6 +236,8 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     },
     "field.question": tuple(field.question for kind in ACCOUNTS for field in kind.fields),
     "kind.secret": tuple(kind.secret for kind in ACCOUNTS),
+    "platform.steps": tuple(platform.steps for platform in PLATFORMS),
+    "account.lacks": (),  # of Reason
     "message": (),  # the console's way to show a reply
 }
 FAILURES = (*(words for _, words in wording.FAILURES), wording.OTHER_FAILURE)

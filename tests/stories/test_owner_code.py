@@ -24,6 +24,27 @@ async def test_the_first_start_prints_the_owner_code_once_and_it_works_once(on: 
         assert "Owner code" not in bot.log
 
 
+async def test_a_link_that_carries_the_code_makes_its_reader_the_owner_and_welcomes_them(on: BotHarness) -> None:
+    on.env["BOT_OWNERS"] = ""
+    async with running(on) as app:
+        code = await owner_code(app)
+        assert "I have no owner yet" in (await ask(on, "hello?")).text
+        wrong = await ask(on, "/start BBBB-BBBB", user="mallory")
+        assert "not the owner code" in wrong.text
+        text = (await ask(on, f"/start {code}")).text
+        assert text.startswith("👑 You are the owner now.\n\n👋 Write anything")
+        await on.tg.reply(matching="You said: hello?")  # what the owner wrote before
+        assert (await ask(on, f"/start {code}")).text == text, "a second tap does no harm"
+        assert "This bot is private" in (await ask(on, f"/start {code}", user="mallory")).text
+        assert on.rows("select role from people") == [("owner",)]
+
+
+async def test_a_plain_start_claims_nothing(on: BotHarness) -> None:
+    async with running(on):
+        assert (await ask(on, "/start")).text.startswith("👋 Write anything")
+        assert (await ask(on, "/start from the website")).text.startswith("👋 Write anything")
+
+
 async def test_five_wrong_owner_codes_lock_out_even_from_the_right_one(on: BotHarness) -> None:
     on.env["BOT_OWNERS"] = ""
     clock = ShiftedClock()

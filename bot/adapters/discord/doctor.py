@@ -13,11 +13,26 @@ import discord
 from bot.adapters.discord.client import NETWORK, configure_library
 from bot.adapters.discord.connection import is_refusal, refused, why
 from bot.adapters.discord.settings import DiscordSettings
-from bot.adapters.shared.descriptor import CheckContext, secret
+from bot.adapters.shared.descriptor import BotAccount, CheckContext, secret
 from bot.adapters.shared.doctor import PlatformSilent, clock, unreachable
 from bot.findings import Finding, fail, ok, warn
-from routing.errors import ConfigError
+from routing.errors import ConfigError, Reason
+from routing.types.messages import UserKey
 
+SCOPES = ("bot", "applications.commands")
+PERMISSIONS = discord.Permissions(
+    view_channel=True,
+    send_messages=True,
+    send_messages_in_threads=True,
+    create_public_threads=True,
+    attach_files=True,
+    add_reactions=True,
+    read_message_history=True,
+)
+NO_CONTENT = (
+    "The bot can't read messages in servers: turn on Message Content Intent in the developer portal (Bot). Without it, "
+    "it sees only direct messages, mentions and commands."
+)
 FEW_STARTS = 50
 """Discord revokes the token of a bot that starts too many sessions in a day, usually 1000."""
 
@@ -25,7 +40,8 @@ FEW_STARTS = 50
 @dataclass(frozen=True, slots=True)
 class Report:
     """Discord's answers about a bot. `content`: it may read messages that do not mention it. `endpoint`: interactions
-    go to a URL instead of the gateway. `starts`: sessions left today. `dates`: HTTP dates."""
+    go to a URL instead of the gateway. `starts`: sessions left today. `owner`: the person to whom the application
+    belongs, or the owner of its team. `dates`: HTTP dates."""
 
     name: str
     servers: int
@@ -33,6 +49,8 @@ class Report:
     endpoint: bool
     shards: int
     starts: int
+    application_id: int = 0
+    owner: discord.User | discord.TeamMember | None = None
     dates: tuple[str, ...] = ()
 
 
@@ -43,6 +61,16 @@ async def check(settings: DiscordSettings, context: CheckContext) -> list[Findin
     except PlatformSilent as error:
         return [unreachable("discord", settings.discord_api_root, "DISCORD_API_ROOT and DISCORD_PROXY", error)]
     return findings(report, settings.discord_sharded, context.clock())
+
+
+async def identify(settings: DiscordSettings, seconds: float) -> BotAccount:
+    """See `PlatformDescriptor`. Its link adds the bot to a server with everything it needs there."""
+    report = await ask(settings, seconds)
+    link = discord.utils.oauth_url(report.application_id, permissions=PERMISSIONS, scopes=SCOPES)
+    lacks = "" if report.content else Reason(NO_CONTENT)
+    if report.owner is None:
+        return BotAccount(report.name, link, lacks=lacks)
+    return BotAccount(report.name, link, UserKey("discord", str(report.owner.id)), report.owner.name, lacks)
 
 
 async def ask(settings: DiscordSettings, seconds: float) -> Report:
@@ -83,6 +111,8 @@ async def ask(settings: DiscordSettings, seconds: float) -> Report:
         endpoint=bool(application.interactions_endpoint_url),
         shards=shards,
         starts=int(limits["remaining"]),
+        application_id=application.id,
+        owner=application.owner if application.team is None else application.team.owner,
         dates=tuple(dates),
     )
 

@@ -13,7 +13,7 @@ from bot.findings import Finding
 from bot.platform import Accept, Platform
 from routing.errors import ConfigError
 from routing.ports import ChatStore, Clock, KnownChats, StateStore
-from routing.types.messages import InboundMessage
+from routing.types.messages import InboundMessage, UserKey
 
 if TYPE_CHECKING:  # imported after the platforms are connected
     from handlers.context import CommandSpec
@@ -93,16 +93,38 @@ class CheckContext:
 
 
 @dataclass(frozen=True, slots=True)
+class BotAccount:
+    """The bot that a token belongs to. `link` opens or installs it; the owner code replaces `CODE` in it. `owner` is
+    the account to which the bot belongs on the platform, with its name; None if the platform does not tell. `lacks`
+    says what the owner should change there, in one sentence; empty if nothing."""
+
+    name: str
+    link: str
+    owner: UserKey | None = None
+    owner_name: str = ""
+    lacks: str = ""
+
+
+CODE = "{code}"
+"""The place of the owner code in a link."""
+
+
+@dataclass(frozen=True, slots=True)
 class PlatformDescriptor:
-    """`enabled_by` is the settings field that switches the platform on; it is off while that is None. `build` and
-    `check` get settings of the platform's own class and import its SDK only when they are called."""
+    """`enabled_by` is the settings field that switches the platform on; it is off while that is None. `steps` tells a
+    newcomer how to get its value.
+
+    `build`, `check` and `identify` get settings of the platform's own class and import its SDK only when they are
+    called. `identify` asks whose token it is, within a number of seconds; it raises ConfigError for a refused token and
+    PlatformSilent if there is no answer."""
 
     name: str
     title: str
     enabled_by: str
-    how_to_enable: str
+    steps: str
     build: Callable[[Any, Services], Platform]
     check: Callable[[Any, CheckContext], Awaitable[list[Finding]]]
+    identify: Callable[[Any, float], Awaitable[BotAccount]]
 
     def configured(self, settings: CommonSettings) -> bool:
         """Whether the platform is switched on."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from bot.adapters.shared.descriptor import CheckContext, PlatformDescriptor, Services
+from bot.adapters.shared.descriptor import BotAccount, CheckContext, PlatformDescriptor, Services
 from bot.adapters.telegram.settings import Pace, TelegramSettings
 from bot.findings import Finding
 from bot.platform import Platform
 from routing.lean_imports import without_collection
+
+STEPS = "Open https://t.me/BotFather in Telegram, send /newbot, and copy the token that it sends you."
 
 
 def _build(settings: TelegramSettings, services: Services) -> Platform:
@@ -24,9 +26,21 @@ async def _check(settings: TelegramSettings, context: CheckContext) -> list[Find
     return await check(settings, context)
 
 
+async def _identify(settings: TelegramSettings, seconds: float) -> BotAccount:
+    from bot.adapters.telegram.doctor import identify
+
+    return await identify(settings, seconds)
+
+
 class Telegram(TelegramSettings):
     """The TELEGRAM_… variables and what they switch on."""
 
     DESCRIPTOR: ClassVar = PlatformDescriptor(
-        "telegram", "Telegram", "telegram_bot_token", "Get a token from @BotFather", _build, _check
+        "telegram",
+        "Telegram",
+        "telegram_bot_token",
+        STEPS,
+        _build,
+        _check,
+        _identify,
     )

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from telegram.error import Forbidden, InvalidToken, TelegramError
 
-from bot.adapters.shared.descriptor import CheckContext, secret
+from bot.adapters.shared.descriptor import CODE, BotAccount, CheckContext, secret
 from bot.adapters.shared.doctor import PlatformSilent, clock, unreachable
 from bot.adapters.telegram.api import Json, Request, silence_loggers
 from bot.adapters.telegram.settings import TelegramSettings
@@ -29,6 +29,14 @@ async def check(settings: TelegramSettings, context: CheckContext) -> list[Findi
         *clock("Telegram", context.clock(), dates),
         _updates(hook, settings.telegram_webhook_url is not None, context.running),
     ]
+
+
+async def identify(settings: TelegramSettings, seconds: float) -> BotAccount:
+    """See `PlatformDescriptor`. Its link sends the owner code with /start."""
+    settings.check_telegram()
+    me, _ = await _ask(settings, seconds, [])
+    username = me.get("username", "?")
+    return BotAccount(f"@{username}", f"https://t.me/{username}?start={CODE}")
 
 
 async def _ask(settings: TelegramSettings, seconds: float, dates: list[str]) -> tuple[Json, Json]:

@@ -18,8 +18,7 @@ def check_of(platform: PlatformDescriptor) -> Check:
             return await platform.check(settings, CheckContext(inspection.clock, inspection.network_seconds, running))
         variable = platform.enabled_by.upper()
         if platform is PLATFORMS[0] and not any(each.configured(settings) for each in PLATFORMS):
-            how = f"{platform.how_to_enable} and set {variable} in .env"
-            fix = f"{how}; `make chat` works without one."
+            fix = "Run `tierbot setup`; `tierbot chat` works without it."
             return [warn(platform.name, f"{variable} is not set, so `make run` will not start", fix)]
         return [ok(platform.name, f"{variable} is not set, so the bot is not on {platform.title}")]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bot import keyless
@@ -50,7 +50,7 @@ async def tiers(inspection: Inspection) -> list[Finding]:
     await keyless.detect_ollama(models, inspection.network_seconds)
     chosen = {tier: models.configured(tier, Preferences()) for tier in TIERS}
     asked = dict.fromkeys(model for choice in chosen.values() for model in (choice.model, *choice.fallbacks))
-    failed = await _ask_models(inspection, models, list(asked))
+    failed = await ask_models(inspection, models, list(asked))
     return [finding for tier in TIERS for finding in _tier(tier, models, failed)]
 
 
@@ -209,7 +209,7 @@ def _models(inspection: Inspection) -> Models | None:
         return None
 
 
-async def _ask_models(inspection: Inspection, models: Models, names: list[str]) -> dict[str, ModelError]:
+async def ask_models(inspection: Inspection, models: Models, names: Sequence[str]) -> dict[str, ModelError]:
     """Ask all models for one word, concurrently; returns the errors. While the bot is running, a local model is only
     looked up, because two copies would not fit into a small memory."""
     local = LocalRuntime(inspection.workspace.models)

@@ -1,0 +1,69 @@
+"""Changes variables in a `.env` file without touching the rest of it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from io import StringIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from dotenv.parser import parse_stream
+
+from routing.errors import ConfigError, file_reason
+
+_PLAIN = re.compile(r"[\w.,:;/@%+=~-]*", re.ASCII)
+"""Values without quotation marks, for other programs that read the file, too."""
+
+
+def update(path: Path, values: Mapping[str, str | None]) -> None:
+    """Set variables, or remove those that are None. Comments, blank lines, order and all other variables stay, which
+    python-dotenv's `set_key` does not promise.
+
+    The file is replaced at once, with mode 0600. Raises ConfigError, having changed nothing, if it can't be read or
+    written or has a line that is not of the form NAME=value.
+    """
+    target = path.resolve()
+    try:
+        text = target.read_text(encoding="utf-8") if target.exists() else ""
+        text = _updated(text, values, path)
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with TemporaryDirectory(dir=target.parent, prefix=f"{target.name}.") as folder:
+            new = Path(folder, target.name)
+            with open(os.open(new, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            new.replace(target)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = file_reason(error)
+        raise ConfigError("{path} can't be changed: {reason}. Nothing was saved.", path=path, reason=reason) from None
+
+
+def _updated(text: str, values: Mapping[str, str | None], path: Path) -> str:
+    parts = []
+    added = dict(values)
+    for line in parse_stream(StringIO(text)):
+        original, name = line.original.string, (line.key or "").upper()
+        if line.error:
+            words = "{path} line {number}: not of the form NAME=value. Nothing was saved."
+            raise ConfigError(words, path=path, number=str(line.original.line))
+        if name in values:
+            added.pop(name, None)
+            before = original[: len(original) - len(original.lstrip())]  # the parser counts blank lines to the next one
+            original = before[: before.rfind("\n") + 1] + _line(name, values[name])
+        parts.append(original)
+    kept = "".join(parts)
+    ending = "" if not kept or kept.endswith("\n") else "\n"
+    return kept + ending + "".join(_line(name, value) for name, value in added.items())
+
+
+def _line(name: str, value: str | None) -> str:
+    """The assignment; empty for None."""
+    if value is None:
+        return ""
+    if not _PLAIN.fullmatch(value):
+        escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+        value = f"'{escaped}'"
+    return f"{name}={value}\n"

@@ -1,0 +1,64 @@
+"""Runs `tierbot setup`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+
+from bot.ops.setup import service
+from bot.ops.setup.draft import Draft
+from bot.ops.setup.flags import Flags
+from bot.ops.setup.prompts import TerminalPrompts, show, without_echo
+from bot.ops.setup.unattended import answered
+from bot.ops.setup.wizard import Conceal, Outcome, Wizard
+from bot.settings import Environment
+from bot.workspace import Workspace
+from handlers.languages import Say
+from routing.errors import ConfigError
+
+Start = Callable[[asyncio.Runner, Outcome], bool]
+"""Runs the bot, if a service follows only until its owner was answered; returns whether that happened."""
+
+
+def setup(environment: Environment, flags: Flags, conceal: Conceal, start: Start) -> int:
+    """Ask, check and save; returns the exit code. Raises ConfigError, having saved nothing new."""
+    conceal(flags.secrets)
+    draft = Draft.of(environment)
+    with asyncio.Runner() as runner:  # one loop for all, because LiteLLM's connections belong to a loop
+        if not flags.interactive:
+            return _save(*runner.run(answered(draft, flags)))
+        return _dialogue(runner, draft, flags, conceal, start)
+
+
+def _save(draft: Draft, lines: list[str]) -> int:
+    for line in lines:
+        print(line)
+    written = draft.save()
+    print(f"Saved in {', '.join(map(str, written))}." if written else "Nothing has changed.")
+    if draft.shadowed:
+        print(f"{', '.join(draft.shadowed)}: this shell's environment has other values, which win over the file.")
+    if Workspace(draft.saved).in_use():
+        print("The bot is running: restart it to use new tokens.")
+    return 0
+
+
+def _dialogue(runner: asyncio.Runner, draft: Draft, flags: Flags, conceal: Conceal, start: Start) -> int:
+    say = Say(draft.saved.language)
+    if flags.answers:
+        raise ConfigError("Add --non-interactive to use the flags; without it, setup asks.")
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise ConfigError("setup asks questions, so it needs a terminal; or use --non-interactive and flags.")
+    for provider, base in flags.bases.items():
+        draft = draft.put_provider(provider, base)
+    wizard = Wizard(draft, TerminalPrompts(say), say, conceal, service.available(), show)
+    try:
+        with without_echo():
+            outcome = runner.run(wizard.run())
+    except (KeyboardInterrupt, EOFError):
+        show("\n" + (say("Stopped. What was saved stays.") if wizard.saved else say("Stopped. Nothing was changed.")))
+        return 130
+    ready = start(runner, outcome) if outcome.start else True
+    if not (outcome.service and ready):
+        return 0
+    return service.install(outcome.environment.given, outcome.environment.settings.workspace)

@@ -1,0 +1,151 @@
+"""Changes to `.env` and runtime-config.json that are checked before they are saved."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from bot.adapters.shared.descriptor import PlatformDescriptor
+from bot.ops import env_file
+from bot.settings import Environment, Settings, load
+from bot.workspace import Workspace
+from routing.config import jsonfile
+from routing.config.runtime import API_TYPES, parse_pool, variable
+from routing.errors import ConfigError, file_reason
+from routing.policy.models import Models
+from routing.types.messages import UserKey
+from routing.types.model_names import OWN_MACHINE, provider_of
+from routing.types.tiers import TIERS
+
+POOLS = tuple(f"TIER_{tier.upper()}_POOL" for tier in TIERS)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What will be in the two files; every change makes a new draft.
+
+    `environment` and `workspace` are as they will be after `save`. Raises ConfigError for values that the bot would
+    refuse, and for files that can't be read.
+    """
+
+    saved: Environment
+    variables: Mapping[str, str | None] = field(default_factory=dict)
+    """Changed variables of `.env`; None: removed."""
+    document: Mapping[str, Any] = field(default_factory=dict)
+    """The whole of runtime-config.json."""
+
+    @classmethod
+    def of(cls, environment: Environment) -> Draft:
+        """No changes yet."""
+        workspace = Workspace(environment)
+        file = workspace.config_source()
+        workspace.config(file)
+        return cls(environment, {}, file.document)
+
+    @property
+    def environment(self) -> Environment:
+        """The environment with these changes."""
+        if not self.variables:
+            return self.saved
+        changed = {name: value or "" for name, value in self.variables.items()}
+        environment = load(dict(self.saved.given) | changed)
+        return Environment(environment.settings, environment.keys, environment.variables, self.saved.given)
+
+    @property
+    def models(self) -> Models:
+        """The models with these changes."""
+        workspace = Workspace(self.environment)
+        file = jsonfile.parse(json.dumps(self.document), workspace.config_file.name)
+        return Models(workspace.config(file), workspace.catalog())
+
+    @property
+    def has_model(self) -> bool:
+        """Whether a tier has a model with a key, or one of this machine."""
+        config = self.models.config
+        providers = {provider_of(model) for pool in config.pools.values() for model in pool}
+        return any(provider in OWN_MACHINE or config.profile(provider).api_key for provider in providers)
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is anything to save."""
+        return bool(self.variables) or self.document != Workspace(self.saved).config_source().document
+
+    @property
+    def shadowed(self) -> tuple[str, ...]:
+        """Changed variables to which the process environment gives another value, which wins over `.env`."""
+        given = self.saved.given
+        return tuple(name for name, value in self.variables.items() if given.get(name, "") not in ("", value or ""))
+
+    def put(self, values: Mapping[str, str | None]) -> Draft:
+        """With these variables."""
+        return replace(self, variables={**self.variables, **values})
+
+    def put_token(self, platform: PlatformDescriptor, token: str | None) -> Draft:
+        """With this token, and with the platform's variables of the process environment, such as the address that the
+        token was checked against."""
+        kept = {name: self.saved.given[name] for name in _addresses(platform) if self.saved.given.get(name)}
+        return self.put({**(kept if token else {}), platform.enabled_by.upper(): token})
+
+    def put_key(self, provider: str, key: str) -> Draft:
+        """With this key. Pools of models on this machine are removed, because they would keep the provider unused."""
+        settings = self.environment.settings
+        pools = {name: parse_pool(getattr(settings, name.lower())) for name in POOLS}
+        local = {name: None for name, pool in pools.items() if pool and {*map(provider_of, pool)} <= OWN_MACHINE}
+        return self.put({**local, variable(provider): key}).put_provider(provider)
+
+    def put_provider(self, provider: str, base: str = "") -> Draft:
+        """With the provider in runtime-config.json; with its address, if given."""
+        if base and not (urlsplit(base).scheme in ("http", "https") and urlsplit(base).hostname):
+            raise ConfigError("The address of {provider} must begin with http:// or https://.", provider=provider)
+        llm = _object(self.document, "llm")
+        providers = _object(llm, "providers")
+        profile = dict(_object(providers, provider))
+        if base:
+            native = provider if provider in API_TYPES else "openai"
+            profile |= {"apiType": profile.get("apiType") or native, "baseUrl": base}
+        document = {**self.document, "llm": {**llm, "providers": {**providers, provider: profile}}}
+        return replace(self, document=document)
+
+    def put_pools(self, model: str) -> Draft:
+        """With this model as the only one of each tier."""
+        return self.put(dict.fromkeys(POOLS, model))
+
+    def put_owner(self, owner: UserKey) -> Draft:
+        """With one more owner."""
+        owners = dict.fromkeys((*self.environment.settings.owners, owner))
+        return self.put({"BOT_OWNERS": ",".join(map(str, owners))})
+
+    def save(self) -> tuple[Path, ...]:
+        """Write what has changed; returns the files. Raises ConfigError that says what was not saved."""
+        workspace, written = Workspace(self.saved), []
+        if self.variables:
+            env_file.update(workspace.env_file, self.variables)
+            written.append(workspace.env_file)
+        if self.document != workspace.config_source().document or not workspace.config_file.exists():
+            try:
+                workspace.config_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                jsonfile.write(workspace.config_file, self.document)
+            except OSError as error:
+                words = "{path} can't be written: {reason}. What belongs into it was not saved."
+                raise ConfigError(words, path=workspace.config_file, reason=file_reason(error)) from None
+            written.append(workspace.config_file)
+        return tuple(written)
+
+    def reread(self) -> Draft:
+        """Without changes, from the saved files."""
+        return Draft.of(load(self.saved.given))
+
+
+def _addresses(platform: PlatformDescriptor) -> tuple[str, ...]:
+    """The platform's variables that are no secrets."""
+    fields = (name for name in Settings.model_fields if name.startswith(f"{platform.name}_"))
+    return tuple(name.upper() for name in fields if name.endswith(("_root", "_url", "_proxy")))
+
+
+def _object(parent: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """The object under a key; empty if absent or null. `Workspace.config` has refused any other value."""
+    return parent.get(key) or {}

@@ -1,0 +1,45 @@
+"""Whether the port of the admin page is free."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from collections.abc import Callable
+from contextlib import closing
+
+from bot.ops.setup.draft import Draft
+from bot.ops.setup.prompts import Prompts
+from bot.workspace import Workspace
+from handlers.languages import Say
+from routing.errors import ConfigError
+
+
+async def free(draft: Draft, prompts: Prompts, say: Say, show: Callable[[str], None]) -> Draft:
+    """The draft with an ADMIN_ADDRESS that no other program uses. A running bot uses its own."""
+    if Workspace(draft.saved).in_use():
+        return draft
+    while (admin := draft.environment.settings.admin) is not None and is_taken(*admin):
+        host, port = admin
+        words = "✗ Another program listens on port {port}, where the admin page would be."
+        show(say(words, port=str(port)))
+        typed = await prompts.text(say("Another port (empty: no admin page):"), str(port + 1))
+        moved = draft.put({"ADMIN_ADDRESS": f"{host}:{typed}" if typed else "off"})
+        try:
+            _ = moved.environment
+        except ConfigError as error:
+            show(f"✗ {say(error.reason)}")
+        else:
+            draft = moved
+    return draft
+
+
+def is_taken(host: str, port: int) -> bool:
+    """Whether another program listens there. An address that can't be tried counts as free."""
+    try:
+        family, kind, protocol, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with closing(socket.socket(family, kind, protocol)) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            trial.bind(where)
+    except OSError as error:
+        return error.errno == errno.EADDRINUSE
+    return False

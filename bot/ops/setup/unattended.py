@@ -1,0 +1,83 @@
+"""`tierbot setup --non-interactive`: the answers come from flags and the environment."""
+
+from __future__ import annotations
+
+from bot.adapters.shared.descriptor import secret
+from bot.adapters.shared.doctor import PlatformSilent
+from bot.ops.setup import checks
+from bot.ops.setup.draft import Draft
+from bot.ops.setup.flags import Flags
+from bot.platforms import PLATFORMS
+from routing.catalog.provider_models import DiscoveryError
+from routing.config.runtime import variable
+from routing.errors import ConfigError, KeyRejected, OutOfCredit, RateLimited
+from routing.types.model_names import provider_of
+
+SHOWN_MODELS = 10
+"""Models named when one has to be chosen."""
+
+
+async def answered(draft: Draft, flags: Flags) -> tuple[Draft, list[str]]:
+    """The draft with everything that the flags give, each checked against its service, and one line for each. Raises
+    ConfigError for the first that is refused."""
+    lines: list[str] = []
+    for provider, base in flags.bases.items():
+        draft = draft.put_provider(provider, base)
+    if flags.model:
+        draft = draft.put_pools(flags.model)
+    if flags.owners:
+        draft = draft.put({"BOT_OWNERS": ",".join(flags.owners)})
+    draft = await _with_tokens(draft, flags, lines)
+    draft = await _with_keys(draft, flags, lines)
+    if not (lines or flags.owners or flags.bases or flags.model):
+        raise ConfigError("There is nothing to save: give a token, --provider or --owner.")
+    _ = draft.environment, draft.models  # raises for what the bot would refuse
+    return draft, lines
+
+
+async def _with_tokens(draft: Draft, flags: Flags, lines: list[str]) -> Draft:
+    for platform in PLATFORMS:
+        token = flags.tokens.get(platform.name) or secret(getattr(draft.environment.settings, platform.enabled_by))
+        if not token:
+            continue
+        try:
+            account = await checks.identify(draft, platform, token)
+        except PlatformSilent as error:
+            raise ConfigError(f"{platform.title} can't be reached ({error}). Check the internet connection.") from None
+        draft = draft.put_token(platform, token)
+        lines.append(f"{platform.title}: the token belongs to {account.name}.")
+        lines += [f"{platform.title}: {account.lacks}"] if account.lacks else []
+    return draft
+
+
+async def _with_keys(draft: Draft, flags: Flags, lines: list[str]) -> Draft:
+    for provider, given in flags.keys.items():
+        name = variable(provider)
+        key = given or draft.environment.keys.get(name.removesuffix("_API_KEY").lower(), "")
+        if not key:
+            raise ConfigError(f"No key for {provider}: write --provider {provider}=KEY, or set {name}.")
+        draft = draft.put_key(provider, key)
+        if flags.model:  # `put_key` takes a local one for an earlier choice
+            draft = draft.put_pools(flags.model)
+        lines.append(await _check_provider(draft, provider, flags.model))
+    return draft
+
+
+async def _check_provider(draft: Draft, provider: str, wanted: str) -> str:
+    model = wanted if provider_of(wanted) == provider else checks.tier_model(draft, provider)
+    if model is None:
+        try:
+            found = await checks.offered(draft, provider)
+        except DiscoveryError as error:
+            raise ConfigError(str(error)) from None
+        names = ", ".join(found[:SHOWN_MODELS]) + (" …" if len(found) > SHOWN_MODELS else "")
+        raise ConfigError(f"No tier uses {provider} by default: name a model with --model. It offers {names}.")
+    failed = await checks.one_word(draft, model)
+    if failed is None:
+        return f"{provider}: {model} answers."
+    if isinstance(failed, KeyRejected):
+        raise ConfigError(f"{provider} refuses the key: copy it whole, or make a new one.")
+    reason = (failed.raw or failed.reason).rstrip(".")
+    if isinstance(failed, OutOfCredit | RateLimited):
+        return f"{provider} accepts the key, but {model} does not answer now: {reason}."
+    raise ConfigError(f"{model} does not answer: {reason}.")

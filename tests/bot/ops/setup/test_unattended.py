@@ -1,0 +1,156 @@
+"""`tierbot setup --non-interactive`: exit 0 writes both files; a check that fails writes nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from bot.ops.setup.draft import Draft
+from bot.ops.setup.flags import Flags
+from bot.ops.setup.unattended import answered
+from bot.settings import load
+from routing.errors import ConfigError
+from tests.bot.cli import tierbot
+from tests.bot.ops.setup.answers import env_text, write_env
+from tests.servers.discord import DiscordServer
+from tests.servers.model import ModelServer
+from tests.servers.telegram import TelegramServer
+
+GOOD, BAD = "sk-test-good-0000000000", "sk-test-bad-00000000000"
+
+
+async def test_flags_write_both_files(
+    environ: dict[str, str], folder: Path, tg: TelegramServer, ms: ModelServer
+) -> None:
+    flags = ("--telegram-token", tg.token, "--provider", f"openai={GOOD}", "--owner", "telegram:1")
+    code, output, errors = await tierbot(
+        folder, "setup", "--non-interactive", *flags, "--base", f"openai={ms.openai_base}", **environ
+    )
+    assert (code, errors) == (0, "")
+    assert output == (
+        "Telegram: the token belongs to @tierbot.\nopenai: openai/gpt-5.1 answers.\n"
+        f"Saved in {folder / '.env'}, {folder / 'preferences' / 'runtime-config.json'}.\n"
+    )
+    saved = load({"WORKSPACE": str(folder)})
+    assert (saved.settings.bot_owners, saved.keys) == ("telegram:1", {"openai": GOOD})
+    assert (folder / ".env").stat().st_mode & 0o777 == 0o600
+    assert [call.model for call in ms.calls] == ["gpt-5.1"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (("--telegram-token", "123456:WRONG"), "Telegram refuses TELEGRAM_BOT_TOKEN; copy it whole from @BotFather"),
+        (("--telegram-token", "{token}", "--provider", f"openai={BAD}"), "openai refuses the key: copy it whole"),
+        (("--provider", "openai"), "No key for openai: write --provider openai=KEY, or set OPENAI_API_KEY."),
+        (("--provider", "a b=c"), "--provider must look like openai=KEY."),
+        (("--telegram-token", "{token}", "--owner", "me"), "BOT_OWNERS must look like telegram:123,discord:456"),
+        (("--base", "openai=ftp://x"), "The address of openai must begin with http:// or https://."),
+        ((), "There is nothing to save: give a token, --provider or --owner."),
+    ],
+    ids=lambda value: value[0] if value and isinstance(value, tuple) else "",
+)
+async def test_what_is_wrong_is_said_in_one_sentence_and_nothing_is_written(
+    environ: dict[str, str],
+    folder: Path,
+    tg: TelegramServer,
+    ms: ModelServer,
+    flags: tuple[str, ...],
+    sentence: str,
+) -> None:
+    ms.bad_keys.add(BAD)
+    base = () if "--base" in flags else ("--base", f"openai={ms.openai_base}")
+    given = (each.format(token=tg.token) for each in flags)
+    base = base if flags else ()
+    code, output, errors = await tierbot(folder, "setup", "--non-interactive", *given, *base, **environ)
+    assert (code, output) == (2, "")
+    assert errors.startswith(f"tierbot: {sentence}")
+    assert errors.count("\n") == 1
+    assert BAD not in errors
+    assert os.listdir(folder.parent) == []
+
+
+async def test_without_a_terminal_it_names_the_flags(environ: dict[str, str], folder: Path) -> None:
+    code, _, errors = await tierbot(folder, "setup", **environ)
+    assert (code, errors) == (
+        2,
+        "tierbot: setup asks questions, so it needs a terminal; or use --non-interactive and flags.\n",
+    )
+    code, _, errors = await tierbot(folder, "setup", "--owner", "telegram:1", **environ)
+    assert (code, errors) == (2, "tierbot: Add --non-interactive to use the flags; without it, setup asks.\n")
+
+
+async def test_a_broken_env_file_is_named_and_left_alone(environ: dict[str, str], folder: Path) -> None:
+    write_env(folder, "LOG_LEVEL=ERROR\nno assignment\n")
+    code, _, errors = await tierbot(folder, "setup", "--non-interactive", "--owner", "telegram:1", **environ)
+    assert (code, errors) == (2, f"tierbot: {folder / '.env'} line 2: not of the form NAME=value.\n")
+    assert env_text(folder) == "LOG_LEVEL=ERROR\nno assignment\n"
+
+
+async def given(environ: dict[str, str], **flags: object) -> tuple[Draft, list[str]]:
+    nothing: dict[str, object] = {"tokens": {}, "keys": {}, "bases": {}, "owners": (), "model": ""}
+    return await answered(Draft.of(load(environ)), Flags(interactive=False, **(nothing | flags)))  # type: ignore[arg-type]
+
+
+async def test_secrets_may_come_from_the_environment_and_from_files(
+    environ: dict[str, str], folder: Path, tmp_path: Path, tg: TelegramServer, dc: DiscordServer, ms: ModelServer
+) -> None:
+    (tmp_path / "token").write_text(f"{dc.token}\n", "utf-8")
+    secrets = {
+        "TELEGRAM_BOT_TOKEN": tg.token,
+        "DISCORD_BOT_TOKEN_FILE": str(tmp_path / "token"),
+        "OPENAI_API_KEY": GOOD,
+    }
+    draft, lines = await given(environ | secrets, keys={"openai": ""}, bases={"openai": ms.openai_base})
+    assert lines[:2] == ["Telegram: the token belongs to @tierbot.", "Discord: the token belongs to tierbot."]
+    draft.save()
+    settings = load({"WORKSPACE": str(folder)})
+    assert settings.keys == {"openai": GOOD}
+    assert {tg.token, dc.token} <= set(settings.secrets())
+
+
+async def test_a_missing_intent_is_a_warning(environ: dict[str, str], dc: DiscordServer) -> None:
+    dc.grant()
+    _, lines = await given(environ, tokens={"discord": dc.token})
+    assert lines[1].startswith("Discord: The bot can't read messages in servers: turn on Message Content Intent")
+
+
+async def test_no_network_is_said(environ: dict[str, str], tg: TelegramServer) -> None:
+    await tg.go_down()
+    with pytest.raises(ConfigError, match=r"^Telegram can't be reached \(.*\). Check the internet connection.$"):
+        await given(environ, tokens={"telegram": tg.token})
+
+
+async def test_an_account_without_credit_has_a_key_that_works(environ: dict[str, str], ms: ModelServer) -> None:
+    ms.fail(402)
+    _, lines = await given(environ, keys={"openai": GOOD}, bases={"openai": ms.openai_base})
+    assert lines == ["openai accepts the key, but openai/gpt-5.1 does not answer now: its account is out of credit."]
+
+
+async def test_a_provider_without_a_tier_needs_a_model(environ: dict[str, str], ms: ModelServer) -> None:
+    with pytest.raises(
+        ConfigError, match=r"No tier uses groq by default: name a model with --model\. It offers groq/gpt"
+    ):
+        await given(environ, keys={"groq": GOOD}, bases={"groq": ms.openai_base})
+    draft, _ = await given(environ, keys={"groq": GOOD}, bases={"groq": ms.openai_base}, model="groq/gpt-5.1")
+    assert draft.environment.settings.pools["smart"] == ("groq/gpt-5.1",)
+
+
+async def test_the_rest_of_the_configuration_stays(environ: dict[str, str], folder: Path, ms: ModelServer) -> None:
+    config = folder / "preferences" / "runtime-config.json"
+    config.parent.mkdir(parents=True)
+    before = {"budget": {"perUserDailyUsd": 2}, "llm": {"providers": {"openai": {"requestTimeoutSeconds": 60}}}}
+    config.write_text(json.dumps(before), "utf-8")
+    draft, _ = await given(environ, keys={"openai": GOOD}, bases={"openai": ms.openai_base})
+    draft.save()
+    after = json.loads(config.read_text("utf-8"))
+    assert after["budget"] == before["budget"]
+    assert after["llm"]["providers"]["openai"] == {
+        "requestTimeoutSeconds": 60,
+        "apiType": "openai",
+        "baseUrl": ms.openai_base,
+    }
+    assert not Draft.of(load(environ)).changed

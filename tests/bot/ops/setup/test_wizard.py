@@ -1,0 +1,307 @@
+"""The dialogue of setup: what is wrong is said in one sentence and asked again, and nothing is saved before the end."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from bot.ops.download import Weights
+from bot.ops.setup import service
+from bot.settings import load
+from handlers.version import VERSION
+from routing.errors import ConfigError
+from tests.bot.ops.setup.answers import DEFAULT, dialogue, env_text, write_env
+from tests.servers.discord import DiscordServer
+from tests.servers.listener import listening
+from tests.servers.model import ModelServer, OllamaModel
+from tests.servers.telegram import TelegramServer
+
+GOOD, BAD = "sk-test-good-0000000000", "sk-test-bad-00000000000"
+NO_DISCORD = ("Discord token", "")
+
+
+async def test_four_answers_set_up_the_bot(
+    environ: dict[str, str], folder: Path, tg: TelegramServer, dc: DiscordServer, ms: ModelServer
+) -> None:
+    answers = (
+        ("Telegram token", tg.token),
+        ("Discord token", dc.token),
+        ("Which model", DEFAULT),
+        ("OpenAI key", GOOD),
+    )
+    talk = await dialogue(environ, *answers, bases={"openai": ms.openai_base})
+    assert talk.text.count("✓") == 5
+    assert "✗" not in talk.text
+    assert sorted(talk.concealed) == sorted([tg.token, dc.token, GOOD])
+    for secret in talk.concealed:
+        assert secret not in talk.text
+    assert (folder / ".env").stat().st_mode & 0o777 == 0o600
+    saved = load({"WORKSPACE": str(folder)})
+    assert saved.settings.telegram_api_root == tg.root
+    assert saved.settings.discord_gateway_url == dc.gateway
+    assert saved.settings.bot_owners == f"discord:{dc.owner.id}", "the application tells whose it is"
+    assert saved.keys == {"openai": GOOD}
+    config = folder / "preferences" / "runtime-config.json"
+    provider = json.loads(config.read_text(encoding="utf-8"))["llm"]["providers"]["openai"]
+    assert provider == {"apiType": "openai", "baseUrl": ms.openai_base}
+    assert config.stat().st_mode & 0o777 == 0o600
+    assert talk.outcome is not None
+    assert talk.outcome.start
+    assert talk.outcome.accounts["telegram"].link == "https://t.me/tierbot?start={code}"
+    link = talk.outcome.accounts["discord"].link
+    assert link.startswith(f"https://discord.com/oauth2/authorize?client_id={dc.application_id}&scope=bot+applications")
+
+
+async def test_a_wrong_token_is_asked_again(environ: dict[str, str], tg: TelegramServer) -> None:
+    answers = (("Telegram token", "123"), ("Telegram token", "123456:WRONG"), ("Telegram token", tg.token))
+    talk = await dialogue(environ, *answers, NO_DISCORD, ("Which model", "nothing"))
+    faults = [line for line in talk.shown if line.startswith("✗")]
+    assert len(faults) == 2
+    assert "does not look like a token; copy it whole from @BotFather" in faults[0]
+    assert "Telegram refuses TELEGRAM_BOT_TOKEN; copy it whole" in faults[1]
+
+
+async def test_a_wrong_discord_token_is_asked_again(environ: dict[str, str], dc: DiscordServer) -> None:
+    wrong = "A" * 24 + ".wrong." + "b" * 30
+    answers = (
+        ("Telegram token", ""),
+        ("Discord token", wrong),
+        ("Discord token", dc.token),
+        ("Which model", "nothing"),
+    )
+    talk = await dialogue(environ, *answers)
+    assert "✗ Discord refuses DISCORD_BOT_TOKEN; copy the token again" in talk.text
+
+
+async def test_a_missing_intent_is_checked_until_it_is_on(environ: dict[str, str], dc: DiscordServer) -> None:
+    dc.grant()
+
+    def turned_on() -> str:
+        dc.grant("message_content")
+        return "yes"
+
+    answers = (
+        ("Telegram token", ""),
+        ("Discord token", dc.token),
+        ("Check again?", "yes"),
+        ("Check again?", turned_on),
+    )
+    talk = await dialogue(environ, *answers, ("Which model", "nothing"))
+    faults = [line for line in talk.shown if line.startswith("✗")]
+    assert len(faults) == 2
+    assert faults[0].startswith("✗ The bot can't read messages in servers: turn on Message Content Intent")
+    assert "✓ Discord: everything is on now." in talk.shown
+
+
+async def test_a_bot_may_do_without_the_intent(environ: dict[str, str], folder: Path, dc: DiscordServer) -> None:
+    dc.grant()
+    answers = (("Telegram token", ""), ("Discord token", dc.token), ("Check again?", "no"), ("Which model", "nothing"))
+    await dialogue(environ, *answers)
+    assert dc.token in env_text(folder)
+
+
+async def test_no_network_is_said_and_tried_again(environ: dict[str, str], tg: TelegramServer) -> None:
+    await tg.go_down()
+    answers = (("Telegram token", tg.token), ("Try again?", "yes"), ("Try again?", "no"), ("Telegram token", ""))
+    talk = await dialogue(environ, *answers, NO_DISCORD, ("Which model", "nothing"))
+    faults = [line for line in talk.shown if line.startswith("✗")]
+    assert len(faults) == 2
+    assert faults[0].startswith("✗ Telegram can't be reached (")
+    assert faults[0].endswith("Check the internet connection.")
+    assert "tierbot chat" in talk.shown[-1], "without a token it says what works"
+    assert talk.outcome is not None
+    assert not talk.outcome.start
+
+
+async def test_a_wrong_key_is_asked_again(
+    environ: dict[str, str], folder: Path, tg: TelegramServer, ms: ModelServer
+) -> None:
+    ms.bad_keys.add(BAD)
+    answers = (
+        ("Telegram token", tg.token),
+        NO_DISCORD,
+        ("Which model", "openai"),
+        ("OpenAI key", BAD),
+        ("OpenAI key", GOOD),
+    )
+    talk = await dialogue(environ, *answers, bases={"openai": ms.openai_base})
+    assert "✗ OpenAI refuses the key. Copy it whole, or make a new one." in talk.shown
+    assert BAD not in env_text(folder)
+    assert GOOD in env_text(folder)
+
+
+async def test_a_provider_that_is_away_is_asked_again_or_kept(
+    environ: dict[str, str], folder: Path, tg: TelegramServer, ms: ModelServer
+) -> None:
+    await ms.go_down()
+    answers = (("Telegram token", tg.token), NO_DISCORD, ("Which model", "openai"), ("OpenAI key", GOOD))
+    again = (("What next?", "again"), ("What next?", "new"), ("OpenAI key", GOOD), ("What next?", "keep"))
+    talk = await dialogue(environ, *answers, *again, bases={"openai": ms.openai_base})
+    assert talk.text.count("✗ openai/gpt-5.1 does not answer: Connection error.") == 3
+    assert GOOD in env_text(folder)
+
+
+async def test_a_provider_without_a_tier_is_asked_for_one_of_its_models(
+    environ: dict[str, str], folder: Path, tg: TelegramServer, ms: ModelServer
+) -> None:
+    answers = (
+        ("Telegram token", tg.token),
+        NO_DISCORD,
+        ("Which model", "groq"),
+        ("Groq key", GOOD),
+        ("Which of its", "groq/gpt-5.1"),
+    )
+    await dialogue(environ, *answers, bases={"groq": ms.openai_base})
+    assert load({"WORKSPACE": str(folder)}).settings.pools["deep"] == ("groq/gpt-5.1",)
+    assert [call.model for call in ms.calls] == ["gpt-5.1"]
+
+
+async def test_ollama_is_found_and_needs_no_key(
+    environ: dict[str, str], folder: Path, tg: TelegramServer, ms: ModelServer
+) -> None:
+    ms.ollama = {"qwen2.5:3b": OllamaModel()}
+    environ["OLLAMA_HOST"] = ms.vendor("ollama")
+    await dialogue(environ, ("Telegram token", tg.token), NO_DISCORD, ("Which model", DEFAULT))
+    assert "API_KEY" not in env_text(folder)
+    assert "POOL" not in env_text(folder), "it answers by itself"
+
+
+async def test_a_model_for_this_machine_is_downloaded(
+    environ: dict[str, str], folder: Path, tg: TelegramServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = b"GGUF weights"
+
+    async def hub(request: web.BaseRequest) -> web.StreamResponse:
+        return web.Response(body=data)
+
+    digest = hashlib.sha256(data).hexdigest()
+    weights = Weights("tiny", "Some/Tiny-GGUF", "abc", "tiny.gguf", len(data), digest, "MIT")
+    monkeypatch.setattr("bot.ops.setup.models.WEIGHTS", (weights,))
+    answers = (("Telegram token", tg.token), NO_DISCORD, ("Which model", "download"))
+    environ["HF_ENDPOINT"] = "http://127.0.0.1:9"
+    talk = await dialogue(environ, *answers, ("Which model", "nothing"))
+    assert "✗ The download stopped (ConnectError)." in talk.text
+    async with listening(hub) as environ["HF_ENDPOINT"]:
+        answers = (("What next?", "models"), ("Which model", "download"), ("What next?", "done"))
+        await dialogue(environ, *answers)
+    assert load({"WORKSPACE": str(folder)}).settings.pools["smart"] == ("local/tiny",)
+    assert (folder / "models" / "tiny.gguf").read_bytes() == data
+
+
+async def test_a_key_replaces_the_models_of_this_machine(
+    environ: dict[str, str], folder: Path, tg: TelegramServer, ms: ModelServer
+) -> None:
+    pools = "".join(f"TIER_{tier}_POOL=local/small\n" for tier in ("BALANCED", "SMART", "CODING"))
+    write_env(folder, f"TELEGRAM_BOT_TOKEN={tg.token}\n{pools}TIER_DEEP_POOL=local/a,openai/gpt-5.1\n")
+    answers = (("What next?", "models"), ("Which model", "openai"), ("OpenAI key", GOOD), ("What next?", "done"))
+    await dialogue(environ, *answers, bases={"openai": ms.openai_base})
+    assert load({"WORKSPACE": str(folder)}).settings.pools == {"deep": ("local/a", "openai/gpt-5.1")}
+
+
+@pytest.fixture
+def taken() -> Iterator[int]:
+    """A port on which another program listens."""
+    with closing(socket.socket()) as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        yield other.getsockname()[1]
+
+
+async def test_a_port_that_is_taken_is_asked_for_again(
+    environ: dict[str, str], folder: Path, tg: TelegramServer, taken: int
+) -> None:
+    environ["ADMIN_ADDRESS"] = f"127.0.0.1:{taken}"
+    answers = (("Telegram token", tg.token), NO_DISCORD, ("Which model", "nothing"))
+    ports = (("Another port", str(taken)), ("Another port", "70000"), ("Another port", ""))
+    talk = await dialogue(environ, *answers, *ports)
+    assert talk.text.count(f"✗ Another program listens on port {taken}") == 3
+    assert "✗ ADMIN_ADDRESS must look like 127.0.0.1:8787, or be off." in talk.shown
+    assert "ADMIN_ADDRESS=off" in env_text(folder)
+    assert "ADMIN_ADDRESS: the environment of this shell has other values" in talk.text
+
+
+async def test_later_it_shows_what_is_set_and_changes_one_thing(
+    environ: dict[str, str], folder: Path, tg: TelegramServer
+) -> None:
+    before = f"# mine\nTELEGRAM_BOT_TOKEN=1:old-token-of-a-bot\n\nOPENAI_API_KEY={GOOD} # paid by me\nLOG_LEVEL=ERROR\n"
+    write_env(folder, before)
+    answers = (("What next?", "telegram"), ("Telegram", "new"), ("Telegram token", tg.token), ("What next?", "done"))
+    talk = await dialogue(environ, *answers)
+    assert "  Telegram: …-bot" in talk.shown
+    assert "  Keys: openai …0000" in talk.shown
+    assert GOOD not in talk.text
+    root = f"TELEGRAM_API_ROOT={tg.root}\n"
+    assert env_text(folder) == before.replace("1:old-token-of-a-bot", tg.token) + root
+
+
+async def test_a_token_of_the_environment_is_checked_and_not_asked_for(
+    environ: dict[str, str], folder: Path, tg: TelegramServer
+) -> None:
+    environ["TELEGRAM_BOT_TOKEN"] = tg.token
+    talk = await dialogue(environ, NO_DISCORD, ("Which model", "nothing"))
+    assert "✓ Telegram: the token belongs to @tierbot." in talk.shown
+    assert tg.token not in env_text(folder)
+    assert talk.outcome is not None
+    assert list(talk.outcome.accounts) == ["telegram"]
+
+
+async def test_the_bot_can_be_started_again(environ: dict[str, str], folder: Path, tg: TelegramServer) -> None:
+    write_env(folder, f"TELEGRAM_BOT_TOKEN={tg.token}\n")
+    talk = await dialogue(environ, ("What next?", "start"))
+    assert talk.outcome is not None
+    assert (talk.outcome.start, list(talk.outcome.accounts)) == (True, ["telegram"])
+
+
+async def test_a_platform_is_turned_off_and_owners_are_changed(
+    environ: dict[str, str], folder: Path, tg: TelegramServer
+) -> None:
+    write_env(folder, f"TELEGRAM_BOT_TOKEN={tg.token}\nBOT_OWNERS=telegram:1\n")
+    owners = (("What next?", "owners"), ("Owners", "me"), ("Owners", "telegram:7"))
+    off = (("What next?", "telegram"), ("Telegram", "off"), ("What next?", "done"))
+    talk = await dialogue(environ, *owners, *off)
+    assert "✗ BOT_OWNERS must look like telegram:123,discord:456; entry 1 does not." in talk.shown
+    assert env_text(folder) == "BOT_OWNERS=telegram:7\n"
+
+
+async def test_a_service_is_offered_where_one_can_be_installed(environ: dict[str, str], tg: TelegramServer) -> None:
+    answers = (("Telegram token", tg.token), NO_DISCORD, ("Which model", "nothing"), ("Install it as a service", "yes"))
+    talk = await dialogue(environ, *answers, service=True)
+    assert talk.outcome is not None
+    assert talk.outcome.service
+
+
+def test_no_service_is_offered_without_systemd(tmp_path: Path) -> None:
+    assert not service.available(tmp_path / "absent")
+
+
+def test_the_service_is_installed_by_the_same_program(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert service.run_tierbot({"WORKSPACE": str(tmp_path)}, "--version") == 0
+    assert capfd.readouterr().out == f"tierbot {VERSION}\n"
+
+
+async def test_a_broken_configuration_is_named_and_left_alone(environ: dict[str, str], folder: Path) -> None:
+    (folder / "preferences").mkdir(parents=True)
+    config = folder / "preferences" / "runtime-config.json"
+    config.write_text('{"llm": {"providers": {"openai": 7}}}', "utf-8")
+    with pytest.raises(ConfigError, match=r"runtime-config.json line 1: llm.providers.openai must be an object"):
+        await dialogue(environ)
+    assert config.read_text("utf-8") == '{"llm": {"providers": {"openai": 7}}}'
+
+
+async def test_it_speaks_german(environ: dict[str, str], tg: TelegramServer) -> None:
+    answers = (
+        ("Telegram-Token", "123"),
+        ("Telegram-Token", tg.token),
+        ("Discord-Token", ""),
+        ("Welches Modell", "nothing"),
+    )
+    talk = await dialogue(environ, *answers, language="de")
+    assert "✗ TELEGRAM_BOT_TOKEN sieht nicht wie ein Token aus" in talk.text
+    assert "✓ Telegram: Das Token gehört zu @tierbot." in talk.shown

@@ -1,0 +1,183 @@
+"""A newcomer sets up the bot in a real terminal, up to the first answered message."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from io import StringIO
+from pathlib import Path
+
+import pexpect
+
+from bot.adapters.shared.descriptor import CODE, BotAccount
+from bot.ops.setup.first_message import RunningBot, first_message
+from handlers.languages import Say
+from tests.polling import until
+from tests.servers.discord import DiscordServer
+from tests.stories.access import CODE as CODE_FORM
+from tests.stories.harness import ROOT, BotHarness, ask, running
+
+LINK = re.compile(r"https://t\.me/tierbot\?start=([A-Z0-9-]+) and press Start")
+SECONDS = 120.0
+KEY = "sk-test-newcomer-000000"
+MAX_ANSWERS = 8
+
+
+class Terminal:
+    """`tierbot setup` with its own terminal, in an empty home folder."""
+
+    def __init__(self, home: Path, environ: Mapping[str, str], *arguments: str) -> None:
+        variables = {"HOME": str(home), "PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "TERM": "xterm"}
+        variables |= {"PROMPT_TOOLKIT_NO_CPR": "1", "EMBEDDINGS": "off", "LANG": "C.UTF-8", **environ}
+        self._screen = StringIO()
+        self.answers = 0
+        self.process = pexpect.spawn(
+            sys.executable,
+            ["-m", "bot", "setup", *arguments],
+            cwd=str(home),
+            env=variables,
+            dimensions=(60, 250),
+            encoding="utf-8",
+            timeout=SECONDS,
+        )
+        self.process.logfile_read = self._screen
+
+    @property
+    def screen(self) -> str:
+        """Everything that was shown."""
+        return self._screen.getvalue()
+
+    @property
+    def command_line(self) -> str:
+        """As other users of the machine see it."""
+        return Path(f"/proc/{self.process.pid}/cmdline").read_text()
+
+    async def sees(self, pattern: str) -> str:
+        """Waits for a text; returns its first group, if it has one."""
+        await self.process.expect(pattern, async_=True)
+        found = self.process.match
+        return str(found.group(1)) if found.re.groups else ""
+
+    async def answers_with(self, question: str, text: str) -> None:
+        """Types an answer to a question."""
+        await self.sees(question)
+        self.answers += 1
+        self.process.send(f"{text}\r")
+
+    async def ends(self) -> int | None:
+        """Presses Ctrl-C; returns the exit code."""
+        self.process.sendintr()
+        await self.process.expect(pexpect.EOF, async_=True)
+        self.process.wait()
+        status: int | None = self.process.exitstatus
+        return status
+
+
+@contextmanager
+def newcomer(home: Path, environ: Mapping[str, str], *arguments: str) -> Iterator[Terminal]:
+    terminal = Terminal(home, environ, *arguments)
+    try:
+        yield terminal
+    finally:
+        terminal.process.close(force=True)
+
+
+async def test_a_newcomer_gets_the_first_answer_after_a_few_typed_words(
+    on: BotHarness, dc: DiscordServer, tmp_path: Path
+) -> None:
+    (tmp_path / "workspace").mkdir()
+    notes = "# my notes\nADMIN_ADDRESS=off\n"
+    (tmp_path / "workspace" / ".env").write_text(notes, "utf-8")
+    servers = {"TELEGRAM_API_ROOT": on.tg.root, "DISCORD_API_ROOT": dc.root, "DISCORD_GATEWAY_URL": dc.gateway}
+    with newcomer(
+        tmp_path, {**servers, "OLLAMA_HOST": "127.0.0.1:9"}, "--base", f"openai={on.ms.openai_base}"
+    ) as terminal:
+        await terminal.answers_with("Telegram token", on.tg.token)
+        await terminal.answers_with("Discord token", dc.token)
+        await terminal.answers_with("Which model should answer", "")
+        await terminal.answers_with("OpenAI key", KEY)
+        code = await terminal.sees(LINK.pattern)
+        on.tg.say(f"/start {code}")
+        assert (await on.tg.reply()).text.startswith("👑 You are the owner now.")
+        on.tg.say("hello")
+        assert (await on.tg.reply(matching="You said")).text == "You said: hello"
+        await terminal.sees("The bot has answered. Everything works.")
+        assert terminal.answers + len(on.tg.private().messages) // 2 <= MAX_ANSWERS
+        assert KEY not in terminal.command_line
+        assert await terminal.ends() == 0
+    for secret in (on.tg.token, dc.token, KEY):
+        assert secret not in terminal.screen
+    text = (tmp_path / "workspace" / ".env").read_text("utf-8")
+    assert text.startswith(notes)
+    assert "BOT_OWNERS=discord:1001" in text
+    assert on.rows("select role, count(*) from people group by role") == [("owner", 2)]
+
+
+async def test_ctrl_c_leaves_everything_as_it_was(on: BotHarness, tmp_path: Path) -> None:
+    on.tg.fault("getMe", "hang")
+    environ = {"TELEGRAM_API_ROOT": on.tg.root, "LANG": "de_DE.UTF-8"}
+    with newcomer(tmp_path, environ) as terminal:
+        await terminal.answers_with("Telegram-Token", on.tg.token)
+        await on.tg.wait_for(lambda tg: tg.calls("getMe"))
+        terminal.process.send(f"{KEY}\r")  # typed while the token is checked
+        assert await terminal.ends() == 130
+    assert "Abgebrochen. Es wurde nichts geändert." in terminal.screen
+    assert KEY not in terminal.screen
+    assert os.listdir(tmp_path) == []
+
+
+@asynccontextmanager
+async def waiting(
+    on: BotHarness, *accounts: tuple[str, BotAccount]
+) -> AsyncIterator[tuple[list[str], asyncio.Task[None]]]:
+    """A running bot for which setup waits: what it shows, and its task."""
+    async with running(on) as app:
+        stores, outbox, shown = app.messaging.stores, app.messaging.outbox, list[str]()
+        platforms, new_code = app.messaging.platforms, app.access.new_owner_code
+        bot = RunningBot(platforms, stores.people, stores.turns, new_code, lambda: outbox.chats, app.messaging.clock)
+        task = asyncio.create_task(first_message(bot, dict(accounts), Say(""), shown.append))
+        yield shown, task
+        task.cancel()
+
+
+ON_TELEGRAM = ("telegram", BotAccount("@tierbot", f"https://t.me/tierbot?start={CODE}"))
+
+
+async def test_setup_waits_for_the_answer_to_the_owner(on: BotHarness) -> None:
+    on.env["BOT_OWNERS"] = ""
+    async with waiting(on, ON_TELEGRAM) as (shown, task):
+        await until(lambda: len(shown) == 2)
+        link = LINK.search(shown[0])
+        assert link is not None
+        assert "I have no owner yet" in (await ask(on, "hi", user="mallory")).text
+        await ask(on, f"/start {link[1]}")
+        await until(lambda: shown[-1] == "✓ You are the owner. Write a question to the bot.")
+        await ask(on, "/whoami")
+        assert not task.done()
+        await ask(on, "hello")
+        await until(task.done)
+        assert shown[-1] == "✓ The bot has answered. Everything works."
+
+
+async def test_an_owner_who_is_known_just_writes(on: BotHarness) -> None:
+    async with waiting(on, ON_TELEGRAM) as (shown, task):
+        await until(lambda: len(shown) == 2)
+        assert shown[0] == "Telegram: open https://t.me/tierbot, then send @tierbot a direct message."
+        await ask(on, "hello")
+        await until(task.done)
+    async with waiting(on, ON_TELEGRAM) as (shown, task):
+        await until(lambda: len(shown) == 2)
+        await ask(on, "/whoami")
+        assert not task.done(), "answers before this start do not count"
+
+
+async def test_a_bot_without_a_link_gets_the_code_in_words(on: BotHarness) -> None:
+    on.env["BOT_OWNERS"] = ""
+    async with waiting(on) as (shown, _):
+        await until(lambda: len(shown) == 2)
+        assert CODE_FORM.search(shown[0])
+        assert "Send it to the bot in a private chat to become its owner." in shown[0]
