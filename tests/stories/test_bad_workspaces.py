@@ -109,7 +109,8 @@ async def test_without_a_platform_setup_and_chat_are_suggested(on: BotHarness) -
     on.env["TELEGRAM_BOT_TOKEN"] = ""
     message = await refused(on)
     assert "TELEGRAM_BOT_TOKEN" in message
-    assert "`make chat`" in message
+    assert "`tierbot setup`" in message
+    assert "`tierbot chat`" in message
 
 
 async def test_a_token_that_telegram_refuses(on: BotHarness) -> None:
