@@ -57,7 +57,16 @@ async def test_every_answer_has_the_security_headers(served: Served, method: str
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:8787", "localhost.evil.example", "127.0.0.1.nip.io", ""]
+    "host",
+    [
+        "evil.example",
+        "evil.example:8787",
+        "localhost.evil.example",
+        "127.0.0.1.nip.io",
+        "",
+        "[::1].evil.example",
+        "1@evil:1",
+    ],
 )
 async def test_a_host_of_another_site_is_refused_on_the_loopback(served: Served, host: str) -> None:
     assert (await served.http.get("/healthz", headers={"Host": host})).status_code == 421
