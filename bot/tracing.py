@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, cast
@@ -16,10 +16,11 @@ from routing.tracing import Attributes, Span, Tracer, trace_with
 
 if TYPE_CHECKING:
     from opentelemetry import context, trace
-    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+    from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 FLUSH_SECONDS = 3.0
-"""Time to send the last spans at the end."""
+"""Time to send a batch of spans, with all attempts."""
 NOT_INSTALLED = (
     "OTEL_EXPORTER_OTLP_ENDPOINT is set, but OpenTelemetry is not installed, so there are no traces: "
     "pip install 'tierbot[tracing]'"
@@ -31,37 +32,67 @@ log = logging.getLogger("bot.tracing")
 @asynccontextmanager
 async def traces(settings: Settings) -> AsyncIterator[None]:
     """Traces what happens in the block, if the setting is set."""
-    provider = await asyncio.to_thread(_provider, settings) if settings.otel_exporter_otlp_endpoint else None
-    if provider is None:
+    exporter = await asyncio.to_thread(_exporter, settings) if settings.otel_exporter_otlp_endpoint else None
+    if exporter is None:
         yield
         return
+    provider = exporter.provider()
     trace_with(OpenTelemetry(provider))
     try:
         yield
     finally:
         trace_with(None)
+        if exporter.failing:
+            exporter.shutdown()  # nobody waits for a collector that is down
         await asyncio.to_thread(provider.shutdown)
 
 
-def _provider(settings: Settings) -> TracerProvider | None:
+def _exporter(settings: Settings) -> _Exporter | None:
     """Imports the SDK, which takes a second; None if it is not installed."""
     try:
         with without_collection():
             from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-            from opentelemetry.sdk.resources import Resource
-            from opentelemetry.sdk.trace import TracerProvider
-            from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError:
         log.warning(NOT_INSTALLED)
         return None
     address = f"{settings.otel_exporter_otlp_endpoint.rstrip('/')}/v1/traces"
     given = settings.otel_exporter_otlp_headers
-    exporter = OTLPSpanExporter(address, headers=parse_headers(given.get_secret_value() if given else ""))
-    resource = Resource.create({"service.name": "tierbot", "service.version": VERSION})
-    provider = TracerProvider(resource=resource, shutdown_on_exit=False)
-    provider.add_span_processor(BatchSpanProcessor(exporter, export_timeout_millis=FLUSH_SECONDS * 1000))
-    log.info("Traces are sent to %s", settings.otel_exporter_otlp_endpoint)
-    return provider
+    headers = parse_headers(given.get_secret_value() if given else "")
+    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # it writes several lines for each failed attempt
+    return _Exporter(OTLPSpanExporter(address, headers=headers, timeout=FLUSH_SECONDS), address)
+
+
+class _Exporter:
+    """Logs once that the collector can't be reached, and once that it can be again. Called in a thread of the SDK."""
+
+    def __init__(self, exporter: SpanExporter, address: str) -> None:
+        self._exporter = exporter
+        self._address = address
+        self.failing = False
+        self.shutdown = exporter.shutdown
+        self.force_flush = exporter.force_flush
+
+    def provider(self) -> TracerProvider:
+        """A provider of tracers that sends spans in batches."""
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+        resource = Resource.create({"service.name": "tierbot", "service.version": VERSION})
+        made = TracerProvider(resource=resource, shutdown_on_exit=False)
+        made.add_span_processor(BatchSpanProcessor(cast("SpanExporter", self)))
+        return made
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        """Send a batch; it is dropped if that fails."""
+        result = self._exporter.export(spans)
+        failing = result.name != "SUCCESS"
+        if failing and not self.failing:
+            log.warning("Traces can't be sent to %s; they are dropped until that works again", self._address)
+        elif self.failing and not failing:
+            log.info("Traces are sent to %s again", self._address)
+        self.failing = failing
+        return result
 
 
 class OpenTelemetry(Tracer):

@@ -88,10 +88,12 @@ async def test_a_failed_model_is_marked_without_its_words(on: BotHarness) -> Non
     assert {(each.status.message, len(each.events)) for each in failed} == {("", 0)}
 
 
-async def test_a_collector_that_is_down_disturbs_nothing(on: BotHarness) -> None:
+async def test_a_collector_that_is_down_disturbs_nothing(on: BotHarness, caplog: pytest.LogCaptureFixture) -> None:
     on.env["OTEL_EXPORTER_OTLP_ENDPOINT"] = "http://127.0.0.1:9"
     async with running(on):
         assert "hello" in (await ask(on, "hello")).text
+    lines = [each.getMessage() for each in caplog.records if each.name.startswith(("bot.tracing", "opentelemetry"))]
+    assert lines == ["Traces can't be sent to http://127.0.0.1:9/v1/traces; they are dropped until that works again"]
 
 
 async def test_without_the_packages_a_warning_says_so(
