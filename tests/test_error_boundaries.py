@@ -28,6 +28,7 @@ USES = {
     "bot/adapters/shared/keyed_queue.py": ["item of a queue"],
     "bot/app.py": ["step of the sweep"],
     "bot/live_config.py": ["edit of the configuration"],
+    "bot/ops/backup/schedule.py": ["scheduled backup"],
     "bot/scheduler.py": ["due schedules", "start of a schedule", "tasks that were started"],
     "handlers/tools/mcp/server.py": ["call from an MCP client"],
     "routing/tools/index_builder.py": ["tool index", "vectors of the tools"],
