@@ -22,7 +22,9 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         main(["--help"])
     assert ended.value.code == 0
     shown = capsys.readouterr().out
-    assert all(f"\n    {name} " in shown for name in ("run", "chat", "migrate", "doctor", "mcp", "models"))
+    assert all(
+        f"\n    {name} " in shown for name in ("run", "chat", "migrate", "doctor", "mcp", "models", "backup", "restore")
+    )
 
 
 @pytest.mark.parametrize("arguments", [[], ["dance"], ["models"], ["models", "discover"]])
