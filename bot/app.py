@@ -25,7 +25,6 @@ from handlers.access.approvals import Approvals
 from handlers.access.codes import WrongCodes
 from handlers.access.gate import AccessGate
 from handlers.access.linking import Linking
-from handlers.access.personal_data import PersonalData
 from handlers.access.rate_limit import RateLimit, parse_limits
 from handlers.access.roles import Access
 from handlers.chat import Chat
@@ -40,6 +39,7 @@ from handlers.notices.alarms import Alarms
 from handlers.notices.critic_notice import CriticNotices
 from handlers.notices.outages import Outages
 from handlers.notices.spoken_answers import SpokenAnswers
+from handlers.personal_data import PersonalData
 from handlers.post_turn import PostTurnHooks
 from handlers.ratings import Reactions
 from handlers.replies.callback_buttons import VALID_SECONDS, CallbackButtons

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from handlers.access.approvals import Approvals
 from handlers.access.linking import Linking
-from handlers.access.personal_data import PersonalData
 from handlers.access.roles import Access
 from handlers.accounts.connecting import Connecting
 from handlers.chat import Chat
 from handlers.context import CommandSpec
 from handlers.council.council import CouncilSessions
 from handlers.notices.notices import Notices
+from handlers.personal_data import PersonalData
 from handlers.running import RunningTurns
 from handlers.schedules.schedules import Schedules
 from handlers.tools.dependencies import ToolServices

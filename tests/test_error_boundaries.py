@@ -31,6 +31,7 @@ USES = {
     "bot/live_config.py": ["edit of the configuration"],
     "bot/ops/daily_check.py": ["daily check"],
     "bot/running.py": ["reload of the configuration"],
+    "bot/ops/backup/schedule.py": ["scheduled backup"],
     "bot/scheduler.py": ["due schedules", "start of a schedule", "tasks that were started"],
     "handlers/tools/mcp/server.py": ["call from an MCP client"],
     "routing/tools/index_builder.py": ["tool index", "vectors of the tools"],

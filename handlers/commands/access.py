@@ -10,12 +10,12 @@ from handlers.access.approvals import Approvals, display_name
 from handlers.access.audit_log import ACTION_TEXTS, audit_lines
 from handlers.access.codes import read_code
 from handlers.access.linking import CODE_MINUTES, LINKED, MERGES, Linking
-from handlers.access.personal_data import PersonalData
 from handlers.access.roles import Access, may
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
 from handlers.dependencies import CommandDependencies
 from handlers.notices.notices import Notices
 from handlers.parsing import parse_account
+from handlers.personal_data import PersonalData
 from handlers.replies.names import plain_name
 from routing.errors import Refused, ToolFailed
 from routing.ports import ChatStore, PeopleStore

@@ -32,25 +32,33 @@ def snapshot(url: str, target: Path, on_step: OnStep = lambda: None) -> Contents
     synced; its rows are those of the database, with the same ids and numbers. On failure it leaves no file, and raises
     ConfigError, or OSError if the disk is full. Must not run in an event loop's thread."""
     parsed = parse_url(url)
+    done = False
     try:
-        if is_sqlite(parsed):
-            source = Path(parsed.database or "")
-            if not source.is_file():
-                raise ConfigError(f"There is no database at {source} yet: there is nothing to back up.")
-            copy(source, target, on_step)
-        else:
-            os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-            asyncio.run(_copy_server(url, target, on_step))
-            check(target)
-            sync(target)
-        return contents(target)
-    except BaseException as error:
-        target.unlink(missing_ok=True)
+        found = _snapshot(url, target, on_step)
+        done = True
+        return found
+    except (SQLAlchemyError, sqlite3.Error) as error:
         if "disk is full" in str(error):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
-        if isinstance(error, SQLAlchemyError | sqlite3.Error):
-            raise explain(error, parsed.render_as_string(hide_password=True)) from error
-        raise
+        raise explain(error, parsed.render_as_string(hide_password=True)) from error
+    finally:
+        if not done:
+            target.unlink(missing_ok=True)
+
+
+def _snapshot(url: str, target: Path, on_step: OnStep) -> Contents:
+    parsed = parse_url(url)
+    if is_sqlite(parsed):
+        source = Path(parsed.database or "")
+        if not source.is_file():
+            raise ConfigError(f"There is no database at {source} yet: there is nothing to back up.")
+        copy(source, target, on_step)
+    else:
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        asyncio.run(_copy_server(url, target, on_step))
+        check(target, on_step)
+        sync(target)
+    return contents(target)
 
 
 async def _copy_server(url: str, target: Path, on_step: OnStep) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.__main__ import main
+from bot.cli import _COMMANDS
 from bot.platforms import PLATFORMS
 from storage.schema import REVISION
 from tests.bot.cli import always, configured, tierbot
@@ -22,7 +23,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         main(["--help"])
     assert ended.value.code == 0
     shown = capsys.readouterr().out
-    assert all(f"\n    {name} " in shown for name in ("setup", "run", "chat", "migrate", "doctor", "mcp", "models"))
+    assert all(f"\n    {name} " in shown for name in _COMMANDS)
 
 
 @pytest.mark.parametrize("arguments", [[], ["dance"], ["models"], ["models", "discover"]])

@@ -83,7 +83,7 @@ async def test_an_export_is_only_for_private_chats(on: BotHarness) -> None:
 
 
 async def test_files_that_do_not_fit_are_left_out_and_named(on: BotHarness, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("handlers.access.personal_data.SPARE_BYTES", 50 * 2**20 - 200_000)
+    monkeypatch.setattr("handlers.personal_data.SPARE_BYTES", 50 * 2**20 - 200_000)
     async with running(on):
         await ask(on, "hello")
         await on.tg.reply(on.tg.say_document("large.bin", os.urandom(300_000)))
@@ -95,7 +95,7 @@ async def test_files_that_do_not_fit_are_left_out_and_named(on: BotHarness, monk
 async def test_data_that_does_not_fit_is_refused_with_other_ways(
     on: BotHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("handlers.access.personal_data.SPARE_BYTES", 50 * 2**20)
+    monkeypatch.setattr("handlers.personal_data.SPARE_BYTES", 50 * 2**20)
     async with running(on):
         await ask(on, "hello")
         sent = await ask(on, "/access export")

@@ -230,7 +230,7 @@ def _is_used(root: Path, stamp: str) -> bool:
 @contextmanager
 def _new_or_locked(root: Path) -> Iterator[None]:
     """Lock the workspace. If it did not exist, it does not after a failure either."""
-    created = not root.exists()
+    created, done = not root.exists(), False
     root.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
         with ExitStack() as locks:
@@ -239,12 +239,12 @@ def _new_or_locked(root: Path) -> Iterator[None]:
                     lock = FileLock(folder / "tierbot.lock")
                     locks.enter_context(lock.acquire(timeout=0.2, poll_interval=0.02))
             yield
+        done = True
     except Timeout:
         raise ConfigError(f"A tierbot runs in {root}: stop it first. Nothing was changed.") from None
-    except BaseException:
-        if created and not (root / JOURNAL).exists():
+    finally:
+        if created and not done and not (root / JOURNAL).exists():
             shutil.rmtree(root, ignore_errors=True)
-        raise
 
 
 def _passphrase(path: Path, workspace: Workspace) -> str:

@@ -1,0 +1,120 @@
+"""Backups of a running bot: consistent while twenty chats write, and restored row by row."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from bot.ops.backup.backup import make
+from bot.ops.backup.restore import restore
+from bot.settings import load
+from bot.workspace import Workspace
+from tests.polling import until
+from tests.stories.forked_cli import forked
+from tests.stories.harness import BotHarness, BotProcess, ask, running, settled
+
+CHATS, QUESTIONS = 20, 2
+PASSPHRASE = "correct horse battery"
+
+
+def rows(database: Path, question: str) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(database)) as connection:
+        return connection.execute(question).fetchall()
+
+
+def whole(database: Path) -> list[str]:
+    with closing(sqlite3.connect(database)) as connection:
+        return list(connection.iterdump())
+
+
+async def test_backups_under_load_are_consistent_and_the_last_one_is_identical(on: BotHarness) -> None:
+    """A turn is one transaction: its question, its answer and its usage are in a backup together or not at all."""
+    on.env["BOT_ACCESS"] = "open"
+    people = [on.tg.user(f"user{number}") for number in range(CHATS)]
+
+    async def chat(number: int) -> None:
+        for count in range(QUESTIONS):
+            await ask(on, f"question {count} of {number}", user=people[number])
+
+    folder, counts = on.workspace.parent, set[object]()
+    workspace = Workspace(load(on.environment()))
+    async with running(on):
+        chatting = asyncio.gather(*map(chat, range(CHATS)))
+        while not chatting.done():
+            counts.add(await asyncio.to_thread(turns_in_a_backup, workspace, folder / str(len(counts))))
+        await chatting
+        await settled(on)
+        last = await asyncio.to_thread(make, workspace, folder / "last.tar.gz")
+    restore(restored := at(folder / "last"), str(last.path))
+    assert on.rows("select count(*) from turns") == [(CHATS * QUESTIONS,)]
+    assert len(counts) > 1, "nothing was written meanwhile"
+    state = 'INSERT INTO "state"'  # what the end of the bot writes
+    kept, present = whole(restored.root / "tierbot.db"), whole(on.database)
+    assert [line for line in kept if not line.startswith(state)] == [
+        line for line in present if not line.startswith(state)
+    ]
+
+
+def at(folder: Path) -> Workspace:
+    return Workspace(load({"WORKSPACE": str(folder)}))
+
+
+def turns_in_a_backup(workspace: Workspace, folder: Path) -> object:
+    """Makes a backup, restores and checks it."""
+    archive = make(workspace, folder.with_name(f"{folder.name}.tar.gz"))
+    assert restore(at(folder), str(archive.path)) == 0
+    database, counted = folder / "tierbot.db", "select count(*) from "
+    asked = counted + "messages where role = '{}'"
+    questions = (asked.format("user"), asked.format("assistant"), f"{counted}turns", f"{counted}usage")
+    found = {rows(database, question)[0][0] for question in questions}
+    assert len(found) == 1
+    assert rows(database, "select coalesce(sum(calls), 0) from usage_hours") == [(*found,)]
+    assert rows(database, "pragma integrity_check") == [("ok",)]
+    assert rows(database, "pragma foreign_key_check") == []
+    return found.pop()
+
+
+async def test_a_scheduled_backup_arrives_encrypted_and_restores(on: BotHarness) -> None:
+    on.env |= {"BACKUP_EVERY_HOURS": "0.0003", "BACKUP_KEEP": "2", "BACKUP_PASSPHRASE": PASSPHRASE}
+    async with BotProcess(on) as bot:
+        await ask(on, "remember the apples")
+        sent = await on.tg.reply(matching="💾 The encrypted backup")
+        archives = on.workspace / "backups"
+        await until(lambda: len(list(archives.glob("*.tar.gz"))) == 2)
+        assert await bot.terminate() == 0
+        assert PASSPHRASE not in bot.log
+        assert "apples" not in bot.log
+    file = on.tg.document(sent)
+    path, target = on.workspace.parent / file.name, on.workspace.parent / "restored"
+    path.write_bytes(file.data)
+    environment = {"PATH": "/usr/bin:/bin", "BACKUP_PASSPHRASE": PASSPHRASE}
+    async with forked("restore", str(path), "--workspace", str(target), env=environment) as process:
+        code, output, errors = await process.ended()
+    assert (code, errors) == (0, "")
+    assert f"into {target}" in output
+    assert rows(target / "tierbot.db", "select role from people") == [("owner",)]
+
+
+async def test_a_restored_bot_goes_on(on: BotHarness) -> None:
+    """After a backup, something is lost; the restored bot knows what was said before."""
+    environment = {"PATH": "/usr/bin:/bin", "WORKSPACE": str(on.workspace)}
+    archive = on.workspace.parent / "backup.tar.gz"
+    async with running(on):
+        await ask(on, "my cat is called Minka")
+        await settled(on)
+        async with forked("backup", str(archive), env=environment) as process:
+            assert (await process.ended())[0] == 0
+        async with forked("restore", str(archive), env=environment) as process:
+            code, _, errors = await process.ended()
+        assert (code, errors) == (
+            2,
+            f"tierbot: A tierbot runs in {on.workspace}: stop it first. Nothing was changed.\n",
+        )
+        await ask(on, "/new")
+    async with forked("restore", str(archive), env=environment) as process:
+        assert (await process.ended())[0] == 0
+    async with running(on):
+        await ask(on, "what is my cat called?")
+        assert ("user", "my cat is called Minka") in on.ms.last.reading.turns
