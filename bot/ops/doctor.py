@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from bot import logs
 from bot.findings import Finding, fail
-from bot.ops.checks import configuration, database, machine, platforms, providers, sandbox, tools
+from bot.ops.checks import configuration, database, machine, platforms, providers, sandbox, service, tools
 from bot.ops.checks.inspection import Check, Inspection
 from bot.platforms import PLATFORMS
 from bot.settings import Environment
@@ -25,6 +25,7 @@ CHECKS: tuple[Check, ...] = (
     machine.disk,
     machine.workspace,
     sandbox.sandbox,
+    service.service,
     configuration.settings,
     configuration.files,
     configuration.skills,

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import pwd
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from bot.ops.checks.inspection import Inspection
+from bot.ops.checks.service import service as doctor_check
 from bot.ops.service.install import Installation, plan
 from bot.ops.service.status import explain
 from bot.ops.service.systemctl import Service, user_service
 from bot.ops.service.unit import render, this_program, workspace_of
 from bot.settings import load
+from bot.workspace import Workspace
 from tests.bot.cli import tierbot
 from tests.servers.systemctl import install
 from tests.stories.harness import BotHarness, bot_harness
@@ -79,6 +83,17 @@ async def test_a_user_installs_looks_and_removes(on: BotHarness, machine: Machin
     _, said, _ = await machine.service("status")
     assert "The unit is not of this program. Renew it:" in said
     machine.unit.write_text(machine.unit.read_text().replace("WatchdogSec=60", "WatchdogSec=180"))
+
+    environment = load(on.environment() | {"HOME": str(machine.folder)})
+    path = f"{machine.folder / 'bin'}:/usr/bin:/bin"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", path)
+        patch.setenv("HOME", str(machine.folder))
+        (finding,) = await doctor_check(Inspection(environment, Workspace(environment), time.time))
+        assert (finding.status, finding.detail) == ("ok", "the user service is running")
+        other = load({"WORKSPACE": "/elsewhere"})
+        (finding,) = await doctor_check(Inspection(other, Workspace(other), time.time))
+        assert finding.fix == f"To look at that one, run doctor with WORKSPACE={on.workspace}."
 
     code, said, _ = await machine.service("install", "--user")
     assert code == 0

@@ -146,6 +146,13 @@ class Project:
         """What is installed now."""
         return self.command("--version").stdout.strip()
 
+    def unreadable(self) -> list[str]:
+        """Files of the program that only its owner can read."""
+        folders = (self.clone, *(self.clone / ".venv" / "lib").glob("python*/site-packages"))
+        found = (path for folder in folders for path in folder.glob("*") if not path.name.startswith(".venv"))
+        files = (*found, *(self.clone / "handlers").glob("*"))
+        return [str(path) for path in files if not path.stat().st_mode & 0o004]
+
     @property
     def commit(self) -> str:
         return git(self.clone, "rev-parse", "HEAD")

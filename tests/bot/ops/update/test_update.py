@@ -65,6 +65,7 @@ async def test_a_new_version_is_installed_and_answers(on: BotHarness, project: P
     assert "new_in_this_version" in tables(project.database)
     assert await project.running()
     assert await answers(on, "after")
+    assert project.unreadable() == [], "the user of the service reads the program"
     assert len(list((project.workspace / "backups").glob("before-update-*.tar.gz"))) == 1
     assert [path.name for path in project.clone.glob(".venv.*")] == [".venv.update.lock"]
 
