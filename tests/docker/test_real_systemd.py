@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,13 +31,13 @@ class Machine:
 
     pid: int
 
-    def run(self, *command: str, check: bool = True, **variables: str) -> str:
+    def run(self, *command: str, check: bool = True, variables: Mapping[str, str] = {}) -> str:
         """Run a program in it; returns its output."""
         environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "PYTHONDONTWRITEBYTECODE": "1"}
         enter = ("nsenter", "--target", str(self.pid), "--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup")
         done = subprocess.run(
             [*enter, "--", *command],
-            env=environment | variables,
+            env=environment | dict(variables),
             capture_output=True,
             text=True,
             check=False,
@@ -127,7 +127,7 @@ async def test_the_service_lives_under_systemd(on: BotHarness, tmp_path: Path) -
             told = {"WORKSPACE": "/mnt/workspace", "PYTHONPATH": str(ROOT)}
 
             def tierbot(*arguments: str) -> str:
-                return machine.run(python, "-m", "bot", "service", *arguments, **told)
+                return machine.run(python, "-m", "bot", "service", *arguments, variables=told)
 
             said = tierbot("install")
             assert "create the system user tierbot" in said
