@@ -50,6 +50,8 @@ def update(environment: Environment, check: bool, given: str = "") -> int:
             return Update(environment, program, folders, new, deployment).run()
     except Timeout:
         raise ConfigError("Another update is running.") from None
+    except OSError as error:
+        raise ConfigError(f"The update stopped ({error}). Run it again: it undoes what is unfinished first.") from None
 
 
 @dataclass(frozen=True, slots=True)
