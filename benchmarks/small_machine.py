@@ -113,6 +113,7 @@ def run(quick: bool) -> Section:
 def cgroup(memory: int, cores: float) -> Iterator[Limits]:
     """A cgroup with so many bytes of memory and cores; 0 for no limit. Raises PermissionError without root."""
     name = f"tierbot-benchmark-{os.getpid()}"
+    made: tuple[Path, ...]
     quota = int(cores * PERIOD)
     if (CGROUPS / "cgroup.controllers").exists():
         folder = CGROUPS / name

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from bot import logs
 from bot.findings import Finding, fail
-from bot.ops.checks import configuration, database, machine, platforms, providers, sandbox, tools
+from bot.ops.checks import configuration, database, machine, platforms, providers, sandbox, service, tools
 from bot.ops.checks.inspection import Check, Inspection
 from bot.ops.fixes import Fix, fix
 from bot.platforms import PLATFORMS
@@ -26,6 +26,7 @@ CHECKS: tuple[Check, ...] = (
     machine.disk,
     machine.workspace,
     sandbox.sandbox,
+    service.service,
     configuration.settings,
     configuration.files,
     configuration.skills,

@@ -15,7 +15,7 @@ from bot.ops.service.systemctl import Service, run
 from bot.ops.service.unit import NAME, SERVICE, Program, render, user_of, without_credentials, workspace_of
 from bot.settings import Environment
 from bot.workspace import Workspace
-from routing.errors import ConfigError
+from routing.errors import ConfigError, system_reason
 
 LEFT_BEHIND = ("tierbot.lock", "terminal", "cache")
 """What a copy of a workspace does not need."""
@@ -84,14 +84,19 @@ def install(installation: Installation, environment: Environment) -> int:
     service = installation.service
     elsewhere = "" if installation.workspace == service.state else f" --workspace '{installation.workspace}'"
     _require_root(service, f"install{elsewhere}", installation.program)
+    if not service.user and installation.workspace != service.state:
+        _refuse_other_folder(installation.workspace)
     if installation.source is not None and in_use(environment, installation.source):
         raise ConfigError(f"The bot is running in {installation.source}. Stop it, then install the service.")
     steps = list(installation.steps())
     print(f"Installing tierbot as a {service.kind}. This will:")
     for number, step in enumerate(steps, 1):
         print(f"  {number}. {step.what}")
-    for step in steps:
-        step.do()
+    try:
+        for step in steps:
+            step.do()
+    except OSError as error:
+        raise ConfigError(f"{error.filename or service.unit} can't be changed: {system_reason(error)}.") from None
     print(f"Done. The bot keeps everything in {installation.workspace}.")
     print(f"See how it is: {installation.program.name} service status")
     print(f"Read its log, which has the owner code at the first start: {installation.program.name} service logs")
@@ -134,6 +139,12 @@ def _require_root(service: Service, action: str, program: Program) -> None:
             f"This changes the system, so it needs root. Run: sudo {program.name} service {action}\n"
             f"Without root, a service of your own user: {program.name} service {action.split()[0]} --user"
         )
+
+
+def _refuse_other_folder(folder: Path) -> None:
+    """Raises ConfigError for a folder with other things, because all in it will belong to the bot's user."""
+    if folder.is_dir() and any(folder.iterdir()) and not _is_used(folder):
+        raise ConfigError(f"{folder} is no workspace of tierbot, and not empty. Choose another folder.")
 
 
 def in_use(environment: Environment, workspace: Path) -> bool:
@@ -189,12 +200,14 @@ def _create_folder(folder: Path, owner: str) -> None:
 
 
 def _copy(source: Path, target: Path, owner: str) -> None:
-    """Copy a workspace. Its settings come last, because they mark the copy as complete."""
-    ignored = shutil.ignore_patterns(*LEFT_BEHIND, ".env")
-    shutil.copytree(source, target, symlinks=True, ignore=ignored, dirs_exist_ok=True)
-    if (source / ".env").exists():
-        shutil.copy2(source / ".env", target / ".env")
-    _give_to(target, owner)
+    """Copy a workspace. The copy appears under its name when it is complete."""
+    part = target.with_name(f".{target.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    shutil.copytree(source, part, symlinks=True, ignore=shutil.ignore_patterns(*LEFT_BEHIND))
+    part.chmod(0o700)
+    _give_to(part, owner)
+    target.rmdir()
+    part.rename(target)
 
 
 def give_all(folder: Path, owner: int) -> None:

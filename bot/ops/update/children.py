@@ -33,6 +33,7 @@ def run(command: Sequence[str], folder: Path | None = None, owner: int = 0, **va
             user=user,
             group=group,
             extra_groups=groups,
+            umask=0o022,  # the service's user has to read the program; ours is 0o077
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -24,9 +24,11 @@ from bot.settings import Environment
 from handlers.version import VERSION
 from routing.errors import ConfigError
 
-SETTLE_SECONDS = 10.0
-"""How long the new version has to stay up after it said that it is ready."""
+SETTLE_SECONDS = 20.0
+"""How long the new version has to stay up after it said that it is ready. One that fails ends its turns first: 10 s."""
 KEPT_BACKUPS = 3
+UNKNOWN_REVISION = "which this version of tierbot does not know"
+"""What `tierbot migrate` says of a database that a newer version has migrated."""
 BACKUPS = "before-update-*.tar.gz"
 
 
@@ -48,6 +50,8 @@ def update(environment: Environment, check: bool, given: str = "") -> int:
             return Update(environment, program, folders, new, deployment).run()
     except Timeout:
         raise ConfigError("Another update is running.") from None
+    except OSError as error:
+        raise ConfigError(f"The update stopped ({error}). Run it again: it undoes what is unfinished first.") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +186,11 @@ class Update:
         print(f"tierbot is {journal.version} again{' and running' if journal.running else ''}.")
 
     def _database_fits(self) -> bool:
-        """Whether the installed version can use the database."""
+        """Whether the installed version knows the revision of the database."""
         try:
             self._tierbot("migrate")
-        except ConfigError:
-            return False
+        except ConfigError as error:
+            return UNKNOWN_REVISION not in str(error)
         return True
 
     def _restore(self, backup: Path) -> None:

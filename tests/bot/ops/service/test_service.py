@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import os
 import pwd
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from bot.ops.checks.inspection import Inspection
+from bot.ops.checks.service import service as doctor_check
 from bot.ops.service.install import Installation, plan
+from bot.ops.service.install import install as perform
 from bot.ops.service.status import explain
 from bot.ops.service.systemctl import Service, user_service
 from bot.ops.service.unit import render, this_program, workspace_of
 from bot.settings import load
+from bot.workspace import Workspace
+from routing.errors import ConfigError
 from tests.bot.cli import tierbot
 from tests.servers.systemctl import install
 from tests.stories.harness import BotHarness, bot_harness
@@ -79,6 +85,17 @@ async def test_a_user_installs_looks_and_removes(on: BotHarness, machine: Machin
     _, said, _ = await machine.service("status")
     assert "The unit is not of this program. Renew it:" in said
     machine.unit.write_text(machine.unit.read_text().replace("WatchdogSec=60", "WatchdogSec=180"))
+
+    environment = load(on.environment() | {"HOME": str(machine.folder)})
+    path = f"{machine.folder / 'bin'}:/usr/bin:/bin"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", path)
+        patch.setenv("HOME", str(machine.folder))
+        (finding,) = await doctor_check(Inspection(environment, Workspace(environment), time.time))
+        assert (finding.status, finding.detail) == ("ok", "the user service is running")
+        other = load({"WORKSPACE": "/elsewhere"})
+        (finding,) = await doctor_check(Inspection(other, Workspace(other), time.time))
+        assert finding.fix == f"To look at that one, run doctor with WORKSPACE={on.workspace}."
 
     code, said, _ = await machine.service("install", "--user")
     assert code == 0
@@ -172,6 +189,35 @@ def test_an_installed_system_service_is_only_restarted(tmp_path: Path) -> None:
         "start it now and at each boot"
     ]
     assert ([what for what in sentences(found) if "give" in what] != []) == (me == "root")
+
+
+def test_a_copied_workspace_is_complete_or_not_there(tmp_path: Path) -> None:
+    me = pwd.getpwuid(os.geteuid()).pw_name
+    source, target = tmp_path / "workspace", tmp_path / "state"
+    for path in (source / "files" / "1" / "notes.txt", source / "terminal" / "tierbot.db", source / ".env"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    (source / "files" / "1" / "link").symlink_to("/nowhere")
+    unfinished = tmp_path / ".state.part"
+    unfinished.mkdir()
+    (unfinished / "of an earlier copy").touch()
+    installation = Installation(system(tmp_path), this_program(), target, me, source)
+    for step in installation.steps():
+        if step.what.startswith(("create /", "copy ")):
+            step.do()
+    assert sorted(path.name for path in target.iterdir()) == [".env", "files"]
+    assert (target / "files" / "1" / "link").is_symlink()
+    assert target.stat().st_mode & 0o777 == 0o700
+    assert not unfinished.exists()
+
+
+def test_a_folder_with_other_things_is_no_workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    (tmp_path / "other" / "things").mkdir(parents=True)
+    environment = load({"WORKSPACE": str(tmp_path / "workspace")})
+    installation = plan(system(tmp_path), this_program(), environment, tmp_path / "other")
+    with pytest.raises(ConfigError, match="is no workspace of tierbot, and not empty"):
+        perform(installation, environment)
 
 
 def test_root_is_asked_for_plainly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,20 +33,20 @@ def upgrade() -> None:
 '''
 
 
+FAILING_BACKUP = """
+if sys.argv[1:2] == ["backup"] and __import__("pathlib").Path(sys.argv[2]).parents[1].joinpath("no-backup").exists():
+    sys.exit("tierbot: The disk is full.")
+"""
 STAND_IN = """
-if sys.argv[1:2] in (["backup"], ["restore"]):  # until the command line has them
+if sys.argv[1:2] in (["backup"], ["restore"]):
     import os, pathlib, shutil
 
     database = pathlib.Path(os.environ["WORKSPACE"], "tierbot.db")
-    if sys.argv[1] == "backup":
-        if database.with_name("no-backup").exists():
-            sys.exit("tierbot: The disk is full.")
-        shutil.copyfile(database, sys.argv[2])
-    else:
-        shutil.copyfile(sys.argv[2], pathlib.Path(sys.argv[4], "tierbot.db"))
+    source, target = (database, sys.argv[2]) if sys.argv[1] == "backup" else (sys.argv[2], database)
+    shutil.copyfile(source, target)
     sys.exit()
-
-if __name__ =="""
+"""
+# For a command line that has no backups yet.
 
 
 @dataclass
@@ -87,7 +87,9 @@ class Project:
         for name in ("requirements.lock", "requirements-weights.lock"):
             (self.work / name).write_text("", encoding="utf-8")
         entry = self.work / "bot" / "__main__.py"
-        entry.write_text(entry.read_text(encoding="utf-8").replace("\nif __name__ ==", STAND_IN), encoding="utf-8")
+        has_backups = 'add_parser("backup"' in (self.work / "bot" / "cli.py").read_text(encoding="utf-8")
+        text, added = entry.read_text(encoding="utf-8"), FAILING_BACKUP + ("" if has_backups else STAND_IN)
+        entry.write_text(text.replace("\nif __name__ ==", f"{added}\nif __name__ =="), encoding="utf-8")
         git(self.work, "init", "-q")
         self.publish()
         git(self.folder, "clone", "-q", str(self.work), str(self.clone))
@@ -145,6 +147,13 @@ class Project:
     def version(self) -> str:
         """What is installed now."""
         return self.command("--version").stdout.strip()
+
+    def unreadable(self) -> list[str]:
+        """Files of the program that only its owner can read."""
+        folders = (self.clone, *(self.clone / ".venv" / "lib").glob("python*/site-packages"))
+        found = (path for folder in folders for path in folder.glob("*") if not path.name.startswith(".venv"))
+        files = (*found, *(self.clone / "handlers").glob("*"))
+        return [str(path) for path in files if not path.stat().st_mode & 0o004]
 
     @property
     def commit(self) -> str:

@@ -65,6 +65,7 @@ async def test_a_new_version_is_installed_and_answers(on: BotHarness, project: P
     assert "new_in_this_version" in tables(project.database)
     assert await project.running()
     assert await answers(on, "after")
+    assert project.unreadable() == [], "the user of the service reads the program"
     assert len(list((project.workspace / "backups").glob("before-update-*.tar.gz"))) == 1
     assert [path.name for path in project.clone.glob(".venv.*")] == [".venv.update.lock"]
 
@@ -140,5 +141,22 @@ async def test_without_a_backup_nothing_is_changed(on: BotHarness, project: Proj
     code, said = await project.tierbot("update")
     assert code == 2, said
     assert "The disk is full." in said
+    assert project.version == "tierbot 0.1.0"
+    assert await answers(on, "after")
+
+
+@pytest.mark.slow
+async def test_a_version_that_dies_soon_after_its_start_is_taken_back(on: BotHarness, project: Project) -> None:
+    running = (project.work / "bot" / "running.py").read_text(encoding="utf-8")
+    waits = "        await stop.received.wait()\n"
+    assert waits in running
+    project.publish(
+        "0.2.0",
+        bot__running=running.replace(waits, '        await asyncio.sleep(1)\n        raise RuntimeError("it dies")\n'),
+    )
+    code, said = await project.tierbot("update")
+    assert code == 1, said
+    assert "It ended after its start. Its last words:" in said or "It does not start." in said
+    assert "RuntimeError: it dies" in said
     assert project.version == "tierbot 0.1.0"
     assert await answers(on, "after")
