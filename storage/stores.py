@@ -17,6 +17,7 @@ from storage.inbox import SqlInbox
 from storage.ledger import SqlLedger
 from storage.outbox import SqlOutbox
 from storage.outgoing_files import OutgoingFileStore
+from storage.people.directory import SqlDirectory
 from storage.people.links import SqlLinks
 from storage.people.people import SqlPeople
 from storage.people.preferences import SqlPreferences
@@ -38,6 +39,7 @@ class Stores:
     preferences: SqlPreferences
     facts: SqlFacts
     people: SqlPeople
+    directory: SqlDirectory
     links: SqlLinks
     history: SqlHistory
     usage: SqlUsage
@@ -84,6 +86,7 @@ def open_stores(
         preferences=preferences,
         facts=facts,
         people=people,
+        directory=SqlDirectory(database),
         links=SqlLinks(database, people, clock, steady),
         history=history,
         usage=SqlUsage(database),
