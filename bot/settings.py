@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
@@ -244,13 +245,15 @@ UNREADABLE_CREDENTIAL = "The credential {name} can't be read: {reason}."
 UNREADABLE_SECRET = "{name} names a file that can't be read: {reason}."
 
 
-def load(environ: Mapping[str, str] | None = None) -> Environment:
+def load(environ: Mapping[str, str] | None = None, dotenv: str | None = None) -> Environment:
     """Read the process environment, systemd credentials, `*_FILE` variables and the workspace's `.env`, in order of
-    precedence. Raises EnvironmentFault naming each invalid variable."""
+    precedence. With `dotenv`, this text is read instead of the file. Raises EnvironmentFault naming each invalid
+    variable."""
     faults: list[Reason] = []
     given = {name.upper(): value for name, value in (os.environ if environ is None else environ).items()}
     workspace = Path(given.get("WORKSPACE", "").strip() or "workspace").expanduser().absolute()
-    layers = (_dotenv(workspace / ".env", faults), _credentials(given, faults), given)
+    file = _dotenv(workspace / ".env", faults, dotenv)
+    layers = (file, _credentials(given, faults), given)
     merged = {name: value.strip() for layer in layers for name, value in _with_files(layer, faults).items()}
     values = {name: value for name, value in merged.items() if value}
     known = {name: values[name.upper()] for name in Settings.model_fields if name.upper() in values}
@@ -343,11 +346,11 @@ def unknown_variables(path: Path) -> tuple[str, ...]:
     return tuple(name for name in names if name not in known and not name.endswith(endings))
 
 
-def _dotenv(path: Path, faults: list[Reason]) -> dict[str, str]:
-    if not path.is_file():
+def _dotenv(path: Path, faults: list[Reason], text: str | None = None) -> dict[str, str]:
+    if text is None and not path.is_file():
         return {}
     try:
-        with path.open(encoding="utf-8") as file:
+        with path.open(encoding="utf-8") if text is None else StringIO(text) as file:
             lines = list(parse_stream(file))
     except (OSError, UnicodeDecodeError) as error:
         faults.append(Reason("{path} can't be read: {reason}.", path=path, reason=file_reason(error)))
