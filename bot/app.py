@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from bot import keyless
 from bot.adapters.shared.background import Background
 from bot.adapters.shared.descriptor import Commands
+from bot.admin.links import SignInLinks
 from bot.engine import Engine, build_engine
 from bot.inbox.command_order import CommandOrder
 from bot.inbox.inbox import Inbox
@@ -74,6 +75,7 @@ class App:
     engine: Engine
     suggestions: Suggestions
     scheduler: Scheduler
+    sign_in_links: SignInLinks
 
     async def start(self) -> None:
         """Take messages from the platforms, resume what an earlier process left, then load the model library."""
@@ -130,6 +132,7 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
     linking = Linking(stores.links, running, workspace.adopt_files, notices, wrong, clock, guard.budget.reread)
     access = Access(settings.bot_access, settings.owners, stores.people, stores.chats, stores.state, linking, steady)
     approvals = Approvals(stores.people, notices, lambda messages: inbox.accept(messages), steady)
+    links = SignInLinks(settings, steady)
     dependencies = CommandDependencies(
         preferences=stores.preferences,
         facts=stores.facts,
@@ -165,6 +168,7 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
         accounts=stores.accounts,
         connecting=engine.accounts.connecting,
         schedules=engine.schedules,
+        sign_in_link=links.new,
     )
     gate = AccessGate(access, RateLimit(parse_limits(settings.user_rate_limit)), approvals)
     buttons = CallbackButtons(stores.outbox)
@@ -197,7 +201,7 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
     tips = Suggestions(
         COMMANDS, engine.models, engine.tooling.toolbox, engine.owner_files.skills, access, stores.preferences
     )
-    app = App(messaging, access, approvals, linking, inbox, engine, tips, scheduler)
+    app = App(messaging, access, approvals, linking, inbox, engine, tips, scheduler, links)
 
     live = LiveConfig(workspace, engine.models, engine.owner_files, engine.tooling, engine.health, messaging.tell)
     chores = Background("[Chores]")

@@ -80,4 +80,5 @@ class CommandDependencies:
     accounts: ServiceAccountStore
     connecting: Connecting
     schedules: Schedules
+    sign_in_link: Callable[[], str | None]
     specs: tuple[CommandSpec, ...] = ()
