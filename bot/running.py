@@ -6,10 +6,13 @@ import asyncio
 import logging
 import signal
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING
 
+from bot.admin.listener import Listener
+from bot.admin.services import AdminServices
+from bot.admin.token import admin_token
 from bot.messaging import Messaging
 from bot.ops.systemd import pulse
 from bot.platforms import PLATFORMS
@@ -88,17 +91,39 @@ async def started(
     settings = environment.settings
     workspace.config(), workspace.catalog()  # their errors end the start before anything connects
     async with Messaging(settings.database, workspace.outgoing, clock, steady or steady_clock()) as messaging:
-        services = messaging.services()
-        await messaging.connect([each.build(settings, services) for each in PLATFORMS if each.configured(settings)])
-        open_app = await asyncio.to_thread(_import_app)
-        async with open_app(environment, workspace, messaging) as app:
-            starting = asyncio.create_task(app.start())
-            try:
-                await asyncio.shield(starting)
-            except asyncio.CancelledError:
-                await starting  # it must tell the owners what it changed
-                raise
-            yield app
+        built: list[App] = []
+        async with _admin(environment, workspace, messaging, built):
+            services = messaging.services()
+            await messaging.connect([each.build(settings, services) for each in PLATFORMS if each.configured(settings)])
+            open_app = await asyncio.to_thread(_import_app)
+            async with open_app(environment, workspace, messaging) as app:
+                starting = asyncio.create_task(app.start())
+                try:
+                    await asyncio.shield(starting)
+                except asyncio.CancelledError:
+                    await starting  # it must tell the owners what it changed
+                    raise
+                built.append(app)
+                try:
+                    yield app
+                finally:
+                    built.clear()
+
+
+@asynccontextmanager
+async def _admin(
+    environment: Environment, workspace: Workspace, messaging: Messaging, built: Sequence[App]
+) -> AsyncIterator[None]:
+    """Health, metrics and the admin page. `built` holds the bot once it takes messages, and nothing once it ends."""
+    address = environment.settings.admin
+    if address is None:
+        yield
+        return
+    host, port = address
+    token = admin_token(workspace)
+    services = AdminServices(environment, workspace, messaging, token, host, lambda: next(iter(built), None))
+    async with Listener(port, services):
+        yield
 
 
 def _import_app() -> Callable[[Environment, Workspace, Messaging], AbstractAsyncContextManager[App]]:

@@ -30,6 +30,7 @@ _KEY_ENDING = "_API_KEY"
 _FILE_ENDING = "_FILE"
 _POOL = re.compile("TIER_[A-Z]+_POOL")
 _SECRET_TYPE = SecretStr | None
+MIN_TOKEN_CHARACTERS = 16
 
 
 class Settings(PlatformSettings):
@@ -105,6 +106,15 @@ class Settings(PlatformSettings):
     account_hosts: str = Field(
         "", description="Servers that everyone may connect, also in private networks or without TLS; comma-separated."
     )
+    admin_address: str = Field(
+        "127.0.0.1:8787", description="Where health, metrics and the admin page are served; off for nowhere."
+    )
+    admin_token: SecretStr | None = Field(
+        None, description="Token for the admin page, at least 16 characters; empty: admin.token in the workspace."
+    )
+    admin_url: str = Field(
+        "", description="Address of the admin page behind a proxy, for the links of /admin; empty: ADMIN_ADDRESS."
+    )
     heartbeat_file: Path | None = Field(None, description="Touched every 10 s while all is well; for health checks.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Log level.")
     log_format: Literal["text", "json"] = Field("text", description="text, or json for a log collector.")
@@ -125,6 +135,11 @@ class Settings(PlatformSettings):
     def owners(self) -> tuple[UserKey, ...]:
         """BOT_OWNERS, parsed. Raises ConfigError for an account without a platform."""
         return _owners(self.bot_owners)
+
+    @property
+    def admin(self) -> tuple[str, int] | None:
+        """Host and port of ADMIN_ADDRESS; None for off."""
+        return _listen_address(self.admin_address)
 
     @property
     def hosts(self) -> frozenset[str]:
@@ -312,6 +327,22 @@ def _pool(tier: Tier, text: str) -> tuple[str, ...]:
     return pool
 
 
+def _listen_address(text: str) -> tuple[str, int] | None:
+    """Host and port; None for off. Raises ConfigError."""
+    if text == "off":
+        return None
+    host, colon, port = text.rpartition(":")
+    if not colon or not (port.isascii() and port.isdecimal()) or int(port) > 65535:
+        raise ConfigError("ADMIN_ADDRESS must look like 127.0.0.1:8787, or be off.")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def _token(token: SecretStr | None) -> None:
+    """Raises ConfigError for a token that is easy to guess."""
+    if token is not None and len(token.get_secret_value()) < MIN_TOKEN_CHARACTERS:
+        raise ConfigError("ADMIN_TOKEN must have at least {count} characters.", count=MIN_TOKEN_CHARACTERS)
+
+
 def _index(text: str) -> None:
     """Raises ConfigError unless this is off or an HTTP address."""
     if text != "off" and not text.startswith(("http://", "https://")):
@@ -324,14 +355,17 @@ def _address(name: str, text: str) -> None:
         raise ConfigError("{name} must begin with http:// or https://.", name=name)
 
 
-_CUSTOM_SYNTAX: Mapping[str, Callable[[str], object]] = {
+_CUSTOM_SYNTAX: Mapping[str, Callable[[Any], object]] = {
     "user_rate_limit": parse_limits,
     "embeddings": read_backend,
     "bot_owners": _owners,
     "web_private_hosts": PrivateHosts.parse,
     "pip_index_url": _index,
+    "admin_address": _listen_address,
+    "admin_token": _token,
     **{f"tier_{tier}_pool": partial(_pool, tier) for tier in TIERS},
     **{name: partial(_address, name.upper()) for name in ("weather_api_root", "geocoding_api_root")},
+    "admin_url": partial(_address, "ADMIN_URL"),
     **{name: partial(_address, name.upper()) for name in ("searxng_url", "duckduckgo_url")},
     **{name: partial(_address, name.upper()) for name in ("brave_api_root", "tavily_api_root")},
 }

@@ -60,6 +60,7 @@ class Workspace:
         self.console_history = own / "console-history"
         self.secrets_key = own / "secrets.key"
         self.edits = own / "edits"
+        self.admin_token = own / "admin.token"
         self.lock_file = own / "tierbot.lock"
         self._lock = FileLock(self.lock_file)
 
@@ -95,7 +96,7 @@ class Workspace:
         """All paths that hold conversations, keys or data derived from them."""
         yield self.root
         yield from (self.root / ".env", self.config_file, self.mcp_file, self.system_file, self.console_history)
-        yield self.secrets_key
+        yield from (self.secrets_key, self.admin_token)
         yield from (
             self.tool_index.parent,
             self.tool_index,

@@ -163,22 +163,23 @@ def test_every_secret_setting_is_redacted(tmp_path: Path) -> None:
         "TELEGRAM_WEBHOOK_SECRET": "secret-2",
         "GROQ_API_KEY": "secret-3",
         "TIERBOT_MCP_TOKEN": "secret-7",
+        "ADMIN_TOKEN": "secret-8-secret-8",
         "HTTPS_PROXY": "http://u:secret-4@proxy:1",
         "TELEGRAM_PROXY": "http://u:secret-5@proxy:1",
         "DATABASE_URL": "postgresql+asyncpg://u:secret-6@host/name",
     }
     environment = load(environ)
-    assert {f"secret-{number}" for number in range(1, 8)} <= set(environment.secrets())
+    assert {*(f"secret-{number}" for number in range(1, 8)), "secret-8-secret-8"} <= set(environment.secrets())
     assert "secret-1" not in repr(environment.settings)
 
 
 HIDDEN = {
     *("https_proxy", "discord_bot_token", "discord_api_root", "discord_gateway_url", "discord_proxy"),
     *("telegram_bot_token", "telegram_api_root", "telegram_proxy", "telegram_webhook_url", "telegram_webhook_listen"),
-    *("telegram_webhook_secret", "brave_api_key", "tavily_api_key", "tierbot_mcp_token", "secrets_key"),
+    *("telegram_webhook_secret", "brave_api_key", "tavily_api_key", "tierbot_mcp_token", "secrets_key", "admin_token"),
     *("ollama_host", "database_url", "searxng_url", "brave_api_root", "tavily_api_root", "duckduckgo_url"),
     *("pip_index_url", "weather_api_root", "geocoding_api_root", "web_private_hosts", "account_hosts"),
-    *("workspace", "shared_folder", "heartbeat_file", "bot_owners"),
+    *("workspace", "shared_folder", "heartbeat_file", "bot_owners", "admin_address"),
     *("discord_sharded", "telegram_flood_limit", "embeddings_wait_seconds", "log_format"),
     *("tier_balanced_pool", "tier_smart_pool", "tier_coding_pool", "tier_deep_pool"),
 }

@@ -69,6 +69,7 @@ class BotHarness:
             "USER_RATE_LIMIT": "off",
             "EMBEDDINGS": "off",
             "OLLAMA_HOST": "127.0.0.1:9",
+            "ADMIN_ADDRESS": "off",
         }
         return {name: value for name, value in (defaults | self.env).items() if value}
 

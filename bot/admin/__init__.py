@@ -1,0 +1,1 @@
+"""Health, metrics and the admin page over HTTP."""

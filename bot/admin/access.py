@@ -1,0 +1,56 @@
+"""Who may see what over HTTP."""
+
+from __future__ import annotations
+
+import ipaddress
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from bot.admin.services import AdminServices
+from bot.admin.token import is_token
+
+UNAUTHORIZED = "Give the token of ADMIN_TOKEN, or of admin.token in the workspace: Authorization: Bearer <token>"
+_PROXIED = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
+
+
+def services_of(request: Request) -> AdminServices:
+    """The services that the app was built with."""
+    services: AdminServices = request.app.state.services
+    return services
+
+
+def has_token(request: Request) -> bool:
+    """Whether the request carries `Authorization: Bearer` with the right token."""
+    scheme, _, given = request.headers.get("authorization", "").strip().partition(" ")
+    return scheme.lower() == "bearer" and is_token(given.strip(), services_of(request).token)
+
+
+def require_token(request: Request) -> None:
+    """Raises HTTPException 401 without the token."""
+    if not has_token(request):
+        raise HTTPException(401, UNAUTHORIZED, {"WWW-Authenticate": "Bearer"})
+
+
+def is_local(request: Request) -> bool:
+    """Whether the request comes from a program on this machine, and not through a proxy on it."""
+    client = request.client
+    return client is not None and is_loopback(client.host) and not any(name in request.headers for name in _PROXIED)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether this is an address of the loopback, or localhost."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def is_address_or_local(host: str) -> bool:
+    """Whether a Host header, with or without a port, names an IP address or localhost. A page of another site that
+    resolves its own name to this machine (DNS rebinding) sends its name."""
+    name = host.partition("]")[0].removeprefix("[") if host.startswith("[") else host.partition(":")[0]
+    try:
+        return bool(ipaddress.ip_address(name))
+    except ValueError:
+        return name.lower().rstrip(".") == "localhost"
