@@ -7,11 +7,11 @@ import math
 import re
 from typing import Any
 
-from bot.admin.access import UNAUTHORIZED, has_token
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from bot.admin.access import UNAUTHORIZED, has_token
 from bot.admin.pages.catalogue import discovered
 from bot.admin.visits import site_of
 from handlers.version import VERSION

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bot.admin.services import AdminServices
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from bot.admin import words
 from bot.admin.edits import Edits
+from bot.admin.services import AdminServices
 from bot.admin.sessions import Attempts, Sessions
 from bot.findings import Finding
 

@@ -30,7 +30,7 @@ class AdminCommand:
         link = None if ask.message.user.platform == TERMINAL else self._sign_in_link()
         if link is None:
             raise Refused("The admin page is off here. Set ADMIN_ADDRESS and start me with tierbot run.")
-        words = "🔑 The admin page: {link}\nThe link works once, within {minutes} minutes. Don't give it to anyone else."
+        words = "🔑 The admin page: {link}\n\nThe link works once, within {minutes} minutes. It is only for you."
         text = ask.say(words, link=link, minutes=MINUTES)
         if (port := _local_port(link)) is not None:
             hint = (

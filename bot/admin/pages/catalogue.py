@@ -99,7 +99,8 @@ async def discovery(visit: Visit) -> Response:
     """Ask a provider for its models, show which the catalogue lacks, and offer all of them to /model."""
     provider = visit.field("provider")
     saved = await asyncio.to_thread(visit.site.edits.saved)
-    problem, found = "", ()
+    problem = ""
+    found: tuple[DiscoveredModel, ...] = ()
     try:
         found = await discovered(saved, provider)
     except DiscoveryError as error:

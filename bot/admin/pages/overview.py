@@ -68,7 +68,6 @@ def _waiting(count: int) -> Iterator[Problem]:
 
 
 def _problems(visit: Visit, facts: Facts) -> Iterator[Problem]:
-    app, now = visit.app, facts.now
     if facts.config_fault is not None:
         words = f"{sentence(facts.config_fault)} The last valid configuration stays in use."
         yield Problem(words, "/changes", "See the last changes")
@@ -80,21 +79,30 @@ def _problems(visit: Visit, facts: Facts) -> Iterator[Problem]:
     if facts.dead:
         words = f"{plural(facts.dead, 'reply', 'replies')} could not be delivered."
         yield Problem(words, "/logs", "Read the log")
-    models = app.engine.models
+    yield from _model_problems(visit, facts)
+    yield from _tool_problems(visit)
+
+
+def _model_problems(visit: Visit, facts: Facts) -> Iterator[Problem]:
+    models, now = visit.app.engine.models, facts.now
     local = [tier for tier in TIERS if models.configured(tier, Preferences()).source == "local"]
     if local:
         yield Problem(f"The demo model answers for {', '.join(local)}: there is no key.", "/providers", "Add a key")
-    for model, reason, at in [each for each in facts.failures if now - each[2] <= FAILURE_SECONDS][:MAX_FAILURES]:
-        yield Problem(f"{model} failed {format_duration(now - at)} ago: {reason}.", "/router", "Check its tiers")
+    recent = [each for each in facts.failures if now - each[2] <= FAILURE_SECONDS]
+    for model, reason, at in recent[:MAX_FAILURES]:
+        words = f"{model} failed {format_duration(now - at)} ago: {reason}."
+        yield Problem(words, "/router", "Look at its tiers")
     for (model, _), breaker in models.health.breakers.statuses().items():
-        left = format_duration(breaker.until - now)
-        yield Problem(
-            f"{model} is paused for {left} after repeated errors: {breaker.why}.", "/router", "Check its tiers"
-        )
-    failed = [state.name for state in app.engine.tooling.mcp.states() if state.status == "failed"]
-    if failed or app.engine.tooling.mcp.problems():
+        words = f"{model} is paused for {format_duration(breaker.until - now)} after repeated errors: {breaker.why}."
+        yield Problem(words, "/router", "Look at its tiers")
+
+
+def _tool_problems(visit: Visit) -> Iterator[Problem]:
+    tooling = visit.app.engine.tooling
+    failed = [state.name for state in tooling.mcp.states() if state.status == "failed"]
+    if failed or tooling.mcp.problems():
         yield Problem(f"MCP servers with errors: {', '.join(failed) or 'mcp.json'}.", "/tools", "See why")
-    if broken := app.engine.tooling.toolkits.broken:
+    if broken := tooling.toolkits.broken:
         yield Problem(f"{plural(len(broken), 'toolkit file')} can't be read.", "/tools", "See why")
 
 

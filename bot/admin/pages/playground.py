@@ -85,6 +85,7 @@ async def playground(visit: Visit) -> Response:
 async def _tier(visit: Visit, text: str, role: Role) -> TierDecision:
     models = visit.app.engine.models
     prefix, rest = split_prefix(text, tiers_for(role))
+    reasons: tuple[str, ...]
     if prefix is not None:
         tier, reasons = prefix, (f"the message begins with !{prefix}",)
     else:

@@ -33,8 +33,8 @@ KEYLESS = "none"
 
 @dataclass(frozen=True, slots=True)
 class ListedProvider:
-    """A provider as the page shows it. `key` is a hint, `place` says where it is set, `tiers` use its models. A key that
-    the page can't change is `fixed`."""
+    """A provider as the page shows it. `key` is a hint, `place` where it is set; `tiers` use its models. `fixed`: the
+    page can't change the key. `written`: runtime-config.json has it."""
 
     profile: ProviderProfile
     key: str
@@ -132,10 +132,10 @@ def _set(document: dict[str, Any], name: str, values: Mapping[str, Any]) -> bool
 def _listed(visit: Visit, saved: Saved, config_text: str | None) -> Iterator[ListedProvider]:
     config = saved.config
     written = jsonfile.parse(config_text or "{}", "runtime-config.json").root().section("llm").section("providers")
-    used = {provider: [] for tier in TIERS for model in config.pools[tier] for provider in [provider_of(model)]}
+    used: dict[str, list[str]] = {}
     for tier in TIERS:
         for provider in dict.fromkeys(map(provider_of, config.pools[tier])):
-            used[provider].append(tier)
+            used.setdefault(provider, []).append(tier)
     names = dict.fromkeys((*written.values, *used, *config.profiles, *PROVIDERS))
     given = visit.site.services.environment.given
     for name in names:

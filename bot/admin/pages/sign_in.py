@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from bot.admin.token import is_token
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -12,6 +11,7 @@ from starlette.routing import Route
 
 from bot.admin.links import PATH as LINK_PATH
 from bot.admin.sessions import SESSION_SECONDS
+from bot.admin.token import is_token
 from bot.admin.visits import COOKIE, Visit, own_path, page, read_form, signed_in, site_of
 
 FOREVER = "public, max-age=31536000, immutable"
