@@ -64,18 +64,23 @@ def chromium() -> Iterator[Chrome]:
         made.quit()
 
 
-def resize(browser: Chrome, width: int, dark: bool = False) -> None:
+def resize(browser: Chrome, width: int, dark: bool = False, height: int = HEIGHT) -> None:
     """A screen of this width; below 600 pixels a phone's."""
-    screen = {"width": width, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": width < 600}
+    screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
     scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
 
 
-def picture(browser: Chrome, path: Path, full: bool = True) -> None:
-    """A screenshot of the whole page, or of the screen."""
-    taken = browser.execute_cdp_cmd("Page.captureScreenshot", {"format": "png", "captureBeyondViewport": full})
+def picture(browser: Chrome, path: Path) -> None:
+    """A screenshot."""
+    taken = browser.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})
     path.write_bytes(base64.b64decode(taken["data"]))
+
+
+def page_height(browser: Chrome) -> int:
+    """The height of the whole page in pixels."""
+    return int(browser.execute_script("return document.documentElement.scrollHeight"))
 
 
 def console(browser: Chrome) -> list[str]:

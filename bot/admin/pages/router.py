@@ -45,12 +45,14 @@ LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class ListedModel:
-    """A model of a pool: its price per million tokens, and why it is skipped now (empty: it is not)."""
+    """A model of a pool: its price, and why it is skipped now (empty: it is not). `keyless`: its provider has no key."""
 
     name: str
+    provider: str
     display: str
     price: str
     problem: str
+    keyless: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,20 +188,16 @@ def _listed(visit: Visit, saved: Saved, prices: PriceList, tier: Tier, model: st
     if price is not None:
         rates = price.rates[0]
         words = f"{money(rates.input * MILLION)} in, {money(rates.output * MILLION)} out"
-        words = words if rates.input or rates.output else "free"
+        words = f"{words} per million tokens" if rates.input or rates.output else "free"
     skipped = models.obstacle(model, tier)
     problem = ""
     if skipped is not None:
         variable = saved.config.profile(provider_of(model)).variable
-        problem = f"Skipped: {model} {PASSED[skipped.why].format(variable=variable, reason=skipped.reason)}"
+        problem = f"Skipped: it {PASSED[skipped.why].format(variable=variable, reason=skipped.reason)}"
         if skipped.until is not None:
-            problem += f", for {format_duration(skipped.until - models_clock(visit))}"
-    return ListedModel(model, saved.catalog.lookup(model).display_name, words, problem)
-
-
-def models_clock(visit: Visit) -> float:
-    """Health counts in steady seconds."""
-    return visit.app.messaging.steady()
+            problem += f", for {format_duration(skipped.until - visit.app.messaging.steady())}"
+    keyless = skipped is not None and skipped.why == "key"
+    return ListedModel(model, provider_of(model), saved.catalog.lookup(model).display_name, words, problem, keyless)
 
 
 def _settings() -> list[tuple[str, Setting]]:
