@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from bot import keyless
 from bot.adapters.shared.background import Background
 from bot.adapters.shared.descriptor import Commands
-from bot.admin.links import SignInLinks
 from bot.engine import Engine, build_engine
 from bot.inbox.command_order import CommandOrder
 from bot.inbox.inbox import Inbox
@@ -26,6 +25,7 @@ from handlers.access.gate import AccessGate
 from handlers.access.linking import Linking
 from handlers.access.rate_limit import RateLimit, parse_limits
 from handlers.access.roles import Access
+from handlers.access.sign_in_links import SignInLinks
 from handlers.chat import Chat
 from handlers.commands import COMMANDS, build_commands
 from handlers.confirmations import SPEC as CONFIRM
@@ -132,7 +132,7 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
     linking = Linking(stores.links, running, workspace.adopt_files, notices, wrong, clock, guard.budget.reread)
     access = Access(settings.bot_access, settings.owners, stores.people, stores.chats, stores.state, linking, steady)
     approvals = Approvals(stores.people, notices, lambda messages: inbox.accept(messages), steady)
-    links = SignInLinks(settings, steady)
+    links = SignInLinks(settings.admin_root, steady)
     dependencies = CommandDependencies(
         preferences=stores.preferences,
         facts=stores.facts,

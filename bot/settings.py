@@ -142,6 +142,17 @@ class Settings(PlatformSettings):
         return _listen_address(self.admin_address)
 
     @property
+    def admin_root(self) -> str | None:
+        """Address of the admin page, as people open it; None if it is off."""
+        if self.admin is None:
+            return None
+        if self.admin_url:
+            return self.admin_url.rstrip("/")
+        host, port = self.admin
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+    @property
     def hosts(self) -> frozenset[str]:
         """ACCOUNT_HOSTS, parsed."""
         return frozenset(filter(None, map(str.strip, self.account_hosts.lower().split(","))))

@@ -30,12 +30,12 @@ class AdminCommand:
         link = None if ask.message.user.platform == TERMINAL else self._sign_in_link()
         if link is None:
             raise Refused("The admin page is off here. Set ADMIN_ADDRESS and start me with tierbot run.")
-        words = "🔑 The admin page: {link}\n\nThe link works once, within {minutes} minutes. It is only for you."
+        words = "🛠 The admin page: {link}\n\nThe link works once, within {minutes} minutes. It is only for you."
         text = ask.say(words, link=link, minutes=MINUTES)
         if (port := _local_port(link)) is not None:
             hint = (
-                "It opens only on the machine that I run on. From another one, first run there "
-                "`ssh -L {port}:127.0.0.1:{port} <this machine>`, or set ADMIN_URL."
+                "It opens only on the machine that I run on. From elsewhere, first run "
+                "`ssh -L {port}:127.0.0.1:{port} <that machine>`, or set ADMIN_URL."
             )
             text += "\n\n" + ask.say(hint, port=str(port))
         return Reply(text, secret=True)

@@ -45,7 +45,7 @@ LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class ListedModel:
-    """A model of a pool: its price, and why it is skipped now (empty: it is not). `keyless`: its provider has no key."""
+    """A model of a pool: its price, and why it is skipped now (empty: it is not). `keyless`: there is no key."""
 
     name: str
     provider: str

@@ -9,10 +9,10 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from bot.admin.links import PATH as LINK_PATH
 from bot.admin.sessions import SESSION_SECONDS
 from bot.admin.token import is_token
 from bot.admin.visits import COOKIE, Visit, own_path, page, read_form, signed_in, site_of
+from handlers.access.sign_in_links import PATH as LINK_PATH
 
 FOREVER = "public, max-age=31536000, immutable"
 """Cache-Control of static files, whose address changes with their content."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import secrets
 
-from bot.settings import Settings
 from routing.bounded import Bounded
 from routing.ports import Clock
 
@@ -17,35 +16,24 @@ PATH = "/sign-in/link"
 class SignInLinks:
     """Codes that sign in once, within LINK_SECONDS. Only their hashes are kept, in memory."""
 
-    def __init__(self, settings: Settings, clock: Clock) -> None:
-        self._settings = settings
+    def __init__(self, address: str | None, clock: Clock) -> None:
+        """`address` is where people open the page; None if it is off."""
+        self._address = address
         self._clock = clock
         self._valid_until = Bounded[str, float](MAX_LINKS)
 
     def new(self) -> str | None:
         """A link for one owner; None if the admin page is off."""
-        address = self.address
-        if address is None:
+        if self._address is None:
             return None
         code = secrets.token_urlsafe(32)
         self._valid_until[_hashed(code)] = self._clock() + LINK_SECONDS
-        return f"{address}{PATH}?code={code}"
+        return f"{self._address}{PATH}?code={code}"
 
     def use(self, code: str) -> bool:
         """Whether the code is valid; it is not any more."""
         until = self._valid_until.pop(_hashed(code), None)
         return until is not None and self._clock() < until
-
-    @property
-    def address(self) -> str | None:
-        """ADMIN_URL, or ADMIN_ADDRESS as people can open it; None if the page is off."""
-        if self._settings.admin is None:
-            return None
-        if self._settings.admin_url:
-            return self._settings.admin_url.rstrip("/")
-        host, port = self._settings.admin
-        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def _hashed(code: str) -> str:
