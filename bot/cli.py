@@ -64,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("migrate", help="bring the database to the current revision")
     doctor = commands.add_parser("doctor", help="check configuration, tokens, database, disk and providers")
     doctor.add_argument("--json", action="store_true", help="machine-readable")
+    doctor.add_argument("--fix", action="store_true", help="first repair what is safe to repair")
     mcp = commands.add_parser("mcp", help="serve the bot's tools to MCP clients")
     mcp.add_argument("--http", default="", metavar="HOST:PORT", help="serve over HTTP instead of stdin and stdout")
     model = commands.add_parser("model", help="download a small local model and set the tiers to it")
@@ -89,7 +90,7 @@ def _run(options: argparse.Namespace, environment: Environment, faults: Sequence
     if options.command == "doctor":
         from bot.ops.doctor import doctor
 
-        return doctor(environment, workspace, as_json=options.json, faults=faults)
+        return doctor(environment, workspace, as_json=options.json, faults=faults, repair=options.fix)
     if options.command == "models":
         from bot.ops import models
 

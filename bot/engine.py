@@ -88,6 +88,7 @@ async def build_engine(
         library_levels=lambda model: llm.levels(model),
     )
     await health_persistence.load()
+    messaging.metrics.models.add(model for pool in config.pools.values() for model in pool)
     local = LocalRuntime(workspace.models)
     llm = LiteLlm(local, models.catalog, settings.https_proxy)
     budget = Budget(lambda: models.config.budget, stores.spending, stores.budgets, clock)
@@ -134,6 +135,7 @@ async def build_engine(
         schedules=schedules,
         desktop=environment.variables,
         shared_folder=lambda: environment.settings.shared_folder,
+        metrics=messaging.metrics,
     )
     approval = Approval(stores.actions, stores.allowances, lambda: models.config.allowed_tools, clock)
     tooling = build_tooling(environment, workspace, needed, embedder, stores.vectors, approval, accounts.accounts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -12,6 +13,7 @@ from typing import Self
 from bot.adapters.shared.descriptor import Commands, Services
 from bot.outbox import OutboxSender
 from bot.platform import Accept, Platform
+from handlers.metrics import CountingLedger, Metrics
 from handlers.notices.notices import Notices
 from routing.errors import ConfigError, Reason
 from routing.ports import Clock
@@ -32,9 +34,11 @@ class Messaging:
     def __init__(self, database: str, outgoing: Path, clock: Clock, steady: Clock) -> None:
         """`outgoing` is the folder for files that wait to be sent."""
         self.clock, self.steady = clock, steady
-        self.stores = open_stores(
+        self.metrics = Metrics()
+        stores = open_stores(
             open_database(database), clock, steady, lambda chat: self.outbox.sends_at_once(chat), outgoing
         )
+        self.stores = replace(stores, ledger=CountingLedger(stores.ledger, self.metrics))
         self.platforms: dict[str, Platform] = {}
         self.refused: list[Reason] = []
         self.outbox = OutboxSender(

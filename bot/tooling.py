@@ -75,7 +75,12 @@ def build_tooling(
         clock=dependencies.clock,
     )
     toolbox = Toolbox(
-        ours, WorkspaceSource(toolkits, dependencies.sandbox, mcp), mcp, approval=approval, accounts=accounts
+        ours,
+        WorkspaceSource(toolkits, dependencies.sandbox, mcp),
+        mcp,
+        approval=approval,
+        accounts=accounts,
+        metrics=dependencies.metrics,
     )
     wait = settings.embeddings_wait_seconds or read_backend(settings.embeddings).wait_seconds
     selector = ToolSelector(toolbox.toolkits, embedder, vectors, workspace.tool_index, wait)

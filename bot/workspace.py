@@ -67,15 +67,7 @@ class Workspace:
     def prepare(self) -> None:
         """Create the folders, take the lock, and copy the model catalogue on the first start. Raises ConfigError."""
         try:
-            own = (
-                self.backups,
-                self.models,
-                self.config_file.parent,
-                self.skills_folder,
-                self.toolkits_folder,
-                self.files,
-            )
-            for folder in (self.root, *own):
+            for folder in self.folders():
                 folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._restrict_permissions()
             # `doctor` holds the lock for a moment when it checks it.
@@ -91,6 +83,11 @@ class Workspace:
                 f"The workspace {self.root} can't be written ({error.strerror}): make it writable for this user, "
                 "free some space, or set WORKSPACE to another folder."
             ) from None
+
+    def folders(self) -> tuple[Path, ...]:
+        """The folders that always exist."""
+        editable = (self.config_file.parent, self.skills_folder, self.toolkits_folder)
+        return (self.root, self.backups, self.models, *editable, self.files)
 
     def private(self) -> Iterator[Path]:
         """All paths that hold conversations, keys or data derived from them."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from routing.ports import Clock
+from routing.ports import Clock, Ledger
 from routing.types.messages import ChatKey
 from storage.confirmations import SqlActions, SqlAllowances
 from storage.conversation_cache import ConversationCache
@@ -51,7 +51,7 @@ class Stores:
     chats: SqlChats
     inbox: SqlInbox
     outbox: SqlOutbox
-    ledger: SqlLedger
+    ledger: Ledger
     vectors: SqlVectors
     actions: SqlActions
     allowances: SqlAllowances

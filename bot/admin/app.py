@@ -9,8 +9,9 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 
-from bot.admin import api, health, pages
+from bot.admin import api, metrics, pages
 from bot.admin.access import is_loopback
+from bot.admin.health import Health
 from bot.admin.middleware import HEADERS, LimitedBody, LocalHosts, SecurityHeaders
 from bot.admin.services import AdminServices
 from bot.admin.site import build_site
@@ -22,7 +23,7 @@ def build_app(services: AdminServices) -> Starlette:
     proxy = urlsplit(services.environment.settings.admin_url).hostname or ""
     local = [Middleware(LocalHosts, also=proxy)] if is_loopback(services.host) else []
     app = Starlette(
-        routes=[*health.ROUTES, *api.ROUTES, *pages.ROUTES],
+        routes=[*Health(services).routes(), *metrics.ROUTES, *api.ROUTES, *pages.ROUTES],
         exception_handlers={Exception: failed},
         middleware=[Middleware(SecurityHeaders), *local, Middleware(LimitedBody)],
     )

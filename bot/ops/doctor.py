@@ -13,6 +13,7 @@ from bot import logs
 from bot.findings import Finding, fail
 from bot.ops.checks import configuration, database, machine, platforms, providers, sandbox, tools
 from bot.ops.checks.inspection import Check, Inspection
+from bot.ops.fixes import Fix, fix
 from bot.platforms import PLATFORMS
 from bot.settings import Environment
 from bot.workspace import Workspace
@@ -50,10 +51,12 @@ def doctor(
     workspace: Workspace,
     as_json: bool = False,
     faults: Sequence[str] = (),
+    repair: bool = False,
 ) -> int:
     """Print one line per finding; returns 1 if something failed, else 0. `faults` are errors in the environment; its
-    other values are still checked."""
-    return _report(report(environment, workspace, faults), as_json)
+    other values are still checked. With `repair`, what is safe to fix is fixed first."""
+    fixes = fix(environment, workspace) if repair else None
+    return _report(report(environment, workspace, faults), as_json, fixes)
 
 
 def report(environment: Environment, workspace: Workspace, faults: Sequence[str] = ()) -> list[Finding]:
@@ -119,15 +122,20 @@ def _without_secrets(finding: Finding, redactor: logs.Redactor) -> Finding:
     return replace(finding, detail=redactor.clean(finding.detail), fix=redactor.clean(finding.fix))
 
 
-def _report(findings: Sequence[Finding], as_json: bool) -> int:
+def _report(findings: Sequence[Finding], as_json: bool, fixes: Sequence[Fix] | None = None) -> int:
+    """`fixes` is None if none were asked for."""
     failed = any(finding.status == "fail" for finding in findings)
     if as_json:
         checks = [
             {"name": each.name, "status": each.status, "detail": each.detail, "mend": each.fix} for each in findings
         ]
-        json.dump({"checks": checks}, sys.stdout, ensure_ascii=False, indent=2)
+        done = [{"name": each.name, "detail": each.detail, "done": not each.failed} for each in fixes or ()]
+        report = {"checks": checks} if fixes is None else {"fixes": done, "checks": checks}
+        json.dump(report, sys.stdout, ensure_ascii=False, indent=2)
         print()
         return int(failed)
+    if fixes is not None:
+        _print_fixes(fixes)
     width = max(len(finding.name) for finding in findings)
     for finding in findings:
         print(f"{finding.status:<4}  {finding.name:<{width}}  {finding.detail}")
@@ -136,3 +144,9 @@ def _report(findings: Sequence[Finding], as_json: bool) -> int:
     counts = {status: sum(finding.status == status for finding in findings) for status in ("ok", "warn", "fail")}
     print(", ".join(f"{count} {status}" for status, count in counts.items()))
     return int(failed)
+
+
+def _print_fixes(fixes: Sequence[Fix]) -> None:
+    for each in fixes:
+        print(f"{'not fixed' if each.failed else 'fixed':<9}  {each.name}: {each.detail}")
+    print("Nothing to fix automatically.\n" if not fixes else "")

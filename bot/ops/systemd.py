@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from sdnotify import SystemdNotifier
@@ -29,10 +29,18 @@ async def pulse(
     systemd = SystemdNotifier()
     systemd.notify("READY=1")
     while True:
-        if all(clock() - platform.progress.last_step < STUCK_SECONDS for platform in platforms):
+        if not stuck(platforms, clock()):
             systemd.notify("WATCHDOG=1")
             heartbeat = _touch(heartbeat)
         await asyncio.sleep(every)
+
+
+def stuck(platforms: Iterable[Platform], now: float) -> list[tuple[str, float]]:
+    """The platforms without progress for too long, and for how many seconds. One that has not been started is not
+    stuck."""
+    steps = ((each.name, each.progress.last_step or each.progress.up_since) for each in platforms)
+    silent = ((name, now - step) for name, step in steps if step)
+    return [(name, seconds) for name, seconds in silent if seconds >= STUCK_SECONDS]
 
 
 def _touch(heartbeat: Path | None) -> Path | None:

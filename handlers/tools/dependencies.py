@@ -13,6 +13,7 @@ from handlers.accounts.reachable import Reachable
 from handlers.context import CommandSpec
 from handlers.council.council import CouncilSessions
 from handlers.http.addresses import PrivateHosts
+from handlers.metrics import Metrics
 from handlers.schedules.schedules import Schedules
 from handlers.tools.mcp.client import McpClient
 from handlers.tools.packages import PYPI, PackageIndex
@@ -92,7 +93,8 @@ class ToolDependencies:
     no scheduler.
     `accounts` are those that people have connected; `reachable` says where a person's servers may be, `dav` opens those
     of calendars. `web` is read for each search and each page. `desktop` are the bot's environment variables; without
-    them the tools for its desktop are off. `shared_folder` is a path, or empty; it is read for each call."""
+    them the tools for its desktop are off. `shared_folder` is a path, or empty; it is read for each call. `metrics`
+    counts the calls."""
 
     files: Path
     sandbox: Sandbox
@@ -113,3 +115,4 @@ class ToolDependencies:
     packages: PackageIndex = PYPI
     desktop: Mapping[str, str] = field(default_factory=dict)
     shared_folder: Callable[[], str] = str
+    metrics: Metrics = field(default_factory=Metrics)

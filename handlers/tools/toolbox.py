@@ -12,6 +12,7 @@ from rapidfuzz import process
 
 from handlers.access.roles import may
 from handlers.accounts.accounts import Accounts
+from handlers.metrics import Metrics
 from handlers.tools.approval import Approval, Rule, digest
 from handlers.tools.authoring.arguments import Arguments
 from handlers.tools.authoring.tool import Tool
@@ -45,8 +46,15 @@ class Toolbox:
     even if the model asks for more. For duplicate names, the first in the order of `sources` wins. Without `approval`,
     tools that need a confirmation don't run; without `accounts`, nobody has an account."""
 
-    def __init__(self, *sources: Source, approval: Approval | None = None, accounts: Accounts | None = None) -> None:
+    def __init__(
+        self,
+        *sources: Source,
+        approval: Approval | None = None,
+        accounts: Accounts | None = None,
+        metrics: Metrics | None = None,
+    ) -> None:
         self._sources = sources
+        self._metrics = metrics or Metrics()
         self._approval = approval
         self._accounts = accounts
         self._arguments = Arguments()
@@ -107,14 +115,15 @@ class Toolbox:
 
     async def run(self, call: ToolCall, scope: ToolScope) -> str:
         known = self._known(call.name, scope.person)
-        arguments = await self._read(call, known, scope)
-        if self._approval is not None:
-            await self._approval.check(known, arguments, scope)
-        elif (known.tool.traits.confirm and not known.tool.traits.allowed_in) or known.tool.asks is not None:
-            raise ToolFailed(
-                f"{call.name} needs a confirmation by a person, which is not possible here. Go on without it."
-            )
-        return await _executed(known.tool, arguments, scope)
+        with self._metrics.tool(call.name):
+            arguments = await self._read(call, known, scope)
+            if self._approval is not None:
+                await self._approval.check(known, arguments, scope)
+            elif (known.tool.traits.confirm and not known.tool.traits.allowed_in) or known.tool.asks is not None:
+                raise ToolFailed(
+                    f"{call.name} needs a confirmation by a person, which is not possible here. Go on without it."
+                )
+            return await _executed(known.tool, arguments, scope)
 
     async def run_confirmed(self, action: PendingAction, scope: ToolScope) -> str:
         """Runs a confirmed action. Raises ToolFailed, also if the tool or the arguments differ from what the person
@@ -122,7 +131,8 @@ class Toolbox:
         known = self._known(action.tool, scope.person)
         if digest(known.version, action.arguments) != action.digest:
             raise ToolFailed(f"{action.tool} has changed since it was confirmed. It did not run.")
-        return await _executed(known.tool, json.loads(action.arguments), replace(scope, confirmed=action.note))
+        with self._metrics.tool(action.tool):
+            return await _executed(known.tool, json.loads(action.arguments), replace(scope, confirmed=action.note))
 
     async def rules(self, person: Person, conversation_id: int) -> Mapping[str, Rule]:
         """The confirmation rule of each permitted tool, by name."""

@@ -18,6 +18,7 @@ from bot.messaging import Messaging
 from bot.settings import load
 from bot.workspace import Workspace
 from storage.database.migrate import migrate
+from tests.stories.harness import BotHarness, bot_harness
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +55,10 @@ async def serving(folder: Path) -> AsyncIterator[Served]:
         ):
             yield Served(listener, services, http)
     workspace.release()
+
+
+@pytest.fixture
+async def on(in_memory: Path) -> AsyncIterator[BotHarness]:
+    """The loopback servers with an empty workspace."""
+    async with bot_harness(in_memory / "workspace") as made:
+        yield made

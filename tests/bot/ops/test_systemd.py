@@ -21,6 +21,7 @@ from tests.stories.harness import BotHarness, BotProcess, bot_harness, running
 class FakePlatform:
     """A platform that only has progress."""
 
+    name = "fake"
     progress: Progress = field(default_factory=Progress)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
+from handlers.metrics import Metrics
 from handlers.tools.authoring.tool import Tool
 from handlers.tools.tool_source import BoundToolkit, BuiltinSource
 from handlers.tools.toolbox import UNKNOWN, Toolbox
@@ -189,3 +191,15 @@ async def test_texts_may_depend_on_the_machine() -> None:
 
     toolbox = Toolbox(source_of(replace(saying("a", ""), describe=described), saying("b", "")))
     assert [card.category for card in toolbox.toolkits()[0].tools] == ["here", ""]
+
+
+async def test_calls_of_existing_tools_are_counted_by_outcome() -> None:
+    async def fails(_scope: ToolScope) -> str:
+        raise ToolFailed("no")
+
+    counts = Metrics()
+    toolbox = Toolbox(source_of(saying("a", ""), Tool("b", fails), schema=NOTHING), metrics=counts)
+    for name, arguments in (("a", "{}"), ("a", "{}"), ("a", '{"x": 1}'), ("b", "{}"), ("made_up", "{}")):
+        with suppress(ToolFailed):
+            await toolbox.run(ToolCall("1", name, arguments), scope())
+    assert counts.tools == {("a", "ok"): 2, ("a", "refused"): 1, ("b", "failed"): 1}
