@@ -6,7 +6,6 @@ import html
 import json
 import logging
 import re
-import sys
 import time
 from collections.abc import AsyncIterator
 from decimal import Decimal
@@ -21,7 +20,6 @@ from tests.stories.admin_page import PAGES, AdminPage, admin_page, fill_people, 
 from tests.stories.harness import BotHarness, ask
 
 SCRIPT = "<script>alert(1)</script><img src=x onerror=alert(2)>'\"{{7*7}}"
-NEW_KEY = "sk-new-key-0123456789abcdefgh"
 
 
 @pytest.fixture
@@ -45,14 +43,6 @@ async def test_every_page_is_there_and_shows_no_message(admin: AdminPage) -> Non
         assert "private" not in response.text
         assert not re.search(r"""(?:src|href|action)=["'](?:https?:)?//""", response.text), path
         assert not re.search(r"<style|\sstyle=|\son\w+=|<script>", response.text), path
-
-
-async def test_pages_are_not_imported_before_the_first_request(on: BotHarness) -> None:
-    """In this process other tests have imported them, so the listener is asked."""
-    async with admin_page(on) as made:
-        assert "bot.admin.listener" in sys.modules
-        await made.http.get("/healthz")
-        assert "bot.admin.pages" in sys.modules
 
 
 async def test_unknown_paths_and_path_tricks_are_not_found(admin: AdminPage) -> None:
