@@ -7,9 +7,11 @@ import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 
@@ -18,6 +20,7 @@ from tests.storage.conftest import missing
 AXE_VERSION = "4.14.1"
 AXE = Path(__file__).resolve().parents[2] / ".venv" / "axe" / "node_modules" / "axe-core"
 HEIGHT = 900
+COLOURS = 64
 _ARGUMENTS = (
     "--headless=new",
     "--no-sandbox",
@@ -73,9 +76,10 @@ def resize(browser: Chrome, width: int, dark: bool = False, height: int = HEIGHT
 
 
 def picture(browser: Chrome, path: Path) -> None:
-    """A screenshot."""
+    """A screenshot with a small palette."""
     taken = browser.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})
-    path.write_bytes(base64.b64decode(taken["data"]))
+    with Image.open(BytesIO(base64.b64decode(taken["data"]))) as image:
+        image.convert("RGB").quantize(COLOURS).save(path, optimize=True)
 
 
 def page_height(browser: Chrome) -> int:
