@@ -29,6 +29,7 @@ MAX_UNDO = 20
 MAX_WAITING = 50
 """How many proposals wait for "Save"; the oldest are forgotten."""
 _MAX_KNOWN = 50
+_MAX_CATALOGUES = 2
 _MISSING = "missing"
 
 
@@ -109,6 +110,7 @@ class Edits:
         }
         self._waiting = Bounded[str, Proposal](MAX_WAITING)
         self._known = Bounded[str, str | None](_MAX_KNOWN)
+        self._catalogs = Bounded[str, Catalog](_MAX_CATALOGUES)
         self._lock = threading.Lock()
 
     def name(self, file: File) -> str:
@@ -222,9 +224,16 @@ class Edits:
         workspace = Workspace(environment, self._workspace.conceal)
         workspace.conceal(environment.secrets())
         config = workspace.config(self._parsed(after.get("config") or self.read("config"), "config"))
-        text = (after.get("catalogue") or self.read("catalogue")).text
-        catalog = Catalog.load(BUNDLED) if text is None else Catalog.parse(text, self._paths["catalogue"].name)
-        return Saved(environment, config, catalog)
+        return Saved(environment, config, self._catalog(after.get("catalogue") or self.read("catalogue")))
+
+    def _catalog(self, snapshot: Snapshot) -> Catalog:
+        """Parsing the catalogue takes 20 ms, so the last ones are kept."""
+        found = self._catalogs.get(snapshot.digest)
+        if found is None:
+            name, text = self._paths["catalogue"].name, snapshot.text
+            found = Catalog.load(BUNDLED) if text is None else Catalog.parse(text, name)
+            self._catalogs[snapshot.digest] = found
+        return found
 
     def _parsed(self, snapshot: Snapshot, file: File) -> jsonfile.JsonFile:
         return jsonfile.parse("{}" if snapshot.text is None else snapshot.text, self._paths[file].name)
