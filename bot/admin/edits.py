@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import secrets
 import tempfile
@@ -31,6 +32,9 @@ MAX_WAITING = 50
 _MAX_KNOWN = 50
 _MAX_CATALOGUES = 2
 _MISSING = "missing"
+
+
+log = logging.getLogger("bot.admin")
 
 
 class Conflict(ConfigError):
@@ -177,6 +181,7 @@ class Edits:
             except OSError as error:
                 raise ConfigError("The change could not be saved: {reason}.", reason=file_reason(error)) from None
             self._waiting.pop(proposal.id, None)
+        log.info("[Admin] Saved %s: %s", ", ".join(self.name(each.file) for each in proposal.changes), proposal.summary)
 
     def log(self) -> tuple[Edit, ...]:
         """The edits that are kept, newest first."""

@@ -22,6 +22,7 @@ from bot.admin.sessions import Session
 
 COOKIE = "tierbot_session"
 MAX_FIELDS = 2_000
+OUT_OF_DATE = "This form is out of date. Go back, reload the page and try again."
 MAX_DIGITS = 9
 FORM_TYPE = "application/x-www-form-urlencoded"
 NAVIGATION: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
@@ -139,7 +140,7 @@ def signed_in(handler: Handler) -> Endpoint:
             problem, form = await read_form(request)
             given = request.headers.get("x-csrf-token") or form.get("csrf", ("",))[0]
             if not problem and not session.is_csrf(given):
-                problem = "This form is out of date. Go back, reload the page and try again."
+                problem = OUT_OF_DATE
             if problem:
                 return page(request, site, session, "problem.html", 403, {"problem": problem, "diffs": ()})
         app = site.services.app()

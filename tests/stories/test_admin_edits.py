@@ -11,6 +11,9 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
+from bot.live_config import RELOAD_SECONDS
+from tests.fakes import later
+from tests.polling import until
 from tests.stories.admin_page import AdminPage, admin_page
 from tests.stories.harness import BotHarness
 
@@ -87,6 +90,22 @@ async def test_a_key_of_the_process_can_not_be_changed_here(admin: AdminPage) ->
 async def test_a_provider_needs_a_plain_name(admin: AdminPage, name: str) -> None:
     for path in ("/providers", "/providers/test"):
         assert (await admin.post(path, name=name, key=NEW_KEY)).status_code == 422
+
+
+async def test_a_saved_change_is_used_without_a_restart(admin: AdminPage) -> None:
+    await admin.save(
+        await admin.form(
+            "/router",
+            "/router/general",
+            dynamicTierEnabled="1",
+            defaultTier="smart",
+            temperature="0.2",
+            routingModel="openai/gpt-5.2-codex",
+        )
+    )
+    later(2 * RELOAD_SECONDS + 1)
+    await until(lambda: admin.app.engine.models.config.default_tier == "smart")
+    assert admin.app.engine.models.config.temperature == 0.2
 
 
 async def test_models_are_moved_without_javascript_then_saved(on: BotHarness, admin: AdminPage) -> None:

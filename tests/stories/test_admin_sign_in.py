@@ -13,7 +13,7 @@ from bot.admin.sessions import MAX_WRONG, SESSION_SECONDS, WRONG_SECONDS
 from handlers.access.sign_in_links import LINK_SECONDS
 from tests.fakes import ShiftedClock
 from tests.stories.admin_page import PAGES, TOKEN, AdminPage, admin_page
-from tests.stories.harness import BotHarness, ask, settled
+from tests.stories.harness import BotHarness, ask, running, settled
 
 COOKIE = "tierbot_session"
 
@@ -138,6 +138,22 @@ async def test_only_owners_get_a_link_and_only_in_private(on: BotHarness, admin:
     await account.approve(waiting.user, "t")
     refused = await ask(on, "/admin", user="Bob")
     assert "http" not in refused.text
+
+
+async def test_a_proxy_has_its_own_address(on: BotHarness) -> None:
+    on.env["ADMIN_URL"] = "https://bot.example.org/"
+    async with admin_page(on) as made:
+        assert "https://bot.example.org/sign-in/link?code=" in (await ask(on, "/admin")).text
+        proxied = {"Host": "bot.example.org", "Origin": "https://bot.example.org", "X-Forwarded-Proto": "https"}
+        response = await made.http.post("/sign-in", data={"token": TOKEN}, headers=proxied)
+        assert response.status_code == 303
+        for host in ("evil.example", "bot.example.org.evil.example"):
+            assert (await made.http.get("/sign-in", headers={"Host": host})).status_code == 421
+
+
+async def test_without_the_page_there_is_no_link(on: BotHarness) -> None:
+    async with running(on):
+        assert (await ask(on, "/admin")).text.startswith("The admin page is off here.")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 
 from starlette.exceptions import HTTPException
@@ -11,8 +12,10 @@ from starlette.routing import Route
 
 from bot.admin.sessions import SESSION_SECONDS
 from bot.admin.token import is_token
-from bot.admin.visits import COOKIE, Visit, own_path, page, read_form, signed_in, site_of
+from bot.admin.visits import COOKIE, OUT_OF_DATE, own_path, page, read_form, site_of
 from handlers.access.sign_in_links import PATH as LINK_PATH
+
+log = logging.getLogger("bot.admin")
 
 FOREVER = "public, max-age=31536000, immutable"
 """Cache-Control of static files, whose address changes with their content."""
@@ -36,6 +39,7 @@ async def sign_in(request: Request) -> Response:
         return _form(request, f"Too many wrong tokens. Try again in {math.ceil(wait / 60)} min.", then, 429)
     if not is_token(form.get("token", ("",))[0].strip(), site.services.token):
         site.attempts.count(address)
+        log.warning("[Admin] Wrong token from %s", address)
         return _form(request, WRONG, then, 403)
     return _welcome(request, then)
 
@@ -55,9 +59,14 @@ async def by_link(request: Request) -> Response:
     return _welcome(request, "/")
 
 
-async def sign_out(visit: Visit) -> Response:
-    """End the session."""
-    visit.site.sessions.end(visit.request.cookies.get(COOKIE, ""))
+async def sign_out(request: Request) -> Response:
+    """End the session, also while the bot starts."""
+    site, cookie = site_of(request), request.cookies.get(COOKIE, "")
+    session = site.sessions.find(cookie)
+    problem, form = await read_form(request)
+    if session is not None and (problem or not session.is_csrf(form.get("csrf", ("",))[0])):
+        return page(request, site, session, "problem.html", 403, {"problem": problem or OUT_OF_DATE, "diffs": ()})
+    site.sessions.end(cookie)
     response = RedirectResponse("/sign-in", 303)
     response.delete_cookie(COOKIE, httponly=True, samesite="strict")
     return response
@@ -80,6 +89,7 @@ def _welcome(request: Request, then: str) -> Response:
     """A new session, also for somebody who has one."""
     site = site_of(request)
     site.sessions.end(request.cookies.get(COOKIE, ""))
+    log.info("[Admin] Signed in from %s", request.client.host if request.client else "?")
     encrypted = "https" in (request.url.scheme, request.headers.get("x-forwarded-proto", ""))
     response = RedirectResponse(then, 303)
     response.set_cookie(
@@ -91,6 +101,6 @@ def _welcome(request: Request, then: str) -> Response:
 ROUTES = (
     Route("/sign-in", sign_in, methods=["GET", "POST"]),
     Route(LINK_PATH, by_link, methods=["GET", "POST"]),
-    Route("/sign-out", signed_in(sign_out), methods=["POST"]),
+    Route("/sign-out", sign_out, methods=["POST"]),
     Route("/static/{name}", static),
 )
